@@ -1,12 +1,12 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What `adjust` makes of random motions, judged by the checks of `verify` and by coal.
+"""Results of `adjust` for random motions, checked by `verify` and by coal.
 
-Straight motions of all arms between random poses that `adjust` takes as a start, with defaults;
-with ``--touching`` only those on which links touch; with ``--balls`` among so many random balls.
-Wrong is a result that the certificate does not show to be free of contact, that exceeds the
-positions and velocities of the URDF, or in which pinocchio and coal (without the balls) find a
-contact at 10 instants between waypoints. Seconds are of the processor.
+Motions are straight, of all arms, between random poses that are valid starts, with default options;
+with ``--touching`` only those with contacts; with ``--balls`` among random balls. A result is wrong
+if it is not certified to be free of contact, exceeds positions or velocities of the URDF, or if
+pinocchio and coal (without the balls) find a contact at 10 samples between waypoints. Times are
+processor time in seconds.
 
     python benchmarks/adjusted_motions.py --robots baxter,pr2 --motions 200 --touching
 """
@@ -26,7 +26,7 @@ from collision_monitor.self_collision import find_chains
 
 
 def balls(count: int, seed: int) -> dict | None:
-    """A scene of balls, 0.4 to 0.9 m from the base."""
+    """Random scene of balls, 0.4 to 0.9 m from the base."""
     random, obstacles = np.random.default_rng(seed), []
     for k in range(count):
         way = random.normal(size=3)
@@ -38,7 +38,7 @@ def balls(count: int, seed: int) -> dict | None:
 
 
 def main() -> int:
-    """Print a table; 1 if any result is wrong."""
+    """Print a table; returns 1 if any result is wrong."""
     parser = arguments(__doc__, ("baxter", "pr2", "tiago_dual", "talos"))
     parser.add_argument("--motions", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)

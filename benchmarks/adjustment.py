@@ -2,16 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measure `adjust` against a sampling planner (OMPL) and against barriers (pink), on two arms.
 
-Random motions on which the arms of a robot meet (test/support/robots/crossing_motions.py) go
-through `adjust` (robust method, defaults), through RRT-Connect with path simplification
-(adjustment_planner.py; ten times the time of `adjust`, at least 10 s) and through differential
-inverse kinematics with self-collision barriers (adjustment_peer.py). Solved, of all: it gets to
-the end (within 1e-3 rad), and the meshes of the two arms are never nearer than d_saf at 20 samples
-between waypoints, by pinocchio and coal (test/support/geometry/mesh_clearance.py). The barriers
-hold a distance only as its linearisation does, so they are allowed a millimetre less. Links that
-cannot be d_saf apart by design are left out. Limits: positions, velocities and the accelerations
-that `adjust` keeps by default; a path of the planner is taken at the times of the desired motion.
-Times are of the processor, since others share the machine; set OMP_NUM_THREADS=1.
+Random motions on which the arms of a robot meet (test/support/robots/crossing_motions.py) are
+adjusted by `adjust` (robust method, defaults), by RRT-Connect with path simplification
+(adjustment_planner.py; ten times the time of `adjust`, at least 10 s) and by differential inverse
+kinematics with self-collision barriers (adjustment_peer.py). A motion is solved if it reaches its
+end (within 1e-3 rad), and the meshes of the two arms are at least d_saf apart at 20 samples between
+waypoints, by pinocchio and coal (test/support/geometry/mesh_clearance.py). Barriers are linearised,
+so they are allowed a millimetre less. Links that are structurally closer than d_saf are ignored.
+Limits: positions, velocities and the default accelerations of `adjust`; a path of the planner has
+the times of the desired motion. Times are processor times; set OMP_NUM_THREADS=1.
 
     python benchmarks/adjustment.py --robots baxter --motions 200
 """
@@ -48,7 +47,7 @@ _BENT = {"pr2"}
 
 @dataclass
 class Run:
-    """One motion through one way; lengths in metres, angles in radians."""
+    """Result of one method for one motion; lengths in metres, angles in radians."""
 
     solved: bool
     clearance: float
@@ -62,7 +61,7 @@ WAYS = ("adjust", "OMPL", "pink")
 
 
 class Robot:
-    """A robot with its motions, and the ways to adjust them."""
+    """A robot with its motions, and the methods to adjust them."""
 
     def __init__(
         self, name: str, files: RobotFiles, seed: int, safe: float, danger: float, geometry: str
@@ -82,7 +81,7 @@ class Robot:
         )  # fmt: skip
 
     def measure(self, count: int) -> tuple[list[float], dict[str, list[Run]]]:
-        """Mesh clearance of ``count`` desired motions, and what each way makes of them."""
+        """Mesh clearance of ``count`` desired motions, and the results of each method."""
         desired, runs = [], {way: [] for way in WAYS}
         for k in range(count + 1):
             motion = next(self._source.motions)
@@ -90,7 +89,7 @@ class Robot:
             budget = max(_PLANNING, _PLANNING * ours.seconds) if k else 1.0
             found = ours, self._plan(motion, budget), self._follow(motion)
             if k == 0:
-                continue  # machine code is read
+                continue  # loads machine code
             desired.append(self._clearance(motion.positions))
             for way, run in zip(WAYS, found, strict=True):
                 runs[way].append(run)
@@ -108,7 +107,7 @@ class Robot:
         self, motion: Motion, positions: np.ndarray, times: np.ndarray, seconds: float,
         tolerance: float = 0.0, reason: str = "",
     ) -> Run:  # fmt: skip
-        """What became of ``motion``."""
+        """Result for ``motion``."""
         clearance = self._clearance(positions)
         away = float(np.abs(positions[-1] - motion.positions[-1]).max())
         near = clearance < self._safe - tolerance

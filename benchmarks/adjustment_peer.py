@@ -1,13 +1,13 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The peer of `adjustment`: differential inverse kinematics with barriers (pin-pink), as it ships.
+"""The peer of `adjustment`: differential inverse kinematics with barriers (pin-pink), unmodified.
 
 A posture task (cost 1, gain 1) follows the desired motion; a `SelfCollisionBarrier` over the pairs
-that `adjust` keeps apart (arm from arm, arm from the rest) holds them at d_saf. The joints of the
-arms are the whole model, the others are locked, as the robot's users would; pink's limits of
-positions, and of velocities at `_REACH` times the fastest of the motion so that it can catch up.
+that `adjust` keeps apart (arm and arm, arm and the rest) holds them at d_saf. The model has the
+joints of the arms, and the others are locked. Limits of pink are used for positions, and for
+velocities at `_REACH` times the fastest of the motion so that it can catch up.
 
-What was tried for it, on 5 to 12 motions of Baxter of another draw, and no more:
+Its settings were chosen with 5 to 12 other motions of Baxter:
 
 - Geometry: convex hulls of the meshes, since barriers are for smooth convex bodies. Our leaves as
   coal capsules (5933 pairs instead of 393) took 56 ms a waypoint instead of 10 and came less
@@ -53,10 +53,10 @@ _ARRIVED = 1e-4  # rad or m
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """What the peer made of a motion.
+    """Result of the peer for a motion.
 
     Attributes:
-        positions: (k, joints) waypoint by waypoint, and what it took to arrive behind them.
+        positions: (k, joints) at the waypoints, followed by the additional ones needed to arrive.
         seconds: CPU time.
         reason: why it stopped early, or "".
     """
@@ -128,9 +128,9 @@ class Peer:
         return q
 
     def _apart_at_ends(self, positions: np.ndarray) -> pin.GeometryModel:
-        """The bodies, with the pairs that the ends themselves keep apart.
+        """The bodies, with the pairs that are far enough apart at both ends.
 
-        A hull may be nearer than the leaves are; that pair would have no solution.
+        A hull may be closer than the leaves; such a pair would have no solution.
         """
         data = pin.GeometryData(self._bodies)
         least = np.full(self.pairs, np.inf)

@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The second peer of `adjustment`: RRT-Connect of OMPL and its path simplifier.
 
-The planner gets exactly the clearances that `adjust` keeps for a motion (`choose_margins`), and the
-same compiled checks: a state is valid where no pair is below its limit, an edge where the
-certificate holds. So a path that it finds is one that `adjust` could have found, and its time is
-that of the search, not of slower distances. A motion that begins nearer than that may stay as near.
+The planner uses the clearances of `adjust` for a motion (`choose_margins`), and the same compiled
+checks: a state is valid if no pair is below its limit, an edge if it is certified. So both have the
+same solutions, and the time is that of the search. A motion that starts closer may stay that close.
 It plans for the joints of the arms within their limits (continuous ones half a turn beyond start
 and goal), with the default range, a fixed seed, and `PathSimplifier.simplify` for a tenth of the
-time at most. Its path has no times: poses are spread over the waypoints of the desired motion as
-near to them as possible.
+time at most. Its path has no times: poses are distributed over the waypoints of the desired motion,
+as near to them as possible.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ _TOLERANCE = 1e-3  # m that a motion may come nearer than where it begins
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """What the planner found.
+    """Result of the planner.
 
     Attributes:
-        positions: (n, joints) spread over the waypoints of the motion, or None.
-        path: (k, joints) as it was planned, or None.
+        positions: (n, joints) distributed over the waypoints of the motion, or None.
+        path: (k, joints) the planned path, or None.
         seconds: CPU time, simplifying included.
     """
 

@@ -1,11 +1,11 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Two peers of the paper on the model's own tree: AABBs refined by oriented boxes, and OBBs.
+"""Two peers of the paper on the tree of the model: AABBs with oriented boxes, and OBBs.
 
 The bodies are those of the leaves: the oriented box of each shape, grown by half of the margin.
-Both peers have the model's kinematics, its tree and its order of traversal, level by level, and
-compare bounding balls before they test two boxes of bodies by the 15 separating axes. They say
-which pairs may be nearer than the margin: boxes are larger than what they hold.
+Both peers have the kinematics of the model, its tree and its order of traversal, level by level,
+and compare bounding balls before they test two boxes of bodies by the 15 separating axes. They
+report pairs that may be closer than the margin: boxes are larger than their contents.
 
 In the tree of AABBs inner nodes are boxes along the axes of the base, and bodies are tested by
 separating axes. In the tree of OBBs all nodes are oriented: a parent has the axes of its first
@@ -204,7 +204,7 @@ def contacts(numbers, index, q, margin, found, local, world, tree, oriented):
 
 @kernel
 def _place_all(numbers, index, q, local, world, tree):
-    """Everything that does not move, once."""
+    """Tables of everything that does not move."""
     view = unpack(numbers, index)
     forward_kinematics(view, q)
     for leaf in range(len(world)):

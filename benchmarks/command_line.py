@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the benchmarks share: their arguments, the way to the tests' references, a stopwatch."""
+"""Common parts of benchmarks: arguments, path of the test references, timing."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def robot(name: str) -> RobotFiles:
 
 
 def robots(text: str) -> dict[str, RobotFiles]:
-    """Files of robots, by names with commas between."""
+    """Files of robots, by comma-separated names."""
     return {name: robot(name) for name in text.split(",")}
 
 
 def counts(text: str) -> list[int]:
-    """Whole numbers above zero with commas between."""
+    """Comma-separated positive integers."""
     found = [int(part) for part in text.split(",")]
     if min(found) < 1:
         raise argparse.ArgumentTypeError(f"{min(found)} in {text!r} is not above zero")
@@ -43,9 +43,9 @@ def arguments(
     """A parser with ``--json``, and ``--robots`` and ``--configurations`` where given.
 
     Args:
-        doc: of the benchmark; its first line is the description.
-        names: the robots that are measured unless others are asked for.
-        configurations: how many unless other is asked for.
+        doc: docstring of the benchmark; its first line is the description.
+        names: default robots.
+        configurations: default number of configurations.
     """
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     if names:

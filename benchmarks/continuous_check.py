@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A trajectory of a minute at 500 Hz verified at every instant, against checking each sample.
+"""Continuous check of a trajectory of a minute at 500 Hz, against checking each sample.
 
     python benchmarks/continuous_check.py [--robots baxter,ur5] [--blocks N]
 
@@ -63,7 +63,7 @@ def motion_of(model: CollisionModel, spread: float) -> Trajectory:
 
 
 def peer(model: CollisionModel, name: str) -> dict[str, Callable[[np.ndarray], object]]:
-    """The two questions to pinocchio and coal, for one configuration."""
+    """The two queries of pinocchio and coal for one configuration."""
     files = ROBOTS[name]
     reference = Reference(files.urdf, files.package_dirs, model)
     geometry = pin.buildGeomFromUrdf(
@@ -134,7 +134,7 @@ def measure(name: str, spread: float, blocks: int) -> None:
 
 
 def main() -> None:
-    """Measure each robot, on a motion that is clear and one that is not."""
+    """Measure each robot on a motion without and one with a collision."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--robots", default="baxter,ur5")
     parser.add_argument("--blocks", type=int, default=9)

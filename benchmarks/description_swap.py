@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How long a node that watches a robot is silent while another one is loaded, and while it swaps.
+"""Gaps in the distances of a node while another robot is loaded, and while it is replaced.
 
-A process sends joint states at a steady rate, the node watches, and its descriptions change now and
-then. Printed are the longest times between two distances, by the node's own stamps: watching alone,
-while a description is loaded, and from the old robot to the new one.
+A process sends joint states at a constant rate, the node monitors them, and its description changes
+regularly. The output has the longest times between two distances, by the stamps of the node:
+without changes, while a description is loaded, and from the old robot to the new one.
 
     python benchmarks/description_swap.py --robot pr2 --rate 200 --swaps 5
 """

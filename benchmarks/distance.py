@@ -6,14 +6,13 @@
     python benchmarks/distance.py --write     # the tables of README.md and docs/performance.md
     python benchmarks/distance.py --load      # load times instead
 
-Both answer "how far are the nearest two leaves of all checked pairs" for the same random
-configurations, kinematics included, called from Python: `model.distance(q)` with its
-nearest points here, `computeDistances` and the smallest `min_distance` there. Blocks of
-calls alternate between the two, so that a noisy machine is noisy to both. Figures are processor
-time of one thread, medians over blocks; ratios are those within one block, with 10 and 90 % of the
-blocks. Answers are compared before anything is timed. Load times are seconds of processor time of
-a fresh process, imports included, first with an empty cache (cold: kernels are compiled and leaves
-fitted), then again (warm).
+Both compute the minimum leaf distance of all checked pairs at the same random configurations,
+including kinematics, called from Python: `model.distance(q)` with nearest points here,
+`computeDistances` and the smallest `min_distance` there. Blocks of calls alternate between the two,
+so that other load affects both. Figures are processor time of one thread, medians over blocks;
+ratios are those within one block, with 10 and 90 % of the blocks. Results are compared before
+timing. Load times are seconds of processor time of a fresh process, imports included, first with an
+empty cache (cold: kernels are compiled and leaves fitted), then again (warm).
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ BLOCKS = 30
 def coal_query(reference: Reference) -> Callable[[np.ndarray], float]:
     """Smallest distance by coal at a configuration in pinocchio's form.
 
-    The smallest over the pairs is not asked for: reading a few hundred results
-    into Python would cost more than computing them.
+    The minimum over the pairs is not computed: reading a few hundred results into Python would take
+    longer than computing them.
     """
     geometry, _ = reference.leaf_geometry()
     data = pin.GeometryData(geometry)
@@ -59,7 +58,7 @@ def coal_query(reference: Reference) -> Callable[[np.ndarray], float]:
 
 
 def compare(model: CollisionModel, reference: Reference, rows: np.ndarray) -> float:
-    """Largest difference to coal where the leaves do not overlap, metres."""
+    """Largest difference from coal without overlapping leaves, metres."""
     geometry, _ = reference.leaf_geometry()
     worst = 0.0
     for q in rows:
@@ -103,7 +102,7 @@ def measure(files: RobotFiles, count: int, settings: dict) -> dict:
 
 
 def load_times(files: RobotFiles) -> dict:
-    """Seconds of processor time to load in a fresh process, with nothing and with all on disk."""
+    """Processor time in seconds to load in a new process, without and with a cache."""
     script = (
         "import os, sys; t = sum(os.times()[:4])\n"
         "from collision_monitor import CollisionModel\n"
@@ -145,7 +144,7 @@ def processor() -> str:
 
 
 def main() -> None:
-    """Measure, print a table, and write it where asked to."""
+    """Measure, print a table, and write it if requested."""
     parser = arguments(__doc__, NAMES, 1000)
     parser.add_argument(
         "--write", action="store_true", help="to README.md and docs/performance.md, in their tables"

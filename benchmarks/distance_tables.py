@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of `distance.py`: the full one in docs/performance.md, some columns in the README.
 
-Each stands between two markers, and `distance.py --write` replaces what is between them. The
-README's table consists of columns of the full one, so that the two pages cannot differ.
+Each is between two markers, and `distance.py --write` replaces the text between them. The table of
+the README consists of columns of the full one, so both pages are consistent.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ HEADER = f"| {' | '.join(title for title, _ in COLUMNS)} |\n{'|---' * len(COLUMN
 
 
 def _short(value: float, digits: int = 3) -> str:
-    """A figure with so many digits, never as a power of ten."""
+    """A figure with a number of digits, without exponent."""
     return f"{value:.0f}" if value >= 10 ** (digits - 1) else f"{value:.{digits}g}"
 
 
@@ -51,7 +51,7 @@ def row(name: str, r: Mapping[str, float | list[float]]) -> str:
 
 
 def for_readme(block: str) -> str:
-    """A block of the full table with the README's columns alone; other lines as they are."""
+    """A block of the full table with the columns of the README only; other lines are unchanged."""
     lines = []
     for line in block.splitlines(keepends=True):
         if line.startswith("|"):
@@ -63,10 +63,10 @@ def for_readme(block: str) -> str:
 
 
 def block_in(page: Path) -> str:
-    """What stands between the markers of a page.
+    """The text between the markers of a page.
 
     Raises:
-        ValueError: one of the markers is not there.
+        ValueError: a marker is missing.
     """
     text = page.read_text(encoding="utf-8")
     if BEGIN not in text or END not in text.partition(BEGIN)[2]:
@@ -75,7 +75,7 @@ def block_in(page: Path) -> str:
 
 
 def write(block: str, pages: Mapping[Path, bool] = PAGES) -> None:
-    """Replace what stands between the markers of all pages by the full ``block`` or its columns."""
+    """Replace the text between the markers of all pages by the full ``block`` or its columns."""
     old = {page: block_in(page) for page in pages}  # all have their markers, or none is written
     for page, short in pages.items():
         text = page.read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Whether exact distances are those of coal, on real robots.
+"""Comparison of exact distances with those of coal, on real robots.
 
     python benchmarks/exact_agreement.py [--robots ur5,...] [--random 2000] [--consecutive 5000]
 
@@ -54,7 +54,7 @@ def compare(model: CollisionModel, reference: ExactReference, rows: np.ndarray) 
 
 
 def main() -> int:
-    """Compare and print a table; 1 if anything disagrees."""
+    """Compare and print a table; returns 1 if anything disagrees."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--robots", default=",".join(NAMES))
     parser.add_argument("--random", type=int, default=2000)

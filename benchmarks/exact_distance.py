@@ -50,7 +50,7 @@ class Peer:
         self._pairs = np.array([rank.get(owner, -1) for owner in owners])
 
     def ask(self, q: np.ndarray, wanted: np.ndarray) -> Callable[[], None]:
-        """A call that measures the pairs of the model that are ``wanted`` (pairs,) at ``q``."""
+        """A function that measures the pairs of the model that are ``wanted`` (pairs,) at ``q``."""
         for k in range(len(self._pairs)):
             if self._pairs[k] >= 0 and wanted[self._pairs[k]]:
                 self.data.activateCollisionPair(k)
@@ -61,7 +61,7 @@ class Peer:
         return lambda: pin.computeDistances(model, data, self._geometry, self.data, there)
 
     def nearer(self, limit: float, count: int) -> np.ndarray:
-        """Which of ``count`` pairs have been found nearer than ``limit`` metres."""
+        """Mask of ``count`` pairs closer than ``limit`` metres."""
         found = np.array([result.min_distance for result in self.data.distanceResults])
         near = np.zeros(count, dtype=bool)
         near[self._pairs[(self._pairs >= 0) & (found < limit)]] = True
@@ -76,7 +76,7 @@ class Peers(NamedTuple):
 
 
 def microseconds(call: Callable[[], object]) -> float:
-    """What one call takes."""
+    """Time of one call."""
     begin = time.perf_counter_ns()
     call()
     return 1e-3 * (time.perf_counter_ns() - begin)

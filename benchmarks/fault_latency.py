@@ -1,13 +1,13 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How long it takes from a fault until the node says so: the figures of docs/safety.md.
+"""Time from a fault until the node reports it: the figures of docs/safety.md.
 
     python benchmarks/fault_latency.py [--repeats 10] [--json]
 
-The node runs in a process of its own with its defaults, on two balls on slides that anybody can
-compute. Joint states come at 100 Hz until a fault is put in; what counts is the time from just
-before the fault to the callback in which the sender's node hears the new ~/state, through the
-middleware both ways. Between two faults all is well again. Times are those of a steady clock.
+The node runs in its own process with defaults, on two balls on slides. Joint states are sent at 100
+Hz until a fault is injected. The time is measured from just before the fault to the callback of the
+new ~/state in the node of the sender, including the middleware in both directions. Between two
+faults the node recovers. Times are those of a steady clock.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PATIENCE = 30.0
 
 
 class Cell:
-    """A driver, and somebody who listens to the state."""
+    """A driver, and a subscriber of the state."""
 
     def __init__(self) -> None:
         self.node = rclpy.create_node("driver")
@@ -90,7 +90,7 @@ class Cell:
         raise TimeoutError(f"not within {PATIENCE} s; last state: {self.states[-1:]}")
 
     def settle(self) -> None:
-        """Until all is well, and a moment longer."""
+        """Wait until the node has recovered, and some time longer."""
         self.until(lambda s: s.level == DiagnosticStatus.OK, self.send)
         end = time.monotonic() + 0.3
         while time.monotonic() < end:
@@ -99,7 +99,7 @@ class Cell:
 
 
 def says(*texts: str) -> Callable[[DiagnosticStatus], bool]:
-    """Whether a state's message has one of them."""
+    """Whether the message of a state contains one of the texts."""
     return lambda status: any(text in status.message for text in texts)
 
 
@@ -109,7 +109,7 @@ def is_not_safe(status: DiagnosticStatus) -> bool:
 
 
 def timed(cell: Cell, fault: Callable[[], None], condition, sending=None) -> float:
-    """Seconds from the fault to a state that says it."""
+    """Seconds from the fault to a state that reports it."""
     start = time.monotonic()
     fault()
     return cell.until(condition, sending) - start

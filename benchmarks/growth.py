@@ -108,22 +108,22 @@ class Coal:
         self._robot.update(False)
 
     def query(self, q: np.ndarray) -> None:
-        """All that one query takes."""
+        """A complete query."""
         self.move(q)
         self.scene_distance()
 
     def distance(self, q: np.ndarray) -> float:
-        """The smallest distance of all."""
+        """The minimum distance."""
         self.query(q)
         own = min(result.min_distance for result in self._data.distanceResults)
         return min(own, self._callback.data.result.min_distance)
 
 
 class _Robot:
-    """A model without its scene, as far as `Reference` asks."""
+    """A model without its scene, with the attributes that `Reference` uses."""
 
     def __init__(self, model: CollisionModel, scene: set[str], moving: bool) -> None:
-        """``moving``: only what moves, and no pairs of its own."""
+        """``moving``: only moving links, and no self pairs."""
         self.robot, self.root, self.joint_names = model.robot, model.root, model.joint_names
         self.leaves = [
             leaf
@@ -169,10 +169,10 @@ def by_coal(model: CollisionModel, q: np.ndarray, leaves: tuple[int, int]) -> fl
 
 
 def compare(model: CollisionModel, peer: Coal, rows: np.ndarray) -> tuple[float, int]:
-    """(largest difference in metres, how often coal's manager overlooks the nearest pair).
+    """(largest difference in metres, how often the manager of coal misses the nearest pair).
 
-    It does so once in a while: it names a distance larger than that which coal itself
-    finds for our nearest two leaves.
+    It occasionally returns a distance larger than that of coal for the nearest two leaves found
+    here.
     """
     worst, overlooked = 0.0, 0
     for q in rows:

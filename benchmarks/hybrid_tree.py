@@ -1,20 +1,19 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The hybrid tree of Zhang et al. against other ways, cycle by cycle, on an arm of its size.
+"""The hybrid tree of Zhang et al. against other methods, for each cycle, on an arm of its size.
 
     python benchmarks/hybrid_tree.py [--cycle 0.01] [--passes 5] [--max-leaves 1] [--json]
     python benchmarks/hybrid_tree.py --fit published --plot docs/hybrid_tree.png
     python benchmarks/hybrid_tree.py --robots ur5,panda,baxter [--fit published] [--max-leaves 8]
 
-The space arm's end moves straight at a laboratory's hull at 0.1 m/s until contact. At every
-cycle every way is asked, one after another in a random order, in one run: a noisy machine is
-noisy to all. `distance`: the nearest pair with its points; `contacts`: the pairs nearer than
-0.1 m (each volume grown by 50 mm), level by level. The peers (`space_arm_peers.py`) watch the
-same bodies; answers are compared before anything is timed. Those of the paper are all pairs of
-leaves, the tree of AABBs whose bodies are oriented boxes, and a tree of oriented boxes
-(`box_trees.py`); `--plot` draws their times over the cycles, and below them the sensor experiment:
-the distance that is computed, that which a sensor at the tool measures one cycle late, and the
-alarm.
+The space arm's end moves straight at a laboratory's hull at 0.1 m/s until contact. In every cycle
+all methods are called in a random order, in one run, so that other load affects all. `distance`:
+the nearest pair with its points; `contacts`: the pairs nearer than 0.1 m (each volume grown by 50
+mm), level by level. The peers (`space_arm_peers.py`) watch the same bodies; answers are compared
+before anything is timed. Those of the paper are all pairs of leaves, the tree of AABBs whose bodies
+are oriented boxes, and a tree of oriented boxes (`box_trees.py`); `--plot` draws their times over
+the cycles, and below them the sensor experiment: the distance that is computed, that which a sensor
+at the tool measures one cycle late, and the alarm.
 
 At each cycle a way is asked about the last few cycles and then about this one. The last call is
 what a monitor with a processor of its own sees, and what the columns say. The first call comes
@@ -88,7 +87,7 @@ BOXES = "AABB tree refined by OBBs", "OBB tree"
 
 @dataclass(frozen=True)
 class Way:
-    """One way to watch the arm.
+    """A method to monitor the arm.
 
     ``kind``: "call" from Python to Python, or the "compiled" call alone.
     """
@@ -101,7 +100,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Times:
-    """Microseconds of every call of a way: (passes, cycles) each."""
+    """Microseconds of every call of a method: (passes, cycles) each."""
 
     hot: np.ndarray
     cold: np.ndarray
@@ -177,14 +176,14 @@ def compare(
     rows: np.ndarray,
     margin: float = MARGIN,
 ) -> None:
-    """Refuse to time ways that disagree.
+    """Raise an error if methods disagree.
 
     ``truth``: at a configuration, the distance of the nearest shapes and the pairs of links whose
     shapes are nearer than the margin.
 
     Raises:
-        RuntimeError: all pairs of leaves say something else than the tree, or the triangles
-            are nearer than the leaves or the boxes.
+        RuntimeError: all pairs of leaves differ from the tree, or triangles are closer than leaves
+            or boxes.
     """
     body_of = body_links(model)
     for q in rows:
@@ -211,7 +210,7 @@ def near_pairs(
     truth: Callable[[np.ndarray], tuple[float, set[tuple[str, str]]]],
     rows: np.ndarray,
 ) -> dict[str, float]:
-    """Pairs of links that each way reports as near, in the mean, and those whose shapes are."""
+    """Mean number of near pairs of links, by each method and by their shapes."""
     leaf_links = [leaf.link for leaf in model.leaves]
     counts = {"shapes": [len(truth(q)[1]) for q in rows]}
     for name in ("hybrid tree, level-first", *BOXES):
@@ -223,7 +222,7 @@ def near_pairs(
 
 
 def run(found: dict[str, Way], rows: np.ndarray, passes: int) -> dict[str, Times]:
-    """Ask every way at every cycle; a short pass before them warms up."""
+    """Call every method in every cycle, after a short pass to warm up."""
     asks = [way.ask for way in found.values()]
     cycles = len(rows) - LEAD
     hot, cold = np.zeros((2, len(asks), passes, cycles))
@@ -256,7 +255,7 @@ def run(found: dict[str, Way], rows: np.ndarray, passes: int) -> dict[str, Times
 
 
 def summary(found: dict[str, Way], times: dict[str, Times]) -> dict[str, dict]:
-    """Percentiles in us, and how many times as long as ours for the same question."""
+    """Percentiles in us, and ratios to those of the tree for the same query."""
     ours = {(w.question, w.kind): times[name].hot for name, w in found.items() if w.ours}
     result = {}
     for name, way in found.items():
@@ -321,7 +320,7 @@ def leaf_settings(parser: argparse.ArgumentParser, options: argparse.Namespace) 
 def measure(
     model: CollisionModel, found: dict[str, Way], rows: np.ndarray, passes: int
 ) -> tuple[dict, dict[str, Times]]:
-    """What is printed of the times of all ways; and the times."""
+    """The printed times of all methods, and the times."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
     times = run(found, rows, passes)
     preemptions = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
@@ -344,7 +343,7 @@ def measure(
 
 
 def space_arm(options: argparse.Namespace, settings: dict) -> dict:
-    """Everything about the space arm; draws its picture where one is wanted."""
+    """Results of the space arm; draws its picture if requested."""
     model = load_space_arm(**settings)
     rows = approach(model, options.cycle)
     if len(rows) <= LEAD + 1:
@@ -372,7 +371,7 @@ def space_arm(options: argparse.Namespace, settings: dict) -> dict:
 
 
 def real_robot(files: RobotFiles, options: argparse.Namespace, settings: dict) -> dict:
-    """Everything about a robot between copies of itself."""
+    """Results of a robot between copies of itself."""
     model = load_between_copies(files, **settings)
     rows, found = motions(model, options.cycle), ways(model, NEAR)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What `hybrid_tree.py` prints: times, the first alarm, and the paper's two tables of volumes."""
+"""Output of `hybrid_tree.py`: times, the first alarm, and the two volume tables of the paper."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _leaves_volume(fit: Fit) -> float:
 
 
 def _about(result: dict) -> str:
-    """What was measured, in a line."""
+    """Summary of the measurement, one line."""
     return (
         f"{result['leaves']} leaves around {result['shapes']} shapes, fit {result['fit']}; "
         f"{result['link_pairs']} pairs of links, {result['leaf_pairs']} pairs of leaves; "
@@ -150,7 +150,7 @@ def report_robots(results: dict[str, dict]) -> str:
 
 
 def _savings(result: dict) -> list[str]:
-    """How much less time the tree takes than its peers, or how much more."""
+    """Relative time of the tree compared with its peers."""
 
     def than(less: float) -> str:
         return f"{abs(less):.0%} {'less' if less >= 0.0 else 'more'}"
@@ -163,7 +163,7 @@ def _savings(result: dict) -> list[str]:
 
 
 def report(result: dict) -> str:
-    """Everything as markdown."""
+    """The complete report as markdown."""
     lines = [
         f"{_about(result)}; {result['moving_leaves']} leaves of the arm; "
         + ", ".join(f"{k} {v}" for k, v in result["versions"].items()),

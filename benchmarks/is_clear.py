@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Time of a yes or no for random configurations, against coal and VAMP.
+"""Time of a boolean collision check of random configurations, against coal and VAMP.
 
     python benchmarks/is_clear.py [--robots ur5,panda,...] [--vamp FOLDER] [--eigen FOLDER]
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Three kinds of boxes to say exactly whether an industrial arm hits itself.
+"""Three kinds of boxes for the exact self-collision check of an industrial arm.
 
     python benchmarks/link_frame_boxes.py [--configurations 400]
 

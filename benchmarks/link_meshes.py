@@ -39,7 +39,7 @@ def link_mesh(shapes: tuple[Shape, ...]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def link_meshes(model: CollisionModel) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """(vertices, triangles) of every link that is checked, in its frame."""
+    """(vertices, triangles) of every checked link, in its frame."""
     names = dict.fromkeys(name for pair in model.pairs for name in pair)
     return {name: link_mesh(model.robot.links[name].shapes) for name in names}
 
@@ -52,7 +52,7 @@ def relative(poses: dict[str, np.ndarray], a: str, b: str) -> tuple[np.ndarray, 
 
 
 def coal_mesh(vertices: np.ndarray, triangles: np.ndarray) -> coal.BVHModelOBBRSS:
-    """The same mesh for coal, with the hierarchy that it loads meshes into."""
+    """The same mesh for coal, with its default hierarchy."""
     mesh = coal.BVHModelOBBRSS()
     mesh.beginModel(len(triangles), len(vertices))
     mesh.addVertices(np.asarray(vertices, dtype=float))

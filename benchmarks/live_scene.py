@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a change of a live scene costs, and a query after it, against coal's dynamic tree.
+"""Cost of a change of a live scene, and of the next query, against the dynamic tree of coal.
 
     python benchmarks/live_scene.py [--robot ur5] [--counts 0,10,100,1000] [--seconds 2] [--json]
     python benchmarks/live_scene.py --node [--seconds 20]

@@ -1,13 +1,13 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Loading a link of 200,000 triangles: seconds and memory, for meshes hard in different ways.
+"""Time and memory to load a link of 200,000 triangles, for different difficult meshes.
 
     python benchmarks/load_large_meshes.py [--meshes torus,soup] [--json]
 
-An arm of boxes carries the mesh, from an STL file. Cold: kernels are compiled, the mesh was never
-seen. Warm: its leaves are on disk. Then the four hierarchies over its triangles. Each mesh
-and each hierarchy in a process of its own, whose largest memory is told; with Python and the
-libraries alone it is about 240 MB. Seconds of the clock, and of all processors.
+An arm of boxes carries the mesh, from an STL file. Cold: kernels are compiled, the mesh is new.
+Warm: its leaves are cached. Then the four hierarchies over its triangles are built. Each mesh and
+each hierarchy has its own process, with its maximum memory; Python and the libraries take about 240
+MB. Times are wall time, and processor time of all processors.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BOX = '<box size="0.1 0.1 0.3"/>'
 
 
 def arm(folder: Path, name: str, vertices: np.ndarray, triangles: np.ndarray) -> Path:
-    """A URDF of five links, the third of which is the mesh."""
+    """A URDF of five links; the third one is the mesh."""
     mesh = folder / f"{name}.stl"
     trimesh.Trimesh(vertices, triangles, process=False).export(mesh)
     shapes = [BOX, BOX, f'<mesh filename="{mesh}"/>', BOX, BOX]
@@ -50,7 +50,7 @@ def arm(folder: Path, name: str, vertices: np.ndarray, triangles: np.ndarray) ->
 
 
 def timed(work: Callable[[], object]) -> dict[str, float]:
-    """What it took: ``seconds`` of the clock, ``processor`` seconds, largest memory so far, MB."""
+    """Cost: wall time, processor time (seconds), and maximum memory so far, MB."""
     start, spent = time.perf_counter(), time.process_time()
     work()
     return {
@@ -85,7 +85,7 @@ def hierarchy(name: str, kind: str) -> dict[str, float]:
 
 
 def in_a_process(*arguments: str) -> dict:
-    """What this file prints with these arguments."""
+    """Output of this program with these arguments."""
     done = subprocess.run(
         [sys.executable, __file__, *arguments], check=True, stdout=subprocess.PIPE, text=True
     )

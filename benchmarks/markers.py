@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What markers cost the node each time, in milliseconds of processor time.
+"""Cost of an update of markers for the node, in milliseconds of processor time.
 
 Run it with ``PYTHONPATH=test python benchmarks/markers.py``.
 """

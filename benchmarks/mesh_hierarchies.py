@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Hierarchies over the triangles of links against each other and coal's.
+"""Comparison of hierarchies over the triangles of links with each other and those of coal.
 
     python benchmarks/mesh_hierarchies.py [--robots ur5,panda,...] [--configurations 200]
     python benchmarks/mesh_hierarchies.py --turned
@@ -148,13 +148,13 @@ def timed(ask: Callable[[str, Query], object], query: Query, agree: Callable) ->
 
 
 def same_distance(answers: dict[str, tuple]) -> bool:
-    """Within a micrometre of coal's, and of each other to rounding."""
+    """Whether distances equal that of coal within a micrometre, and each other to rounding."""
     ours = [answers[kind][0] for kind in KINDS]
     return np.ptp(ours) < 1e-12 and abs(ours[0] - answers["coal"][0]) < 1e-6
 
 
 def same_yes(answers: dict[str, bool]) -> bool:
-    """All the same."""
+    """Whether all answers are equal."""
     return len(set(answers.values())) == 1
 
 

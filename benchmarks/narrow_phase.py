@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What exact distances cost the node along the demo's approach, at 1 kHz.
+"""Cost of exact distances for the node along the approach of the demo, at 1 kHz.
 
     python benchmarks/narrow_phase.py [--seconds 20] [--json]
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the node costs beyond any node: CPU a joint state, latency, and time to start.
+"""Cost of the node compared with a bare node: CPU per joint state, latency, and start time.
 
     python benchmarks/node.py [--robot ur5] [--blocks 8] [--seconds 2] [--skip-starts] [--json]
 

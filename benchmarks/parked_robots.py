@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A real robot between two copies of itself that do not move, and short motions among them.
+"""A real robot between two fixed copies of itself, and short motions among them.
 
 The copies are links of the robot, fixed to its root: like the modules of the space arm's station
 they have leaves of the same fit, and stand still.

@@ -1,22 +1,21 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A monitor for minutes among restless neighbours: does it ever fail, grow, or say too much?
+"""Soak test of a monitor with moving obstacles and many clients: faults, memory, distances.
 
     python benchmarks/soak.py [--minutes 5] [--rate 1000] [--scene-rate 200] [--seed 0] [--json]
 
-One monitor in a process of its own hears joint states at a high rate (soak_driver.py), while
-others listen and leave, set parameters, valid and not, replace the description, also by broken
-ones, and change the scene many times a second: obstacles come, move, expire and go, are attached
-and detached, and some must be refused (soak_clients.py, soak_obstacles.py). It records; what it
-heard and said is compared with pinocchio and coal by an observer in a process of its own
-(soak_truth.py, soak_scene.py). All stays on this machine and ends by itself.
+A monitor in its own process receives joint states at a high rate (soak_driver.py). Clients
+subscribe and unsubscribe, set valid and invalid parameters, replace the description, also by
+invalid ones, and change the scene many times a second: obstacles are added, moved, expired,
+removed, attached and detached, and some must be refused (soak_clients.py, soak_obstacles.py). The
+monitor records; an observer in another process compares its inputs and outputs with pinocchio and
+coal (soak_truth.py, soak_scene.py). Everything runs on this machine, and ends by itself.
 
 Faults, and exit code 1: the monitor ends or prints a traceback; a distance above the true one;
-OK or WARN while the true distance is below 0.02 m, the least stop distance that is ever set, or
-while something of the scene is refused; a pair with an obstacle that is not among the pairs; a
-scene message or a description that was sent and never taken; too little was compared to say so.
-Told besides: memory in kB a minute after the first third, when the ring of the recording is full,
-and open files.
+OK or WARN while the true distance is below 0.02 m, the minimum stop distance, or while an object of
+the scene is refused; a pair with an unknown obstacle; a scene message or a description that was
+sent but not processed; too few comparisons. It also reports the growth of memory in kB per minute
+after the first third, when the ring of the recording is full, and open files.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "test")]
 from support.ros.ros_domains import Domain  # noqa: E402
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-_LOADING_SECONDS = 240.0  # a monitor that starts for the first time compiles
+_LOADING_SECONDS = 240.0  # the first start of a monitor compiles
 _CALM_SECONDS = 4.0
-_LAST_SECONDS = 60.0  # for the silence at the end to be a stop, and for its file to be written
-_LEAST_COMPARED = 0.4  # of the joint states heard: a loaded machine merges some
-_LEAST_TAKEN = 0.5  # of the good descriptions: the next one may come while one is loaded
+_LAST_SECONDS = 60.0  # until the silence at the end is a stop, and its file is written
+_LEAST_COMPARED = 0.4  # minimum fraction of joint states: a loaded machine merges some
+_LEAST_TAKEN = 0.5  # minimum fraction of valid descriptions: one may arrive while another is loaded
 
 
 class Soak:
@@ -55,11 +54,11 @@ class Soak:
         paths = [str(HERE.parent), os.environ.get("PYTHONPATH", "")]
         self.environment = {
             **domain.environment, "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-            "PYTHONFAULTHANDLER": "1",  # what hangs says where, when it is aborted
+            "PYTHONFAULTHANDLER": "1",  # a hanging process prints its stack when it is aborted
         }  # fmt: skip
         self.seconds = 60.0 * options.minutes
-        # Contact once a period, and a file of it half a period later at most one and a half:
-        # recordings that go back further than that overlap, so that nothing is missing.
+        # There is a contact in each period, and its file is at most one and a half periods later:
+        # longer recordings overlap, so that nothing is missing.
         self.period = min(20.0, self.seconds / 3.0)
         # Much longer, since something may be wrong all the time; all of it where that is short.
         self.recorded = 3.0 * self.period if self.seconds > 60.0 else self.seconds + 120.0
@@ -70,7 +69,7 @@ class Soak:
         self._kept: list[str] = []
 
     def start(self, *command: str, log: str) -> subprocess.Popen:
-        """A process whose output goes to a file of the folder."""
+        """Start a process whose output goes to a file of the folder."""
         with (self.folder / log).open("wb") as file:
             return subprocess.Popen(
                 [sys.executable, *command], env=self.environment, cwd=HERE,
@@ -79,7 +78,7 @@ class Soak:
             )  # fmt: skip
 
     def run(self) -> dict:
-        """Everything; what was found."""
+        """Run everything; returns the results."""
         processes = []
         try:
             monitor = self.start(
@@ -108,8 +107,8 @@ class Soak:
             self._until(monitor, "driver.log", "sending")
             clients.stdin.close()
             self._watch(monitor, clients)
-            # The robot comes out of contact, and the scene is gone: the silence that follows is a
-            # stop again, whose recording goes on to the end.
+            # The robot is out of contact, and the scene is empty: the silence that follows is
+            # another stop, whose recording continues to the end.
             time.sleep(_CALM_SECONDS)
             driver.stdin.close()
             for process in (clients, driver):
@@ -117,7 +116,7 @@ class Soak:
             self._await_last_recording()
             self._end(monitor)
             if not self.options.without_recording:
-                # Not before: who computes takes the time of those who are watched.
+                # Not before: the computation would take processor time from the tested processes.
                 observer = self.start("soak_truth.py", log="observer.log")
                 processes.append(observer)
                 self._observe(observer)
@@ -130,7 +129,7 @@ class Soak:
 
     def _await_last_recording(self) -> None:
         """Wait for the file of the stop at the end, which covers all of it."""
-        # What is written before was begun before everything had been received.
+        # Earlier files were started before everything had been received.
         begun = time.time() + min(8.0, self.period / 2.0)
         end = time.monotonic() + _LAST_SECONDS
         while not self.options.without_recording and time.monotonic() < end:
@@ -179,7 +178,7 @@ class Soak:
         return (self.folder / name).read_text(encoding="utf-8", errors="replace")
 
     def _watch(self, monitor: subprocess.Popen, clients: subprocess.Popen) -> None:
-        """Until the clients have ended."""
+        """Wait until the clients have ended."""
         begin = time.monotonic()
         while clients.poll() is None:
             now = time.monotonic() - begin
@@ -198,7 +197,7 @@ class Soak:
             time.sleep(min(1.0, self.seconds / 60.0))
 
     def _keep_recordings(self) -> None:
-        """Give the new ones another name: the monitor removes its oldest, and reuses names."""
+        """Rename new recordings: the monitor removes its oldest, and reuses names."""
         files = {path.stat().st_ino: path for path in self.folder.glob("soak*.mcap")}
         new = [number for number in files if number not in self._seen]
         for number in sorted(new, key=lambda number: files[number].stat().st_mtime):
@@ -234,7 +233,7 @@ class Soak:
         }
 
     def _judge(self, clients: dict) -> None:
-        """What the observer has found, and whether it has seen enough to find anything."""
+        """Results of the observer, and whether it has compared enough."""
         seen = self.seen
         if self.options.without_recording or not seen:
             return
@@ -257,7 +256,7 @@ class Soak:
 
 
 def main() -> int:
-    """Run it and print what was found."""
+    """Run the test and print its results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--rate", type=float, default=1000.0, help="joint states a second")

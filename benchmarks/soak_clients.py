@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Everybody else around the monitor of the soak: they come and go, and ask for all sorts of things.
+"""Clients of the monitor in the soak test.
 
-Listeners and clients are made and destroyed, parameters set at random, valid and not, the robot
-description replaced by others and by broken ones, and the scene is changed many times a second
-(soak_obstacles.py).
+Subscribers and clients are created and destroyed, random parameters are set, valid and invalid, the
+robot description is replaced by others and by invalid ones, and the scene is changed many times a
+second (soak_obstacles.py).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _BROKEN = (
 
 
 def _parameters(dice: random.Random) -> list[Parameter]:
-    """One to three values; stop_distance never below what the observer asks of the monitor."""
+    """One to three random parameters; stop_distance is never below that of the observer."""
     valid = {
         "warn_distance": dice.uniform(0.06, 0.3),
         "stop_distance": dice.uniform(0.02, 0.06),
@@ -90,12 +90,12 @@ def _parameters(dice: random.Random) -> list[Parameter]:
 
 
 class Clients:
-    """Does one of many things at a time."""
+    """Performs random actions, one at a time."""
 
     def __init__(self, node: Node, dice: random.Random) -> None:
         self.node, self.dice, self.counts = node, dice, Counter()
         self._descriptions = node.create_publisher(String, "robot_description", _LATCHED)
-        # Deep: what is sent is to arrive, and soak.py counts whether it did.
+        # A deep queue: messages must arrive, and soak.py counts them.
         self._publishers = {
             topic: node.create_publisher(MarkerArray, f"{MONITOR}/{topic}", 2000)
             for topic in ("scene", "attach")
@@ -116,9 +116,9 @@ class Clients:
         self._robot = state.hardware_id
 
     def describe(self) -> None:
-        """A good robot three times of four, else something broken.
+        """Publish a description: valid in three of four cases.
 
-        Mostly not while one is loaded, which would be given up for it.
+        Usually not during loading, which it would cancel.
         """
         if self._is_loading and not self._hurries:
             return
@@ -132,7 +132,7 @@ class Clients:
         self.counts["good descriptions" if good else "broken descriptions"] += 1
 
     def set_parameters(self) -> None:
-        """Ask, and count the answer when it comes."""
+        """Call a service, and count the response."""
         if not self._setter.service_is_ready():
             return
         request = SetParametersAtomically.Request(
@@ -145,7 +145,7 @@ class Clients:
         self.counts["parameters set" if done else "parameters refused"] += 1
 
     def come_or_go(self) -> None:
-        """A listener or a client of a service, or the end of one."""
+        """Create or destroy a subscriber or a client."""
         if len(self._guests) > 6 or (self._guests and self.dice.random() < 0.5):
             destroy, guest = self._guests.pop(self.dice.randrange(len(self._guests)))
             destroy(guest)
@@ -176,7 +176,7 @@ class Clients:
         self._send(*self._obstacles.change(time.monotonic()))
 
     def clear_scene(self) -> None:
-        """Nothing is carried, and nothing is there."""
+        """Remove all objects."""
         for topic in ("attach", "scene"):
             self._send(topic, [Marker(action=Marker.DELETEALL)])
 
@@ -189,7 +189,7 @@ class Clients:
 
 
 def main() -> None:
-    """Make trouble for so many seconds, and say how much it was."""
+    """Run the clients for a number of seconds, and print counts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--description-period", type=float, required=True)
@@ -201,7 +201,7 @@ def main() -> None:
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     clients = Clients(node, random.Random(options.seed))
-    jobs = {  # seconds from one time to the next
+    jobs = {  # period in seconds
         clients.describe: options.description_period, clients.set_parameters: 0.1,
         clients.come_or_go: 0.3, clients.change_scene: 1.0 / options.scene_rate,
     }  # fmt: skip
@@ -222,7 +222,7 @@ def main() -> None:
                 due[job] = max(due[job] + period, now - 0.1)
         executor.spin_once(timeout_sec=max(min(due.values()) - time.monotonic(), 0.0))
     clients.clear_scene()
-    executor.spin_once(timeout_sec=0.5)  # all of it is to be sent
+    executor.spin_once(timeout_sec=0.5)  # send everything
     clients.counts["seconds"] = round(time.monotonic() - begin, 3)
     print(json.dumps(clients.counts), flush=True)
     executor.shutdown()

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The driver of the soak: joint states at a high rate, with a contact at a steady pace."""
+"""Driver of the soak test: joint states at a high rate, with periodic contacts."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _HELD = 0.3  # seconds in contact
 
 
 def position(seconds: float, period: float, phases: np.ndarray) -> np.ndarray:
-    """Where the joints are: slow waves, drawn into contact at the end of each period."""
+    """Joint positions: slow waves, with a contact at the end of each period."""
     free = 0.9 * np.sin(phases[0] + seconds * (0.4 + 0.6 * phases[1]))
     left = period - seconds % period
-    share = min(max((1.5 + _HELD - left) / 1.5, 0.0), 1.0)  # 1 from _HELD before the end on
+    share = min(max((1.5 + _HELD - left) / 1.5, 0.0), 1.0)  # 1 in the last _HELD seconds
     back = max(1.0 - (seconds % period) / 1.5, 0.0) if seconds > period else 0.0
     weight = max(share, back)
     weight *= weight * (3.0 - 2.0 * weight)
@@ -30,7 +30,7 @@ def position(seconds: float, period: float, phases: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    """Send until standard input ends; say when somebody has heard a second of it."""
+    """Publish until standard input ends; print when a subscriber has received it for a second."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rate", type=float, required=True)
     parser.add_argument("--period", type=float, required=True)
@@ -56,7 +56,7 @@ def main() -> None:
         sent += 1
         if sent == int(options.rate):
             print("sending", flush=True)
-        due = max(due + 1.0 / options.rate, now - 0.02)  # what was missed is made up for
+        due = max(due + 1.0 / options.rate, now - 0.02)  # missed messages are made up for
         time.sleep(max(due - time.monotonic(), 0.0))
     print(sent, flush=True)
     rclpy.shutdown()

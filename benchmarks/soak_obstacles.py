@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Obstacles of the soak: markers of all sorts that come, move and go, are attached and detached.
+"""Obstacles of the soak test: markers are added, moved, removed, attached and detached.
 
-Most are good. Some have to be refused, and are taken back or expire soon: a scene that is refused
-all the time would be an error all the time, and no alarm could be missed.
+Most are valid. Some must be refused, and are removed or expire soon: a permanent error would hide
+missed alarms.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import random
 from geometry_msgs.msg import Point
 from visualization_msgs.msg import Marker
 
-_FAR, _NEAR, _BRIEF, _TOOLS = 10, 5, 4, 3  # so many names of each kind
+_FAR, _NEAR, _BRIEF, _TOOLS = 10, 5, 4, 3  # number of names of each kind
 _LINKS = tuple(f"{side}_arm_{k}" for side in ("left", "right") for k in (2, 3, 4))
 
 
 class Obstacles:
-    """Makes one change after another."""
+    """Generates random changes."""
 
     def __init__(self, dice: random.Random) -> None:
-        """Nothing is there."""
+        """Start without obstacles."""
         self._dice = dice
-        self._bad: list[tuple[float, str, int]] = []  # when to take back, and what
+        self._bad: list[tuple[float, str, int]] = []  # time of removal, and marker
         self._there: dict[tuple[str, int], None] = {}  # without a lifetime
-        self._carried: dict[tuple[str, int], float] = {}  # what is attached, and until when
+        self._carried: dict[tuple[str, int], float] = {}  # attached objects, and their expiry
 
     def change(self, now: float) -> tuple[str, list[Marker]]:
         """(``scene`` or ``attach``, markers) for seconds ``now`` of a steady clock."""
@@ -40,14 +40,14 @@ class Obstacles:
         if choice < 0.03:
             return self._attach_or_detach(now)
         if choice < 0.045:
-            # What was taken back on one topic may have been asked for on the other after that.
+            # An object removed on one topic may have been requested on the other after that.
             ns = self._dice.choice(["brief", "bad", "gone", "gone"])
             return "scene", [_marker(ns, 0, Marker.DELETEALL)]
         if choice < 0.3:
             return "scene", [self._brief()]
         if choice < 0.6:
             return "scene", [self._standing("near", _NEAR, 0.4)]
-        if choice < 0.65:  # several at once
+        if choice < 0.65:  # several in one message
             return "scene", [self._standing("far", _FAR, 0.2) for _ in range(3)]
         return "scene", [self._standing("far", _FAR, 0.2)]
 
@@ -93,7 +93,7 @@ class Obstacles:
         return Point(x=x, y=y, z=z)
 
     def _place(self, marker: Marker, away: tuple[float, float]) -> None:
-        """So far away from a shoulder, any way round."""
+        """Random position at a distance from a shoulder."""
         dice, place, turn = self._dice, marker.pose.position, marker.pose.orientation
         across, up = dice.uniform(-math.pi, math.pi), dice.uniform(-1.0, 1.0)
         distance = dice.uniform(*away)
@@ -110,11 +110,11 @@ class Obstacles:
         if old:
             key = self._dice.choice(old)
             del self._carried[key]
-            if key[0] == "tool":  # what was a tool lies about no more
+            if key[0] == "tool":  # attached tools are no longer obstacles
                 return "scene", [_marker(*key, Marker.DELETE)]
             return "attach", [_marker(*key, Marker.DELETE)]
         if len(self._carried) >= 4:
-            return "attach", [_marker("near", 0, Marker.DELETE)]  # perhaps nothing to detach
+            return "attach", [_marker("near", 0, Marker.DELETE)]  # possibly nothing is attached
         link = self._dice.choice(_LINKS)
         touch = self._dice.sample([*_LINKS, "near/0", "far/1", "base"], self._dice.randrange(4))
         choice = self._dice.random()
@@ -124,7 +124,7 @@ class Obstacles:
             place = marker.pose.position
             place.x, place.y, place.z = (self._dice.uniform(-0.3, 0.3) for _ in range(3))
             place.z += 0.2
-        elif choice < 0.95:  # what is there, from where it is
+        elif choice < 0.95:  # an existing object, at its pose
             marker = _marker(*self._dice.choice(list(self._there)), Marker.ADD)
         else:
             marker = _marker("gone", 0, Marker.ADD)
@@ -134,7 +134,7 @@ class Obstacles:
         return "attach", [marker]
 
     def _something_bad(self, now: float) -> tuple[str, list[Marker]]:
-        """A marker that cannot be watched, under a name of its own or of something good."""
+        """A marker that must be refused, with its own name or that of a valid object."""
         dice = self._dice
         what = dice.randrange(7)
         ns = "bad" if what in (3, 4) else dice.choice(["bad", "far"])
@@ -150,7 +150,7 @@ class Obstacles:
             marker.type = dice.choice([Marker.ARROW, Marker.TEXT_VIEW_FACING, 99])
         elif what == 3:
             marker.header.frame_id = dice.choice(["", "nowhere"])
-        elif what == 4:  # there with every other robot alone
+        elif what == 4:  # exists only on every other robot
             marker.header.frame_id = "left_tool"
         elif what == 5:
             marker.pose.orientation.w += 3.0

@@ -1,11 +1,11 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The robots of the soak: two arms of plain shapes, thicker or thinner, with tools or without."""
+"""Robots of the soak test: variants of two arms of simple shapes, with and without tools."""
 
 from __future__ import annotations
 
 JOINTS = tuple(f"{side}_{k}" for side in ("left", "right") for k in range(1, 5))
-# The forearms are in each other by 6 cm, in all variants.
+# In all variants the forearms penetrate by 6 cm.
 CONTACT = (0.1, -0.05, 0.54, -0.25, -0.1, 0.05, -0.54, 0.25)
 VARIANTS = 6
 
@@ -28,7 +28,7 @@ def _joint(name: str, parent: str, child: str, xyz: str, axis: str) -> str:
 
 
 def description(variant: int) -> str:
-    """A URDF, the same joints in each of the variants; odd ones have tools."""
+    """URDF of a variant, with the same joints in all; odd ones have tools."""
     more = 0.005 * (variant // 2)
     shapes = (
         f'<box size="{0.12 + more:.3f} {0.1 + 2.0 * more:.3f} 0.4"/>',

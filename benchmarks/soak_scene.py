@@ -1,8 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The live scene as the observer of the soak understands it, from the messages alone.
+"""The live scene of the observer of the soak test, computed from messages only.
 
-Written after docs/scene.md, not after the node, with pinocchio's poses and coal's shapes.
+It implements docs/scene.md, independently of the node, with poses of pinocchio and shapes of coal.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ import pinocchio as pin
 
 ADD, DELETE, DELETEALL = 0, 2, 3
 CUBE, SPHERE, CYLINDER, SPHERE_LIST, TRIANGLE_LIST = 1, 2, 3, 7, 11
-# An object with a lifetime is there for sure until so many seconds before its end, and gone for
-# sure so many after: the node's two looks at its clocks may be so far apart.
+# An object with a lifetime certainly exists until this many seconds before its end, and not later
+# than this many after it: the node reads its clocks at different times.
 SLACK = 0.05
 
-Part = tuple[coal.CollisionGeometry, np.ndarray]  # with its pose (4, 4) in the object
+Part = tuple[coal.CollisionGeometry, np.ndarray]  # shape and pose (4, 4) in the object
 
 
 class Refusal(Exception):
-    """A marker that the monitor has to refuse."""
+    """A marker that the monitor must refuse."""
 
 
 @dataclass(frozen=True)
 class Thing:
-    """An object: its parts, and where it is.
+    """An object: its parts and pose.
 
     ``expires``: nanoseconds.
     """
@@ -43,10 +43,10 @@ class Thing:
 
 
 class Robot:
-    """What the scene asks of a robot: frames, as pinocchio has them."""
+    """Frames of a robot, computed by pinocchio."""
 
     def __init__(self, urdf: str) -> None:
-        """At the zero pose."""
+        """Start at the zero pose."""
         self.model = pin.buildModelFromXML(urdf)
         self.data = self.model.createData()
         self.root = self.model.frames[1].name
@@ -59,7 +59,7 @@ class Robot:
         self.move((), ())
 
     def move(self, names: tuple[str, ...], positions: Any) -> None:
-        """Take in a joint state."""
+        """Apply a joint state."""
         if names not in self._order:
             joints = self.model.joints
             self._order[names] = [joints[self.model.getJointId(name)].idx_q for name in names]
@@ -67,16 +67,16 @@ class Robot:
         pin.forwardKinematics(self.model, self.data, self.q)
 
     def move_to(self, other: Robot) -> None:
-        """To where ``other`` is, which has the same joints."""
+        """Copy the configuration of ``other``, which has the same joints."""
         self.q = other.q.copy()
         pin.forwardKinematics(self.model, self.data, self.q)
 
     def __contains__(self, frame: str) -> bool:
-        """Whether it has this link."""
+        """Whether the robot has this link."""
         return frame in self._frames
 
     def body(self, frame: str) -> int:
-        """Which links move together: the joint that moves them, 0 for none."""
+        """Index of the joint that moves a link, 0 for none."""
         return self.model.frames[self._frames[frame]].parentJoint
 
     def in_body(self, frame: str) -> np.ndarray:
@@ -84,32 +84,32 @@ class Robot:
         return self.model.frames[self._frames[frame]].placement.homogeneous
 
     def pose(self, frame: str) -> np.ndarray:
-        """Pose (4, 4) of a link now."""
+        """Current pose (4, 4) of a link."""
         return self.data.oMi[self.body(frame)].homogeneous @ self.in_body(frame)
 
 
 class Scene:
-    """All objects, for a robot.
+    """All objects around a robot.
 
     Attributes:
-        things: what has to be watched, by name.
-        refused: what cannot be watched, which has to be said, and until when: nanoseconds.
-        changes: how often anything has changed.
+        things: objects that must be monitored, by name.
+        refused: objects that must be reported as refused, and until when, nanoseconds.
+        changes: number of changes.
     """
 
     def __init__(self) -> None:
-        """Empty."""
+        """Start empty."""
         self.things: dict[str, Thing] = {}
         self.refused: dict[str, float] = {}
         self.changes = 0
         self._wishes: dict[str, Thing] = {}
-        self._misfits: set[str] = set()  # refused by this robot alone
-        self._waiting: dict[str, tuple[str, frozenset[str]]] = {}  # attached before it is there
-        self._attached: set[str] = set()  # since `doubt_attached` was last asked
+        self._misfits: set[str] = set()  # refused for this robot only
+        self._waiting: dict[str, tuple[str, frozenset[str]]] = {}  # attached before it exists
+        self._attached: set[str] = set()  # since the last call of `doubt_attached`
         self._robot: Robot | None = None
 
     def attend(self, robot: Robot) -> None:
-        """From now on it is this robot: what was there is put on it again."""
+        """Replace the robot; objects are attached to it again."""
         self._robot = robot
         self.things.clear()
         self.changes += 1
@@ -122,18 +122,18 @@ class Scene:
                 self._refuse(name, thing.expires, is_misfit=True)
 
     def sure(self, now: int) -> dict[str, Thing]:
-        """What is there at ``now``, nanoseconds, and not about to go: see `SLACK`."""
+        """Objects that certainly exist at ``now``, nanoseconds; see `SLACK`."""
         return {n: t for n, t in self.things.items() if now < t.expires - 1e9 * SLACK}
 
     def surely_refused(self, now: int) -> list[str]:
-        """What has to be said not to be watched at ``now``, nanoseconds."""
+        """Objects that must be reported as not monitored at ``now``, nanoseconds."""
         return [name for name, end in self.refused.items() if now < end - 1e9 * SLACK]
 
     def doubt_attached(self, refused: str) -> int:
-        """Say nothing of what the monitor could not attach at once; of how many things.
+        """Ignore objects that the monitor could not attach immediately; returns their number.
 
-        Where the robot was not known well enough, it says so in ``refused``, attaches when it is,
-        and where the object is then on its link cannot be told from messages.
+        If the robot was unknown, the monitor reports this in ``refused`` and attaches them later,
+        at a pose that messages do not show.
         """
         names, self._attached = self._attached, set()
         doubted = [n for n in names if f"{n}: to be attached" in refused or " more" in refused]
@@ -143,7 +143,7 @@ class Scene:
         return len(doubted)
 
     def expire(self, now: int) -> None:
-        """Forget what is gone for sure."""
+        """Remove objects that have certainly expired."""
         for name in [n for n, t in self.things.items() if now > t.expires + 1e9 * SLACK]:
             del self.things[name]
             self.changes += 1
@@ -153,7 +153,7 @@ class Scene:
             del self.refused[name]
 
     def take(self, topic: str, message: Any, now: int) -> None:
-        """A MarkerArray on ``scene`` or ``attach``, heard at ``now``, nanoseconds."""
+        """Process a MarkerArray on ``scene`` or ``attach``, received at ``now``, nanoseconds."""
         take = {"scene": self._take_marker, "attach": self._take_attached}[topic]
         self.changes += 1
         for marker in message.markers:
@@ -242,7 +242,7 @@ class Scene:
 
 
 def _parts(marker: Any) -> tuple[Part, ...]:
-    """The bodies of a marker."""
+    """Parts of a marker."""
     home = np.eye(4)
     size = np.array([marker.scale.x, marker.scale.y, marker.scale.z])
     points = np.array([(p.x, p.y, p.z) for p in marker.points]).reshape(-1, 3)
@@ -250,7 +250,7 @@ def _parts(marker: Any) -> tuple[Part, ...]:
         raise Refusal
     if marker.type == CUBE:
         return ((coal.Box(*size), home),)
-    if marker.type == SPHERE:  # of one radius, as are the cylinders of the soak
+    if marker.type == SPHERE:  # with one radius, as for cylinders of the test
         return ((coal.Sphere(0.5 * size.max()), home),)
     if marker.type == CYLINDER:
         return ((coal.Cylinder(0.5 * size[:2].max(), size[2]), home),)

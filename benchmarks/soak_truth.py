@@ -1,16 +1,16 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The observer of the soak: what the monitor should have said, by pinocchio and coal.
+"""Observer of the soak test: expected results of the monitor by pinocchio and coal.
 
-Reads recordings of a monitor, which have what it heard (joint states, the scene, the description
-that it took) and what it said, in the order in which it did. So the distance that follows a joint
-state is its answer to just this scene around just this robot. Nothing has to be guessed from times
-but when lifetimes end: see `soak_scene.SLACK`.
+It reads recordings of a monitor, which contain its inputs (joint states, scene, accepted
+description) and outputs in the order of processing. So the distance after a joint state is that of
+exactly this scene and robot. Times are only needed for the ends of lifetimes (see
+`soak_scene.SLACK`).
 
     ls stop*.mcap | python benchmarks/soak_truth.py
 
-Names of files come in on standard input, in their order; each is read on from where the last one
-ended, and a gap is a fault. One JSON object goes out when the input ends.
+Names of files are read from standard input, in their order; each file continues where the last one
+ended, and a gap is a fault. A JSON object is printed when the input ends.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from rosbags.typesys import Stores, get_typestore
 from soak_scene import Robot, Scene, Thing
 
 STOP = 0.02  # metres: no stop distance in the soak is below it
-_ROUNDING = 1e-6  # metres by which coal may be off
+_ROUNDING = 1e-6  # error of coal, metres
 _CALM = (0, 1)  # levels OK and WARN
-# A scene message that waits longer than this is an ERROR: 0.5 s, and what it takes to notice.
+# A scene message that waits longer than this is an ERROR: 0.5 s plus the time to notice it.
 _LATE = 0.8
 _MOST_FAULTS = 20
 _STORE = get_typestore(Stores.LATEST)
@@ -48,15 +48,15 @@ KINDS = {
 
 
 class Shapes:
-    """Shapes on the bodies of a robot, and pairs of them whose distances are asked for."""
+    """Shapes on the bodies of a robot, and pairs whose distances are measured."""
 
     def __init__(self, parts: list[tuple], first: np.ndarray, second: np.ndarray) -> None:
-        """Make them ready.
+        """Prepare the distances.
 
         Args:
-            parts: coal's shape, its pose (4, 4) in its body, and the body, of each.
-            first: (k,) place in that list of one of each pair.
-            second: (k,) of the other.
+            parts: shape of coal, pose (4, 4) in its body, and the body, of each part.
+            first: (k,) index of the first part of each pair.
+            second: (k,) index of the second part.
         """
         self._shapes = [shape for shape, _, _ in parts]
         for shape in self._shapes:
@@ -68,10 +68,10 @@ class Shapes:
         self._radii = np.array([shape.aabb_radius for shape in self._shapes])
         self.first, self.second = first, second
         self._request = coal.DistanceRequest()
-        self._request.enable_signed_distance = False  # how deep leaves are is another thing
+        self._request.enable_signed_distance = False  # penetration depths of leaves differ
 
     def nearest(self, bodies: np.ndarray) -> tuple[float, int]:
-        """(metres, place among the pairs); at most 0 where two cross; ``bodies`` (n, 4, 4)."""
+        """(metres, index of the pair); at most 0 in contact; ``bodies`` (n, 4, 4)."""
         poses = bodies[self._bodies] @ self._local
         centres = np.einsum("nij,nj->ni", poses, self._centres)[:, :3]
         apart = np.linalg.norm(centres[self.first] - centres[self.second], axis=1)
@@ -96,7 +96,7 @@ def _transform(pose: np.ndarray) -> coal.Transform3s:
 
 
 class Truth(Robot):
-    """A robot with its shapes, and what is around it."""
+    """A robot with its shapes, and the objects around it."""
 
     def __init__(self, urdf: str, pairs: Iterable[tuple[str, ...]]) -> None:
         """``pairs``: of links."""
@@ -113,7 +113,7 @@ class Truth(Robot):
         self._own = len(self._pairs)
 
     def partners(self, things: dict[str, Thing]) -> Iterator[tuple[str, str]]:
-        """Which links and objects are to be checked against each other: docs/scene.md."""
+        """Pairs of links and objects that must be checked (docs/scene.md)."""
         items = list(things.items())
         for k, (name, thing) in enumerate(items):
             body = self.body(thing.frame)
@@ -142,22 +142,22 @@ class Truth(Robot):
         return Shapes(parts, first, second)
 
     def distance(self, shapes: Shapes) -> tuple[float, bool]:
-        """(metres of the nearest pair now, whether an object is one of the two)."""
+        """(minimum distance in metres, whether an object is in this pair)."""
         bodies = np.array([pose.homogeneous for pose in self.data.oMi])
         best, place = shapes.nearest(bodies)
         return best, place >= self._own
 
 
 class Observer:
-    """Follows one monitor from message to message."""
+    """Processes the messages of one monitor."""
 
     def __init__(self) -> None:
-        """Nothing was heard."""
+        """Start without messages."""
         self.counts: Counter[str] = Counter()
         self.faults: list[str] = []
-        self.robots: list[tuple[str, float]] = []  # that it took, by name, and when: seconds
-        self.margins: list[float] = []  # truth less what was said, metres
-        self.latencies: list[float] = []  # from the stamp of a joint state to its answer, seconds
+        self.robots: list[tuple[str, float]] = []  # accepted robots by name, and times, seconds
+        self.margins: list[float] = []  # true distance minus reported one, metres
+        self.latencies: list[float] = []  # from the stamp of a joint state to its distance, seconds
         self.deliveries: list[float] = []  # of scene messages, from their stamps, seconds
         self.seen = 0  # nanoseconds of the last message
         self._take = {
@@ -175,12 +175,12 @@ class Observer:
         self._scene = Scene()
         self._level, self._level_before = 3, 3
         self._calm_at = 0  # nanoseconds of the last joint state at level OK or WARN
-        self._asked: Any = None  # the joint state that has no answer
-        self._truth = math.nan  # after the answer
+        self._asked: Any = None  # the joint state without a distance
+        self._truth = math.nan  # after the distance
         self._around: tuple[Any, Shapes] = None, None
 
     def take(self, topic: str, message: Any, now: int) -> None:
-        """A message that was heard or said at ``now``, nanoseconds; ``topic``: of `KINDS`."""
+        """Process a message of the monitor at ``now``, nanoseconds; ``topic``: of `KINDS`."""
         self.seen = now
         self._take[topic](message)
 
@@ -194,7 +194,7 @@ class Observer:
 
     def _said_pairs(self, message: Any) -> None:
         pairs = [tuple(line.split()) for line in message.data.splitlines()]
-        if self._urdf:  # a robot was taken just before
+        if self._urdf:  # a robot was accepted just before
             links = {word.split('"')[0] for word in self._urdf.split('<link name="')[1:]}
             key = self._urdf, tuple(pair for pair in pairs if links.issuperset(pair))
             if key not in self._known:
@@ -245,7 +245,7 @@ class Observer:
             return
         stamp = self._asked.header.stamp
         self.latencies.append(1e-9 * (self.seen - stamp.sec * 10**9 - stamp.nanosec))
-        self._asked = None  # one answer a joint state
+        self._asked = None  # one distance per joint state
         self._truth, is_of_object = self._true_distance()
         counts, margin = self.counts, max(self._truth, 0.0) - message.data
         self.margins.append(margin)
@@ -253,12 +253,12 @@ class Observer:
         counts["below_stop"] += self._truth < STOP
         counts["of_objects"] += is_of_object
         counts["objects_below_stop"] += is_of_object and self._truth < STOP
-        # In contact it has to say so; depths of leaves are not depths of shapes.
+        # A contact must be reported; depths of leaves differ from depths of shapes.
         if margin < -_ROUNDING:
             self._fault(f"{message.data:.6f} m though the truth is {self._truth:.6f} m")
 
     def _true_distance(self) -> tuple[float, bool]:
-        """(metres, whether of an object); the largest truth while a lifetime may be over."""
+        """(metres, whether of an object); the largest possible one near the end of a lifetime."""
         scene = self._scene
         scene.expire(self.seen)
         sure = scene.sure(self.seen)
@@ -285,7 +285,7 @@ class Observer:
             self._fault(f"level {message.level} though {', '.join(names)} cannot be watched")
 
     def summary(self) -> dict[str, Any]:
-        """All that was found."""
+        """The results."""
         def spread(values: list[float]) -> dict[str, float]:
             if not values:
                 return {}
@@ -300,9 +300,9 @@ class Observer:
 
 
 def messages(path: str, after: int) -> Iterator[tuple[str, Any, int]]:
-    """(last name of the topic, content, nanoseconds) of a recording, later than ``after``."""
+    """Yield (last name of the topic, content, nanoseconds) of a recording, later than ``after``."""
     with open(path, "rb") as stream:
-        # In the order of the file, which is that in which the monitor heard and spoke.
+        # In the order of the file, which is the order of processing.
         for _, channel, message in make_reader(stream).iter_messages(log_time_order=False):
             name = channel.topic.rpartition("/")[2]
             if name in KINDS and message.log_time > after:
@@ -316,7 +316,7 @@ def first_time(path: str) -> int:
 
 
 def main() -> None:
-    """Observe what is named on standard input."""
+    """Process the files named on standard input."""
     observer = Observer()
     for line in sys.stdin:
         path = line.strip()

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Other ways to watch the same bodies: all pairs of leaves, boxes, and triangles in boxes.
+"""Other methods for the same bodies: all pairs of leaves, boxes, and triangles in boxes.
 
 Every one answers for the pairs of links that the model checks, kinematics included, in one
 compiled call from Python. All pairs of leaves use the model's own arrays and kernels, without a
@@ -179,7 +179,7 @@ def pairs_found(count: int, found: np.ndarray) -> list[tuple[int, int]]:
     """The first ``count`` rows.
 
     Raises:
-        RuntimeError: there was no room for them.
+        RuntimeError: the buffer is too small.
     """
     if count > len(found):
         raise RuntimeError(f"more than {len(found)} pairs at once: raise ROOM")
@@ -280,7 +280,7 @@ class Peer:
         pin.computeDistances(self._model, self._data, self._geometry, self._results, q)
 
     def test(self, q: np.ndarray) -> bool:
-        """Whether any pair is nearer than the margin; all of them are looked at."""
+        """Whether any pair is closer than the margin; all pairs are checked."""
         return pin.computeCollisions(
             self._model, self._data, self._geometry, self._results, q, False
         )

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The space arm, and the straight approach of its end towards the hull of a laboratory.
 
-Differential inverse kinematics: joint rates of least norm that give the tool the wanted
-velocity, and turn it back to its first orientation; what the steps add up in error is fed back.
+Differential inverse kinematics: joint rates of minimum norm that give the tool the desired velocity
+and keep its initial orientation; accumulated errors are fed back.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def start(model: CollisionModel) -> np.ndarray:
     """Joint positions (7,) with the tool at START, pointing down at the laboratory's axis.
 
     Raises:
-        RuntimeError: the search did not end there.
+        RuntimeError: the search failed.
     """
     q = _GUESS.copy()
     for _ in range(100):

@@ -1,14 +1,14 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How much clearance the leaves cost: volumes, and true mesh distance less leaf distance.
+"""Loss of clearance by leaves: volumes, and mesh distance minus leaf distance.
 
     python benchmarks/tightness.py [--robots ur5,panda,...] [--max-leaves 8] [--json]
     python benchmarks/tightness.py --robots ur5 --sweep 1,2,4,8,16 --plot trade.png
     python benchmarks/tightness.py --published     # one leaf a mesh: the published fit and ours
 
 The true distance is that of the collision meshes, by coal, at 2,000 random configurations where
-it is positive and below 0.3 m. A pair's leaves are never farther than its meshes, so only pairs
-whose leaves are nearer than the best mesh distance found so far need be looked at.
+it is positive and below 0.3 m. Leaves of a pair are never farther apart than its meshes, so only
+pairs whose leaves are closer than the minimum mesh distance so far need a check.
 
 `--published` compares two fits of a single leaf to each mesh of a robot. The published one: the
 capsule along the longest side of the oriented box, its end spheres moved inwards by bisection, or
@@ -138,7 +138,7 @@ def call_time(model: CollisionModel) -> float:
 
 
 def semantics(name: str, files: RobotFiles) -> Path | str | None:
-    """The robot's SRDF; where none comes with it, one that disables what stands in `TOGETHER`."""
+    """The SRDF of a robot, or one that disables the pairs in `TOGETHER`."""
     if files.srdf is not None or name not in TOGETHER:
         return files.srdf
     links = re.findall(r'<link name="([^"]+)"', files.urdf.read_text())

@@ -11,10 +11,10 @@ the points that are left against the box as well. Ours: the same in fewer tests.
 two levels take 22.96 % less time than all points where the motion is clear and 18.68 % less in the
 near miss.
 
-Then as this package does it: every link of the robot at every instant, on the probe arm and on a
-real UR5 whose hand passes the obstacle. All points: the nearest shapes at each of 95 points, which
-says nothing of what lies between. Two levels: leaves with the bound of second order, and the shapes
-where that is not enough; a yes or no. Blocks alternate; medians.
+Then the method of this package: all links over the whole motion, on the probe arm and on a real UR5
+whose hand passes the obstacle. All points: the nearest shapes at each of 95 points, without the
+motion between them. Two levels: leaves with the bound of second order, and the shapes where that is
+not sufficient; the result is boolean. Blocks alternate; medians.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _cover(times, numbers, index, rows, body, point, box, radius, places, marks)
 
 
 def as_published(blocks: int) -> None:
-    """The tip alone, in loops that are compiled, so that nothing is timed but the method."""
+    """The tip only, in compiled loops, so that only the method is timed."""
     model = probe_arm()
     rows, end = points(trajectory(model.joint_names)), tip(model)
     places, marks = np.empty((len(rows), 3)), np.empty((2, len(rows)), dtype=bool)
@@ -131,7 +131,7 @@ def as_published(blocks: int) -> None:
 
 
 def figures(name: str, model: CollisionModel, rows: np.ndarray, center: np.ndarray) -> str:
-    """What the methods find about the tip and one obstacle."""
+    """Results of the methods for the tip and one obstacle."""
     end, obstacle = tip(model), box(center)
     ends = np.array([model.link_poses(q)["tip"][:3, 3] for q in rows[[0, -1]]])
     gaps = 1e3 * np.linalg.norm(ends - center, axis=1).sum()
@@ -220,7 +220,7 @@ def plot(path: str) -> None:
 
 
 def main() -> None:
-    """Run all of it."""
+    """Run all comparisons."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--blocks", type=int, default=31)
     parser.add_argument("--plot", default="", help="PNG of distances and suspects; no timing")

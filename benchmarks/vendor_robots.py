@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Alarms of a monitor with defaults on robots as their vendors describe them, against coal.
+"""Alarms of a monitor with defaults on unmodified vendor robots, against coal.
 
     python benchmarks/vendor_robots.py [--robots ur5,panda,...] [--poses 300] [--srdf] [--json]
     python benchmarks/vendor_robots.py --cycles      # time of an update along motions instead

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Yes or no for many pairs of links at once, by boxes of links or by boxes of the world.
+"""Boolean check of many pairs of links, by boxes of links or by boxes of the world.
 
 The same descent, the same triangles, the same test of them; what differs are the boxes. For
 `link_frame_boxes.py`.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Clearance", "CollisionModel", "Leaf", "Monitor", "MonitorState", "adjust", "verify"]
 __version__ = "0.1.0"
 
-# Imported when they are first used: a distance needs none of them.
+# Imported at their first use: they are not needed for distances.
 _MODULES = {
     "Monitor": "monitoring.monitor",
     "MonitorState": "monitoring.monitor",

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m collision_monitor``: commands, their arguments, and how errors reach a user."""
+"""``python -m collision_monitor``: commands, their arguments, and reports of errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 
 def parser(names: Sequence[str] = _COMMANDS) -> argparse.ArgumentParser:
-    """The command line of some commands, by default of all; each is imported here."""
+    """Parser of some commands, by default of all; imports their modules."""
     top = argparse.ArgumentParser(
         prog="python -m collision_monitor",
         description="Clearance of robot arms: leaves fitted to links, distances, motions "
@@ -33,14 +33,14 @@ def parser(names: Sequence[str] = _COMMANDS) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit code: 2 for input that cannot be used, 1 for output."""
+    """Run a command; returns its exit code: 2 for invalid input, 1 for failed output."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     # Importing all commands takes as long as loading a small robot. Only --verbose may come before
     # the command; for anything else, the error names all commands.
     first = [text for text in given if text != "--verbose"][:1]
     options = parser(first if first and first[0] in _COMMANDS else _COMMANDS).parse_args(given)
     console = logging.StreamHandler()
-    # Of the handler too: progress on the terminal lowers that of the library's logger.
+    # Also of the handler: progress on the terminal lowers the level of the library logger.
     console.setLevel(logging.INFO if options.verbose else logging.WARNING)
     logging.basicConfig(
         level=console.level, format="%(levelname)s: %(message)s", handlers=[console]

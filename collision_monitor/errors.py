@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Every error this package raises on purpose.
+"""Errors of this package.
 
-Each message names the bad value, where it came from and what would be right.
-All of them derive from `CollisionMonitorError`, so one ``except`` catches them.
+Each message names the invalid value, its source and a remedy. All errors derive from
+`CollisionMonitorError`.
 """
 
 
@@ -12,51 +12,51 @@ class CollisionMonitorError(Exception):
 
 
 class RobotDescriptionError(CollisionMonitorError, ValueError):
-    """A URDF that cannot be monitored: broken XML, tree, joint, number or shape."""
+    """A URDF is invalid: its XML, tree, a joint, a number or a shape."""
 
 
 class MeshError(RobotDescriptionError):
-    """A mesh that is missing, unreadable, empty or not finite."""
+    """A mesh is missing, unreadable, empty or not finite."""
 
 
 class LoadingLimitError(RobotDescriptionError):
-    """A robot or scene that is larger, or takes longer to load, than the limits of loading."""
+    """A robot or scene exceeds the limits of loading."""
 
 
 class SemanticDescriptionError(CollisionMonitorError, ValueError):
-    """An SRDF that cannot be read."""
+    """An SRDF cannot be read."""
 
 
 class SceneError(CollisionMonitorError, ValueError):
-    """A scene file with a bad key; the message starts with the key's path."""
+    """A scene file has an invalid key; the message starts with the path of the key."""
 
 
 class LiveSceneError(CollisionMonitorError, ValueError):
-    """An object that cannot be taken into a live scene; the message starts with its name."""
+    """An object cannot be added to a live scene; the message starts with its name."""
 
 
 class LeavesError(CollisionMonitorError, ValueError):
-    """Leaves that cannot be used: a faulty file, or a link that they do not enclose."""
+    """Leaves are invalid: a faulty file, or a link that they do not enclose."""
 
 
 class ConfigurationError(CollisionMonitorError, ValueError):
-    """A configuration ``q`` of the wrong shape, or with values that are not finite."""
+    """A configuration ``q`` has the wrong shape, or values that are not finite."""
 
 
 class NothingToCheckError(CollisionMonitorError, ValueError):
-    """A question about the nearest pair to a model in which no pair is checked."""
+    """The nearest pair is requested from a model without checked pairs."""
 
 
 class FitError(CollisionMonitorError, ValueError):
-    """Points to which no bounding volume can be fitted."""
+    """No bounding volume can be fitted to points."""
 
 
 class JointStateError(CollisionMonitorError, ValueError):
-    """A joint state that cannot be used: short, not finite, or naming nothing known.
+    """A joint state is invalid: incomplete, not finite, or without known joints.
 
     Attributes:
-        kind: what is wrong, one word: ``length``, ``not_finite``, ``unknown``, ``twice``,
-            ``future``, ``unreadable``.
+        kind: category of the error: ``length``, ``not_finite``, ``unknown``, ``twice``, ``future``,
+            ``unreadable``.
     """
 
     def __init__(self, message: str, kind: str = "unknown") -> None:
@@ -65,31 +65,31 @@ class JointStateError(CollisionMonitorError, ValueError):
 
 
 class MotionError(CollisionMonitorError, ValueError):
-    """A motion file that cannot be used; the message starts with file and line."""
+    """A motion file is invalid; the message starts with file and line."""
 
 
 class JointLimitsError(CollisionMonitorError, ValueError):
-    """A file of joint limits that cannot be used; the message names joint and key."""
+    """A file of joint limits is invalid; the message names joint and key."""
 
 
 class RosArgumentsError(CollisionMonitorError, ValueError):
-    """ROS arguments of a program that rcl cannot use: a log level, a file, a remapping."""
+    """ROS arguments are invalid, such as a log level, a file or a remapping."""
 
 
 class TrajectoryError(CollisionMonitorError, ValueError):
-    """A desired trajectory that cannot be taken as it is; the message names joint or point."""
+    """A desired trajectory is invalid; the message names joint or point."""
 
 
 class DynamicsError(CollisionMonitorError, ValueError):
-    """Torques that cannot be computed: a bad file of drives, a joint that moves no mass."""
+    """Torques cannot be computed: a faulty file of drives, or a joint that moves no mass."""
 
 
 class ThresholdsError(CollisionMonitorError, ValueError):
-    """Thresholds of clearance that cannot be used; the message starts with where they are from."""
+    """Thresholds of clearance are invalid; the message starts with their source."""
 
 
 class BehaviourError(CollisionMonitorError, ValueError):
-    """Settings of a monitor's behaviour that mean nothing, or name no joint."""
+    """Settings of the behaviour of a monitor are invalid, or match no joint."""
 
 
 class ArmsError(CollisionMonitorError, ValueError):
@@ -97,12 +97,12 @@ class ArmsError(CollisionMonitorError, ValueError):
 
 
 class AdjustmentError(CollisionMonitorError, ValueError):
-    """A motion cannot be made safe.
+    """There is no safe adjustment of a motion.
 
     Attributes:
-        waypoint: index of the first waypoint that cannot be made safe.
+        waypoint: index of the first waypoint without a safe adjustment.
         time: its time in the desired motion, seconds.
-        pair: the two links that are too near, or None.
+        pair: the two links that are too close, or None.
         distance: their clearance there, metres; NaN without a pair.
         safe_prefix: the longest safe part of the motion from its start, or None.
     """
@@ -125,24 +125,24 @@ class AdjustmentError(CollisionMonitorError, ValueError):
 
 
 class CancelledError(CollisionMonitorError, RuntimeError):
-    """The caller does not want the result any more."""
+    """The caller has cancelled a computation."""
 
 
 class SimulationError(CollisionMonitorError, RuntimeError):
-    """A simulation that cannot go on; the message says what to change."""
+    """A simulation is unstable; the message names a remedy."""
 
 
 class RecordingError(CollisionMonitorError, RuntimeError):
-    """A recording that cannot be made; the message begins with the parameter."""
+    """Recording is not possible; the message begins with the parameter."""
 
 
 class ExecutorError(CollisionMonitorError, RuntimeError):
-    """Workers that cannot be reached, or do not finish."""
+    """Workers are not available, or do not finish."""
 
 
 class ViewError(CollisionMonitorError, ValueError):
-    """A page that cannot be served: a host that is not this machine's, a port that is taken."""
+    """A page cannot be served: the host is not this machine, or the port is in use."""
 
 
 class MissingDependencyError(CollisionMonitorError, ImportError):
-    """An optional package is needed that is not installed; the message says which extra."""
+    """A required optional package is not installed; the message names the extra."""

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which pairs of links can never meet? Proved where it can be; written as an SRDF."""
+"""Find pairs of links that can never collide, with proofs where possible; write an SRDF."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A motion on which two arms collide, changed least so that they keep 10 cm apart."""
+"""Adjust a motion on which two arms collide so that they keep 10 cm apart."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ order = [motion.joint_names.index(name) for name in model.joint_names]
 
 try:
     adjustment = adjust(model, motion, safe_distance=0.1)
-except AdjustmentError as error:  # says where, which pair, how near, and until when it is safe
+except AdjustmentError as error:  # has the place, the pair, its distance, and the safe part
     raise SystemExit(f"cannot be made safe: {error}") from None
 
 before = model.min_distances(motion.positions[:, order]).min()

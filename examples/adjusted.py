@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Send a motion of two arms through self_collision, and hear what became of it.
+"""Send a motion of two arms to self_collision, and print the result.
 
-Run it beside the node ``self_collision`` and joint states of a robot that stands where the motion
-begins: ``python examples/adjusted.py config/dual_arm_motion.csv``.
+Run it with the node ``self_collision`` and joint states of a robot at the start of the motion:
+``python examples/adjusted.py config/dual_arm_motion.csv``.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def values() -> dict[str, str]:
 
 
 def wait(until) -> bool:
-    """Listen until it is so; whether it came to be."""
+    """Receive messages until a condition is true; returns whether it is."""
     end = time.monotonic() + options.seconds
     while not until() and time.monotonic() < end:
         rclpy.spin_once(node, timeout_sec=0.1)

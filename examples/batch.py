@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Many configurations in one call: distances, or only whether each keeps a margin."""
+"""Check many configurations in one call: distances, or only whether each keeps a margin."""
 
 import time
 from pathlib import Path
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 model = CollisionModel.from_urdf(ROOT / "urdf/dual_arm.urdf", srdf=ROOT / "urdf/dual_arm.srdf")
 rows = model.random_configurations(20_000, seed=1)  # (20000, number of joints)
-model.is_clear(rows[:8])  # what is used for the first time is compiled
+model.is_clear(rows[:8])  # compiles kernels
 model.min_distances(rows[:8])
 
 begin = time.perf_counter()

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""How near is a robot to itself and to its cell, in one pose? And which two links?"""
+"""Compute the minimum distance of a robot and its cell at a configuration."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ nearest = model.distance(q)
 print(f"{' and '.join(nearest.links)} are {1000 * nearest.distance:.1f} mm apart")
 print(f"from {nearest.points[0]} to {nearest.points[1]}, along {nearest.normal}")
 
-distances = model.distances(q)  # one for each pair that is checked
+distances = model.distances(q)  # one for each checked pair
 for k in distances.argsort()[:3]:
     print(f"{1000 * distances[k]:8.1f} mm  {' - '.join(model.pairs[k])}")
 for a, b, reason in model.unmonitored_pairs[:3]:

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Distances of the meshes themselves, and the triangles that touch."""
+"""Compute distances of meshes, and the triangles in contact."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 model = CollisionModel.from_urdf(ROOT / "urdf/dual_arm.urdf", srdf=ROOT / "urdf/dual_arm.srdf")
 model.prepare_exact()
-motion = read_motion(ROOT / "config/dual_arm_motion.csv")  # on it the arms meet
+motion = read_motion(ROOT / "config/dual_arm_motion.csv")  # with a collision of the arms
 order = [motion.joint_names.index(name) for name in model.joint_names]
 
 for time in (35.0, 41.0, 45.0, 50.0):
@@ -19,7 +19,7 @@ for time in (35.0, 41.0, 45.0, 50.0):
     leaves, meshes = model.distance(q), model.distance(q, exact=True)
     print(f"{time:.0f} s: leaves {1000 * leaves.distance:7.1f} mm, ", end="")
     print(f"meshes {1000 * meshes.distance:7.1f} mm, {' and '.join(meshes.links)}")
-    assert leaves.distance <= meshes.distance + 1e-9  # leaves err on the near side
+    assert leaves.distance <= meshes.distance + 1e-9  # leaf distances are conservative
     if meshes.distance <= 0.0:
         found = model.crossing_triangles(q, meshes.links)
         print(f"      {len(found.triangles)} pairs of triangles cross: {found.triangles[0]} ...")

@@ -1,8 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states of a robot that is not there: every joint swings about the middle of its limits.
+"""Publish joint states of a fake robot: every joint oscillates about the middle of its limits.
 
-Run it beside the node: ``python examples/joint_states.py robot.urdf --seconds 30``.
+Run it with the node: ``python examples/joint_states.py robot.urdf --seconds 30``.
 """
 
 import argparse
@@ -22,7 +22,7 @@ options = arguments.parse_args()
 
 joints = {}
 for joint in ElementTree.parse(options.urdf).getroot().iter("joint"):
-    if joint.get("type") in ("revolute", "prismatic"):  # joints with a mimic tag are no harm
+    if joint.get("type") in ("revolute", "prismatic"):  # mimic joints are harmless
         limit = joint.find("limit")
         joints[joint.get("name")] = float(limit.get("lower", 0)), float(limit.get("upper", 0))
     elif joint.get("type") == "continuous":
@@ -35,7 +35,7 @@ begin = node.get_clock().now()
 
 
 def send() -> None:
-    """One joint state, stamped with the time at which it is true."""
+    """Publish a joint state, stamped with the time of its positions."""
     now = node.get_clock().now()
     seconds = 1e-9 * (now - begin).nanoseconds
     if seconds > options.seconds:

@@ -1,8 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Listen to the node as a controller should: what is not known is not safe, nor is silence.
+"""Subscribe to the node as a controller should: unknown values and silence are not safe.
 
-Run it beside the node: ``python examples/listen.py --seconds 10``.
+Run it with the node: ``python examples/listen.py --seconds 10``.
 """
 
 import argparse
@@ -27,12 +27,12 @@ heard = {"safe": False, "at": -math.inf, "distance": math.nan, "state": "nothing
 
 
 def on_safe(message: Bool) -> None:
-    """It comes ten times a second; the time of it is as good as the word."""
+    """Store the value and the time of its arrival; it is published ten times a second."""
     heard.update(safe=message.data, at=time.monotonic())
 
 
 def on_state(message: DiagnosticStatus) -> None:
-    """Level and one sentence; key-values have links, points and more."""
+    """Store level and message; key-values have links, points and more."""
     heard.update(state=f"{LEVELS[message.level]}: {message.message}")
 
 
@@ -46,7 +46,7 @@ node.create_subscription(
 
 
 def report() -> None:
-    """Twice a second: go or stop, and why."""
+    """Print twice a second whether the robot may move, and the reason."""
     is_fresh = time.monotonic() - heard["at"] < 1.0
     word = "GO  " if is_fresh and heard["safe"] else "STOP"
     why = heard["state"] if is_fresh else "the monitor is silent"

@@ -1,8 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Put a box beside the robot while it is watched, move it nearer, and take it away.
+"""Add a box beside the monitored robot, move it closer, and remove it.
 
-Run it beside the node and joint states: ``python examples/obstacle.py``.
+Run it with the node and joint states: ``python examples/obstacle.py``.
 """
 
 import argparse
@@ -28,7 +28,7 @@ state = {"text": "nothing heard", "objects": "0"}
 
 
 def on_state(message: DiagnosticStatus) -> None:
-    """Distances count the box from when ``scene_objects`` does."""
+    """Distances include the box as soon as ``scene_objects`` counts it."""
     values = {each.key: each.value for each in message.values}
     state.update(text=message.message, objects=values.get("scene_objects", "0"))
 
@@ -43,7 +43,7 @@ box.header.frame_id = options.frame
 box.pose.position.y, box.pose.position.z = options.at[1:]
 box.pose.orientation.w = 1.0
 box.scale.x = box.scale.y = box.scale.z = 0.2
-box.lifetime.sec = 2  # should this program die, the box does not stay for ever
+box.lifetime.sec = 2  # the box expires if this program dies
 began = shown = -math.inf
 with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):  # Ctrl-C ends it
     while publisher.get_subscription_count() == 0:

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Obstacles around a robot, one of them carried by it and one moved by a joint."""
+"""Define obstacles around a robot: one is attached to it, and a joint moves one."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ SCENE = {  # the same as a YAML file: docs/scene.md
 }  # fmt: skip
 
 model = CollisionModel.from_urdf(URDF, scene=SCENE)
-print("joints:", ", ".join(model.joint_names))  # the door's hinge is one of them
+print("joints:", ", ".join(model.joint_names))  # includes the hinge of the door
 for turn in np.linspace(-1.0, 1.2, 6):
     nearest = model.distance([turn, 1.5])
     print(f"turn {turn:5.2f}: {nearest.distance:6.3f} m, {' and '.join(nearest.links)}")

@@ -1,9 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Follow a trajectory as fast as the monitor lets it: its time runs by ``~/speed_scale``.
+"""Execute a trajectory at the speed that the monitor allows by ``~/speed_scale``.
 
-Run the node with the package's two arms, and this beside it: the motion, on which they would meet,
-stops before they do.
+Run it with the node and the two arms of the package: the motion stops before they collide.
 """
 
 import argparse
@@ -30,7 +29,7 @@ scale, heard, at = 0.0, 0.0, motion.times[0]
 
 
 def on_scale(message: Float64) -> None:
-    """0 stop, 1 as planned."""
+    """Store the speed scale: 0 to stop, 1 for full speed."""
     global scale, heard
     scale, heard = message.data, time.monotonic()
 
@@ -38,12 +37,12 @@ def on_scale(message: Float64) -> None:
 rclpy.init()
 node = rclpy.create_node("speed_scale_example")
 node.create_subscription(Float64, "/collision_monitor/speed_scale", on_scale, 10)
-publisher = node.create_publisher(JointState, "joint_states", 10)  # a driver's job, on a robot
+publisher = node.create_publisher(JointState, "joint_states", 10)  # done by a driver
 begin = moved = printed = time.monotonic()
 while at < motion.times[-1] and time.monotonic() < begin + options.seconds:
     rclpy.spin_once(node, timeout_sec=PERIOD)
     now = time.monotonic()
-    speed = scale if now - heard < SILENCE else 0.0  # silence stops as well, and so does NaN
+    speed = scale if now - heard < SILENCE else 0.0  # silence and NaN also stop the robot
     at += PERIOD * options.rate * (speed if speed > 0.0 else 0.0)
     message = JointState(name=list(motion.joint_names), position=motion.at(at).tolist())
     message.header.stamp = node.get_clock().now().to_msg()

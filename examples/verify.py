@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Is a motion safe to send? Limits and distances at every instant, also between its samples."""
+"""Verify that a motion is safe: limits and distances, also between its samples."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Start the collision monitor, and RViz if asked to.
+"""Start the collision monitor, and optionally RViz.
 
 ``ros2 launch collision_monitor collision_monitor.launch.py --show-args`` lists the arguments.
 """
@@ -14,7 +14,7 @@ NODE = "collision_monitor"
 
 
 def monitor(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    """Return the monitor, with those arguments that are not empty, and RViz."""
+    """Return the monitor, with the arguments that are not empty, and RViz."""
     given = parts.given(context, (*parts.ROBOT, *parts.SWITCHES))
     parameters = {"use_sim_time": parts.flag("use_sim_time"), **given}
     file = parts.file_given(context, "params_file")

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Start the dual arm and its cell in Gazebo (gz sim), with controllers, monitor and more.
+"""Start the dual arm and its cell in Gazebo (gz sim), with controllers and monitor.
 
 ``ros2 launch collision_monitor gazebo.launch.py --show-args`` lists the arguments. Needs
 ros_gz_sim, ros_gz_bridge, gz_ros2_control, robot_state_publisher, controller_manager,
@@ -33,12 +33,12 @@ from collision_monitor.simulation.gazebo import gazebo_description, world_sdf
 
 NAME = "dual_arm"
 CONTROLLERS = ("joint_state_broadcaster", "arms_controller")
-# The controllers are in no namespace, whatever that of this package's nodes is.
+# The controllers have no namespace, regardless of that of the nodes of this package.
 JOINT_STATES = ("joint_states", "/joint_states")
 
 
 def world_file(urdf: str, scene: str) -> Path:
-    """Write the scene as a world beside the log files of this launch."""
+    """Write the scene as a world to the log folder of this launch."""
     robot = load_robot(urdf)
     path = Path(launch_config.log_dir) / f"{NAME}_cell.sdf"
     path.write_text(world_sdf(robot, load_scene(scene, robot)), encoding="utf-8")
@@ -46,7 +46,7 @@ def world_file(urdf: str, scene: str) -> Path:
 
 
 def everything(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    """Return Gazebo with the cell, the robot in it, its controllers, and this package's nodes."""
+    """Return Gazebo with cell and robot, its controllers, and the nodes of this package."""
     urdf, scene = (LaunchConfiguration(name).perform(context) for name in ("urdf", "scene"))
     controllers = LaunchConfiguration("controllers").perform(context)
     headless = LaunchConfiguration("headless").perform(context) == "true"
@@ -82,7 +82,7 @@ def everything(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         output="screen",
         arguments=["/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock"],
     )
-    # One process for both: they are switched on in this order.
+    # One process for both: they are activated in this order.
     spawner = Node(
         package="controller_manager",
         executable="spawner",
@@ -96,7 +96,7 @@ def everything(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         **clock,
     }
     return [
-        # Meshes are model://collision_monitor/... to Gazebo.
+        # Gazebo reads meshes as model://collision_monitor/...
         AppendEnvironmentVariable("GZ_SIM_RESOURCE_PATH", os.path.dirname(parts.share())),
         gazebo,
         *view,
@@ -123,7 +123,7 @@ def everything(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return the arguments and everything."""
+    """Return the arguments and all nodes."""
     return LaunchDescription(
         [
             parts.argument("namespace", "", "namespace of this package's nodes"),

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Start the self_collision node in front of two arms' controller, and RViz if asked to.
+"""Start the self_collision node between planner and controller, and optionally RViz.
 
 ``ros2 launch collision_monitor self_collision.launch.py --show-args`` lists the arguments.
 """
@@ -20,7 +20,7 @@ OVERRIDES = {
 
 
 def self_collision(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    """Return the node, with those arguments that are not empty, and RViz."""
+    """Return the node, with the arguments that are not empty, and RViz."""
     given = parts.given(context, (*OVERRIDES, *parts.SWITCHES))
     parameters = {"use_sim_time": parts.flag("use_sim_time"), **given}
     topic = LaunchConfiguration("controller_topic").perform(context)

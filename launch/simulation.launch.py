@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Start a simulated robot and its monitor; self_collision in front of it and RViz if asked to.
+"""Start a simulated robot and its monitor, optionally with self_collision and RViz.
 
 ``ros2 launch collision_monitor simulation.launch.py --show-args`` lists the arguments.
 """
@@ -25,7 +25,7 @@ TEXT = {
 
 
 def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    """Return the simulation, the monitor, the node in front, and RViz."""
+    """Return the simulation, the monitor, self_collision and RViz."""
     robot = {
         name: parts.as_text(LaunchConfiguration(name).perform(context)) for name in parts.ROBOT
     }

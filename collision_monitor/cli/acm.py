@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``acm``: which pairs of links can meet; an SRDF from it, or what is wrong with one."""
+"""``acm``: computes the allowed collision matrix, writes an SRDF, or audits one."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what was found; write the SRDF if asked to."""
+    """Print the result; write the SRDF if requested."""
     settings = SearchSettings(
         options.seconds, options.samples, options.confidence, options.seed
     )
@@ -137,14 +137,14 @@ def _audit(options: argparse.Namespace, settings: SearchSettings) -> int:
 
 
 def _shown_on(progress: LiveProgress) -> Progress:
-    """A callback for `classify` that shows how many pairs are done."""
+    """A callback for `classify` that shows the number of finished pairs."""
     return lambda what, done, total: progress.update(
         f"{what}: {done} of {total} pairs", done / max(total, 1)
     )
 
 
 def _warn_of_short_time(verdicts: Sequence[Verdict], settings: SearchSettings) -> None:
-    """Warn where the time ran out before a pair that never met had all its samples."""
+    """Warn if the time was not sufficient for all samples of a pair that never collided."""
     few = [
         verdict.samples
         for verdict in verdicts
@@ -179,14 +179,14 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
     return ", ".join(f"{counts[key]} {name}" for key, name in _SUMMARY.items() if counts[key])
 
 
-def _how(settings: SearchSettings) -> str:
+def _search_text(settings: SearchSettings) -> str:
     return (
         f"Samples within the joint limits, seed {settings.seed}; bounds with "
         f"{settings.confidence:.4g} confidence."
     )
 
 
-# -- the matrix --
+# -- matrix --
 
 
 def _matrix_json(
@@ -195,7 +195,7 @@ def _matrix_json(
     exempted: Sequence[Exemption],
     settings: SearchSettings,
 ) -> dict[str, Any]:
-    """What is known of every pair, and why it is exempted where it is."""
+    """Data for JSON: result of every pair, with the reason of an exemption."""
     why = {exemption.links: exemption for exemption in exempted}
     pairs = []
     for verdict in verdicts:
@@ -212,7 +212,7 @@ def _matrix_text(
     exempted: Sequence[Exemption],
     settings: SearchSettings,
 ) -> str:
-    """A table of exempted pairs, what stays, and what deserves a look."""
+    """Text: a table of exempted pairs, remaining pairs, and pairs to review."""
     parts = []
     if exempted:
         rows = [(" - ".join(e.links), e.reason, e.detail) for e in exempted]
@@ -222,7 +222,7 @@ def _matrix_text(
     checked = len(verdicts) - len(exempted)
     parts.append(
         f"{model.name}: {counted(len(verdicts), 'pair')}, {len(exempted)} exempted, {checked} "
-        f"checked\n{_summary(verdicts)}\n{_how(settings)}"
+        f"checked\n{_summary(verdicts)}\n{_search_text(settings)}"
     )
     known = {verdict.links: verdict for verdict in verdicts}
     doubtful = [e for e in exempted if known[e.links].meeting is Meeting.SOMETIMES]
@@ -234,7 +234,7 @@ def _matrix_text(
     return "\n\n".join(parts)
 
 
-# -- the audit --
+# -- audit --
 
 
 def _finding(model: CollisionModel, finding: Finding) -> dict[str, Any]:
@@ -249,7 +249,7 @@ def _finding(model: CollisionModel, finding: Finding) -> dict[str, Any]:
 
 
 def _audit_json(model: CollisionModel, result: Audit, settings: SearchSettings) -> dict[str, Any]:
-    """Findings with their witnesses, and what is as it should be."""
+    """Data for JSON: findings with witness poses, and confirmed entries."""
     return {
         "robot": model.name,
         **asdict(settings),
@@ -264,7 +264,7 @@ def _audit_json(model: CollisionModel, result: Audit, settings: SearchSettings) 
 
 
 def _pose(model: CollisionModel, q: np.ndarray) -> str:
-    """The joints that are not where they are by default, as ``--q`` of ``distance`` takes them."""
+    """Joints that are not at their default position, in the form of ``--q`` of ``distance``."""
     default = default_pose(model)
     parts = [
         f"{name}={value:.10g}"
@@ -275,7 +275,7 @@ def _pose(model: CollisionModel, q: np.ndarray) -> str:
 
 
 def _audit_text(model: CollisionModel, result: Audit, settings: SearchSettings) -> str:
-    """Findings as a table, a pose for each, and what is as it should be."""
+    """Text: a table of findings with poses, and confirmed entries."""
     parts = []
     if result.findings:
         rows = []
@@ -312,7 +312,7 @@ def _audit_text(model: CollisionModel, result: Audit, settings: SearchSettings) 
     text = f"{model.name}: {counted(total, 'exempted pair')} with shapes, {found} can collide"
     if result.findings:
         text += f", {unseen} of them where no pair that is checked is in contact"
-    parts.append(f"{text}\nThe others: {_summary(verdicts) or 'none'}\n{_how(settings)}")
+    parts.append(f"{text}\nThe others: {_summary(verdicts) or 'none'}\n{_search_text(settings)}")
     sampled = [
         verdict
         for verdict in verdicts

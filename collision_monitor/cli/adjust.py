@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``adjust``: a motion of arms made free of collision, or the reason why not."""
+"""``adjust``: adjusts a motion of arms to be collision-free."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from collision_monitor.robot.srdf import srdf_beside
 from collision_monitor.verification.joint_limits_check import LONGEST_STEP
 
 EXIT_NO_ADJUSTMENT = 1
-_ROUNDING = 1e-6  # rad or m beyond a position limit that `verify` takes for rounding
+_ROUNDING = 1e-6  # rad or m beyond a position limit that `verify` treats as rounding
 _READ = ("motion", "urdf", "srdf", "scene", "leaves", "limits")
 
 
@@ -172,7 +172,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _load(options: argparse.Namespace) -> CollisionModel:
-    """The model; without --srdf, with an SRDF in the folder of the URDF."""
+    """Load the model; without --srdf, with an SRDF in the folder of the URDF."""
     if options.srdf is not None:
         return load_model(options)
     beside = srdf_beside(options.urdf)
@@ -207,7 +207,7 @@ def _held(text: str, model: CollisionModel, motion: Motion) -> dict[str, float]:
 
 
 def _limits(path: str | None, model: CollisionModel) -> dict[str, Any]:
-    """Options of `adjust` for the joints that a file limits: the tighter of file and URDF."""
+    """Arguments of `adjust` from a file of limits: the tighter ones of file and URDF."""
     if path is None:
         return {}
     limits = tightened_limits(model.robot, path, model.joint_names)
@@ -227,7 +227,7 @@ def _limits(path: str | None, model: CollisionModel) -> dict[str, Any]:
 def _beyond_limits(
     model: CollisionModel, motion: Motion, limits: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Joints that are beyond a limit, as `verify` sees it: where the robot stands beyond it."""
+    """Joints beyond a limit, as in `verify`: the robot starts beyond it."""
     found, tighter = [], limits.get("position_limits", {})
     for name, positions in zip(motion.joint_names, motion.positions.T, strict=True):
         column = model.joint_names.index(name)
@@ -255,7 +255,7 @@ def _moving_ends(motion: Motion, limits: dict[str, Any]) -> list[dict[str, Any]]
 
 
 def _refuse(options: argparse.Namespace, result: dict[str, Any]) -> int:
-    """Print why there is no result; warn of files of an earlier run."""
+    """Print the reason of a failure; warn of files of an earlier run."""
     result["output"] = None
     if options.json:
         print_json(result)

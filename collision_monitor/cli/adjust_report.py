@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The result of ``adjust`` as JSON, as text, and as a plot over time."""
+"""Results of ``adjust`` as JSON, as text, and as a plot over time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ADJUSTED, SAFE, FAILED = "adjusted", "already safe", "no safe adjustment"
 
 
 def _number(value: float) -> float | None:
-    """None for what JSON does not have: an infinite index."""
+    """None for a number that JSON does not support: an infinite index."""
     return float(value) if math.isfinite(value) else None
 
 
@@ -41,7 +41,7 @@ def units(model: CollisionModel) -> dict[str, str]:
 
 
 def sides_of(adjustment: Adjustment) -> tuple[str, ...]:
-    """``right`` and ``left`` for two arms; else the names of the arms."""
+    """``right`` and ``left`` for two arms; otherwise the names of the arms."""
     arms = adjustment.arms
     return ("right", "left") if len(arms) == 2 else tuple(arm.name for arm in arms)
 
@@ -49,7 +49,7 @@ def sides_of(adjustment: Adjustment) -> tuple[str, ...]:
 def report(
     model: CollisionModel, adjustment: Adjustment, safe: float, danger: float
 ) -> dict[str, Any]:
-    """All of docs/adjust.md's JSON but ``output``."""
+    """The JSON of docs/adjust.md, without ``output``."""
     motion, desired = adjustment.motion, adjustment.desired
     change = adjustment.joint_change
     touched = np.flatnonzero(np.abs(change).max(axis=1) > 0.0)
@@ -117,7 +117,7 @@ def report(
 
 
 def _pairs(model: CollisionModel, adjustment: Adjustment) -> dict[str, Any]:
-    """Numbers of pairs kept apart, eased and not looked at; what each eased pair keeps."""
+    """Numbers of pairs that are kept apart, eased and ignored; limits of each eased pair."""
     margins = adjustment.margins
     eased = np.flatnonzero((margins.safe > -np.inf) & ~margins.kept)
     keeps = [
@@ -141,7 +141,7 @@ def _pairs(model: CollisionModel, adjustment: Adjustment) -> dict[str, Any]:
 
 
 def failure(model: CollisionModel, method: str, error: AdjustmentError) -> dict[str, Any]:
-    """Why there is no safe adjustment, and how far the motion is safe."""
+    """Data of a failure: its reason, and the safe part of the motion."""
     prefix = error.safe_prefix
     return {
         "robot": model.name,
@@ -161,7 +161,7 @@ def _amount(value: float, unit: str) -> str:
 
 
 def text(result: Mapping[str, Any]) -> str:
-    """A short report of what `report` found, and of the file that was written."""
+    """Text of `report`, and of the written file."""
     clearance, pairs, arms = result["clearance"], result["pairs"], result["arms"]
     names = [
         arm["name"] if arm["name"] == side else f"{arm['name']} ({side})"
@@ -215,7 +215,7 @@ def text(result: Mapping[str, Any]) -> str:
 
 
 def failure_text(result: Mapping[str, Any]) -> str:
-    """A short report of what `failure` found."""
+    """Text of `failure`."""
     lines = [f"{result['robot']}: {FAILED}, method {result['method']}: {result['reason']}"]
     where = f"waypoint {result['waypoint']}, t = {result['time']:g} s"
     if result["pair"] is not None and result["distance"] is not None:
@@ -228,13 +228,13 @@ def failure_text(result: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-# -- the plot --
+# -- plot --
 
 _BEFORE, _AFTER, _SAFE, _DANGER = "#8d99ae", "#1d3557", "#2a9d8f", "#d62828"
 
 
 def require_plot(path: str | os.PathLike) -> None:
-    """Raise what `plot` would raise: no matplotlib, or a suffix that it cannot write."""
+    """Raise the error of `plot` if matplotlib is missing, or the suffix is not supported."""
     known = _figure_class()().canvas.get_supported_filetypes()
     suffix = Path(path).suffix.removeprefix(".").lower()
     if suffix not in known:
@@ -242,7 +242,7 @@ def require_plot(path: str | os.PathLike) -> None:
 
 
 def _figure_class() -> Any:
-    """The class Figure of matplotlib; MissingDependencyError where it is not installed."""
+    """The class Figure of matplotlib; MissingDependencyError if it is not installed."""
     with optional_dependency("plots need matplotlib", "adjust"):
         from matplotlib.figure import Figure
     return Figure
@@ -348,7 +348,7 @@ def _index(axis: Any, adjustment: Adjustment) -> None:
     ):
         finite = np.isfinite(values)
         axis.plot(times, np.where(finite, values, np.nan), color=colour, label=label)
-        if not finite.all():  # drawn along the upper edge, whatever the scale
+        if not finite.all():  # drawn along the upper edge
             axis.plot(
                 times[~finite], np.ones((~finite).sum()), "^", color=colour, markersize=4,
                 transform=axis.get_xaxis_transform(), clip_on=False,

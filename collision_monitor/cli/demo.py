@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``demo``: the package's two-armed robot on a collision course, with the monitor."""
+"""``demo``: a robot with two arms on a collision course, with the monitor."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def demo_parameters() -> dict[str, str]:
         "robot_description_semantic": str(package_file("urdf/dual_arm.srdf")),
         "scene": str(package_file("urdf/dual_arm_scene.yaml")),
         "leaves": str(package_file("urdf/dual_arm_leaves.yaml")),
-        # At the end of the motion each arm has its own tip 9 mm from its shoulder.
+        # At the end of the motion the tip of each arm is 9 mm from its shoulder.
         "warn_distance": "0.05",
         "stop_distance": "0.005",
     }
 
 
 def page_maker(options: argparse.Namespace, before: Motion) -> Callable[[], Page]:
-    """A function that loads the demo's robot and serves its page."""
+    """A function that loads the robot of the demo and serves its page."""
     parameters = demo_parameters()
     after = read_motion(package_file("config/dual_arm_motion_adjusted.csv"))
 
@@ -113,7 +113,7 @@ def page_maker(options: argparse.Namespace, before: Motion) -> Callable[[], Page
 
 def run(options: argparse.Namespace) -> int:
     """Run the demo."""
-    # Stay on this machine: joint states of a robot that does not exist are not for others.
+    # Stay on this machine: other machines must not receive joint states of the demo.
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     try:
         from collision_monitor.nodes.demo import run_demo

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``distance``: the nearest two links at one configuration."""
+"""``distance``: the nearest two links at a configuration."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``fit``: the leaves of every link, and how much larger they are than the link."""
+"""``fit``: leaves of every link, and their volumes compared with the link."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NEAR = ("pair", "near", "contact", "usual [mm]", "warn [mm]", "stop [mm]")
 _LOOSE = ("link", "leaves", "mean [mm]", "max [mm]", "try")
 _MOST_NAMED = 8
 _WORST = 5
-_TIGHT = 5e-4  # metres in the mean; leaves that stand off less are not listed
+_TIGHT = 5e-4  # metres; leaves with a smaller mean distance from the link are not listed
 _MOST_LEAVES = 64
 _STOP, _WARN = 0.02, 0.1  # metres, the defaults of a monitor
 
@@ -87,7 +87,7 @@ def _leaf(leaf: Leaf) -> dict[str, Any]:
 
 
 def report(model: CollisionModel) -> dict[str, Any]:
-    """Leaves and volumes (m^3) of every link, totals, and pairs left out."""
+    """Leaves and volumes (m^3) of every link, totals, and ignored pairs."""
     links = []
     for link in model.link_names:
         fits = model.fits[link]
@@ -118,11 +118,11 @@ def report(model: CollisionModel) -> dict[str, Any]:
 
 
 def loosest_links(model: CollisionModel) -> list[dict[str, Any]]:
-    """The links of checked pairs whose leaves stand off farthest in the mean, worst first.
+    """Links of checked pairs with the largest mean distance of leaves from shapes, worst first.
 
-    Distances in metres from the surface of the leaves to the shapes. What lies inside the leaves of
-    a neighbouring or rigidly joined link with all joints at zero does not count: other links meet
-    those first.
+    Distances are in metres, from the surface of the leaves to the shapes. Parts inside the leaves
+    of a neighbouring or rigidly attached link at zero joint positions are ignored: other links
+    reach those leaves first.
     """
     poses = model.link_poses(np.clip(0.0, model.lower, model.upper))
     leaves = {name: [leaf for fit in model.fits[name] for leaf in fit.leaves] for name in poses
@@ -174,7 +174,7 @@ def _loosest_table(links: list[dict[str, Any]]) -> str:
 
 
 def _structural(model: CollisionModel) -> list[StructuralPair]:
-    """Pairs that are near by construction, with the default distances of a monitor."""
+    """Structurally close pairs, with the default distances of a monitor."""
     obstacles = [obstacle.name for obstacle in model.scene.obstacles]
     usual = model.usual_distances()
     return list(usual.structural(model.pairs, _STOP, _WARN, obstacles).values())
@@ -203,7 +203,7 @@ def _litres(volume: float) -> str:
 
 
 def tables(result: dict[str, Any]) -> str:
-    """The two tables of Zhang et al.: leaves against boxes, and how full the leaves are."""
+    """The two tables of Zhang et al.: leaves compared with boxes, and fill ratios of leaves."""
     total = {"link": "total", "stand_off": None, **result["total"]}
     count = sum(len(link["leaves"]) for link in result["links"])
     volumes, fill = [], []

@@ -27,7 +27,7 @@ from collision_monitor.model.collision_model import CollisionModel
 
 
 def number(accepts: Callable[[float], bool], expected: str) -> Callable[[str], float]:
-    """The type of an option: a number that ``accepts`` is true of, described by ``expected``."""
+    """Type of an option: a number for which ``accepts`` is true, described by ``expected``."""
 
     def convert(text: str) -> float:
         try:
@@ -42,7 +42,7 @@ def number(accepts: Callable[[float], bool], expected: str) -> Callable[[str], f
 
 
 def vector(lengths: Sequence[int], expected: str) -> Callable[[str], tuple[float, ...]]:
-    """The type of an option: finite numbers with commas between, as many as ``lengths`` allow."""
+    """Type of an option: comma-separated finite numbers; ``lengths`` are the allowed counts."""
 
     def convert(text: str) -> tuple[float, ...]:
         try:
@@ -57,10 +57,10 @@ def vector(lengths: Sequence[int], expected: str) -> Callable[[str], tuple[float
 
 
 def output_path(text: str) -> Path:
-    """The type of an option: a file to write, in a folder that exists.
+    """Type of an option: a file to write, in an existing folder.
 
     Raises:
-        argparse.ArgumentTypeError: it cannot be written, and why.
+        argparse.ArgumentTypeError: it cannot be written; the message has the reason.
     """
     path = Path(text)
     if not text or path.is_dir():
@@ -93,7 +93,7 @@ def add_bag_arguments(parser: argparse._ActionsContainer) -> None:
 
 
 def parse_configuration(text: str, model: CollisionModel) -> np.ndarray:
-    """The configuration (nq,) that ``joint=value,...`` describes; see `parse_positions`."""
+    """The configuration (nq,) of ``joint=value,...``; see `parse_positions`."""
     q = np.clip(0.0, model.lower, model.upper)
     for name, value in parse_positions(text, model).items():
         q[model.joint_names.index(name)] = value
@@ -101,11 +101,11 @@ def parse_configuration(text: str, model: CollisionModel) -> np.ndarray:
 
 
 def parse_positions(text: str, model: CollisionModel) -> dict[str, float]:
-    """Positions by joint, out of ``joint=value,...``.
+    """Positions by joint from ``joint=value,...``, radians or metres.
 
     Raises:
         ConfigurationError: an entry without ``=``, an unknown or repeated joint, or a
-            value that is no finite number.
+            value that is not a finite number.
     """
     example = ",".join(f"{joint}=0.5" for joint in model.joint_names[:2]) or "elbow=0.5"
     positions = named_numbers(text, "--q", example)
@@ -132,12 +132,12 @@ def files_read(options: argparse.Namespace, names: Iterable[str]) -> dict[str, s
 def check_outputs(
     options: argparse.Namespace, names: Iterable[str], read: Mapping[str, str]
 ) -> None:
-    """Check before the work that no output overwrites a file that is read, or another output.
+    """Check that no output overwrites an input, or another output.
 
     Args:
         options: of the command.
         names: options with paths of outputs.
-        read: real paths of files that are read, with a word for each.
+        read: real paths of inputs, with a noun for each.
 
     Raises:
         MotionError: an output has the path of another file.
@@ -152,12 +152,12 @@ def check_outputs(
 
 
 def print_json(result: Any) -> None:
-    """Print a result for programs; ValueError for a number that JSON does not have."""
+    """Print a result as JSON; ValueError for a number that JSON does not support."""
     print(json.dumps(result, indent=2, allow_nan=False))
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as their widest entry; the first to the left, others to the right."""
+    """Text table; the first column is aligned to the left, others to the right."""
     lines = [list(header), *map(list, rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     lines.insert(1, ["-" * width for width in widths])
@@ -171,14 +171,14 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def discard_output() -> None:
-    """Send further output nowhere: flushing it at exit would fail again."""
+    """Discard further output: flushing it at exit would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 # -- progress on standard error --
 
 _TERMINAL, _LOG = 0.5, 10.0  # seconds between two lines
-_PATIENCE = 1.0  # seconds before the first one on a terminal
+_PATIENCE = 1.0  # seconds before the first line on a terminal
 _WIDTH = 78
 
 
@@ -207,7 +207,7 @@ class LiveProgress:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """End, and leave a clean line."""
+        """End, and erase the line."""
         self._over.set()
         if self._thread.is_alive():
             self._thread.join()

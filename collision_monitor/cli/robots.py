@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The robot, its scene and a second robot on the command line: arguments, and their model."""
+"""Command line arguments of robots and scenes, and their model."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def add_robot_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the URDF, ``--srdf``, ``--package-dir``, ``--scene`` and what leaves to take."""
+    """Add the URDF, ``--srdf``, ``--package-dir``, ``--scene`` and options of leaves."""
     add_robot_arguments(parser)
     parser.add_argument("--srdf", help="SRDF file; its disabled pairs are not checked")
     parser.add_argument(
@@ -97,13 +97,13 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def loading_limits(options: argparse.Namespace) -> LoadingLimits:
-    """The limits of loading that the arguments give."""
+    """Limits of loading from the arguments."""
     names = [field.name for field in fields(LoadingLimits)]
     return LoadingLimits(**{name: getattr(options, name) for name in names})
 
 
 def load_model(options: argparse.Namespace) -> CollisionModel:
-    """The model that the arguments describe; progress is shown on standard error."""
+    """Load the model of the arguments; progress is shown on standard error."""
     log_compiling()
     with LiveProgress(quiet=getattr(options, "json", False)) as progress:
         progress.update("loading the robot")
@@ -135,7 +135,7 @@ _place = vector((3, 6), "X,Y,Z in metres, or X,Y,Z,ROLL,PITCH,YAW with radians")
 
 
 def add_second_robot(parser: argparse.ArgumentParser) -> None:
-    """Add ``--other`` and what belongs to it."""
+    """Add ``--other`` and its options."""
     group = parser.add_argument_group("a second robot")
     group.add_argument("--other", metavar="URDF", help="URDF of a robot beside the first")
     group.add_argument("--other-srdf", metavar="SRDF", help="its SRDF")
@@ -162,7 +162,7 @@ def prefix_of(options: argparse.Namespace) -> str:
 
 
 def load_cell(options: argparse.Namespace) -> tuple[CollisionModel, Robot | None]:
-    """The model of one robot, or of both; and the second robot as its URDF has it.
+    """Load the model of one robot, or of both; also returns the second robot of its URDF.
 
     Raises:
         ConfigurationError: options of a second robot without one.
@@ -207,11 +207,11 @@ def _load_both(options: argparse.Namespace) -> tuple[CollisionModel, Robot]:
 
 
 def _own_leaves(parts: Sequence[Mounted], settings: FitSettings) -> dict[str, list[Leaf]]:
-    """The leaves of each robot alone, so that fits kept on disk are used again."""
+    """Leaves of each separate robot, so that cached fits are used."""
     found: dict[str, list[Leaf]] = {}
     log = logging.getLogger(CollisionModel.__module__)
     for part in parts:
-        was, log.disabled = log.disabled, True  # the composed model logs the same again
+        was, log.disabled = log.disabled, True  # the composed model would log the same again
         try:
             alone = CollisionModel(part.robot, part.semantics, None, settings)
         finally:
@@ -223,7 +223,7 @@ def _own_leaves(parts: Sequence[Mounted], settings: FitSettings) -> dict[str, li
 
 
 def prefixed_motion(motion: LoadedMotion, prefix: str) -> LoadedMotion:
-    """The same motion with the names that its joints have in the composed model."""
+    """The motion with the joint names of the composed model."""
     trajectory = replace(
         motion.trajectory,
         joint_names=tuple(prefix + name for name in motion.trajectory.joint_names),
@@ -248,15 +248,15 @@ def inertials_of(options: argparse.Namespace) -> Mapping[str, Inertial]:
     return found
 
 
-# -- obstacles of topics, out of a recording of the monitor --
+# -- obstacles of topics, from a recording of the monitor --
 
 _NAME, _KEY = "collision_monitor", "scene_at_stop"
 
 
 def recorded_obstacles(path: Path) -> dict[str, Any]:
-    """``obstacles`` and ``ignore`` as a scene file has them, of the first stop of a recording.
+    """``obstacles`` and ``ignore`` in the form of a scene file, at the first stop of a recording.
 
-    No obstacles where the file is no recording of the monitor, or nothing was there.
+    There are no obstacles if the file is not a recording of the monitor.
 
     Raises:
         MissingDependencyError: mcap is not installed.
@@ -276,7 +276,7 @@ def recorded_obstacles(path: Path) -> dict[str, Any]:
             for found in make_reader(stream).iter_metadata():
                 if found.name == _NAME and _KEY in found.metadata:
                     return json.loads(found.metadata[_KEY])
-    except Exception as error:  # mcap raises what its parts do on damaged files
+    except Exception as error:  # mcap raises various errors for damaged files
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise MotionError(f"{path}: its obstacles cannot be read: {reason}") from None
     return nothing
@@ -302,8 +302,8 @@ def with_recorded(model: CollisionModel, recorded: dict[str, Any]) -> CollisionM
     """The model with these obstacles added.
 
     Raises:
-        SceneError: an obstacle on a link that the robot lacks, or under the name of one.
-        MotionError: one of them is in the scene already.
+        SceneError: an obstacle on an unknown link, or with the name of a link.
+        MotionError: an obstacle is already in the scene.
     """
     given = model.scene
     both = {each.name for each in given.obstacles} & {one["name"] for one in recorded["obstacles"]}

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``thresholds``: pairs that are near by construction, and a file with their thresholds."""
+"""``thresholds``: structurally close pairs, and a file with their thresholds."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         given.warn or options.warn, given.stop or options.stop, given.rules, given.source
     )
     model = load_model(options)
-    start.of(model.pairs, objects=model.link_names)  # a rule that matches nothing is an error
+    start.of(model.pairs, objects=model.link_names)  # raises for a rule without a match
     usual = model.usual_distances(exact=not options.leaves_only)
     ruled = start.named(model.pairs)
     found = [

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``verify``: whether a motion is safe to send; a verdict with reasons, for people and CI."""
+"""``verify``: checks whether a motion is safe, and prints a verdict with reasons."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ _SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".mcap", ".db3")
 _READ = (
     "urdf", "srdf", "scene", "leaves", "limits", "thresholds", "drives", "other", "other_srdf"
 )  # fmt: skip
-_BAG = "metadata.yaml"  # in the folder of a bag
-_LISTED = 12  # violations on the terminal
+_BAG = "metadata.yaml"  # file in the folder of a bag
+_LISTED = 12  # maximum number of violations on the terminal
 
 
 def add_parser(commands: Any) -> None:
@@ -170,7 +170,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         found, written, model = _verify(options)
     except Exception as error:
-        # Exit code 1 says that a motion is not safe: an error never ends with it.
+        # Exit code 1 means that a motion is unsafe: errors have another code.
         reason = str(error)
         if not isinstance(error, (CollisionMonitorError, OSError)):
             traceback.print_exc()
@@ -200,7 +200,7 @@ def _report_not_checked(options: argparse.Namespace, reason: str) -> None:
 
 
 def _inputs(options: argparse.Namespace, motions: Sequence[Path]) -> dict[str, str]:
-    """Real paths of all files that are read, and what each is."""
+    """Real paths of all inputs, with a noun for each."""
     beside = (_timed(text)[0] for text in (*options.beside, *(options.other_motion or ())))
     return {
         **{os.path.realpath(path): "motion" for path in motions},
@@ -212,7 +212,7 @@ def _inputs(options: argparse.Namespace, motions: Sequence[Path]) -> dict[str, s
 def _verify(
     options: argparse.Namespace,
 ) -> tuple[list[Verification], list[str], CollisionModel]:
-    """The result of each motion, messages on files that were written, and the model."""
+    """The result of each motion, messages about written files, and the model."""
     paths = _motions(options.motion)
     if options.report:
         require_report()
@@ -238,7 +238,7 @@ def _verify(
             try:
                 motions[path] = load(path)
             except CollisionMonitorError as error:
-                # Where there are several, the line begins with the name of the file.
+                # For several motions, the line begins with the name of the file.
                 reason = str(error).removeprefix(f"{path}: " if len(paths) > 1 else "")
                 results[path] = Verification(
                     path.name, model.name, Verdict.NOT_CHECKED, reason=reason
@@ -252,7 +252,7 @@ def _verify(
 
 
 def _among_recorded(model: CollisionModel, paths: Sequence[Path]) -> CollisionModel:
-    """The model with the obstacles of the only recording."""
+    """The model with the obstacles of a single recording."""
     if len(paths) != 1 or paths[0].suffix.lower() != ".mcap":
         raise MotionError(
             f"--recorded-scene: is for one recording (.mcap), but {len(paths)} motions are given: "
@@ -273,7 +273,7 @@ def _verified(
     settings: Settings,
     progress: LiveProgress,
 ) -> dict[Path, Verification]:
-    """All motions that could be read."""
+    """All motions that can be read."""
     if len(motions) == 1 and not options.executor:
         ((path, motion),) = motions.items()
         return {path: verify(model, motion, settings, progress.update)}
@@ -288,7 +288,7 @@ def _verified(
 
 
 def _motions(given: Sequence[Path]) -> list[Path]:
-    """The files that are named, and those in folders; a folder can be a bag."""
+    """The given files, and those in given folders; a folder can be a bag."""
     found = []
     for path in given:
         if path.is_dir() and not (path / _BAG).is_file():
@@ -352,7 +352,7 @@ def _timed(text: str) -> tuple[str, str]:
 def _beside(
     text: str, option: str, options: argparse.Namespace, robot: Robot, prefix: str = ""
 ) -> Beside:
-    """A motion of ``robot``, and when it begins: ``MOTION[@START[..LATEST]]``."""
+    """A motion of ``robot`` and its start, from ``MOTION[@START[..LATEST]]``."""
     path, when = _timed(text)
     first, dots, last = when.partition("..")
     try:
@@ -362,7 +362,7 @@ def _beside(
         raise MotionError(
             f"{option} {text!r}: {when!r} is not seconds, such as 2.5, or 0..10"
         ) from None
-    joints = [joint.name for joint in robot.joints]  # others move what it does not name
+    joints = [joint.name for joint in robot.joints]  # others move other joints
     motion = load_trajectory(path, robot, ignored=options.ignore, elsewhere=joints)
     return Beside(prefixed_motion(motion, prefix) if prefix else motion, earliest, latest)
 
@@ -424,7 +424,7 @@ def _print_results(
         print_json(data[0] if len(data) == 1 else data)
         return
     for result in results:
-        if len(results) > 1:  # the first reason alone
+        if len(results) > 1:  # only the first reason
             print(f"{result.source}: {headline(result)}")
             continue
         print(headline(result))
@@ -435,7 +435,7 @@ def _print_results(
         if result.worst is not None:
             print(f"  nearest: {nearest(result.worst)}")
         for note in result.notes:
-            if note not in model.warnings:  # which are logged
+            if note not in model.warnings:  # these are logged
                 print(f"  note: {note}")
     if len(results) > 1:
         print(summary(results))

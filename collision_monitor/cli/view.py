@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``view``: a robot in the browser, moved by sliders, with its clearance."""
+"""``view``: shows a robot with sliders and its clearance in the browser."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def add_page_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def announce(page: Page, browser: bool) -> None:
-    """Print the address of the page; open it from a terminal with a screen."""
+    """Print the address of the page, and open it if there is a terminal and a display."""
     print(f"page: {page.address.url}", flush=True)
     if not page.address.is_loopback:
         print(
@@ -89,7 +89,7 @@ def announce(page: Page, browser: bool) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until Ctrl-C, or SIGTERM."""
+    """Run the server until Ctrl-C or SIGTERM."""
     if not options.stop_distance <= options.warn_distance:
         options.parser.error(
             f"--stop-distance {options.stop_distance:g} is above --warn-distance "

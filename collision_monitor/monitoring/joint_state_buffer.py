@@ -101,15 +101,15 @@ class JointStateBuffer:
         limits = np.asarray(velocity_limits, dtype=float)
         # 0 is no limit.
         self._speed = np.where(limits > 0.0, np.minimum(limits, _FASTEST), _FASTEST)
-        self._heard = np.zeros(count, dtype=bool)
+        self._is_known = np.zeros(count, dtype=bool)
         self._stamps = np.zeros(count)
         self._received = np.full(count, -np.inf)
-        self._born = np.full(count, -np.inf)  # time of measurement by the steady clock
-        self._before = np.zeros(count)  # position before the last
+        self._measured_at = np.full(count, -np.inf)  # time of measurement by the steady clock
+        self._previous_q = np.zeros(count)  # position before the last
         self._alternations = np.zeros(count, dtype=int)
         self._alternated = np.full(count, -np.inf)
         self._layouts: dict[tuple[str, ...], _Layout] = {}
-        self._born_first = -math.inf  # minimum of _born
+        self._oldest_measured_at = -math.inf  # minimum of _measured_at
         # The last message, if it contained all of q.
         self._last_values: tuple[float, ...] | None = None
         self._last_names: list[str] = []
@@ -180,17 +180,17 @@ class JointStateBuffer:
                     self.behind = float(behind.min())
                 values, given, target = values[fresh], given[fresh], target[fresh]
         self._detect_two_publishers(values, target, now)
-        self._before[target] = self.q[target]
+        self._previous_q[target] = self.q[target]
         self.q[target] = values
         self._has_velocities |= len(velocities) > 0
         if self._has_velocities:
             self.velocities[target] = given
         self._stamps[target] = stamp
         self._received[target] = now
-        self._born[target] = now - max(lag, 0.0)
-        self._heard[target] = True
-        self._born_first = float(self._born.min()) if len(self._born) else now
-        if not self._confirmed and self._heard.all():
+        self._measured_at[target] = now - max(lag, 0.0)
+        self._is_known[target] = True
+        self._oldest_measured_at = float(self._measured_at.min()) if len(self._measured_at) else now
+        if not self._confirmed and self._is_known.all():
             self._confirm(now)
         whole = self._confirmed and len(target) == len(self.q)
         self._last_values = tuple(map(float, positions)) if whole else None
@@ -210,14 +210,14 @@ class JointStateBuffer:
         self._has_velocities = old._has_velocities
         self._last_alternation = old._last_alternation
         self._zero_since = old._zero_since
-        self._confirmed = old._confirmed and bool(self._heard.all())
-        self._born_first = float(self._born.min())
+        self._confirmed = old._confirmed and bool(self._is_known.all())
+        self._oldest_measured_at = float(self._measured_at.min())
 
     def _by_joint(self) -> tuple[np.ndarray, ...]:
         """All arrays with one entry for each joint."""
         return (
-            self.q, self.velocities, self._heard, self._stamps, self._received, self._born,
-            self._before, self._alternations, self._alternated,
+            self.q, self.velocities, self._is_known, self._stamps, self._received,
+            self._measured_at, self._previous_q, self._alternations, self._alternated,
         )  # fmt: skip
 
     def _update_ordinary(self, message: JointState, velocities: Sequence[float]) -> bool:
@@ -252,7 +252,7 @@ class JointStateBuffer:
             self._has_velocities = False
             self.velocities.fill(np.nan)
         self._values_before, self._last_values = self._last_values, values
-        self._born_first = now - max(lag, 0.0)
+        self._oldest_measured_at = now - max(lag, 0.0)
         self._stamp, self._received_last, self._is_settled = stamp, now, False
         return True
 
@@ -261,10 +261,10 @@ class JointStateBuffer:
         if self._is_settled:
             return
         self._is_settled = True
-        self._before[:] = np.array(self._values_before)[self._last_source]
+        self._previous_q[:] = np.array(self._values_before)[self._last_source]
         self._stamps.fill(self._stamp)
         self._received.fill(self._received_last)
-        self._born.fill(self._born_first)
+        self._measured_at.fill(self._oldest_measured_at)
 
     def _layout(self, names: tuple[str, ...]) -> _Layout:
         layout = self._layouts.get(names)
@@ -300,10 +300,10 @@ class JointStateBuffer:
         held = self.q[target]
         jump = np.abs(values - held)
         possible = _JUMP_FACTOR * self._speed[target] * (now - self._received[target])
-        back = self._heard[target] & (jump > possible + _JUMP_SLACK)
+        back = self._is_known[target] & (jump > possible + _JUMP_SLACK)
         if not back.any():
             return
-        back &= np.abs(values - self._before[target]) < 0.25 * jump
+        back &= np.abs(values - self._previous_q[target]) < 0.25 * jump
         joints = target[back]
         if not len(joints):
             return
@@ -325,11 +325,11 @@ class JointStateBuffer:
         """Why there is no configuration yet; empty if there is one."""
         if self._confirmed:
             return ""
-        if not self._heard.all():
-            if not self._heard.any():
+        if not self._is_known.all():
+            if not self._is_known.any():
                 return "no joint state received yet"
-            heard = zip(self.joint_names, self._heard, strict=True)
-            return f"no joint state yet for {shortened([name for name, yes in heard if not yes])}"
+            known = zip(self.joint_names, self._is_known, strict=True)
+            return f"no joint state yet for {shortened([name for name, yes in known if not yes])}"
         return (
             "the first joint state is all zeros: accepted once it has repeated for "
             f"{self.zero_confirmation:g} s"
@@ -337,7 +337,7 @@ class JointStateBuffer:
 
     def age(self, now: float) -> float:
         """Seconds since the oldest joint position was measured; inf before all are known."""
-        return now - self._born_first if len(self._born) else 0.0
+        return now - self._oldest_measured_at if len(self._measured_at) else 0.0
 
     def lateness(self, lag: float, now: float) -> float:
         """Age of q in seconds after a message that was ``lag`` old, and may have been ignored."""
@@ -355,7 +355,7 @@ class JointStateBuffer:
     def older_than(self, seconds: float, now: float) -> list[str]:
         """Joints whose position is older than this."""
         self._settle()
-        return [self.joint_names[k] for k in np.flatnonzero(now - self._born > seconds)]
+        return [self.joint_names[k] for k in np.flatnonzero(now - self._measured_at > seconds)]
 
     def conflict(self, now: float) -> str:
         """Which joint has two conflicting publishers, as a message; empty if there is none."""
@@ -369,7 +369,7 @@ class JointStateBuffer:
             return ""
         k = int(joints.argmax())
         return (
-            f"joint '{self.joint_names[k]}' jumps between {self._before[k]:.4g} and "
+            f"joint '{self.joint_names[k]}' jumps between {self._previous_q[k]:.4g} and "
             f"{self.q[k]:.4g}: two publishers send conflicting positions"
         )
 

@@ -121,8 +121,8 @@ def joint_speeds(times, history, place, made, q, time, window, given, limits, ou
 class JointVelocities:
     """Velocities of all joints of q.
 
-    Each robot with joint states of its own has its own history: positions of one robot do not say
-    when those of another were measured.
+    Each robot with joint states of its own has its own history: positions of different robots are
+    measured at different times.
 
     Attributes:
         values: (nq,) rad/s or m/s; 0 where they are unknown.

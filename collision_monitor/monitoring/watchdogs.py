@@ -235,7 +235,7 @@ class PublisherWatch:
     def __init__(self) -> None:
         """Start without a topic."""
         self._topics: dict[str, _Topic] = {}
-        self._silent: list[_Topic] = []  # topics without a publisher
+        self._without_publisher: list[_Topic] = []  # topics without a publisher
         self._lost_at = -math.inf
         self.lost = 0
 
@@ -247,7 +247,7 @@ class PublisherWatch:
             known.lost_at, known.before = now, known.count
             self._lost_at = now
         known.count = count
-        self._silent = [each for each in self._topics.values() if each.count == 0]
+        self._without_publisher = [each for each in self._topics.values() if each.count == 0]
 
     def report_message(self, topic: str, now: float) -> None:
         """Report a message on a topic."""
@@ -256,7 +256,7 @@ class PublisherWatch:
     def forget(self) -> None:
         """Discard all topics; the count of lost publishers stays."""
         self._topics.clear()
-        self._silent.clear()
+        self._without_publisher.clear()
         self._lost_at = -math.inf
 
     @property
@@ -274,13 +274,13 @@ class PublisherWatch:
 
     def gone(self) -> str:
         """Why no further message is expected; empty if messages are expected."""
-        return self._by_topic([(topic, topic.gone()) for topic in self._silent])
+        return self._by_topic([(topic, topic.gone()) for topic in self._without_publisher])
 
     def no_publisher(self) -> str:
         """Why no first message is expected; empty if one is expected."""
-        if not self._silent:
+        if not self._without_publisher:
             return ""
-        names = " and ".join(topic.name for topic in self._silent)
+        names = " and ".join(topic.name for topic in self._without_publisher)
         return "no publisher" + ("" if len(self._topics) == 1 else f" on {names}")
 
     def remark(self, now: float) -> str:
@@ -335,7 +335,7 @@ class CycleWatch:
         self._pause = _PAUSE_SECONDS
         self._late_at = -math.inf
         self._late_text = ""
-        self._fired = math.nan
+        self._timer_fired_at = math.nan
 
     def is_behind(self, start: float) -> bool:
         """Whether a cycle that begins now is late, because there was no pause for a while."""
@@ -366,15 +366,15 @@ class CycleWatch:
 
     def report_timer(self, now: float, period: float) -> None:
         """Report that a timer with this period has fired; if it is late, the node was delayed."""
-        late = now - self._fired - period  # NaN the first time
-        self._fired = now
+        late = now - self._timer_fired_at - period  # NaN the first time
+        self._timer_fired_at = now
         # A late cycle that delayed the timer is already reported.
         if late > self.deadline and now - self._late_at > late + period:
             self._overrun(now, f"the node was delayed by {1e3 * late:.0f} ms")
 
     def expect_delay(self) -> None:
         """Do not report the delay until the timer fires again; call it before loading."""
-        self._fired = math.nan
+        self._timer_fired_at = math.nan
 
     def _overrun(self, now: float, text: str) -> None:
         self.overruns += 1

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The node ``collision_monitor``: joint states in; distance, state and markers out."""
+"""The node ``collision_monitor``: publishes distance, state and markers for joint states."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from collision_monitor.nodes.monitor_core import MonitorCore
 
 
 class CollisionMonitorNode(Node):
-    """Monitors a robot as soon as it runs; see `MonitorCore`."""
+    """Monitors a robot from its start; see `MonitorCore`."""
 
     def __init__(self, **options) -> None:
         """Declare parameters, load a robot given by parameter, and start.
 
         Raises:
-            CollisionMonitorError: parameters that contradict each other, or a robot
-                given by parameter that cannot be loaded.
+            CollisionMonitorError: inconsistent parameters, or a robot given by parameter cannot be
+                loaded.
         """
         super().__init__("collision_monitor", **options)
         self._core = MonitorCore(self)

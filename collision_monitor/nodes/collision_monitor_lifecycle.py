@@ -23,7 +23,7 @@ class CollisionMonitorLifecycleNode(LifecycleNode):
         """Declare all parameters.
 
         Raises:
-            CollisionMonitorError: parameters that contradict each other.
+            CollisionMonitorError: inconsistent parameters.
         """
         super().__init__("collision_monitor", **options)
         self._core = MonitorCore(self)
@@ -48,7 +48,7 @@ class CollisionMonitorLifecycleNode(LifecycleNode):
         return SUCCESS
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Forget the robot."""
+        """Unload the robot."""
         self._core.cleanup()
         return SUCCESS
 

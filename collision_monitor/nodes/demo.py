@@ -35,7 +35,7 @@ _PRINT_SECONDS = 0.1 if sys.stdout.isatty() else 1.0
 
 
 class StateListener:
-    """Subscribes to a monitor; keeps rates, levels and the smallest distance for a summary."""
+    """Subscribes to a monitor; records rates, levels and the minimum distance for a summary."""
 
     def __init__(self, node: Node, monitor: str = "collision_monitor") -> None:
         """``monitor``: name of the monitor node, relative to the namespace of ``node``."""
@@ -87,9 +87,9 @@ class StateListener:
 
 
 class DemoPage:
-    """The browser page, loaded and run in a thread of its own.
+    """The browser page, loaded and run in its own thread.
 
-    It shows the motion that is played; a user can take the robot over.
+    It shows the motion; a user can take control of the robot.
     """
 
     def __init__(self, make: Callable[[], Page], joint_names: Sequence[str]) -> None:
@@ -116,9 +116,9 @@ class DemoPage:
         return self.page is None and self.error is None
 
     def exchange(self, positions: Sequence[float], state: StateListener) -> list[float]:
-        """Show ``positions`` and the monitor's state; returns the positions to publish.
+        """Show ``positions`` and the state of the monitor; returns the positions to publish.
 
-        These are ``positions``, or those of the page while a user has taken the robot over.
+        These are ``positions``, or those of the page while a user controls the robot.
         """
         page = self.page
         if page is None:
@@ -133,7 +133,7 @@ class DemoPage:
         return [float(value) for value in positions]
 
     def close(self) -> None:
-        """Stop serving; a page that is still loading ends with the process."""
+        """Stop the server; a page that is still loading ends with the process."""
         if self.page is not None:
             self.page.close()
             self._thread.join(timeout=5.0)
@@ -143,7 +143,7 @@ class MotionPlayer:
     """Publishes a motion as joint states, one per call; stays at its start until `start`."""
 
     def __init__(self, node: Node, motion: Motion, seconds: float) -> None:
-        """``seconds``: duration of the whole motion, whatever its own times are."""
+        """``seconds``: duration of the whole motion, regardless of its times."""
         self._node, self._motion = node, motion
         self._speed = motion.duration / seconds if motion.duration > 0.0 else 0.0
         self._start: float | None = None
@@ -152,7 +152,7 @@ class MotionPlayer:
         self.sent = 0
 
     def start(self, now: float) -> None:
-        """Begin to move; ``now``: seconds of any steady clock."""
+        """Start the motion; ``now``: seconds of any steady clock."""
         self._start = now
 
     def time(self, now: float) -> float:
@@ -165,7 +165,7 @@ class MotionPlayer:
         return self._start is not None and self.time(now) >= self._motion.duration
 
     def positions(self, now: float) -> list[float]:
-        """Positions at ``now``, in the order of the motion's joints."""
+        """Positions at ``now``, in the order of the joints of the motion."""
         return self._motion.at(self.time(now)).tolist()
 
     def send(self, now: float, positions: list[float] | None = None) -> None:
@@ -178,7 +178,7 @@ class MotionPlayer:
 
 @contextmanager
 def monitor_process(parameters: dict[str, str]) -> Iterator[subprocess.Popen]:
-    """The collision_monitor node in a process of its own, stopped at the end."""
+    """Context of the collision_monitor node in its own process."""
     command = [sys.executable, "-m", "collision_monitor.nodes.collision_monitor", "--ros-args"]
     for name, value in parameters.items():
         command += ["-p", f"{name}:={value}"]
@@ -218,7 +218,7 @@ class Demo:
         self._began = self._due = time.monotonic()
 
     def _refuse_others(self) -> None:
-        """RuntimeError if there is another publisher of joint states: maybe a real robot."""
+        """Raise RuntimeError if there is another publisher of joint states: maybe a robot."""
         if self._node.count_publishers("joint_states") > 1:
             raise RuntimeError(
                 "joint_states already has a publisher on this ROS graph, and the demo would mix "
@@ -259,9 +259,9 @@ class Demo:
         print(line.ljust(78), end=ending, flush=True)
 
     def run(self) -> None:
-        """Wait for the monitor, play the motion once, and stay at its end for a moment."""
+        """Wait for the monitor, play the motion once, and stay at its end for some time."""
         print("waiting for the monitor (the first start compiles kernels and fits leaves)")
-        # Other publishers are discovered before the first joint state; the monitor loads meanwhile.
+        # Discover other publishers before the first joint state; meanwhile the monitor loads.
         while time.monotonic() - self._began < _DISCOVERY_SECONDS:
             rclpy.spin_once(self._node, timeout_sec=0.1)
             self._refuse_others()
@@ -272,7 +272,8 @@ class Demo:
                     f"no distance from the monitor after {_START_SECONDS:.0f} s; "
                     f"its state: {self._state.level} {self._state.message}"
                 )
-        # Kernels are compiled, the start pose confirmed and the state received before it moves.
+        # Before it moves, kernels are compiled, the start pose is confirmed and a state is
+        # received.
         end = time.monotonic() + _START_SECONDS
         while self._state.level == "STALE" and time.monotonic() < end:
             self._step()
@@ -289,7 +290,7 @@ class Demo:
         self._print("\n", 0.0)
 
     def _load_page(self) -> None:
-        """Load it after the monitor has compiled what both need; joint states go on."""
+        """Load the page after the monitor has compiled common kernels; joint states continue."""
         print("loading the page")
         self.page = DemoPage(self._make_page, self._motion.joint_names)
         while self.page.loading:
@@ -298,7 +299,7 @@ class Demo:
             print(f"warning: no page: {self.page.error}", file=sys.stderr)
 
     def keep(self) -> None:
-        """Go on as long as the page is served."""
+        """Continue as long as the page is served."""
         if self.page is None or self.page.page is None:
             return
         print(f"the page is served until Ctrl-C: {self.page.page.address.url}", flush=True)
@@ -307,7 +308,7 @@ class Demo:
         print(f"error: the page has ended: {self.page.error}", file=sys.stderr)
 
     def summary(self) -> str:
-        """Counts, the smallest distance, and the time spent in each level."""
+        """Counts, the minimum distance, and the time in each level."""
         state = self._state
         distance, when, links = state.nearest
         levels = [level for when, level in state.changes if when >= self._began]
@@ -335,8 +336,8 @@ def run_demo(
         parameters: of the monitor.
         seconds: duration of the motion.
         rate: joint states per second.
-        make_page: loads the robot and serves the page, called in a thread of its own.
-        keep: whether to go on after the motion, for the page.
+        make_page: loads the robot and serves the page; called in its own thread.
+        keep: whether to continue after the motion, for the page.
     """
     rclpy.init(args=[])
     node = rclpy.create_node("collision_monitor_demo")

@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""FollowJointTrajectory actions: one in front of a controller's, and one of the simulation.
+"""FollowJointTrajectory actions: a relay to a controller, and the action of the simulation.
 
-They need control_msgs, which every installation of ros2_control and of MoveIt has. Goals are
-always accepted, because a rejection has no reason: one that is refused is aborted with the
-reason. The handle of a goal is executed when its result is known, so nothing waits for it.
+They need control_msgs, which is part of ros2_control and MoveIt. Goals are always accepted, because
+a rejection cannot have a reason: a refused goal is aborted with the reason. The handle of a goal is
+executed when its result is known, so its execution does not block.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SETTLE = 2.0  # s after the last point, if a goal has no goal_time_tolerance
 
 
 def follow_joint_trajectory_type() -> Any | None:
-    """The type of the action; None where control_msgs is not installed."""
+    """The type of the action; None if control_msgs is not installed."""
     try:
         from control_msgs.action import FollowJointTrajectory
     except ImportError:
@@ -41,7 +41,7 @@ def follow_joint_trajectory_type() -> Any | None:
 
 
 class _DeferredActionServer(ABC):
-    """Offers the action; goals, each with a ``handle``, are in ``_goals`` until they end."""
+    """Base of action servers; goals, each with a ``handle``, are in ``_goals`` until they end."""
 
     def __init__(
         self, node: Node, action_type: Any, make_server: Callable[..., Any] = ActionServer
@@ -64,7 +64,7 @@ class _DeferredActionServer(ABC):
 
     @abstractmethod
     def _on_accepted(self, handle: Any) -> None:
-        """Take a new goal."""
+        """Process a new goal."""
 
     @abstractmethod
     def _cancel(self, goal: Any) -> None:
@@ -84,7 +84,7 @@ class _DeferredActionServer(ABC):
 
     @staticmethod
     def _execute(handle: Any, how: str, result: Any) -> None:
-        """End a goal as ``how`` says: ``succeed``, ``abort`` or ``canceled``."""
+        """End a goal; ``how``: ``succeed``, ``abort`` or ``canceled``."""
 
         def finish(handle: Any) -> Any:
             getattr(handle, how)()
@@ -93,24 +93,24 @@ class _DeferredActionServer(ABC):
         handle.execute(finish)
 
 
-# -- in front of a controller -----------------------------------------------------------
+# -- relay to a controller --
 
 
 @dataclass(eq=False)
 class RelayedGoal:
-    """One goal on its way: ``handle`` is the planner's side, ``sent`` the controller's."""
+    """A goal: ``handle`` is that of the planner, ``sent`` that of the controller."""
 
     handle: Any
     sent: Any = None
     on_its_way: bool = False
     cancelled: bool = False
-    stopped: str = ""  # why this node ends it
-    refused: str = ""  # why the controller does not execute it, or this node does not send it
+    stopped: str = ""  # reason if this node ends it
+    refused: str = ""  # reason if the controller does not execute it, or this node does not send it
     done: bool = False
 
     @property
     def message(self) -> JointTrajectory:
-        """The trajectory that is wanted."""
+        """The desired trajectory."""
         return self.handle.request.trajectory
 
 
@@ -132,9 +132,9 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
         Args:
             node: which node offers it.
             action_type: control_msgs' FollowJointTrajectory.
-            controller_action: name of the controller's action.
-            submit: called with every goal that comes; `refuse` or `forward` answer it.
-            over: called when a goal has ended in any way.
+            controller_action: name of the action of the controller.
+            submit: called with every new goal; `refuse` or `forward` answer it.
+            over: called when a goal has ended.
             make_server: as rclpy's ActionServer.
             make_client: as rclpy's ActionClient.
         """
@@ -144,7 +144,7 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
         self._client = make_client(node, action_type, controller_action)
         super().__init__(node, action_type, make_server)
 
-    # -- from the planner ------------------------------------------------------------
+    # -- requests of the planner --
 
     def _on_accepted(self, handle: Any) -> None:
         goal = RelayedGoal(handle)
@@ -161,15 +161,15 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
         elif not goal.on_its_way:
             self._end(goal, "canceled", self._result(0, "cancelled before it was sent"))
 
-    # -- from the node ---------------------------------------------------------------
+    # -- decisions of the node --
 
     def refuse(self, goal: RelayedGoal, reason: str) -> None:
-        """Abort a goal that was not forwarded, or whose controller fails."""
+        """Abort a goal that was not forwarded, or whose controller failed."""
         goal.refused = reason
         self._end(goal, "abort", self._result(self._type.Result.INVALID_GOAL, reason))
 
     def can_forward(self) -> str:
-        """Why no goal can be forwarded; empty if it can."""
+        """Why no goal can be forwarded; empty if goals can be forwarded."""
         if self._client.server_is_ready():
             return ""
         return f"the controller's action '{self.controller_action}' is not available"
@@ -181,7 +181,7 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
         request = self._type.Goal()
         wanted = goal.handle.request
         request.trajectory = message
-        # Humble's action lacks the second
+        # the action of Humble has no second field
         for field in ("path_tolerance", "component_path_tolerance", "goal_tolerance",
                       "component_goal_tolerance", "goal_time_tolerance"):  # fmt: skip
             if hasattr(wanted, field):
@@ -190,10 +190,10 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
         future = self._client.send_goal_async(
             request, feedback_callback=lambda message: self._on_feedback(goal, message.feedback)
         )
-        future.add_done_callback(lambda future: self._on_answer(goal, future))
+        future.add_done_callback(lambda future: self._on_response(goal, future))
 
     def stop(self, reason: str) -> None:
-        """Cancel all goals of the controller, and abort ours with the reason."""
+        """Cancel all goals of the controller, and abort those of the planner with the reason."""
         for goal in list(self._goals):
             goal.stopped = goal.stopped or reason
             if goal.sent is not None:
@@ -201,9 +201,9 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
             elif not goal.on_its_way:
                 self.refuse(goal, reason)
 
-    # -- from the controller ---------------------------------------------------------
+    # -- responses of the controller --
 
-    def _on_answer(self, goal: RelayedGoal, future: Any) -> None:
+    def _on_response(self, goal: RelayedGoal, future: Any) -> None:
         if (fault := future.exception()) is not None:
             self.refuse(goal, f"the controller's action failed: {fault}")
             return
@@ -212,7 +212,7 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
             self.refuse(goal, "the controller rejected the adjusted trajectory")
             return
         goal.sent = sent
-        if goal.cancelled or goal.stopped:  # before the controller answered
+        if goal.cancelled or goal.stopped:  # before the controller responded
             sent.cancel_goal_async()
         sent.get_result_async().add_done_callback(lambda future: self._on_result(goal, future))
 
@@ -236,7 +236,7 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
             self._end(goal, "abort", answer.result)
 
     def _end(self, goal: RelayedGoal, how: str, result: Any) -> None:
-        """End a goal: ``how`` as of `_execute`."""
+        """End a goal; ``how`` as of `_execute`."""
         if goal.done:
             return
         goal.done = True
@@ -245,11 +245,11 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
         self._over(goal)
 
 
-# -- of the simulation -----------------------------------------------------------------
+# -- action of the simulation --
 
 
 class _Goal:
-    """A goal under way: its handle, its run, and how long the last point has been commanded."""
+    """An active goal: its handle, its run, and the time since its last point was commanded."""
 
     def __init__(self, handle: Any, run: Run) -> None:
         self.handle, self.run = handle, run
@@ -258,9 +258,9 @@ class _Goal:
 
 
 class TrajectoryAction(_DeferredActionServer):
-    """The action of the simulation, as a joint_trajectory_controller has it.
+    """The action of the simulation, as in joint_trajectory_controller.
 
-    A goal ends when its joints have come to rest near enough, or will not.
+    A goal ends when its joints have reached it within its tolerance, or cannot.
     """
 
     def __init__(
@@ -277,9 +277,9 @@ class TrajectoryAction(_DeferredActionServer):
         Args:
             node: which node offers it.
             action_type: control_msgs' FollowJointTrajectory.
-            follow: begins a trajectory; TrajectoryError where it cannot.
-            drop: ends one.
-            tolerance: by which joints may be off a goal that names none, rad or m.
+            follow: starts a trajectory, or raises TrajectoryError.
+            drop: ends a trajectory.
+            tolerance: default tolerance of joints at the goal, rad or m.
             make_server: as rclpy's ActionServer.
         """
         self._follow, self._drop, self._tolerance = follow, drop, tolerance
@@ -301,7 +301,7 @@ class TrajectoryAction(_DeferredActionServer):
         self._drop(goal.run)
 
     def watch(self, simulation: Simulation) -> None:
-        """End the goals that are reached or missed; to be called after time has passed."""
+        """End goals that are reached or missed; call it after each simulation step."""
         for goal in list(self._goals):
             outcome = self._outcome(goal, simulation)
             if outcome is not None:
@@ -323,7 +323,7 @@ class TrajectoryAction(_DeferredActionServer):
             goal.handle.publish_feedback(feedback)
 
     def _outcome(self, goal: _Goal, simulation: Simulation) -> tuple[str, int, str] | None:
-        """(how it ends, error code, text), or None while it is active."""
+        """(how it ends, error code, text); None while it is active."""
         result = self._type.Result
         if goal.cancelled:
             return "canceled", result.SUCCESSFUL, "cancelled; the joints hold their positions"
@@ -354,7 +354,7 @@ class TrajectoryAction(_DeferredActionServer):
         return "abort", result.GOAL_TOLERANCE_VIOLATED, text
 
     def _beyond_path(self, goal: _Goal, simulation: Simulation) -> str:
-        """Which joint is farther from where it should be than the goal allows; empty for none."""
+        """Message about a joint that exceeds its path tolerance; empty if none does."""
         for name, most in self._given(goal.handle.request.path_tolerance).items():
             if name in goal.run.command.joint_names:
                 k = list(simulation.joint_names).index(name)

@@ -3,7 +3,7 @@
 """Common parts of the launch files: arguments, nodes of the package, and RViz.
 
 RViz shows a robot by the topic robot_description and the transforms of its links. Both come from
-robot_state_publisher, so `view` starts it together with RViz, in every launch file alike.
+robot_state_publisher, so `view` starts it together with RViz.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SWITCHES = {
 
 
 def share(*parts: str) -> str:
-    """A file that this package has installed."""
+    """Path of an installed file of this package."""
     return str(Path(get_package_share_directory(PACKAGE), *parts))
 
 
@@ -61,7 +61,7 @@ def switch(name: str, default: bool, text: str) -> DeclareLaunchArgument:
 def common_arguments(
     params_file: str, overrides: Mapping[str, str] = ROBOT
 ) -> list[DeclareLaunchArgument]:
-    """Namespace, file of parameters (of those in config/), clock, RViz, parameters, log level."""
+    """Arguments: namespace, file of parameters (in config/), clock, RViz, parameters, log level."""
     return [
         argument("namespace", "", "namespace of the node and its topics"),
         argument(
@@ -76,17 +76,17 @@ def common_arguments(
 
 
 def as_text(value: str) -> ParameterValue:
-    """A parameter that is text: a path is not to be read as YAML."""
+    """A text parameter, which is not parsed as YAML."""
     return ParameterValue(value, value_type=str)
 
 
 def flag(name: str) -> ParameterValue:
-    """A parameter that is an argument of the same name, true or false."""
+    """A boolean parameter, set by the argument of the same name."""
     return ParameterValue(LaunchConfiguration(name), value_type=bool)
 
 
 def given(context: LaunchContext, names: Iterable[str]) -> dict[str, ParameterValue | bool]:
-    """Those arguments that are not empty, as parameters."""
+    """The arguments that are not empty, as parameters."""
     values = {name: LaunchConfiguration(name).perform(context) for name in names}
     return {
         name: value == "true" if name in SWITCHES else as_text(value)
@@ -96,7 +96,7 @@ def given(context: LaunchContext, names: Iterable[str]) -> dict[str, ParameterVa
 
 
 def file_given(context: LaunchContext, name: str) -> str:
-    """The argument ``name``, a file that is there; launch itself would go on without it."""
+    """The argument ``name``, an existing file; launch would ignore a missing one."""
     path = LaunchConfiguration(name).perform(context)
     if not Path(path).is_file():
         raise FileNotFoundError(f"argument {name}: no file {path!r}")
@@ -119,7 +119,7 @@ def package_node(
     remappings: Iterable[tuple[str, str]] = (),
     **options: Any,
 ) -> Node:
-    """A node of this package; ``parameters`` go before those of the file (a path)."""
+    """A node of this package; ``parameters`` take precedence over those of the file (a path)."""
     return Node(
         package=PACKAGE,
         executable=executable,
@@ -134,7 +134,7 @@ def package_node(
 
 
 def view_arguments() -> list[DeclareLaunchArgument]:
-    """The arguments that `view` reads."""
+    """The arguments of `view`."""
     return [
         switch("rviz", False, "start RViz and show the robot and the markers"),
         argument(
@@ -154,10 +154,10 @@ def view_arguments() -> list[DeclareLaunchArgument]:
 
 
 class Shown(NamedTuple):
-    """What `view` needs of a robot.
+    """A robot for `view`.
 
-    ``urdf`` is its path or text, empty if it comes from a topic; ``frame`` is the fixed frame where
-    it is not the root link of the URDF.
+    ``urdf`` is its path or text, empty if it comes from a topic; ``frame`` is the fixed frame if it
+    differs from the root link of the URDF.
     """
 
     urdf: str
@@ -166,7 +166,7 @@ class Shown(NamedTuple):
 
 
 def shown_robot(context: LaunchContext, params_file: str, node: str) -> Shown:
-    """The robot of the argument robot_description, or of ``params_file`` where that is empty."""
+    """The robot of the argument robot_description, or of ``params_file`` if that is empty."""
     values = file_parameters(params_file, node)
     folders = package_dirs(values)
     urdf = LaunchConfiguration("robot_description").perform(context)
@@ -216,27 +216,27 @@ def view(
     needed: bool = False,
     in_namespace: bool = True,
 ) -> list[LaunchDescriptionEntity]:
-    """robot_state_publisher and RViz, as the arguments ask for them.
+    """robot_state_publisher and RViz, as the arguments request.
 
     Args:
-        context: of this launch.
-        robot: to show.
+        context: the launch context.
+        robot: the displayed robot.
         use_sim_time: of both; None: the argument of that name.
-        description: what robot_state_publisher publishes; empty: the URDF of ``robot``.
-        needed: whether robot_state_publisher is needed without RViz too.
+        description: published by robot_state_publisher; empty: the URDF of ``robot``.
+        needed: whether robot_state_publisher is also needed without RViz.
         in_namespace: whether joint states and robot_description are in the namespace of the nodes.
 
     Raises:
-        ValueError: robot_state_publisher is to be started, and the URDF is not known or faulty.
+        ValueError: robot_state_publisher is needed, but the URDF is unknown or invalid.
     """
     rviz = LaunchConfiguration("rviz").perform(context) == "true"
-    wanted = LaunchConfiguration("robot_state_publisher").perform(context)
-    if wanted == "true" and not robot.urdf:
+    mode = LaunchConfiguration("robot_state_publisher").perform(context)
+    if mode == "true" and not robot.urdf:
         raise ValueError(
             "argument robot_state_publisher: true, but there is no URDF to publish: give "
             "robot_description a file"
         )
-    publish = wanted == "true" or (wanted == "auto" and bool(robot.urdf) and (rviz or needed))
+    publish = mode == "true" or (mode == "auto" and bool(robot.urdf) and (rviz or needed))
     text, root = "", ""
     if robot.urdf and (rviz or publish):
         text, root = publishable(robot.urdf, robot.package_dirs)
@@ -254,7 +254,7 @@ def view(
                 parameters=[{"robot_description": as_text(description or text), **clock}],
             )
         )
-    elif rviz and wanted == "auto":
+    elif rviz and mode == "auto":
         text = "robot_state_publisher is not started: this launch file does not know the URDF. "
         text += "RViz shows the robot if another node publishes robot_description and /tf"
         entities.append(LogInfo(msg=text))
@@ -268,7 +268,7 @@ def view(
                 name="rviz2",
                 namespace=namespace,
                 output="screen",
-                # The topics in that file are relative: they follow the namespace.
+                # The topics in that file are relative to the namespace.
                 arguments=["-d", share("rviz", "collision_monitor.rviz"), "-f", frame],
                 parameters=[clock],
                 remappings=[] if in_namespace else [("robot_description", "/robot_description")],

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The collision monitor of a node: joint states in; distance, state and markers out."""
+"""Core of the collision_monitor nodes: joint states in; distance, state and markers out."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _ENDED = MonitorState(
 
 
 class MonitorCore:
-    """Publishes the minimum distance of a robot's links, and the action to take.
+    """Publishes the minimum distance of a robot, and the required action.
 
     `configure` creates publishers and loads the robot, `activate` starts monitoring; `deactivate`
     and `cleanup` undo them.
@@ -78,14 +78,14 @@ class MonitorCore:
         """Declare all parameters.
 
         Raises:
-            CollisionMonitorError: parameters that contradict each other.
+            CollisionMonitorError: inconsistent parameters.
         """
         self._node = node
         bridge_logs(node)
         self._values = declare_parameters(node, PARAMETERS, refusal)
         self._file_rules = file_rules(self._values)
         check_behaviour(self._values, self._file_rules)
-        # In a process beside this one while the robot is loaded here.
+        # In another process, while this one loads the robot.
         log_compiling()
         self._prepared = self._values["narrow_phase"]
         self._compiling: list[CompilingProcess] = []
@@ -112,12 +112,12 @@ class MonitorCore:
         self._stop_service = StopService(node)
         node.add_on_set_parameters_callback(self._on_parameters)
 
-    # -- life cycle ------------------------------------------------------------------
+    # -- life cycle --
 
     def configure(self, is_active: bool = False) -> None:
         """Create publishers and services, and load a robot given by parameter.
 
-        With ``is_active`` the state is published from the start.
+        With ``is_active``, the state is published from the start.
 
         Raises:
             CollisionMonitorError: the robot cannot be loaded, or recording is not possible.
@@ -174,12 +174,12 @@ class MonitorCore:
         self._topics.stop()
         self._robots.unsubscribe_joint_states()
         if self._monitor is not None:
-            self._monitor.forget()  # positions are not received while inactive
+            self._monitor.forget()  # no positions are received while inactive
         self._watchdogs.publishers.forget()
         self._watchdogs.cycles.expect_delay()
 
     def cleanup(self) -> None:
-        """Forget the robot, and destroy publishers and subscriptions."""
+        """Unload the robot, and destroy publishers and subscriptions."""
         self._monitor = self._marker_builder = None
         self._loader.forget()
         self._robots.destroy()
@@ -204,7 +204,7 @@ class MonitorCore:
             self._recorder.close()
             self._recorder = None
 
-    # -- robots ----------------------------------------------------------------------
+    # -- robots --
 
     def _waiting(self) -> MonitorState:
         topics = " and ".join(self._robots.missing)
@@ -215,7 +215,7 @@ class MonitorCore:
         return recipe_of(self._values, self._robots.sources, self._prepared != "leaf")
 
     def _on_description(self) -> None:
-        """Load the first robot here; a later description beside the monitored robot."""
+        """Load the first robot in this thread; later descriptions in the background."""
         if self._robots.missing:
             self._idle = self._waiting()
             self._refresh()
@@ -233,7 +233,7 @@ class MonitorCore:
         self._refresh()
 
     def _load_first(self, recipe: Recipe) -> None:
-        """Load in this thread, as no robot is monitored yet.
+        """Load in this thread: no robot is monitored yet.
 
         Raises:
             CollisionMonitorError: the robot cannot be monitored.
@@ -241,13 +241,13 @@ class MonitorCore:
         start = time.monotonic()
         self._publish_state(MonitorState(Level.STALE, _LOADING, "waiting"))
         self._loader.load(recipe, self._publish_first_distances)
-        for _ in self._robots.waiting():  # joint states from while it was loaded
+        for _ in self._robots.waiting():  # joint states received while it was loaded
             pass
-        self._watchdogs.cycles.expect_delay()  # the state has reported that nothing was monitored
+        self._watchdogs.cycles.expect_delay()  # the state has reported that no robot was monitored
         self._node.get_logger().info(f"loaded in {time.monotonic() - start:.1f} s")
 
     def _publish_first_distances(self, loaded: Loaded) -> None:
-        """While kernels of the monitor are compiled beside this process."""
+        """Measure leaf distances while other processes compile the kernels of the monitor."""
         if not (self._is_active and any(process.is_running for process in self._compiling)):
             return
         self._publish_state(MonitorState(Level.STALE, _COMPILING, "waiting"))
@@ -258,14 +258,14 @@ class MonitorCore:
         self._publish_state(MonitorState(Level.STALE, _LOADING, "waiting"))
 
     def _has_objects(self) -> bool:
-        """Whether there are objects of topics, or publishers of them."""
+        """Whether there are objects on topics, or publishers of them."""
         count = self._node.count_publishers
         return bool(self._scene.keeper.wishes) or any(
             count(f"~/{topic}") for topic in ("scene", "attach", "planning_scene", "cloud")
         )
 
     def _announce_replacement(self) -> None:
-        """Withdraw the last state before a large robot is replaced: nothing is monitored then."""
+        """Invalidate the last state before a large robot replaces it: monitoring is interrupted."""
         self._publish_state(MonitorState(Level.STALE, _REPLACING, "waiting"))
         self._watchdogs.cycles.expect_delay()
 
@@ -273,7 +273,7 @@ class MonitorCore:
         """Switch to a loaded robot, between two joint states.
 
         Raises:
-            CollisionMonitorError: it cannot be monitored; nothing has changed.
+            CollisionMonitorError: it cannot be monitored; the previous robot stays.
         """
         monitor, limits = build_monitor(self._values, self._file_rules, loaded)
         monitor.watchdogs = self._watchdogs
@@ -285,7 +285,7 @@ class MonitorCore:
                 monitor.take_over(old, time.monotonic())
         except Exception:
             if old is not None:
-                self._connect(old)  # else it would no longer receive changes of the scene
+                self._connect(old)  # otherwise it would no longer receive changes of the scene
             raise
         self._monitor, self._marker_builder, self._limits = monitor, None, limits
         if self._is_active and monitor.model.scene.joints:
@@ -293,7 +293,7 @@ class MonitorCore:
         if self._recorder is not None:
             for robot in recipe.robots:
                 self._recorder.description(robot.urdf, self._robots.description_topic(robot.name))
-        _freeze_what_is_loaded(is_first=old is None)
+        _freeze_loaded_objects(is_first=old is None)
         log_robot(self._node.get_logger(), monitor)
         thresholds = thresholds_of(self._values, self._file_rules)
         log_rules(self._node.get_logger(), monitor, thresholds)
@@ -313,7 +313,7 @@ class MonitorCore:
             self._publish_pair_names(self._monitor)
 
     def _timed(self, callback: Callable[..., None]) -> Callable[..., None]:
-        """The callback with its duration reported: joint states wait while it runs."""
+        """A callback whose duration is measured: joint states wait while it runs."""
 
         def work(*arguments: Any) -> None:
             start = time.monotonic()
@@ -326,7 +326,7 @@ class MonitorCore:
         """Why the robot or the scene is not fully monitored; empty if it is."""
         return self._loader.fault or self._scene.fault(now) or self._cloud.fault(now)
 
-    # -- joint states ----------------------------------------------------------------
+    # -- joint states --
 
     def _on_joint_state(self, source: JointStateSource, data: bytes) -> None:
         """Process a serialized sensor_msgs/JointState."""
@@ -363,12 +363,12 @@ class MonitorCore:
             self._refresh()
 
     def _read(self, source: JointStateSource, data: bytes) -> JointState:
-        """The joint state with its lag.
+        """Read a joint state, with its lag.
 
         Raises:
-            JointStateError: the bytes are no joint state.
+            JointStateError: the bytes are not a joint state.
         """
-        if self._recorder is not None:  # after the states that earlier ones caused
+        if self._recorder is not None:  # after the states of earlier ones
             self._recorder.joint_state(data, source.topic)
         now = time.monotonic()
         message = source.reader.read(data, now)
@@ -377,39 +377,39 @@ class MonitorCore:
         return message._replace(lag=self._watchdogs.clock.lag(message.stamp, *clock))
 
     def _clock_seconds(self) -> float:
-        """The node's time; system time is read directly, which is faster."""
+        """Time of the node, seconds; system time is read directly, which is faster."""
         if self._time_is_simulated:
             return 1e-9 * self._node.get_clock().now().nanoseconds
         return time.time()
 
-    # -- parameters ------------------------------------------------------------------
+    # -- parameters --
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
-        wanted, reason = changed_values(self._values, parameters, refusal)
-        if reason := reason or self._narrow_phase_refusal(wanted):
+        changes, reason = changed_values(self._values, parameters, refusal)
+        if reason := reason or self._narrow_phase_refusal(changes):
             return SetParametersResult(successful=False, reason=reason)
-        values = {**self._values, **wanted}
+        values = {**self._values, **changes}
         model = None if self._monitor is None else self._monitor.model
         limits = None if self._monitor is None else self._limits
         try:
-            rules = file_rules(values) if "thresholds_file" in wanted else self._file_rules
+            rules = file_rules(values) if "thresholds_file" in changes else self._file_rules
             check_behaviour(values, rules, model, limits)
         except CollisionMonitorError as error:
             return SetParametersResult(successful=False, reason=str(error))
-        self._values.update(wanted)
+        self._values.update(changes)
         self._file_rules = rules
         self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
         if self._monitor is not None:
             self._use_values(self._monitor)
-            if wanted.keys() & {"pair_thresholds", "thresholds_file"}:
+            if changes.keys() & {"pair_thresholds", "thresholds_file"}:
                 thresholds = thresholds_of(self._values, rules)
                 log_rules(self._node.get_logger(), self._monitor, thresholds)
         if self._topics is not None:
             self._set_stops()
-            self._topics.stop_timers(set(wanted))
-        if "marker_rate" in wanted:
-            self._marker_builder = None  # its markers' lifetime follows the rate
-        if "state_rate" in wanted and self._is_active:
+            self._topics.stop_timers(set(changes))
+        if "marker_rate" in changes:
+            self._marker_builder = None  # the lifetime of markers depends on the rate
+        if "state_rate" in changes and self._is_active:
             self._topics.set_timer("watchdog", self._watch_period(), self._timed(self._on_watchdog))
         return SetParametersResult(successful=True)
 
@@ -430,9 +430,9 @@ class MonitorCore:
             v["stop_service_timeout"],
         )  # fmt: skip
 
-    def _narrow_phase_refusal(self, wanted: dict[str, Any]) -> str:
-        """Why a narrow phase cannot begin now: compiling would interrupt monitoring."""
-        phase = wanted.get("narrow_phase", "leaf")
+    def _narrow_phase_refusal(self, changes: dict[str, Any]) -> str:
+        """Why a narrow phase cannot be enabled now: compiling would interrupt monitoring."""
+        phase = changes.get("narrow_phase", "leaf")
         if NARROW_PHASES.index(phase) <= NARROW_PHASES.index(self._prepared):
             return ""
         return (
@@ -440,7 +440,7 @@ class MonitorCore:
             f"{self._prepared!r}; restart it with {phase!r}"
         )
 
-    # -- publishing ------------------------------------------------------------------
+    # -- publishing --
 
     def _current_state(self) -> MonitorState:
         if self._monitor is None:
@@ -448,7 +448,7 @@ class MonitorCore:
         return self._with_refusal(self._monitor.state(time.monotonic()))
 
     def _with_refusal(self, state: MonitorState) -> MonitorState:
-        """The state, not OK while the newest description is not the monitored robot."""
+        """The state; not OK while the newest description is not monitored."""
         if not self._loader.refused:
             return state
         return state.with_remark(
@@ -456,7 +456,7 @@ class MonitorCore:
         )
 
     def _watch_period(self) -> float:
-        """Seconds; one timer serves watchdog and heartbeat, since each wake-up costs time."""
+        """Period in seconds of the common timer of watchdog and heartbeat."""
         return min(_WATCHDOG_SECONDS, 1.0 / self._values["state_rate"])
 
     def _on_watchdog(self) -> None:
@@ -479,7 +479,7 @@ class MonitorCore:
         is_news |= _key(state) != self._published
         period = 1.0 / self._values["state_rate"]
         if now >= self._next_beat - 0.5 * self._watch_period():
-            # The mean rate of heartbeats is kept, whatever the period of the watchdog is.
+            # The mean rate of heartbeats does not depend on the period of the watchdog.
             self._next_beat = max(self._next_beat + period, now + 0.5 * period)
             is_news = True
             self._publish_new_pair_names()
@@ -560,16 +560,16 @@ class MonitorCore:
 
 
 def _key(state: MonitorState) -> tuple[Level, str, str]:
-    """A state is published at once when this changes."""
+    """A state is published immediately when this changes."""
     return state.level, state.cause, state.action
 
 
 def _is_stop(state: MonitorState) -> bool:
-    """Whether this is a stop of a monitored robot."""
+    """Whether the state is a stop of a monitored robot."""
     return state.action == "stop" and state.cause != "waiting"
 
 
-def _freeze_what_is_loaded(is_first: bool) -> None:
+def _freeze_loaded_objects(is_first: bool) -> None:
     """Exclude loaded objects from garbage collection, which would interrupt monitoring.
 
     A full collection takes tens of milliseconds. Objects created by messages are still collected.

@@ -22,10 +22,10 @@ _SEARCH_SECONDS = 1.0
 
 
 class StopService:
-    """A client of a Trigger or SetBool service, whichever type the graph has."""
+    """A client of a Trigger or SetBool service, depending on the type in the graph."""
 
     def __init__(self, node: Node) -> None:
-        """No service yet; see `set`."""
+        """Start without a service; see `set`."""
         self._node = node
         self.call = StopCall()
         self._name, self._data = "", False
@@ -117,14 +117,14 @@ class MonitorServices:
     """``~/enable``, ``~/reset``, ``~/acknowledge``, and the topic ``~/command``.
 
     Attributes:
-        enabled: whether the speed policy is.
-        latch: shared by all robots that this node monitors in its lifetime.
+        enabled: whether the speed policy is enabled.
+        latch: shared by all robots during the lifetime of the node.
     """
 
     def __init__(
         self, node: Node, monitor: Callable[[], Monitor | None], changed: Callable[[], None]
     ) -> None:
-        """``monitor`` gives the current one; ``changed`` is called when the state may change."""
+        """``monitor`` returns the current one; ``changed`` is called if the state may change."""
         self._node, self._monitor, self._changed = node, monitor, changed
         self.enabled, self.latch = True, StopLatch()
         self._services = (
@@ -173,7 +173,7 @@ class MonitorServices:
         return answer
 
     def _on_command(self, message: JointTrajectory) -> None:
-        """Note the direction to the first point that differs from the current position."""
+        """Store the direction to the first point that differs from the current position."""
         monitor = self._monitor()
         if monitor is None or monitor.buffer.missing():
             return
@@ -191,7 +191,7 @@ class MonitorServices:
 
 
 def _velocities(point: Any, columns: list[int], present: list[float]) -> list[float]:
-    """Velocities of a trajectory point, rad/s or m/s; else those of the way to it."""
+    """Velocities of a trajectory point, rad/s or m/s; by default the mean ones towards it."""
     many = max(columns, default=-1)
     if len(point.velocities) > many and any(point.velocities):
         return [point.velocities[k] for k in columns]

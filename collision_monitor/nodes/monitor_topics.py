@@ -30,7 +30,7 @@ _LOG_SECONDS = 5.0
 
 
 class MonitorReport:
-    """Counts joint states, logs changes, and makes the key-values of the state.
+    """Counts joint states, logs changes, and creates the key-values of the state.
 
     Attributes:
         messages: joint states so far.
@@ -69,7 +69,7 @@ class MonitorReport:
         return extra
 
     def figures(self, watchdogs: Watchdogs) -> dict[str, str]:
-        """Key-values only in /diagnostics: rates (Hz), seconds, counts since the start."""
+        """Key-values in /diagnostics only: rates (Hz), seconds, counts since the start."""
         cycles = watchdogs.cycles.figures(time.monotonic())
         return {
             "cycle_rate": f"{cycles.rate:.1f}",
@@ -85,7 +85,7 @@ class MonitorReport:
         }
 
     def _rate(self) -> float:
-        """Joint states a second, over at least one second."""
+        """Joint states per second, over at least one second."""
         since, count, rate = self._mark
         elapsed = time.monotonic() - since
         if elapsed >= 1.0:
@@ -168,7 +168,7 @@ class MonitorTopics:
     ) -> None:
         """``send_distances`` and ``send_markers`` are called while these have subscribers."""
         self._node, self._recorder = node, recorder
-        # A steady clock: a watchdog on simulated time would sleep while that stands still.
+        # A steady clock: a watchdog on simulated time would stop while that is paused.
         self.clock = Clock(clock_type=ClockType.STEADY_TIME)
         create, recorded = node.create_publisher, self._recorded
         self._min_distance = recorded(Float64, "~/min_distance", VALUES)
@@ -199,7 +199,7 @@ class MonitorTopics:
         return self._recorder.recorded(publisher, topic, kind, latched=qos is LATCHED)
 
     def cycle(self, state: MonitorState) -> None:
-        """Publish what follows each joint state with a known distance."""
+        """Publish the topics of each joint state with a known distance."""
         self.min_distance(state.clearance.distance)
         if self._scale_is_used:
             self._scale_message.data = state.speed_scale
@@ -224,7 +224,7 @@ class MonitorTopics:
         self._pair_names.publish(String(data="\n".join(f"{a} {b}" for a, b in pairs)))
 
     def set_timer(self, name: str, period: float, callback: Callable[[], None] | None) -> None:
-        """Restart a timer, or end it if there is no callback."""
+        """Restart a timer, or end it without a callback."""
         if name in self._timers:
             self._node.destroy_timer(self._timers.pop(name))
         if callback is not None:
@@ -235,9 +235,9 @@ class MonitorTopics:
         self._scale_is_used = self._speed_scale.get_subscription_count() > 0
         for name, (publisher, callback) in self._on_demand.items():
             rate = rates[name]
-            wanted = rate > 0.0 and publisher.get_subscription_count() > 0
-            if wanted != (name in self._timers):
-                self.set_timer(name, 1.0 / rate if wanted else 0.0, callback if wanted else None)
+            needed = rate > 0.0 and publisher.get_subscription_count() > 0
+            if needed != (name in self._timers):
+                self.set_timer(name, 1.0 / rate if needed else 0.0, callback if needed else None)
 
     def stop_timers(self, names: set[str]) -> None:
         """End the timers of these parameters; `check_subscribers` restarts them."""
@@ -250,7 +250,7 @@ class MonitorTopics:
             self.set_timer(name, 0.0, None)
 
     def destroy(self) -> None:
-        """Destroy timers and publishers; latched messages are gone."""
+        """Destroy timers and publishers; latched messages are lost."""
         self.stop()
         for publisher in self._every:
             self._node.destroy_publisher(getattr(publisher, "publisher", publisher))

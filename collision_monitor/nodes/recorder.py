@@ -29,10 +29,10 @@ from collision_monitor.nodes.common.messages import duration_message
 from collision_monitor.recording.stop_recorder import Channel, StopRecorder
 from collision_monitor.robot.packages import FileFinder
 
-# -- definitions of messages with those of their fields, as mcap files hold them (ros2msg) --
+# -- message definitions with those of their fields, as in mcap files (ros2msg) --
 
 _SEPARATOR = "\n" + "=" * 80 + "\nMSG: {}\n"
-# A field: its type, with bounds of strings and arrays, and its name; constants have plain types.
+# A field: type, with bounds of strings and arrays, and name; constants have plain types.
 _FIELD = re.compile(r"^\s*([A-Za-z]\w*(?:/[A-Za-z]\w*)?)(?:<=\d+)?(?:\[[^\]]*\])?\s+[A-Za-z]\w*")
 _PLAIN = {
     "bool", "byte", "char", "float32", "float64", "int8", "uint8", "int16", "uint16", "int32",
@@ -41,10 +41,10 @@ _PLAIN = {
 
 
 def message_definition(kind: str) -> str:
-    """Of a type such as ``sensor_msgs/msg/JointState``, read from the .msg files of its package.
+    """Definition of a type such as ``sensor_msgs/msg/JointState``, from the .msg files.
 
     Raises:
-        RecordingError: a file of it cannot be found or read.
+        RecordingError: a file is missing or cannot be read.
     """
     package, _, name = kind.partition("/msg/")
     own = _text(package, name)
@@ -62,7 +62,7 @@ def message_definition(kind: str) -> str:
 
 
 def _parts_of(text: str, package: str) -> list[tuple[str, str]]:
-    """(package, name) of the messages that the fields of a definition are of."""
+    """(package, name) of the message types of the fields of a definition."""
     found = []
     for line in text.splitlines():
         field = _FIELD.match(line.partition("#")[0])
@@ -81,16 +81,16 @@ def _text(package: str, name: str) -> str:
         raise RecordingError(f"record: {path}: cannot be read: {error}") from None
 
 
-# -- the scene at the beginning of a file --
+# -- the scene at the start of a file --
 
-_MARKERS = 20  # in a message: to serialize more at a time would hold up joint states
-_WISH_BYTES, _POINT_BYTES = 4000, 150  # approximate memory of a new wish
+_MARKERS = 20  # maximum number in a message: serializing more at a time would delay joint states
+_WISH_BYTES, _POINT_BYTES = 4000, 150  # approximate memory of a new wish, and of a point
 
 
 class SceneMessages:
     """A `stop_recorder.SceneSource` of the requested objects.
 
-    It holds wishes, which never change: remembering them again costs almost nothing.
+    It stores wishes, which are immutable: storing them again costs almost nothing.
     """
 
     def __init__(self, keeper: SceneKeeper, scene: int, attach: int) -> None:
@@ -107,7 +107,7 @@ class SceneMessages:
         return wishes, 8 * len(wishes) + _WISH_BYTES * len(new) + _POINT_BYTES * points
 
     def messages(self, held: tuple[Wish, ...], since: float) -> list[tuple[int, bytes]]:
-        """ADDs of all objects that did not come from a planning scene, a few at a time."""
+        """Messages that add all objects except those of planning scenes, a few at a time."""
         markers: dict[int, list[Marker]] = {self._scene: [], self._attach: []}
         for wish in held:
             if wish.source is not None and wish.expires > since:
@@ -148,7 +148,7 @@ def marker_again(wish: Wish, seconds: float) -> Marker:
 # -- recorded topics --
 
 _FOREVER = {"sec": 9223372036, "nsec": 854775807}
-# In the numbers of rmw, which every version of rosbag2 reads.
+# With numbers of rmw, which every version of rosbag2 reads.
 _LATCHED = json.dumps(
     [
         {
@@ -161,10 +161,10 @@ _LATCHED = json.dumps(
 
 
 class RecordedPublisher:
-    """A publisher whose messages are recorded; the recording counts as a subscriber."""
+    """A publisher with recording, which counts as a subscriber."""
 
     def __init__(self, publisher: Publisher, recorder: StopRecorder, number: int) -> None:
-        """``number`` of the channel."""
+        """``number``: that of the channel."""
         self.publisher, self._recorder, self._number = publisher, recorder, number
 
     def publish(self, message: Any) -> None:
@@ -213,40 +213,40 @@ class Recorder:
     def recorded(
         self, publisher: Publisher, topic: str, kind: type, latched: bool = False
     ) -> RecordedPublisher:
-        """The same publisher, recorded."""
+        """The publisher with recording."""
         number = self._channel(topic, kind, latched)
         return RecordedPublisher(publisher, self._recorder, number)
 
     def hearing(
         self, topic: str, kind: type, are_large: bool = False
     ) -> Callable[[bytes], None]:
-        """A function that records serialized messages which the node receives on a topic.
+        """Return a function that records serialized messages received on a topic.
 
-        If they ``are_large``, some may be left out; the last one before a file begins is in it.
+        If they ``are_large``, some may be left out; a file contains the last one before its start.
         """
         number = self._channels[topic] = self._channel(topic, kind, are_large, "")
         add = self._recorder.add_if_affordable if are_large else self._recorder.add
         return partial(add, number)
 
     def follow(self, keeper: SceneKeeper) -> None:
-        """Begin every file with the scene at that time; call `hearing` for its topics first."""
+        """Start every file with the scene at that time; call `hearing` for its topics first."""
         topics = self._channels["~/scene"], self._channels["~/attach"]
         self._recorder.follow(SceneMessages(keeper, *topics))
 
-    def _heard(self, topic: str, kind: type, latched: bool = False) -> int:
-        """The channel of a topic that the node receives."""
+    def _received_channel(self, topic: str, kind: type, latched: bool = False) -> int:
+        """Channel of a subscribed topic."""
         if topic not in self._channels:
             self._channels[topic] = self._channel(topic, kind, latched)
         return self._channels[topic]
 
     def joint_state(self, data: bytes, topic: str = "joint_states") -> None:
         """Record a serialized joint state."""
-        self._recorder.add(self._heard(topic, JointState), data)
+        self._recorder.add(self._received_channel(topic, JointState), data)
 
     def description(
         self, source: str | ReceivedText, topic: str = "robot_description"
     ) -> None:
-        """Record a description, text or the path of a file."""
+        """Record a description: text, or the path of a file."""
         text = source.text if isinstance(source, ReceivedText) else source
         if text is source and not source.lstrip("\ufeff \t\r\n").startswith("<"):
             try:
@@ -255,12 +255,12 @@ class Recorder:
                 return  # loading it reports the error
         try:
             data = serialize_message(String(data=text))
-        except Exception:  # not Unicode: it cannot be loaded either
+        except Exception:  # not Unicode: loading it also fails
             return
-        self._recorder.add(self._heard(topic, String, latched=True), data)
+        self._recorder.add(self._received_channel(topic, String, latched=True), data)
 
     def state(self, is_stop: bool, message: str) -> None:
-        """Note a published state, and the beginning of a stop."""
+        """Process a published state; it may be the start of a stop."""
         if is_stop and not self._is_stopped:
             self._recorder.stopped(message)
         self._is_stopped = is_stop

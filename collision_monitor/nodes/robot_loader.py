@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Loading of robots for a node: directly at start, in a background process while monitoring.
+"""Loads robots for a node: directly at start, in a background process while monitoring.
 
-Fitting leaves and compiling their distances takes a third of the time of a first start. Exact
-distances and braking paths are compiled meanwhile, in other processes, once on a machine; until
-they are available the state is STALE, and only the minimum distance of the leaves is published.
+Fitting leaves and compiling their distances takes a third of the time of a first start. Other
+processes compile exact distances and braking paths meanwhile, once per machine; until then the
+state is STALE, and only the minimum leaf distance is published.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from collision_monitor.nodes.parameters.monitor_parameters import (
 from collision_monitor.nodes.robot_topics import RobotTopics
 
 _POLL_SECONDS = 0.02
-# With more pairs, replacing the robot takes longer than joint states may be late.
+# With more pairs, replacing the robot takes longer than the tolerated delay of joint states.
 _MANY_PAIRS = 5000
 
 library = logging.getLogger("collision_monitor")
@@ -49,7 +49,7 @@ library = logging.getLogger("collision_monitor")
 def build_monitor(
     values: Mapping[str, Any], rules: Sequence[Rule], loaded: Loaded
 ) -> tuple[Monitor, dict[str, float]]:
-    """A monitor with these parameters, and the accelerations of the file of joint limits.
+    """Create a monitor with these parameters and the accelerations of the file of joint limits.
 
     Takes milliseconds once kernels are compiled.
 
@@ -85,7 +85,7 @@ class RobotLoader:
     Attributes:
         current: recipe of the monitored robot.
         refused: why the newest description is not monitored; empty if it is.
-        fault: the same, if that is not for the description: the process that loaded it was lost.
+        fault: the same, if the cause is not the description but a lost loading process.
     """
 
     def __init__(
@@ -95,16 +95,16 @@ class RobotLoader:
         changed: Callable[[], None],
         large: Callable[[], None],
     ) -> None:
-        """Load nothing yet.
+        """Start without a robot.
 
         Args:
             node: provides the timer.
-            ready: called with each loaded robot; it raises CollisionMonitorError to reject it.
+            ready: called with each loaded robot; raises CollisionMonitorError to reject it.
             changed: called when `values` has changed.
             large: called before ``ready`` with a robot of many pairs, which takes up to seconds.
         """
         self._node, self._ready, self._changed, self._large = node, ready, changed, large
-        # Steady: simulated time may stand still.
+        # Steady: simulated time may be paused.
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer: Any = None
         self._process: LoadingProcess | None = None
@@ -123,7 +123,7 @@ class RobotLoader:
     def load(self, recipe: Recipe, has_leaves: Callable[[Loaded], None]) -> None:
         """Load in this thread, while no robot is monitored.
 
-        ``has_leaves`` is called as soon as distances of the leaves can be measured.
+        ``has_leaves`` is called as soon as leaf distances can be measured.
 
         Raises:
             CollisionMonitorError: it cannot be monitored.
@@ -159,7 +159,7 @@ class RobotLoader:
             self._process = self._timer = None
 
     def forget(self) -> None:
-        """Stop loading, and forget the monitored robot."""
+        """Stop loading, and clear the monitored robot."""
         self.cancel()
         self.current, self.refused, self.fault = None, "", ""
 
@@ -215,13 +215,13 @@ def publish_leaf_distances(
     """Publish the minimum distance at 10 Hz until all ``processes`` have ended.
 
     Args:
-        robots: joint states are taken from its subscriptions, without an executor.
+        robots: provides joint states from its subscriptions, without an executor.
         loaded: the model and its joints.
         timeout: joint states older than this have no distance, seconds; 0 for any age.
         publish: called with each distance, metres.
-        processes: those that compile.
-        has_objects: whether there are objects on topics, which are not known here: no distance is
-            published then.
+        processes: compiling processes.
+        has_objects: whether there are objects on topics: no distance is published then, as their
+            distances are unknown here.
     """
     model, buffer = loaded.model, buffer_of(loaded.model, loaded.joints)
     robots.subscribe_joint_states()

@@ -24,19 +24,19 @@ from collision_monitor.nodes.common.executor import take_serialized
 from collision_monitor.nodes.common.messages import LATCHED, seconds_of
 from collision_monitor.nodes.parameters.monitor_parameters import RobotPort
 
-# As for sensor data, but deeper: with several publishers no joint state is lost during a cycle.
-# All waiting messages are taken at once, so none of them delays the next.
+# As for sensor data, but with a deeper queue: with several publishers no joint state is lost during
+# a cycle. All waiting messages are taken at once, so they do not delay the next.
 _QOS = QoSProfile(
     depth=100, reliability=ReliabilityPolicy.BEST_EFFORT, durability=DurabilityPolicy.VOLATILE
 )
-_MOST = 200  # messages taken at once, if they arrive faster than they can be taken
+_MOST = 200  # maximum number of messages taken at once, if they arrive faster than that
 
 
 class JointStateReader:
     """Reads names, positions, velocities and stamp from serialized sensor_msgs/JointState."""
 
     def __init__(self, prefix: str = "") -> None:
-        """``prefix``: put before all names that messages have."""
+        """``prefix``: prepended to all names in messages."""
         self._prefix = prefix
         self._last: list[str] = []
         self._names: list[str] = []
@@ -44,14 +44,14 @@ class JointStateReader:
     def read(self, data: bytes, now: float) -> JointState:
         """The joint state of one message received at ``now``, without its lag.
 
-        The list of names is the same object for the same names: do not change it.
+        Equal lists of names are the same object: do not modify them.
 
         Raises:
-            JointStateError: the bytes are no such message.
+            JointStateError: the bytes are not such a message.
         """
         try:
             message = deserialize_message(data, JointStateMessage)
-        except Exception as error:  # whatever the middleware raises for bytes that are no message
+        except Exception as error:  # any error of the middleware for invalid bytes
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise JointStateError(f"unreadable joint state: {reason}", "unreadable") from None
         if message.name != self._last:
@@ -67,7 +67,7 @@ class JointStateReader:
 
 
 class JointStateSource:
-    """The subscription to one topic, as bytes.
+    """The subscription to serialized messages of one topic.
 
     Attributes:
         topic: its name, as given.
@@ -84,8 +84,8 @@ class JointStateSource:
         """Subscribe.
 
         Args:
-            node: whose subscription it is.
-            callback: called with this and each message, unless `waiting` has taken it.
+            node: the node.
+            callback: called with this object and each message that `waiting` has not taken.
             topic: of joint states.
             prefix: as of `JointStateReader`.
         """
@@ -114,7 +114,7 @@ class JointStateSource:
         self._node.destroy_subscription(self._subscription)
 
 
-# Joints of the scene belong to no robot; their topic if robots have topics of their own.
+# Topic of joints of the scene, which belong to no robot, if robots have separate topics.
 _SCENE_TOPIC = "joint_states"
 
 
@@ -128,12 +128,12 @@ class RobotTopics:
         described: Callable[[], None],
         moved: Callable[[JointStateSource, bytes], None],
     ) -> None:
-        """Subscribe to nothing yet.
+        """Start without subscriptions.
 
         Args:
             node: the node.
             ports: topics of each robot.
-            described: called when a description was received.
+            described: called for each received description.
             moved: called with the source and each serialized joint state.
         """
         self._node, self._ports = node, ports
@@ -143,7 +143,7 @@ class RobotTopics:
         self._joint_states: dict[str, JointStateSource] = {}
 
     def subscribe_descriptions(self) -> None:
-        """Subscribe to the descriptions that parameters do not give."""
+        """Subscribe to descriptions that are not given by parameters."""
         self._urdfs.clear()
         for port in self._ports:
             if not port.source.urdf:

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The node ``self_collision``: desired trajectories of arms in, safe trajectories out."""
+"""The node ``self_collision``: adjusts desired trajectories of arms to safe ones."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ from collision_monitor.self_collision.trajectory_filter import (
 _POLL_SECONDS = 0.005
 _LOG_SECONDS = 1.0
 _MARKER_WAYPOINTS = 100
-Work = tuple[Adjustment, float, JointTrajectory]  # with its seconds
+Work = tuple[Adjustment, float, JointTrajectory]  # with its duration in seconds
 _COMMANDS = QoSProfile(depth=10)
 
 
@@ -90,14 +90,14 @@ class _Computing(NamedTuple):
 
 
 class SelfCollisionNode(RobotNode):
-    """Adjusts trajectories of arms so that they keep apart; holds the arms otherwise."""
+    """Adjusts trajectories to keep arms apart, and holds the arms if they come too close."""
 
     def __init__(self, **options: Any) -> None:
         """Declare parameters, load a robot given by parameter, and start.
 
         Raises:
-            CollisionMonitorError: parameters that contradict each other, or a robot
-                given by parameter whose arms cannot be monitored.
+            CollisionMonitorError: inconsistent parameters, or the arms of a robot given by
+                parameter cannot be monitored.
         """
         super().__init__("self_collision", PARAMETERS, refusal, **options)
         self._shortage = Shortage(missing())
@@ -110,9 +110,9 @@ class SelfCollisionNode(RobotNode):
         self._running_goal: RelayedGoal | None = None
         self._goal_before: RelayedGoal | None = None
         self._running_serial = 0
-        self._no_robot = "waiting for a robot description"  # why nothing is forwarded; or empty
-        self._note = ""  # what the last description made the node drop
-        self._last: tuple[Job, Adjustment] | None = None  # what the markers show
+        self._no_robot = "waiting for a robot description"  # why nothing is forwarded
+        self._note = ""  # trajectory dropped because of the last description
+        self._last: tuple[Job, Adjustment] | None = None  # shown by markers
         self._markers_of: PathMarkers | None = None
         self._serial = 0
         self._report = Report(Level.STALE, "waiting", self._no_robot)
@@ -132,7 +132,7 @@ class SelfCollisionNode(RobotNode):
         for topic, callback in (
             ("~/desired_trajectory", self._on_desired),
             ("~/desired_point", self._on_point),
-        ):  # raw: reading a message of a million points would keep joint states waiting
+        ):  # raw: parsing a message of a million points would delay joint states
             self.create_subscription(JointTrajectory, topic, callback, _COMMANDS, raw=True)
 
     def close(self) -> None:
@@ -141,7 +141,7 @@ class SelfCollisionNode(RobotNode):
             reason = "node is shutting down; trajectories are no longer forwarded"
             self._publish_state(Report(Level.STALE, "ended", reason, serial=self._serial))
 
-    # -- set-up ----------------------------------------------------------------------
+    # -- set-up --
 
     def _make_relay(self) -> FollowJointTrajectoryRelay | None:
         action = self._values["controller_action"]
@@ -160,7 +160,7 @@ class SelfCollisionNode(RobotNode):
         return FollowJointTrajectoryRelay(self, action_type, action, self._on_goal, self._goal_over)
 
     def _load(self, description: str | ReceivedText) -> None:
-        """As of `RobotNode`; the trajectory being adjusted for an earlier robot is dropped."""
+        """See `RobotNode`; the trajectory being adjusted for the previous robot is dropped."""
         start, v = time.monotonic(), self._values
         dropped = self._computing
         if self._filter is not None:
@@ -229,7 +229,7 @@ class SelfCollisionNode(RobotNode):
         method = self._shortage.method(settings.method)
         return replace(settings, method=method, every_pair=method != settings.method)
 
-    # -- trajectories ----------------------------------------------------------------
+    # -- trajectories --
 
     def _on_desired(self, data: bytes) -> None:
         try:
@@ -248,17 +248,17 @@ class SelfCollisionNode(RobotNode):
         self._submit(goal.message, goal)
 
     def _goal_over(self, goal: RelayedGoal) -> None:
-        """A goal has ended: its trajectory is over, or no longer computed."""
+        """Handle the end of a goal: its trajectory is finished, or no longer computed."""
         if self._computing is not None and self._computing.job.owner is goal:
             serial = self._forget_computing().serial
             text = "the goal was cancelled before it was sent"
             self._report_event(Level.WARN, "cancelled", text, serial=serial)
         elif goal is self._running_goal and self._filter is not None:
-            if goal.sent is None:  # never executed: the motion before it may be
+            if goal.sent is None:  # never executed: the previous motion may be active
                 self._running_goal = self._goal_before
                 self._filter.take_back()
             last = goal if goal.sent is not None else self._running_goal
-            # One whose controller fails may still be executed.
+            # A trajectory whose controller fails may still be executed.
             if last is not None and last.done and not last.refused:
                 self._filter.over()
             if goal.refused:
@@ -285,14 +285,14 @@ class SelfCollisionNode(RobotNode):
         note = self._drop_computing("replaced by a newer trajectory")
         future = self._worker.submit(_work, self._filter, job)
         self._computing = _Computing(job, future, self._serial)
-        self._poll_often(True)
+        self._set_polling(True)
         text = f"adjusting a trajectory of {len(job.motion.times)} waypoints{note}"
         self._report_event(Level.OK, "adjusting", text)
 
     def _drop_computing(self, reason: str) -> str:
         """Drop the trajectory that is being adjusted, and report the reason to its client.
 
-        Returns what to add to the next state, which the clients of the topic read.
+        Returns a text to add to the next state, for clients of the topic.
         """
         if self._computing is None:
             return ""
@@ -304,7 +304,7 @@ class SelfCollisionNode(RobotNode):
 
     def _forget_computing(self) -> _Computing:
         computing, self._computing = self._computing, None
-        computing.future.cancel()  # if not begun; otherwise it ends soon, its result is ignored
+        computing.future.cancel()  # a running one ends soon; its result is ignored
         computing.job.cancelled.set()
         return computing
 
@@ -315,19 +315,19 @@ class SelfCollisionNode(RobotNode):
         values: dict | None = None,
         serial: int | None = None,
     ) -> None:
-        """Send nothing, and publish the reason."""
+        """Reject a trajectory, and publish the reason."""
         if goal is not None:
             self._relay.refuse(goal, reason)
         self._report_event(Level.ERROR, "refused", f"refused: {reason}", values, serial)
 
-    def _poll_often(self, wanted: bool) -> None:
-        """Poll for the end of the adjustment while one is being computed.
+    def _set_polling(self, enabled: bool) -> None:
+        """Poll for the end of an adjustment while it is computed.
 
-        The events executor of rclpy 7 has no guard conditions, by which a thread could wake it.
+        The events executor of rclpy 7 has no guard conditions, so a thread cannot wake it.
         """
-        if wanted == (self._polling is not None):
+        if enabled == (self._polling is not None):
             return
-        if wanted:
+        if enabled:
             self._polling = self.create_timer(_POLL_SECONDS, self._poll, clock=self._steady)
         else:
             self.destroy_timer(self._polling)
@@ -337,7 +337,7 @@ class SelfCollisionNode(RobotNode):
         if self._computing is not None and self._computing.future.done():
             computing, self._computing = self._computing, None
             self._finish(*computing)
-        self._poll_often(self._computing is not None)
+        self._set_polling(self._computing is not None)
 
     def _finish(self, job: Job, future: Future[Work], serial: int) -> None:
         error = future.exception()
@@ -387,7 +387,7 @@ class SelfCollisionNode(RobotNode):
         else:
             self._relay.forward(goal, message)
 
-    # -- points ----------------------------------------------------------------------
+    # -- points --
 
     def _on_point(self, data: bytes) -> None:
         self._serial += 1
@@ -400,7 +400,7 @@ class SelfCollisionNode(RobotNode):
                 raise TrajectoryError("was received while a trajectory is being adjusted")
             if self._shortage.points:
                 raise TrajectoryError(f"cannot be followed: {self._shortage.points}")
-            if self._stream is None:  # or what it depends on has changed
+            if self._stream is None:  # or its settings have changed
                 self._stream = PointStreaming(self._model, self._filter, self._values)
             followed = self._stream.follow(message, clock, time.monotonic())
         except CollisionMonitorError as error:
@@ -416,7 +416,7 @@ class SelfCollisionNode(RobotNode):
         if self._stream is not None:
             self._stream.end()
 
-    # -- the supervisor --------------------------------------------------------------
+    # -- supervisor --
 
     def _on_joint_state(self, message: JointState) -> None:
         if self._filter is None:
@@ -431,7 +431,7 @@ class SelfCollisionNode(RobotNode):
             self._hold(state)
 
     def _hold(self, state: MonitorState) -> None:
-        """Stop the arms where they are: they are nearer than danger_distance."""
+        """Hold the arms: they are closer than danger_distance."""
         clearance, supervisor = state.clearance, self._filter.supervisor
         a, b = clearance.links
         text = (
@@ -458,15 +458,15 @@ class SelfCollisionNode(RobotNode):
         )
 
     def _seconds(self) -> float:
-        """The node's time, seconds."""
+        """Time of the node, seconds."""
         return 1e-9 * self.get_clock().now().nanoseconds
 
-    # -- robot and parameters --------------------------------------------------------
+    # -- robot and parameters --
 
     def _refuse_description(self, reason: str) -> None:
-        """Nothing is forwarded until a usable description comes; the earlier one may come again.
+        """Forward no trajectories until a valid description arrives, which may be the previous one.
 
-        The guard goes on with the earlier robot.
+        Monitoring continues with the previous robot.
         """
         self._serial += 1
         self._no_robot, self._description = reason, ""
@@ -482,7 +482,7 @@ class SelfCollisionNode(RobotNode):
         self._stream = None
         self._next_markers = -math.inf
 
-    # -- state and markers -----------------------------------------------------------
+    # -- state and markers --
 
     def _report_event(
         self,
@@ -494,9 +494,9 @@ class SelfCollisionNode(RobotNode):
     ) -> None:
         serial = self._serial if serial is None else serial
         self._report = Report(level, event, reason, values or {}, serial)
-        self._publish_if_news()
+        self._publish_changes()
 
-    def _now_report(self) -> Report:
+    def _current_report(self) -> Report:
         """The last report, or the state of the supervisor if that is worse."""
         if self._filter is None:
             return self._report
@@ -509,25 +509,25 @@ class SelfCollisionNode(RobotNode):
         return report
 
     def _watch(self) -> None:
-        """Publish the state and markers at their rates, and changes at once."""
+        """Publish the state and markers at their rates, and changes immediately."""
         self._poll()
         now = time.monotonic()
         if self._beat_is_due(now):
             self._publish_state()
         else:
-            self._publish_if_news()
+            self._publish_changes()
         rate = self._values["marker_rate"]
         if rate > 0.0 and now >= self._next_markers and self._markers.get_subscription_count():
             self._next_markers = now + 1.0 / rate
             self._send_markers()
 
-    def _publish_if_news(self) -> None:
-        report = self._now_report()
+    def _publish_changes(self) -> None:
+        report = self._current_report()
         if report.key != self._published:
             self._publish_state(report)
 
     def _publish_state(self, report: Report | None = None) -> None:
-        report = self._now_report() if report is None else report
+        report = self._current_report() if report is None else report
         if report.key != self._published:
             self._published = report.key
             self._log.add(report.level, report.event, f"{report.level.name}: {report.reason}")
@@ -573,7 +573,7 @@ class SelfCollisionNode(RobotNode):
 
 
 def _work(trajectory_filter: TrajectoryFilter, job: Job) -> Work:
-    """Adjust in a thread, and make the message, which is slow for many points."""
+    """Adjust in a thread, and create the message, which is slow for many points."""
     start = time.monotonic()
     adjustment = trajectory_filter.adjust(job)
     return adjustment, time.monotonic() - start, motion_message(adjustment.motion)

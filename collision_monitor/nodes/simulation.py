@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The node ``simulation``: joint trajectories in; joint states, clock and contacts out."""
+"""The node ``simulation``: executes joint trajectories; publishes joint states and contacts."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from collision_monitor.nodes.trajectory_messages import command_of
 from collision_monitor.simulation.simulation import Contact, Pair, Simulation, Touch
 from collision_monitor.simulation.trajectory_execution import Run, SpeedScale
 
-_LEAST_PERIOD = 0.001  # s on the wall between two looks at the clock
+_LEAST_PERIOD = 0.001  # seconds of wall time between two simulation steps
 _FEEDBACK_SECONDS = 0.1  # of the simulation
-_AHEAD = 3600.0  # s: a start that is later is one on another clock
-_SLIP = 0.2  # s on the wall: what is behind by more is given up, not caught up with
-_SPAN = 0.5  # s on the wall over which the pace is measured, at least
+_MOST_AHEAD = 3600.0  # s: later starts are times of another clock
+_MOST_DELAY = 0.2  # s of wall time: larger delays are not made up
+_PACE_SPAN = 0.5  # minimum s of wall time over which the pace is measured
 
 
 class Pacer:
-    """Ties simulated time to a steady clock by a factor; time that is lost is not made up."""
+    """Advances simulated time by a factor of a steady clock; lost time is not made up."""
 
     def __init__(self, factor: float) -> None:
-        """``factor``: simulated seconds for each on the wall."""
+        """``factor``: simulated seconds per second of wall time."""
         self._factor = factor
         self._anchor: tuple[float, float] | None = None
         self._mark: tuple[float, float] | None = None
@@ -52,7 +52,7 @@ class Pacer:
 
     @property
     def factor(self) -> float:
-        """Simulated seconds for each on the wall."""
+        """Simulated seconds per second of wall time."""
         return self._factor
 
     @factor.setter
@@ -60,16 +60,16 @@ class Pacer:
         self._factor, self._anchor = value, None
 
     def due(self, simulated: float, wall: float) -> float:
-        """Up to which simulated time to go at ``wall`` s on a steady clock."""
+        """Simulated time to reach at ``wall`` s of a steady clock."""
         if self._anchor is None:
             self._anchor = simulated, wall
         if self._mark is None:
             self._mark = simulated, wall
         target = self._anchor[0] + (wall - self._anchor[1]) * self._factor
-        if target - simulated > _SLIP * self._factor:
+        if target - simulated > _MOST_DELAY * self._factor:
             self._anchor = simulated, wall
             target = simulated
-        if wall - self._mark[1] >= _SPAN:
+        if wall - self._mark[1] >= _PACE_SPAN:
             self.achieved = (simulated - self._mark[0]) / (wall - self._mark[1])
             self._mark = simulated, wall
         return target
@@ -78,7 +78,7 @@ class Pacer:
 def contacts_status(
     contacts: Mapping[Pair, Contact], touches: Mapping[Pair, Touch], name: str, robot: str
 ) -> DiagnosticStatus:
-    """Contacts now and since the start, by pair; ERROR while there is one.
+    """Current contacts, and those since the start, by pair; ERROR during a contact.
 
     Keys are ``a b`` for a current contact and ``touched a b`` for one since the start.
     """
@@ -106,8 +106,8 @@ class SimulationNode(RobotNode):
         """Declare parameters, load a robot given by parameter, and start.
 
         Raises:
-            CollisionMonitorError: parameters that contradict each other, MuJoCo missing, or a
-                robot given by parameter that cannot be simulated.
+            CollisionMonitorError: inconsistent parameters, MuJoCo is missing, or a robot given by
+                parameter cannot be simulated.
         """
         super().__init__("simulation", PARAMETERS, refusal, **options)
         self._log = StateLog(self)
@@ -132,7 +132,7 @@ class SimulationNode(RobotNode):
         self.create_subscription(Float64, "~/speed_scale", self._on_speed_scale, 10)
         self.create_service(Trigger, "~/reset", self._on_reset)
 
-    # -- set-up ----------------------------------------------------------------------
+    # -- set-up --
 
     def _make_publishers(self) -> None:
         self._time_publisher = self.create_publisher(ClockMessage, "/clock", VALUES)
@@ -158,7 +158,7 @@ class SimulationNode(RobotNode):
         )
 
     def _load(self, description: str | ReceivedText) -> None:
-        """As of `RobotNode`; trajectories of an earlier robot end."""
+        """See `RobotNode`; trajectories of the previous robot end."""
         start, v = time.monotonic(), self._values
         simulation = Simulation.from_urdf(
             description,
@@ -201,16 +201,16 @@ class SimulationNode(RobotNode):
             max(period, _LEAST_PERIOD), self._advance, clock=self._steady
         )
 
-    # -- simulation -------------------------------------------------------------------
+    # -- simulation --
 
     def _advance(self) -> None:
-        """Simulate up to the time that is due, and publish joint states."""
+        """Simulate up to the current time, and publish joint states."""
         simulation = self._simulation
         if simulation is None or self._fault:
             return
         due = self._pacer.due(simulation.time, time.monotonic())
         span = self._steps * simulation.timestep
-        # Messages are received between two calls: do not simulate far ahead.
+        # Messages are received between two calls, so do not simulate for long.
         most = 2 * max(1, math.ceil(_LEAST_PERIOD * self._pacer.factor / span))
         try:
             while most > 0 and simulation.time + span <= due + 0.5 * simulation.timestep:
@@ -239,7 +239,7 @@ class SimulationNode(RobotNode):
         message.effort = simulation.efforts.tolist()
         self._joint_states.publish(message)
 
-    # -- requests ----------------------------------------------------------------------
+    # -- requests --
 
     def _follow(self, message: JointTrajectory) -> Run:
         """Start a trajectory; a TrajectoryError is published and raised."""
@@ -249,7 +249,7 @@ class SimulationNode(RobotNode):
                 raise TrajectoryError("was received before a robot was loaded")
             simulation = self._simulation
             command = command_of(message, simulation.joint_names)
-            if command.start is not None and command.start > simulation.time + _AHEAD:
+            if command.start is not None and command.start > simulation.time + _MOST_AHEAD:
                 raise TrajectoryError(
                     f"starts at {command.start:.0f} s, but the simulation time is "
                     f"{simulation.time:.0f} s: the sender must set use_sim_time or leave the "
@@ -265,7 +265,7 @@ class SimulationNode(RobotNode):
         return run
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        if not message.points and self._simulation is not None:  # as the controller: stop
+        if not message.points and self._simulation is not None:  # as in the controller: stop
             self._simulation.execution.hold(self._simulation.target)
             return
         try:
@@ -301,10 +301,10 @@ class SimulationNode(RobotNode):
             if self._simulation is not None:
                 self._restart_timer()
 
-    # -- state and contacts -----------------------------------------------------------
+    # -- state and contacts --
 
     def _status(self) -> tuple[Level, str, str]:
-        """(level, event, sentence)."""
+        """Level, event and message of the state."""
         if self._fault:
             return Level.ERROR, "fault", f"the simulation {self._fault}"
         if self._refused:
@@ -320,7 +320,7 @@ class SimulationNode(RobotNode):
         return Level.OK, "holding", "holding the last commanded position"
 
     def _watch(self) -> None:
-        """Publish the state at its rate, and changes at once."""
+        """Publish the state at its rate, and changes immediately."""
         if self._beat_is_due(time.monotonic()):
             self._publish_state()
             self._publish_contacts()

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories and streams of points as messages, in and out, and the state of self_collision."""
+"""Messages of trajectories and streamed points, and the state of self_collision."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from collision_monitor.simulation.trajectory_execution import Command, checked_c
 
 
 def read_trajectory(data: bytes, max_points: int) -> JointTrajectory:
-    """The message in ``data``, as it is serialized.
+    """Deserialize the message in ``data``.
 
-    The number of points is read first: to make an object of each point takes some 10 s for a
-    million, in which no other Python runs.
+    The number of points is read first: creating an object for each of a million points takes some
+    10 s, during which no other Python code runs.
 
     Raises:
         TrajectoryError: more than ``max_points``, or not a message.
@@ -50,7 +50,7 @@ def read_trajectory(data: bytes, max_points: int) -> JointTrajectory:
 
 
 def _count_of_points(data: bytes) -> int:
-    """Of a serialized JointTrajectory (CDR): header, joint names, and the number of points."""
+    """Header, joint names and number of points of a serialized JointTrajectory (CDR)."""
     order = "<" if data[1:2] == b"\x01" else ">"
 
     def number_at(at: int) -> tuple[int, int]:
@@ -98,10 +98,10 @@ def command_of(message: JointTrajectory, robot_joints: Sequence[str]) -> Command
 
 
 def motion_message(motion: Motion, stamp: Time | None = None) -> JointTrajectory:
-    """Positions and times, from time 0 on; without a stamp it starts immediately.
+    """Message with positions and times from 0 on; without a stamp it starts immediately.
 
-    Without velocities: straight segments between waypoints are certified, and controllers follow
-    these if only positions are given. With velocities they would follow other curves.
+    It has no velocities: straight segments between waypoints are certified, and controllers
+    interpolate linearly if only positions are given.
     """
     message = JointTrajectory(joint_names=list(motion.joint_names))
     if stamp is not None:
@@ -121,28 +121,28 @@ def point_message(
     seconds: float = 0.0,
     stamp: Time | None = None,
 ) -> JointTrajectory:
-    """One point, to be reached in so many seconds."""
+    """Message with one point, to be reached after a number of seconds."""
     row = np.array([[present[name] for name in joint_names]])
     message = motion_message(Motion(tuple(joint_names), np.zeros(1), row), stamp)
     message.points[0].time_from_start = duration_message(seconds)
     return message
 
 
-# -- desired points as messages in, points to command as messages out --
+# -- streams of points --
 
 
 class Followed(NamedTuple):
     """Result for a point: the message to send, and the state to report."""
 
     message: JointTrajectory
-    ahead: float  # seconds until it is due; not above 0 when it is late
+    ahead: float  # seconds until it is due; at most 0 if it is late
     level: Level
     text: str
     values: dict[str, str]
 
 
 class PointStreaming:
-    """Streams for one robot, with a model of its own."""
+    """Streams of one robot, with its own model."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class PointStreaming:
         trajectory_filter: TrajectoryFilter,
         values: Mapping[str, Any],
     ) -> None:
-        """``values``: the node's parameters."""
+        """``values``: parameters of the node."""
         self._filter = trajectory_filter
         streamer = Streamer(
             model.twin(),
@@ -168,14 +168,14 @@ class PointStreaming:
         )
 
     def end(self) -> None:
-        """The next point begins a new stream."""
+        """End the stream: the next point begins a new one."""
         self._stream.end()
 
     def follow(self, message: JointTrajectory, clock: float, now: float) -> Followed:
-        """What to command for a desired point; ``clock`` as the stamps, ``now`` steady, s.
+        """The command for a desired point; ``clock``: time of stamps, ``now``: steady clock, s.
 
         Raises:
-            CollisionMonitorError: it cannot be followed; a TrajectoryError continues the
+            CollisionMonitorError: it cannot be followed; the text of a TrajectoryError follows the
                 words "the desired point".
         """
         supervisor = self._filter.supervisor
@@ -227,11 +227,11 @@ class Report:
 
     Attributes:
         level: OK done, WARN done with a remark, ERROR not done, STALE not possible yet.
-        event: one word: ``waiting``, ``ready``, ``adjusting``, ``forwarded``, ``refused``,
-            ``hold``, ``streaming``, ``ended`` ...
+        event: ``waiting``, ``ready``, ``adjusting``, ``forwarded``, ``refused``, ``hold``,
+            ``streaming``, ``ended`` ...
         reason: one sentence.
         values: key-values.
-        serial: number of the request, so that the same outcome is published again.
+        serial: number of the request: the same outcome of another request is published again.
     """
 
     level: Level
@@ -242,11 +242,11 @@ class Report:
 
     @property
     def key(self) -> tuple:
-        """It is published at once when this changes."""
+        """A report is published immediately when this changes."""
         return self.level, self.event, self.serial
 
     def key_values(self, extra: Mapping[str, str]) -> dict[str, str]:
-        """Of the state message: event, reason, ``extra``; own values take precedence."""
+        """Key-values of the state: event, reason, ``extra``; own values take precedence."""
         return {"event": self.event, "reason": self.reason, **extra, **self.values}
 
 
@@ -267,12 +267,12 @@ class Shortage:
         return " and ".join(name for name in self.missing if name in QP_SOLVERS)
 
     def method(self, wanted: str) -> str:
-        """The method that is used instead of ``wanted``: robust needs the solvers."""
+        """The available method instead of ``wanted``: robust needs the solvers."""
         return "field" if self.solvers and wanted == "robust" else wanted
 
     @property
     def warnings(self) -> list[str]:
-        """A text for each missing package: the consequence and the remedy."""
+        """A warning for each missing package: consequence and remedy."""
         texts = []
         if self.solvers:
             points = " Desired points are refused." if self.points else ""
@@ -291,7 +291,7 @@ class Shortage:
 
     @property
     def points(self) -> str:
-        """Why desired points are refused; empty if they are not."""
+        """Why desired points are rejected; empty if they are accepted."""
         if POINTS not in self.missing:
             return ""
         return f"{POINTS} is not installed: pip install {POINTS}"
@@ -351,9 +351,9 @@ def overruled(report: Report, state: MonitorState, in_event: bool, running: bool
 
     Args:
         report: of the last request or hold.
-        state: of the supervisor, now.
-        in_event: whether the arms are too near.
-        running: whether a trajectory that was sent is being executed.
+        state: current state of the supervisor.
+        in_event: whether the arms are too close.
+        running: whether a released trajectory is being executed.
     """
     of_guard = report.event in ("hold", "near")
     if in_event and state.clearance is not None:

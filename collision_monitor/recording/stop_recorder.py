@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the messages of the last minutes, and writes them to a file after each stop."""
+"""Stores the messages of the last minutes, and writes them to a file after each stop."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from collision_monitor.errors import MissingDependencyError, RecordingError
 from collision_monitor.recording import write_mcap
 from collision_monitor.recording.write_mcap import HEAD
 
-_SEGMENT = 1 << 18  # bytes that are dropped at once
+_SEGMENT = 1 << 18  # bytes that are discarded at once
 _MEGABYTE = 1 << 20
 _LONGEST = 3.0  # times `after`, from the first stop of a file to its end
-_WRITING_SECONDS = 300.0  # a writer that takes longer hangs
+_WRITING_SECONDS = 300.0  # a writer that takes longer is treated as hanging
 
 
 # -- the messages of the last minutes, in limited memory --
@@ -36,13 +36,13 @@ _WRITING_SECONDS = 300.0  # a writer that takes longer hangs
 
 @dataclass
 class _Segment:
-    """Messages that are dropped together."""
+    """Messages that are discarded together."""
 
     since: float  # seconds of the clock
     until: float = math.inf
     messages: bytearray = field(default_factory=bytearray)
     last: dict[int, bytes] = field(default_factory=dict)  # message of each latched channel
-    scene: Any = None  # as it was when the first message came
+    scene: Any = None  # when the first message was received
     scene_bytes: int = 0
 
     @property
@@ -51,14 +51,14 @@ class _Segment:
 
 
 class MessageRing:
-    """The newest messages; the oldest are dropped.
+    """Ring buffer of messages; the oldest are discarded.
 
-    Messages are stored in segments of a quarter of a megabyte. These hold no objects that garbage
-    collection would visit, and are handed out without a copy.
+    Messages are stored in segments of a quarter of a megabyte. They contain no objects for garbage
+    collection, and are returned without a copy.
 
     Attributes:
         left_out: number of messages that were larger than half of the memory.
-        before: the last dropped message of each latched channel, which was valid when the oldest
+        before: the last discarded message of each latched channel, which was valid when the oldest
             message in the ring was received.
     """
 
@@ -74,7 +74,7 @@ class MessageRing:
         ``scene`` gives the current state of topics that publish only changes, and the approximate
         memory for it in bytes.
         """
-        self._seconds, self._most, self._clock, self._ask = seconds, most_bytes, clock, scene
+        self._seconds, self._most, self._clock, self._read_scene = seconds, most_bytes, clock, scene
         self._size = min(_SEGMENT, max(most_bytes // 8, 1))
         self._closed: deque[_Segment] = deque()
         self._closed_bytes = 0
@@ -92,7 +92,7 @@ class MessageRing:
             self._turn(now)
         segment = self._open
         if not segment.messages:
-            segment.scene, segment.scene_bytes = self._ask()
+            segment.scene, segment.scene_bytes = self._read_scene()
         segment.messages += HEAD.pack(nanoseconds, channel, len(data))
         segment.messages += data
         if latched:
@@ -169,11 +169,11 @@ class Channel:
 
 
 def check_path(path: str, most_bytes: int) -> Path:
-    """The file that recordings are named after, absolute.
+    """Absolute path from which the names of recordings are derived.
 
     Raises:
-        RecordingError: it is no path of an mcap file, or nothing of this size can be written
-            beside it.
+        RecordingError: it is not the path of an mcap file, or a file of this size cannot be written
+            there.
         MissingDependencyError: mcap is not installed.
     """
     target = Path(os.path.abspath(os.path.expanduser(path)))
@@ -216,8 +216,8 @@ class StopRecorder:
         Args:
             path: of the first file; those after it are numbered, none is overwritten.
             seconds: kept before a stop.
-            after: seconds from a stop to the end of its file. A stop in this time goes into
-                the same file, and makes it longer, up to three times.
+            after: seconds from a stop to the end of its file. A stop in this time is added to the
+                same file, which becomes longer, up to three times.
             megabytes: kept in memory at most.
             most_files: of this recorder; the oldest is removed for one more.
             clock: seconds, steady.
@@ -240,10 +240,10 @@ class StopRecorder:
             seconds + _LONGEST * after, megabytes * _MEGABYTE, clock, self._held
         )
         # Large and frequent messages, such as point clouds, may take a quarter of the memory.
-        self._most_often = 0.25 * megabytes * _MEGABYTE
-        self._rate = self._most_often / (seconds + _LONGEST * after)
-        self._credit, self._credited = 0.5 * self._most_often, clock()
-        self._thinned = 0
+        self._frequent_bytes = 0.25 * megabytes * _MEGABYTE
+        self._rate = self._frequent_bytes / (seconds + _LONGEST * after)
+        self._credit, self._credited = 0.5 * self._frequent_bytes, clock()
+        self._left_out = 0
         self._channels: list[Channel] = []
         self._stops: list[dict[str, str]] = []  # of the file to come
         self._first = self._due = 0.0
@@ -262,25 +262,25 @@ class StopRecorder:
         self._ring.add(number, time.time_ns(), data, self._channels[number].latched)
 
     def add_if_affordable(self, number: int, data: bytes) -> None:
-        """Record a message unless large ones have used up their share of memory."""
+        """Record a message, unless large messages have used up their share of memory."""
         now = self._clock()
         self._credit += self._rate * (now - self._credited)
-        self._credit, self._credited = min(self._credit, 0.5 * self._most_often), now
+        self._credit, self._credited = min(self._credit, 0.5 * self._frequent_bytes), now
         if self._credit <= 0.0:
-            self._thinned += 1
+            self._left_out += 1
             return
         self._credit -= len(data)
         self.add(number, data)
 
     def follow(self, scene: SceneSource | None) -> None:
-        """Begin each file with the state of a scene from now on."""
+        """Write the state of a scene at the start of each file from now on."""
         self._scene = scene
 
     def _held(self) -> tuple[Any, int]:
         return (None, 0) if self._scene is None else self._scene.held()
 
     def stopped(self, reason: str) -> None:
-        """Note a stop; its file is written some seconds later."""
+        """Register a stop; its file is written some seconds later."""
         now = self._clock()
         if not self._stops:
             self._first = now
@@ -330,14 +330,14 @@ class StopRecorder:
             if not pending or time.monotonic() >= end:
                 return last
 
-    # -- writing ---------------------------------------------------------------------
+    # -- writing --
 
     def _is_writing(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
 
     def _begin(self) -> None:
         segments = self._ring.segments()
-        # Latched messages from before, stamped with the beginning of the recording.
+        # Earlier latched messages, stamped with the start of the recording.
         start = HEAD.unpack_from(segments[0])[0] if segments else time.time_ns()
         latched = _packed(start, self._ring.before.items())
         head = {
@@ -346,7 +346,7 @@ class StopRecorder:
             "metadata": {
                 "stops": json.dumps(self._stops),
                 "messages_left_out": str(self._ring.left_out),
-                "clouds_left_out": str(self._thinned),
+                "clouds_left_out": str(self._left_out),
             },
         }
         self._stops = []
@@ -372,7 +372,7 @@ class StopRecorder:
             text = json.dumps(head).encode()
             parts = [struct.pack("<Q", len(text)), text, latched, *segments]
             self._results.append(_written(parts))
-        except Exception as error:  # a thread that dies would report nothing
+        except Exception as error:  # otherwise the thread would end without a report
             self._results.append(("", f"{type(error).__name__}: {error}"))
 
     def _remove_oldest(self) -> None:

@@ -28,7 +28,7 @@ HEAD = struct.Struct("<qHI")  # nanoseconds, channel, bytes of the message
 
 
 def numbered(path: Path) -> Iterator[Path]:
-    """The path itself, then with 2, 3 and so on behind its stem."""
+    """The path, then numbered paths: 2, 3 and so on after the stem."""
     yield path
     number = 2
     while True:
@@ -37,7 +37,7 @@ def numbered(path: Path) -> Iterator[Path]:
 
 
 def messages_of(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """(nanoseconds, channel, message) one after another."""
+    """Yield (nanoseconds, channel, message)."""
     at = 0
     while at < len(data):
         nanoseconds, channel, size = HEAD.unpack_from(data, at)
@@ -47,7 +47,7 @@ def messages_of(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def write(stream: BinaryIO, head: dict[str, Any], data: bytes) -> None:
-    """Write a whole mcap file."""
+    """Write a complete mcap file."""
     from mcap.writer import Writer
 
     writer = Writer(stream)
@@ -70,13 +70,13 @@ def write(stream: BinaryIO, head: dict[str, Any], data: bytes) -> None:
 
 
 def _place(temporary: Path, target: Path) -> Path:
-    """Give a file the first name that is free."""
+    """Rename a file to the first free name."""
     for path in numbered(target):
         try:
             os.link(temporary, path)
         except FileExistsError:
             continue
-        except OSError:  # a file system without second names for a file
+        except OSError:  # a file system without hard links
             if path.exists():
                 continue
             os.rename(temporary, path)
@@ -85,7 +85,7 @@ def _place(temporary: Path, target: Path) -> Path:
 
 
 def main() -> int:
-    """Write what comes in; 0, or 1 with the reason."""
+    """Write the input to a file; returns 0, or 1 with the reason."""
     with contextlib.suppress(OSError):
         os.nice(10)  # the monitor has priority
     source = sys.stdin.buffer

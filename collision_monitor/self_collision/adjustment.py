@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Motions of arms made free of collision: `adjust`, and what it returns."""
+"""Collision-free adjustment of arm motions: `adjust` and its result."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 METHODS = ("robust", "published", "field")  # published: the former name of field
-YIELDING = ("both", "left", "right")  # of two arms; an arm's own name does as well
-_FINER = 4  # times as many waypoints, where what is given leaves no way
+YIELDING = ("both", "left", "right")  # of two arms; the name of an arm is also valid
+_FINER = 4  # factor for the number of waypoints if the given ones allow no solution
 _MOST_FINE = 1500  # waypoints
-# Pieces that each piece of the motion is cut into, and metres kept above limits on the way.
+# Subdivisions of each segment, and metres kept above limits between waypoints.
 _ATTEMPTS = ((1, BUFFER), (_FINER, BUFFER), (_FINER, 4.0 * BUFFER))
-_MOST_TIP_WEIGHT = 1e6  # rad/m: joints count for nothing then
-_RAMP = 0.5  # s to the velocity limit: the acceleration limit where none is given
+_MOST_TIP_WEIGHT = 1e6  # rad/m: joint displacement is negligible then
+_RAMP = 0.5  # seconds to reach the velocity limit: default acceleration limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,21 +71,21 @@ class Adjustment:
     Attributes:
         motion: the adjusted and re-timed motion, with the joints of the desired one.
         desired: the desired motion at the same waypoints, with its own times.
-        arms: of two, the right one first.
-        method: ``robust`` or ``field``, as it was asked for.
+        arms: the adjusted arms; of two, the right one first.
+        method: ``robust`` or ``field``, as requested.
         joint_change: (n, joints) adjusted minus desired positions, rad or m.
         tip_displacement: (n, arms) displacement of the tips, m.
         index_before: (n,) index F of the desired motion, m; infinite below d_dan.
         index_after: (n,) index F of the adjusted motion, m.
-        clearance_before: (n,) minimum distance of the pairs that are kept apart, between leaves,
-            in the desired motion, m.
+        clearance_before: (n,) minimum leaf distance of the pairs that are kept apart, in the
+            desired motion, m.
         clearance: (n,) the same in the adjusted motion, m.
-        closest: (n,) the pairs that ``clearance`` belongs to.
-        certified: distance between the arms that holds at every instant, m; below
-            ``safe_distance`` only if the motion starts below it. Eased pairs, such as two
-            shoulders, are excluded (``margins.eased``).
-        certified_elsewhere: the same between an arm and everything else that is kept apart from
-            it; below ``safe_distance`` if the motion begins or ends nearer. inf without such pairs.
+        closest: (n,) the pair of links with this ``clearance``.
+        certified: lower bound of the distance between the arms over the whole motion, m; below
+            ``safe_distance`` only if the motion starts below it. Excludes eased pairs, such as two
+            shoulders (``margins.eased``).
+        certified_elsewhere: the same between an arm and all other links and obstacles; below
+            ``safe_distance`` if the motion starts or ends closer. inf without such pairs.
         margins: d_saf and d_dan of every pair of the model.
     """
 
@@ -139,45 +139,46 @@ def adjust(
     retime: bool = True,
     cancelled: Callable[[], bool] | None = None,
 ) -> Adjustment:
-    """Adjust a motion of one arm or more so that it is free of collision at every instant.
+    """Adjust a motion of one or more arms so that it is collision-free over its whole duration.
 
     Args:
         model: the robot and its scene.
-        motion: the desired motion, of joints of all arms or of some (the others are held) and any
-            other joints, of moving obstacles too.
+        motion: the desired motion, of joints of all or some arms (the others are held) and any
+            other joints, including those of moving obstacles.
         arms: arms, their names (see `find_chains`), or None to detect them.
         safe_distance: d_saf, the clearance to keep between leaves, metres.
-        danger_distance: d_dan; a motion that starts nearer is rejected, metres.
-        method: ``robust`` (all pairs, all waypoints together) or ``field``, the linear repulsion
+        danger_distance: d_dan; a motion that starts closer is rejected, metres.
+        method: ``robust`` (all pairs, all waypoints at once) or ``field``, the linear repulsion
             field (Wu et al., 2018, with its printed errors corrected; right arm against left arm
             only). ``published`` is another name of ``field``.
-        every_pair: whether the result of ``field`` must be certified for all pairs that
-            ``robust`` keeps. It is rejected otherwise: this method does not move an arm away from
-            anything but the other arm.
-        yielding: the arm that gives way: ``both`` for all, ``left`` or ``right`` of two, or its
+        every_pair: whether the result of ``field`` must be certified for all pairs that ``robust``
+            checks, and is rejected otherwise: this method moves an arm away from the other arm
+            only.
+        yielding: the arm that is adjusted: ``both`` for all, ``left`` or ``right`` of two, or its
             name.
         tip_weight: weight of tip displacement against joint displacement, rad/m, from 0 to 1e6;
             ``robust`` only. Redundant joints then move first.
         held: positions of joints that the motion does not name, rad or m; by default 0, or the
             nearer limit.
-        acceleration_limits: rad/s^2 or m/s^2 by joint, or one value for all; by default what
-            reaches the velocity limit in half a second, or the acceleration of the desired motion
-            if that is higher.
+        acceleration_limits: rad/s^2 or m/s^2 by joint, or one value for all; by default the
+            velocity limit divided by half a second, or the acceleration of the desired motion if
+            that is higher.
         velocity_limits: rad/s or m/s by joint, instead of those of the URDF.
         jerk_limits: rad/s^3 or m/s^3 by joint, or one value for all; by default there are none.
-            Measured as `verify` does, but a motion may start and stop at the speed it has.
+            Measured as in `verify`, but a motion may start and stop at its own speed.
         position_limits: (lower, upper) by joint, rad or m; used if tighter than those of the URDF.
         retime: whether to slow the result down where it exceeds velocity, acceleration or jerk
             limits.
-        cancelled: asked often, for a caller in another thread; once it is true, adjusting ends.
+        cancelled: polled often, for a caller in another thread; the adjustment ends once it is
+            true.
 
     Raises:
-        AdjustmentError: there is no safe adjustment. The error has the place, the reason and the
-            safe part of the motion.
+        AdjustmentError: there is no safe adjustment. The error contains the waypoint, the reason
+            and the safe part of the motion.
         ArmsError: the arms cannot be determined.
         MotionError: the motion has no waypoints, times that do not increase, values that are not
             finite, duplicate or unknown joints, or positions beyond their limits. A motion that
-            begins at most 0.01 rad or m beyond a limit may stay as far beyond it.
+            starts at most 0.01 rad or m beyond a limit may stay that far beyond it.
         ConfigurationError: an option is invalid.
         NothingToCheckError: no checked pair contains a link of an arm.
         MissingDependencyError: a solver is not installed.
@@ -187,18 +188,18 @@ def adjust(
         arms = find_chains(model.robot, model.semantics, arms)
     arms = tuple(arms)
     _check_options(method, arms, tip_weight)
-    # Joints that nothing moves are held where `verify` holds them, whatever the limits.
+    # Joints that the motion does not name are held as in `verify`, regardless of the limits.
     held = dict(zip(model.joint_names, rest_configuration(model, held or {}).tolist(), strict=True))
     model = within(model, position_limits)
     given = checked(model, motion)
     model = standing(model, given, held)
-    configurations(model, given, held)  # refuses waypoints by the numbers they were given
+    configurations(model, given, held)  # reports invalid waypoints by their original index
     named = set(given.joint_names)
     columns = tuple(
         np.array([model.joint_names.index(n) for n in arm.joint_names if n in named], dtype=int)
         for arm in arms
     )
-    yielding = _who_can_yield(yielding, columns, arms)
+    yielding = _possible_yielding(yielding, columns, arms)
     able = np.concatenate([columns[k] for k in yielding_arms(arms, yielding)])
     attempts = list(_ATTEMPTS if method == "robust" else _ATTEMPTS[:2])
     effort = Effort()
@@ -231,7 +232,7 @@ def adjust(
                 adjusted, limits = _published(problem, proximity)
             _refuse_contact(problem, adjusted)
         except AdjustmentError as error:
-            # With more waypoints there may be room where there was none; not at the ends.
+            # More waypoints may allow a solution, except at the ends.
             at_an_end = error.safe_prefix is None
             if attempts and not at_an_end and _FINER * len(given.times) <= _MOST_FINE:
                 continue
@@ -241,14 +242,14 @@ def adjust(
         if not retime:
             return found
         times = new_times(motion.times, found.motion.positions, *rates)
-        _refuse_to_wait(model, motion, times, given)
+        _refuse_slowed_obstacles(model, motion, times, given)
         return replace(found, motion=replace(found.motion, times=times))
 
 
-def _refuse_to_wait(
+def _refuse_slowed_obstacles(
     model: CollisionModel, motion: Motion, times: np.ndarray, given: Motion
 ) -> None:
-    """Raise AdjustmentError where obstacles that move would have to be slowed down."""
+    """Raise AdjustmentError if re-timing would slow down moving obstacles."""
     if np.array_equal(times, motion.times):
         return
     for joint in model.scene.joints:
@@ -279,7 +280,7 @@ def _published(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.n
 
 
 def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
-    """Raise AdjustmentError if any pair of the model touches, or may touch, on the way."""
+    """Raise AdjustmentError if any pair of the model touches, or may touch, along the motion."""
     model, times = problem.model, problem.times
     motion = Trajectory.through(model.joint_names, times, adjusted)
     if Certifier(model).certify(Schedule(model, motion)):
@@ -298,7 +299,7 @@ def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
     )  # fmt: skip
 
 
-# -- what comes in -------------------------------------------------------------------
+# -- inputs --
 
 
 def _check_options(method: str, arms: Sequence[Arm], tip_weight: float) -> None:
@@ -314,7 +315,7 @@ def _check_options(method: str, arms: Sequence[Arm], tip_weight: float) -> None:
         )
 
 
-def _who_can_yield(yielding: str, columns: Sequence[np.ndarray], arms: Sequence[Arm]) -> str:
+def _possible_yielding(yielding: str, columns: Sequence[np.ndarray], arms: Sequence[Arm]) -> str:
     """``yielding``, or the only arm that the motion moves."""
     moved = [k for k, own in enumerate(columns) if len(own)]
     if not moved:
@@ -330,7 +331,7 @@ def _who_can_yield(yielding: str, columns: Sequence[np.ndarray], arms: Sequence[
     return arms[moved[0]].name if len(moved) == 1 else yielding
 
 
-# -- what goes out -------------------------------------------------------------------
+# -- results --
 
 
 def _rate_limits(
@@ -340,7 +341,7 @@ def _rate_limits(
     velocity_limits: Mapping[str, float] | None,
     jerk_limits: Mapping[str, float] | float | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Velocity, acceleration and jerk limits (joints,) of a motion; inf is no limit."""
+    """Velocity, acceleration and jerk limits (joints,) of a motion; inf means no limit."""
     _check_rates(model, "velocity_limits", velocity_limits)
     _check_rates(model, "acceleration_limits", acceleration_limits)
     _check_rates(model, "jerk_limits", jerk_limits)
@@ -367,7 +368,7 @@ def _rate_limits(
 def _check_rates(
     model: CollisionModel, option: str, limits: Mapping[str, float] | float | None
 ) -> None:
-    """Refuse limits that are not above zero, or of unknown joints; inf is no limit."""
+    """Reject limits that are not positive, or of unknown joints; inf means no limit."""
     if limits is None:
         return
     each = limits if isinstance(limits, Mapping) else {"all joints": limits}
@@ -379,7 +380,7 @@ def _check_rates(
 
 
 def _renumbered(error: AdjustmentError, given: Motion, prefix: Motion | None) -> AdjustmentError:
-    """The error with waypoints counted as in the motion that was ``given``."""
+    """The error with waypoint indices of the ``given`` motion."""
     k = max(int(np.searchsorted(given.times, error.time, side="right")) - 1, 0)
     place = f"waypoint {k} at" if error.time == given.times[k] else f"behind waypoint {k} at"
     _, _, text = str(error).partition(" at ")
@@ -395,7 +396,7 @@ def _prefix(
     proximity: Proximity,
     rows: np.ndarray | None,
 ) -> Motion | None:
-    """The longest safe prefix: ``rows``, or what the desired motion itself has."""
+    """The longest safe prefix: ``rows``, or that of the desired motion."""
     if rows is None:
         safe = problem.margins.safe
         if len(proximity.near(problem.desired[0], safe).pairs):
@@ -410,7 +411,7 @@ def _prefix(
 
 
 def _free_rows(problem: Problem, rows: np.ndarray) -> int:
-    """How many of ``rows`` (n, nq), from the first on, are certified to be free of contact."""
+    """Number of leading ``rows`` (n, nq) that are certified to be free of contact."""
     model, certifier = problem.model, Certifier(problem.model)
 
     def touches(count: int) -> bool:

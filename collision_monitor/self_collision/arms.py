@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which joints and links are the arms of a robot, and which of two is the right one."""
+"""Detection of the arms of a robot: kinematic chains, and right and left in their names."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def find_arms(
 ) -> tuple[Arm, Arm]:
     """The right and the left arm of a robot, in this order.
 
-    A group that contains a hand ends as an arm where its joints branch.
+    If a group contains a hand, its arm ends where the joints branch.
 
     Args:
         robot: the robot.
         semantics: its SRDF, for the groups, or None.
         names: two groups of the SRDF, or two ``base_link:tip_link``. The right arm comes first,
-            unless the names state the sides. Without names, the arms are two groups that are
-            chains without a common joint, whose names differ only by right and left; otherwise
-            the two longest chains of the URDF whose first joints or links are named that way.
+            unless the names state the sides. Without names: two groups that are chains without a
+            common joint, and whose names differ only by right and left; otherwise the two longest
+            chains of the URDF whose first joints or links are named that way.
 
     Raises:
         ArmsError: the arms are not found, or share a joint. The message names the known groups.
@@ -76,9 +76,9 @@ def find_arms(
 def find_chains(
     robot: Robot, semantics: Semantics | None, names: Sequence[str] | None = None
 ) -> tuple[Arm, ...]:
-    """The arms of a robot, of which there may be one, two or more.
+    """The one, two or more arms of a robot.
 
-    As `find_arms`, for any number of ``names``. Without names: two arms, or else the only one: the
+    As `find_arms`, for any number of ``names``. Without names: two arms, or else a single one: the
     longest group that is a chain, or the longest chain of the URDF.
 
     Raises:
@@ -103,13 +103,13 @@ def find_chains(
 def _all_named(
     tree: Tree, groups: dict[str, Arm | str], names: Sequence[str]
 ) -> tuple[Arm, ...]:
-    """Arms by their names; of two the right one first, if their names state the sides."""
+    """Arms by their names. Of two, the right one is first if the names state the sides."""
     arms = tuple(_named(tree, groups, name.strip()) for name in names)
     return arms[::-1] if [side(arm.name) for arm in arms] == ["left", "right"] else arms
 
 
 def _only_one(tree: Tree, groups: dict[str, Arm | str]) -> tuple[Arm]:
-    """The longest chain that is no leg, neck or gripper: of the groups, or else of the URDF."""
+    """The longest chain that is not a leg, neck or gripper: of the groups, or else of the URDF."""
     joints = {joint.name: joint for joint in tree.robot.joints}
     arms = [arm for arm in groups.values() if isinstance(arm, Arm) and not _other(tree, arm)]
     arms = [arm for arm in arms if not is_hand(joints[arm.joint_names[-1]])]
@@ -128,7 +128,7 @@ def _only_one(tree: Tree, groups: dict[str, Arm | str]) -> tuple[Arm]:
 
 
 def _groups(tree: Tree, semantics: Semantics) -> dict[str, Arm | str]:
-    """By group the arm that it is, or why it is none."""
+    """Arm of each group, or the reason why the group is not an arm."""
     by_name = {joint.name: joint for joint in tree.robot.joints}
     found: dict[str, Arm | str] = {}
     for name, joint_names in semantics.group_joints.items():
@@ -145,14 +145,14 @@ def _groups(tree: Tree, semantics: Semantics) -> dict[str, Arm | str]:
 
 
 def _stem_within(tree: Tree, joints: list[Joint]) -> list[Joint] | str:
-    """The joints of a group, base to tip, until they branch; or why there is no such."""
+    """Joints of a group, base to tip, up to the first branch; or the reason why there are none."""
     if not joints:
         return "has no moving joints"
     ancestors = {joint.name: {j.name for j in tree.path(joint.parent)} for joint in joints}
     stem: list[Joint] = []
-    for k, joint in enumerate(joints):  # depth first: if any carries all others, it is the first
+    for k, joint in enumerate(joints):  # depth first: a joint that carries all others is the first
         if any(joint.name not in ancestors[other.name] for other in joints[k + 1 :]):
-            break  # a hand, or no chain at all
+            break  # a hand, or not a chain
         stem.append(joint)
     return stem or "is not one chain"
 
@@ -207,7 +207,7 @@ def _known(groups: dict[str, Arm | str]) -> str:
 
 
 def _from_groups(tree: Tree, groups: dict[str, Arm | str]) -> tuple[Arm, Arm] | None:
-    """Two groups that are arms; None where none are, or where it is not clear which."""
+    """Two groups that are arms; None if there are none, or if the choice is ambiguous."""
     arms = {
         name: arm
         for name, arm in groups.items()
@@ -221,7 +221,7 @@ def _from_groups(tree: Tree, groups: dict[str, Arm | str]) -> tuple[Arm, Arm] | 
         if other in arms and _apart(arm, arms[other])
     ]
     if pairs:
-        # Of groups with the same joints the one with the shorter name.
+        # Of groups with the same joints, use the one with the shorter name.
         return max(pairs, key=lambda pair: (*_rank(tree, pair), -len(pair[0].name)))
     distinct = {arm.joint_names: arm for arm in reversed(arms.values())}
     long = [arm for arm in reversed(distinct.values()) if len(arm.joint_names) >= 3]
@@ -242,13 +242,13 @@ def _from_names(tree: Tree) -> tuple[Arm, Arm] | None:
 
 
 def _rank(tree: Tree, pair: Iterable[Arm]) -> tuple[bool, int]:
-    """Named an arm, and how long: the greater is the likelier pair of arms."""
+    """Sort key: named as an arm, and length. The pair with the largest key is the most likely."""
     pair = tuple(pair)
     return all(is_arm(_names_of(tree, arm)) for arm in pair), min(len(a.joint_names) for a in pair)
 
 
 def _other(tree: Tree, arm: Arm) -> bool:
-    """Whether a chain is named a leg, a neck, a gripper where it starts, and nowhere an arm."""
+    """Whether a chain starts with the name of a leg, neck or gripper, and has no name of an arm."""
     group, first, *_ = names = _names_of(tree, arm)
     child = next(joint.child for joint in tree.robot.joints if joint.name == first)
     starts = [first, child] if ".." in group else [group, first, child]
@@ -261,12 +261,12 @@ def _names_of(tree: Tree, arm: Arm) -> list[str]:
 
 
 def _apart(a: Arm, b: Arm) -> bool:
-    """Whether neither arm has or carries anything of the other."""
+    """Whether neither arm contains or moves a part of the other."""
     return not set(a.links) & set(b.links)
 
 
 def _require_apart(robot: Robot, right: Arm, left: Arm) -> None:
-    """Raise ArmsError where one arm moves anything of the other."""
+    """Raise ArmsError if one arm moves a part of the other."""
     shared = [name for name in right.joint_names if name in left.joint_names]
     if shared:
         raise ArmsError(
@@ -291,7 +291,7 @@ def _require_apart(robot: Robot, right: Arm, left: Arm) -> None:
                     )
 
 
-# -- right and left in the names of links, joints and groups -----------------------------
+# -- right and left in the names of links, joints and groups --
 
 _SIDE = re.compile(
     r"(?<![^\W_])(?:right|left|RIGHT|LEFT)"  # right_arm, but not upright
@@ -303,7 +303,7 @@ _OTHER = {"right": "left", "left": "right", "r": "l", "l": "r"}
 
 
 def side(name: str) -> str | None:
-    """``right``, ``left`` or None: what the first mark of a side in a name says."""
+    """Side in a name: ``right``, ``left`` or None. The first mark decides."""
     found = _SIDE.search(name)
     if found is None:
         return None
@@ -311,9 +311,9 @@ def side(name: str) -> str | None:
 
 
 def mirrored(name: str) -> tuple[str, ...]:
-    """Names that the same thing may have on the other side, () where none says a side.
+    """Possible mirrored names of a joint, link or group; () if the name states no side.
 
-    ``r_gripper_l_finger`` may be ``l_gripper_l_finger`` or ``l_gripper_r_finger``.
+    ``r_gripper_l_finger`` gives ``l_gripper_l_finger`` and ``l_gripper_r_finger``.
     """
     if not _SIDE.search(name):
         return ()
@@ -327,11 +327,11 @@ def _swap(found: re.Match) -> str:
     return other.capitalize() if found[0][0].isupper() else other
 
 
-# -- kinematic chains, and those that have a mirror image --------------------------------
+# -- kinematic chains, and mirrored pairs of them --
 
 
 class Tree:
-    """The joints and links of a robot by parent and child."""
+    """Kinematic tree: joints and links of a robot by parent and child."""
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
@@ -357,7 +357,7 @@ class Tree:
         return tuple(other.child for other in self.robot.joints if other.child in below)
 
     def next_moving(self, joint: Joint) -> list[Joint]:
-        """The next joints below one that move, mimics included."""
+        """The next moving joints below a joint, including mimic joints."""
         found = []
         waiting = [joint.child]
         while waiting:
@@ -371,8 +371,8 @@ class Tree:
     def stem(self, first: Joint) -> list[Joint]:
         """Joints from ``first`` outwards until the moving tree branches or ends.
 
-        A branch that only follows (mimics) joints of the stem is none: a parallel linkage.
-        A hand with several fingers ends an arm; so does a gripper by its name.
+        Branches whose joints mimic joints of the stem are ignored: they form a parallel linkage. An
+        arm ends at a hand with several fingers, or at a gripper (by its name).
         """
         stem = [first]
         while True:
@@ -387,7 +387,7 @@ class Tree:
             stem.append(branches[0])
 
     def tip_of(self, joint: Joint) -> str:
-        """The link at the end of the rigid part that a joint carries, until that branches."""
+        """The last link of the rigid body that a joint moves, up to the first branch."""
         link = joint.child
         while len(self.children[link]) == 1 and not self.children[link][0].moves:
             link = self.children[link][0].child
@@ -395,36 +395,36 @@ class Tree:
 
 
 def independent(joints: Iterable[Joint]) -> list[Joint]:
-    """Those with an entry of q of their own."""
+    """The joints that have their own entry in q."""
     return [joint for joint in joints if joint.moves and joint.mimic is None]
 
 
-def _says(names: Iterable[str], words: tuple[str, ...]) -> bool:
+def _has_word(names: Iterable[str], words: tuple[str, ...]) -> bool:
     return any(word in name.lower() for name in names for word in words)
 
 
 def is_hand(joint: Joint) -> bool:
-    """Whether the name of a joint says that it opens a hand, and not that it turns one."""
+    """Whether a joint opens a gripper or hand, by its name, and does not turn it."""
     hand = ("gripper", "finger", "thumb", "jaw", "knuckle")
-    return _says([joint.name], hand) and not _says([joint.name], ("yaw", "pitch", "roll"))
+    return _has_word([joint.name], hand) and not _has_word([joint.name], ("yaw", "pitch", "roll"))
 
 
 def is_arm(names: Iterable[str]) -> bool:
-    """Whether names of joints, links or groups say that they belong to an arm."""
-    return _says(names, ("arm", "shoulder", "elbow", "wrist"))
+    """Whether a name of a joint, link or group is that of an arm."""
+    return _has_word(names, ("arm", "shoulder", "elbow", "wrist"))
 
 
 def is_something_else(names: Iterable[str]) -> bool:
-    """Whether names say that a chain is no arm, though it may come in pairs."""
+    """Whether a name is that of another paired chain, such as a leg."""
     words = ("leg", "hip", "knee", "ankle", "foot", "wheel", "caster", "suspension", "eye")
-    return _says(names, (*words, "head", "neck", "gripper", "finger", "hand", "ear_", "track"))
+    return _has_word(names, (*words, "head", "neck", "gripper", "finger", "hand", "ear_", "track"))
 
 
 def mirrored_limbs(tree: Tree) -> list[tuple[list[Joint], list[Joint]]]:
     """Stems (right, left) of at least two joints whose first joints are named alike.
 
-    By the names of the joints or of the links that they carry; only the joint nearest
-    the base of each limb.
+    Compares the names of the joints, or of the links that they move, for the joint nearest to the
+    base of each limb.
     """
     by_name = {}
     for joint in independent(tree.robot.joints):

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A path that keeps clearances where following the desired motion does not arrive."""
+"""Search for a path around obstacles if following the desired motion gets stuck."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ import numpy as np
 
 from collision_monitor.self_collision.stepper import Stepper, is_at
 
-_REACH = 0.06  # rad or m a step
+_REACH = 0.06  # rad or m per step
 _MOST = 400  # steps towards a pose
-_PLACES = 5  # where paths from both ends are tried to be joined
-_CUTS = 150  # tries to shorten a path
-_SKIPPED = 1.5  # times the mean of poses that are skipped from row to row, at most
+_JOINING_PLACES = 5  # number of places at which joining paths from both ends is tried
+_SHORTCUTS = 150  # attempts to shorten a path
+_SKIPPED = 1.5  # maximum number of skipped poses per row, relative to the mean
 _EDGE = 1.5  # rad or m: longest edge of a tree, Euclidean
-_WALKING = 1.5  # s of the processor after which walks that did not arrive end
-_PATHS = 4  # random paths of which the nearest to the desired motion is taken,
-_CHEAP = 1000  # unless those before took so many edges
-_SPREADS = (0.25, 0.5, 1.0)  # how far from the desired motion poses are sampled, in turn
-_BEYOND = np.pi  # rad beyond start and goal, of joints without limits
+_WALK_SECONDS = 1.5  # seconds of processor time after which unfinished walks end
+_MOST_PATHS = 4  # random paths, of which the one nearest to the desired motion is used,
+_CHEAP_EDGES = 1000  # unless the previous ones needed this many edges
+_SPREADS = (0.25, 0.5, 1.0)  # maximum distances of samples from the desired motion, used in turn
+_BEYOND = np.pi  # rad sampled beyond start and goal, for joints without limits
 
 
 @dataclass
 class Effort:
-    """What random sampling may still cost; shared by the attempts of one adjustment.
+    """Remaining budget of random sampling, shared by all attempts of one adjustment.
 
-    The number of edges ends a search at the same place in every run; the time (of the processor)
-    bounds it on slow machines and large robots.
+    The number of edges is deterministic: a search ends at the same place in every run. The
+    processor time bounds it on slow machines and for large robots.
     """
 
     edges: int = 10_000
@@ -45,12 +45,12 @@ def find_detour(
     Args:
         stepper: keeps the clearances.
         rows: (n, nq) the desired motion.
-        ahead: (n, nq) how far following it from its start came.
-        effort: of sampling; what it takes is subtracted.
+        ahead: (n, nq) result of following the desired motion from its start.
+        effort: budget of sampling; the cost is subtracted.
 
-    Tried in turn: walking on from where it ended; the same backwards from the end; joining
-    the two; and random sampling. Poses are spread over the n rows so that they stay near the
-    desired ones.
+    Tried in turn: continuing from the last pose; the same backwards from the end; joining the two;
+    and random sampling. Poses are distributed over the n rows so that they stay near the desired
+    ones.
     """
     path = _find_path(stepper, rows, ahead, effort or Effort())
     return None if path is None else spread(path, rows)
@@ -65,7 +65,7 @@ def _find_path(
     tail = stepper.push(ahead[-1], goal, _REACH, _MOST)
     if is_at(tail[-1], goal):
         return np.vstack([ahead, tail[1:]])
-    if time.thread_time() - begin > _WALKING:
+    if time.thread_time() - begin > _WALK_SECONDS:
         return _nearest_of_several(stepper, np.vstack([start, rows[1:]]), effort)
     pace = np.abs(np.diff(rows, axis=0)).max(initial=_REACH)
     back = stepper.walk(rows[::-1], _REACH, pace, start=goal)[::-1]
@@ -73,8 +73,8 @@ def _find_path(
     if is_at(head[-1], start):
         return np.vstack([head[::-1], back[1:]])
     gaps = np.abs(ahead - back).max(axis=1)
-    for k in np.argsort(gaps)[:: max(1, len(rows) // _PLACES)]:
-        if time.thread_time() - begin > _WALKING:
+    for k in np.argsort(gaps)[:: max(1, len(rows) // _JOINING_PLACES)]:
+        if time.thread_time() - begin > _WALK_SECONDS:
             break
         bridge = stepper.push(ahead[k], back[k], _REACH, _MOST)
         if is_at(bridge[-1], back[k]):
@@ -85,15 +85,15 @@ def _find_path(
 def _nearest_of_several(
     stepper: Stepper, rows: np.ndarray, effort: Effort
 ) -> np.ndarray | None:
-    """Of a few random paths, the one that stays nearest to ``rows`` when it is spread over them."""
+    """Of a few random paths, the one nearest to ``rows`` after it is distributed over them."""
     best, least, edges = None, np.inf, effort.edges
-    for seed in range(_PATHS):
-        if seed and edges - effort.edges > _CHEAP:
+    for seed in range(_MOST_PATHS):
+        if seed and edges - effort.edges > _CHEAP_EDGES:
             break
         path = explore(stepper, rows, effort, seed)
         if path is None:
             break
-        path = shortened(stepper, path, _CUTS)
+        path = shortened(stepper, path, _SHORTCUTS)
         away = float(((spread(path, rows) - rows) ** 2).sum())
         if away < least:
             best, least = path, away
@@ -101,11 +101,11 @@ def _nearest_of_several(
 
 
 def spread(path: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Poses of ``path`` (p, nq) for each of ``rows`` (n, nq), in order, near them: (n, nq).
+    """Assign poses of ``path`` (p, nq) to ``rows`` (n, nq), in order and near them: (n, nq).
 
-    The first row gets the first pose and the last row the last one; in between the sum of
-    squared distances is least, with at most half more than the mean of poses skipped at a time
-    (dynamic programming, as in dynamic time warping).
+    The first row gets the first pose and the last row the last one; in between, dynamic programming
+    minimises the sum of squared distances, as in dynamic time warping. At most 1.5 times the mean
+    number of poses is skipped at a time.
     """
     n, p = len(rows), len(path)
     jump = max(1, int(np.ceil(_SKIPPED * (p - 1) / max(1, n - 1))))
@@ -127,7 +127,7 @@ def spread(path: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return path[places[::-1]]
 
 
-# -- random sampling --------------------------------------------------------------------
+# -- random sampling --
 
 
 def explore(
@@ -137,8 +137,8 @@ def explore(
 
     RRT-Connect (Kuffner and LaValle, ICRA 2000): two trees grow towards random poses and then
     towards each other, by edges that are certified at the limits. Poses are sampled near the
-    desired ``rows`` and anywhere within the joint limits, in turn. The same path at every run with
-    the same ``seed``.
+    desired ``rows`` and anywhere within the joint limits, in turn. The result is deterministic for
+    a given ``seed``.
     """
     rng = np.random.default_rng(seed)
     begin = time.thread_time()
@@ -171,13 +171,13 @@ def explore(
             ways = one.path(reached), other.path(met)
             first, second = ways if one is trees[0] else ways[::-1]
             effort.seconds -= spent
-            return _filled(start, columns, np.array(first + second[-2::-1]))
+            return _interpolated(start, columns, np.array(first + second[-2::-1]))
     effort.seconds -= spent
     return None
 
 
-def _filled(start: np.ndarray, columns: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """Poses (p, nq) no more than a step apart on the straight ways between ``corners`` (k, m)."""
+def _interpolated(start: np.ndarray, columns: np.ndarray, corners: np.ndarray) -> np.ndarray:
+    """Poses (p, nq) at most one step apart on the straight segments between ``corners`` (k, m)."""
     parts = [corners[:1]]
     for a, b in zip(corners[:-1], corners[1:], strict=True):
         count = max(1, int(np.ceil(np.abs(b - a).max() / _REACH)))
@@ -189,7 +189,7 @@ def _filled(start: np.ndarray, columns: np.ndarray, corners: np.ndarray) -> np.n
 
 
 def shortened(stepper: Stepper, path: np.ndarray, tries: int) -> np.ndarray:
-    """A path (k, nq) with detours cut off where the straight motion is certified."""
+    """The path (k, nq), shortened where the straight motion is certified."""
     rng = np.random.default_rng(0)
     for _ in range(tries):
         if len(path) < 4:
@@ -205,7 +205,7 @@ def shortened(stepper: Stepper, path: np.ndarray, tries: int) -> np.ndarray:
 
 
 class _Tree:
-    """Poses (m,), each with the one from which it was reached."""
+    """Search tree of poses (m,), each with the index of its parent."""
 
     def __init__(self, root: np.ndarray) -> None:
         self.poses = np.array([root])
@@ -218,7 +218,7 @@ class _Tree:
     def extend(
         self, at: int, target: np.ndarray, is_free: Callable[[np.ndarray, np.ndarray], bool]
     ) -> int | None:
-        """The index of a new pose at most `_EDGE` from pose ``at`` to ``target``; None: blocked."""
+        """Index of a new pose at most `_EDGE` from pose ``at`` to ``target``; None if blocked."""
         way = target - self.poses[at]
         length = float(np.linalg.norm(way))
         pose = target if length <= _EDGE else self.poses[at] + way * (_EDGE / length)

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Monitors the distance between arms, or of one from the rest, and decides when to hold them."""
+"""Monitors the distances of arms, and decides when to hold them."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from collision_monitor.monitoring.watchdogs import REMARKS
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.margins import sides
 
-# An event ends when the arms are farther apart than d_dan by this part of d_saf - d_dan,
-# and a motion that leads away is stopped when it leads nearer again by as much.
+# An event ends when the distance exceeds d_dan by this fraction of d_saf - d_dan. A motion that
+# leads away is stopped when the distance decreases by as much.
 _HYSTERESIS = 0.1
-# A pair that is nearer than d_dan in this part of so many configurations is so by design. `adjust`
-# eases a link of an arm and one that no arm moves at the lower share.
+# Structural pairs: closer than d_dan in this fraction of the samples. `adjust` uses the lower
+# fraction for a link of an arm and a link that no arm moves.
 _BY_DESIGN, _EASED, _SAMPLES = 0.95, 0.5, 200
 
 
 def names_of(model: CollisionModel, arm: Arm) -> frozenset[str]:
-    """Names that stand for an arm in pairs: its links, and what of the scene it carries."""
+    """Names of an arm in pairs: its links, and the objects of the scene attached to them."""
     carried = (o.name for o in model.scene.obstacles if o.link in arm.links)
     return frozenset((*arm.links, *carried))
 
 
 def pairs_between(model: CollisionModel, arms: Sequence[Arm]) -> list[tuple[str, str]]:
-    """Pairs of ``model.pairs`` with parts of two arms; of one arm, with it and what it is not.
+    """Pairs of ``model.pairs`` between two arms; for a single arm, between it and everything else.
 
     Raises:
-        ArmsError: there is none, so that nothing would keep the arms apart.
+        ArmsError: there is none, so the arms would not be monitored.
     """
     kinds = sides(model, arms)
     guarded = kinds.between if len(arms) > 1 else kinds.outside
@@ -52,12 +52,12 @@ def _between(arms: Sequence[Arm]) -> str:
     return f"between {names}" if len(arms) > 1 else f"of {names} and anything else"
 
 
-def _that_can_be_apart(
+def _separable_pairs(
     model: CollisionModel, arms: Sequence[Arm], distance: float
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Pairs to guard, and those that are left out: often or always nearer than ``distance``.
+    """Pairs to monitor, and ignored pairs: often or always closer than ``distance``, metres.
 
-    Two shoulders are near by design: including them would hold the arms for ever.
+    Two shoulders are structurally close: monitoring them would hold the arms forever.
     """
     pairs = pairs_between(model, arms)
     twin = model.twin(pairs)
@@ -74,18 +74,18 @@ def _that_can_be_apart(
 
 
 class HoldSupervisor:
-    """The distance of the arms at every joint state, and one order to hold for each event.
+    """Measures the distance of the arms at every joint state; gives one order to hold per event.
 
-    It is the distance between arms; of a single arm, that from the rest of the robot and the scene.
+    The distance is that between arms; for a single arm, that to the rest of the robot and the
+    scene.
 
-    An event begins when the arms are nearer than d_dan and ends when they have left it
-    behind, with some hysteresis. Pairs that hardly ever are d_dan apart (``left_out``) do not
-    count. While it lasts, a motion may be allowed that leads away
-    (`allow_leaving`): it is stopped by a second order if it leads nearer again.
-    Times are seconds of a steady clock.
+    An event begins when the arms are closer than d_dan and ends when they are farther apart again,
+    with hysteresis. Pairs that are rarely d_dan apart (``left_out``) are ignored. During an event,
+    a motion that leads away may be allowed (`allow_leaving`): a second order stops it if the
+    distance decreases again. Times are seconds of a steady clock.
 
     Attributes:
-        distance: of the arms at the last joint state, metres; NaN while it is unknown.
+        distance: of the arms at the last joint state, metres; NaN if unknown.
     """
 
     def __init__(
@@ -97,13 +97,13 @@ class HoldSupervisor:
         joint_state_timeout: float = 0.5,
         zero_state_confirmation: float = 0.3,
     ) -> None:
-        """Distances are metres between leaves, d_saf and d_dan of both arms together.
+        """Distances are between leaves, in metres; d_saf and d_dan are totals for both arms.
 
         Raises:
-            ArmsError: no pair of the arms is checked, or none can be apart.
+            ArmsError: no pair of the arms is checked, or all are structurally close.
         """
         self.arms = arms
-        pairs, self.left_out = _that_can_be_apart(model, arms, danger_distance)
+        pairs, self.left_out = _separable_pairs(model, arms, danger_distance)
         self.monitor = Monitor(
             model.twin(pairs),
             safe_distance,
@@ -115,12 +115,12 @@ class HoldSupervisor:
         self.in_event = False
         self.events = 0
         self._nearest = math.inf  # where a motion that leads away began
-        self._may_leave = False
+        self._may_lead_away = False
         self.distance = math.nan
 
     @property
     def model(self) -> CollisionModel:
-        """The robot, with the guarded pairs alone."""
+        """The robot with the monitored pairs only."""
         return self.monitor.model
 
     def set_distances(self, safe_distance: float, danger_distance: float) -> None:
@@ -136,7 +136,7 @@ class HoldSupervisor:
         stamp: float = 0.0,
         lag: float = 0.0,
     ) -> tuple[MonitorState, bool]:
-        """The verdict after a joint state (see `Monitor.update`), and whether to hold now."""
+        """Process a joint state (see `Monitor.update`); returns the state, and whether to hold."""
         state = self.monitor.update(names, positions, now, stamp, lag)
         self.distance = state.distance
         if state.clearance is None:
@@ -149,31 +149,31 @@ class HoldSupervisor:
         if not self.in_event:
             if distance >= danger:
                 return False
-            self.in_event, self._may_leave = True, False
+            self.in_event, self._may_lead_away = True, False
             self.events += 1
             return True
         if distance > danger + slack:
             self.in_event = False
             return False
-        if not self._may_leave or distance >= self._nearest - slack:
+        if not self._may_lead_away or distance >= self._nearest - slack:
             return False
-        self._may_leave = False
+        self._may_lead_away = False
         return True
 
     def allow_leaving(self) -> None:
-        """A motion that leads away has begun: hold again only if it leads nearer instead."""
-        self._may_leave, self._nearest = True, self.distance
+        """Report the start of a motion that leads away: hold again if the distance decreases."""
+        self._may_lead_away, self._nearest = True, self.distance
 
     def state(self, now: float) -> MonitorState:
-        """The verdict at ``now``, without news."""
+        """The state at ``now``, without a new joint state."""
         return self.monitor.state(now)
 
     def doubt(self, now: float) -> str:
-        """Why the present state cannot be relied upon; empty when it can."""
+        """Why the current state is not valid; empty if it is."""
         state = self.state(now)
         return state.reason if state.cause and state.cause not in REMARKS else ""
 
     def present(self) -> Mapping[str, float]:
-        """Position of every joint of the robot, radians or metres, as last heard."""
+        """Last known position of every joint of the robot, radians or metres."""
         names = self.monitor.buffer.joint_names
         return dict(zip(names, self.monitor.buffer.q.tolist(), strict=True))

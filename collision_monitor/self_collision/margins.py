@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The clearance that is required of each pair of links."""
+"""Required clearance of each pair of links."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 _SAMPLES = 400
-# A link pair of an arm and the rest of the robot that is nearer than d_saf in this part of the
-# samples is so by design: an upper arm at the torso; between two arms only what can hardly be
-# otherwise: two shoulders.
+# Structural pairs: closer than d_saf in this fraction of the samples, such as an upper arm and the
+# torso. Between two arms the fraction is higher: only pairs such as two shoulders.
 _BY_DESIGN = 0.5
 _BETWEEN_BY_DESIGN = 0.95
-_EASE = 4e-3  # m below what the desired motion has: room to move past it
-# Links of one arm whose leaves come nearer than this are measured on meshes: leaves would leave
-# them no room.
-_NEAR_ITSELF = 0.03
-# m between meshes of an eased pair whose leaves overlap, unless it usually is nearer.
+_EASE = 4e-3  # m below the distance in the desired motion: room to move past it
+# Links of one arm whose leaves come closer than this are measured on meshes: their leaves would
+# leave no room.
+_NEAR_INSIDE_ARM = 0.03
+# m between meshes of an eased pair with overlapping leaves, unless it is usually closer.
 _CONTACT_MARGIN = 5e-3
-_PART_OF_ENDS = 0.5  # of the distance that such a pair has where the motion begins or ends
+_PART_OF_ENDS = 0.5  # of the distance of such a pair at the start or end of the motion
 
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """Distances to keep for every pair of ``model.pairs``, metres; between leaves, or meshes.
+    """Required distances of all ``model.pairs``, metres, between leaves or meshes.
 
     Attributes:
         safe: (pairs,) d_saf; -inf where a pair is not monitored.
         danger: (pairs,) d_dan, never above ``safe``.
-        eased: (pairs,) bool: monitored, but only may not come nearer than desired; None: no pair.
-        on_meshes: (pairs,) bool: distances of these are between meshes; None: no pair.
+        eased: (pairs,) bool: monitored, but only required not to come closer than in the desired
+            motion; None: no pair.
+        on_meshes: (pairs,) bool: measured between meshes; None: no pair.
     """
 
     safe: np.ndarray
@@ -53,14 +53,14 @@ class Margins:
 
     @property
     def kept(self) -> np.ndarray:
-        """(pairs,) bool: monitored, with a clearance of its own."""
+        """(pairs,) bool: monitored, and not eased."""
         monitored = self.safe > -np.inf
         return monitored if self.eased is None else monitored & ~self.eased
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a method of adjustment is given: a desired motion of arms, and clearances to keep.
+    """Input of an adjustment method: the desired motion of arms, and the required clearances.
 
     Attributes:
         model: the robot and its scene.
@@ -69,9 +69,10 @@ class Problem:
         desired: (n, nq) configurations of all joints of the model.
         columns: columns of q of each arm.
         margins: d_saf and d_dan of every pair.
-        yielding: which arm gives way: ``both`` for all, ``left`` or ``right`` of two, or a name.
+        yielding: the arm that is adjusted: ``both`` for all, ``left`` or ``right`` of two, or a
+            name.
         tip_weight: weight of tip displacement against joint displacement, rad/m.
-        cancelled: whether the result is not wanted any more; None: it is.
+        cancelled: returns true once the result is no longer needed; None: never.
     """
 
     model: CollisionModel
@@ -85,7 +86,7 @@ class Problem:
     cancelled: Callable[[], bool] | None = None
 
     def proximity(self) -> Proximity:
-        """A new work space for the distances that ``margins`` are about."""
+        """New work space for the distances that ``margins`` limit."""
         on_meshes = self.margins.on_meshes
         on_leaves = on_meshes is None or not on_meshes.any()
         found = Proximity(self.model) if on_leaves else MeshProximity(self.model, on_meshes)
@@ -94,15 +95,15 @@ class Problem:
 
     @property
     def yielding_columns(self) -> np.ndarray:
-        """Columns of q of the arms that give way, in the order of ``arms``."""
+        """Columns of q of the adjusted arms, in the order of ``arms``."""
         return np.concatenate([self.columns[k] for k in yielding_arms(self.arms, self.yielding)])
 
 
 def yielding_arms(arms: Sequence[Arm], yielding: str) -> tuple[int, ...]:
-    """Which of ``arms`` give way, by their index.
+    """Indices of the ``arms`` that are adjusted.
 
     Raises:
-        ConfigurationError: ``yielding`` is no name of an arm, nor one of the words for them.
+        ConfigurationError: ``yielding`` is neither the name of an arm nor a keyword.
     """
     known = {"right": (0,), "left": (1,)} if len(arms) == 2 else {}
     known |= {"both": tuple(range(len(arms)))} | {arm.name: (k,) for k, arm in enumerate(arms)}
@@ -113,11 +114,11 @@ def yielding_arms(arms: Sequence[Arm], yielding: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """What each pair of ``model.pairs`` is to the arms; masks (pairs,).
+    """Relation of ``model.pairs`` to the arms, as masks (pairs,).
 
     Attributes:
         between: links of two arms.
-        outside: a link of an arm, and one that neither arm moves, or an obstacle.
+        outside: a link of an arm, and an obstacle or a link that no arm moves.
         inside: both links of the same arm.
     """
 
@@ -127,9 +128,9 @@ class Sides:
 
 
 def sides(model: CollisionModel, arms: Sequence[Arm]) -> Sides:
-    """Sort the pairs of a model by the arms that their links belong to.
+    """Classify the pairs of a model by the arms of their links.
 
-    An obstacle that is fixed to a link of an arm is carried, and a part of that arm.
+    An obstacle that is attached to a link of an arm is a part of that arm.
     """
     number = {link: k for k, arm in enumerate(arms, start=1) for link in arm.links}
     of = {name: number.get(at, 0) for name, at in carriers(model).items()}
@@ -138,7 +139,7 @@ def sides(model: CollisionModel, arms: Sequence[Arm]) -> Sides:
     return Sides((a != b) & (a > 0) & (b > 0), (a > 0) != (b > 0), (a == b) & (a > 0))
 
 
-# By model: samples take longer than all the rest for a motion on which nothing is near.
+# By model: without near pairs, sampling takes most of the time of an adjustment.
 _MOST_KNOWN = 64
 _KNOWN: WeakKeyDictionary[CollisionModel, dict[tuple, np.ndarray]] = WeakKeyDictionary()
 
@@ -146,9 +147,9 @@ _KNOWN: WeakKeyDictionary[CollisionModel, dict[tuple, np.ndarray]] = WeakKeyDict
 def _share_below(
     proximity: Proximity, arms: Sequence[Arm], kinds: Sides, rest: np.ndarray, safe: float
 ) -> np.ndarray:
-    """Part (pairs,) of sampled configurations in which a pair that is not inside is below ``safe``.
+    """Fraction (pairs,) of samples in which a pair is below ``safe``, except inside an arm.
 
-    Joints of no arm are as in ``rest`` (nq,).
+    Other joints have the positions ``rest`` (nq,).
     """
     model = proximity.model
     columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
@@ -169,10 +170,10 @@ def _share_below(
     return known[key]
 
 
-def _moved_apart(model: CollisionModel, columns: Collection[int]) -> np.ndarray:
-    """(pairs,) bool: pairs whose links the joints ``columns`` move against each other.
+def _moved_relatively(model: CollisionModel, columns: Collection[int]) -> np.ndarray:
+    """(pairs,) bool: pairs whose relative pose depends on the joints ``columns`` of q.
 
-    Fingers of one hand, for instance, the joints of the arm do not.
+    For example, that of two fingers of a hand does not depend on the joints of the arm.
     """
     turning = np.isin(model.bodies.columns, list(columns))
     carries = dict(zip(model.link_names, (model.link_reach() > 0.0) & turning, strict=True))
@@ -189,29 +190,28 @@ def choose_margins(
 ) -> Margins:
     """d_saf and d_dan of every pair for a desired motion (n, nq).
 
-    Between the arms, and between an arm and all else, they are ``safe_distance`` and
-    ``danger_distance``. Where the motion itself ends nearer, that distance is kept instead, but no
-    less than ``danger_distance``: a hand is sent to a table on purpose. The same holds where it
-    begins nearer to something else than another arm. Pairs whose leaves are nearer than
-    ``safe_distance`` where the motion begins or ends are measured between their meshes.
+    Between the arms, and between an arm and everything else, they are ``safe_distance`` and
+    ``danger_distance``. If the motion ends closer, the distance at its end is required instead, but
+    at least ``danger_distance``: the goal may be close to a table on purpose. The same applies if
+    the motion starts closer to anything but another arm. Pairs whose leaves are closer than
+    ``safe_distance`` at the start or end of the motion are measured between their meshes.
 
-    *Eased* are pairs inside one arm, and pairs that are nearer than ``safe_distance`` in most
-    configurations of the arms (between the arms: in nearly all, or nearer than ``danger_distance``
-    in most). They only may not come nearer than the desired motion brings them, or than
-    ``danger_distance``, whichever is less; if they are ``danger_distance`` apart in most
-    configurations, no nearer than the motion begins or ends. Where their leaves overlap on the
-    desired motion, or those of one arm nearly do, their meshes are kept apart instead: by 5 mm, by
-    two fifths of their usual distance, or by half of what they have where the motion begins or
-    ends, whichever is least.
+    *Eased* pairs are pairs inside one arm, and pairs that are closer than ``safe_distance`` in most
+    configurations of the arms (between the arms: in nearly all, or closer than ``danger_distance``
+    in most). They must not come closer than in the desired motion, or than ``danger_distance``,
+    whichever is less; if they are ``danger_distance`` apart in most configurations, not closer than
+    at the start or end of the motion. If their leaves overlap in the desired motion, or those of
+    one arm nearly do, their meshes are kept apart instead: by the minimum of 5 mm, two fifths of
+    their usual distance, and half of their distance at the start or end of the motion.
 
-    ``yielding``: columns of q that an adjustment may change; None: all of both arms. What else
-    takes part only may not be nearer than ``danger_distance``: nothing here can mend it.
+    ``yielding``: columns of q that an adjustment may change; None: all of both arms. Pairs that do
+    not depend on them must only be ``danger_distance`` apart.
 
-    Pairs that the arms' joints do not move against each other are not monitored.
+    Pairs whose relative pose does not depend on the joints of the arms are not monitored.
 
     Raises:
-        ConfigurationError: a distance that is no finite number of at least 0, danger above safe, or
-            a safe distance that the arms hardly ever have.
+        ConfigurationError: a distance is negative or not finite, danger is above safe, or the arms
+            are rarely ``safe_distance`` apart.
     """
     for name, value in (("safe_distance", safe_distance), ("danger_distance", danger_distance)):
         if not is_number(value) or value < 0.0:
@@ -222,8 +222,8 @@ def choose_margins(
         )
     kinds = sides(model, arms)
     columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
-    moved = _moved_apart(model, columns)
-    as_desired = moved & ~_moved_apart(model, columns if yielding is None else yielding)
+    moved = _moved_relatively(model, columns)
+    as_desired = moved & ~_moved_relatively(model, columns if yielding is None else yielding)
     proximity = Proximity(model)
     below_safe, below_danger = (
         _share_below(proximity, arms, kinds, desired[0], float(distance)) + 1e-9
@@ -237,18 +237,18 @@ def choose_margins(
             f"safe_distance: {safe_distance!r} m: all links of '{arms[0].name}' are closer to "
             f"those of '{arms[-1].name}' in nearly all configurations: no pair would be monitored"
         )
-    # What follows a joint of an arm without being a part of it: a link that mimics.
+    # Links of mimic joints follow a joint of an arm without being a part of it.
     others = moved & ~(kinds.between | kinds.outside | kinds.inside)
     eased = moved & (kinds.inside | others | ((kinds.between | kinds.outside) & close))
     kept = moved & (kinds.between | kinds.outside) & ~eased
     start, goal = model.distances(desired[0]), model.distances(desired[-1])
-    # Leaves do not decide whether a motion may begin or end somewhere.
+    # The start and end of a motion are checked on meshes instead of leaves.
     on_meshes = kept & (np.minimum(start, goal) < safe_distance)
     near = np.flatnonzero(on_meshes)
     if len(near):
         start[near], goal[near] = (model.surface_distances(q, near) for q in desired[[0, -1]])
     ends = np.minimum(start, goal) - _EASE
-    # A motion that starts near the other arm is led out; one that ends in it has no way.
+    # A motion that starts close to the other arm is led out; one that ends there has no solution.
     nearer = (danger_distance <= goal) & (goal < safe_distance) & (len(desired) > 1)
     between_ends = np.where(nearer, goal - _EASE, np.inf)
     meant = np.where(kinds.outside, ends, between_ends).clip(danger_distance, safe_distance)
@@ -256,16 +256,16 @@ def choose_margins(
     safe = np.where(kept, meant, -np.inf)
     danger = np.where(kept, float(danger_distance), -np.inf)
     if eased.any():
-        asked = np.where(eased, max(float(danger_distance), _NEAR_ITSELF), -np.inf)
+        asked = np.where(eased, max(float(danger_distance), _NEAR_INSIDE_ARM), -np.inf)
         least = np.full(len(model.pairs), np.inf)
         for row in desired:
             near = proximity.near(row, asked)
             np.minimum.at(least, near.pairs, near.distances)
-        # What could be d_dan apart may be nearer only where the motion begins or ends so: else a
-        # large d_saf would let arms run into each other.
+        # Pairs that can be d_dan apart may be closer only if the motion starts or ends so:
+        # otherwise a large d_saf would permit collisions.
         inside = kinds.inside | others
         least = np.where(inside | touching, least, ends + _EASE)
-        chosen = np.flatnonzero(eased & (least < np.where(inside, _NEAR_ITSELF, 0.0)))
+        chosen = np.flatnonzero(eased & (least < np.where(inside, _NEAR_INSIDE_ARM, 0.0)))
         on_meshes[chosen] = True
         least = np.maximum(np.minimum(least, danger_distance) - _EASE, 0.0)
         least[chosen] = np.minimum(_mesh_limits(model, chosen, desired), danger_distance)
@@ -274,7 +274,7 @@ def choose_margins(
 
 
 def _mesh_limits(model: CollisionModel, pairs: np.ndarray, desired: np.ndarray) -> np.ndarray:
-    """Metres (k,) by which the meshes of eased pairs, by their index (k,), are kept apart."""
+    """Required mesh distances (k,) of eased pairs, by their indices (k,), metres."""
     limits = np.full(len(model.pairs), _CONTACT_MARGIN)
     if len(pairs):
         usual = model.usual_distances()

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Near pairs and certificates, in which some pairs of links are measured between their meshes."""
+"""Near pairs and certificates, with some pairs of links measured between their meshes."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _INSTANT = 1e-3  # of a segment: shorter pieces are not divided
 
 
 def carriers(model: CollisionModel) -> dict[str, str]:
-    """The link that each name in ``model.link_names`` moves with: itself, or its carrier."""
+    """Link that each name in ``model.link_names`` moves with: itself, or its carrier."""
     obstacles = {obstacle.name: obstacle.link for obstacle in model.scene.obstacles}
     return {name: obstacles.get(name, name) for name in model.link_names}
 
 
 def prepare_meshes(model: CollisionModel) -> None:
-    """Compile and measure now what the first adjustment would otherwise wait for."""
+    """Compile kernels and measure distances that the first adjustment needs."""
     model.prepare_exact(depths=False)
     model.usual_distances()
     if model.pairs:
@@ -48,19 +48,19 @@ def prepare_meshes(model: CollisionModel) -> None:
 
 
 class MeshProximity(Proximity):
-    """As `Proximity`, with the distances of some pairs between their meshes and other shapes.
+    """As `Proximity`, with some pairs measured between their meshes and other shapes.
 
-    Leaves of two links of one arm overlap in many harmless poses, so they cannot show that the
-    links are apart.
+    Leaves of two links of one arm overlap in many collision-free poses, so they cannot prove that
+    the links are apart.
     """
 
     def __init__(self, model: CollisionModel, on_meshes: np.ndarray) -> None:
-        """``on_meshes`` (pairs,) bool: the pairs that are measured between meshes."""
+        """``on_meshes``: (pairs,) bool, the pairs that are measured between meshes."""
         super().__init__(model)
         self._on_meshes = on_meshes
         self._decider = ShapeDecider(model, depth=False)
         self._level = ExactLevel(Scanner(model), self._decider, link_hulls(model))
-        self._last: dict[int, tuple[np.ndarray, float]] = {}  # by pair: a q, its distance there
+        self._last: dict[int, tuple[np.ndarray, float]] = {}  # by pair: last q and distance
         bodies, carrier, reach = model.bodies, carriers(model), model.link_reach()
         pairs = np.flatnonzero(on_meshes).tolist()
         rank = {name: k for k, name in enumerate(model.link_names)}
@@ -76,7 +76,7 @@ class MeshProximity(Proximity):
     def near(self, q: np.ndarray, limits: np.ndarray, spread: float = np.inf) -> Near:
         """As `Proximity.near`; a row for each pair on meshes, with -1 for its leaves.
 
-        Where the meshes of a pair touch, the leaves show how to part them: it keeps their rows.
+        A pair whose meshes touch keeps the rows of its leaves, whose gradients separate it.
         """
         near = super().near(q, limits, spread)
         on_meshes = self._on_meshes[near.pairs]
@@ -85,7 +85,7 @@ class MeshProximity(Proximity):
         kept, rows = ~on_meshes, []
         pairs = [
             pair for pair in np.unique(near.pairs[on_meshes]).tolist()
-            if self._at_least(q, pair) < limits[pair]
+            if self._lower_bound(q, pair) < limits[pair]
         ]  # fmt: skip
         jacobians = Jacobians(self.model.bodies, q) if pairs else None
         for pair in pairs:
@@ -115,8 +115,8 @@ class MeshProximity(Proximity):
         self._last[pair] = q.copy(), float(distance)
         return distance, points
 
-    def _at_least(self, q: np.ndarray, pair: int) -> float:
-        """What the last distance of a pair says about this one: less the way of both links.
+    def _lower_bound(self, q: np.ndarray, pair: int) -> float:
+        """Lower bound of a distance, metres: the last one, less the displacement of both links.
 
         Schwarzer, Saha, Latombe, IEEE Trans. Robotics 21(3), 2005.
         """
@@ -142,7 +142,7 @@ class MeshProximity(Proximity):
             if found is not None and distance >= found[1]:
                 break
             if self._on_meshes[pair]:
-                if found is not None and self._at_least(q, pair) >= found[1]:
+                if found is not None and self._lower_bound(q, pair) >= found[1]:
                     continue
                 between_meshes = float(self._measure(q, pair)[0])
                 if between_meshes > 0.0:
@@ -173,7 +173,7 @@ class MeshProximity(Proximity):
 
 
 class _Straight:
-    """What `ExactLevel` asks of a schedule, of all joints moving evenly within one second."""
+    """Schedule for `ExactLevel`: all joints move at constant velocity for one second."""
 
     parts = (None,)
     starts = widths = np.zeros(1)
@@ -187,5 +187,5 @@ class _Straight:
         )  # fmt: skip
 
     def packed(self) -> Motion:
-        """The path as the kernels read it."""
+        """The path as an argument of kernels."""
         return self._motion

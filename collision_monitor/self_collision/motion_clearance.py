@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What holds along a motion: the repulsion field, clearances, certificates."""
+"""Repulsion field, clearances and certificates along a motion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.margins import Margins
 
-_WIDER = (0.05, 0.4, 1.6)  # m above d_saf at which the closest pair is looked for, in turn
+_WIDER = (0.05, 0.4, 1.6)  # m above d_saf within which the closest pair is searched for, in turn
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class LinearField:
         return float(np.sum(self.force(distances)))
 
 
-# -- index and clearance at the waypoints -----------------------------------------------
+# -- index and clearance at the waypoints --
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ def field_along(proximity: Proximity, margins: Margins, rows: np.ndarray) -> Fie
     closest = np.zeros(len(rows), dtype=np.int64)
     for k, q in enumerate(rows):
         near = proximity.near(q, margins.safe, 0.0)
-        pairs, first = np.unique(near.pairs, return_index=True)  # two leaf pairs may be as near
+        pairs, first = np.unique(near.pairs, return_index=True)  # leaf pairs may tie
         distances = near.distances[first]
         index[k] = (margins.safe[pairs] - distances).sum()
         if (distances < margins.danger[pairs]).any():
@@ -141,7 +141,7 @@ def closest_pair(
 ) -> tuple[int, float]:
     """The closest pair at ``q`` (nq,) and its distance, metres; (0, inf) without candidates.
 
-    ``candidates`` (pairs,) bool; ``safe`` (pairs,) tells about how far apart they are, metres.
+    ``candidates`` (pairs,) bool; ``safe`` (pairs,), metres, is the initial search distance.
     """
     if not candidates.any():
         return 0, np.inf
@@ -155,7 +155,7 @@ def closest_pair(
     return first, float(distances[first])
 
 
-# -- certificates between the waypoints -------------------------------------------------
+# -- certificates between the waypoints --
 
 
 @dataclass(frozen=True)
@@ -164,10 +164,10 @@ class Failure:
 
     Attributes:
         segment: index of the waypoint at which it begins.
-        s: where it fails, from 0 to 1 along the segment.
+        s: position of the failure, from 0 to 1 along the segment.
         pair: index into ``model.pairs``.
-        missing: metres by which the pair is below its limit there; 0 where the pair is above it
-            by so little that no bound can tell.
+        missing: metres by which the pair is below its limit there; 0 if it is above its limit by
+            too little to be proven.
     """
 
     segment: int
@@ -182,7 +182,7 @@ def failures(
     """Segments of a motion (n, nq), linear between its rows, that are not certified at ``limits``.
 
     ``limits`` is (pairs,), or (n - 1, pairs) for limits of each segment, metres. A motion of one
-    row is tested at this row. An empty list is a proof: `continuous.motion_bound`.
+    row is tested at this row. An empty list is a proof (see `continuous.motion_bound`).
     """
     found = []
     rows = rows if len(rows) > 1 else np.repeat(rows, 2, axis=0)
@@ -197,7 +197,7 @@ def failures(
     return found
 
 
-# -- nearest points of the arms, for a display ------------------------------------------
+# -- nearest points of the arms, for a display --
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,8 +225,8 @@ def approach_points(
     """Nearest points of two arms at no more than ``most`` evenly spaced waypoints, ends included.
 
     Args:
-        model: with the pairs between the arms alone.
-        right: names of the right arm's links, and of what it carries.
+        model: with the pairs between the arms only.
+        right: names of the links of the right arm, and of attached objects.
         motion: of some joints or all.
         held: position of every joint, for those that the motion does not name.
         most: at least 2.

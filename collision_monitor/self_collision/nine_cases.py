@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The nearest points of two links, each a segment: the control points of the repulsion."""
+"""Nearest points of two segments: the control points of the repulsion."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from collision_monitor.geometry.segments import clamp_to_unit
 
 # -- the nearest points of two segments by the nine cases of Wu et al. (2018) --
 #
-# k1 and k2 are where the common perpendicular of the two lines meets them, each counted from 0
-# to 1 along its segment. Below 0, within [0, 1], above 1: three times three cases.
+# k1 and k2 are the parameters of the feet of the common perpendicular of both lines, from 0 to 1
+# along each segment. Each is below 0, within [0, 1] or above 1: nine cases.
 
 
 # As in geometry/segments.py: squared length of a point, squared sine of parallels.
@@ -27,8 +27,8 @@ _PARALLEL = 1e-24
 def common_perpendicular(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz):
     """Unlimited (k1, k2) that minimise |p + k1 u - (q + k2 v)|.
 
-    Parallel lines have a common perpendicular everywhere: that at k1 = 0 is taken. A
-    zero u or v stands for a point, at which k is 0.
+    For parallel lines the common perpendicular at k1 = 0 is used. A zero u or v is a point; its k
+    is 0.
     """
     wx, wy, wz = qx - px, qy - py, qz - pz
     a = ux * ux + uy * uy + uz * uz
@@ -74,13 +74,12 @@ def _gap(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz, s, t):
 def nine_cases(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz):
     """(distance, s, t, case) of the segments p + s u and q + t v, s and t in [0, 1].
 
-    ``case`` is 1 + 3 a + b, a and b being 0, 1, 2 for k1 and k2 below 0, within [0, 1], above
-    1; case 5 is the common perpendicular itself. The squared distance is convex in (k1, k2).
-    It falls all the way from any point of the unit square to its least value, so the nearest
-    point of the square lies on a side that faces it. Where only k1 is outside, that is the
-    side of k1's limit; the other end of the distance is the foot on the other segment,
-    limited to it. Where both are outside, two sides face it, and the nearer foot counts:
-    limiting k1 and k2 each on its own would be too far there, and also where one is outside.
+    ``case`` is 1 + 3 a + b, with a and b 0, 1 or 2 for k1 and k2 below 0, within [0, 1] or above 1;
+    case 5 is the common perpendicular. The squared distance is convex in (k1, k2), so its minimum
+    over the unit square lies on a side that faces the unconstrained minimum. If only k1 is outside,
+    this is the side of its limit; the nearest point of the other segment is the foot on it, limited
+    to it. If both are outside, two sides face it, and the nearer foot is used: limiting k1 and k2
+    independently would give too large a distance, also if only one is outside.
     """
     k1, k2 = common_perpendicular(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz)
     a, b = _side(k1), _side(k2)
@@ -91,7 +90,8 @@ def nine_cases(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz):
     s2 = _foot(px, py, pz, ux, uy, uz, qx + t2 * vx, qy + t2 * vy, qz + t2 * vz)
     d1 = _gap(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz, s1, t1)
     d2 = _gap(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz, s2, t2)
-    # Inside as well: of nearly parallel lines k1 and k2 are known to few digits, feet to all.
+    # Also if both are inside: for nearly parallel lines, k1 and k2 are inaccurate, but feet are
+    # not.
     if a != 1 and b == 1:
         return d1, s1, t1, case
     if a == 1 and b != 1:
@@ -106,8 +106,8 @@ def leaf_gaps(ends, radii, first, second, enough, out):
     """Signed distances ``out`` (m,) of the leaves first[k] and second[k], metres.
 
     ``ends`` (leaves, 2, 3) end points of their segments, ``radii`` (leaves,); by `nine_cases`.
-    Where the balls about two leaves are ``enough`` metres apart their distance is given instead:
-    that of the leaves is no smaller.
+    If the bounding spheres of two leaves are ``enough`` metres apart, their distance is returned
+    instead: it is a lower bound.
     """
     for k in range(len(first)):
         i, j = first[k], second[k]
@@ -129,14 +129,14 @@ def leaf_gaps(ends, radii, first, second, enough, out):
 
 
 class ControlPoints(NamedTuple):
-    """What two segments have to do with each other.
+    """Distance and nearest points of two segments.
 
     Attributes:
         distance: between the segments, metres; never negative.
         first: (3,) the nearest point of the first segment, C_i.
         second: (3,) the nearest point of the second segment, C_j.
-        case: 1 to 9; 1 + 3 a + b with a, b = 0, 1, 2 where the common perpendicular meets the
-            first and the second line before, on, or beyond its segment.
+        case: 1 to 9; 1 + 3 a + b, with a, b = 0, 1, 2 if the common perpendicular meets the first
+            and second line before, on, or beyond the segment.
     """
 
     distance: float
@@ -149,8 +149,8 @@ def control_points(first: np.ndarray, second: np.ndarray) -> ControlPoints:
     """Distance and control points of two segments (2, 3), end points in one frame, metres.
 
     The nine cases of Wu Changzheng et al., J. Shanghai Jiao Tong University 52(1), 2018, 45-53.
-    A segment of no length is a point. For parallel segments the perpendicular
-    at the first end of the first segment tells the case.
+    A segment of zero length is a point. For parallel segments, the perpendicular at the first end
+    of the first segment determines the case.
 
     Raises:
         ValueError: a segment is not (2, 3), or has a value that is not finite.

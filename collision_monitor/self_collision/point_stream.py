@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Desired points one after the other, each adjusted from the last one that was commanded."""
+"""Adjustment of streamed points: each starts from the last commanded one."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 _SUBSTEP = np.radians(1.0)
 _BUFFER = 0.003  # m above the limits, for dips between points
 _HALVINGS = 6  # of a substep that is not certified
-_SLACK = 1e-4  # m that a pair may come nearer than its limit, or than it is where it is below
+_SLACK = 1e-4  # m by which a pair may be below its limit, or come closer if it is below already
 
 
 class Streamer:
     """Adjusts desired configurations one by one, without look-ahead.
 
     Each result is as near to the newest desired configuration as clearances and velocity limits
-    allow. If no motion is safe, the arms stay where they are. Every returned motion is certified
-    from start to end. The arguments are those of `adjust`; call `reset` first.
+    allow. If no motion is safe, the arms stop. Every returned motion is certified from start to
+    end. The arguments are those of `adjust`; call `reset` first.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ class Streamer:
         danger_distance: float = 0.05,
         yielding: str = "both",
     ) -> None:
-        """The constructor finds the arms and compiles the update."""
+        """Find the arms, and compile the kernels of `update`."""
         if not arms or not all(isinstance(arm, Arm) for arm in arms):
             arms = find_chains(model.robot, model.semantics, arms)
-        yielding_arms(arms, yielding)  # refuses what is no arm
+        yielding_arms(arms, yielding)  # raises for unknown arms
         warm_up_for_states()
         prepare_meshes(model)
         self.model = model
@@ -66,7 +66,7 @@ class Streamer:
         """Start from the configuration ``q`` (nq,) of the robot.
 
         Raises:
-            AdjustmentError: the arms are nearer than danger_distance at q.
+            AdjustmentError: the arms are closer than danger_distance at q.
             ConfigurationError: q has the wrong shape or a value that is not finite.
         """
         q = self._configuration("q", q)
@@ -94,7 +94,7 @@ class Streamer:
         self._fastest = np.where(limits > 0.0, limits, np.inf)
         self._velocity = self._fastest[columns]
         self._floor = np.full(len(self._limits), -np.inf)
-        self._least = np.where(margins.on_meshes, 0.0, -np.inf)  # meshes never touch
+        self._least = np.where(margins.on_meshes, 0.0, -np.inf)  # meshes must never touch
         self._q = q
 
     def step(self, desired: np.ndarray, dt: float) -> tuple[np.ndarray, float, tuple[str, str]]:
@@ -116,7 +116,7 @@ class Streamer:
         if not (is_number(dt) and dt > 0.0):
             raise ConfigurationError(f"dt: {dt!r} is not a time above 0 s")
         desired = self._configuration("desired", desired)
-        arms = np.concatenate(self._columns)  # where the others are is a fact
+        arms = np.concatenate(self._columns)  # the other joints are not commanded
         desired[arms] = np.clip(desired[arms], self.model.lower[arms], self.model.upper[arms])
         desired = self._q + np.clip(desired - self._q, -self._fastest * dt, self._fastest * dt)
         reach = float(self._velocity.min()) * dt
@@ -140,11 +140,11 @@ class Streamer:
         return values
 
     def _certified(self, path: list[np.ndarray]) -> np.ndarray:
-        """A pose far along ``path`` that is certified to be reached in a straight line."""
-        # Never lower than they were: many small steps must not creep nearer.
+        """Farthest pose on ``path`` (k, nq) to which the straight motion is certified."""
+        # Never lower than before: many small steps must not reduce the distance.
         now = np.maximum(self._now() - _SLACK, self._least)
         self._floor = np.maximum(self._floor, np.minimum(self._limits, now))
-        at = len(path) - 1  # the path bends around the other arm: its chord may be too near
+        at = len(path) - 1  # the path bends around the other arm, so its chord may be too close
         while at > 0:
             if self._proximity.certify(self._q, path[at], self._floor).holds:
                 return path[at]
@@ -157,7 +157,7 @@ class Streamer:
         return self._q
 
     def _now(self) -> np.ndarray:
-        """Distances (pairs,) where the robot is; inf for pairs that are not near."""
+        """Current distances (pairs,), metres; inf for pairs that are not near."""
         out = np.full(len(self._limits), np.inf)
         near = self._proximity.near(self._q, self._limits + 1e-3)
         np.minimum.at(out, near.pairs, near.distances)
@@ -168,12 +168,12 @@ ROUNDING = 1e-6  # rad or m: smaller changes do not count as adjusted
 
 
 class Streamed(NamedTuple):
-    """What is commanded instead of a desired point.
+    """The command for a desired point.
 
     Attributes:
-        positions: of every joint of the arms, radians or metres.
-        clearance: least clearance there, metres; ``pair``: of which links.
-        largest_change: how far a joint is from where it was wanted.
+        positions: by joint of the arms, radians or metres.
+        clearance: minimum clearance there, metres; ``pair``: its links.
+        largest_change: largest difference of a joint from the desired point, radians or metres.
     """
 
     positions: dict[str, float]
@@ -183,10 +183,10 @@ class Streamed(NamedTuple):
 
 
 class PointStream:
-    """One stream of points. Times are seconds of one clock, whichever.
+    """One stream of points. Times are seconds of any one clock.
 
-    A stream begins where the robot stands, with its first point, and is over when no
-    point has come for ``timeout``.
+    A stream begins at the current configuration of the robot with its first point, and ends if no
+    point arrives for ``timeout`` seconds.
     """
 
     def __init__(
@@ -197,37 +197,38 @@ class PointStream:
         horizon: float = 1.0,
         timeout: float = 0.5,
     ) -> None:
-        """``joint_names``: order of q; ``horizon``: how far ahead a point may lie, s."""
+        """``joint_names``: order of q; ``horizon``: maximum time ahead of a point, seconds."""
         self._streamer = streamer
         self._names = tuple(joint_names)
         self._columns = {name: self._names.index(name) for name in arm_joints}
         self.horizon = horizon
         self.timeout = timeout
-        self._due: float | None = None  # when the last point commanded is to be reached
-        self._last = -np.inf  # when it was commanded
+        self._due: float | None = None  # time at which the last commanded point is reached
+        self._last = -np.inf  # time at which it was commanded
         self.points = self.adjusted = self.late = 0
 
     def active(self, now: float) -> bool:
-        """Whether a stream goes on."""
+        """Whether a stream is active at ``now``."""
         return self._due is not None and now <= max(self._due, self._last) + self.timeout
 
     def end(self) -> None:
-        """The next point begins a new stream."""
+        """End the stream: the next point begins a new one."""
         self._due = None
 
     def step(
         self, target: Mapping[str, float], due: float, now: float, present: Mapping[str, float]
     ) -> Streamed:
-        """What to command so that the arms come as near to ``target`` as they may by ``due``.
+        """The command that brings the arms as near to ``target`` as allowed by the time ``due``.
 
         Args:
-            target: position of every joint of the arms.
-            due: when the point is to be reached.
-            now: the time.
-            present: position of every joint of the robot; the arms' are used at the beginning.
+            target: position of every joint of the arms, radians or metres.
+            due: time at which the point is reached.
+            now: current time.
+            present: position of every joint of the robot; those of the arms are used at the
+                beginning.
 
         Raises:
-            TrajectoryError: a point too far ahead, long past, or not after the one before.
+            TrajectoryError: the point is too far ahead, too old, or not after the previous one.
         """
         ahead = due - now
         if ahead > self.horizon:

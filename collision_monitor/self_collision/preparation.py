@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The desired motion as an adjustment takes it: checked, fine enough, all joints of the robot."""
+"""Checks desired motions, inserts waypoints, and adds the other joints of the robot."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from collision_monitor.verification.clearance.schedule import rest_configuration
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-_COARSE = 0.15  # rad or m: waypoints farther apart get others in between
+_COARSE = 0.15  # rad or m: waypoints are inserted between those farther apart
 _FINE = 0.1
 _ROUNDING = 1e-6  # rad or m beyond a position limit that counts as rounding
-_STANDS = 0.01  # rad or m beyond a position limit at which a robot may stand: sensor noise
+_START_TOLERANCE = 0.01  # rad or m by which a robot may start beyond a position limit: sensor noise
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a finite real number, and no text that looks like one."""
+    """Whether a value is a finite real number, and not a text."""
     try:
         return not isinstance(value, (str, bytes)) and math.isfinite(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -37,8 +37,8 @@ def checked(model: CollisionModel, motion: Motion) -> Motion:
     """The motion with its values as arrays.
 
     Raises:
-        MotionError: no waypoints, shapes that do not fit, times that do not increase, values that
-            are not finite, a joint twice or one that the robot lacks.
+        MotionError: no waypoints, wrong shapes, times that do not increase, values that are not
+            finite, duplicate or unknown joints.
     """
     names = tuple(motion.joint_names)
     try:
@@ -76,9 +76,9 @@ def checked(model: CollisionModel, motion: Motion) -> Motion:
 
 
 def refined(motion: Motion, times: int = 1) -> Motion:
-    """The motion with waypoints put in where they are more than `_COARSE` apart.
+    """The motion with waypoints inserted where they are more than `_COARSE` apart.
 
-    ``times``: cut each moving piece that is left into so many more.
+    ``times``: additionally divide each moving segment into this many.
     """
     if len(motion.times) < 2:
         return motion
@@ -100,14 +100,14 @@ def refined(motion: Motion, times: int = 1) -> Motion:
 
 
 def configurations(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -> np.ndarray:
-    """(n, nq) all joints of the model along a motion that is `checked`.
+    """(n, nq) positions of all joints of the model along a `checked` motion.
 
     ``held``: positions of joints that the motion does not name; the others as in
     `rest_configuration`.
 
     Raises:
         MotionError: a position beyond the limits.
-        ConfigurationError: ``held`` names what the robot lacks, or has what is no number.
+        ConfigurationError: ``held`` has an unknown joint, or a value that is not a number.
     """
     rows = _all_joints(model, motion, held)
     beyond = np.maximum(model.lower - rows, rows - model.upper)
@@ -129,10 +129,10 @@ def _all_joints(model: CollisionModel, motion: Motion, held: Mapping[str, float]
 
 
 def standing(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -> CollisionModel:
-    """The model with position limits that reach to where a motion that is `checked` begins.
+    """The model with position limits extended to the start of a `checked` motion.
 
-    A robot at the end of a joint's range reads as a little beyond it. Where it stands cannot be
-    wrong, so what is beyond a limit by `_STANDS` at most is the limit instead.
+    Sensors may report a robot slightly beyond a limit. A start position beyond a limit by at most
+    `_START_TOLERANCE` replaces the limit.
 
     Raises:
         ConfigurationError: as `configurations`.
@@ -140,7 +140,7 @@ def standing(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -
     start = Motion(motion.joint_names, motion.times[:1], motion.positions[:1])
     q = _all_joints(model, start, held)[0]
     beyond = np.maximum(model.lower - q, q - model.upper)
-    off = (beyond > 0.0) & (beyond <= _STANDS)
+    off = (beyond > 0.0) & (beyond <= _START_TOLERANCE)
     if not off.any():
         return model
     model = copy.copy(model)
@@ -152,11 +152,10 @@ def standing(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -
 def within(
     model: CollisionModel, position_limits: Mapping[str, tuple[float, float]] | None
 ) -> CollisionModel:
-    """The model with position limits that are tighter; the given one is left as it is.
+    """A copy of the model with tighter position limits.
 
     Raises:
-        ConfigurationError: an unknown joint, no two numbers, or nothing between them and the
-            limits of the robot.
+        ConfigurationError: an unknown joint, not two numbers, or an empty range.
     """
     if not position_limits:
         return model

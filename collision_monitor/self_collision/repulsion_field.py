@@ -1,29 +1,29 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The published adjustment of two arms' motion, with its printed errors mended.
+"""The published adjustment of a motion of two arms, with its printed errors corrected.
 
-Two arms are pushed apart in one configuration by the repulsion, link by link until F = 0
-(`Clearing`); `adjust_published` does so along a motion.
+`Clearing` pushes two arms apart in one configuration, link by link until F = 0; `adjust_published`
+does so along a motion.
 
-Wu Changzheng et al., J. Shanghai Jiao Tong University 52(1), 2018, 45-53: where the next instant
-would bring a right link nearer than d_saf to a left one, the right arm is moved along the
-common normal n by its part of d_saf - d, then the left arm by the rest; the colliding link nearest
-the base first, repeated until the index F of the repulsion field is zero. Only the right arm
-against the left. What was mended, and why:
+Wu Changzheng et al., J. Shanghai Jiao Tong University 52(1), 2018, 45-53: if the next step would
+bring a link of the right arm closer than d_saf to one of the left arm, the right arm moves along
+the common normal n by its share of d_saf - d, then the left arm by the rest. The link nearest to
+the base comes first, and this repeats until the index F of the repulsion field is zero. Only pairs
+of the right and left arm are considered. Corrections:
 
-- where tips that keep their pose leave no way, all is done again with tips let go ("else the
+- if there is no solution with fixed tip poses, everything is repeated with free tips ("else the
   adjustment goes on outwards");
-- n is a unit vector, and defined where links touch (`direction`);
+- n is a unit vector, and is also defined if links touch (`direction`);
 - the left arm moves along +n, away from the right one (`Clearing`);
-- shares stay in [0, 1], are one half where neither approaches, and are those of the desired motion
+- shares are in [0, 1], are one half if neither arm approaches, and are those of the desired motion
   (`share`, `Clearing.share`);
-- each waypoint starts from the last adjusted pose and walks towards the desired one in steps of
-  a degree, pushed back as it goes. Started at each desired pose, neighbouring waypoints are pushed
-  to different sides of the other arm, and the motion between them goes through it;
-- the change is smoothed along the motion and pushed out again, in turns: the printed rule looks
-  at one instant only, and makes jumps where it begins and ends;
-- F = 0 at the waypoints does not make it so in between: waypoints keep 2.5 mm more, and
-  more yet where the motion between them is seen to dip below d_saf.
+- each waypoint starts from the last adjusted pose and moves towards the desired one in steps of a
+  degree, with a push after each. If it started at the desired pose, neighbouring waypoints could be
+  pushed to different sides of the other arm, with a collision between them;
+- the change is smoothed along the motion and pushed again, alternately: the printed rule considers
+  single instants, and causes jumps at the start and end of a change;
+- F = 0 at the waypoints does not imply F = 0 between them: waypoints keep 2.5 mm more, and even
+  more if a dip below d_saf is found between them.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ from collision_monitor.self_collision.nine_cases import control_points, leaf_gap
 
 # -- two arms pushed apart in one configuration --
 
-ROUNDS = 300  # pushes of one configuration; a few are usual
-_HOLDING = 40  # pushes that keep the tips; later ones do not
-# A linearised push is aimed this much too far, metres, to be complete. Each turn adds as
-# much again, so that pairs that push each other back and forth come to an end.
-_OVER = 1e-5
-_TOUCHING = 1e-12  # m, below which two control points are one
-_STILL = 1e-9  # m a waypoint, below which an arm does not approach
-# A link that gains less than this per radian of all its joints together (m, squared) is at
-# the end of its reach along that direction: it cannot be pushed there.
+ROUNDS = 300  # maximum number of pushes of one configuration; usually a few suffice
+_FIXED_TIP_ROUNDS = 40  # number of pushes that keep the tip poses; later ones do not
+# A linearised push overshoots by this much, metres, to be sufficient. Each iteration adds the same
+# amount, so that pairs that alternate in pushing each other converge.
+_OVERSHOOT = 1e-5
+_TOUCHING = 1e-12  # m; control points closer than this coincide
+_STILL = 1e-9  # m per waypoint; an arm slower than this does not approach
+# A link that moves less than this per radian of all its joints (m, squared) is at the end of its
+# reach in that direction, and cannot be pushed further.
 _IMMOVABLE = 1e-8
-# Keeping the tip's pose may cost this many times the joint motion of letting it go; more is
-# what a near-singular inverse gives, and would be a jump.
+# Keeping the tip pose may cost at most this many times the joint motion of a free tip: a
+# near-singular inverse gives more, which would be a jump.
 _HELD_COST = 10.0
-_HELD_ERROR = 0.05  # of the push, which the held solution may miss it and move the tip by
-_TIP_SCALE = np.array([[1.0], [1.0], [1.0], [0.3], [0.3], [0.3]])  # metres a radian counts as
-_LARGEST = np.radians(2.0)  # of one push, for it is linearised; likewise metres of a slide
-_TEMPERED = 1e-4  # singular values below this part of the largest are left alone
+_HELD_ERROR = 0.05  # of the push: maximum error and tip motion of a solution with fixed tip
+_TIP_SCALE = np.array([[1.0], [1.0], [1.0], [0.3], [0.3], [0.3]])  # metres per radian
+_LARGEST = np.radians(2.0)  # largest linearised push, rad; metres for prismatic joints
+_SINGULAR = 1e-4  # singular values below this fraction of the largest are ignored
 
 
 class Clearing:
@@ -69,11 +69,11 @@ class Clearing:
     """
 
     def __init__(self, problem: Problem, hold_tips: bool = True) -> None:
-        """Prepare what does not change from one configuration to the next.
+        """Prepare everything that does not depend on the configuration.
 
-        ``hold_tips``: whether the push of an inner link leaves the tip where it is, if it can.
+        ``hold_tips``: whether the push of an inner link keeps the tip pose, if possible.
         """
-        self._holding = _HOLDING if hold_tips else 0
+        self._holds_tips = _FIXED_TIP_ROUNDS if hold_tips else 0
         self._desired, self._bodies = problem.desired, problem.model.bodies
         self.pairs = CrossPairs(problem)
         able = yielding_arms(problem.arms, problem.yielding)
@@ -84,10 +84,11 @@ class Clearing:
         self._shares: dict[tuple[int, int], float] = {}
 
     def cleared(self, q: np.ndarray, waypoint: int, target: np.ndarray) -> np.ndarray | None:
-        """``q`` (nq,) pushed until all pairs are ``target`` (m,) metres apart; None if stuck.
+        """Push ``q`` (nq,) until all pairs are ``target`` (m,) metres apart; None if that fails.
 
-        The pair whose link is nearest to its arm's base comes first, of those the
-        nearest one; repeated until no pair repels, since one push can bring other links together.
+        The pair with the link nearest to the base of its arm comes first, and among these the one
+        with the minimum distance. This repeats until no pair repels, since a push can bring other
+        links together.
         """
         enough = float(target.max())
         for turn in range(ROUNDS):
@@ -96,18 +97,19 @@ class Clearing:
             if not len(near):
                 return q
             order = np.lexsort((-short[near], self.pairs.depth[near]))
-            q = self._part(q, waypoint, int(near[order[0]]), target, turn)
+            q = self._separate(q, waypoint, int(near[order[0]]), target, turn)
         return None
 
-    def _part(
+    def _separate(
         self, q: np.ndarray, waypoint: int, k: int, target: np.ndarray, turn: int
     ) -> np.ndarray:
-        """Part pair k: the right arm by its share, left held still, then the left arm.
+        """Separate pair k: first the right arm by its share, then the left arm.
 
-        The left arm's term is printed with the wrong sign: it would move towards the right one.
-        What the left arm cannot give, because of a limit or its reach, the right one takes on.
+        The paper prints the term of the left arm with the wrong sign: it would move towards the
+        right one. The right arm also takes the part that the left arm cannot, because of a limit or
+        its reach.
         """
-        over, hold = _OVER * (1 + turn), turn < self._holding
+        over, hold = _OVERSHOOT * (1 + turn), turn < self._holds_tips
         short = float(target[k] - self.pairs.gap(q, k)) + over
         q = self._pushed(q, 0, k, self.share(waypoint, k) * short, hold)
         rest = float(target[k] - self.pairs.gap(q, k)) + over
@@ -130,13 +132,12 @@ class Clearing:
         return arm.pushed(q, body, found.second, n, amount, hold)
 
     def share(self, waypoint: int, k: int) -> float:
-        """The right arm's share in parting pair k on the way to ``waypoint`` > 0.
+        """Share of the right arm in separating pair k at ``waypoint`` > 0.
 
-        Rates are those of the *desired* motion, at its own poses. Rates from the last adjusted
-        pose towards the next desired one feed back: the arm that has given way most has the
-        longest way back, hence approaches fastest, hence gets the largest share again. On the
-        symmetric motion of the paper that drove the arms to 14.6 and 5.4 degrees instead of 11.4
-        each.
+        Rates are those of the *desired* motion at its own poses. Rates from the last adjusted pose
+        towards the next desired one cause feedback: the arm that has moved most approaches fastest,
+        and gets the largest share again. In the symmetric motion of the paper, the arms then moved
+        by 14.6 and 5.4 degrees instead of 11.4 each.
         """
         key = (waypoint, k)
         if key not in self._shares:
@@ -158,16 +159,16 @@ class Clearing:
 
 
 class CrossPairs:
-    """All pairs of a right and a left leaf that are monitored, and how far apart they are.
+    """Monitored pairs of a right and a left leaf, and their distances.
 
     Attributes:
         right, left: (m,) indices into ``model.leaves``.
-        pair: (m,) index into ``model.pairs`` of each.
-        depth: (m,) joints of the arm before the nearer to its base of the two links.
+        pair: (m,) indices into ``model.pairs``.
+        depth: (m,) number of joints between the base and the link nearer to the base of its arm.
     """
 
     def __init__(self, problem: Problem) -> None:
-        """Sort the pairs of ``problem.model``; what an arm carries counts as the arm."""
+        """Collect the pairs of ``problem.model``; attached objects belong to the arm."""
         model = problem.model
         carrier = carriers(model)
         self._bodies = np.array([model.bodies.link_bodies[carrier[x.link]] for x in model.leaves])
@@ -192,7 +193,7 @@ class CrossPairs:
     def gaps(self, q: np.ndarray, enough: float = np.inf) -> np.ndarray:
         """Signed distances (m,) of all pairs at ``q``, metres; overwritten by the next call.
 
-        Those beyond ``enough`` metres may be given too small, but not below it.
+        Distances above ``enough`` metres may be underestimated, but not below it.
         """
         ends = self._model.leaf_segments(q)
         leaf_gaps(ends, self._radii, self.right, self.left, enough, self._gaps)
@@ -210,28 +211,27 @@ class CrossPairs:
         return ends[self.right[k]], ends[self.left[k]]
 
     def bodies_of(self, k: int) -> tuple[int, int]:
-        """Bodies that carry the right and the left leaf of pair k."""
+        """Bodies of the right and the left leaf of pair k."""
         return int(self._bodies[self.right[k]]), int(self._bodies[self.left[k]])
 
 
 def _depths(bodies: Bodies) -> np.ndarray:
-    """Moving joints between the base and each body."""
+    """Number of moving joints between the base and each body."""
     depths = np.zeros(len(bodies.parents) + 1, dtype=np.int64)
     for k, parent in enumerate(bodies.parents):
         depths[k + 1] = depths[parent] + 1
     return depths
 
 
-# -- the direction of a push, and its share between the arms ------------------------------
+# -- direction of a push, and shares of the arms --
 
 
 def direction(first: np.ndarray, second: np.ndarray, approach: np.ndarray) -> np.ndarray:
     """Unit vector n (3,) from the first to the second of two segments (2, 3).
 
-    As printed n is C_left - C_right, not of unit length, and nothing at d = 0. Where
-    the segments touch, n is square to both, or to the longer of parallel ones, and of the two
-    senses that which ``approach`` (3,), the velocity of the first relative to the second, has:
-    they touched from there.
+    In the paper n is C_left - C_right, which is not of unit length and undefined at d = 0. If the
+    segments touch, n is perpendicular to both, or to the longer of parallel ones, with the sense of
+    ``approach`` (3,), the velocity of the first relative to the second.
     """
     found = control_points(first, second)
     if found.distance > _TOUCHING:
@@ -241,7 +241,7 @@ def direction(first: np.ndarray, second: np.ndarray, approach: np.ndarray) -> np
     scale = np.linalg.norm(u) * np.linalg.norm(v)
     if np.linalg.norm(normal) <= 1e-9 * scale or scale == 0.0:
         along = u if u @ u >= v @ v else v
-        # What of the approach is square to the segment, or any direction that is.
+        # The component of the approach perpendicular to the segment, or any perpendicular.
         for side in (approach, *np.eye(3)):
             normal = side - along * (along @ side) / max(along @ along, 1e-300)
             if np.linalg.norm(normal) > 1e-9 * max(np.linalg.norm(side), 1e-300):
@@ -251,16 +251,16 @@ def direction(first: np.ndarray, second: np.ndarray, approach: np.ndarray) -> np
 
 
 def share(right: float, left: float, movable: tuple[bool, bool]) -> float:
-    """Part of a push that the right arm takes, in [0, 1].
+    """Share of the right arm in a push, in [0, 1].
 
-    ``right`` and ``left`` are n . v of the two control points, n from right to left, so that
-    the right one approaches when its rate is positive and the left one when it is negative::
+    ``right`` and ``left`` are n . v of the two control points, m/s, with n from right to left: the
+    right arm approaches if its rate is positive, the left arm if its rate is negative::
 
         w_right = max(0, right) / (max(0, right) + max(0, -left))
 
-    Printed is right / (right - left): 0/0 when the rates are equal, and outside [0, 1] when both
-    have one sign, which made jumps of over 100 degrees. One half each when neither approaches;
-    all to the one that may move when the other may not.
+    The paper prints right / (right - left): 0/0 if the rates are equal, and outside [0, 1] if both
+    have the same sign, which caused jumps of over 100 degrees. The share is one half if neither arm
+    approaches; if only one arm may move, it takes all.
     """
     if movable[0] != movable[1]:
         return float(movable[0])
@@ -268,15 +268,15 @@ def share(right: float, left: float, movable: tuple[bool, bool]) -> float:
     return a / (a + b) if a + b > _STILL else 0.5
 
 
-# -- one push of one arm ------------------------------------------------------------------
+# -- one push of one arm --
 
 
 class PushedArm:
-    """An arm of a robot, whose links can be pushed.
+    """An arm with links that can be pushed.
 
     Attributes:
         columns: (k,) columns of q.
-        may_move: whether it gives way at all.
+        may_move: whether the arm may be moved.
     """
 
     def __init__(
@@ -298,19 +298,19 @@ class PushedArm:
         amount: float,
         hold_tip: bool = True,
     ) -> np.ndarray:
-        """Configuration (nq,) in which a point of ``body`` is ``amount`` metres further on.
+        """Configuration (nq,) in which a point of ``body`` has moved by ``amount`` metres.
 
-        An inner link is moved so that the tip keeps its pose, where the inverse kinematics
-        and the limits allow; else, and for an end link, by the least joint motion, and the links
-        beyond go along. Linearised, and no joint moves by more than 2 degrees: to be repeated.
+        An inner link is moved such that the tip keeps its pose, if inverse kinematics and limits
+        allow. Otherwise, and for an end link, the joint motion is minimal. The motion is
+        linearised, and no joint moves by more than 2 degrees: repeat the call.
 
         Args:
             q: (nq,) configuration.
             body: a body of the arm.
-            point: (3,) where the point is, base frame.
-            direction: (3,) unit vector along which to move it.
+            point: (3,) position of the point, base frame, metres.
+            direction: (3,) unit vector of the motion, base frame.
             amount: metres, not negative.
-            hold_tip: False lets the tip go along from the start.
+            hold_tip: False: do not keep the tip pose.
         """
         jacobians = Jacobians(self._bodies, q)
         of_point = jacobians.of_point(body, point)[:, self.columns]
@@ -318,7 +318,7 @@ class PushedArm:
         position = q[self.columns]
         change = None
         if hold_tip:
-            change = self._holding_the_tip(jacobians, of_point, gradient, amount)
+            change = self._with_fixed_tip(jacobians, of_point, gradient, amount)
         if change is not None:
             reached = position + change
             if np.any(reached < self._lower) or np.any(reached > self._upper):
@@ -330,7 +330,7 @@ class PushedArm:
         result[self.columns] = np.clip(position + change, self._lower, self._upper)
         return result
 
-    def _holding_the_tip(
+    def _with_fixed_tip(
         self, jacobians: Jacobians, of_point: np.ndarray, gradient: np.ndarray, amount: float
     ) -> np.ndarray | None:
         body = self._bodies.link_bodies[self._tip_link]
@@ -345,8 +345,8 @@ def least_push(
 ) -> np.ndarray:
     """The smallest change (k,) of joints ``q`` within limits that makes gradient . dq = amount.
 
-    A joint that would leave its limits stays at one, and the others take over. What no
-    joint can give is missing from the result.
+    A joint that would leave its limits stays at its limit, and the others compensate. The result is
+    too short if no joint can.
     """
     change = np.zeros_like(q)
     free = np.ones(len(q), dtype=bool)
@@ -367,21 +367,21 @@ def least_push(
 
 
 def held_push(gradient: np.ndarray, tip: np.ndarray, amount: float) -> np.ndarray | None:
-    """The same while the tip keeps its pose, or None where the arm cannot do both.
+    """The same with a fixed tip pose; None if the arm cannot do both.
 
     The tip's pose is the second task, in the null space of the first (Siciliano, Slotine,
     ICAR 1991)::
 
         dq = g+ amount - N (J N)+ J g+ amount,    N = 1 - g+ g
 
-    ``gradient`` (k,) is g, ``tip`` (6, k) is J, its turning rows scaled to metres.
+    ``gradient`` (k,) is g, ``tip`` (6, k) is J with rotational rows scaled to metres.
     """
     gg = float(gradient @ gradient)
     if gg <= _IMMOVABLE:
         return None
     alone = gradient * (amount / gg)
     null = np.eye(len(gradient)) - np.outer(gradient, gradient) / gg
-    change = alone - null @ (np.linalg.pinv(tip @ null, rcond=_TEMPERED) @ (tip @ alone))
+    change = alone - null @ (np.linalg.pinv(tip @ null, rcond=_SINGULAR) @ (tip @ alone))
     if np.abs(change).max() > _HELD_COST * np.abs(alone).max():
         return None
     if np.abs(tip @ change).max() > _HELD_ERROR * amount:
@@ -391,42 +391,42 @@ def held_push(gradient: np.ndarray, tip: np.ndarray, amount: float) -> np.ndarra
 
 # -- along a motion --
 
-_STEP = np.radians(1.0)  # of a walk, rad (or metres of a slide)
+_STEP = np.radians(1.0)  # step towards a waypoint, rad (metres for prismatic joints)
 _BUFFER = 0.0025  # m beyond d_saf at a waypoint, for dips between waypoints
-_SEEN = 0.0003  # m: a dip is looked for at samples, and may be this much deeper
-_SAMPLE = np.radians(0.5)  # between samples, rad (or metres)
-_TURNS = 20  # of smoothing and pushing out
-_SWEEPS = 8  # of smoothing in each
-_REPAIRS = 12  # times that buffers grow where dips are seen
+_DIP_TOLERANCE = 0.0003  # m by which a dip may be deeper than at the samples
+_SAMPLE = np.radians(0.5)  # distance of samples, rad (metres for prismatic joints)
+_TURNS = 20  # alternations of smoothing and pushing
+_SWEEPS = 8  # smoothing passes in each
+_REPAIRS = 12  # number of times that buffers grow at dips
 
 
 def adjust_published(problem: Problem) -> np.ndarray:
     """The desired motion with F = 0 at every waypoint, (n, nq) radians and metres.
 
-    Waypoints where nothing is near stay as they are, and so do the first and the last. Between
-    waypoints, linear in the joints, no pair was seen below d_saf at samples half a
-    degree apart; that is no proof, and the caller has to certify it.
+    Waypoints without near pairs are not changed, nor are the first and the last. Between waypoints
+    the motion is linear in the joints, and no pair is below d_saf at samples half a degree apart.
+    This is not a proof: the caller has to certify the result.
 
     Raises:
-        AdjustmentError: naming waypoint, time, pair and distance: the first or the last waypoint is
-            too near already, the arms cannot be parted, or come too near between waypoints.
+        AdjustmentError: with waypoint, time, pair and distance: the first or the last waypoint is
+            too close already, the arms cannot be separated, or come too close between waypoints.
     """
     try:
         return _Adjustment(problem, hold_tips=True).run()
-    except _NotParted:
+    except _NotSeparated:
         pass
     return _Adjustment(problem, hold_tips=False).run()
 
 
-class _NotParted(AdjustmentError):
-    """What another way of pushing may yet solve."""
+class _NotSeparated(AdjustmentError):
+    """A failure that pushing with free tips may solve."""
 
 
 class _Adjustment:
     def __init__(self, problem: Problem, hold_tips: bool) -> None:
         self._problem = problem
         self._desired = np.asarray(problem.desired, dtype=float)
-        # Smoothing leads beyond joint limits where the desired motion is uneven.
+        # Smoothing exceeds joint limits if the desired motion is uneven.
         self._least = np.minimum(problem.model.lower, self._desired)
         self._largest = np.maximum(problem.model.upper, self._desired)
         self._clearing = Clearing(problem, hold_tips)
@@ -451,20 +451,21 @@ class _Adjustment:
             dips = self._dips(rows)
             if not np.any(dips > 0.0):
                 return rows
-            # Both ends of an interval with a dip keep more, and may have to be adjusted now.
+            # Both ends of an interval with a dip get a larger buffer, and may need an adjustment
+            # now.
             deeper = np.maximum(np.r_[dips, 0.0], np.r_[0.0, dips])
-            self._buffers += np.where(deeper > 0.0, deeper + _SEEN, 0.0)
+            self._buffers += np.where(deeper > 0.0, deeper + _DIP_TOLERANCE, 0.0)
             rows = self._smoothed(rows)
-        dips = self._dips(rows) - _SEEN
+        dips = self._dips(rows) - _DIP_TOLERANCE
         if np.any(dips > 0.0):
             raise self._error_between(rows, int(np.argmax(dips > 0.0)))
         return rows
 
     def _target(self, waypoint: int) -> np.ndarray:
-        """Distances (m,) to keep at a waypoint: d_saf and a buffer.
+        """Required distances (m,) at a waypoint, metres: d_saf and a buffer.
 
-        Where the desired motion has a part of the buffer already, it is enough:
-        a waypoint at which nothing is too near stays as it is.
+        Any part of the buffer that the desired motion has suffices: a waypoint without pairs that
+        are too close is not changed.
         """
         gaps, safe = self._gaps[waypoint], self._safe
         wanted = safe + self._buffers[waypoint]
@@ -472,7 +473,7 @@ class _Adjustment:
         return np.where((gaps >= safe) & (gaps < wanted) & (not grown), gaps, wanted)
 
     def _walk(self) -> np.ndarray:
-        """Every waypoint from the last adjusted one, towards the desired one."""
+        """Adjust each waypoint, starting at the previous adjusted one, towards the desired one."""
         desired, free = self._desired, self._free
         q = desired[0].copy()
         rows = [q]
@@ -490,11 +491,11 @@ class _Adjustment:
             rows.append(q)
         if not np.array_equal(q, desired[-1]):
             reason = "from here the last waypoint is on the other side; the arms cannot pass"
-            raise self._error(_NotParted, len(desired) - 1, q, reason)
+            raise self._error(_NotSeparated, len(desired) - 1, q, reason)
         return np.array(rows)
 
     def _smoothed(self, rows: np.ndarray) -> np.ndarray:
-        """The change smoothed where there is one and pushed out again, in turns."""
+        """Alternately smooth the change, where there is one, and push again."""
         desired = self._desired
         for _ in range(_TURNS):
             short = [np.any(self._pairs.gaps(q) < self._target(k)) for k, q in enumerate(rows)]
@@ -514,22 +515,22 @@ class _Adjustment:
         cleared = self._clearing.cleared(q, waypoint, target)
         if cleared is None:
             reason = f"the arms are not parted by {ROUNDS} pushes"
-            raise self._error(_NotParted, waypoint, q, reason)
+            raise self._error(_NotSeparated, waypoint, q, reason)
         return cleared
 
     def _dips(self, rows: np.ndarray) -> np.ndarray:
-        """By how much (n - 1,) each interval comes below what it has to keep, at samples."""
-        dips, enough = np.zeros(len(rows) - 1), float(self._safe.max()) + _SEEN
+        """Metres (n - 1,) by which each interval is below its required distances, at samples."""
+        dips, enough = np.zeros(len(rows) - 1), float(self._safe.max()) + _DIP_TOLERANCE
         for k, (a, b) in enumerate(zip(rows[:-1], rows[1:], strict=True)):
             count = max(2, math.ceil(np.abs(b - a).max() / _SAMPLE))
             least = min(
                 float((self._pairs.gaps(a + i / count * (b - a), enough) - self._safe).min())
                 for i in range(1, count)
             )
-            dips[k] = _SEEN - least
+            dips[k] = _DIP_TOLERANCE - least
         return dips
 
-    # -- errors ----------------------------------------------------------------------
+    # -- errors --
 
     def _error(
         self, kind: type[AdjustmentError], waypoint: int, q: np.ndarray, reason: str
@@ -542,7 +543,7 @@ class _Adjustment:
         samples = rows[k] + parts[:, None] * (rows[k + 1] - rows[k])
         worst = int(np.argmin([(self._pairs.gaps(q) - self._safe).min() for q in samples]))
         time = float(times[k] + parts[worst] * (times[k + 1] - times[k]))
-        return self._named(_NotParted, k, time, samples[worst], "too near between two waypoints")
+        return self._named(_NotSeparated, k, time, samples[worst], "too near between two waypoints")
 
     def _named(
         self, kind: type[AdjustmentError], waypoint: int, time: float, q: np.ndarray, reason: str

@@ -1,11 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""New times for a motion that is too fast for its joints; never earlier than they were.
+"""Retiming of a motion that exceeds joint limits; waypoints are never reached earlier.
 
-A motion is linear between its waypoints, so on interval k every joint has one velocity v_k,
-and at a waypoint between the intervals k and k + 1 one acceleration, the finite difference
-(v_{k+1} - v_k) / ((dt_k + dt_{k+1}) / 2). Both are kept within limits, and jerks where they are
-limited.
+A motion is linear between its waypoints. On interval k every joint has a constant velocity v_k; its
+acceleration at the waypoint between the intervals k and k + 1 is the finite difference (v_{k+1} -
+v_k) / ((dt_k + dt_{k+1}) / 2). Both are kept within limits, and jerks if limits are given.
 
 The path coordinate s is the desired time and its rate r = ds/dt is at most 1, so no interval
 becomes shorter than desired. With r_k on interval k, at its middle, dt_k = ds_k / r_k and
@@ -27,11 +26,11 @@ from collision_monitor.verification.joint_limits_check import steps_of
 
 logger = logging.getLogger(__name__)
 
-_TOLERANCE = 1e-9  # of a limit: what rounding may exceed it by
-_FULL = 1.0 - 1e-6  # rates from here on are 1: the solver stops just below it
+_TOLERANCE = 1e-9  # relative to a limit: tolerance for rounding
+_FULL = 1.0 - 1e-6  # higher rates count as 1: the solver stops just below it
 _ROUNDS = 6
-_END = 2  # waypoints at each end to which a start or stop at speed is a jerk
-_SMOOTHED = (0.1, 0.2, 0.4, 0.8, 1.6)  # s over which rates are smoothed to keep jerks
+_END = 2  # waypoints at each end whose jerk includes a start or stop at speed
+_SMOOTHED = (0.1, 0.2, 0.4, 0.8, 1.6)  # s over which rates are smoothed to limit jerks
 _JERK_ROUNDS = 60
 
 
@@ -42,28 +41,28 @@ def retime(
     acceleration_limits: np.ndarray | Sequence[float] | float,
     jerk_limits: np.ndarray | Sequence[float] | float = np.inf,
 ) -> np.ndarray:
-    """Times at which the same waypoints are reached within the limits, none earlier.
+    """Times of the same waypoints such that limits are kept; none is earlier than before.
 
-    Every interval is at least as long as before; a motion within its limits comes back with
-    its times exactly. At both ends the motion is as fast as it was where the limits allow.
+    Every interval is at least as long as before; a motion within its limits keeps its times
+    exactly. The velocity at both ends is kept if the limits allow.
 
     Args:
         times: (n,) s, increasing.
         positions: (n, joints) radians or metres, linear in between.
-        velocity_limits: (joints,) or one for all, rad/s or m/s. Infinite, nan or 0: none.
+        velocity_limits: (joints,) or one for all, rad/s or m/s. Infinite, NaN or 0: no limit.
         acceleration_limits: likewise, rad/s^2 or m/s^2, of the finite differences.
         jerk_limits: likewise, rad/s^3 or m/s^3, measured as `verify` does
-            (`verification.joint_limits_check.steps_of`), from standstill to standstill. At
-            waypoints where the given motion exceeds a limit because it starts or ends at speed,
-            its own jerk is the limit.
+            (`verification.joint_limits_check.steps_of`), from standstill to standstill. If the
+            given motion exceeds a limit at a waypoint because it starts or ends at speed, its own
+            jerk is the limit there.
 
     Returns:
         (n,) s; the first is that of ``times``.
 
     Raises:
-        MotionError: shapes that do not fit, times that do not increase, values that are not
-            finite, a limit below zero.
-        MissingDependencyError: toppra is needed, and not installed.
+        MotionError: wrong shapes, times that do not increase, values that are not finite, a
+            negative limit.
+        MissingDependencyError: toppra is needed, but not installed.
     """
     times, positions = _checked(times, positions)
     fastest = _limits(velocity_limits, positions.shape[1], "velocity")
@@ -107,7 +106,7 @@ def _checked(times: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def _limits(limits: np.ndarray | Sequence[float] | float, joints: int, what: str) -> np.ndarray:
-    """Limits (joints,), inf where there is none."""
+    """Limits (joints,); inf without a limit."""
     values = np.asarray(limits, dtype=float)
     if values.ndim == 0:
         values = np.full(joints, float(values))
@@ -124,7 +123,7 @@ def _worst(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
 
 
 def _excess(spans: np.ndarray, rates: np.ndarray, hardest: np.ndarray) -> np.ndarray:
-    """Acceleration over its limit at each inner waypoint, less the rounding; 0 at both ends."""
+    """Acceleration relative to its limit at inner waypoints, less the rounding; 0 at both ends."""
     middle = (spans[1:] + spans[:-1]) / 2.0
     inner = _worst(np.diff(rates, axis=0) / middle[:, None], hardest)
     return np.concatenate([[0.0], inner / (1.0 + _TOLERANCE), [0.0]])
@@ -133,11 +132,11 @@ def _excess(spans: np.ndarray, rates: np.ndarray, hardest: np.ndarray) -> np.nda
 def _within_accelerations(
     spans: np.ndarray, rates: np.ndarray, allowed: np.ndarray, hardest: np.ndarray
 ) -> np.ndarray:
-    """Rates r (intervals,) that keep the accelerations; ``allowed`` is what velocities allow.
+    """Rates r (intervals,) that keep accelerations; ``allowed``: rates that keep velocities.
 
-    The middles of intervals of different lengths make the discrete problem differ from that
-    of toppra a little: what is still exceeded is asked for again with less to spare, and in the
-    end the motion as a whole is slowed by what remains.
+    For intervals of different lengths the discrete problem differs slightly from that of toppra: it
+    is solved again with tighter limits where they are exceeded; finally the whole motion is slowed
+    down if necessary.
     """
     spare = np.ones(len(spans) - 1)
     for _ in range(_ROUNDS):
@@ -154,7 +153,7 @@ def _within_accelerations(
 
 
 class _Jerks:
-    """The jerks of one motion with other times, against limits."""
+    """Jerks of one motion for different times, relative to limits."""
 
     def __init__(self, times: np.ndarray, positions: np.ndarray, limits: np.ndarray) -> None:
         self._names = tuple(map(str, range(positions.shape[1])))
@@ -170,7 +169,7 @@ class _Jerks:
         return np.abs(steps_of(Trajectory.through(self._names, times, self._positions)).jerks)
 
     def excess(self, spans: np.ndarray) -> np.ndarray:
-        """The largest jerk over its limit at each waypoint, for intervals of these lengths (s)."""
+        """Largest ratio of jerk and limit at each waypoint, for intervals of these lengths (s)."""
         if not self._any:
             return np.zeros(len(spans) + 1)
         return (self._of(spans) / self._limits).max(axis=1)
@@ -179,11 +178,11 @@ class _Jerks:
 def _within_jerks(
     spans: np.ndarray, rates: np.ndarray, r: np.ndarray, hardest: np.ndarray, jerky: _Jerks
 ) -> np.ndarray:
-    """Rates (intervals,) of at most ``r`` that keep the jerks, too.
+    """Rates (intervals,) of at most ``r`` that also keep the jerks.
 
-    The motion is slowed around the waypoints that exceed them, with rates that are smoothed over a
-    time; what remains is slowed as a whole. Of several times, the one is taken with which the
-    motion ends first.
+    The motion is slowed down around the waypoints that exceed them, with rates smoothed over some
+    time; then as a whole if necessary. Of several smoothing times, the one with the shortest motion
+    is used.
     """
     found = []
     for width in _SMOOTHED:
@@ -208,7 +207,7 @@ def _within_jerks(
 
 
 def _smoothed(at: np.ndarray, r: np.ndarray, width: float) -> np.ndarray:
-    """The mean over ``width`` (s) of the minimum over as much of rates r (n,) at times (n,)."""
+    """Moving minimum, then moving mean over ``width`` seconds, of rates r (n,) at times (n,)."""
     first, last = (np.searchsorted(at, at + half) for half in (-0.5 * width, 0.5 * width + 1e-12))
     windows = [slice(a, max(b, k + 1)) for k, (a, b) in enumerate(zip(first, last, strict=True))]
     lowest = np.array([r[window].min() for window in windows])
@@ -222,12 +221,12 @@ def _toppra_rates(
     hardest: np.ndarray,
     spare: np.ndarray,
 ) -> np.ndarray:
-    """Rates r (intervals,) by TOPP-RA; ``spare`` (intervals - 1,) scales the limits there.
+    """Rates r (intervals,) by TOPP-RA; ``spare`` (intervals - 1,) scales the limits.
 
     Between two middles the joint acceleration is a u + b x, with a the mean of the two desired
-    velocities and b their difference over the time between the middles. It is bounded at both
-    ends of the step with the same u. |b| x is bounded on its own as well: the finite difference
-    has the weight 4 r_k r_{k+1} / (r_k + r_{k+1})^2 <= 1 on the first term alone.
+    velocities and b their difference over the time between the middles. It is bounded at both ends
+    of the step with the same u. |b| x is bounded separately: the finite difference has the weight 4
+    r_k r_{k+1} / (r_k + r_{k+1})^2 <= 1 on the first term only.
     """
     unit = float(np.median(spans))  # numbers near 1 for the solver
     middle = (spans[1:] + spans[:-1]) / 2.0 / unit
@@ -239,7 +238,7 @@ def _toppra_rates(
     turn = 1.0 / np.maximum(np.abs(b).max(axis=1), 1e-300)
     largest[1:] = np.minimum(largest[1:], turn)
     largest[:-1] = np.minimum(largest[:-1], turn)
-    top = largest.max()  # x / top and u / top are numbers near 1, too
+    top = largest.max()  # x / top and u / top are also near 1
     grid = np.concatenate([[0.0], np.cumsum(middle)])
     return np.sqrt(top * _solve(grid, top * a, top * b, largest / top))
 
@@ -247,7 +246,7 @@ def _toppra_rates(
 def _solve(s: np.ndarray, a: np.ndarray, b: np.ndarray, largest: np.ndarray) -> np.ndarray:
     """Largest x (n,) on the grid s (n,) with x <= largest and |a u + b x| <= 1 at both ends.
 
-    ``a`` and ``b`` are (n - 1, m), one row a step; x is free at both ends.
+    ``a`` and ``b`` are (n - 1, m), one row per step; x is free at both ends.
     """
     toppra = _import_toppra()
     n = len(s)
@@ -266,7 +265,7 @@ def _solve(s: np.ndarray, a: np.ndarray, b: np.ndarray, largest: np.ndarray) -> 
     )
 
     class Accelerations(toppra.constraint.LinearConstraint):
-        """The rows above; made here because its base is there only now."""
+        """The constraints above. The class is local because its base needs toppra."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -276,7 +275,7 @@ def _solve(s: np.ndarray, a: np.ndarray, b: np.ndarray, largest: np.ndarray) -> 
             return parameters
 
     class FreeEnd(toppra.algorithm.TOPPRA):
-        """Any rate up to the given one at the end, not that one alone."""
+        """Allow any rate up to the given one at the end, not only that rate."""
 
         def compute_controllable_sets(self, sdmin: float, sdmax: float) -> np.ndarray:
             self.sets = super().compute_controllable_sets(0.0, sdmax)
@@ -308,7 +307,7 @@ def _import_toppra() -> object:
 
 
 def _not_shorter(times: np.ndarray, spans: np.ndarray) -> np.ndarray:
-    """``times`` (n,) with roundings up where they made an interval shorter than ``spans``."""
+    """``times`` (n,), increased where rounding made an interval shorter than ``spans``."""
     for k in range(len(spans)):
         while times[k + 1] - times[k] < spans[k]:
             times[k + 1] = np.nextafter(times[k + 1], np.inf)

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""All waypoints of a window at once: the smallest smooth change that keeps clearances."""
+"""Optimises all waypoints of a window: the smallest smooth change that keeps clearances."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from collision_monitor.model.proximity import Proximity
 from collision_monitor.self_collision.solvers import sparse_solver
 
 _SMOOTHNESS = 4.0  # weight of second differences of the change against the change
-_TRUST = 0.15  # rad or m: linearised clearances are believed so far
-_BAND = 0.03  # m above its limit from which on a leaf pair is a constraint
-_SPREAD = 0.03  # m: leaf pairs of two links that are so much farther than the nearest are left out
-_STILL = 0.02  # rad or m: the change has settled
-_SLOWER = 0.15  # part by which one program shortens a step that is too long
-_PEAK = 0.96  # of the largest change that there is: the largest in the next program
+_TRUST = 0.15  # rad or m: trust region of linearised clearances
+_BAND = 0.03  # m above the limit within which a leaf pair is a constraint
+_SPREAD = 0.03  # m: leaf pairs of two links farther than the nearest by more than this are ignored
+_STILL = 0.02  # rad or m: the change has converged
+_SHORTENING = 0.15  # fraction by which one program shortens a step that is too long
+_PEAK = 0.96  # bound of the largest change in the next program, relative to the current one
 _PEAK_ROUNDS = 2
-_AT_LIMIT = 0.002  # m: a leaf pair that is so near its limit is in the first program
-_BROKEN = 2e-4  # m below a linearised limit that a step may go
+_AT_LIMIT = 0.002  # m: leaf pairs this close to their limit are in the first program
+_BROKEN = 2e-4  # m by which a step may be below a linearised limit
 _GROWTHS = 6
-_CHARGE = 1e4  # 1/m^2 for a clearance that cannot be had at once, against a change of 1 rad^2
-_DRIFT = 0.008  # m that may be missing after a step, because clearances are not linear
-_WORSE = 1.2  # times what was missing before it
-_SHRINK = 0.4  # of the trust region, after a step that was worse
-_GAIN = 0.02  # m that one program is asked to gain at most
-_PEAK_COST = 1.02  # times the least cost that a lower peak may cost
+_VIOLATION_COST = 1e4  # 1/m^2: cost of a violated clearance, relative to a change of 1 rad^2
+_DRIFT = 0.008  # m of violation allowed after a step, because clearances are not linear
+_WORSE_RATIO = 1.2  # maximum ratio to the violation before the step
+_SHRINK = 0.4  # factor for the trust region, after a step that was worse
+_GAIN = 0.02  # m: largest gain of clearance in one program
+_PEAK_COST = 1.02  # maximum cost of a lower peak, relative to the minimum cost
 
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """A piece of a motion with knots, at which its change is sought.
+    """A part of a motion with knots, at which the change is optimised.
 
     Attributes:
         knots: (k, nq) desired configurations.
-        samples: (s, nq) desired configurations at which clearances are kept.
-        places: (s,) knot before each sample.
-        parts: (s,) part of the way from that knot to the next, in [0, 1).
+        samples: (s, nq) desired configurations at which clearances are constraints.
+        places: (s,) index of the knot before each sample.
+        parts: (s,) position between that knot and the next, in [0, 1).
         steps: (k - 1, m) largest change of a joint from knot to knot, rad or m.
-        room: (2, k, m) least and largest change at the knots that joint limits leave.
+        room: (2, k, m) minimum and maximum change at the knots within joint limits, rad or m.
     """
 
     knots: np.ndarray
@@ -62,7 +62,7 @@ class Window:
         )
 
     def blend(self, change: np.ndarray) -> np.ndarray:
-        """A change (k, m) at the knots, at the samples (s, m)."""
+        """Interpolate a change (k, m) at the knots to the samples: (s, m)."""
         after = np.minimum(self.places + 1, len(self.knots) - 1)
         return (1.0 - self.parts)[:, None] * change[self.places] + (
             self.parts[:, None] * change[after]
@@ -71,7 +71,7 @@ class Window:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Linearised clearances: sample, pair of links, gradient (m,), what is missing (m)."""
+    """Linearised clearances: sample, pair of links, gradient (m,), violation (metres)."""
 
     sample: np.ndarray
     pair: np.ndarray
@@ -80,23 +80,23 @@ class _Rows:
 
     @property
     def worst(self) -> float:
-        """The largest that is missing, m."""
+        """Largest violation, metres."""
         return float(self.missing.max(initial=-np.inf))
 
 
 class _Clearances:
-    """Linearised clearances as functions of the inner knots: each sample lies between two."""
+    """Linearised clearances as functions of the inner knots; each sample is between two knots."""
 
     def __init__(self, window: Window, rows: _Rows, k: int, m: int) -> None:
         self._gradient = rows.gradient
-        # Rows of one sample and one pair of links are one group.
+        # Rows of the same sample and pair of links form a group.
         self._group = rows.sample * (1 + rows.pair.max(initial=0)) + rows.pair
         self._place = window.places[rows.sample]
         self._part = window.parts[rows.sample]
         self._k, self._m = k, m
 
     def gained(self, step: np.ndarray) -> np.ndarray:
-        """What each gains (rows,) by a step ((k - 2) m,) of the inner knots."""
+        """Gain (rows,), metres, of a step ((k - 2) m,) of the inner knots."""
         full = np.zeros((self._k + 1, self._m))
         full[1 : self._k - 1] = step.reshape(self._k - 2, self._m)
         part = self._part[:, None]
@@ -104,7 +104,7 @@ class _Clearances:
         return np.einsum("rm,rm->r", self._gradient, moved)
 
     def worst(self, amount: np.ndarray) -> np.ndarray:
-        """The largest (rows,) of each group, of those above `_BROKEN`: mask."""
+        """Mask (rows,) of the largest row of each group, of those above `_BROKEN`."""
         out = np.zeros(len(amount), dtype=bool)
         above = np.flatnonzero(amount > _BROKEN)
         if len(above):
@@ -114,7 +114,7 @@ class _Clearances:
         return out
 
     def matrix(self, used: np.ndarray) -> sparse.csc_matrix:
-        """Those of the rows that are ``used`` (rows,), sparse."""
+        """The rows that are ``used`` (rows,), as a sparse matrix."""
         gradient, place, part = self._gradient[used], self._place[used], self._part[used]
         m = self._m
         values, line, column = [], [], []
@@ -133,8 +133,8 @@ class _Clearances:
 class _Program:
     """Minimise x'Hx / 2 + g'x with low <= between x <= high, lower <= x <= upper and clearances.
 
-    Of thousands of near leaf pairs next to none hold back a step: first come those that
-    are at their limits, then those that the step would break, until it breaks none.
+    Few of thousands of near leaf pairs constrain a step: the program starts with those at their
+    limits, and adds those that the step would violate, until there are none.
     """
 
     solver: Callable[..., np.ndarray | None]
@@ -147,13 +147,13 @@ class _Program:
     upper: np.ndarray
 
     def relax(self, rows: sparse.csc_matrix, missing: np.ndarray) -> None:
-        """Let steps be longer, and charge for what ``rows`` x falls short of ``missing``."""
+        """Relax the limits of steps, and add a cost for ``rows`` x below ``missing``."""
         self.low, self.high = np.minimum(self.low, 0.0) * 2.0, np.maximum(self.high, 0.0) * 2.0
-        self.hessian = (self.hessian + _CHARGE * (rows.T @ rows)).tocsc()
-        self.gradient = self.gradient - _CHARGE * (rows.T @ missing)
+        self.hessian = (self.hessian + _VIOLATION_COST * (rows.T @ rows)).tocsc()
+        self.gradient = self.gradient - _VIOLATION_COST * (rows.T @ missing)
 
     def solve(self, clearances: _Clearances, missing: np.ndarray) -> np.ndarray | None:
-        """The minimum with clearances of x >= missing too, or None."""
+        """The minimum with the clearances of x >= missing; None if there is none."""
         used = clearances.worst(missing + _AT_LIMIT)
         for _ in range(_GROWTHS):
             needed = missing[used]
@@ -176,7 +176,7 @@ class _Program:
 
 
 class Smoother:
-    """Sequential quadratic programs over a window, with the window's ends held.
+    """Sequential quadratic programming over a window, with fixed ends.
 
     Each minimises ::
 
@@ -193,7 +193,7 @@ class Smoother:
         limits: np.ndarray,
         weights: np.ndarray,
     ) -> None:
-        """Arguments as those of `stepper.Stepper`; ``weights`` may be (k, m, m), one a knot."""
+        """Arguments as those of `stepper.Stepper`; ``weights`` may be (k, m, m), one per knot."""
         self._solver = sparse_solver()
         self._proximity = proximity
         self._columns = columns
@@ -203,9 +203,9 @@ class Smoother:
     def smooth(
         self, window: Window, change: np.ndarray, need: np.ndarray, rounds: int
     ) -> np.ndarray:
-        """A smaller and smoother change (k, m), from one that keeps clearances.
+        """Improve a change (k, m) that keeps clearances: the result is smaller and smoother.
 
-        ``need`` (s,): metres above the limits at each sample. First and last rows are held.
+        ``need`` (s,): metres above the limits at each sample. First and last rows are fixed.
         """
         if len(change) < 3:
             return change
@@ -219,8 +219,8 @@ class Smoother:
             after = change.copy()
             after[1:-1] += step
             there = self._near(window, after, need)
-            if there.worst > max(_DRIFT, _WORSE * rows.worst):
-                trust *= _SHRINK  # the linearised clearances do not hold so far
+            if there.worst > max(_DRIFT, _WORSE_RATIO * rows.worst):
+                trust *= _SHRINK  # the linearisation is not valid over this distance
                 continue
             change, rows = after, there
             if np.abs(step).max(initial=0.0) < _STILL:
@@ -230,7 +230,7 @@ class Smoother:
     def _with_lower_peak(
         self, window: Window, change: np.ndarray, rows: _Rows, need: np.ndarray, cost: tuple
     ) -> np.ndarray:
-        """The change with a smaller largest value, where that costs next to nothing."""
+        """Reduce the largest value of the change if that costs little."""
         inner, _ = cost
         most = _PEAK_COST * float(change[1:-1].ravel() @ (inner @ change.ravel()))
         for _ in range(_PEAK_ROUNDS):
@@ -248,14 +248,14 @@ class Smoother:
         return change
 
     def _objective(self, shape: tuple[int, int]) -> tuple:
-        """Hessian over all knots, and that over the inner ones, sparse."""
+        """Sparse Hessian over all knots, and that over the inner knots."""
         k, m = shape
         ones = np.ones(max(k - 2, 0))
         bend = sparse.diags([ones, -2.0 * ones, ones], [0, 1, 2], shape=(max(k - 2, 0), k))
         coupling = (sparse.eye(k) + _SMOOTHNESS * (bend.T @ bend)).tocsr()
         if self._weights.ndim == 2:
             full = sparse.kron(coupling, self._weights)
-        else:  # weights of single knots: the smoothness takes their mean
+        else:  # weights per knot: the smoothness term uses their mean
             mean = self._weights.mean(axis=0)
             full = sparse.block_diag(list(self._weights)) + sparse.kron(
                 _SMOOTHNESS * (bend.T @ bend), mean
@@ -294,9 +294,9 @@ class Smoother:
         trust: float,
         peak: float | None = None,
     ) -> np.ndarray | None:
-        """The step (k - 2, m) of one program; None where the solver finds none.
+        """The step (k - 2, m) of one program; None if the solver finds none.
 
-        ``peak``: largest change afterwards; then nothing else is relaxed to reach it.
+        ``peak``: bound of the largest change after the step; no constraint is relaxed to reach it.
         """
         k, m = change.shape
         inner, hessian = cost
@@ -309,7 +309,7 @@ class Smoother:
         x = window.knots[:, self._columns] + change
         steps = np.diff(x, axis=0).ravel()
         most = window.steps.ravel()
-        less = -_SLOWER * np.abs(steps)
+        less = -_SHORTENING * np.abs(steps)
         y = change[1:-1].ravel()
         least, largest = window.room[:, 1:-1] - change[1:-1]
         lower = np.minimum(np.maximum(least, -trust), 0.0).ravel()
@@ -325,7 +325,7 @@ class Smoother:
         missing = np.minimum(rows.missing, _GAIN)
         step = program.solve(clearances, missing)
         if step is None and peak is None:
-            # What is too near already becomes dear instead of impossible.
+            # Existing violations become soft constraints.
             short = clearances.worst(missing)
             program.relax(clearances.matrix(short), missing[short])
             step = program.solve(clearances, np.where(missing > 0.0, -np.inf, missing))

@@ -1,8 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Quadratic programs, dense and sparse, and the packages that only adjusting needs.
+"""Solvers of dense and sparse quadratic programs, and optional packages of adjustments.
 
-Both kinds minimise x'Hx / 2 + g'x and answer x, or None where the solver finds none.
+Both minimise x'Hx / 2 + g'x and return x, or None if the solver finds no solution.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ RETIMING = "toppra"
 
 _SOFT, _HARD = 8, 0  # kinds of a constraint, in daqp
 _SOLVED = (1, 2)  # exit flags of daqp: optimal, and optimal with soft constraints violated
-_EXACT = 1e-5  # of a sparse program, which is only one of a sequence
+_EXACT = 1e-5  # accuracy of a sparse program, which is one of a sequence
 
 
 def dense_solver() -> Callable[..., np.ndarray | None]:
     """``solve(H, g, rows, least, lower, upper)`` for a small program with few constraints.
 
-    lower <= x <= upper holds, rows x >= least is soft. By daqp (Arnstrom, Bemporad, Axehill,
-    IEEE T-AC 67(8), 2022).
+    lower <= x <= upper is hard, rows x >= least is soft. By daqp (Arnstrom, Bemporad, Axehill, IEEE
+    T-AC 67(8), 2022).
 
     Raises:
         MissingDependencyError: daqp is not installed.
@@ -61,7 +61,7 @@ def dense_solver() -> Callable[..., np.ndarray | None]:
 def sparse_solver() -> Callable[..., np.ndarray | None]:
     """``solve(H, g, rows, low, high, lower, upper)`` for a program over a chain of knots.
 
-    low <= rows x <= high and lower <= x <= upper hold. By piqp (Schwan, Jiang, Kuhn, Jones,
+    Subject to low <= rows x <= high and lower <= x <= upper. By piqp (Schwan, Jiang, Kuhn, Jones,
     CDC 2023).
 
     Raises:
@@ -103,7 +103,7 @@ def _solver(name: str) -> ModuleType:
 
 
 def missing() -> tuple[str, ...]:
-    """Names of the packages for adjusting that cannot be imported."""
+    """Names of the packages for adjustments that cannot be imported."""
     found = []
     for name in (*QP_SOLVERS, RETIMING):
         try:

@@ -1,14 +1,13 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The robust adjustment: the smallest smooth change of a motion that keeps all clearances.
+"""The method robust: the smallest smooth change of a motion that keeps all clearances.
 
-In three steps, for each window in which the desired motion is not certified:
+It has three steps for each window in which the desired motion is not certified:
 
-1. a first motion that keeps the clearances, by walking from the last pose towards the desired one
-   (`stepper`); where it does not arrive in time, by a way around (`detour`);
-2. all knots together: the smallest and smoothest change, by quadratic programs (`smoothing`);
-3. a certificate for every instant (`motion_clearance`); where it fails, clearances get more room,
-   and step 2 is repeated.
+1. find an initial motion that keeps the clearances, by steps from the last pose towards the desired
+one (`stepper`), or by a path around obstacles (`detour`) if that fails; 2. minimise and smooth the
+change of all knots, by quadratic programs (`smoothing`); 3. certify the motion between waypoints
+(`motion_clearance`); if this fails, increase the required clearances and repeat step 2.
 """
 
 from __future__ import annotations
@@ -28,35 +27,35 @@ from collision_monitor.self_collision.stepper import (
     tip_weights,
 )
 
-_KNOT = np.radians(7.0)  # rad or m between knots, where waypoints are nearer than that
-_PAD = 0.25  # rad or m of the desired motion before and behind what is too near
+_KNOT = np.radians(7.0)  # minimum distance of knots, rad or m
+_PAD = 0.25  # rad or m of the desired motion before and after waypoints that are too close
 _SUBSTEP = np.radians(1.0)
-BUFFER = 0.003  # m kept above limits while walking
-_NEED = 0.002  # m kept above limits at knots and half-way, for dips in between
-_PACE = 1.08  # of the desired motion's largest step: the largest one of the adjusted motion
-_ROUNDS = 3  # programs a try
+BUFFER = 0.003  # m kept above limits in the initial motion
+_NEED = 0.002  # m kept above limits at knots and half-way between them, for dips
+_PACE = 1.08  # largest step of the adjusted motion, relative to that of the desired motion
+_ROUNDS = 3  # programs per attempt
 _TRIES = 5
-_MOST_PLACES = 600  # rows over which a detour is spread
-_FINEST = 300  # rows that may all be knots
+_MOST_PLACES = 600  # maximum number of rows of a detour
+_MOST_KNOTS = 300  # maximum number of rows that may all be knots
 _FAR = 1e3  # m
-_EASE = 1e-3  # m that a pair may come nearer than at the start, while it is led out
+_EASE = 1e-3  # m that a pair may come closer than at the start, while it is led out
 
 
 class RobustAdjustment:
-    """One motion being adjusted.
+    """The adjustment of one motion.
 
     Attributes:
-        limits: (n - 1, pairs) what is certified for each segment of the result; ``safe``
-            of the margins but where the motion is led out of its start.
+        limits: (n - 1, pairs) certified distances of each segment of the result, metres: ``safe``
+            of the margins, except where the motion is led out of its start.
     """
 
     def __init__(
         self, problem: Problem, buffer: float = BUFFER, effort: Effort | None = None
     ) -> None:
-        """Prepare for ``problem``; `run` does the work.
+        """Prepare the adjustment of ``problem``; `run` computes it.
 
-        ``buffer``: metres kept above limits while a first motion is sought, for dips between rows.
-        ``effort``: what random sampling may cost.
+        ``buffer``: metres kept above limits in the initial motion, for dips between rows.
+        ``effort``: budget of random sampling.
         """
         self._problem, self._buffer, self._effort = problem, buffer, effort or Effort()
         self._desired = np.asarray(problem.desired, dtype=float)
@@ -66,18 +65,18 @@ class RobustAdjustment:
         limits = problem.model.lower, problem.model.upper
         self._lower, self._upper = (limit[self._columns] for limit in limits)
         self._knots = _knots(self._desired)
-        # of a row; between knots it is as many times that as there are rows
+        # per row; a step between knots is this times the number of rows
         self._pace = _PACE * np.abs(np.diff(self._desired, axis=0)).max(initial=0.005)
         self.limits = np.repeat(self._safe[None, :], max(1, len(self._desired) - 1), axis=0)
 
     def run(self) -> np.ndarray:
-        """The desired motion, changed where it must be, (n, nq); certified at d_saf throughout.
+        """Adjust the desired motion where necessary; returns (n, nq), certified at d_saf.
 
         First and last configurations are kept. A motion that starts below d_saf, but not below
-        d_dan, is led out first, and certified not to come nearer than it starts until then.
+        d_dan, is led out first; until then it is certified not to come closer than at its start.
 
         Raises:
-            AdjustmentError: naming waypoint, time, pair and distance; ``safe_prefix`` is (k, nq).
+            AdjustmentError: with waypoint, time, pair and distance; ``safe_prefix`` is (k, nq).
         """
         self._refuse_bad_goal()
         rows = self._desired.copy()
@@ -98,10 +97,10 @@ class RobustAdjustment:
             if begin >= len(rows) - 1:
                 return rows
 
-    # -- windows ---------------------------------------------------------------------
+    # -- windows --
 
     def _window(self, bad: list[Failure], least: int) -> tuple[int, int]:
-        """First and last knot around the first of ``bad`` and what is not far behind it."""
+        """First and last knot around the first of ``bad`` and those that follow closely."""
         low = int(np.searchsorted(self._knots, bad[0].segment, side="right")) - 1
         high = self._end_of(bad, low)
         return self._beyond(low, -1, least), high
@@ -115,7 +114,7 @@ class RobustAdjustment:
         return high
 
     def _beyond(self, knot: int, way: int, end: int) -> int:
-        """The knot that the desired motion reaches `_PAD` before or behind ``knot``."""
+        """The knot at a distance of `_PAD` along the desired motion before or after ``knot``."""
         knot = min(max(knot, 0), len(self._knots) - 1)
         travel = 0.0
         while knot != end and travel < _PAD:
@@ -125,7 +124,7 @@ class RobustAdjustment:
         return knot
 
     def _adjust(self, rows: np.ndarray, low: int, high: int, bad: list[Failure]) -> int:
-        """Adjust ``rows`` from knot ``low`` to ``high``, or to the end; the last knot."""
+        """Adjust ``rows`` from knot ``low`` to ``high``, or to the end; returns the last knot."""
         inside = rows[self._knots[low] : self._knots[high] + 1]
         share = shares(self._problem, self._proximity, inside)
         weights = joint_weights(self._problem, share)
@@ -140,13 +139,13 @@ class RobustAdjustment:
                 ahead = first[places - places[0]]
                 detour = find_detour(stepper, self._desired[places], ahead, self._effort)
                 if detour is None:
-                    raise self._no_way(rows, places[0], first, bad)
+                    raise self._failure(rows, places[0], first, bad)
                 change = detour[:, self._columns] - self._desired[places][:, self._columns]
                 first = self._spread(places, change)
                 break
             last, high = high, self._beyond(high, 1, len(self._knots) - 1)
             first = np.vstack([first, self._walk(stepper, first[-1], last, high)[1:]])
-        first[-1] = self._desired[self._knots[high]]  # it is there but for rounding
+        first[-1] = self._desired[self._knots[high]]  # equal except for rounding
         self._smooth(rows, low, high, first, weights)
         return high
 
@@ -155,21 +154,21 @@ class RobustAdjustment:
         rows = self._desired[self._knots[low] : self._knots[high] + 1]
         return stepper.walk(rows, _SUBSTEP, self._pace, start)
 
-    # -- smoothing and proof ---------------------------------------------------------
+    # -- smoothing and certificates --
 
     def _smooth(
         self, rows: np.ndarray, low: int, high: int, first: np.ndarray, weights: np.ndarray
     ) -> None:
         """Write into ``rows`` the smallest certified change from knot ``low`` to ``high``.
 
-        ``first`` (rows between these knots, nq) keeps the clearances, at its rows at least. If
-        knots as few as can be do not do, every row is one.
+        ``first`` (rows between these knots, nq) keeps the clearances at its rows. If the minimum
+        number of knots is not sufficient, every row is a knot.
         """
         knots = self._knots[low : high + 1]
         begin, end = int(knots[0]), int(knots[-1])
         every = np.arange(begin, end + 1)
         limits = self.limits[begin:end]
-        for tried in (knots, every) if len(knots) < len(every) <= _FINEST else (knots,):
+        for tried in (knots, every) if len(knots) < len(every) <= _MOST_KNOTS else (knots,):
             candidate = self._smoothed(tried, first[tried - begin], weights)
             if candidate is not None:
                 rows[begin : end + 1] = candidate
@@ -182,7 +181,7 @@ class RobustAdjustment:
     def _smoothed(
         self, knots: np.ndarray, first: np.ndarray, weights: np.ndarray
     ) -> np.ndarray | None:
-        """Rows from the first to the last of ``knots``, changed least and certified; or None."""
+        """Rows from the first to the last of ``knots`` with minimum change, certified; or None."""
         columns = self._columns
         desired = self._desired[knots]
         if self._problem.tip_weight > 0.0:
@@ -198,7 +197,7 @@ class RobustAdjustment:
             bad = failures(self._proximity, candidate, limits)
             if not bad:
                 return candidate
-            # Clearances are kept where they were found broken, too.
+            # Add the places where clearances were violated.
             at = np.array([knots[0] + f.segment + f.s for f in bad])
             places = np.searchsorted(knots, at, side="right") - 1
             places = np.minimum(places, len(knots) - 2)
@@ -209,13 +208,13 @@ class RobustAdjustment:
         return None
 
     def _at(self, places: np.ndarray) -> np.ndarray:
-        """The desired motion (k, nq) at ``places`` (k,) in rows, between them too."""
+        """The desired motion (k, nq) at ``places`` (k,): fractional row indices."""
         below = np.minimum(places.astype(int), len(self._desired) - 2)
         part = (places - below)[:, None]
         return (1.0 - part) * self._desired[below] + part * self._desired[below + 1]
 
     def _sampled(self, knots: np.ndarray) -> Window:
-        """The window, clearances kept at its knots and half-way between them."""
+        """The window, with constraints at its knots and half-way between them."""
         count = len(knots)
         halves = np.arange(2 * count - 1)
         at = np.interp(halves, halves[::2], knots)
@@ -229,10 +228,10 @@ class RobustAdjustment:
         )
 
     def _room(self, knots: np.ndarray) -> np.ndarray:
-        """Least and largest change (2, k, m) at the knots that joint limits leave.
+        """Minimum and maximum change (2, k, m) at the knots within joint limits.
 
-        Between two knots the change is linear, but the desired motion is not: each knot has to
-        leave room for the rows of both pieces beside it.
+        Between two knots the change is linear, but the desired motion is not: the change at each
+        knot must be valid for the rows of both adjacent segments.
         """
         rows = self._desired[knots[0] : knots[-1] + 1, self._columns]
         out = []
@@ -243,27 +242,27 @@ class RobustAdjustment:
             left = limit - rows
             room = left[at]
             left[at] = none
-            pieces = extreme.reduceat(left, at[:-1], axis=0)  # each without its ends
+            pieces = extreme.reduceat(left, at[:-1], axis=0)  # without their ends
             room[:-1] = extreme(room[:-1], pieces)
             room[1:] = extreme(room[1:], pieces)
             out.append(room)
         return np.array(out)
 
     def _spread(self, knots: np.ndarray, change: np.ndarray) -> np.ndarray:
-        """Rows between the first and the last of ``knots``, changed as the knots are."""
+        """Rows from the first to the last of ``knots``, with an interpolated change."""
         at = np.arange(knots[0], knots[-1] + 1)
         out = self._desired[at].copy()
         for k, column in enumerate(self._columns):
             desired = out[:, column]
             moved = desired + np.interp(at, knots, change[:, k])
-            # The desired motion may reach a limit between knots. It is never made to leave it.
+            # The desired motion may reach a limit between knots: do not exceed it.
             lower, upper = self._lower[k], self._upper[k]
             out[:, column] = np.clip(
                 moved, np.minimum(lower, desired), np.maximum(upper, desired)
             )
         return out
 
-    # -- ends ------------------------------------------------------------------------
+    # -- ends --
 
     def _worst(self, q: np.ndarray) -> tuple[int, float] | None:
         """The pair that is farthest below its limit at q, and its distance; None if none is."""
@@ -280,7 +279,7 @@ class RobustAdjustment:
             raise self._error(last, *worst, f"the goal itself is too near{self._accepted(*worst)}")
 
     def _lead_out(self, rows: np.ndarray) -> int:
-        """Lead a start that is too near out; the knot at which it is (0 for a good start)."""
+        """Lead the motion out of a start that is too close, until the returned knot; else 0."""
         worst = self._worst(rows[0])
         if worst is None:
             return 0
@@ -304,7 +303,7 @@ class RobustAdjustment:
         return knot
 
     def _accepted(self, pair: int, distance: float) -> str:
-        """With which distances the motion could begin or end there."""
+        """Hint: the distances for which the motion could start or end there."""
         if distance < 1e-3 or not self._problem.margins.kept[pair]:
             return ""
         return f"; a danger distance of at most {np.floor(1e3 * distance) / 1e3:g} m allows it"
@@ -315,14 +314,14 @@ class RobustAdjustment:
         np.minimum.at(limits, near.pairs, near.distances - _EASE)
         return limits
 
-    # -- reasons ---------------------------------------------------------------------
+    # -- errors --
 
-    def _no_way(
+    def _failure(
         self, rows: np.ndarray, begin: int, followed: np.ndarray, bad: list[Failure]
     ) -> AdjustmentError:
         failed = failures(self._proximity, followed, self.limits[begin:], first_only=True)
         stop = failed[0].segment if failed else len(followed) - 1
-        # It has stopped following for good where it stays away until the end.
+        # The motion is stuck at the row from which on it does not reach the desired one.
         change = np.abs(followed - self._desired[begin:]).max(axis=1)
         away = change > 0.5 * change[-1]
         stays = len(away) - int(np.argmin(away[::-1])) if not away.all() else 0
@@ -366,7 +365,7 @@ class RobustAdjustment:
 
 
 def _knots(rows: np.ndarray) -> np.ndarray:
-    """Indices of rows (n, nq): the first, the last, and between them as few as `_KNOT` allows."""
+    """Indices of rows (n, nq): the first, the last, and as few as `_KNOT` allows between them."""
     out = [0]
     travel = 0.0
     steps = np.abs(np.diff(rows, axis=0)).max(axis=1, initial=0.0)

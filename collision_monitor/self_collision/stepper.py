@@ -1,9 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""One step of the arms: as near to a target as the clearances of all near pairs allow.
+"""A step of the arms towards a target, limited by the clearances of all near pairs.
 
-With the weights of such a step: how a change is shared between the arms, and between joints and
-tips.
+Weights distribute a change between the arms, and between joints and tips.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from collision_monitor.robot.bodies import Jacobians
 from collision_monitor.self_collision.margins import Problem
 from collision_monitor.self_collision.solvers import dense_solver
 
-_CATCH_UP = 8  # further steps at a row, where a pair is below its limit
-_SPREAD = 0.04  # m: leaf pairs of two links that are so much farther than the nearest are left out
+_CATCH_UP = 8  # additional steps at a row if a pair is below its limit
+_SPREAD = 0.04  # m: leaf pairs of two links farther than the nearest by more than this are ignored
 _ARRIVED = 1e-6  # rad or m
-_LEAST = 0.05  # share of an arm that does not approach: it helps, but costs more
+_LEAST = 0.05  # minimum share of an arm, also if it does not approach
 
 
 def is_at(q: np.ndarray, goal: np.ndarray) -> bool:
-    """Whether q (nq,) is the pose ``goal``, but for rounding."""
+    """Whether q (nq,) equals ``goal`` (nq,), except for rounding."""
     return bool(np.abs(q - goal).max() < _ARRIVED)
 
 
@@ -36,9 +35,9 @@ class Stepper:
                                                   gradient g_i
               |dx| <= reach, joint limits
 
-    The linearised clearances are soft, so where some pair is too near already, the step leads
-    out as fast as ``reach`` allows (with d_saf as the limit, the sum of what is
-    missing is the index F of the linear field, to first order).
+    The linearised clearances are soft: if a pair is too close already, the step leads out as fast
+    as ``reach`` allows. With d_saf as the limit, the sum of violations is the index F of the linear
+    field, to first order.
     """
 
     def __init__(
@@ -49,11 +48,12 @@ class Stepper:
         weights: np.ndarray,
         buffer: float,
     ) -> None:
-        """Prepare steps of the joints ``columns`` (m,) of q.
+        """Prepare steps of some joints.
 
         Args:
             proximity: of the model.
-            columns: the joints that may move; the others follow the target.
+            columns: (m,) columns of q of the joints that may be adjusted; the others follow the
+                target.
             limits: (pairs,) metres, -inf for pairs that are not monitored.
             weights: (m, m) H, symmetric and positive definite.
             buffer: metres above the limits that are kept.
@@ -69,11 +69,11 @@ class Stepper:
         self.lower, self.upper = model.lower[columns], model.upper[columns]
 
     def step(self, q: np.ndarray, target: np.ndarray, reach: float) -> np.ndarray:
-        """The configuration (nq,) within ``reach`` (rad or m) of q that is nearest to target."""
+        """Configuration (nq,) nearest to ``target`` (nq,), within ``reach`` (rad or m) of q."""
         at = target.copy()
         at[self.columns] = q[self.columns]
-        # What is farther than this cannot come too near in one step of several joints.
-        most = max(reach, 1e-9) * self._loss  # without a motion, unknown is not zero
+        # Pairs farther apart than this cannot come too close in one step of several joints.
+        most = max(reach, 1e-9) * self._loss  # avoids 0 times infinity
         band = self._buffer + np.minimum(min(0.02 + 2.0 * reach, 0.25), most)
         near = self._proximity.near(at, self.limits + band, _SPREAD)
         x = at[self.columns]
@@ -98,7 +98,7 @@ class Stepper:
         return at
 
     def is_free(self, start: np.ndarray, end: np.ndarray) -> bool:
-        """Whether the straight way from ``start`` to ``end`` is certified at the limits."""
+        """Whether the straight motion to ``end`` (nq,) is certified at the limits."""
         return self._proximity.certify(start, end, self.limits).holds
 
     def keeps_limits(self, q: np.ndarray) -> bool:
@@ -112,11 +112,11 @@ class Stepper:
         reach: float,
         start: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Follow ``rows`` (n, nq), from the first or from ``start``, as near as clearances allow.
+        """Follow ``rows`` (n, nq) from the first one or ``start``, as near as clearances allow.
 
         Returns (n, nq). Each row is approached in steps of at most ``substep`` of the desired
-        motion, starting from the last pose: started at the desired poses, neighbouring ones
-        are pushed to different sides of an obstacle. ``reach``: rad or m from row to row.
+        motion, starting from the last pose. If it started at the desired poses, neighbouring rows
+        could be pushed to different sides of an obstacle. ``reach``: rad or m per row.
         """
         out = np.empty_like(rows)
         q = out[0] = rows[0] if start is None else start
@@ -125,7 +125,7 @@ class Stepper:
             steps = max(1, int(np.ceil(np.abs(way).max(initial=0.0) / substep)))
             for i in range(1, steps + 1):
                 q = self.step(q, rows[k - 1] + way * (i / steps), reach / steps)
-            for _ in range(_CATCH_UP):  # clearance before pace
+            for _ in range(_CATCH_UP):  # clearance has priority over the step length
                 if self.keeps_limits(q):
                     break
                 q = self.step(q, rows[k], max(reach / steps, substep))
@@ -133,7 +133,7 @@ class Stepper:
         return out
 
     def push(self, q: np.ndarray, goal: np.ndarray, reach: float, most: int) -> np.ndarray:
-        """Poses (k, nq) on the way from q to ``goal``, until it is there or does not get on."""
+        """Poses (k, nq) on the way from q to ``goal``, until it arrives or gets stuck."""
         rows, held = [q], 0
         for _ in range(most):
             q = self.step(rows[-1], goal, reach)
@@ -144,15 +144,14 @@ class Stepper:
         return np.array(rows)
 
 
-# -- weights ---------------------------------------------------------------------------
+# -- weights --
 
 
 def shares(problem: Problem, proximity: Proximity, rows: np.ndarray) -> np.ndarray:
-    """Shares (arms,) of the arms over desired ``rows`` (n, nq); their sum is 1.
+    """Shares (arms,) of the arms in a change over desired ``rows`` (n, nq); their sum is 1.
 
-    By the rates at which each approaches what is near, n . v of the nearest points (Wu et al.,
-    2018; clamped at zero, the same for all when none approaches), weighted by the repulsion of
-    each near pair.
+    They are the approach rates n . v at the nearest points (Wu et al., 2018; clamped at zero, equal
+    if no arm approaches), weighted by the repulsion of each near pair.
     """
     limits = problem.margins.safe
     count = len(problem.columns)
@@ -172,9 +171,10 @@ def shares(problem: Problem, proximity: Proximity, rows: np.ndarray) -> np.ndarr
 
 
 def joint_weights(problem: Problem, share: np.ndarray | None = None) -> np.ndarray:
-    """Diagonal H (m, m) of the joints that may move: dear for the arm with the lesser share.
+    """Diagonal H (m, m) of the adjusted joints: higher cost for the arm with the lower share.
 
-    Two changes against one constraint are as the inverse weights; with equal shares H is 1.
+    Changes that satisfy a constraint are inversely proportional to their weights; H is 1 for equal
+    shares.
     """
     if share is None or problem.yielding != "both":
         return np.eye(len(problem.yielding_columns))
@@ -184,7 +184,7 @@ def joint_weights(problem: Problem, share: np.ndarray | None = None) -> np.ndarr
 
 
 def tip_weights(problem: Problem, columns: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """What a displacement of the tips costs, tip_weight^2 J'J, at each of ``rows``: (n, m, m)."""
+    """Cost of tip displacement, tip_weight^2 J'J, at each of ``rows`` (n, nq): (n, m, m)."""
     bodies = problem.model.bodies
     out = np.zeros((len(rows), len(columns), len(columns)))
     for k, q in enumerate(rows):

@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Decides which desired trajectories of arms go to the controller, and adjusts them.
+"""Checks and adjusts desired trajectories of arms before they are sent to the controller.
 
-Desired trajectories and points are checked before anything is computed from them. Adjustments take
-long: a `BackgroundWorker` computes them one after the other.
+Inputs are checked before they are used. Adjustments take long: a `BackgroundWorker` computes them
+one after the other.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from collision_monitor.self_collision.mesh_proximity import prepare_meshes
 class BackgroundWorker:
     """An executor of `concurrent.futures` with a single daemon thread.
 
-    A ThreadPoolExecutor would let the program end only after its last computation.
+    With a ThreadPoolExecutor, the program would end only after its last computation.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class BackgroundWorker:
         self._thread.start()
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> Future:
-        """The future of ``work(*arguments)``; cancelling it has no effect once it is running."""
+        """Future of ``work(*arguments)``; cancelling has no effect once it is running."""
         future: Future = Future()
         self._jobs.put((future, work, arguments))
         return future
@@ -54,30 +54,30 @@ class BackgroundWorker:
                 continue
             try:
                 future.set_result(work(*arguments))
-            except Exception as error:  # whatever it is, the caller has to learn of it
+            except Exception as error:  # any error is reported to the caller
                 future.set_exception(error)
 
     def end(self) -> None:
-        """End the thread once what was submitted is done; does not wait for it."""
+        """End the thread after all submitted work; does not wait for it."""
         self._jobs.put(None)
 
 
 # -- desired trajectories, checked --
 
-# One point without a time is reached no faster than its joints may move, nor sooner than this.
+# Minimum time in seconds to reach a single point without a time, besides velocity limits.
 _SHORTEST = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class DesiredTrajectory:
-    """A trajectory as it was received, unchecked.
+    """A received trajectory, unchecked.
 
     Attributes:
         joint_names: names of the columns.
-        times: one for each point, seconds after the start.
+        times: of each point, seconds after the start.
         positions: for each point one number for each joint, radians or metres.
-        extras: by name (``velocities`` ...) the lengths of further fields of each point,
-            which must fit too though they are not used.
+        extras: lengths of further fields of each point by name, such as ``velocities``; they are
+            not used, but must be consistent.
     """
 
     joint_names: tuple[str, ...]
@@ -93,21 +93,21 @@ def checked(
     start_tolerance: float,
     velocity_limits: Mapping[str, float],
 ) -> Motion:
-    """A motion that begins where the robot stands.
+    """The motion of a desired trajectory, from the current state of the robot on.
 
-    A first point at time 0 must lie within the tolerance of the present state. One that is to
-    be reached later is a way to go: the present state is put before it. A single
-    point at time 0 means: go there from the present state, as fast as the joints may.
+    A first point at time 0 must be within the tolerance of the current state. The current state is
+    prepended to a first point at a later time. A single point at time 0 is reached from the current
+    state as fast as velocity limits allow.
 
     Args:
-        desired: as it came in.
-        arm_joints: joints that it may name.
+        desired: the received trajectory.
+        arm_joints: joints that it may contain.
         present: position of every joint of the robot, radians or metres.
-        start_tolerance: radians or metres by which a joint may be off at time 0.
-        velocity_limits: of the joints; may be infinite.
+        start_tolerance: tolerance of joints at time 0, radians or metres.
+        velocity_limits: of the joints, rad/s or m/s; may be infinite.
 
     Raises:
-        TrajectoryError: names, numbers, times or start that cannot be right.
+        TrajectoryError: invalid names, numbers or times, or another start.
     """
     names = desired.joint_names
     times, positions = _points_of_arms(desired, arm_joints, present)
@@ -129,11 +129,10 @@ def checked(
 def checked_point(
     desired: DesiredTrajectory, arm_joints: Sequence[str], robot_joints: Collection[str]
 ) -> dict[str, float]:
-    """The position of every joint of all arms, out of a trajectory of exactly one point.
+    """Position of every joint of all arms, from a trajectory of exactly one point.
 
     Raises:
-        TrajectoryError: more points or none, names or numbers that cannot be right, or a
-            joint of an arm that is not named.
+        TrajectoryError: not one point, invalid names or numbers, or a missing joint of an arm.
     """
     if len(desired.positions) != 1:
         raise TrajectoryError(f"has {len(desired.positions)} points; a desired point is one")
@@ -166,7 +165,7 @@ def _shortest_time(
 def _points_of_arms(
     desired: DesiredTrajectory, arm_joints: Collection[str], robot_joints: Collection[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Times and positions, as of `checked_points`."""
+    """Times (n,) and positions (n, joints) of the motion."""
     names = desired.joint_names
     times, positions = checked_points(robot_joints, names, desired.times, desired.positions)
     if others := [name for name in names if name not in arm_joints]:
@@ -186,7 +185,7 @@ def _quoted(names: Sequence[str]) -> str:
 
 
 def distance_from(motion: Motion, present: Mapping[str, float]) -> tuple[str, float]:
-    """The joint whose first position is farthest from where it stands, and by how much."""
+    """The joint whose first position is farthest from its current one, and the difference."""
     off = {
         name: abs(float(start) - present[name])
         for name, start in zip(motion.joint_names, motion.positions[0], strict=True)
@@ -197,13 +196,13 @@ def distance_from(motion: Motion, present: Mapping[str, float]) -> tuple[str, fl
 
 # -- the filter --
 
-# m by which arms that are too near already may come nearer on their way out: sensor noise.
+# m by which arms that are too close already may come closer on their way out: sensor noise.
 _EASE = 0.002
 
 
 @dataclass(frozen=True)
 class FilterSettings:
-    """How trajectories are adjusted; the meaning is that of `adjust`'s arguments."""
+    """Settings of adjustments; see the arguments of `adjust`."""
 
     safe_distance: float = 0.1
     danger_distance: float = 0.05
@@ -219,18 +218,18 @@ class FilterSettings:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A desired trajectory that has been found to make sense.
+    """A checked desired trajectory.
 
     Attributes:
         motion: the motion to adjust, from the current state on.
-        held: position of every joint of the robot when it came in.
-        start: when it begins, by the clock of stamps, seconds; 0 is as soon as possible.
+        held: position of every joint of the robot when it was received.
+        start: start time by the clock of stamps, seconds; 0 means as soon as possible.
         settings: how to adjust it.
         notes: remarks for the state message.
-        events: how many events of the supervisor there had been.
-        submitted: when it came in, steady clock.
+        events: number of events of the supervisor so far.
+        submitted: time of its arrival, steady clock.
         owner: the goal of an action, or None.
-        cancelled: to be set when the result is not wanted any more.
+        cancelled: set once the result is no longer needed.
     """
 
     motion: Motion
@@ -246,7 +245,7 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """A safe motion to be sent now; it begins at ``start``, or at once if that is 0."""
+    """A safe motion to send now; it starts at ``start``, seconds, or immediately if that is 0."""
 
     motion: Motion
     start: float
@@ -254,10 +253,10 @@ class Release:
 
 
 class TrajectoryFilter:
-    """Decides about trajectories for the arms of one robot, and knows what is under way.
+    """Checks trajectories for the arms of one robot, and keeps track of those being executed.
 
-    Methods with ``clock`` want the time of the clock that stamps are in, those with
-    ``now`` a steady clock; both in seconds. `adjust` may run in another thread.
+    ``clock`` is the time of the clock of stamps, ``now`` that of a steady clock; both in seconds.
+    `adjust` may run in another thread.
     """
 
     def __init__(
@@ -271,7 +270,7 @@ class TrajectoryFilter:
         prepare_meshes(self._model)
         limits = zip(model.joint_names, model.velocity_limits.tolist(), strict=True)
         self._velocity_limits = dict(limits)
-        # Wheels turn while a robot drives; what else may not move is compared.
+        # Wheels turn while a robot drives; other joints are compared.
         endless = {joint.name for joint in model.robot.joints if joint.kind == "continuous"}
         self._still = tuple(
             name
@@ -283,10 +282,10 @@ class TrajectoryFilter:
         self._before = self._moving, self._until  # the last release
 
     def take_over(self, old: TrajectoryFilter) -> None:
-        """What ``old`` released for an earlier robot may still move any joint of the arms."""
+        """Continue from an earlier robot: its motion may move any joint of the arms."""
         self._moving, self._until = self.arm_joints, old._until
 
-    # -- before ----------------------------------------------------------------------
+    # -- before the adjustment --
 
     def job(
         self,
@@ -297,10 +296,10 @@ class TrajectoryFilter:
         now: float,
         owner: object = None,
     ) -> Job:
-        """What to adjust; ``start`` is the stamp of the trajectory, 0 without one.
+        """Check a trajectory; ``start`` is its stamp, 0 without one.
 
         Raises:
-            TrajectoryError: the trajectory is invalid, does not begin at the current joint state,
+            TrajectoryError: the trajectory is invalid, does not start at the current joint state,
                 or that is unknown.
         """
         if len(desired.positions) > settings.max_points:
@@ -323,15 +322,15 @@ class TrajectoryFilter:
         settings = replace(settings, yielding=yielding)
         distance = self.supervisor.distance
         if distance < settings.danger_distance:
-            # Nearer than it stands it must not come, and where it can it keeps the safe distance:
-            # otherwise the only way out would be a restart.
+            # It must not come closer than it is now, and keeps the safe distance where it can:
+            # otherwise the only remedy would be a restart.
             settings = replace(settings, danger_distance=max(0.0, distance - _EASE))
             notes.append(f"the arms are {distance:.3f} m apart: it must lead them away")
         events = self.supervisor.events
         return Job(motion, present, start, settings, tuple(notes), events, now, owner)
 
     def _yielding(self, motion: Motion, settings: FilterSettings) -> tuple[str, list[str]]:
-        """Who gives way: an arm that is not named is held, so it cannot."""
+        """The arm that is adjusted: an arm that is not named is held."""
         named = []
         for arm in self.arms:
             there = [name for name in arm.joint_names if name in motion.joint_names]
@@ -360,10 +359,10 @@ class TrajectoryFilter:
                 f"{self._until - clock:.3g} s: name both arms, or wait"
             )
 
-    # -- the work --------------------------------------------------------------------
+    # -- the adjustment --
 
     def adjust(self, job: Job) -> Adjustment:
-        """Adjust; always in one and the same thread.
+        """Adjust a motion; call it in one thread only.
 
         Raises:
             AdjustmentError and other CollisionMonitorError: there is no safe adjustment.
@@ -386,16 +385,16 @@ class TrajectoryFilter:
             cancelled=job.cancelled.is_set,
         )
 
-    # -- after -----------------------------------------------------------------------
+    # -- after the adjustment --
 
     def release(self, job: Job, motion: Motion, clock: float, now: float) -> Release:
-        """What to send now of an adjusted ``motion``; from here on it counts as under way.
+        """Release an adjusted ``motion``, which counts as being executed from now on.
 
         Raises:
-            TrajectoryError: the robot is not any more where it was when the trajectory came,
-                or its joint state is unknown.
+            TrajectoryError: the robot has moved since the trajectory was received, or its joint
+                state is unknown.
         """
-        _require_sound(motion, job.motion.joint_names)
+        _require_valid(motion, job.motion.joint_names)
         if doubt := self.supervisor.doubt(now):
             raise TrajectoryError(f"while it was adjusted the joint state was lost: {doubt}")
         if self.supervisor.events != job.events:
@@ -428,32 +427,32 @@ class TrajectoryFilter:
             )
 
     def running(self, clock: float) -> bool:
-        """Whether something that was released is not over yet."""
+        """Whether a released motion is being executed."""
         return clock <= self._until
 
     @property
     def moving_joints(self) -> tuple[str, ...]:
-        """Joints of what was released last; those of all arms before anything was."""
+        """Joints of the last released motion; those of all arms before the first one."""
         return self._moving or self.arm_joints
 
     def begin(self, clock: float, seconds: float) -> None:
-        """All arms are under way by other means for so long."""
+        """Report that all arms are moved by other commands for this long."""
         self._moving, self._until = self.arm_joints, clock + seconds
         self._before = (), -np.inf
         self.supervisor.allow_leaving()
 
     def over(self) -> None:
-        """Nothing is under way any more."""
+        """Report that no motion is being executed."""
         self._until = -np.inf
         self._before = (), -np.inf
 
     def take_back(self) -> None:
-        """The last release is not executed; what was released before it still is."""
+        """Report that the last release is not executed; the previous one still is."""
         self._moving, self._until = self._before
 
 
-def _require_sound(motion: Motion, joint_names: Sequence[str]) -> None:
-    """The last look at what goes to a controller: it depends on nothing that was computed."""
+def _require_valid(motion: Motion, joint_names: Sequence[str]) -> None:
+    """Final check of a motion for a controller, independent of earlier results."""
     sound = (
         tuple(motion.joint_names) == tuple(joint_names)
         and motion.positions.shape == (len(motion.times), len(joint_names))

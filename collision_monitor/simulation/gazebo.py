@@ -1,9 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Files for gz sim with gz_ros2_control: the URDF with its control tags, the scene as a world.
+"""Files for gz sim with gz_ros2_control: the URDF with control tags, and the scene as a world.
 
-The tags name files by their path on this machine, so they are added when the robot is started and
-not kept in the URDF.
+The tags contain paths of this machine, so they are added at start and not stored in the URDF.
 """
 
 from __future__ import annotations
@@ -55,10 +54,10 @@ def gazebo_description(
     controllers: str | os.PathLike,
     start: dict[str, float] | None = None,
 ) -> str:
-    """The URDF (path or text) as text, fixed to the world and with position interfaces.
+    """The URDF (path or text) as text, attached to the world and with position interfaces.
 
-    Every joint that moves by itself takes positions; mimic joints tell their state. The root
-    link is fixed to a link ``world``, unless it is that link.
+    Every independent joint has a position command interface; mimic joints have state interfaces
+    only. The root link is attached to a link ``world``, unless it has this name.
 
     Args:
         urdf: of the robot.
@@ -66,8 +65,8 @@ def gazebo_description(
         start: positions by joint name, radians or metres; 0 for the others.
 
     Raises:
-        RobotDescriptionError: the URDF is faulty, has a <ros2_control> already, or a joint of
-            ``start`` is not there, or a link that moves has no mass.
+        RobotDescriptionError: the URDF is invalid or already has a <ros2_control>, a joint of
+            ``start`` is unknown, or a moving link has no mass.
     """
     robot = load_robot(urdf)
     root = parse_xml(urdf).root
@@ -118,10 +117,10 @@ def gazebo_description(
 def world_sdf(robot: Robot, scene: Scene, name: str = "cell") -> str:
     """SDF of a world with the obstacles of a scene; its origin is the robot's root link.
 
-    The robot itself is not in it. Steps of 1 ms, as fast as real time.
+    It does not contain the robot. Steps are 1 ms, in real time.
 
     Raises:
-        SceneError: an obstacle that is a mesh, or is carried by a link that moves.
+        SceneError: an obstacle is a mesh, or attached to a moving link.
     """
     bodies = rigid_bodies(with_joints(robot, scene.joints))
     sdf = etree.fromstring(_WORLD_SDF, etree.XMLParser(remove_blank_text=True))
@@ -153,7 +152,7 @@ def pose_text(pose: np.ndarray) -> str:
 def _add_model(
     world: etree._Element, name: str, pose: str, colour: str, geometry: str
 ) -> None:
-    """Add a static model with one link, whose geometry is for contacts and for display."""
+    """Add a static model with one link, with the same geometry for contacts and display."""
     geometry = f"<geometry>{geometry}</geometry>"
     model = etree.fromstring(
         f"<model><static>true</static><pose>{pose}</pose><link name='link'>"

@@ -1,11 +1,11 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A robot and its scene as a model of MuJoCo, built from this package's own plain data.
+"""MuJoCo model of a robot and its scene.
 
-Not by MuJoCo's reader of URDFs: that one knows neither package:// nor COLLADA, forgets mimic
-joints, fuses links whose contacts must be distinguished, and lets neighbours touch.
+The URDF reader of MuJoCo is not used: it does not support package:// and COLLADA, ignores mimic
+joints, merges links whose contacts must be distinguished, and lets neighbours touch.
 
-Masses and inertias are valid for a physics engine, also where the URDF is incomplete.
+Masses and inertias are valid for a physics engine, even if the URDF is incomplete.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from collision_monitor.robot.srdf import Semantics
 
 # -- masses and inertias --
 
-_LEAST = 1e-4  # thickness of a hull, m: a flat mesh has none, and MuJoCo wants a volume
+_LEAST = 1e-4  # minimum thickness of a hull, m: MuJoCo needs a volume
 
 
 def convex_hull(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Vertices (n, 3) and outward triangles (m, 3) of the convex hull of ``points`` (k, 3).
 
-    Points in one plane, on one line or all in one place get a thickness of 0.1 mm.
+    Coplanar, collinear or coincident points get a thickness of 0.1 mm.
     """
     points = np.unique(np.asarray(points, dtype=float), axis=0)
     center = points.mean(axis=0)
@@ -64,9 +64,9 @@ def convex_hull(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return vertices, triangles
 
 
-DENSITY = 1000.0  # kg/m^3, of a body without a mass in the URDF
+DENSITY = 1000.0  # kg/m^3, for bodies without a mass in the URDF
 _LEAST_MASS = 1e-3  # kg
-_LEAST_RADIUS = 1e-2  # m: of gyration, of the least inertia
+_LEAST_RADIUS = 1e-2  # m: radius of gyration of the minimum inertia
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +84,9 @@ def link_masses(
 ) -> tuple[dict[str, Principal], list[str]]:
     """Masses of all links, and warnings about assumptions.
 
-    A rigid body (links that cannot move against each other) that moves and weighs nothing
-    gets the mass of its shapes' hulls at the density of water on one of its links, or 1 g
-    where it has no shape. Moments that no solid can have are raised until one can.
+    A moving rigid body (links without relative motion) without mass gets the mass of the hulls of
+    its shapes at the density of water, on one of its links, or 1 g without shapes. Invalid moments
+    of inertia are increased to valid ones.
     """
     masses = {name: principal(item) for name, item in inertials.items() if name in robot.links}
     warnings = []
@@ -116,19 +116,19 @@ def link_masses(
 
 
 def principal(inertial: Inertial) -> Principal:
-    """Principal axes, right-handed, and moments that a solid can have."""
+    """Principal axes, right-handed, and valid moments of inertia."""
     moments, axes = np.linalg.eigh(inertial.inertia)
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] = -axes[:, 0]
     moments = np.maximum(moments, inertial.mass * _LEAST_RADIUS**2 * 1e-2)
-    lacking = moments[2] - moments[0] - moments[1]  # ascending: the others hold by themselves
+    lacking = moments[2] - moments[0] - moments[1]  # ascending order: the others hold
     if lacking > 0.0:
         moments = moments + lacking
     return Principal(inertial.mass, inertial.centre, axes, moments)
 
 
 def estimate(shapes: tuple[Shape, ...]) -> Inertial:
-    """Mass of the shapes' hulls as water, those of several shapes added up; 1 g at least."""
+    """Total mass of the hulls of shapes at the density of water; at least 1 g."""
     solids = [solid(shape) for shape in shapes]
     volume = sum(item.volume for item in solids)
     if DENSITY * volume < _LEAST_MASS:
@@ -143,7 +143,7 @@ def estimate(shapes: tuple[Shape, ...]) -> Inertial:
 
 
 def solid(shape: Shape) -> trimesh.Trimesh:
-    """The hull of a shape as a closed mesh in the link's frame."""
+    """The hull of a shape as a closed mesh in the frame of the link."""
     if shape.kind == "mesh":
         mesh = trimesh.Trimesh(*convex_hull(shape.vertices), process=False)
     elif shape.kind == "box":
@@ -159,17 +159,17 @@ def solid(shape: Shape) -> trimesh.Trimesh:
     return mesh
 
 
-# -- the model --
+# -- model --
 
 logger = logging.getLogger(__name__)
 
 
 @cache
 def mujoco_library() -> ModuleType:
-    """The module mujoco (Todorov, Erez, Tassa, IROS 2012), its warnings sent to our log.
+    """The module mujoco (Todorov, Erez, Tassa, IROS 2012), with warnings sent to the log.
 
     Raises:
-        MissingDependencyError: it is not installed, or older than its model builder.
+        MissingDependencyError: it is not installed, or too old.
     """
     with optional_dependency("the simulation needs mujoco 3.3 or later", "simulation"):
         import mujoco
@@ -183,10 +183,10 @@ def mujoco_library() -> ModuleType:
 def excluded_pairs(
     robot: Robot, bodies: Bodies, semantics: Semantics, scene: Scene
 ) -> dict[frozenset[str], str]:
-    """Reason by pair of names (links or obstacles), as a CollisionModel leaves them out.
+    """Excluded pairs of links or obstacles with reasons, as for a CollisionModel.
 
-    Neighbours over one joint, what the SRDF disables and what the scene ignores. Links
-    of one rigid body need no exclusion: MuJoCo never lets them touch.
+    Neighbours over one joint, pairs disabled by the SRDF, and pairs ignored by the scene. Links of
+    one rigid body need no exclusion: MuJoCo ignores their contacts.
     """
     excluded = {pair: NEIGHBOURS for pair in neighbours(robot, bodies)}
     for pair, reason in semantics.disabled.items():
@@ -199,24 +199,24 @@ def excluded_pairs(
 
 ALWAYS = "their hulls always touch"
 _SAMPLES = 200
-_NEARLY_ALL = 0.95  # of the samples; as a CollisionModel leaves pairs out
+_NEARLY_ALL = 0.95  # fraction of the samples, as for a CollisionModel
 _GEOMS = {"box": "BOX", "sphere": "SPHERE", "cylinder": "CYLINDER", "capsule": "CAPSULE"}
 
 
 @dataclass(frozen=True, eq=False)
 class SimulatedRobot:
-    """A compiled model, and where in it the robot's parts are.
+    """A compiled model, and the indices of the robot in it.
 
     Attributes:
         name: of the robot.
-        model: MuJoCo's MjModel; actuator k moves joint k, with gains of zero yet.
+        model: MjModel of MuJoCo; actuator k moves joint k, with zero gains initially.
         bodies: the kinematic tree.
-        names: of each of MuJoCo's bodies the link or obstacle, "" for its world.
-        positions: (nq,) indices of the joints in MuJoCo's qpos, in the order of bodies.joints.
+        names: link or obstacle of each body of MuJoCo, "" for its world.
+        positions: (nq,) indices of the joints in qpos of MuJoCo, in the order of bodies.joints.
         rates: (nq,) the same in qvel.
         followers: (k,) indices in qpos of mimic joints, ``leaders`` (k,) the joints in
             the order of q that they follow, by ``gains`` and ``offsets`` (k,).
-        excluded: pairs that may pass through each other, and why.
+        excluded: pairs without contacts, with reasons.
         warnings: about assumptions.
     """
 
@@ -234,7 +234,7 @@ class SimulatedRobot:
     warnings: tuple[str, ...]
 
     def place(self, data: Any, q: np.ndarray) -> None:
-        """Write a configuration (nq,) into MuJoCo's data, mimic joints included."""
+        """Write a configuration (nq,) into the data of MuJoCo, including mimic joints."""
         data.qpos[self.positions] = q
         data.qpos[self.followers] = self.gains * q[self.leaders] + self.offsets
 
@@ -249,20 +249,20 @@ def simulated_robot(
     gravity: float = 9.81,
     effort_limits: bool = True,
 ) -> SimulatedRobot:
-    """Build and compile; the root link stands still, gravity acts along its -z.
+    """Build and compile a model; the root link is fixed, and gravity acts along its -z.
 
-    Meshes touch by their convex hulls. Two links whose hulls touch in nearly all sampled
-    configurations are excluded with a warning; an obstacle never is.
+    Contacts are between convex hulls of meshes. Two links whose hulls touch in nearly all sampled
+    configurations are excluded with a warning; obstacles are never excluded.
 
     Args:
         robot: its links, joints and collision shapes.
         inertials: of the links, by name.
         friction: of the joints, by name.
         semantics: the SRDF, whose disabled pairs do not touch.
-        scene: obstacles, fixed to their links or moved by joints of the scene.
+        scene: obstacles, attached to links or moved by joints of the scene.
         timestep: of the integration, s.
         gravity: m/s^2.
-        effort_limits: whether servos keep to the effort limits of the URDF.
+        effort_limits: whether servos respect the effort limits of the URDF.
 
     Raises:
         MissingDependencyError: MuJoCo is not installed.
@@ -341,7 +341,7 @@ class _Builder:
         spec.option.timestep = timestep
         spec.option.gravity = [0.0, 0.0, -gravity]
         spec.option.integrator = self._mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-        # Its parent filter is coarser than neighbours: it spares whatever is fixed to the parent.
+        # Its parent filter is too coarse: it also excludes all links attached to the parent.
         spec.option.disableflags = int(self._mujoco.mjtDisableBit.mjDSBL_FILTERPARENT)
         self._of_link = {robot.root: self._add_link(spec.worldbody, robot.root, np.eye(4))}
         by_name = {joint.name: joint for joint in robot.joints}
@@ -354,7 +354,7 @@ class _Builder:
             self._add_shapes(body, (obstacle.shape,))
 
     def add_actuators(self, effort_limits: bool) -> None:
-        """One for each joint with an entry of q, in its order."""
+        """Add an actuator for each joint of q, in its order."""
         unlimited = []
         for joint in self._bodies.joints:
             actuator = self._spec.add_actuator(
@@ -380,7 +380,7 @@ class _Builder:
     def compile(
         self, reasons: Mapping[frozenset[str], str], *warnings: Iterable[str]
     ) -> SimulatedRobot:
-        """The model, without contacts of the pairs in ``reasons``."""
+        """The compiled model, without contacts of the pairs in ``reasons``."""
         names = {body.name for body in self._spec.bodies}
         known = {exclude.name for exclude in self._spec.excludes}
         for pair in sorted(map(sorted, reasons)):
@@ -481,14 +481,14 @@ class _Builder:
                 geom.type = kinds.mjGEOM_SPHERE
 
     def _quaternion(self, pose: np.ndarray) -> np.ndarray:
-        """MuJoCo's w x y z of a pose or a rotation."""
+        """Quaternion (w, x, y, z) of a pose or a rotation."""
         out = np.zeros(4)
         self._mujoco.mju_mat2Quat(out, np.ascontiguousarray(pose[:3, :3]).ravel())
         return out
 
 
 def _first(old: Any, *values: float) -> Any:
-    """``values`` in the place of a number, or at the start of an array.
+    """``values`` instead of a number, or at the start of an array.
 
     MuJoCo 4 has polynomials where 3 had numbers.
     """

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated robot: servos follow trajectories, contacts are recorded.
 
-Each servo is a spring and a damper from joint to target, critically damped, with what gravity, the
-other joints and friction in the bearing ask for added:
+Each servo is a critically damped spring from joint to target, with feed-forward of gravity, of the
+other joints and of bearing friction:
 
     tau = M w^2 (target - q) + 2 M w (target' - q') + bias(q, q') + damping q' + friction
 
 M is the largest inertia that the joint moves in sampled configurations, and w = 2 pi bandwidth.
-Where the joint moves less it is the stiffer. Torques stay within the effort limits. The bias
-(gravity, Coriolis) is what MuJoCo computes: a controller that knows its robot.
+With a smaller inertia the servo is stiffer. Torques stay within the effort limits. The bias
+(gravity, Coriolis) is computed by MuJoCo: the controller has an exact model.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ BANDWIDTH = 8.0  # Hz
 # For joints without a velocity limit: rad/s, m/s.
 FALLBACK_RATES = (math.pi, 1.0)
 _SAMPLES = 64
-# Added to what a joint moves, as the rotor of a geared motor does: a part of the largest inertia,
-# which bounds how much stiffer a servo is where the joint moves little, and so much at least, in
-# kg m^2 (kg), since no motor turns fingers without mass.
+# Rotor inertia added to each joint: a fraction of the largest inertia, which bounds the stiffness
+# of a servo at small inertias; and a minimum in kg m^2 (kg), since links such as fingers may be
+# almost massless.
 _ROTOR = 0.01
 _LEAST_ROTORS = (0.01, 0.1)
-_CREEP = 0.01  # rad/s (m/s) of the target at which dry friction is made up for by three quarters
+_FRICTION_SPEED = 0.01  # rad/s (m/s) of the target: 3/4 of dry friction are compensated
 
 
 class Servos:
     """The servos of all joints, in the order of q, with one target each."""
 
     def __init__(self, robot: SimulatedRobot, data: Any, bandwidth: float = BANDWIDTH) -> None:
-        """Choose gains and write them into the model; ``bandwidth`` Hz of each servo."""
+        """Compute gains and write them into the model; ``bandwidth`` of each servo, Hz."""
         self._mujoco = mujoco_library()
         self._robot, self._data = robot, data
         joints, model = robot.bodies.joints, robot.model
         self._dt = float(model.opt.timestep)
-        self._motions = np.zeros((model.nv, len(joints)))  # rates of all joints for those of q
+        self._motions = np.zeros((model.nv, len(joints)))  # rates of all joints per rate of q
         self._motions[robot.rates, np.arange(len(joints))] = 1.0
         dofs = np.array([model.jnt_dofadr[k] for k in range(model.njnt)], dtype=np.int64)
         of_position = {int(model.jnt_qposadr[k]): int(dofs[k]) for k in range(model.njnt)}
@@ -92,7 +92,7 @@ class Servos:
         self.target = np.zeros(len(joints))
 
     def _largest_inertias(self) -> np.ndarray:
-        """What each joint moves at most, kg m^2 (kg), in sampled configurations."""
+        """Largest inertia (nq,) of each joint in sampled configurations, kg m^2 (kg)."""
         robot, mujoco = self._robot, self._mujoco
         joints = robot.bodies.joints
         low, high = (np.array([getattr(j, end) for j in joints]) for end in ("lower", "upper"))
@@ -119,10 +119,10 @@ class Servos:
         ]
 
     def move_towards(self, wanted: np.ndarray, scale: float) -> None:
-        """Move the targets for one time step, and ask the actuators for them.
+        """Move the targets by one time step, and set the actuators.
 
-        No target leaves the joint limits, nor moves faster than the joint may, times ``scale``:
-        a step in what is wanted becomes a ramp, and at 0 everything holds.
+        Targets are within joint limits, and move at most at the velocity limits times ``scale``: a
+        step becomes a ramp, and at scale 0 all targets hold.
         """
         reach = self.rate_limits * (scale * self._dt)
         wanted = np.clip(wanted, self._lower, self._upper)
@@ -131,7 +131,7 @@ class Servos:
         data = self._data
         needed = (data.qfrc_bias - data.qfrc_passive) @ self._motions
         rate = step / self._dt
-        push = self.damping * rate + needed + self._friction * np.tanh(rate / _CREEP)
+        push = self.damping * rate + needed + self._friction * np.tanh(rate / _FRICTION_SPEED)
         data.ctrl[:] = self.target + push / self.stiffness
 
 
@@ -142,9 +142,9 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Contact:
-    """Two links that touch: ``depth`` of their hulls in metres, ``force`` in newtons.
+    """Contact of two links: ``depth`` of their hulls in metres, ``force`` in newtons.
 
-    The largest depth of one contact point, and the sum of the normal forces of all.
+    The largest depth of all contact points, and the sum of their normal forces.
     """
 
     depth: float
@@ -153,7 +153,7 @@ class Contact:
 
 @dataclass(frozen=True)
 class Touch:
-    """A pair that has touched: first and last time in s, largest depth and force."""
+    """Contacts of a pair so far: first and last time in s, largest depth and force."""
 
     first: float
     last: float
@@ -181,7 +181,7 @@ def contacts_of(robot: SimulatedRobot, data: Any) -> dict[Pair, Contact]:
 
 
 class TouchLog:
-    """Every pair that has ever touched, until it is cleared."""
+    """All contacts since the start or the last reset."""
 
     def __init__(self) -> None:
         self.touches: dict[Pair, Touch] = {}
@@ -195,7 +195,7 @@ class TouchLog:
             )
 
 
-# -- the simulation --
+# -- simulation --
 
 logger = logging.getLogger(__name__)
 
@@ -203,7 +203,7 @@ Source = str | bytes | os.PathLike | ReceivedText
 
 
 class Simulation:
-    """One robot in one scene; see `from_urdf`. Time begins at 0 and never goes back."""
+    """One robot in one scene; see `from_urdf`. Time starts at 0 and never decreases."""
 
     def __init__(
         self,
@@ -211,10 +211,10 @@ class Simulation:
         start: Mapping[str, float] | None = None,
         bandwidth: float = BANDWIDTH,
     ) -> None:
-        """Stand still at ``start``; joints that it does not name at 0, or their nearest limit.
+        """Rest at ``start``, radians or metres by joint; default 0, or the nearer limit.
 
         Raises:
-            ConfigurationError: a joint that the robot does not have, or beyond its limits.
+            ConfigurationError: an unknown joint, or a position beyond its limits.
         """
         self._mujoco = mujoco_library()
         self.robot = robot
@@ -240,24 +240,23 @@ class Simulation:
         bandwidth: float = BANDWIDTH,
         effort_limits: bool = True,
     ) -> Simulation:
-        """Load a robot and a scene as a CollisionModel does, and its masses.
+        """Load a robot and a scene as for a CollisionModel, and masses.
 
         Args:
             urdf: path of a URDF, or its text.
-            srdf: path or text of an SRDF; pairs that it disables do not touch.
-            package_dirs: folders that hold packages, at any depth; ``package://`` is looked up
-                there first.
-            scene: path of a scene file, or its content; obstacles are fixed to their links.
+            srdf: path or text of an SRDF; disabled pairs have no contacts.
+            package_dirs: folders with packages at any depth, searched first for ``package://``.
+            scene: path of a scene file, or its content; obstacles are attached to their links.
             start: positions by joint name, radians or metres.
             timestep: of the integration, s.
             gravity: m/s^2, along -z of the root link.
             bandwidth: of the servos, Hz.
-            effort_limits: whether servos keep to those of the URDF.
+            effort_limits: whether servos respect those of the URDF.
 
         Raises:
             MissingDependencyError: MuJoCo is not installed.
-            RobotDescriptionError, SemanticDescriptionError, SceneError: faulty files.
-            ConfigurationError: a start that cannot be.
+            RobotDescriptionError, SemanticDescriptionError, SceneError: invalid files.
+            ConfigurationError: invalid start.
         """
         robot = load_robot(urdf, package_dirs)
         found = simulated_robot(
@@ -301,7 +300,7 @@ class Simulation:
             start[k] = value
         return start
 
-    # -- state -----------------------------------------------------------------------
+    # -- state --
 
     @property
     def time(self) -> float:
@@ -325,18 +324,18 @@ class Simulation:
 
     @property
     def target(self) -> np.ndarray:
-        """Where the servos hold the joints (nq,)."""
+        """Targets of the servos (nq,), radians and metres."""
         return self._servos.target
 
     @property
     def moving(self) -> bool:
-        """Whether a trajectory is under way."""
+        """Whether a trajectory is being executed."""
         return self.execution.moving
 
-    # -- actions ---------------------------------------------------------------------
+    # -- actions --
 
     def reset(self) -> None:
-        """Return to the start, without trajectories and contacts; time continues."""
+        """Return to the start, and clear trajectories and contacts; time continues."""
         self._mujoco.mj_resetData(self.robot.model, self._data)
         self.robot.place(self._data, self._start)
         self._mujoco.mj_forward(self.robot.model, self._data)
@@ -347,22 +346,22 @@ class Simulation:
         self.log.note(self.contacts, self.time)
 
     def continue_from(self, time: float) -> None:
-        """Set the clock to ``time`` s, if that is later."""
+        """Advance the clock to ``time`` s, if that is later."""
         self._steps = max(self._steps, math.ceil(time / self.timestep))
 
     def command(self, command: Command) -> Run:
-        """Follow a trajectory from now on, or from its start.
+        """Execute a trajectory from now on, or from its start time.
 
         Raises:
-            TrajectoryError: it has ended already.
+            TrajectoryError: it has already ended.
         """
         return self.execution.accept(command, self.time)
 
     def advance(self, steps: int, scale: float = 1.0) -> None:
-        """Let ``steps`` time steps pass; ``scale``: how fast trajectories go, 0 to 1.
+        """Simulate ``steps`` time steps; ``scale``: speed scale of trajectories, 0 to 1.
 
         Raises:
-            SimulationError: it has become unstable.
+            SimulationError: the simulation is unstable.
         """
         mujoco, model, data = self._mujoco, self.robot.model, self._data
         for _ in range(steps):
@@ -372,7 +371,7 @@ class Simulation:
             self._servos.move_towards(wanted, scale)
             mujoco.mj_step2(model, data)
             self._steps += 1
-            if not (data.time > before and np.isfinite(data.qpos).all()):  # MuJoCo starts anew
+            if not (data.time > before and np.isfinite(data.qpos).all()):  # MuJoCo restarts
                 raise SimulationError(
                     f"became unstable after {self.time:.3f} s: take a smaller timestep than "
                     f"{self.timestep:g} s or a smaller servo_bandwidth, and look at the masses"

@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Commands, checked and carried out as the joint_trajectory_controller of ros2_control does.
+"""Execution of trajectories as in the joint_trajectory_controller of ros2_control.
 
-A trajectory's own time can go slower than the clock, or stand: that is how a monitor's speed scale
-acts. Without messages from the monitor the scale is 0.
+The speed scale of a monitor slows down or stops the time of a trajectory. Without messages from the
+monitor the scale is 0.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collision_monitor.errors import TrajectoryError
 from collision_monitor.motion.points import Rows, checked_points, checked_rows
 from collision_monitor.motion.trajectory import Trajectory
 
-# Below this the scale is 0: one that falls with the distance never reaches 0 itself.
+# Smaller scales are 0: a scale proportional to the distance never reaches 0.
 STANDSTILL = 1e-3
 
 
@@ -27,19 +27,19 @@ class SpeedScale:
     """The last speed scale of a monitor, and whether it is still valid."""
 
     def __init__(self, enabled: bool, timeout: float) -> None:
-        """``enabled``: whether it is used; after ``timeout`` s without a message it is 0."""
+        """``enabled``: whether it is used; it is 0 after ``timeout`` s without a message."""
         self.enabled = enabled
         self.timeout = timeout
         self._value, self._received = 0.0, -math.inf
 
     def update(self, value: float, now: float) -> None:
-        """Store a received value; above 1 it is 1, and 0 where it is not finite."""
+        """Store a received value: at most 1, and 0 if it is not finite."""
         value = min(value, 1.0) if math.isfinite(value) else 0.0
         self._value = value if value >= STANDSTILL else 0.0
         self._received = now
 
     def at(self, now: float) -> float:
-        """0 to 1; 1 where it is not enabled."""
+        """The scale, 0 to 1; 1 if it is not enabled."""
         if not self.enabled:
             return 1.0
         return 0.0 if self.is_silent(now) else self._value
@@ -49,7 +49,7 @@ class SpeedScale:
         return now - self._received > self.timeout
 
     def reason(self, now: float) -> str:
-        """Why it is 0 now; empty when it is not."""
+        """Why it is 0 now; empty if it is not."""
         if self.at(now) > 0.0:
             return ""
         if self._received == -math.inf:
@@ -67,9 +67,9 @@ class Command:
     Attributes:
         joint_names: of the columns.
         times: (n,) seconds after the start, increasing.
-        positions: (n, joints) radians or metres; ``velocities`` and ``accelerations`` alike, or
-            None.
-        start: when it begins on the clock, s; None means at once.
+        positions: (n, joints) radians or metres; ``velocities`` and ``accelerations`` of the same
+            shape, or None.
+        start: start time on the clock, s; None means now.
     """
 
     joint_names: tuple[str, ...]
@@ -89,19 +89,19 @@ def checked_command(
     accelerations: Rows = (),
     start: float | None = None,
 ) -> Command:
-    """A command that can be carried out.
+    """Create a command from checked values.
 
     Args:
-        robot_joints: all that there are.
-        joint_names: of the columns; any part of the robot's joints.
-        times: for each point seconds after the start.
+        robot_joints: all joints of the robot.
+        joint_names: of the columns; a subset of the joints of the robot.
+        times: of each point, seconds after the start.
         positions: for each point one number for each joint.
-        velocities: for each point one number for each joint, or none at all.
-        accelerations: likewise; they need velocities.
+        velocities: the same, or empty.
+        accelerations: the same, or empty; they need velocities.
         start: when it begins on the clock, s.
 
     Raises:
-        TrajectoryError: names, numbers or times that cannot be right.
+        TrajectoryError: invalid names, numbers or times.
     """
     names = tuple(joint_names)
     clock, table = checked_points(robot_joints, names, times, positions)
@@ -125,7 +125,7 @@ class Phase(Enum):
 
 
 class Run:
-    """A command under way; ``elapsed`` seconds of its own time have passed."""
+    """A command being executed; ``elapsed`` is its own time in seconds."""
 
     def __init__(self, command: Command, columns: np.ndarray) -> None:
         self.command = command
@@ -133,12 +133,12 @@ class Run:
         self.phase = Phase.WAITING
         self.elapsed = 0.0
         self.trajectory: Trajectory | None = None
-        self._offset = 0.0  # of the command's own times in the trajectory's
+        self._offset = 0.0  # start of the command in the time of the trajectory
 
     def begin(self, late: float, position: np.ndarray, rate: np.ndarray) -> None:
-        """Begin ``late`` s after its start, from where its joints are sent now.
+        """Begin ``late`` s after its start, from the current targets of its joints.
 
-        A first point later than that start is reached from here; one at time 0 is taken as it is.
+        A first point after the start is reached from these targets; one at time 0 is used directly.
         """
         c = self.command
         times, rows = c.times, [c.positions, c.velocities, c.accelerations]
@@ -154,26 +154,26 @@ class Run:
         self.elapsed, self.phase = late, Phase.MOVING
 
     def wanted(self) -> np.ndarray:
-        """Targets of its joints now."""
+        """Current targets of its joints."""
         return self.trajectory.positions(np.array([self.elapsed - self._offset]))[0]
 
 
 class TrajectoryExecution:
-    """Target of each joint over time.
+    """Targets of all joints over time.
 
-    A joint follows the last command that names it. A command that shares a joint with older ones
-    takes their place when it begins; their other joints hold where they are.
+    A joint follows the last command with it. A command that shares a joint with older ones replaces
+    them when it starts; their other joints hold.
     """
 
     def __init__(self, joint_names: Sequence[str], position: np.ndarray) -> None:
-        """``position`` (nq,): target of all joints until a command begins."""
+        """``position`` (nq,): target of all joints until a command starts."""
         self.joint_names = tuple(joint_names)
         self._column = {name: k for k, name in enumerate(joint_names)}
         self.runs: list[Run] = []
         self.hold(position)
 
     def hold(self, position: np.ndarray) -> None:
-        """Forget all commands; stay at ``position`` (nq,)."""
+        """Clear all commands; stay at ``position`` (nq,)."""
         for run in self.runs:
             run.phase = Phase.DROPPED
         self.runs = []
@@ -181,10 +181,10 @@ class TrajectoryExecution:
         self._rate = np.zeros(len(self.wanted))
 
     def accept(self, command: Command, now: float) -> Run:
-        """Take on a command at ``now`` s on the clock.
+        """Accept a command at ``now`` s on the clock.
 
         Raises:
-            TrajectoryError: it ended before now.
+            TrajectoryError: it has already ended.
         """
         start = now if command.start is None else command.start
         if start + command.times[-1] < now:
@@ -199,7 +199,7 @@ class TrajectoryExecution:
         return run
 
     def drop(self, run: Run) -> None:
-        """End a command; its joints hold where they are wanted now."""
+        """End a command; its joints hold their current targets."""
         if run in self.runs:
             self.runs.remove(run)
             run.phase = Phase.DROPPED
@@ -214,7 +214,7 @@ class TrajectoryExecution:
         run.begin(late, self.wanted[run.columns], self._rate[run.columns])
 
     def advance(self, now: float, dt: float, scale: float) -> np.ndarray:
-        """Targets of all joints (nq,) after ``dt`` s that end at ``now`` on the clock.
+        """Advance by ``dt`` s to ``now`` on the clock; returns targets of all joints (nq,).
 
         ``scale``: speed of trajectories, 1 as commanded, 0 stopped.
         """
@@ -234,5 +234,5 @@ class TrajectoryExecution:
 
     @property
     def moving(self) -> bool:
-        """Whether a command is under way."""
+        """Whether a command is being executed."""
         return any(run.phase is Phase.MOVING for run in self.runs)

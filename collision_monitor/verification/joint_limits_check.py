@@ -1,19 +1,18 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Positions, velocities, accelerations and jerks of joints against their limits, at every instant.
+"""Check of positions, velocities, accelerations and jerks of joints against their limits.
 
-A trajectory is a piecewise polynomial, so its extremes are found exactly, between points too
-(`Pieces`). Where two pieces meet with different velocities or accelerations, there is a
-step of them.
+A trajectory is a piecewise polynomial, so its extremes are computed exactly, also between points
+(`Pieces`). Where two pieces meet with different velocities or accelerations, these have a step.
 
-Straight lines between points have no acceleration, and an infinite one at the points. Such a motion
-was nearly always sampled, so a step is assumed to last from the middle of the previous piece to the
-middle of the next. The accelerations and jerks of a table of positions are then those of its second
-and third differences. Pieces longer than `LONGEST_STEP` are not samples but lines that a controller
-follows: a step lasts no longer than that.
+Straight lines between points have zero acceleration, but an infinite one at the points. Such a
+motion is nearly always a sampled one, so a step is assumed to last from the middle of the previous
+piece to the middle of the next. Accelerations and jerks of a table of positions are then its second
+and third differences. Pieces longer than `LONGEST_STEP` are not samples, but lines that a
+controller follows: a step lasts at most that long.
 
 In a recording, a joint may have been sampled only at every second or third knot; the other knots
-come from other publishers. Then only its own knots count.
+come from other publishers. Then only its own knots are used.
 """
 
 from __future__ import annotations
@@ -39,18 +38,18 @@ from collision_monitor.robot.joint_limits import JointLimits, urdf_limits
 # -- steps of velocity and acceleration --
 
 LONGEST_STEP = 0.1  # seconds
-_UNEVEN = 2.0  # pieces whose lengths differ by more are not two of one row of samples
-_APART = 8  # knots between two of its own at most, for a joint that is sampled among others
-_RATE_ROUNDING = 1e-9  # of the largest rate of a joint
+_UNEVEN = 2.0  # ratio of lengths; pieces that differ by more are not consecutive samples
+_APART = 8  # maximum number of knots between two of a joint, if publishers alternate
+_RATE_ROUNDING = 1e-9  # relative to the largest rate of a joint
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """What happens at the knots, all (knots, joints), and at what times (knots,).
+    """Steps at the knots, all (knots, joints), and their times (knots,), seconds.
 
-    ``velocity`` and ``acceleration`` are the steps themselves; ``velocities`` is the mean of both
-    sides, ``extra`` what a step of velocity adds to the acceleration, ``accelerations`` the mean of
-    both sides and that, ``jerks`` what the steps of acceleration and of velocity come to.
+    ``velocity`` and ``acceleration`` are the steps; ``velocities`` is the mean of both sides;
+    ``extra`` is the acceleration by the step of velocity; ``accelerations`` is the mean of both
+    sides plus that; ``jerks`` are those by both steps.
     """
 
     times: np.ndarray
@@ -63,15 +62,15 @@ class Steps:
 
     @property
     def stepping(self) -> np.ndarray:
-        """(knots,) bool: where the velocity of a joint steps by more than rounding."""
+        """(knots,) bool: whether the velocity of a joint has a step above rounding."""
         fastest = np.abs(self.velocities).max(initial=0.0)
         return (np.abs(self.velocity) > _RATE_ROUNDING * (1.0 + fastest)).any(axis=1)
 
 
 def steps_of(trajectory: Trajectory, from_rest: bool = True) -> Steps:
-    """Steps at all knots; ``from_rest``: before its start and after its end it stands still.
+    """Steps at all knots; ``from_rest``: the robot rests before the start and after the end.
 
-    Otherwise it moves before and after as at the first and the last instant.
+    Otherwise it keeps the velocities of the start and end.
     """
     before, after = _both_sides(trajectory, from_rest)
     velocity, acceleration = after[0] - before[0], after[1] - before[1]
@@ -82,9 +81,9 @@ def steps_of(trajectory: Trajectory, from_rest: bool = True) -> Steps:
         own = _own_knots(velocity[:, j], np.abs(after[0, :, j]).max())
         row = np.s_[own, j]
         gaps = np.diff(trajectory.times[own])
-        lasting = _lasting(gaps)
+        lasting = _step_durations(gaps)
         extra[row] = velocity[row] / lasting
-        jerks[:, j] = acceleration[:, j] / _lasting(np.diff(trajectory.times))
+        jerks[:, j] = acceleration[:, j] / _step_durations(np.diff(trajectory.times))
         change = np.diff(extra[row]) / np.minimum(gaps, LONGEST_STEP)
         if not from_rest:
             change[[0, -1]] = 0.0  # accelerations before and after are unknown
@@ -99,7 +98,7 @@ def steps_of(trajectory: Trajectory, from_rest: bool = True) -> Steps:
 
 
 def _own_knots(velocity: np.ndarray, fastest: float) -> np.ndarray:
-    """Knots at which a joint was sampled: all, or every second or so if it steps at these alone."""
+    """Knots at which a joint was sampled: all, or a subset if it has steps at these only."""
     everyone = np.arange(len(velocity))
     real = np.flatnonzero(np.abs(velocity) > _RATE_ROUNDING * (1e-3 + fastest))
     if len(real) < 4 or not 2 <= np.median(np.diff(real)) <= _APART:
@@ -107,8 +106,8 @@ def _own_knots(velocity: np.ndarray, fastest: float) -> np.ndarray:
     return np.unique(np.concatenate([everyone[:1], real, everyone[-1:]]))
 
 
-def _lasting(gaps: np.ndarray) -> np.ndarray:
-    """Seconds (knots,) that a step between pieces of ``gaps`` seconds is taken to last."""
+def _step_durations(gaps: np.ndarray) -> np.ndarray:
+    """Assumed durations (knots,) of steps between pieces of ``gaps`` seconds."""
     before, after = np.append(gaps[0], gaps), np.append(gaps, gaps[-1])
     shorter, mean = np.minimum(before, after), 0.5 * (before + after)
     even = np.maximum(before, after) <= _UNEVEN * shorter
@@ -129,24 +128,24 @@ def _both_sides(trajectory: Trajectory, from_rest: bool) -> tuple[np.ndarray, np
     return before, after
 
 
-# -- maxima of piecewise polynomials, and where these first exceed a limit: exactly --
+# -- exact maxima of piecewise polynomials, and their first violation of a limit --
 #
 # The maximum is at an end of a piece or where the derivative is zero. The largest coefficient in
 # Bernstein form is an upper bound on a piece, so few pieces need roots.
 
-# Of the largest coefficient: what is less than this, in a leading coefficient of a derivative or
-# above the best known height, is rounding.
+# Relative to the largest coefficient: smaller leading coefficients of a derivative, or excesses
+# over the best known maximum, are rounding.
 _ROUNDING = 1e-14
 
 
 class Pieces:
-    """The pieces of a polynomial, each over [0, 1], with bounds that are computed once."""
+    """The pieces of a polynomial, each over [0, 1], with bounds computed once."""
 
     def __init__(self, polynomial: PPoly) -> None:
         """Take scipy's PPoly with coefficients (order, pieces, columns)."""
         c = polynomial.c[::-1].reshape(len(polynomial.c), len(polynomial.x) - 1, -1)
         self._knots, self._gaps = polynomial.x, np.diff(polynomial.x)
-        # (order, columns, pieces) by rising power
+        # (order, columns, pieces), ascending powers
         self._powers = np.ascontiguousarray(c.transpose(0, 2, 1))
         scale = np.ones_like(self._gaps)
         for k in range(1, len(c)):
@@ -158,9 +157,9 @@ class Pieces:
         self._slack = _ROUNDING * np.abs(bernstein).max(axis=(0, 2))
 
     def highest(self) -> tuple[np.ndarray, np.ndarray]:
-        """Largest value of every column and the time of it, both (columns,).
+        """Maximum of each column, and its time, both (columns,).
 
-        Where pieces do not join, both values at a breakpoint count.
+        If pieces are discontinuous, both values at a breakpoint are considered.
         """
         columns = len(self._bounds)
         values, times = np.full(columns, -np.inf), np.zeros(columns)
@@ -181,7 +180,7 @@ class Pieces:
         return values, times
 
     def first_above(self, limits: np.ndarray) -> np.ndarray:
-        """When each column is above its limit (columns,) first, seconds; nan where it never is."""
+        """First time at which each column exceeds its limit (columns,), seconds; NaN if never."""
         times = np.full(len(limits), np.nan)
         for j, limit in enumerate(limits):
             among = np.flatnonzero(self._bounds[j] > limit)
@@ -205,7 +204,7 @@ class Pieces:
 
 
 def _crossing(powers: np.ndarray, places: np.ndarray, above: np.ndarray, limit: float) -> float:
-    """Where in [0, 1] one piece passes the limit; it is monotone between ``places``."""
+    """Position in [0, 1] at which a piece exceeds the limit; it is monotone between ``places``."""
     k = int(above.argmax())
     if k == 0:
         return 0.0
@@ -213,7 +212,7 @@ def _crossing(powers: np.ndarray, places: np.ndarray, above: np.ndarray, limit: 
     def over(s: float) -> float:
         return float(np.polyval(powers[::-1], s)) - limit
 
-    if over(places[k - 1]) >= 0.0:  # on the limit itself, or beyond it within rounding
+    if over(places[k - 1]) >= 0.0:  # at the limit, or beyond it within rounding
         return float(places[k - 1])
     if over(places[k]) <= 0.0:
         return float(places[k])
@@ -221,18 +220,18 @@ def _crossing(powers: np.ndarray, places: np.ndarray, above: np.ndarray, limit: 
 
 
 def _bernstein(powers: np.ndarray) -> np.ndarray:
-    """The same polynomials in Bernstein form: they lie between their coefficients."""
+    """Convert polynomials to Bernstein form: their values are within their coefficients."""
     i, k = np.indices((len(powers), len(powers)))
     return np.tensordot(comb(i, k) / comb(len(powers) - 1, k), powers, axes=1)
 
 
 def stationary(powers: np.ndarray) -> np.ndarray:
-    """Places in [0, 1] (n, 2 degree - 2) among which are all where polynomials (order, n) turn.
+    """Places in [0, 1], (n, 2 degree - 2), that include all extrema of polynomials (order, n).
 
-    These are the real parts of all roots of the derivative, clipped to [0, 1]. Further points do no
-    harm, and a double root that rounding has made complex is not lost.
+    These are the real parts of all roots of the derivative, clipped to [0, 1]: additional points
+    are harmless, and double roots that are complex by rounding are included.
     """
-    slopes = powers[1:] * np.arange(1, len(powers))[:, None]  # rising powers
+    slopes = powers[1:] * np.arange(1, len(powers))[:, None]  # ascending powers
     count = len(slopes) - 1
     places = np.zeros((powers.shape[1], max(count, 0)))
     scale = np.abs(slopes).max(axis=0, initial=0.0)
@@ -249,7 +248,7 @@ def stationary(powers: np.ndarray) -> np.ndarray:
 
 
 def _newton(slopes: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The same places closer to where ``slopes`` are zero.
+    """Refine ``places`` towards zeros of ``slopes``.
 
     With a small leading coefficient, eigenvalues of the companion matrix have few correct digits.
     """
@@ -271,15 +270,15 @@ def _values(powers: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 RATES = (Code.JOINT_POSITION, Code.JOINT_VELOCITY, Code.JOINT_ACCELERATION, Code.JOINT_JERK)
 _KEYS = ("position", "velocity", "acceleration", "jerk")
-_TOLERANCE = 1e-6  # of a limit of rates; rad or m of positions: what rounding in files comes to
-_PLOTTED = 1001  # instants
+_TOLERANCE = 1e-6  # relative for limits of rates; rad or m for positions: rounding in files
+_PLOTTED = 1001  # samples of plots
 
 
 def with_followers(trajectory: Trajectory, robot: Robot) -> Trajectory:
-    """The trajectory with all joints that follow its joints, where it does not name them itself.
+    """The trajectory with the mimic joints of its joints, unless it names them.
 
     Raises:
-        TrajectoryError: it names a joint twice, or one that the robot lacks or that cannot move.
+        TrajectoryError: it names a joint twice, an unknown joint, or one that cannot move.
     """
     joints = {joint.name: joint for joint in robot.joints if joint.moves}
     for name in trajectory.joint_names:
@@ -305,18 +304,18 @@ def with_followers(trajectory: Trajectory, robot: Robot) -> Trajectory:
 
 @dataclass(frozen=True)
 class Peak:
-    """The instant at which one joint is nearest to a limit, or farthest beyond it; torques too.
+    """The time at which one joint is closest to a limit, or farthest beyond it; also for torques.
 
     Attributes:
-        code: which limit.
+        code: kind of limit.
         joint: name.
-        value: at ``time``, with its sign; of joints without a limit, the largest.
+        value: at ``time``, signed; the largest for joints without a limit.
         time: seconds.
-        limit: on the side of ``value``; infinite where there is none.
-        first: seconds at which the limit is broken first; nan where it is kept.
+        limit: on the side of ``value``; infinite without a limit.
+        first: time of the first violation, seconds; NaN if the limit is kept.
         unit: of ``value`` and ``limit``.
-        text: a sentence where a step of the trajectory is to blame.
-        band: by how much ``value`` may be off; counts towards the limit.
+        text: explanation if a step of the trajectory is the cause.
+        band: uncertainty of ``value``; included in the comparison with the limit.
     """
 
     code: Code
@@ -331,7 +330,7 @@ class Peak:
 
 
 def violations_of(peaks: Iterable[Peak]) -> tuple[Violation, ...]:
-    """Of the limits that are broken, the first one first; values have the band in them."""
+    """Violated limits, ordered by time; values include the band."""
     found = []
     for p in peaks:
         if not math.isnan(p.first):
@@ -350,14 +349,14 @@ class LimitsCheck:
     """Result of `check_joint_limits`.
 
     Attributes:
-        violations: the first one first.
-        peaks: every joint and rate, those of the first joint first.
-        notes: what was not checked, and why.
-        joint_names: of the trajectory, then joints that follow these.
+        violations: ordered by time.
+        peaks: of every joint and rate, ordered by joint.
+        notes: omitted checks, with reasons.
+        joint_names: of the trajectory, then their mimic joints.
         limits: by joint, in this order.
         times: (n,) seconds, for plots; also
-        positions, velocities, accelerations, jerks: (n, joints). Where the pieces are straight
-            lines, accelerations and jerks are those of second and third differences.
+        positions, velocities, accelerations, jerks: (n, joints). For straight lines, accelerations
+            and jerks are second and third differences.
     """
 
     violations: tuple[Violation, ...]
@@ -381,15 +380,15 @@ def check_joint_limits(
     """Compare a motion with the limits of all joints that it moves.
 
     Args:
-        trajectory: of any joints of the robot; joints that mimic these are checked too.
+        trajectory: of any joints of the robot; their mimic joints are also checked.
         robot: kinds of the joints, and mimic joints.
         limits: by joint, as `robot.joint_limits.joint_limits` reads them from URDF and file;
             None: those of the URDF.
-        from_rest: the robot stands still before the motion and after it, so that a velocity at
-            its ends is a step. Not so for a recording that begins amid a motion.
+        from_rest: the robot rests before and after the motion, so that a velocity at its ends is a
+            step. Use False for a recording that starts during a motion.
 
     Raises:
-        TrajectoryError: a joint that the robot lacks.
+        TrajectoryError: an unknown joint.
     """
     limits = urdf_limits(robot) if limits is None else limits
     trajectory = with_followers(trajectory, robot)
@@ -407,13 +406,13 @@ def check_joint_limits(
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """The upper limits of a rate, or the lower ones negated; (joints,) each."""
+    """Upper limits of a rate, or the negated lower limits; (joints,)."""
 
     limits: np.ndarray
     values: np.ndarray
     times: np.ndarray
     first: np.ndarray
-    knots: np.ndarray  # the knot whose step has the value; -1 where it is no step
+    knots: np.ndarray  # knot whose step has the value; -1 if it is not a step
 
 
 def _peaks(
@@ -423,7 +422,7 @@ def _peaks(
     units: list[str],
     rate: int,
 ) -> list[Peak]:
-    """One for every joint, of positions (``rate`` 0) to jerks (3)."""
+    """Peaks of all joints, of positions (``rate`` 0) to jerks (3)."""
     polynomial = trajectory.polynomial.derivative(rate) if rate else trajectory.polynomial
     at_knots = (None, None, steps.accelerations, steps.jerks)[rate]
     if rate:
@@ -459,7 +458,7 @@ def _side(
     polynomial: PPoly, at_knots: np.ndarray | None, knots: np.ndarray, limits: np.ndarray,
     allowed: np.ndarray,
 ) -> _Side:  # fmt: skip
-    """Extremes of the pieces, and of what steps at ``knots`` come to where that is more."""
+    """Extremes of the pieces, or of steps at ``knots`` if these are larger."""
     pieces = Pieces(polynomial)
     values, times = pieces.highest()
     first = pieces.first_above(limits + allowed)
@@ -487,7 +486,7 @@ def _reason(steps: Steps, rate: int, row: int, j: int, unit: str) -> str:
 
 
 def _notes(peaks: tuple[Peak, ...]) -> tuple[str, ...]:
-    """Rates without limits, together where the same joints lack them."""
+    """Notes of rates without limits, grouped by joints."""
     kinds: dict[tuple[str, ...], list[str]] = {}
     for code in RATES:
         free = tuple(p.joint for p in peaks if p.code is code and math.isinf(p.limit))
@@ -507,7 +506,7 @@ def _plotted(trajectory: Trajectory, steps: Steps) -> tuple[np.ndarray, ...]:
     accelerations, jerks = samples.accelerations, samples.jerks
     if trajectory.is_straight:
         columns = range(len(trajectory.joint_names))
-        at, rows = _knocks(steps)
+        at, rows = _sample_rates(steps)
         times = np.unique(np.append(times, at[len(steps.times) :]))
         samples = trajectory.sample(times)
         order = np.argsort(at, kind="stable")
@@ -518,8 +517,8 @@ def _plotted(trajectory: Trajectory, steps: Steps) -> tuple[np.ndarray, ...]:
     return times, samples.positions, samples.velocities, accelerations, jerks
 
 
-def _knocks(steps: Steps) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Instants, and accelerations and jerks there: on long lines there are none but at corners."""
+def _sample_rates(steps: Steps) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Times, with accelerations and jerks there; on long lines only corners have them."""
     wide = np.flatnonzero(np.diff(steps.times) > LONGEST_STEP)
     ends = [steps.times[wide] + 0.5 * LONGEST_STEP, steps.times[wide + 1] - 0.5 * LONGEST_STEP]
     still = np.zeros((2 * len(wide), steps.jerks.shape[1]))

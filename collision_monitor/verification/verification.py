@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of a verification, its checks, and its result: the verdict with violations."""
+"""Settings, checks and result of a verification."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 METHODS = ("continuous", "two-level")
-_GRAVEST = (Code.COLLISION, Code.UNDECIDED, Code.CLEARANCE_STOP)
+_MOST_URGENT = (Code.COLLISION, Code.UNDECIDED, Code.CLEARANCE_STOP)
 
 
 @dataclass(frozen=True)
 class Beside:
-    """A motion that runs beside the verified one.
+    """A motion that runs at the same time as the verified one.
 
     Attributes:
-        motion: only the joints count that its file names; none may be moved by another motion.
+        motion: only joints named in its file are used; no other motion may move them.
         earliest, latest: it begins at some instant between these, seconds.
     """
 
@@ -47,13 +47,13 @@ class Beside:
 
 @dataclass(frozen=True)
 class Torques:
-    """How torques are computed.
+    """Settings of torques.
 
     Attributes:
-        inertials: masses of links, as `robot.urdf.inertials.read_inertials` has them.
+        inertials: masses of links, as of `robot.urdf.inertials.read_inertials`.
         drives: rotors, springs, margins and payload.
-        floating: the base floats freely.
-        gravity: (3,) m/s^2; None: that of the earth, none where the base floats.
+        floating: whether the base floats freely.
+        gravity: (3,) m/s^2; None: that of the earth, or zero for a floating base.
     """
 
     inertials: Mapping[str, Inertial]
@@ -64,16 +64,16 @@ class Torques:
 
 @dataclass(frozen=True)
 class Settings:
-    """What is checked, and against what.
+    """Settings of a verification.
 
     Attributes:
-        thresholds: distances of pairs.
+        thresholds: stop and warning distances of pairs.
         limits: of joints, by name; None for those of the URDF.
-        exact: decide by the shapes themselves where leaves do not clear a pair.
+        exact: decide by shapes if leaves do not certify a pair.
         every_pair_exact: measure the shapes of all pairs over the whole motion.
-        method: of distances: "continuous", or "two-level" (`clearance.two_level`), which decides
-            whether thresholds are kept and measures no curves.
-        from_rest: the robot stands before and after the motion.
+        method: of distances: "continuous", or "two-level" (`clearance.two_level`), which only
+            decides whether thresholds are kept, without curves.
+        from_rest: whether the robot rests before and after the motion.
         torques: None to leave them out.
         beside: motions that run at the same time.
     """
@@ -88,7 +88,7 @@ class Settings:
     beside: Sequence[Beside] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a method that there is not."""
+        """Reject an unknown method."""
         if self.method not in METHODS:
             raise ConfigurationError(
                 f"method {self.method!r} is not one of {', '.join(METHODS)}"
@@ -101,10 +101,10 @@ class Task:
 
     Attributes:
         model: the robot and its scene.
-        motion: as it was read.
-        settings: as they were given.
+        motion: the motion.
+        settings: the settings.
         limits: of joints, by name.
-        parts: the motion, then those of ``settings.beside``, each with the joints that it moves.
+        parts: the motion, then those of ``settings.beside``, each with its moving joints.
         schedule: all parts together.
         told: reports progress.
     """
@@ -135,14 +135,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class VerificationCheck:
-    """One of the checks that `verify.CHECKS` lists.
+    """One of the checks in `verify.CHECKS`.
 
     Attributes:
-        name: for people, in JSON and JUnit.
-        codes: the reasons that it can give.
-        run: the check.
-        skipped: why it does not apply; empty when it does.
-        is_first: it is quick, and runs before the others.
+        name: shown in reports, JSON and JUnit.
+        codes: of its violations. run: the check.
+        skipped: why it does not apply; empty if it applies.
+        is_first: whether it is fast, and runs before the others.
     """
 
     name: str
@@ -153,14 +152,14 @@ class VerificationCheck:
 
 
 def later(violation: Violation, seconds: float) -> Violation:
-    """The violation of a motion that begins ``seconds`` later."""
+    """The violation of a motion that starts ``seconds`` later."""
     return replace(
         violation, first=violation.first + seconds, worst=violation.worst + seconds
     )
 
 
 class Verdict(str, Enum):
-    """What may be done with a motion."""
+    """Verdict of a motion."""
 
     SAFE = "safe"
     NOT_SAFE = "not safe"
@@ -168,12 +167,12 @@ class Verdict(str, Enum):
 
     @property
     def exit_code(self) -> int:
-        """0, 1 or 2, for scripts."""
+        """Exit code: 0, 1 or 2."""
         return list(Verdict).index(self)
 
 
 def verdict_of(violations: Iterable[Violation]) -> Verdict:
-    """Not safe if any violation is more than a warning; undecided counts as not safe."""
+    """Unsafe if any violation is more than a warning; undecided counts as unsafe."""
     return Verdict.NOT_SAFE if any(not v.warning for v in violations) else Verdict.SAFE
 
 
@@ -181,7 +180,7 @@ def by_urgency(violations: Iterable[Violation]) -> tuple[Violation, ...]:
     """Violations before warnings, collisions first, then by time."""
 
     def urgency(v: Violation) -> tuple:
-        grave = _GRAVEST.index(v.code) if v.code in _GRAVEST else len(_GRAVEST)
+        grave = _MOST_URGENT.index(v.code) if v.code in _MOST_URGENT else len(_MOST_URGENT)
         return v.warning, grave, v.first, v.code.value, v.subject
 
     return tuple(sorted(violations, key=urgency))
@@ -194,7 +193,7 @@ class Check:
     Attributes:
         name: for people.
         codes: the reasons that it can give.
-        skipped: why it was not done; empty when it was.
+        skipped: why it was omitted; empty if it was done.
     """
 
     name: str
@@ -204,17 +203,18 @@ class Check:
 
 @dataclass(frozen=True)
 class Moment:
-    """The nearest moment of a motion.
+    """The time of the minimum distance of a motion.
 
     Attributes:
-        time: seconds into it.
+        time: seconds after the start.
         q: (nq,) configuration.
         pair: the two links.
         distance: metres, signed.
         points: (2, 3) nearest points of the two, base frame.
-        starts: source and start, seconds, of each motion beside whose start is a range.
-        at_least: metres: certified lower bound of all distances at all instants.
-        exact: between meshes and other shapes; else between leaves, which enclose these.
+        starts: source and start, seconds, of each simultaneous motion whose start is a range.
+        at_least: certified lower bound of all distances over the motion, metres.
+        exact: measured between meshes and other shapes; otherwise between leaves, which enclose
+            these.
     """
 
     time: float
@@ -229,13 +229,13 @@ class Moment:
 
 @dataclass(frozen=True, eq=False)
 class Companion:
-    """A motion that ran beside the verified one.
+    """Result of a motion that ran at the same time as the verified one.
 
     Attributes:
         source: where it is from.
         earliest, latest: it begins at some instant between these, seconds.
-        violations: of limits of its joints and, where it follows a line, of that; in the time of
-            the verified motion, where it begins at ``earliest``.
+        violations: of its joint limits and, if it follows a line, of that; in the time of the
+            verified motion, for a start at ``earliest``.
         limits: result of the check of its limits, in its own time.
     """
 
@@ -253,16 +253,16 @@ class Verification:
     Attributes:
         source: where the motion is from.
         robot: name.
-        verdict: whether it may be sent.
-        reason: why it could not be checked; else empty.
+        verdict: result.
+        reason: why it could not be checked; otherwise empty.
         duration: of the motion, seconds.
-        seconds: that verifying took.
+        seconds: duration of the verification.
         violations: by urgency.
         notes: assumptions and omissions, sentences.
-        checks: those that were done, and those that were skipped.
+        checks: done and omitted checks.
         limits, torques, clearance: their results; None if skipped.
-        worst: the nearest moment, or None.
-        companions: motions that ran beside it.
+        worst: time of the minimum distance, or None.
+        companions: simultaneous motions.
     """
 
     source: str

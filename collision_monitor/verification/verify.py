@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Verify motions: the checks, and the verdict that they come to.
+"""Verification of motions: the checks, and their verdict.
 
 Many motions of one robot run on all processors of this machine or on a Dask cluster. The model and
-the motions travel to the workers, so these need no files.
+the motions are sent to the workers, so these need no files.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 __all__ = ["CHECKS", "Beside", "Settings", "Torques", "verify", "verify_many"]
 
 
-# -- distances between links, at every instant --
+# -- distances between links --
 
 
 def _check_distances(task: Task) -> Outcome:
@@ -85,7 +85,7 @@ def _check_distances(task: Task) -> Outcome:
 
 
 def _worst(task: Task, clearance: ClearanceCheck) -> Moment:
-    """The moment of the smallest distance that occurs."""
+    """The time and configuration of the minimum distance."""
     pair = clearance.series.minima[0]
     q = task.schedule.configuration(pair.time, pair.starts)
     starts = tuple(
@@ -105,7 +105,7 @@ DISTANCES = VerificationCheck(
 )
 
 
-# -- joint limits of the verified motion and of those beside it; motions along a line --
+# -- joint limits of all motions; motions along a line --
 
 
 def _check_limits(task: Task) -> Outcome:
@@ -128,14 +128,14 @@ def _limits_of(task: Task, trajectory: Trajectory) -> LimitsCheck:
 
 
 def _violations(motion: LoadedMotion, check: LimitsCheck) -> tuple[Violation, ...]:
-    """Violations found when the motion was read, and those of the check; each once."""
+    """Violations found when reading the motion, and those of the check, without duplicates."""
     known = {(v.code, v.subject) for v in check.violations}
     given = tuple(v for v in motion.violations if (v.code, v.subject) not in known)
     return given + check.violations
 
 
 def _companion(beside: Beside, check: LimitsCheck) -> Companion:
-    """Violations of a motion beside, in the time of the verified motion."""
+    """Violations of a simultaneous motion, in the time of the verified motion."""
     source = beside.motion.source
     text = f"in {source}"
     if beside.latest > beside.earliest:
@@ -156,20 +156,20 @@ CARTESIAN_LINE = VerificationCheck(
 )
 
 
-# -- torques of links and motors, of all motions that run together --
+# -- torques of links and motors, of all simultaneous motions --
 #
-# A joint bears what moves beyond it, and what moves before it accelerates it: its torque depends on
-# when two motions begin only if both move joints of its chain or beyond it. If there is no such
-# joint, one choice of starts gives the torques of all.
+# The torque of a joint depends on the motion of joints in its chain, and of joints that it carries.
+# So it depends on the starts of two motions only if both move such joints. If there is no such
+# joint, any choice of starts gives all torques.
 
 
-STARTS = 9  # at which torques are computed where they depend on the start
+STARTS = 9  # number of starts at which torques are computed if they depend on the start
 
 
 def whole(parts: Sequence[Scheduled], starts: Sequence[float], names: Sequence[str]) -> Trajectory:
-    """One trajectory of the joints ``names``, in this order; its 0 s is the earliest of ``starts``.
+    """One trajectory of the joints ``names``, in this order; time 0 is the earliest of ``starts``.
 
-    ``names``: joints that the parts move or hold, and no prefix is theirs.
+    ``names``: joints that the parts move or hold, without prefix.
     """
     polynomials, found = [], []
     for part, start in zip(parts, starts, strict=True):
@@ -182,12 +182,12 @@ def whole(parts: Sequence[Scheduled], starts: Sequence[float], names: Sequence[s
 
 
 def coupled(robot: Robot, parts: Sequence[Scheduled]) -> tuple[str, ...]:
-    """Joints whose torque depends on when the parts of a robot on a fixed base begin."""
+    """Joints of a robot on a fixed base whose torque depends on the starts of the parts."""
     joints = {joint.name: joint for joint in robot.joints}
     part_of = {name: k for k, part in enumerate(parts) for name in part.trajectory.joint_names}
     moved = {name for part in parts for name in _moving(part.trajectory)}
     own = {joint.child: joint for joint in robot.joints}
-    chains: dict[str, list[str]] = {}  # leaders of the joints from the root to a joint, itself too
+    chains: dict[str, list[str]] = {}  # leaders of the joints from the root to a joint, inclusive
     for joint in robot.joints:
         chain, at = [], joint
         while at is not None:
@@ -216,10 +216,10 @@ def torques_together(
     check: Callable[[Trajectory], TorqueCheck],
     coupled_joints: Collection[str],
 ) -> tuple[TorqueCheck, tuple[Violation, ...], tuple[str, ...]]:
-    """The check with the largest torques, violations of all, and notes.
+    """The check with the largest torques, violations of all checks, and notes.
 
-    ``check``: of one trajectory of the joints ``names``. ``coupled_joints``: those whose torques
-    depend on the starts.
+    ``check`` checks one trajectory of the joints ``names``. ``coupled_joints``: joints whose
+    torques depend on the starts.
     """
     earliest = np.array([part.earliest for part in parts])
     widths = 2.0 * np.array([part.width for part in parts])
@@ -242,11 +242,11 @@ def torques_together(
             f"beside each other: they are those of {STARTS} starts spread over the range, not of "
             "all"
         )
-    return max(checks, key=_strain), tuple(violations), tuple(notes)
+    return max(checks, key=_utilisation), tuple(violations), tuple(notes)
 
 
-def _strain(check: TorqueCheck) -> float:
-    """The largest torque as a part of its limit."""
+def _utilisation(check: TorqueCheck) -> float:
+    """The largest ratio of a torque and its limit."""
     return max(
         ((abs(peak.value) + peak.band) / abs(peak.limit) for peak in check.peaks if peak.limit),
         default=0.0,
@@ -276,11 +276,11 @@ def _check_torques(task: Task) -> Outcome:
     if model.scene.joints:
         moved = ", ".join(joint.name for joint in model.scene.joints)
         notes.append(f"joints of the scene move no mass that torques know of: {moved}")
-    return Outcome(_once(violations), notes, {"torques": torques})
+    return Outcome(_without_duplicates(violations), notes, {"torques": torques})
 
 
-def _once(violations: Sequence[Violation]) -> list[Violation]:
-    """Without motor violations equal to link violations, as of joints without drives."""
+def _without_duplicates(violations: Sequence[Violation]) -> list[Violation]:
+    """Without motor violations that equal link violations, as for joints without drives."""
     links = [v for v in violations if v.code is Code.LINK_TORQUE]
     return [
         v for v in violations if v in links or replace(v, code=Code.LINK_TORQUE) not in links
@@ -300,7 +300,7 @@ TORQUES = VerificationCheck(
 CHECKS = (DISTANCES, JOINT_LIMITS, TORQUES, CARTESIAN_LINE)  # in the order of reports
 _DASK = "dask://"
 _CONNECT_SECONDS = 10
-_model: CollisionModel | None = None  # of a worker process
+_model: CollisionModel | None = None  # model of a worker process
 
 
 def verify(
@@ -309,7 +309,7 @@ def verify(
     settings: Settings | None = None,
     told: Told = silent,
 ) -> Verification:
-    """Check one motion: joint limits, clearance between samples and, if requested, torques.
+    """Check one motion: joint limits, clearance also between samples and, if requested, torques.
 
     Args:
         model: the robot and its scene.
@@ -341,7 +341,7 @@ def _verified(
 ) -> Verification:
     limits = urdf_limits(model.robot) if settings.limits is None else settings.limits
     parts = _parts(motion, settings.beside)
-    schedule = Schedule(model, parts)  # refuses what cannot be a motion
+    schedule = Schedule(model, parts)  # raises for invalid motions
     task = Task(model, motion, settings, limits, parts, schedule, told)
     found, results = [], {}
     notes = [*motion.warnings, *(w for b in settings.beside for w in b.motion.warnings)]
@@ -367,7 +367,7 @@ def _verified(
 
 
 def _parts(motion: LoadedMotion, beside: Sequence[Beside]) -> list[Scheduled]:
-    """The motion, without the joints that it only holds and others move; and those others."""
+    """The motion without joints that it only holds but other motions move, and these motions."""
     others = [b.motion.only(b.motion.named) for b in beside]
     moved = {name for other in others for name in other.trajectory.joint_names}
     own = motion.only(set(motion.trajectory.joint_names) - (moved - motion.named))
@@ -384,18 +384,18 @@ def verify_many(
     executor: str = "",
     done: Callable[[Verification], None] = lambda result: None,
 ) -> list[Verification]:
-    """One verification for each motion, in their order.
+    """Verify many motions in parallel; returns a verification for each, in their order.
 
     Args:
-        model: of the robot that all of them move.
+        model: of the robot of all motions.
         motions: the motions.
-        settings: what is checked.
+        settings: settings of the verification.
         executor: empty for processes on this machine, as many as it has processors; or
             ``dask://host:port``, the scheduler of a Dask cluster whose workers have this package.
-        done: called in this process as each is finished, in any order.
+        done: called in this process for each finished motion, in any order.
 
     Raises:
-        ExecutorError: no such cluster, or one that lost its workers.
+        ExecutorError: the cluster is not available, or lost its workers.
         MissingDependencyError: dask.distributed is not installed.
     """
     workers = min(os.cpu_count() or 1, len(motions))
@@ -428,9 +428,9 @@ def _result(future: Future, executor: str) -> Verification:
 def _workers(
     model: CollisionModel, executor: str, count: int
 ) -> Iterator[Callable[[LoadedMotion, Settings], Future]]:
-    """A function that gives one motion to a worker; all workers end with the context."""
+    """Context of a function that sends one motion to a worker; workers end with the context."""
     if not executor:
-        # Not forked: threads of numerical libraries do not survive it.
+        # Not forked: threads of numerical libraries do not survive a fork.
         pool: Executor = ProcessPoolExecutor(
             count, get_context("spawn"), initializer=_keep, initargs=(model,)
         )
@@ -461,7 +461,7 @@ def _cluster(executor: str) -> Iterator[Any]:
 def _verify_remotely(
     model: CollisionModel, motion: LoadedMotion, settings: Settings
 ) -> Verification:
-    """As `verify`, without the functions of time of torques: they cannot be sent back."""
+    """As `verify`, without functions in the torques, which cannot be pickled."""
     result = verify(model, motion, settings)
     if result.torques is None:
         return result

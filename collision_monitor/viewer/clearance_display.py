@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Display of a clearance: colour, level and text on the page, curve over time."""
+"""Display of clearances: colour, level and text on the page, and a curve over time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COLOURS = {OK: "#2b8a4b", WARN: "#c98a00", ERROR: "#c62828"}
 _UNKNOWN = "#868e96"
 
 SECONDS = 30.0
-_PERIOD = 0.05  # seconds between two points that are kept
+_PERIOD = 0.05  # seconds between two stored points
 _NEAR, _TOO_NEAR = "#d9a514", "#db2929"
 _CURVES = ("#1d3557", "#2a9d8f", "#8e44ad", "#b5651d")
 
@@ -33,7 +33,7 @@ _CURVES = ("#1d3557", "#2a9d8f", "#8e44ad", "#b5651d")
 def clearance_colour(distance: float, warn: float, stop: float) -> Rgb:
     """Green above ``warn``, red at or below ``stop`` (and for NaN), yellow to red between.
 
-    Distances in metres; red, green and blue from 0 to 1.
+    Distances are in metres; red, green and blue from 0 to 1.
     """
     if not distance > stop:
         return CONTACT
@@ -72,8 +72,8 @@ def status_html(
 ) -> str:
     """The head of the page: level, distance, nearest links, rates.
 
-    ``rate``: of the page, Hz; ``microseconds``: that one query took. Names come from files, so
-    all of them are escaped.
+    ``rate``: of the page, Hz; ``microseconds``: duration of a query. All names are escaped, since
+    they come from files.
     """
     if clearance is None:
         shown, distance, links = "-", "no pair is checked", ""
@@ -109,13 +109,13 @@ def _badge(shown: str) -> str:
 
 
 class ClearanceCurve:
-    """Distances of the last ``SECONDS``; of those that come faster the least is kept."""
+    """Distances of the last ``SECONDS``; at higher rates the minimum is stored."""
 
     def __init__(self) -> None:
         self._points: deque[tuple[float, float]] = deque()
 
     def add(self, now: float, distance: float) -> None:
-        """A distance in metres at ``now`` s of a steady clock."""
+        """Add a distance in metres at ``now`` s of a steady clock."""
         points = self._points
         if points and now - points[-1][0] < _PERIOD:
             when, before = points[-1]
@@ -134,7 +134,7 @@ class ClearanceCurve:
 def chart_data(
     times: np.ndarray, warn: float, stop: float, *curves: np.ndarray
 ) -> tuple[np.ndarray, ...]:
-    """Arrays of one length, as a chart wants them: time, the two thresholds, the curves."""
+    """Arrays of equal length for a chart: time, the two thresholds, the curves."""
     ones = np.ones(len(times))
     return (np.asarray(times, dtype=float), warn * ones, stop * ones, *curves)
 
@@ -142,7 +142,7 @@ def chart_data(
 def add_chart(
     gui: Any, data: tuple[np.ndarray, ...], names: Sequence[str], mark: str = ""
 ) -> Any:
-    """A chart of ``chart_data``, a name for each curve; ``mark``: of a last one, thin and grey."""
+    """A chart of ``chart_data``, a name for each curve; ``mark``: name of a last, thin grey one."""
     series = [
         {"label": "time"},
         {"label": "warn", "stroke": _NEAR, "width": 1, "dash": (6, 4)},

@@ -1,8 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Controls of the page: sliders of joints, and motions that it plays.
+"""Controls of the page: sliders of joints, and playback of motions.
 
-A slider is moved by a browser and by the program. Motions have a time, buttons, and curves of the
+Both the user and the program move sliders. Motions have a time slider, buttons, and curves of the
 clearance.
 """
 
@@ -24,8 +24,8 @@ from collision_monitor.viewer.clearance_display import add_chart, chart_data
 
 # -- sliders --
 
-_LONGEST = 1e3  # a slider with a longer range could not be moved by a mouse
-_LEFT_ALONE = 0.5  # seconds after the last move by a user
+_LONGEST = 1e3  # longer ranges cannot be controlled with a mouse
+_USER_SECONDS = 0.5  # seconds after the last move by a user until the program may move it
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ class SliderSpec:
 
     @property
     def stuck(self) -> bool:
-        """Whether the limits leave nothing to move."""
+        """Whether the limits allow no motion."""
         return not self.upper > self.lower
 
     def within(self, value: float) -> float:
-        """The nearest value that the slider can show."""
+        """The nearest value within the limits of the slider."""
         return min(max(float(value), self.lower), self.upper)
 
 
@@ -57,7 +57,7 @@ def slider_specs(model: CollisionModel) -> list[SliderSpec]:
     """A slider for each joint of the model, in the order of its configuration.
 
     Raises:
-        ConfigurationError: a joint whose limits are not finite.
+        ConfigurationError: the limits of a joint are not finite.
     """
     kinds = {joint.name: joint.kind for joint in model.robot.joints}
     specs = []
@@ -76,24 +76,24 @@ def slider_specs(model: CollisionModel) -> list[SliderSpec]:
 
 
 def _rounded(lower: float, upper: float) -> tuple[float, float]:
-    """Limits of three digits, within the given ones, where that takes next to nothing away."""
+    """Limits rounded inwards to three digits, if that changes little."""
     if upper - lower < 0.2:
         return lower, upper
     return math.ceil(1e3 * lower - 1e-6) / 1e3, math.floor(1e3 * upper + 1e-6) / 1e3
 
 
 class SharedSlider:
-    """A viser slider that shows a value of the program, and reports values that a user chose.
+    """A viser slider that shows values of the program, and reports values chosen by a user.
 
-    A value from the program may reach the browser after a move by the user and replace it there.
-    So nothing is sent while the user moves the slider, and the value is sent again afterwards.
+    A value from the program may reach the browser after a move by the user and replace it. So
+    nothing is sent while the user moves the slider, and the value is sent again afterwards.
     """
 
     def __init__(
         self, handle: Any, step: float, moved: Callable[[float], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
-        """``moved``: called on a thread of the server; ``step``: smaller changes are not sent."""
+        """``moved``: called in a thread of the server; ``step``: smaller changes are not sent."""
         self._handle = handle
         self._step = step
         self._clock = clock
@@ -114,10 +114,10 @@ class SharedSlider:
     def show(self, value: float) -> None:
         """Show a value within its limits, unless a user is moving the slider."""
         if self._touched is not None:
-            if self._clock() - self._touched < _LEFT_ALONE:
+            if self._clock() - self._touched < _USER_SECONDS:
                 return
             self._touched = None
-            # viser does not send a value that it holds already.
+            # viser does not send an unchanged value.
             low, high = self._handle.min, self._handle.max
             self._handle.value = low if self.value != low else high
         elif abs(self.value - value) <= 0.5 * self._step:
@@ -151,22 +151,22 @@ class JointSliders:
                 slider.show(spec.within(value))
 
 
-# -- motions that are played --
+# -- playback of motions --
 
 Later = Callable[[Callable[[], None]], None]
 
-_SAMPLES = 800  # of a curve: more than a chart has pixels
+_SAMPLES = 800  # samples per curve: more than a chart has pixels
 
 
 @dataclass(frozen=True, eq=False)
 class PlannedMotion:
-    """A motion of some joints of a model, the others held.
+    """A motion of some joints of a model; the others are held.
 
     Attributes:
-        label: what its button says.
-        motion: the table.
-        columns: for each of its joints, the index in the model's configuration.
-        held: configuration (nq,) of the joints that it does not name.
+        label: text of its button.
+        motion: the motion.
+        columns: indices of its joints in the configuration of the model.
+        held: configuration (nq,), used for the other joints.
     """
 
     label: str
@@ -186,14 +186,14 @@ class PlannedMotion:
         return q
 
     def distances(self, model: CollisionModel, times: np.ndarray) -> np.ndarray:
-        """Clearance in metres (n,) at ``times``; 0 where nothing is checked."""
+        """Clearance in metres (n,) at ``times`` (n,); 0 if no pair is checked."""
         if not model.pairs:
             return np.zeros(len(times))
         return model.min_distances(np.array([self.at(time) for time in times]))
 
 
 def planned(model: CollisionModel, label: str, motion: Motion, held: np.ndarray) -> PlannedMotion:
-    """A motion for this model.
+    """Create it for a model.
 
     Raises:
         MotionError: it names a joint that the model does not have.
@@ -208,12 +208,12 @@ def planned(model: CollisionModel, label: str, motion: Motion, held: np.ndarray)
 
 
 def curve_times(motions: list[PlannedMotion]) -> np.ndarray:
-    """Instants (n,) at which clearances of all motions are drawn, from 0 to the longest's end."""
+    """Times (n,) of the curves of all motions, from 0 to the end of the longest one, seconds."""
     return np.linspace(0.0, max(motion.duration for motion in motions), _SAMPLES)
 
 
 class Playback:
-    """The motion that is played, and the time in it; times of a steady clock in seconds."""
+    """The active motion and its time; clock times are of a steady clock, seconds."""
 
     def __init__(self, speed: float = 1.0) -> None:
         self.motion: PlannedMotion | None = None
@@ -233,7 +233,7 @@ class Playback:
         self.motion, self._last = motion, now
 
     def pause(self) -> None:
-        """Stop at the present time."""
+        """Stop at the current time."""
         self._last = None
 
     def seek(self, motion: PlannedMotion, time: float) -> np.ndarray:
@@ -244,7 +244,7 @@ class Playback:
         return motion.at(self.time)
 
     def configuration(self, now: float) -> np.ndarray | None:
-        """The configuration (nq,) at ``now`` while it plays, else None; it stops at the end."""
+        """The configuration (nq,) at ``now`` during playback, otherwise None; stops at the end."""
         if self._last is None or self.motion is None:
             return None
         self.time = min(self.time + self.speed * (now - self._last), self.motion.duration)
@@ -253,12 +253,12 @@ class Playback:
 
 
 def _as_speed(value: float) -> float:
-    """A speed that the slider has; its lower end for NaN, which a client may send."""
+    """The speed within the range of the slider; its lower end for NaN, which a client may send."""
     return min(max(0.1, value), 10.0)
 
 
 class MotionPanel:
-    """Plays ``motions``; actions of a user are passed to ``later``, to run in the loop."""
+    """Plays ``motions``; user actions are passed to ``later``, which runs them in the loop."""
 
     def __init__(
         self,
@@ -271,7 +271,7 @@ class MotionPanel:
     ) -> None:
         """``clock``: seconds of the steady clock that `Playback` uses.
 
-        ``go_to`` is called in the loop with the configuration (nq,) of a time that was chosen.
+        ``go_to`` is called in the loop with the configuration (nq,) at a chosen time.
         """
         self._go_to = go_to
         self._motions = list(motions)
@@ -303,13 +303,13 @@ class MotionPanel:
         self._go_to(self._playback.seek(motion, time))
 
     def measure(self, model: CollisionModel, warn: float, stop: float) -> None:
-        """Draw the clearance along all motions, for the scene as it is now."""
+        """Draw the clearance along all motions, for the current scene."""
         self._thresholds = (warn, stop)
         self._curves = [motion.distances(model, self._times) for motion in self._motions]
         self._chart.data = self._data()
 
     def show(self) -> None:
-        """Move slider and mark to the time of the motion."""
+        """Move the slider and the mark to the time of the motion."""
         time = self._playback.time
         self._time.show(min(time, float(self._times[-1])))
         marked = int(np.abs(self._times - time).argmin())

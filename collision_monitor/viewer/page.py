@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The page: a server, what it shows, and its loop.
+"""The page: its server, contents and loop.
 
-Actions in a browser arrive on threads of the server. They are queued, and run by the loop, which
-alone uses the model: no locks are needed.
+Actions in a browser arrive in threads of the server. They are queued and run by the loop, the only
+user of the model, so no locks are needed.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ from collision_monitor.viewer.server import (
 
 logger = logging.getLogger(__name__)
 
-_PERIOD = 1.0 / 30.0  # of poses, seconds
-_TEXT_PERIOD = 0.1  # of text
-_SLOW_PERIOD = 0.2  # of charts and sliders that follow
-# A browser draws for a quarter of a second after each message: without changes, send few.
+_PERIOD = 1.0 / 30.0  # period of poses, seconds
+_TEXT_PERIOD = 0.1  # of text, seconds
+_SLOW_PERIOD = 0.2  # of charts and followed sliders, seconds
+# A browser redraws for a quarter of a second after each message: without changes, send few.
 _IDLE_PERIOD = 2.0
 _ACTIVE = 1.0  # seconds after an action or a move
-_LAST_TURN = 5.0  # seconds for the loop to end
+_LAST_TURN = 5.0  # maximum time in seconds for the loop to end
 _SETTLED = 0.3  # seconds after the last change of the scene until motions are evaluated again
 
 
 class Page:
-    """A robot in the browser: moved by sliders, by motions, or by calls of `follow`."""
+    """A robot in the browser, moved by sliders, by motions, or by calls of `follow`."""
 
     def __init__(
         self,
@@ -75,23 +75,24 @@ class Page:
         speed: float = 1.0,
         shadows: bool = True,
     ) -> None:
-        """Start to serve.
+        """Start the server.
 
         Args:
-            model: used by the page alone from now on.
+            model: used only by the page from now on.
             q: (nq,) initial configuration.
-            warn: distance in metres below which colours turn.
+            warn: distance in metres below which colours change.
             stop: distance in metres at which they are red.
-            host: name or address of this machine; others reach only what is not loopback.
-            port: 0 any, None 8080 or any.
-            motions: label and table of each that can be played.
+            host: name or address of this machine; other machines can connect unless it is a
+                loopback address.
+            port: 0 for any, None for 8080 or any.
+            motions: motions that can be played, with labels.
             camera_around: further configurations that the initial camera shows.
             speed: initial speed of motions.
             shadows: whether they are shown initially; slow without a graphics card.
 
         Raises:
             MissingDependencyError: viser is not installed.
-            ViewError: host or port cannot be had.
+            ViewError: host or port is not available.
             MotionError: a motion names an unknown joint.
             ConfigurationError: a joint has no finite limits.
         """
@@ -106,7 +107,7 @@ class Page:
         self._curve = ClearanceCurve()
         self._ticks: deque[float] = deque(maxlen=60)
         self._followed: np.ndarray | None = None
-        self._by_hand = False
+        self._is_user_controlled = False
         self._shows_boxes = False
         self._node: NodeReport | None = None
         self._note, self._shown_status = "", ""
@@ -184,12 +185,12 @@ class Page:
         ends = [self._model.leaf_segments(q)[own].reshape(-1, 3) for q in configurations]
         return np.vstack(ends)
 
-    # -- for callers on any thread ----------------------------------------
+    # -- methods for any thread --
 
     @property
     def by_hand(self) -> bool:
-        """Whether a user has taken over the robot: by a slider, or by playing a motion."""
-        return self._by_hand
+        """Whether a user controls the robot, by a slider or by playing a motion."""
+        return self._is_user_controlled
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -198,16 +199,16 @@ class Page:
 
     @property
     def configuration(self) -> np.ndarray:
-        """The shown configuration (nq,), in the order of the model's joints."""
+        """The shown configuration (nq,), in the order of the joints of the model."""
         return self._q
 
     @property
     def motion_time(self) -> float:
-        """Time in the motion that is played, seconds."""
+        """Time in the active motion, seconds."""
         return self._playback.time
 
     def follow(self, q: np.ndarray) -> None:
-        """Show the configuration ``q`` (nq,), unless a user has taken over the robot."""
+        """Show the configuration ``q`` (nq,), unless a user controls the robot."""
         self._followed = np.array(q, dtype=float)
 
     def show_report(self, report: NodeReport) -> None:
@@ -227,16 +228,16 @@ class Page:
             self._idle.set()
 
     def close(self) -> None:
-        """End the loop, wherever it runs, and the server."""
+        """End the loop, in whichever thread it runs, and the server."""
         self._end.set()
         self._idle.wait(_LAST_TURN)
         stop_server(self._server)
 
-    # -- actions in a browser -----------------------------------------------------------
+    # -- actions in a browser --
 
     def _by_user(self, action: Callable[[], None]) -> None:
         def taken() -> None:
-            self._by_hand = True
+            self._is_user_controlled = True
             action()
 
         self._todo.put(taken)
@@ -250,7 +251,7 @@ class Page:
         self._todo.put(move)
 
     def _take_over(self, q: np.ndarray) -> None:
-        self._by_hand = True
+        self._is_user_controlled = True
         self._playback.pause()
         self._q = q
 
@@ -269,10 +270,10 @@ class Page:
         self._grid.visible = shown["grid"]
         self._server.scene.configure_default_lights(cast_shadow=shown["shadows"])
 
-    # -- the loop ----------------------------------------------------------------------
+    # -- loop --
 
     def tick(self, now: float) -> None:
-        """One turn of the loop: run actions, move the robot, update what is shown."""
+        """One iteration of the loop: run actions, move the robot, update the page."""
         self._ticks.append(now)
         try:
             self._run_actions(now)
@@ -280,15 +281,15 @@ class Page:
         except Exception as problem:  # a client may send any values
             if self._last_good is None:
                 raise
-            self._go_back(problem)
+            self._restore_last_good(problem)
 
-    def _go_back(self, problem: Exception) -> None:
-        """Return to the last scene and configuration that could be shown, with a note."""
+    def _restore_last_good(self, problem: Exception) -> None:
+        """Return to the last valid scene and configuration, with a note."""
         if not isinstance(problem, CollisionMonitorError):
             logger.error("values from a browser cannot be shown", exc_info=problem)
         self._model, self._q = self._last_good
         self._playback.pause()
-        self._by_hand = True
+        self._is_user_controlled = True
         self._editor.show(self._model.scene)
         self._note = f"cannot be shown: {problem}"
 
@@ -296,7 +297,7 @@ class Page:
         played = self._playback.configuration(now)
         if played is not None:
             self._q = played
-        elif self._followed is not None and not self._by_hand:
+        elif self._followed is not None and not self._is_user_controlled:
             self._q = self._followed
         with self._server.atomic():
             if self._editor.changed:

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a robot in its leaves, rendered without a display."""
+"""Pictures of a robot and its leaves, rendered without a display."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _LINK_COLOR = "#8d99ae"
 _OBSTACLE_COLOR = "#c9b79c"
 _MARKED_COLORS = ("#d62828", "#f08a24")
 _BOX_COLOR, _CROSSING_COLOR = "#3a86d6", "#f21aa6"
-_MOST = 50_000  # boxes and triangles
-_AROUND = 1.0  # of the extent of boxes that meet: half of what is shown around them
-_SIDES = 48  # of a leaf
-_MARGIN = 1.08  # of the picture around what it shows
-_FLATTEST = 2.4  # width over height of a picture that is cut to what it shows
-_COLOURS = 256  # of a picture of boxes
+_MOST = 50_000  # maximum number of boxes and triangles
+_AROUND = 1.0  # half of the shown region around overlapping boxes, relative to their extent
+_SIDES = 48  # sides of a leaf
+_MARGIN = 1.08  # size of the picture relative to its contents
+_MOST_ASPECT = 2.4  # maximum width/height of a cropped picture
+_COLOURS = 256  # palette of a picture of boxes
 
 
 def require_pyvista() -> Any:
-    """The module that draws; MissingDependencyError says how to get it."""
+    """The module pyvista, or MissingDependencyError."""
     with optional_dependency("pictures need pyvista", "picture"):
         import pyvista
     return pyvista
@@ -50,9 +50,9 @@ def _quiet() -> Iterator[None]:
 
 
 def _aim(plotter: Any, points: np.ndarray, direction: np.ndarray, aspect: float) -> float:
-    """Put the camera where ``points`` just fill a picture of ``aspect`` (width/height).
+    """Place the camera such that ``points`` (n, 3) fill a picture of ``aspect`` (width/height).
 
-    Returns the aspect of a picture that they would fill in both ways.
+    Returns the aspect of a picture that they would fill in both directions.
     """
     plotter.view_vector(direction, viewup=(0, 0, 1), render=False)
     back = direction / np.linalg.norm(direction)
@@ -61,8 +61,8 @@ def _aim(plotter: Any, points: np.ndarray, direction: np.ndarray, aspect: float)
     seen = points @ np.column_stack([right, np.cross(back, right), back])
     slope = np.tan(np.radians(0.5 * plotter.camera.view_angle)) / _MARGIN
     slopes = np.array([slope * aspect, slope])
-    # A point is seen if |seen - center| <= slope * (distance - depth), on both axes. The least
-    # distance for each axis, and the centre in the middle of what is left to either side.
+    # A point is seen if |seen - center| <= slope * (distance - depth), on both axes. Use the
+    # minimum distance for each axis, and centre the remaining space.
     low = (seen[:, :2] - slopes * seen[:, 2:]).min(axis=0)
     high = (seen[:, :2] + slopes * seen[:, 2:]).max(axis=0)
     center = 0.5 * (low + high)
@@ -76,13 +76,13 @@ def _aim(plotter: Any, points: np.ndarray, direction: np.ndarray, aspect: float)
 
 
 def _drawn(plotter: Any) -> np.ndarray:
-    """Points (n, 3) of all that is drawn."""
+    """Points (n, 3) of all drawn objects."""
     meshes = (actor.mapper.dataset for actor in plotter.actors.values() if actor.mapper)
     return np.vstack([np.asarray(mesh.points, dtype=float) for mesh in meshes])
 
 
 def _around(model: CollisionModel, q: np.ndarray, pair: Sequence[str], ends: np.ndarray) -> Any:
-    """Corners of a box around nearest points (2, 3) that has much of the smaller link in it."""
+    """Corners (8, 3) of a box around nearest points (2, 3) and much of the smaller link."""
     extents = []
     segments = model.leaf_segments(q)
     for name in pair:
@@ -96,12 +96,12 @@ def _around(model: CollisionModel, q: np.ndarray, pair: Sequence[str], ends: np.
 
 
 def _look(name: str, colour: str, marked: Sequence[str]) -> dict[str, Any]:
-    """How a link or an obstacle is drawn."""
+    """Drawing style of a link or an obstacle."""
     if name in marked:
         return {"color": _MARKED_COLORS[list(marked).index(name) % 2]}
     if not marked:
         return {"color": colour}
-    # Without back faces: translucent ones flicker through those in front.
+    # Without back faces: translucent ones would flicker through the front faces.
     return {"color": colour, "opacity": 0.35, "culling": "back"}
 
 
@@ -121,17 +121,17 @@ def render(
     close_up: str | os.PathLike = "",
     boxes: int | None = None,
 ) -> None:
-    """Write a PNG of the robot at ``q``: its links, translucent leaves, the nearest points.
+    """Write a PNG of the robot at ``q`` (nq,): links, translucent leaves, and nearest points.
 
-    Leaves take the colour of their link's clearance between ``stop`` and ``warn`` metres.
-    ``direction`` is where the camera stands, seen from the robot's middle; it comes as near as
-    it can with everything in the picture, and by ``zoom`` nearer. Links and obstacles that are
-    ``marked`` stand out, and the others let them shine through; such a picture is cut to what it
-    shows. ``nearest`` (2, 3) are the points of the marked two that are shown, in the base frame;
-    else those of the nearest leaves. ``close_up`` is the path of a second picture of them, from
-    near by. ``boxes``: draw this level of the boxes over the triangles instead of leaves, the boxes
-    that overlap where leaves touch, and the triangles that cross; these are seen from near by. Such
-    a picture has a palette: many thin lines make a large file otherwise.
+    Leaves have the colour of the clearance of their link between ``stop`` and ``warn`` metres.
+    ``direction`` (3,) is the direction of the camera from the centre of the robot; its distance is
+    the minimum that shows everything, divided by ``zoom``. ``marked`` links and obstacles are
+    highlighted, and the others translucent; such a picture is cropped. ``nearest`` (2, 3) are the
+    shown points of the marked two, in the base frame; by default those of the nearest leaves.
+    ``close_up`` is the path of a second picture of these. ``boxes``: draw this level of the boxes
+    over the triangles instead of leaves, with overlapping boxes where leaves touch, and crossing
+    triangles, in a close view. Such a picture has a palette: many thin lines would make a large
+    file.
 
     Raises:
         MissingDependencyError: pyvista is not installed.
@@ -140,7 +140,7 @@ def render(
     with _quiet():
         plotter = pyvista.Plotter(off_screen=True, window_size=list(size))
         try:
-            # Boxes lie inside links: these let them shine through.
+            # Boxes are inside links, so these are translucent.
             _place(pyvista, plotter, model, q, marked if boxes is None else ("",))
             seen = None
             if boxes is not None:
@@ -155,14 +155,14 @@ def render(
                     nearest, color="black", point_size=9, render_points_as_spheres=True
                 )
             plotter.add_light(pyvista.Light(position=(4, 3, 6), intensity=0.35))
-            if marked:  # perhaps seen from the side that this does not light
+            if marked:  # its unlit side may be visible
                 plotter.add_light(pyvista.Light(light_type="headlight", intensity=0.35))
             plotter.enable_anti_aliasing("ssaa")
             towards, aspect = np.array(direction, dtype=float), size[0] / size[1]
             filled = _aim(plotter, _drawn(plotter) if seen is None else seen, towards, aspect)
             if marked:
                 plotter.enable_depth_peeling(8)
-                aspect = min(max(filled, aspect), _FLATTEST)
+                aspect = min(max(filled, aspect), _MOST_ASPECT)
                 plotter.window_size = [size[0], round(size[0] / aspect)]
                 _aim(plotter, _drawn(plotter), towards, aspect)
             plotter.camera.zoom(zoom)
@@ -178,7 +178,7 @@ def render(
 
 
 def _reduce_colours(path: str | os.PathLike) -> None:
-    """Write a PNG again with a palette."""
+    """Convert a PNG to a palette."""
     from PIL import Image  # pyvista needs it
 
     with Image.open(path) as image:
@@ -189,7 +189,7 @@ def _reduce_colours(path: str | os.PathLike) -> None:
 def _place(
     pyvista: Any, plotter: Any, model: CollisionModel, q: np.ndarray, marked: Sequence[str]
 ) -> None:
-    """Links and obstacles."""
+    """Draw links and obstacles."""
     poses = model.link_poses(q)
     for link in model.robot.links.values():
         for shape in link.shapes:
@@ -212,9 +212,9 @@ def _place(
 def _place_boxes(
     pyvista: Any, plotter: Any, model: CollisionModel, q: np.ndarray, level: int
 ) -> np.ndarray | None:
-    """Boxes over triangles, of the level; those that overlap, and triangles that cross.
+    """Draw boxes over triangles of a level, overlapping boxes, and crossing triangles.
 
-    Returns points (8, 3) around these two, or None where there are none.
+    Returns points (8, 3) around the last two, or None if there are none.
     """
     found, poses = MeshBoxes(model), model.link_poses(q)
 
@@ -243,7 +243,7 @@ def _place_boxes(
 def _place_leaves(
     pyvista: Any, plotter: Any, model: CollisionModel, q: np.ndarray, warn: float, stop: float
 ) -> None:
-    """Leaves of links, in the colour of their clearance."""
+    """Draw the leaves of links in the colour of their clearance."""
     obstacles = {obstacle.name for obstacle in model.scene.obstacles}
     nearest = model.link_distances(q)
     for leaf, (p0, p1) in zip(model.leaves, model.leaf_segments(q), strict=True):

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Obstacles moved, added and removed on the page, and the edited scene as a YAML file."""
+"""Editing of obstacles on the page, and the edited scene as a YAML file."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ KINDS = ("box", "sphere", "cylinder", "capsule")
 
 _NONE = "(none)"
 
-# -- scenes are values: each function returns a new one --
+# -- operations on scenes, which return new ones --
 
 
 def moved(scene: Scene, name: str, pose: np.ndarray) -> Scene:
-    """With the obstacle's centre at ``pose`` (4, 4) in the frame of the link that carries it."""
+    """The scene with an obstacle centred at ``pose`` (4, 4) in the frame of its link."""
     return replace(
         scene,
         obstacles=tuple(
@@ -39,7 +39,7 @@ def moved(scene: Scene, name: str, pose: np.ndarray) -> Scene:
 
 
 def removed(scene: Scene, name: str) -> Scene:
-    """Without that obstacle, and without the ignored pairs that it is in."""
+    """The scene without an obstacle and its ignored pairs."""
     return replace(
         scene,
         obstacles=tuple(one for one in scene.obstacles if one.name != name),
@@ -49,13 +49,13 @@ def removed(scene: Scene, name: str) -> Scene:
 
 def added(scene: Scene, robot: Robot, kind: str, size: tuple[float, float, float],
           position: np.ndarray) -> tuple[Scene, str]:  # fmt: skip
-    """With one more obstacle, fixed to the robot's root; returns its name too.
+    """The scene with another obstacle, fixed to the root link; and the name of the obstacle.
 
-    ``size``: edges of the box (metres) that the new obstacle just fills, its axis along z.
+    ``size``: edges of the bounding box of the new obstacle, metres; its axis is along z.
 
     Raises:
-        SceneError: a size that is not positive, or that no such shape fills: a capsule that is
-            longer than thick is needed.
+        SceneError: a size is not positive, or not valid for the shape: a capsule must be longer
+            than thick.
     """
     x, y, z = (float(value) for value in size)
     taken = {*robot.links, *(one.name for one in scene.obstacles)}
@@ -78,10 +78,10 @@ def added(scene: Scene, robot: Robot, kind: str, size: tuple[float, float, float
 
 
 def scene_text(scene: Scene, root: str) -> str:
-    """The scene as a YAML file that `load_scene` reads; ``root`` is the robot's root link.
+    """The scene as a YAML file that `load_scene` reads; ``root`` is the root link.
 
     Raises:
-        SceneError: an obstacle is a mesh; its file and scale are not kept.
+        SceneError: an obstacle is a mesh, whose file and scale are unknown.
     """
     data: dict[str, Any] = {"obstacles": [_obstacle(one, scene, root) for one in scene.obstacles]}
     if scene.joints:
@@ -136,9 +136,9 @@ def _carrier(link: str, scene: Scene, root: str) -> dict[str, str]:
 
 
 class SceneEditor:
-    """Edits a scene: ``scene`` is the edited one, ``changed`` is set with every edit.
+    """Edits a scene: ``scene`` is the edited one, ``changed`` is set by every edit.
 
-    All methods but the callbacks of a browser are for the loop of the page.
+    All methods except callbacks of a browser must be called in the loop of the page.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class SceneEditor:
         self.changed = False
         self._robot, self._root = model.robot, model.root
         self._loaded = model.scene
-        self._server, self._later, self._say = server, later, say
+        self._server, self._later, self._show_note = server, later, say
         self._chosen, self._on_chosen = _NONE, chosen
         self._gizmo: Any = None
         self._middle = np.zeros(3)
@@ -178,7 +178,7 @@ class SceneEditor:
 
     @property
     def edited(self) -> bool:
-        """Whether it is another scene than the one that was loaded."""
+        """Whether the scene differs from the loaded one."""
         return self.scene is not self._loaded
 
     def put_new_ones_at(self, position: np.ndarray) -> None:
@@ -186,7 +186,7 @@ class SceneEditor:
         self._middle = np.asarray(position, dtype=float)
 
     def choose(self, name: str | None) -> None:
-        """Put the handles on an obstacle; None or ``(none)`` for no obstacle."""
+        """Attach the handles to an obstacle; None or ``(none)`` for none."""
         self._chosen = name if name in self._names() else _NONE
         if self._gizmo is not None:
             self._gizmo.remove()
@@ -201,7 +201,7 @@ class SceneEditor:
             node_path("robot", obstacle.link, "handles"), scale=_reach(obstacle.shape),
             position=position, wxyz=wxyz, depth_test=False,
         )  # fmt: skip
-        # The handle's own position is the newest one, whatever the order of the events.
+        # The position of the handle is the newest one, regardless of the order of events.
         gizmo.on_update(
             lambda event: self._later(lambda: self._move(gizmo, obstacle.name))
         )
@@ -218,7 +218,7 @@ class SceneEditor:
     def _move(self, gizmo: Any, name: str) -> None:
         if gizmo is self._gizmo and name == self._chosen:
             values = np.array([*gizmo.position, *gizmo.wxyz], dtype=float)
-            # A client may send any values: NaN, too.
+            # A client may send any values, including NaN.
             if not np.abs(values).max() <= LARGEST or not values[3:].any():
                 raise SceneError(f"{name}: {values[:3]}, {values[3:]} is no pose within 10 km")
             pose = pose_of(gizmo.position, gizmo.wxyz)
@@ -226,7 +226,7 @@ class SceneEditor:
 
     def _remove(self) -> None:
         if self._chosen == _NONE:
-            self._say("choose an obstacle first")
+            self._show_note("choose an obstacle first")
             return
         name = self._chosen
         self.choose(None)
@@ -255,7 +255,7 @@ class SceneEditor:
 
 
 def _reach(shape: Any) -> float:
-    """Length of the handles of a shape: a little beyond it."""
+    """Length of the handles of a shape, metres: slightly larger than the shape."""
     if shape.kind == "mesh":
         extent = float(np.ptp(shape.vertices, axis=0).max())
     elif shape.kind == "box":

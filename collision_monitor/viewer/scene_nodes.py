@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Robot, obstacles, leaves and nearest points as nodes of the page's 3D scene.
+"""Robot, obstacles, leaves and nearest points as nodes of the 3D scene of the page.
 
 Surfaces are sent once, each below the frame of its link. Later updates send only the poses and
 colours that have changed.
@@ -39,7 +39,7 @@ _STEPS = 24  # levels of a colour channel: every change of a colour is a message
 
 
 def shown_colour(distance: float, warn: float, stop: float) -> Rgb:
-    """The colour of a clearance, channels 0 to 255, in so few steps that it seldom changes."""
+    """The colour of a clearance, channels 0 to 255, in few steps so that it rarely changes."""
     r, g, b = (
         round(255 * round(channel * _STEPS) / _STEPS)
         for channel in clearance_colour(distance, warn, stop)
@@ -60,7 +60,7 @@ def pose_of(position: Sequence[float], wxyz: Sequence[float]) -> np.ndarray:
 
 
 def node_path(*names: str) -> str:
-    """The name of a node below others; a slash in the name of a link is no level of its own."""
+    """The path of a node; slashes in names of links are escaped."""
     return "".join("/" + name.replace("/", "\N{FRACTION SLASH}") for name in names)
 
 
@@ -72,7 +72,7 @@ class _LeafNodes:
         self._colours: dict[str, Rgb] = {}
 
     def colour(self, distances: Mapping[str, float], warn: float, stop: float) -> None:
-        """Colour leaves by the distance (metres) of their link or obstacle to what is nearest."""
+        """Colour leaves by the minimum distance (metres) of their link or obstacle."""
         for name, node in self._leaves.items():
             colour = shown_colour(distances[name], warn, stop)
             if colour != self._colours.get(name):
@@ -85,7 +85,7 @@ class _LeafNodes:
 
 
 class RobotNodes(_LeafNodes):
-    """The nodes of one robot, and the line between the nearest two points."""
+    """The nodes of a robot, and the line between the nearest points."""
 
     def __init__(self, scene: Any, model: CollisionModel) -> None:
         """``scene``: that of a viser server."""
@@ -133,7 +133,7 @@ class RobotNodes(_LeafNodes):
         return moved
 
     def nearest(self, clearance: Clearance | None) -> None:
-        """Draw the line between the nearest points with its length; nothing without any."""
+        """Draw the line between the nearest points with its length, if any."""
         for node in (self._line, *self._ends, self._label):
             node.visible = clearance is not None
         if clearance is None:
@@ -146,7 +146,7 @@ class RobotNodes(_LeafNodes):
         self._label.text = f"{clearance.distance:.3f} m"
 
     def show_boxes(self, model: CollisionModel | None) -> None:
-        """Show boxes over the triangles of links, of the deepest level that is not too many.
+        """Show boxes over the triangles of links, of the deepest level below the maximum number.
 
         None hides them.
         """
@@ -157,7 +157,7 @@ class RobotNodes(_LeafNodes):
             return
         self._mesh_boxes = found = MeshBoxes(model)
         level = found.deepest_level(_MOST_BOXES)
-        for obstacle in model.scene.obstacles:  # which the page may move
+        for obstacle in model.scene.obstacles:  # the page may move these
             del found.of_links[obstacle.name]
         for name in found.of_links:
             edges = found.at_level(name, level).edges()
@@ -170,7 +170,7 @@ class RobotNodes(_LeafNodes):
         )  # fmt: skip
 
     def show_meeting(self, model: CollisionModel, q: np.ndarray) -> None:
-        """Draw the boxes of links that overlap where leaves touch, and triangles that cross."""
+        """Draw overlapping boxes of links whose leaves touch, and crossing triangles."""
         for node in self._meeting:
             node.remove()
         self._meeting = []
@@ -194,7 +194,7 @@ class RobotNodes(_LeafNodes):
 
 
 def add_leaves(scene: Any, path: str, model: CollisionModel, name: str, pose: np.ndarray) -> Any:
-    """Translucent leaves of a link or an obstacle, seen from a frame with ``pose`` (4, 4)."""
+    """Translucent leaves of a link or an obstacle, relative to a frame with ``pose`` (4, 4)."""
     inverse = np.linalg.inv(pose)
     leaves = [leaf.moved(inverse, name) for leaf in model.leaves if leaf.link == name]
     vertices, triangles = leaf_surface(leaves)
@@ -204,7 +204,7 @@ def add_leaves(scene: Any, path: str, model: CollisionModel, name: str, pose: np
 
 
 class ObstacleNodes(_LeafNodes):
-    """The nodes of a model's obstacles; ``picked(name)`` is called for one that is clicked."""
+    """The nodes of the obstacles of a model; ``picked(name)`` is called on a click."""
 
     def __init__(self, scene: Any, picked: Callable[[str], None]) -> None:
         """``scene``: that of a viser server."""
@@ -218,7 +218,7 @@ class ObstacleNodes(_LeafNodes):
         self._leaves_visible = False
 
     def draw(self, model: CollisionModel) -> None:
-        """Draw what is new, move what has moved, remove what is gone."""
+        """Update the nodes: add, move and remove obstacles."""
         desired = {obstacle.name: obstacle for obstacle in model.scene.obstacles}
         for name in self._drawn.keys() - desired.keys():
             self._remove(name)
@@ -252,23 +252,23 @@ class ObstacleNodes(_LeafNodes):
     def _remove(self, name: str) -> None:
         del self._drawn[name], self._leaves[name], self._shapes[name]
         self._colours.pop(name, None)
-        self._frames.pop(name).remove()  # and what is below it
+        self._frames.pop(name).remove()  # and its children
 
     def choose(self, name: str | None) -> None:
-        """Mark the one that is to be edited."""
+        """Highlight the obstacle that is being edited."""
         for old in (self._chosen, name):
             if old in self._shapes:
                 self._shapes[old].color = _CHOSEN if old == name else _OBSTACLE
         self._chosen = name
 
     def show_leaves(self, visible: bool) -> None:
-        """Show or hide leaves, also those of obstacles to come."""
+        """Show or hide leaves, also those of future obstacles."""
         self._leaves_visible = visible
         super().show_leaves(visible)
 
 
 def _same_but_pose(a: Obstacle, b: Obstacle) -> bool:
-    """Whether the drawn surface of one is that of the other."""
+    """Whether two obstacles have the same drawn surface."""
     one, other = a.shape, b.shape
     return (
         a.link == b.link and one.kind == other.kind and one.size == other.size

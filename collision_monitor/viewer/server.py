@@ -1,11 +1,11 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The server of the page: its address, a free port, its camera, and which requests it answers.
+"""The server of the page: address, port, initial camera, and filter of requests.
 
-It answers browsers that have opened the page from here. A page of another web site in the same
-browser can connect to any port of this machine. Its requests carry the Origin of that
-site, or, where its name was made to lead here (DNS rebinding), a Host that is none of this machine.
-Both are refused, for files and web sockets alike.
+It only answers browsers that have opened the page from this server. A page of another web site in
+the same browser can connect to any port of this machine. Its requests have the Origin of that site
+or, with DNS rebinding, a Host that is not of this machine. Both are rejected, for files and web
+sockets.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from collision_monitor.errors import ViewError
 
 logger = logging.getLogger(__name__)
 
-# -- which requests are answered --
+# -- filter of requests --
 
-_MOST_LOGGED = 20  # refusals; others are silent
-# No page of another site may show this one in a frame, where clicks could be led astray.
+_MOST_LOGGED = 20  # logged rejections; further ones are silent
+# Other sites must not show this page in a frame (clickjacking).
 _HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'", "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin", "X-Content-Type-Options": "nosniff",
@@ -41,14 +41,14 @@ _installing = threading.Lock()
 
 
 class PageGuard:
-    """Decides by the headers Host and Origin."""
+    """Filters requests by the headers Host and Origin."""
 
     def __init__(self, host: str, given: str = "") -> None:
-        """Guard a server.
+        """Create the filter of a server.
 
         Args:
-            host: numeric address that it listens at.
-            given: the name or address that the user gave for it.
+            host: numeric address of the server.
+            given: the name or address given by the user.
         """
         self._host = host
         self._is_loopback = ipaddress.ip_address(host).is_loopback
@@ -61,7 +61,7 @@ class PageGuard:
         self.is_installed = False
 
     def refusal(self, hosts: list[str], origins: list[str]) -> str:
-        """Why a request with these headers is refused; empty if it is not."""
+        """Why a request with these headers is rejected; empty if it is accepted."""
         if len(hosts) != 1 or not self._is_own(hosts[0]):
             return f"Host {', '.join(hosts)[:100]!r} is no name or address of this server"
         if not origins:  # not a browser, or a file of the page itself
@@ -78,15 +78,15 @@ class PageGuard:
             address = ipaddress.ip_address(name)
         except ValueError:
             return False
-        # A name that leads astray is no address: whoever wrote an address meant this machine.
+        # DNS rebinding needs a name: a numeric address is always that of this machine.
         return address.is_loopback or not self._is_loopback
 
     @contextmanager
     def installed(self, viser: Any) -> Iterator[None]:
-        """Guard the servers of web sockets that ``viser`` starts in this block at this host."""
+        """Context that adds the filter to web socket servers that ``viser`` starts at this host."""
         try:
             module = viser.infra._infra.websockets.asyncio.server
-        except AttributeError:  # another viser: `is_installed` stays False
+        except AttributeError:  # another version of viser: `is_installed` stays False
             yield
             return
         original = module.serve
@@ -129,7 +129,7 @@ class PageGuard:
 def _name_of(url: str) -> str:
     try:
         parts = urlsplit(url)
-        parts.port  # noqa: B018 - raises where it is no number
+        parts.port  # noqa: B018 - raises if it is not a number
         return (parts.hostname or "") if parts.username is None else ""
     except ValueError:
         return ""
@@ -141,7 +141,7 @@ def _is_same(origin: str, host: str) -> bool:
 
 
 class _OneLine(logging.Filter):
-    """What a client sent that is no request, without a traceback, for who debugs."""
+    """Log invalid requests of clients at level debug, without a traceback."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
@@ -158,7 +158,7 @@ def _quiet_logger() -> logging.Logger:
     return found
 
 
-# -- the address --
+# -- address --
 
 LOOPBACK = "127.0.0.1"
 USUAL_PORT = 8080
@@ -166,7 +166,7 @@ USUAL_PORT = 8080
 
 @dataclass(frozen=True)
 class Address:
-    """A numeric host and a port that was free at the time of the call; the host as ``given``."""
+    """A numeric host, a port that was free at the time of the call, and the ``given`` host."""
 
     host: str
     port: int
@@ -174,7 +174,7 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine can reach it."""
+        """Whether only this machine can connect."""
         return ipaddress.ip_address(self.host).is_loopback
 
     @property
@@ -189,22 +189,22 @@ class Address:
 
 
 def free_address(host: str = LOOPBACK, port: int | None = None) -> Address:
-    """An address to listen at.
+    """Find an address for the server.
 
-    ``host``: a name or address of this machine. ``port``: that one; 0 for any that is free; None
-    for 8080, or any that is free where 8080 is taken.
+    ``host``: a name or address of this machine. ``port``: a number; 0 for any free port; None for
+    8080, or any free port if it is in use.
 
     Raises:
-        ViewError: the host is not this machine's, or the port is taken or needs privileges.
+        ViewError: the host is not this machine, or the port is in use or needs privileges.
     """
     numeric = _numeric(host)
-    wanted = USUAL_PORT if port is None else port
+    requested = USUAL_PORT if port is None else port
     try:
-        return replace(_bound(numeric, wanted), given=host)
+        return replace(_bound(numeric, requested), given=host)
     except OSError as problem:
         if port is None and problem.errno in (errno.EADDRINUSE, errno.EACCES):
             return free_address(host, 0)
-        raise ViewError(_why(problem, host, wanted)) from None
+        raise ViewError(_why(problem, host, requested)) from None
 
 
 def _numeric(host: str) -> str:
@@ -222,7 +222,7 @@ def _numeric(host: str) -> str:
 def _bound(host: str, port: int) -> Address:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listener:
-        # As servers do: a connection that has just ended does not keep the port.
+        # As for servers: a connection that has just ended does not block the port.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(1)
@@ -242,14 +242,14 @@ def _why(problem: OSError, host: str, port: int) -> str:
     return f"cannot listen at {host}, port {port}: {problem}"
 
 
-# -- the server: quiet, on one address, without share links --
+# -- server: without banner and share links, on one address --
 
 
 def require_viser() -> Any:
     """The module viser.
 
     Raises:
-        MissingDependencyError: it is not installed, or older than the parts that are used.
+        MissingDependencyError: it is not installed, or too old.
     """
     with optional_dependency("the page needs viser 1.1 or later", "view"):
         import viser
@@ -259,25 +259,25 @@ def require_viser() -> Any:
 
 
 def start_server(address: Address, title: str) -> Any:
-    """A viser server that listens at ``address``.
+    """Start a viser server at ``address``.
 
     Raises:
         MissingDependencyError: viser is not installed.
-        ViewError: the port was taken meanwhile.
+        ViewError: the port is in use meanwhile.
     """
     viser = require_viser()
 
     class LocalServer(viser.ViserServer):
-        """Without the share links by which any browser could publish this page on the web."""
+        """Disable share links, by which any browser could publish this page on the web."""
 
         def request_share_url(self, verbose: bool = True) -> None:
             return None
 
     guard = PageGuard(address.host, address.given)
     with redirect_stdout(io.StringIO()), guard.installed(viser):
-        # Its banner is left out: the caller prints the address.
+        # No banner: the caller prints the address.
         server = LocalServer(address.host, address.port, label=title, verbose=False)
-    if server.get_port() != address.port:  # it tries the next ones silently
+    if server.get_port() != address.port:  # viser tries the next ports silently
         stop_server(server)
         raise ViewError(
             f"port {address.port} of {address.host} is taken: choose another, or 0 for any that "
@@ -296,13 +296,13 @@ def start_server(address: Address, title: str) -> Any:
 
 
 def stop_server(server: Any) -> None:
-    """Stop the server; browsers show that the connection is lost."""
+    """Stop the server; browsers report a lost connection."""
     with redirect_stdout(io.StringIO()):
         server.stop()
 
 
 def aim_camera(server: Any, points: np.ndarray) -> None:
-    """Point the initial camera at all ``points`` (n, 3), from the front and above."""
+    """Point the initial camera at all ``points`` (n, 3), metres, from the front and above."""
     low, high = points.min(axis=0), points.max(axis=0)
     middle = 0.5 * (low + high)
     reach = max(0.5 * float(np.linalg.norm(high - low)), 0.1)

@@ -15,12 +15,12 @@ from collision_monitor.robot.description import Shape
 Surface = tuple[np.ndarray, np.ndarray]  # vertices (n, 3) in metres, triangles (m, 3)
 
 _SIDES = 24
-_SHARPEST = 0.6  # radians between two triangles that are shaded as one smooth surface
-_SMOOTHED = 60_000  # triangles; more take seconds, and look smooth by themselves
+_SMOOTH_ANGLE = 0.6  # maximum angle in radians between triangles of a smooth surface
+_SMOOTHED = 60_000  # maximum number of triangles; more take seconds, and look smooth anyway
 
 
 def shape_surface(shape: Shape) -> Surface:
-    """A shape in the frame of its link, with corners doubled where it has an edge."""
+    """A shape in the frame of its link, with corners duplicated at edges."""
     vertices, triangles = _own_surface(shape)
     if len(triangles) <= _SMOOTHED:
         mesh = trimesh.Trimesh(vertices, triangles, process=False)
@@ -30,7 +30,7 @@ def shape_surface(shape: Shape) -> Surface:
 
 
 def leaf_surface(leaves: Iterable[Leaf]) -> Surface:
-    """All leaves of a link in one, in the frame of that link."""
+    """All leaves of a link as one surface, in the frame of the link."""
     return joined(capsule_surface(leaf.p0, leaf.p1, leaf.radius) for leaf in leaves)
 
 
@@ -47,9 +47,9 @@ def joined(surfaces: Iterable[Surface]) -> Surface:
 def capsule_surface(
     p0: np.ndarray, p1: np.ndarray, radius: float, sides: int = _SIDES
 ) -> Surface:
-    """All points at ``radius`` from the segment p0 p1: a ball of which one half is moved.
+    """Surface of the capsule around the segment p0 p1: a sphere with one half displaced.
 
-    The triangles enclose the capsule, or a leaf that touches its link would vanish inside.
+    The triangles enclose the capsule: otherwise a leaf that touches its link would be hidden.
     """
     axis = np.asarray(p1, dtype=float) - p0
     length = float(np.linalg.norm(axis))
@@ -80,12 +80,12 @@ def _own_surface(shape: Shape) -> Surface:
 
 
 def _with_edges(mesh: trimesh.Trimesh) -> Surface:
-    """The same triangles, apart where they meet at an edge that is to be seen."""
+    """The same triangles, with separate corners at visible edges."""
     angles = mesh.face_adjacency_angles
     smooth = trimesh.graph.connected_component_labels(
-        mesh.face_adjacency[angles <= _SHARPEST], node_count=len(mesh.faces)
+        mesh.face_adjacency[angles <= _SMOOTH_ANGLE], node_count=len(mesh.faces)
     )
-    # A corner belongs to a vertex and to the smooth piece that its triangle is of.
+    # A corner is defined by its vertex and the smooth piece of its triangle.
     corners = np.column_stack([mesh.faces.reshape(-1), np.repeat(smooth, 3)])
     kept, number = np.unique(corners, axis=0, return_inverse=True)
     return np.asarray(mesh.vertices)[kept[:, 0]], number.reshape(-1, 3)

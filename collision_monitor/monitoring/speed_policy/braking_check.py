@@ -266,7 +266,7 @@ class BrakingCheck:
         least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
         is_inside, goes_on = np.zeros((2, count), dtype=bool)
         if is_fine:
-            goes_on = self._goes_on(rows)
+            goes_on = self._keeps_separating(rows)
         else:
             is_inside = self._raise_least(inputs, rows, distances, enough, least)
             is_unproven = (least <= stop) & (distances > stop)
@@ -309,7 +309,7 @@ class BrakingCheck:
     def _search_leaves(
         self, inputs: BrakingInputs, rows: np.ndarray, which: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """LEAST (k,) of the leaves for pairs ``which`` (k,), and `_goes_on`, by a finer search.
+        """LEAST (k,) of leaves for pairs ``which`` (k,) by a finer search; and `_keeps_separating`.
 
         Infinity for those that it does not find: they stay beyond their warning distance and what
         is needed for a release. Other pairs get -inf.
@@ -320,10 +320,10 @@ class BrakingCheck:
         mine = [k for k in np.flatnonzero(which).tolist() if rows[k, PAIR] in places]
         its = [places[pair] for pair in rows[mine, PAIR].tolist()]
         least, goes_on = np.where(which, np.inf, -np.inf), np.zeros(len(rows), dtype=bool)
-        least[mine], goes_on[mine] = fine[its, LEAST], self._goes_on(fine)[its]
+        least[mine], goes_on[mine] = fine[its, LEAST], self._keeps_separating(fine)[its]
         return least, goes_on
 
-    def _goes_on(self, rows: np.ndarray) -> np.ndarray:
+    def _keeps_separating(self, rows: np.ndarray) -> np.ndarray:
         """(k,) whether leaves of a pair that moves apart do not turn back while it brakes."""
         return rows[:, LEAST] >= rows[:, DISTANCE] - 2.0 * self._settings.resolution
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # Maximum number of configurations per search; there are up to three searches.
 _MOST = 24
 _MOST_WEIGHTS = 20_000_000  # numbers; some arrays of this size are needed at a time
-_NOWHERE = -1e6  # metres, a warning distance that no pair comes within
+_NOWHERE = -1e6  # metres, a warning distance that is never reached
 _TOUCHING = 0.001  # distance in metres that counts as a collision, for the time to collision
 _TESTS = 300
 
@@ -132,7 +132,7 @@ class BrakingPaths(ABC):
         return self._search(inputs, self._class_stop, self._class_warn, self._totals)
 
     def coarse_search(self, inputs: BrakingInputs) -> int:
-        """Fill ``rows`` with all pairs, LEAST without a look at the braking path; their number.
+        """Fill ``rows`` with all pairs, with LEAST at the start; returns their number.
 
         Call `limits` with the same inputs before.
         """

@@ -21,7 +21,7 @@ _KEPT = 64  # distances of a pair; the paths of successive cycles are nearly the
 
 # Outcomes of `measure_pair`.
 _OPEN, _SETTLED, _INSIDE = 0, 1, 2
-_MOST = 4  # measurements between two looks at the clock
+_MOST = 4  # measurements between two checks of the time
 
 
 @kernel
@@ -68,7 +68,7 @@ class ExactPaths:
     """Measures pairs of links along braking paths, and keeps the results for the next cycles."""
 
     def __init__(self, model: CollisionModel) -> None:
-        """``model`` is used by nothing else: its queries are fast from place to nearby place."""
+        """``model`` must not be shared: successive queries should be near each other."""
         self._model = model
         model.prepare_exact(depths=False)
         self._slot_of = np.full(len(model.pairs), -1, dtype=np.int64)
@@ -99,11 +99,10 @@ class ExactPaths:
             path: (2 n + 1, nq) the ends and middles of n intervals; each joint is monotone.
             weights: (k, nq) how far the links come nearer at most for a unit of a joint.
             now: (k,) distances at the first configuration, or less.
-            stop: (k,) a place where the pair is nearer than that ends its search: the distance
-                there is the result.
+            stop: (k,) a smaller distance ends the search of a pair, and is the result.
             enough: (k,) results need not exceed this.
-            resolution: metres that a result may be too small, if it is below ``enough`` and the
-                intervals are short enough for that.
+            resolution: tolerance of results below ``enough``, metres, if intervals are short
+                enough.
             end_time: of `time.thread_time`; no pair is measured after it.
         """
         bounds = np.empty((len(pairs), len(path) // 2))
@@ -149,7 +148,7 @@ class ExactPaths:
         bounds_of_pairs(
             path, weights, none, none, slots, self._places, self._distances, self._counts, bounds
         )
-        one = np.zeros(1)  # at least as high as needed: nothing is measured
+        one = np.zeros(1)  # at least as high as needed, so nothing is measured
         measure_pair(
             *self._model.exact_arrays(), 0, path, path[0], path, np.zeros(3), 0, one, 0.0, 0.0, 0.0,
             0.0,

@@ -1,8 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Policies of a monitor: they decide from joint states and distances how fast a robot may move.
+"""Policies of a monitor: they compute the allowed speed from joint states and distances.
 
-In contact a motion is allowed that goes out of it: where all pairs separate, or as commanded.
+In contact, motions that separate all pairs are allowed.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from collision_monitor.monitoring.speed_policy.settings import (
 
 # -- directions out of contact --
 
-_ABREAST = 0.001  # metres: leaf pairs that are farther than the nearest one by at most this count
+_NEAR_NEAREST = 0.001  # metres: leaf pairs within this distance of the nearest one are used
 _STUCK = 1e-6  # relative to the steepest gradient: no direction separates all pairs
 _STATIONARY = 0.01  # maximum joint velocity of a stationary robot, rad/s or m/s
 _COMMAND_SECONDS = 1.0  # validity of a command
 
 
 class EscapeDirection:
-    """Computes escape directions. It has its own work space, for one thread."""
+    """Computes escape directions. It has its own work space, for use in one thread."""
 
     def __init__(self, *proximities: Proximity) -> None:
         """``proximities``: of the model, and of its live scene if any. Compiles all kernels."""
@@ -64,7 +64,7 @@ class EscapeDirection:
         # Contiguous: a column of a table would need another compilation.
         gradients = np.vstack(
             [
-                proximity.near(q, np.ascontiguousarray(most), _ABREAST).gradients
+                proximity.near(q, np.ascontiguousarray(most), _NEAR_NEAREST).gradients
                 for proximity, most in zip(self._proximities, limits, strict=True)
             ]
         )
@@ -84,8 +84,8 @@ class EscapeDirection:
 class CommandedDirection:
     """Joint velocities of the last command.
 
-    A robot that is stopped by a scale of 0 cannot show that it would move away, but a command can.
-    It is used only while the robot is stationary; otherwise the measured velocities are.
+    The velocity of a robot stopped by a scale of 0 does not show that it would move away; a command
+    does. It is used only while the robot is stationary; otherwise the measured velocities are.
     """
 
     def __init__(self, joint_names: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Running a node as a program: arguments, log, executor, signals and exit code."""
+"""Runs a node as a program: arguments, log, executor, signals and exit code."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from collision_monitor.common.end_of_process import end_now
 from collision_monitor.errors import CollisionMonitorError, RosArgumentsError
 from collision_monitor.monitoring.monitor import Level
 
-_END_SECONDS = 2.0  # from a signal to the end of the process
-_SIGNAL_SECONDS = 0.2  # between two checks for a signal, where no timer runs
+_END_SECONDS = 2.0  # maximum time from a signal to the end of the process
+_SIGNAL_SECONDS = 0.2  # between two checks for a signal, if no timer runs
 
 
 def log_at(logger: Any, severity: int, text: str) -> None:
-    """Log at a level of Python's logging; rclpy holds every place of a call to one severity."""
+    """Log at a level of logging; rclpy requires a constant severity at each call site."""
     if severity >= logging.ERROR:
         logger.error(text)
     elif severity >= logging.WARNING:
@@ -44,15 +44,15 @@ def log_at(logger: Any, severity: int, text: str) -> None:
 
 
 class StateLog:
-    """Logs states of a node at the severity of their level, one of each kind at a time."""
+    """Logs states of a node at the severity of their level, throttled by kind."""
 
     def __init__(self, node: Node, seconds: float = 0.0) -> None:
-        """``seconds``: least time between two states of the same kind."""
+        """``seconds``: minimum time between two states of the same kind."""
         self._logger, self._seconds = node.get_logger(), seconds
         self._logged: dict[Any, float] = {}
 
     def add(self, level: Level, kind: Any, text: str) -> None:
-        """Log a state; ``kind`` "waiting" is no fault."""
+        """Log a state; ``kind`` "waiting" is not a fault."""
         now = time.monotonic()
         if now - self._logged.get(kind, -math.inf) < self._seconds:
             return
@@ -64,10 +64,10 @@ class StateLog:
 
 
 class LogBridge(logging.Handler):
-    """Passes log records to the logger of a node, at their own level."""
+    """Forwards log records to the logger of a node, at their level."""
 
     def __init__(self, node: Node) -> None:
-        """``node``: whose logger is used."""
+        """``node``: provides the logger."""
         super().__init__()
         self._logger = node.get_logger()
 
@@ -77,7 +77,7 @@ class LogBridge(logging.Handler):
 
 
 def bridge_logs(node: Node) -> None:
-    """Send the library's log, from INFO on, to that of ``node`` and nowhere else."""
+    """Redirect the log of the library, from INFO on, to that of ``node``."""
     library = logging.getLogger("collision_monitor")
     for handler in list(library.handlers):
         if isinstance(handler, LogBridge):
@@ -88,19 +88,19 @@ def bridge_logs(node: Node) -> None:
 
 
 def take_serialized(subscription: Subscription) -> tuple[bytes, dict[str, Any]] | None:
-    """The oldest message that waits at a subscription, and its info; None if there is none.
+    """Take the oldest waiting message of a subscription, with its info; None without one.
 
-    As executors take it: an executor that was notified of this message finds nothing later.
+    As an executor does; one that was notified of this message will find none.
     """
     with subscription.handle:
         return subscription.handle.take_message(subscription.msg_type, True)
 
 
 def init(args: list[str] | None) -> None:
-    """``rclpy.init``; signals are left to the caller.
+    """Call ``rclpy.init``, without signal handlers.
 
     Raises:
-        RosArgumentsError: an unknown log level, a file of parameters that is not there ...
+        RosArgumentsError: invalid arguments, such as an unknown log level or a missing file.
     """
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
@@ -109,10 +109,10 @@ def init(args: list[str] | None) -> None:
 
 
 def own_arguments(args: list[str]) -> list[str]:
-    """Arguments that are not for ROS, without the program.
+    """Arguments that are not for ROS, without the program name.
 
     Raises:
-        RosArgumentsError: those for ROS are wrong.
+        RosArgumentsError: those for ROS are invalid.
     """
     try:
         return remove_ros_args(args)[1:]
@@ -121,13 +121,13 @@ def own_arguments(args: list[str]) -> list[str]:
 
 
 def _sentence(error: RuntimeError) -> str:
-    """The message of rcl, without the place in its sources."""
+    """The message of rcl, without its source location."""
     text = re.sub(r",? at /\S+:\d+", "", " ".join(str(error).split()))
     return re.sub(r"^(failed to initialize rcl|Failed to parse ROS arguments): ", "", text)
 
 
 def split_arguments(args: list[str] | None) -> tuple[dict[str, Any], list[str]]:
-    """(options for the node, arguments for rclpy); ``args`` with the program, or sys.argv.
+    """(options for the node, arguments for rclpy); ``args`` with the program name, or sys.argv.
 
     An unknown option ends the program with code 2.
     """
@@ -147,7 +147,7 @@ def split_arguments(args: list[str] | None) -> tuple[dict[str, Any], list[str]]:
     try:
         own = own_arguments(args)
     except RosArgumentsError as error:
-        sys.exit(f"collision_monitor: error: {error}")  # code 1, as for parameters
+        sys.exit(f"collision_monitor: error: {error}")  # exit code 1, as for parameters
     found = parser.parse_args(own)
     if found.record is None:
         return {}, args
@@ -155,7 +155,7 @@ def split_arguments(args: list[str] | None) -> tuple[dict[str, Any], list[str]]:
 
 
 def best_executor() -> Executor:
-    """The events executor (rclpy 7: half the CPU per message), else the default one."""
+    """The events executor (rclpy 7: half the CPU per message), otherwise the default one."""
     try:
         from rclpy.experimental import EventsExecutor
     except ImportError:
@@ -164,28 +164,28 @@ def best_executor() -> Executor:
 
 
 def run_program(make_node: Callable[[], Node], args: list[str] | None, name: str) -> None:
-    """`run_node`, and the end of the process with code 0.
+    """Call `run_node`, and end the process with exit code 0.
 
-    An error in parameters is printed, and ends it with code 1.
+    An error in parameters is printed, and the exit code is 1.
     """
     try:
         run_node(make_node, args)
     except (CollisionMonitorError, ParameterException) as error:
         print(f"{name}: error: {error}", file=sys.stderr)
         sys.exit(1)
-    # Everything is closed. The interpreter's own end would wait for threads that fit or compile,
-    # and take modules apart under those of the middleware.
+    # Everything is closed. A normal exit would wait for threads that fit or compile, and clear
+    # modules that threads of the middleware use.
     sys.stdout.flush()
     sys.stderr.flush()
     end_now()
 
 
 def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:
-    """Make a node and spin it until SIGINT or SIGTERM; both are ordinary ends.
+    """Create a node and spin it until SIGINT or SIGTERM.
 
-    Signals are not left to rclpy, which shuts the middleware down during a callback. Here the
-    callback ends, and ``node.close()`` can still publish a last state. What takes longer than
-    `_END_SECONDS` is given up: then the process kills its children, and ends with code 0.
+    The signal handlers of rclpy are not used: they shut the middleware down during a callback. Here
+    the callback ends, and ``node.close()`` can still publish a last state. After `_END_SECONDS` the
+    process kills its children, and ends with exit code 0.
     """
     init(args)
     end = _End()
@@ -195,8 +195,8 @@ def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:
         executor = best_executor()
         executor.add_node(node)
         end.waits = True
-        # Not spin(): without a timeout the events executor of rclpy 7.1 uses a full core and
-        # delivers nothing.
+        # Not spin(): without a timeout, the events executor of rclpy 7.1 uses a full core and
+        # delivers no messages.
         while rclpy.ok() and not end.wanted:
             executor.spin_once(timeout_sec=_SIGNAL_SECONDS)
     except (KeyboardInterrupt, ExternalShutdownException):
@@ -212,7 +212,7 @@ def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:
 
 
 def _end_later(received: int) -> None:
-    """End this process some time after a signal, if it has not ended by itself."""
+    """End this process some time after a signal, if it has not ended."""
     while os.read(received, 1)[0] not in (signal.SIGINT, signal.SIGTERM):
         pass
     time.sleep(_END_SECONDS)
@@ -226,14 +226,14 @@ class _End:
 
     Attributes:
         wanted: whether a signal was received.
-        waits: whether the running callback ends first; else it is interrupted, since loading and
-            compiling may take a minute.
+        waits: whether the running callback ends first; otherwise it is interrupted, since loading
+            and compiling may take a minute.
     """
 
     def __init__(self) -> None:
         self.wanted = self.waits = False
-        # The handler below has to wait until Python is executed in the main thread, which may be in
-        # a compiler. This descriptor is written at once.
+        # The handler below runs when the main thread executes Python again, which may be compiling.
+        # This descriptor is written immediately.
         received, written = os.pipe()
         os.set_blocking(written, False)
         signal.set_wakeup_fd(written, warn_on_full_buffer=False)

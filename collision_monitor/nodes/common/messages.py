@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Messages that several nodes use: times, diagnostics, states; quality of service of topics."""
+"""Common messages of nodes: times, diagnostics, states; and quality of service."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
 from collision_monitor.monitoring.monitor import Level, MonitorState
 
-# The last message is kept for late subscribers.
+# Late subscribers receive the last message.
 LATCHED = QoSProfile(
     depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )
@@ -77,7 +77,7 @@ def status_message(
 
 
 def distances_message(distances: list[float]) -> Float64MultiArray:
-    """One value a pair, in the order of ~/pair_names."""
+    """One value per pair, in the order of ~/pair_names."""
     message = Float64MultiArray(data=distances)
     count = len(distances)
     message.layout.dim = [MultiArrayDimension(label="pair", size=count, stride=count)]

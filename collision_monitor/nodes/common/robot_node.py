@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the nodes ``self_collision`` and ``simulation`` share: parameters, a robot, a heartbeat."""
+"""Base of the nodes ``self_collision`` and ``simulation``: parameters, robot, heartbeat."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _WATCHDOG_SECONDS = 0.05
 class RobotNode(Node):
     """A node with one robot, from the parameter or the topic ``robot_description``.
 
-    A subclass calls `_start` when its publishers exist. It has the methods ``_load(description)``,
-    which raises CollisionMonitorError and keeps the earlier robot, ``_refuse_description(reason)``,
-    ``_use_values(changed)`` after parameters were set, and ``_watch()`` for the watchdog.
-    ``_steady`` is a clock for timers: simulated time may stand still.
+    A subclass calls `_start` after it has created its publishers. It implements
+    ``_load(description)``, which may raise CollisionMonitorError and then keeps the previous robot,
+    ``_refuse_description(reason)``, ``_use_values(changed)`` after parameters were set, and
+    ``_watch()`` for the watchdog. ``_steady`` is a clock for timers: simulated time may be paused.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class RobotNode(Node):
         """Declare parameters.
 
         Raises:
-            CollisionMonitorError: parameters that contradict each other.
+            CollisionMonitorError: inconsistent parameters.
         """
         super().__init__(name, **options)
         bridge_logs(self)
@@ -84,7 +84,7 @@ class RobotNode(Node):
         return SetParametersResult(successful=True)
 
     def _beat_is_due(self, now: float) -> bool:
-        """Whether to repeat the state at ``now``, steady seconds, to keep its mean rate."""
+        """Whether to repeat the state at ``now`` (s, steady clock), to keep its mean rate."""
         if now < self._next_beat:
             return False
         self._next_beat = max(self._next_beat, now - 0.1) + 1.0 / self._values["state_rate"]

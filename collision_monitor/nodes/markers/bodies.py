@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Links, obstacles and live objects as markers, a bounded number of objects each time."""
+"""Markers of links, obstacles and live objects, with a bounded number per message."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from collision_monitor.robot.description import Shape
 LEAVES, LEAF_CYLINDERS = "leaves", "leaves/cylinders"
 OBSTACLES, OBSTACLE_CYLINDERS = "obstacles", "obstacles/cylinders"
 SCENE, CARRIED, CLOUDS = "scene", "scene/carried", "scene/cloud"
-SHARE = 100  # markers each time of what has changed, and as many of what was not sent for longest
-_POINTS = 8  # points of a list that cost as much as a marker
+SHARE = 100  # changed markers per update, and as many of those that were not sent for longest
+_POINTS = 8  # number of points in a list that cost as much as a marker
 _KINDS = {"box": Marker.CUBE, "sphere": Marker.SPHERE, "cylinder": Marker.CYLINDER}
-_VISIBLE = 0.05  # change of a colour
+_VISIBLE = 0.05  # smallest visible change of a colour
 
 
 class Part(NamedTuple):
@@ -44,17 +44,17 @@ class Part(NamedTuple):
 
 
 class Body(NamedTuple):
-    """An obstacle or a live object, and how it is shown.
+    """An obstacle or a live object, and its representation.
 
     Attributes:
-        link: that it is on.
-        pose: (4, 4) of it in the frame of ``link``.
+        link: the link to which it is attached.
+        pose: (4, 4) in the frame of ``link``.
         moves: whether a joint moves it.
-        shape: that is shown; None, or of another kind than `_KINDS`: its leaves are.
-        rows: (k, 7) leaves: end points and radius.
-        namespaces: of its markers, and of cylinders between the ends of leaves.
+        shape: displayed shape; for None, or another kind than `_KINDS`, leaves are displayed.
+        rows: (k, 7) leaves: end points and radius, metres.
+        namespaces: of its markers, and of cylinders between ends of leaves.
         ids: (2 k,) of the balls of leaves, then of cylinders; the first is that of a shape.
-        is_one_list: whether balls that are alike are one marker.
+        is_one_list: whether equal balls are one marker.
     """
 
     link: str
@@ -68,7 +68,7 @@ class Body(NamedTuple):
 
     @property
     def is_solid(self) -> bool:
-        """Whether it is shown by its shape."""
+        """Whether its shape is displayed."""
         return self.shape is not None and self.shape.kind in _KINDS
 
     @property
@@ -109,7 +109,7 @@ def _part(
 def leaf_parts(
     namespaces: tuple[str, str], ids: np.ndarray, ends: np.ndarray, radii: np.ndarray
 ) -> list[Part]:
-    """Leaves with ``ends`` (k, 2, 3) and ``radii`` (k,) as balls and cylinders between two.
+    """Leaves with ``ends`` (k, 2, 3) and ``radii`` (k,) as balls, and cylinders between them.
 
     ``namespaces`` of balls and of cylinders, ``ids`` (2 k,) as of `Body`.
     """
@@ -140,9 +140,9 @@ def along(segments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class LinkMarkers:
-    """The leaves of the robot's links: lists of one or two balls, and cylinders between two.
+    """Leaves of links of the robot: lists of one or two balls, and cylinders between them.
 
-    Their ids are the numbers of the leaves; all of them are sent each time.
+    Ids are the indices of the leaves; all markers are sent in each update.
     """
 
     def __init__(self, model: CollisionModel, lifetime: float) -> None:
@@ -169,14 +169,14 @@ class LinkMarkers:
 
 
 def _obstacles_of(model: CollisionModel) -> dict[int, Body]:
-    """Obstacles by their rows in ``link_names``; ids are the numbers of their leaves."""
+    """Obstacles by their index in ``link_names``; ids are the indices of their leaves."""
     leaves: dict[str, list[int]] = {name: [] for name in model.link_names}
     for k, leaf in enumerate(model.leaves):
         leaves[leaf.link].append(k)
     row_of = {name: k for k, name in enumerate(model.link_names)}
     moving, found = set(model.moving_links), {}
     for each in model.scene.obstacles:
-        # Leaves of what is shown by its shape are not needed, and may be many.
+        # Bodies displayed by their shape need no leaves, which may be many.
         shown = [] if each.shape.kind in _KINDS else leaves[each.name]
         own = [model.leaves[k] for k in shown]
         rows = np.array([(*leaf.p0, *leaf.p1, leaf.radius) for leaf in own])
@@ -188,7 +188,7 @@ def _obstacles_of(model: CollisionModel) -> dict[int, Body]:
 
 
 def _live_body(thing: LiveObject, slots: int) -> Body:
-    """A live object; ids are its slot, and then at steps of ``slots``."""
+    """A live object; its ids are its slot plus multiples of ``slots``."""
     space = CLOUDS if thing.name == CLOUD else CARRIED if thing.body > 0 else SCENE
     ids = thing.slot + slots * np.arange(2 * max(len(thing.rows), 1))
     return Body(
@@ -197,15 +197,15 @@ def _live_body(thing: LiveObject, slots: int) -> Body:
 
 
 class BodyMarkers:
-    """Obstacles of a model and objects of the live scene around it.
+    """Markers of obstacles of a model and objects of its live scene.
 
-    What goes is deleted at once. What joints move is sent each time; of the rest `SHARE` markers
-    with the most alarming changes, and as many of those that were not sent for longest. Nothing of
-    it is sent again before a third of its lifetime is over.
+    Markers of removed objects are deleted immediately. Objects moved by joints are sent in each
+    update. Of the others, an update has `SHARE` markers with the most critical changes, and as many
+    of those that were not sent for longest, but none again within a third of its lifetime.
     """
 
     def __init__(self, model: CollisionModel, live: LiveScene | None, lifetime: float) -> None:
-        """``lifetime``: seconds that a marker lives if all are sent each time."""
+        """``lifetime``: lifetime of a marker in seconds if all are sent in each update."""
         self._model, self._live, self._lifetime = model, live, lifetime
         self._known = _obstacles_of(model)  # by row
         self._links = len(model.link_names)
@@ -214,25 +214,25 @@ class BodyMarkers:
         self._seen: dict[int, tuple] = {}  # live objects, by row
         self._parts: dict[int, list[Part]] = {}  # as last sent, by row
         self._is_new = np.ones(count, dtype=bool)
-        self._sent = np.zeros(count)  # when
+        self._sent = np.zeros(count)  # time of sending
         self._colours = np.zeros((count, 4))  # as sent
         self._costs = np.zeros(count, dtype=np.int64)
         self._is_known, self._moves = np.zeros((2, count), dtype=bool)
         for row, body in self._known.items():
-            self._enter(row, body)
+            self._add_body(row, body)
         self._rows: dict[str, MarkerRows] = {}  # by namespace
         self._time, self._last = 0.0, (0.0, 0.0)
 
     def build(
         self, q: np.ndarray, colours: np.ndarray, stamp: Time, now: float | None = None
     ) -> Iterator[bytes]:
-        """Messages of this time.
+        """Yield the messages of an update.
 
         Args:
             q: (nq,) configuration.
-            colours: (links and slots, 4) of the model's links and obstacles, then of live slots.
+            colours: (links and slots, 4) of links and obstacles of the model, then of live slots.
             stamp: of the markers.
-            now: seconds of a steady clock; None: now.
+            now: seconds of a steady clock; None: the current time.
         """
         self._advance(time.monotonic() if now is None else now, stamp)
         gone = self._update_live()
@@ -241,7 +241,7 @@ class BodyMarkers:
         chosen = self._choose(colours)
         for row in chosen:
             if self._is_new[row]:
-                self._renew(row, gone)
+                self._update_markers(row, gone)
         for namespace, ids in gone.items():
             yield from self._writer(namespace).deletions(stamp, np.array(ids))
         if not chosen:
@@ -250,17 +250,17 @@ class BodyMarkers:
         self._sent[chosen], self._colours[chosen] = self._time, colours[chosen]
         self._is_new[chosen] = False
 
-    def _enter(self, row: int, body: Body) -> None:
+    def _add_body(self, row: int, body: Body) -> None:
         self._known[row], self._costs[row] = body, body.most
         self._is_known[row], self._moves[row], self._is_new[row] = True, body.moves, True
 
     def _advance(self, now: float, stamp: Time) -> None:
-        """Lifetimes are in the time of the stamps, which may stand still or be fast."""
+        """Update lifetimes: they are in the time of stamps, which may be paused or fast."""
         last, self._last = self._last, (now, seconds_of(stamp))
         self._time += max(abs(a - b) for a, b in zip(self._last, last, strict=True))
 
     def _update_live(self) -> dict[str, list[int]]:
-        """Take over changes of the live scene; ids to delete, by namespace."""
+        """Apply changes of the live scene; returns ids to delete, by namespace."""
         gone: dict[str, list[int]] = {}
         if self._live is None:
             return gone
@@ -273,9 +273,9 @@ class BodyMarkers:
             now, before = (thing, thing.pose, thing.rows), self._seen.get(row)
             if before is None or any(a is not b for a, b in zip(now, before, strict=True)):
                 if before is None:
-                    self._sent[row] = self._time  # its turn is after those that wait already
+                    self._sent[row] = self._time  # it is sent after those that already wait
                 self._seen[row] = now
-                self._enter(row, _live_body(thing, self._slots))
+                self._add_body(row, _live_body(thing, self._slots))
         return gone
 
     @staticmethod
@@ -288,8 +288,8 @@ class BodyMarkers:
             if ids:
                 gone.setdefault(part.namespace, []).extend(ids)
 
-    def _renew(self, row: int, gone: dict[str, list[int]]) -> None:
-        """Make the markers of a body."""
+    def _update_markers(self, row: int, gone: dict[str, list[int]]) -> None:
+        """Create the markers of a body."""
         before, parts = self._parts.get(row, []), self._known[row].parts()
         self._delete(before, gone, parts)
         self._parts[row] = parts
@@ -297,13 +297,13 @@ class BodyMarkers:
         self._costs[row] = sum(len(part.ids) for part in parts) + listed
 
     def _choose(self, colours: np.ndarray) -> list[int]:
-        """Rows of the bodies that are sent now."""
+        """Rows of the bodies to send now."""
         rows = np.flatnonzero(self._is_known)
         change = np.abs(colours[rows] - self._colours[rows]).max(axis=1, initial=0.0)
         has_changed = self._is_new[rows] | (change > _VISIBLE)
         is_due = self._time - self._sent[rows] >= self._lifetime / 3.0
         moves = self._moves[rows]
-        alarm = colours[rows, 0] - colours[rows, 1]  # from green over yellow to red it rises
+        alarm = colours[rows, 0] - colours[rows, 1]  # increases from green over yellow to red
         changed = rows[has_changed & ~moves]
         order = np.argsort(-alarm[has_changed & ~moves], kind="stable")
         chosen = self._first(changed[order])
@@ -313,7 +313,7 @@ class BodyMarkers:
         return rows[moves].tolist() + chosen
 
     def _first(self, rows: np.ndarray) -> list[int]:
-        """As many of them as there is room for, one at least."""
+        """As many rows as fit into the limit, at least one."""
         count = int(np.searchsorted(np.cumsum(self._costs[rows]), SHARE, "right"))
         return rows[: max(count, 1)].tolist()
 
@@ -325,7 +325,7 @@ class BodyMarkers:
     def _messages(
         self, chosen: list[int], links: dict[str, np.ndarray], colours: np.ndarray, stamp: Time
     ) -> Iterator[bytes]:
-        # What is sent in turns has to live until its next turn.
+        # Markers that are sent in turns must live until their next turn.
         lifetime = self._lifetime * max(1.0, 0.5 * (1 + self._rounds))
         groups: dict[tuple[str, int], list[tuple[int, Part]]] = {}
         for row in chosen:

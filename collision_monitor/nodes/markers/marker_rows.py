@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many markers as one serialized MarkerArray.
 
-rclpy takes 40 us to make and serialize one marker, so that a few hundred of them would delay joint
-states by tens of milliseconds. Here one marker is serialized by rclpy, its bytes are repeated, and
-the numbers of all copies are written with numpy.
+rclpy takes 40 us to create and serialize a marker, so a few hundred would delay joint states by
+tens of milliseconds. Here rclpy serializes one marker, its bytes are repeated, and numpy writes the
+numbers of all copies.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from builtin_interfaces.msg import Time
 from rclpy.serialization import serialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
-SHARE = 100  # markers in a message, at most
+SHARE = 100  # maximum number of markers in a message
 _FIRST = 8  # bytes before the first marker: the encoding, and the number of markers
-_ORIGIN = 4  # from here CDR aligns numbers to multiples of their size
+_ORIGIN = 4  # CDR aligns numbers to multiples of their size, counted from here
 _POINT = 24  # bytes
-_MARK = 0x6D61726B  # a stamp to find markers by in the bytes
+_MARK = 0x6D61726B  # a stamp to find a marker in the bytes
 
 
 class MarkerRows:
@@ -33,7 +33,7 @@ class MarkerRows:
         marker = Marker(ns=namespace)
         marker.header.frame_id = frame
         marker.header.stamp.sec = marker.header.stamp.nanosec = _MARK
-        for text in ("", "...."):  # some text keeps the next marker at a multiple of 8 bytes
+        for text in ("", "...."):  # the padding must align the next marker to 8 bytes
             marker.text = text
             data = serialize_message(MarkerArray(markers=[marker, marker]))
             size = data.find(struct.pack("<iI", _MARK, _MARK), _FIRST + 1) - _FIRST
@@ -42,7 +42,7 @@ class MarkerRows:
         else:
             raise RuntimeError("markers are not serialized as little-endian CDR")
         self._encoding, self._row = data[:_ORIGIN], data[_FIRST : _FIRST + size]
-        at = _FIRST + 8  # behind the stamp
+        at = _FIRST + 8  # after the stamp
         for _ in range(2):  # frame and namespace
             at += 4 + struct.unpack_from("<I", data, at)[0]
             at += -at % 4
@@ -51,10 +51,10 @@ class MarkerRows:
 
     def _blank(self, count: int, points: int) -> np.ndarray:
         """(count,) records of markers with so many points each, ready to be filled."""
-        start = self._pose + 112  # of the points; their number stands before it
+        start = self._pose + 112  # of the points; their number is before it
         row = self._row[: start - 4] + struct.pack("<I", points)
         row += bytes(_POINT * points) + self._row[start:]
-        return np.frombuffer(bytearray(row * count), _form(self._id, self._pose, points, len(row)))
+        return np.frombuffer(bytearray(row * count), _dtype(self._id, self._pose, points, len(row)))
 
     def messages(
         self,
@@ -67,7 +67,7 @@ class MarkerRows:
         colours: np.ndarray,
         points: np.ndarray | None = None,
     ) -> Iterator[bytes]:
-        """Serialized MarkerArrays that add k markers, at most `SHARE` each.
+        """Yield serialized MarkerArrays that add k markers, at most `SHARE` each.
 
         Args:
             stamp: of all.
@@ -87,7 +87,7 @@ class MarkerRows:
         return self._finished(rows, stamp, ids, Marker.ADD)
 
     def deletions(self, stamp: Time, ids: np.ndarray) -> Iterator[bytes]:
-        """Serialized MarkerArrays that delete the markers ``ids`` (k,)."""
+        """Yield serialized MarkerArrays that delete the markers ``ids`` (k,)."""
         return self._finished(self._blank(len(ids), 0), stamp, ids, Marker.DELETE)
 
     def _finished(
@@ -101,8 +101,8 @@ class MarkerRows:
 
 
 @lru_cache(maxsize=64)
-def _form(k: int, p: int, points: int, size: int) -> np.dtype:
-    """Numbers of a marker of ``size`` bytes, with its id at ``k`` and its pose at ``p``."""
+def _dtype(k: int, p: int, points: int, size: int) -> np.dtype:
+    """Record type of a marker of ``size`` bytes, with its id at ``k`` and its pose at ``p``."""
     fields = {
         "sec": ("<i4", 0), "nanosec": ("<u4", 4), "id": ("<i4", k), "kind": ("<i4", k + 4),
         "action": ("<i4", k + 8), "pose": (("<f8", (7,)), p), "scale": (("<f8", (3,)), p + 56),

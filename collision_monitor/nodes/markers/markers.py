@@ -47,10 +47,10 @@ _LEVELS = {Level.OK: CLEAR, Level.WARN: NEAR}
 
 
 def levels_of(text: str, name: str = "show_aabb_levels") -> frozenset[int] | range:
-    """Levels as the parameter ``name`` has them: ``0-2,5``, or ``all``; none where it is empty.
+    """Levels of the parameter ``name``: ``0-2,5``, ``all``, or empty for none.
 
     Raises:
-        ConfigurationError: it is of another form.
+        ConfigurationError: it has another form.
     """
     text = text.strip()
     if text == "all":
@@ -72,7 +72,7 @@ def levels_of(text: str, name: str = "show_aabb_levels") -> frozenset[int] | ran
     return frozenset(found)
 
 
-# Lines of one marker: its colour (3,) and end points (k, 3) of segments, two after each other.
+# Lines of one marker: its colour (3,) and end points (k, 3), two for each segment.
 Lines = tuple[Rgb, np.ndarray]
 
 
@@ -86,7 +86,7 @@ class LineMarkers:
         self._shown: set[int] = set()
 
     def messages(self, stamp: Time, lines: Mapping[int, Lines]) -> Iterator[bytes]:
-        """Show ``lines``, by the id of their marker, and nothing else."""
+        """Show only ``lines``, by the id of their marker."""
         if gone := self._shown - lines.keys():
             yield from self._writer.deletions(stamp, np.array(sorted(gone)))
         self._shown = set(lines)
@@ -117,7 +117,7 @@ class AabbLevels:
         self.remark = _remark(left_out, levels, self._boxes.depth)
 
     def lines(self, segments: np.ndarray) -> dict[int, Lines]:
-        """The levels at a configuration; ``segments`` as of `TreeBoxes.at`."""
+        """Messages of the levels; ``segments`` as of `TreeBoxes.at`."""
         boxes, depth = self._boxes.at(segments), self._boxes.depth
         return {
             level: (colorsys.hsv_to_rgb(0.5 + 0.4 * level / depth, 0.6, 1.0), edges(boxes[nodes]))
@@ -126,13 +126,13 @@ class AabbLevels:
 
 
 class MeshBoxLevel:
-    """One level of the boxes over triangles, and those that overlap.
+    """One level of the boxes over triangles, and overlapping boxes.
 
-    A level has the boxes above it that are not divided.
+    A level includes undivided boxes of the levels above.
     """
 
     def __init__(self, model: CollisionModel, level: int) -> None:
-        """``level``: 0 are the boxes of links."""
+        """``level``: 0 for the boxes of links."""
         self._model, self._boxes = model, MeshBoxes(model)
         shown = min(level, self._boxes.deepest_level(MOST_BOXES))
         self._edges = {
@@ -148,7 +148,7 @@ class MeshBoxLevel:
     def lines(
         self, q: np.ndarray, pair: tuple[str, str] | None
     ) -> tuple[dict[int, Lines], dict[int, Lines]]:
-        """The level, and the boxes of ``pair`` that overlap, at a configuration."""
+        """Messages of the level, and of overlapping boxes of ``pair``."""
         poses = self._model.link_poses(q)
         found = []
         for name, corners in self._edges.items():
@@ -195,19 +195,19 @@ def marker_point(vector: np.ndarray) -> Point:
 
 
 class MarkerBuilder:
-    """Markers of a model and the live scene around it, moved and coloured anew each time.
+    """Markers of a model and its live scene, with poses and colours of each state.
 
     Links are shown by `LinkMarkers`, obstacles and live objects by `BodyMarkers`. The nearest pair
-    is a line, its label and its ends in ``nearest``, triangles of an exact contact are in
-    ``contact``, boxes of the hierarchy in ``aabb``. All are in the frame of the root.
+    is a line with label and ends in ``nearest``; triangles of an exact contact are in ``contact``,
+    boxes of the hierarchy in ``aabb``. All are in the root frame.
     """
 
     def __init__(
         self, model: CollisionModel, lifetime: float, live: LiveScene | None = None
     ) -> None:
-        """``lifetime``: seconds after which markers vanish if the node has died.
+        """``lifetime``: seconds after which markers disappear if they are not published again.
 
-        ``live``: the scene around the model, if there is one.
+        ``live``: the live scene, if any.
         """
         self._model, self._lifetime = model, lifetime
         self._links = LinkMarkers(model, lifetime)
@@ -236,7 +236,7 @@ class MarkerBuilder:
         return marker
 
     def _text_height(self) -> float:
-        """Metres: a label is to be read beside a gripper, and beside an arm of ten metres."""
+        """Height of the label in metres, by the size of the robot."""
         q = np.clip(np.zeros(len(self._model.joint_names)), self._model.lower, self._model.upper)
         links = self._model.robot.links
         own = [k for k, leaf in enumerate(self._model.leaves) if leaf.link in links]
@@ -246,11 +246,11 @@ class MarkerBuilder:
 
     @staticmethod
     def clear() -> MarkerArray:
-        """A message that removes whatever was shown before."""
+        """A message that deletes all markers shown before."""
         return MarkerArray(markers=[Marker(action=Marker.DELETEALL)])
 
     def show_levels(self, levels: frozenset[int] | range) -> str:
-        """Show these levels of boxes from now on; a remark where not all of them can be."""
+        """Show these levels of boxes from now on; returns a remark if some cannot be shown."""
         if levels == self._levels:
             return ""
         self._levels = levels
@@ -258,7 +258,7 @@ class MarkerBuilder:
         return self._boxes.remark if self._boxes else ""
 
     def show_mesh_level(self, level: int) -> str:
-        """Show this level of boxes over triangles from now on, -1 none; a remark as above."""
+        """Show this level of boxes over triangles from now on, -1 for none; returns a remark."""
         if level == self._mesh_level:
             return ""
         self._mesh_level = level
@@ -269,10 +269,11 @@ class MarkerBuilder:
         self, q: np.ndarray, state: MonitorState, stamp: Time, nearness: np.ndarray,
         of_objects: np.ndarray | None = None,
     ) -> Iterator[MarkerArray | bytes]:  # fmt: skip
-        """Messages that show the state at ``q``: coloured by clearance, grey if it is unknown.
+        """Yield messages of the state at ``q`` (nq,): coloured by clearance, grey if unknown.
 
         ``nearness`` (links,) as of `proximity.Nearness`, ``of_objects`` (slots,) as of
-        `live_nearness.LiveNearness`; without it all objects are far. Serialized messages are bytes.
+        `live_nearness.LiveNearness`; without it all objects are treated as far. Serialized messages
+        are bytes.
         """
         part = self._far if of_objects is None else of_objects
         colours = self._colours(np.concatenate([nearness, part]), state.clearance is not None)
@@ -303,7 +304,7 @@ class MarkerBuilder:
         return out
 
     def _crossing(self, q: np.ndarray, state: MonitorState) -> Marker:
-        """The triangles of the nearest two links that cross, where triangles were measured."""
+        """The crossing triangles of the nearest two links, if triangles were measured."""
         found, marker = state.clearance, self._contact
         corners = np.empty((0, 3))
         if (
@@ -312,7 +313,7 @@ class MarkerBuilder:
         ):  # fmt: skip
             corners = self._model.crossing_triangles(q, found.links, _SHOWN).corners
             corners = corners.reshape(-1, 3, 3)
-            corners = corners[np.isfinite(corners).all(axis=(1, 2))]  # a box has no triangles
+            corners = corners[np.isfinite(corners).all(axis=(1, 2))]  # boxes have no triangles
             corners = np.unique(corners.round(7), axis=0).reshape(-1, 3)
         marker.action = Marker.ADD if len(corners) else Marker.DELETE
         marker.points = [marker_point(p) for p in corners]
@@ -333,7 +334,7 @@ class MarkerBuilder:
         return markers
 
 
-# -- an adjustment: paths of the control points before and after, and the repulsion field --
+# -- an adjustment: paths of control points, and the repulsion field --
 
 BEFORE, AFTER, FIELD, ZONE, INDEX = "before", "after", "field", "zone", "index"
 _BEFORE_COLOUR, _AFTER_COLOUR = (0.85, 0.3, 0.1), (0.1, 0.6, 0.25)
@@ -341,16 +342,16 @@ _FIELD_COLOUR = (0.95, 0.7, 0.1)
 
 
 class PathMarkers:
-    """Markers of one adjustment after the other.
+    """Markers of successive adjustments.
 
-    Paths have the ids 0 (right arm) and 1 (left arm) in the namespaces ``before`` and
-    ``after``; arrows have ids from 0 on in ``field``, and those no longer needed are deleted. The
-    zones of the field are balls in ``zone``, and the index F is a text in ``index``. The first
-    message deletes all markers shown before.
+    Paths have the ids 0 (right arm) and 1 (left arm) in the namespaces ``before`` and ``after``.
+    Arrows are in ``field``, with ids from 0 on; unused ones are deleted. The zones of the field are
+    balls in ``zone``, and the index F is a text in ``index``. The first message deletes all earlier
+    markers.
     """
 
     def __init__(self, frame: str) -> None:
-        """``frame``: the robot's root link."""
+        """``frame``: the root link."""
         self._frame = frame
         self._arrows = 0
         self._is_first = True
@@ -365,11 +366,11 @@ class PathMarkers:
         stamp: Time,
         lifetime: float = 0.0,
     ) -> MarkerArray:
-        """Markers of one adjustment; they vanish after ``lifetime`` seconds, 0: never.
+        """Markers of one adjustment; they disappear after ``lifetime`` seconds, or never for 0.
 
-        ``index``: the largest F before and after, metres. An arrow shows where the desired motion
-        is nearer than safe_distance, and the direction in which the field pushes the arm. Its
-        length is the missing distance, and it is red below danger_distance.
+        ``index``: the largest F before and after, metres. Arrows show where the desired motion is
+        closer than safe_distance, and the direction in which the field pushes the arm. Their length
+        is the missing distance; they are red below danger_distance.
         """
         markers = [
             self._path(points[:, side], namespace, side, colour)
@@ -396,7 +397,7 @@ class PathMarkers:
         marker = _marker(self._frame, namespace, number, Marker.LINE_STRIP)
         marker.scale.x = 0.008
         marker.color = marker_colour(colour, 0.9)
-        # RViz refuses a line of one point
+        # RViz rejects a line of one point
         rows = points if len(points) > 1 else np.repeat(points, 2, axis=0)
         marker.points = [marker_point(p) for p in rows]
         return marker
@@ -404,7 +405,7 @@ class PathMarkers:
     def _zones(
         self, before: ApproachPoints, safe: float, danger: float, index: tuple[float, float]
     ) -> Iterator[Marker]:
-        """Where the desired motion brings the arms nearest: danger zone, safe zone, and F."""
+        """Danger zone, safe zone and F at the minimum distance of the desired motion."""
         worst = int(before.distances.argmin())
         at, is_near = before.points[worst, 0], bool(before.distances[worst] < safe)
         zones = ((danger, _DANGER_COLOUR, 0.45), (safe, _FIELD_COLOUR, 0.2))

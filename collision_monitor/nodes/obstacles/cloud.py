@@ -25,17 +25,17 @@ from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
 from collision_monitor.nodes.recorder import Recorder
 
-# -- the points of a sensor_msgs/PointCloud2 --
+# -- points of a sensor_msgs/PointCloud2 --
 
 
 _KINDS = {PointField.FLOAT32: "f4", PointField.FLOAT64: "f8"}
 
 
 def read_points(message: PointCloud2) -> np.ndarray:
-    """Coordinates of all points, (n, 3) float64; NaN and infinity as they are.
+    """Coordinates of all points, (n, 3) float64; including NaN and infinity.
 
     Raises:
-        LiveSceneError: no x, y or z of a float kind, or fewer bytes than there should be.
+        LiveSceneError: x, y or z is missing or no float, or there are too few bytes.
     """
     order = ">" if message.is_bigendian else "<"
     fields = {field.name: field for field in message.fields}
@@ -66,7 +66,7 @@ def read_points(message: PointCloud2) -> np.ndarray:
     return np.stack([points[name].astype(np.float64) for name in "xyz"], axis=-1).reshape(-1, 3)
 
 
-# The newest cloud is what counts; sensors publish with best effort.
+# Only the newest cloud is used; sensors publish with best effort.
 _CLOUD = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -96,7 +96,7 @@ class Cloud:
         """Arguments as of `SceneTopics`.
 
         Kernels are compiled here if a cloud is required (cloud_timeout). Otherwise another process
-        compiles them when the first cloud is received, and until then the state reports a fault.
+        compiles them after the first cloud; meanwhile the state reports a fault.
         """
         self._values, self._scene, self._changed = values, scene, changed
         self._node = node
@@ -104,14 +104,14 @@ class Cloud:
         self._begin = time.monotonic()
         self._received = -np.inf
         self._last: Voxels | None = None
-        self._root = ""  # of the model that it was put into
-        self._attended = -np.inf
-        self._wanted: _Job | None = None
+        self._root = ""  # of the model that has the cloud
+        self._robot_changed_at = -np.inf
+        self._next_job: _Job | None = None
         self._made: tuple[Voxels | CollisionMonitorError, _Job, float] | None = None
-        # Cloud received while the position of the robot was unknown, and when.
+        # Cloud received while the position of the robot was unknown, and its time.
         self._waiting: tuple[PointCloud2, float] | None = None
         self._is_closed = False
-        self._news = threading.Condition()
+        self._condition = threading.Condition()
         self._compiling: CompilingProcess | None = None
         self._is_late = False  # a cloud waits for kernels
         self._is_compiled = (
@@ -131,19 +131,19 @@ class Cloud:
     def destroy(self) -> None:
         """Unsubscribe, and end the thread after its current cloud."""
         self._node.destroy_subscription(self._subscription)
-        with self._news:
+        with self._condition:
             self._is_closed = True
-            self._news.notify()
+            self._condition.notify()
             if self._compiling is not None:
                 self._compiling.cancel()
 
     def attend(self) -> None:
-        """The robot has changed: keep the last cloud until a new one is received."""
-        with self._news:
-            job, self._wanted = self._wanted, None
+        """Report a change of the robot: the last cloud is kept until a new one is received."""
+        with self._condition:
+            job, self._next_job = self._next_job, None
         if job is not None:
             self._waiting = job.message, job.received
-        self._attended = time.monotonic()
+        self._robot_changed_at = time.monotonic()
         live, last = self._scene.live, self._last
         if last is None or live is None:
             return
@@ -181,7 +181,7 @@ class Cloud:
             self._keep(data)
         try:
             message = deserialize_message(data, PointCloud2)
-        except Exception as problem:  # whatever the middleware raises: it is no such message
+        except Exception as problem:  # the middleware raises any error for invalid bytes
             self._refuse(LiveSceneError(f"{CLOUD}: a message that cannot be read: {problem}"))
         else:
             self._on_cloud(message)
@@ -195,7 +195,7 @@ class Cloud:
         """Process a cloud that waited until the position of the robot is known."""
         live, q = self._scene.live, self._scene.q
         if self._waiting is None or live is None or q is None:
-            return  # nothing is monitored yet: the state reports it
+            return  # no robot is monitored yet; the state reports it
         (message, received), self._waiting = self._waiting, None
         try:
             link, frame = self._scene.find(message.header.frame_id)
@@ -209,7 +209,7 @@ class Cloud:
                     "seen"
                 )
             if then is not None:
-                q = then  # the configuration when the cloud was seen
+                q = then  # the configuration at the time of the cloud
             pose = live.model.link_poses(q)[link] @ frame
             ends, radii = robot_leaves(live, q)
         except CollisionMonitorError as error:
@@ -220,19 +220,19 @@ class Cloud:
             message, received, pose, ends, radii, v["cloud_padding"], v["cloud_voxel_size"],
             v["cloud_max_voxels"],
         )  # fmt: skip
-        with self._news:
-            self._wanted = job  # replaces an older one that still waits
-            self._news.notify()
+        with self._condition:
+            self._next_job = job  # replaces an older waiting one
+            self._condition.notify()
 
     def _work(self) -> None:
         while True:
-            with self._news:
-                while self._wanted is None and not self._is_closed:
-                    self._news.wait()
+            with self._condition:
+                while self._next_job is None and not self._is_closed:
+                    self._condition.wait()
                 if self._is_closed:
                     return
                 if self._is_compiled:
-                    job, self._wanted = self._wanted, None
+                    job, self._next_job = self._next_job, None
                 elif self._compiling is None:
                     self._compiling = compile_ahead("cloud")
             if not self._is_compiled:
@@ -245,12 +245,12 @@ class Cloud:
                 made = error
             except Exception as error:
                 made = LiveSceneError(f"cloud: internal error, {type(error).__name__}: {error}")
-            with self._news:
+            with self._condition:
                 self._made = made, job, begin
                 self.is_ready = True
 
     def _compile(self) -> None:
-        """Wait for the process that compiles; load from disk what it has made."""
+        """Wait for the process that compiles; load its kernels from disk."""
         if self._compiling is not None:
             self._compiling.wait()
         if not self._is_closed:
@@ -258,15 +258,15 @@ class Cloud:
             self._is_compiled = True
 
     def take(self) -> None:
-        """Put the result of the thread into the scene, in place of the last cloud."""
-        with self._news:
+        """Put the result of the thread into the scene, instead of the last cloud."""
+        with self._condition:
             self.is_ready = False
             result, self._made = self._made, None
         live = self._scene.live
         if live is None or result is None:
             return
         made, job, begin = result
-        if begin < self._attended:  # of the previous robot
+        if begin < self._robot_changed_at:  # of the previous robot
             self._waiting = self._waiting or (job.message, job.received)
             self.retry()
             return
@@ -285,7 +285,7 @@ class Cloud:
             self._changed()
 
     def _refuse(self, error: CollisionMonitorError) -> None:
-        """Keep the last cloud, and report that this one is not used."""
+        """Keep the last cloud, and report why this one is not used."""
         self._is_late = False
         is_new = CLOUD not in self._scene.keeper.refused
         self._scene.keeper.refuse(CLOUD, str(error).removeprefix(f"{CLOUD}: "))
@@ -295,9 +295,9 @@ class Cloud:
 
 
 def robot_leaves(live: LiveScene, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """End points (k, 6) and radii (k,) of leaves of links and of attached objects, at q.
+    """End points (k, 6) and radii (k,) of leaves of links and attached objects at q (nq,).
 
-    In the base frame. An obstacle of the scene file counts as attached if its link moves.
+    In the base frame, metres. An obstacle of the scene file counts as attached if its link moves.
     """
     model = live.model
     links = model.robot.links

@@ -23,28 +23,28 @@ from collision_monitor.model.desired_scene import SceneKeeper
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.poses import rotation_from_quaternion
 
-# Maximum number of triangles fitted at once. More are fitted in a thread; until then the box around
-# them counts.
+# Maximum number of triangles fitted at once. More are fitted in a thread; meanwhile their bounding
+# box is used.
 AT_ONCE = 100
-_UNIT = 0.01  # how far a quaternion's length may be from 1
+_UNIT = 0.01  # tolerance of the norm of a quaternion
 
 
 class MeshFile(NamedTuple):
-    """A mesh that has to be read first."""
+    """A mesh file that has to be read first."""
 
     resource: str
     scale: tuple[float, float, float]
 
 
 class Triangles(NamedTuple):
-    """Corners (n, 3, 3) of many triangles, and leaves around them for the time being."""
+    """Corners (n, 3, 3) of many triangles, and leaves to use until they are fitted."""
 
     corners: np.ndarray
     coarse: np.ndarray
 
 
 def plain_name(text: str) -> str:
-    """A name without spaces, others for others: a space is %20, and so on."""
+    """An injective name without spaces: a space becomes %20, for example."""
     return re.sub(r"[%\s\x00-\x1f\x7f]", lambda found: f"%{ord(found[0]):02X}", text)
 
 
@@ -57,7 +57,7 @@ def pose_of(message: Any) -> np.ndarray:
     """The pose (4, 4) of a geometry_msgs/Pose; zero orientation means none, as in RViz.
 
     Raises:
-        LiveSceneError: it is not finite, or its quaternion is none.
+        LiveSceneError: it is not finite, or its quaternion is invalid.
     """
     p, o = message.position, message.orientation
     values = (p.x, p.y, p.z, o.x, o.y, o.z, o.w)
@@ -83,12 +83,12 @@ def take_in(
     message: Any,
     expires: float = math.inf,
 ) -> None:
-    """Call ``take`` with a message; whatever it raises is why object ``name`` is refused."""
+    """Call ``take`` with a message; its error is the reason why object ``name`` is refused."""
     try:
         take(message)
     except CollisionMonitorError as error:
         keeper.refuse(name, str(error).removeprefix(f"{name}: "), expires)
-    except Exception as error:  # monitoring continues whatever it is, and the state reports it
+    except Exception as error:  # monitoring continues, and the state reports any error
         keeper.refuse(name, f"internal error, {type(error).__name__}: {error}", expires)
 
 
@@ -108,7 +108,7 @@ def points_of(messages: Sequence[Any]) -> np.ndarray:
     """Coordinates (n, 3) of geometry_msgs/Points.
 
     Raises:
-        LiveSceneError: there are none, or one is not finite.
+        LiveSceneError: there is none, or one is not finite.
     """
     points = np.array([(p.x, p.y, p.z) for p in messages], dtype=float).reshape(-1, 3)
     if not len(points):
@@ -125,7 +125,7 @@ def _balls(points: np.ndarray, radius: float) -> np.ndarray:
 
 
 def triangles_of(corners: np.ndarray, most: int) -> np.ndarray | Triangles:
-    """Leaves around triangles (n, 3, 3); if they are many, `Triangles` to be fitted later."""
+    """Leaves around triangles (n, 3, 3); for many triangles, `Triangles` to be fitted later."""
     if len(corners) <= AT_ONCE:
         return cover_triangles(corners, most)
     return Triangles(corners, cover_bounds(corners.reshape(-1, 3), most))
@@ -134,14 +134,14 @@ def triangles_of(corners: np.ndarray, most: int) -> np.ndarray | Triangles:
 def marker_shape(marker: Marker, most: int) -> Shape | np.ndarray | MeshFile | Triangles:
     """The shape of a marker in its own frame, or leaves (k, 7) around it.
 
-    Ellipsoids are balls around them, elliptic cylinders round ones.
+    Ellipsoids are replaced by enclosing balls, elliptic cylinders by round ones.
 
     Args:
         marker: with the action ADD.
-        most: leaves around triangles.
+        most: maximum number of leaves.
 
     Raises:
-        LiveSceneError: a type that is no body, or lengths that are none.
+        LiveSceneError: a type without a volume, or invalid lengths.
     """
     kind, home, s = marker.type, np.eye(4), marker.scale
 
@@ -175,8 +175,8 @@ def marker_shape(marker: Marker, most: int) -> Shape | np.ndarray | MeshFile | T
     )
 
 
-# Of shape_msgs/SolidPrimitive: the shape and the number of its dimensions. A cone is the cylinder
-# around it.
+# Types of shape_msgs/SolidPrimitive: shape and number of dimensions. A cone is replaced by its
+# enclosing cylinder.
 _PRIMITIVES = {1: ("box", 3), 2: ("sphere", 1), 3: ("cylinder", 2), 4: ("cylinder", 2)}
 
 
@@ -184,7 +184,7 @@ def primitive_shape(kind: int, dimensions: Sequence[float], pose: np.ndarray) ->
     """The shape of a shape_msgs/SolidPrimitive.
 
     Raises:
-        LiveSceneError: another kind, or lengths that are none.
+        LiveSceneError: another type, or invalid lengths.
     """
     if kind not in _PRIMITIVES:
         raise LiveSceneError(f"primitive type {kind} is not supported; use 1 to 4 (box to cone)")
@@ -213,10 +213,10 @@ def _mesh_corners(mesh: Any, pose: np.ndarray) -> np.ndarray:
 def object_shape(message: Any, most: int) -> np.ndarray | Triangles | None:
     """Leaves (k, 7) around all shapes of a moveit_msgs/CollisionObject, in its own frame.
 
-    None where it has none.
+    None without shapes.
 
     Raises:
-        LiveSceneError: a plane, which has no end, or a shape that is none.
+        LiveSceneError: a plane, which is infinite, or an invalid shape.
     """
     if message.planes:
         raise LiveSceneError("it has a plane; infinite planes are not supported, use a box")
@@ -224,7 +224,7 @@ def object_shape(message: Any, most: int) -> np.ndarray | Triangles | None:
     poses = [pose_of(each) for each in (*message.primitive_poses, *message.mesh_poses)]
     if not shapes:
         return None
-    if not poses and len(shapes) == 1:  # it is where the object is
+    if not poses and len(shapes) == 1:  # the pose of the object
         poses = [np.eye(4)]
     if len(poses) != len(shapes):
         raise LiveSceneError(f"it has {len(shapes)} shapes and {len(poses)} poses for them")
@@ -241,7 +241,7 @@ def object_shape(message: Any, most: int) -> np.ndarray | Triangles | None:
     return np.vstack(rows)
 
 
-# -- where frames are: links of the robot, and others where tf2 is installed --
+# -- frames: links of the robot, and others if tf2 is installed --
 
 
 def listen_to_tf(node: Node) -> Any:
@@ -251,15 +251,15 @@ def listen_to_tf(node: Node) -> Any:
     except ImportError:
         return None
     buffer = Buffer()
-    buffer.listener = TransformListener(buffer, node)  # lives as long
+    buffer.listener = TransformListener(buffer, node)  # tied to the lifetime of the buffer
     return buffer
 
 
 class Frames:
-    """Finds the link that a frame is fixed to, and its pose there.
+    """Finds the link to which a frame is attached, and its pose in the frame of the link.
 
-    A link of the robot is a frame that moves with it. Other frames of tf2 are fixed to the robot's
-    root at their current pose.
+    Frames of links move with the robot. Other frames of tf2 are attached to the root link at their
+    current pose.
     """
 
     def __init__(self, buffer: Any) -> None:
@@ -272,10 +272,10 @@ class Frames:
             self._buffer.listener.unregister()
 
     def find(self, frame: str, model: CollisionModel) -> tuple[str, np.ndarray]:
-        """(link, pose (4, 4) of the frame in that of the link).
+        """Return (link, pose (4, 4) of the frame in that of the link).
 
         Raises:
-            LiveSceneError: no such frame; the message names it.
+            LiveSceneError: the frame, named in the message, does not exist.
         """
         frame = frame.removeprefix("/")
         if not frame:

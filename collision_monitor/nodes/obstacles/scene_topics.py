@@ -1,8 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Obstacles on topics: ``~/scene``, ``~/attach`` for what links carry, and ``~/planning_scene``.
+"""Obstacles on topics: ``~/scene``, ``~/attach`` for attached objects, ``~/planning_scene``.
 
-The last one is that of MoveIt, where moveit_msgs is installed. Subscriptions report lost and late
+The last one is that of MoveIt, if moveit_msgs is installed. Subscriptions report lost and late
 messages.
 """
 
@@ -55,18 +55,18 @@ except ImportError:  # before Iron
 
 # -- subscriptions that report lost and late messages --
 
-# All waiting messages, not the last few: a message that is overwritten here is lost silently, one
-# without room (5000 messages in Fast DDS) is reported by the middleware.
+# Keep all waiting messages: an overwritten message would be lost silently, while the middleware
+# reports one beyond its limit (5000 messages in Fast DDS).
 _ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL, reliability=ReliabilityPolicy.RELIABLE)
-# Messages that a publisher sent while it was being discovered count as lost too; ignore these.
+# Messages that a publisher sent during its discovery are also reported as lost; ignore these.
 _DISCOVERY_SECONDS = 1.0
-_AT_ONCE = 10  # messages taken at once: joint states wait meanwhile
+_AT_ONCE = 10  # maximum number of messages taken at once: joint states wait meanwhile
 
 
 class ReliableSubscription:
     """Receives every message of a topic in order, and reports messages that were lost.
 
-    A message is lost if its publisher drops it before it is taken, because its depth is too small.
+    A message is lost if its publisher discards it before delivery, because its depth is too small.
     Not every middleware reports that.
 
     Attributes:
@@ -94,7 +94,7 @@ class ReliableSubscription:
         """
         self._node, self._kind, self._callback, self._lost = node, kind, callback, lost
         self.late = 0.0
-        self._publishers, self._grew = 0, -math.inf
+        self._publishers, self._grown_at = 0, -math.inf
         self._keep = keep
         events = SubscriptionEventCallbacks(message_lost=self._missed)
         create = node.create_subscription
@@ -110,7 +110,7 @@ class ReliableSubscription:
             self._keep(data)
         try:
             message = deserialize_message(data, self._kind)
-        except Exception as problem:  # whatever the middleware raises: it is no such message
+        except Exception as problem:  # the middleware raises any error for invalid bytes
             topic = self._subscription.topic_name
             text = f"a message on {topic} cannot be read: {problem}"
             self._node.get_logger().error(text, throttle_duration_sec=1.0)
@@ -134,15 +134,15 @@ class ReliableSubscription:
             self._receive(data)
 
     def check_publishers(self) -> None:
-        """Note when a new publisher was discovered."""
+        """Store the time at which a new publisher was discovered."""
         count = self._node.count_publishers(self._subscription.topic_name)
         if count > self._publishers:
-            self._grew = time.monotonic()
+            self._grown_at = time.monotonic()
         self._publishers = count
 
     def _missed(self, event: Any) -> None:
         self.check_publishers()
-        if time.monotonic() - self._grew > _DISCOVERY_SECONDS:
+        if time.monotonic() - self._grown_at > _DISCOVERY_SECONDS:
             self._lost(event.total_count_change)
 
     def destroy(self) -> None:
@@ -150,16 +150,16 @@ class ReliableSubscription:
         self._node.destroy_subscription(self._subscription)
 
 
-# -- the planning scene of MoveIt --
+# -- planning scene of MoveIt --
 
-PREFIX = "planning_scene/"  # before the names of its objects
+PREFIX = "planning_scene/"  # prefix of the names of its objects
 
 ADD, REMOVE, APPEND, MOVE = range(4)  # of moveit_msgs/CollisionObject
 _OPERATIONS = ("ADD", "REMOVE", "APPEND", "MOVE")
 
 
 def message_type() -> Any:
-    """moveit_msgs/PlanningScene; None where it is not installed."""
+    """moveit_msgs/PlanningScene; None if it is not installed."""
     try:
         from moveit_msgs.msg import PlanningScene
     except ImportError:
@@ -241,9 +241,9 @@ class PlanningSceneTopic:
         keeper.attach(name, message.link_name, self._scene.q, touch)
 
 
-# -- leaves around meshes, fitted in a thread and kept --
+# -- leaves around meshes, fitted in a thread and cached --
 
-_KEPT = 200  # meshes of files whose leaves are kept
+_KEPT = 200  # maximum number of mesh files whose leaves are cached
 
 
 class MeshWorker:
@@ -257,7 +257,7 @@ class MeshWorker:
         self._kept: dict[MeshFile, np.ndarray] = {}
 
     def known(self, mesh: MeshFile) -> np.ndarray | None:
-        """Leaves of a file that was read before, else None."""
+        """Cached leaves (k, 7) of a file, otherwise None."""
         return self._kept.get(mesh)
 
     @property
@@ -272,7 +272,7 @@ class MeshWorker:
         self._jobs[name] = wanted, self._pool.submit(self._make, name, wanted)
 
     def cancel(self, name: str) -> None:
-        """Drop the job of an object."""
+        """Cancel the job of an object."""
         if name in self._jobs:
             self._jobs.pop(name)[1].cancel()
 
@@ -307,7 +307,7 @@ class MeshWorker:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-# -- the topics --
+# -- topics --
 
 _LOG_SECONDS = 1.0  # between two log lines about refused objects
 _LATE_SECONDS = 0.5  # maximum age of unprocessed messages: obstacles may have moved
@@ -371,7 +371,7 @@ class SceneTopics:
         self._received = time.monotonic()
         self._logged = -math.inf
         # Time of the last update of lifetimes, and simulated time then.
-        self._looked: tuple[float, float | None] = self._received, None
+        self._last_lifetimes: tuple[float, float | None] = self._received, None
         self._lost: dict[str, int] = {}  # messages, by topic
         self._is_recorded = recorder is not None
         self._planning = PlanningSceneTopic(self, self._most)
@@ -427,7 +427,7 @@ class SceneTopics:
         self.keeper.retry(self.q)
 
     def _advance_lifetimes(self, now: float, simulated: float | None) -> None:
-        (looked, before), self._looked = self._looked, (now, simulated)
+        (looked, before), self._last_lifetimes = self._last_lifetimes, (now, simulated)
         if simulated is None or before is None:
             return
         behind = (now - looked) - max(simulated - before, 0.0)
@@ -466,35 +466,35 @@ class SceneTopics:
             found["scene_refused"] = fault.removeprefix("scene refused: ")
         return found
 
-    # -- markers -----------------------------------------------------------------------
+    # -- markers --
 
     def _on_scene(self, message: MarkerArray) -> None:
         self._received = time.monotonic()
-        with self._reporting():
+        with self._publishing_changes():
             for marker in message.markers:
-                self._take_in(self._take_marker, marker)
+                self._process(self._take_marker, marker)
             self.keeper.retry(self.q)  # attachments that were requested before their object
 
     def _on_attach(self, message: MarkerArray) -> None:
-        with self._reporting():
+        with self._publishing_changes():
             for marker in message.markers:
-                self._take_in(self._take_attached, marker)
+                self._process(self._take_attached, marker)
 
     def _on_planning_scene(self, message: Any) -> None:
         self._received = time.monotonic()
-        with self._reporting():
+        with self._publishing_changes():
             self._planning.take(message)
 
     def _on_lost(self, topic: str, count: int) -> None:
         """Report lost messages as a fault until the scene is cleared."""
-        with self._reporting():
+        with self._publishing_changes():
             self._lost[topic] = self._lost.get(topic, 0) + count
 
-    def _take_in(self, take: Callable[[Marker], None], marker: Marker) -> None:
+    def _process(self, take: Callable[[Marker], None], marker: Marker) -> None:
         take_in(self.keeper, marker_name(marker), take, marker, self._expiry(marker))
 
     @contextmanager
-    def _reporting(self) -> Iterator[None]:
+    def _publishing_changes(self) -> Iterator[None]:
         """Publish and log at once if the work changes the fault."""
         before = self.fault(time.monotonic())
         yield
@@ -508,7 +508,7 @@ class SceneTopics:
 
     def _expiry(self, marker: Marker) -> float:
         seconds = seconds_of(marker.lifetime)
-        if seconds > 0.0 and self._looked[1] is not None:
+        if seconds > 0.0 and self._last_lifetimes[1] is not None:
             seconds += _LATE_LOOK
         return time.monotonic() + seconds if seconds > 0.0 else math.inf
 
@@ -570,13 +570,13 @@ class SceneTopics:
         wish = self.keeper.wishes.get(name)
         if wish is None:
             return
-        with self._reporting():
+        with self._publishing_changes():
             if isinstance(made, CollisionMonitorError):
                 self.keeper.refuse(name, str(made), wish.expires)
             else:
                 self.keeper.fill(name, made)
 
-    # -- attached objects --------------------------------------------------------------
+    # -- attached objects --
 
     def _take_attached(self, marker: Marker) -> None:
         name = marker_name(marker)
@@ -597,7 +597,7 @@ class SceneTopics:
             raise LiveSceneError(f"its action {marker.action} is not one of ADD, DELETE, DELETEALL")
 
     def _link(self, marker: Marker) -> str:
-        """The frame of a marker, which must be a link of the robot."""
+        """Frame of a marker, which must be a link of the robot."""
         link = marker.header.frame_id.removeprefix("/")
         live = self.keeper.live
         if live is not None and link not in live.model.robot.links:

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the collision_monitor node and of its robots; settings of the monitor from them."""
+"""Parameters of the collision_monitor node and of its robots, and settings from them."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ PARAMETERS = tuple(parameter for group in GROUPS.values() for parameter in group
 
 
 def refusal(values: Mapping[str, Any]) -> str:
-    """Message about values that contradict each other, or empty."""
+    """Message about inconsistent values, or empty."""
     if values["stop_distance"] > values["warn_distance"]:
         return (
             f"stop_distance {values['stop_distance']:g} is above warn_distance "
@@ -258,7 +258,7 @@ def settings_of(values: Mapping[str, Any]) -> SpeedSettings:
 
 
 def file_rules(values: Mapping[str, Any]) -> tuple[Rule, ...]:
-    """Rules of the file of thresholds; none without one.
+    """Rules of the file of thresholds; empty without a file.
 
     Raises:
         ThresholdsError: it cannot be used.
@@ -278,7 +278,7 @@ def thresholds_of(values: Mapping[str, Any], rules: Sequence[Rule] = ()) -> Thre
 
 
 def joint_limits_of(values: Mapping[str, Any], model: CollisionModel) -> dict[str, float]:
-    """Accelerations by joint out of the file of limits; none without one.
+    """Accelerations by joint from the file of limits, rad/s^2 or m/s^2; empty without a file.
 
     Raises:
         JointLimitsError: it cannot be used.
@@ -310,7 +310,7 @@ def check_behaviour(
     """Check values of the speed policy, against a model if one is given.
 
     Raises:
-        CollisionMonitorError: why.
+        CollisionMonitorError: a value is invalid.
     """
     settings_of(values)
     thresholds = thresholds_of(values, rules)
@@ -321,7 +321,7 @@ def check_behaviour(
         raise BehaviourError("stop_service_timeout 0: must be above 0")
 
 
-# -- the robots: one, or several in a cell --
+# -- one robot, or several in a cell --
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _ALONE = ("robot_description", "robot_description_semantic")
@@ -329,12 +329,12 @@ _ALONE = ("robot_description", "robot_description_semantic")
 
 @dataclass(frozen=True)
 class RobotPort:
-    """Where one robot comes from.
+    """Sources of one robot.
 
     Attributes:
         source: its parameters.
-        description_topic: where its URDF comes from if ``source`` has none.
-        joint_states: the topic of its joint states.
+        description_topic: topic of its URDF if ``source`` has none.
+        joint_states: topic of its joint states.
     """
 
     source: RobotSource
@@ -343,7 +343,7 @@ class RobotPort:
 
 
 def parameters_of(name: str) -> tuple[Parameter, ...]:
-    """Those that each robot of a cell has."""
+    """Parameters of each robot of a cell."""
     return (
         fixed(f"{name}.robot_description", "",
               text=f"URDF of {name}, as text or as a file's path; empty: wait for its topic"),
@@ -364,10 +364,10 @@ def parameters_of(name: str) -> tuple[Parameter, ...]:
 
 
 def declare_robots(node: Node, values: Mapping[str, Any]) -> tuple[RobotPort, ...]:
-    """Declare the parameters of each robot that ``robots`` names; where all robots come from.
+    """Declare the parameters of each robot in ``robots``; returns the sources of all robots.
 
     Raises:
-        RobotDescriptionError: names, mounts or topics that cannot be; it names the parameter.
+        RobotDescriptionError: invalid names, mounts or topics; the message names the parameter.
     """
     names = [name for name in values["robots"] if name]
     if not names:

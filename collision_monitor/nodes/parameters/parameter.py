@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""One parameter of a node, how a node declares a table of them, and checks that all nodes share."""
+"""Parameters of nodes: definition, declaration of tables, and common checks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from collision_monitor.fitting.shapes import FitSettings
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter; ``most`` is the upper bound of a number, 0 (1 of an integer) the lower."""
+    """One parameter; ``most``: upper bound of a number; the lower one is 0, or 1 for integers."""
 
     name: str
     default: Any
@@ -30,7 +30,7 @@ class Parameter:
     read_only: bool = False
 
     def descriptor(self) -> ParameterDescriptor:
-        """What ``ros2 param describe`` shows."""
+        """Descriptor, as shown by ``ros2 param describe``."""
         descriptor = ParameterDescriptor(description=self.text, read_only=self.read_only)
         if self.most is not None and isinstance(self.default, int):
             descriptor.integer_range = [IntegerRange(from_value=1, to_value=int(self.most), step=0)]
@@ -44,14 +44,14 @@ class Parameter:
 fixed = partial(Parameter, read_only=True)
 
 
-# Why values cannot be used together, or empty.
+# Returns why values are inconsistent, or empty.
 Refusal = Callable[[Mapping[str, Any]], str]
 
 
 def declare_parameters(
     node: Node, parameters: Sequence[Parameter], refusal: Refusal = lambda values: ""
 ) -> dict[str, Any]:
-    """Declare them all; returns their values by name.
+    """Declare all parameters; returns their values by name.
 
     Raises:
         CollisionMonitorError: the values are refused.
@@ -68,7 +68,7 @@ def declare_parameters(
 def changed_values(
     values: Mapping[str, Any], parameters: Iterable[RosParameter], refusal: Refusal
 ) -> tuple[dict[str, Any], str]:
-    """Those of ``values`` that are set, and why they cannot be; the reason is empty if they can."""
+    """Changed entries of ``values``, and why they are rejected; empty if they are accepted."""
     changed = {p.name: p.value for p in parameters if p.name in values}
     for name, value in changed.items():
         if isinstance(value, float) and not math.isfinite(value):  # ROS ranges accept NaN
@@ -77,7 +77,7 @@ def changed_values(
 
 
 def not_positive(values: Mapping[str, Any], names: Iterable[str]) -> str:
-    """Message about the first of these values that is not above 0, or empty."""
+    """Message about the first of these values that is not positive, or empty."""
     for name in names:
         if not values[name] > 0.0:
             return f"{name} {values[name]:g} is not above 0"
@@ -85,7 +85,7 @@ def not_positive(values: Mapping[str, Any], names: Iterable[str]) -> str:
 
 
 def fit_refusal(values: Mapping[str, Any]) -> str:
-    """Message about parameters of the fit that contradict each other, or empty."""
+    """Message about inconsistent parameters of the fit, or empty."""
     try:
         settings = FitSettings(values["max_leaves_per_link"], values["leaf_tolerance"])
         check_fit(values["fit"], settings, values["leaves"] or None)

@@ -78,7 +78,7 @@ PARAMETERS = (
 
 
 def refusal(values: Mapping[str, Any]) -> str:
-    """Message about values that contradict each other, or empty."""
+    """Message about inconsistent values, or empty."""
     if values["danger_distance"] > values["safe_distance"]:
         return (
             f"danger_distance {values['danger_distance']:g} is above safe_distance "
@@ -109,7 +109,7 @@ def _arms_refusal(values: Mapping[str, Any]) -> str:
 
 
 def arm_names(values: Mapping[str, Any]) -> Sequence[str] | None:
-    """The arms as the library takes them; None where it is to find them."""
+    """The arms as an argument of the library; None to detect them."""
     if groups := [name for name in values["arms"] if name]:
         return groups
     if values[_CHAIN[0]]:

@@ -45,7 +45,7 @@ _POSITIVE = (
 
 
 def refusal(values: Mapping[str, Any]) -> str:
-    """Message about values that contradict each other, or empty."""
+    """Message about inconsistent values, or empty."""
     if reason := not_positive(values, _POSITIVE):
         return reason
     if values["joint_state_rate"] * values["timestep"] > 1.0:

@@ -1,9 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a motion is free of collision at every instant, where it is not, or not known to be.
+"""Certified clearance check of a motion: free, colliding or undecided.
 
-The clearance of every pair of links over the motion is known from above and, for certain, from
-below (`ClearanceSeries`).
+`ClearanceSeries` has a measured upper and a certified lower bound of every pair over time.
 """
 
 from __future__ import annotations
@@ -37,25 +36,25 @@ from collision_monitor.verification.clearance.schedule import Schedule, Schedule
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-# -- the clearance of every pair over time --
+# -- clearance of every pair over time --
 
-_SHARE = 0.01  # of a least distance by which its lower bound may be smaller, beside the accuracy
-_BIN_SHARE = 0.1  # the same of every bin
+_SHARE = 0.01  # relative tolerance of the lower bound of a minimum distance, besides the accuracy
+_BIN_SHARE = 0.1  # the same for every bin
 
 
 @dataclass(frozen=True, eq=False)
 class PairClearance:
-    """The least distance of one pair over a motion; metres, seconds, base frame.
+    """Minimum distance of one pair over a motion; metres, seconds, base frame.
 
     Attributes:
         links: names, as in ``model.pairs``.
-        lower: no smaller distance occurs at any instant.
-        upper: one that does occur, at ``time``.
+        lower: certified lower bound of the distance.
+        upper: the measured distance at ``time``.
         time: seconds.
-        starts: when each part of the motion had begun then, seconds.
-        points: (2, 3) nearest points there, on both.
-        leaves: indices of the two leaves, (-1, -1) where ``exact``.
-        exact: between meshes; else between leaves, which enclose them.
+        starts: start time of each part of the motion, seconds.
+        points: (2, 3) nearest points there, one on each link.
+        leaves: indices of the two leaves, (-1, -1) if ``exact``.
+        exact: measured between meshes; otherwise between leaves, which enclose them.
     """
 
     links: tuple[str, str]
@@ -75,14 +74,14 @@ class ClearanceSeries:
     Attributes:
         pairs: names of links.
         edges: (bins + 1,) seconds.
-        lower: (bins, pairs) metres: no smaller distance occurs in the bin, between samples either.
-        upper: (bins, pairs) the smallest that was measured in the bin.
-        when: (bins, pairs) seconds: where.
-        doubts: (bins, pairs) seconds at which the bounds could not be brought together; else nan.
-        exact: (pairs,) bool: between meshes, else between leaves.
+        lower: (bins, pairs) certified lower bound in the bin, also between samples, metres.
+        upper: (bins, pairs) minimum measured distance in the bin, metres.
+        when: (bins, pairs) its time, seconds.
+        doubts: (bins, pairs) a time, seconds, at which the bounds do not converge; otherwise NaN.
+        exact: (pairs,) bool: measured between meshes, otherwise between leaves.
         limits: (pairs, 3) metres: 0, stop and warn of each pair.
-        minima: of all pairs, the worst first.
-        looks: numbers of configurations, and of pairs at configurations, that were evaluated.
+        minima: of all pairs, worst first.
+        looks: numbers of evaluated configurations, and of evaluated pairs at configurations.
     """
 
     pairs: tuple[tuple[str, str], ...]
@@ -102,9 +101,9 @@ class ClearanceSeries:
         return 0.5 * (self.edges[:-1] + self.edges[1:])
 
     def write_csv(self, path: str | os.PathLike, worst: int | None = None) -> None:
-        """Write both envelopes, two columns a pair, the worst pair first; ``worst`` of them only.
+        """Write both envelopes, two columns per pair, worst pair first; only the ``worst`` pairs.
 
-        Metres; a row for each bin, from ``from`` to ``to`` seconds.
+        Distances are in metres. Each row is a bin from ``from`` to ``to`` seconds.
 
         Raises:
             ConfigurationError: the file cannot be written.
@@ -126,19 +125,18 @@ class ClearanceSeries:
 
 @dataclass(frozen=True)
 class ClearanceSettings:
-    """How a clearance over time is computed.
+    """Settings of the computation of clearance over time.
 
     Attributes:
-        held: positions of joints that nothing moves; else 0, or the nearer limit.
-        exact: whether pairs whose leaves do not keep a threshold are measured between their
-            shapes; or what measures them.
-        exact_pairs: indices of pairs that are measured so in any case.
-        bins: about so many bins of time.
-        accuracy: metres by which the lower bound of a least distance may be below it, beside 1 %
-            of it, and that of a bin, beside 10 %. How deep shapes are in each other is known to
-            10 %, and to 30 % in a bin.
+        held: positions of joints that no motion moves; default 0, or the nearer limit.
+        exact: whether pairs whose leaves violate a threshold are measured between their shapes; or
+            a function that measures them.
+        exact_pairs: indices of pairs that are always measured between their shapes.
+        bins: approximate number of time bins.
+        accuracy: tolerance of the lower bound of a minimum distance, metres, plus 1 % of it; plus
+            10 % for a bin. The tolerance of penetration depths is 10 %, and 30 % for a bin.
         resolution: metres; distances within this of a threshold count as touching it.
-        threads: 0 takes all processors.
+        threads: number of threads; 0 for all processors.
     """
 
     held: Mapping[str, float] | None = None
@@ -150,7 +148,7 @@ class ClearanceSettings:
     threads: int = 0
 
     def __post_init__(self) -> None:
-        """Raise ConfigurationError for numbers that cannot be."""
+        """Raise ConfigurationError for invalid numbers."""
         for name in ("accuracy", "resolution"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0.0):
@@ -160,13 +158,13 @@ class ClearanceSettings:
 
 
 class Study:
-    """A motion of a model, and what scans it: shared by a series and a check.
+    """A motion of a model and its scanners, shared by a series and a check.
 
     Attributes:
         model, schedule: the robot and its motion.
         limits: (pairs, 3) metres: 0, stop and warn of each pair.
         scanner: distances between leaves.
-        exact: distances between shapes, or None.
+        exact: measures distances between shapes, or None.
         settings: as given.
     """
 
@@ -179,7 +177,7 @@ class Study:
         told: Told = silent,
     ) -> None:
         if not model.pairs:
-            model.min_distances(np.zeros((0, len(model.joint_names))))  # raises, with the reason
+            model.min_distances(np.zeros((0, len(model.joint_names))))  # raises the reason
         both = (thresholds or Thresholds()).of(model.pairs)
         self.model, self.settings = model, settings
         self.limits = np.column_stack([np.zeros(len(both)), both])
@@ -189,7 +187,7 @@ class Study:
         self.schedule = Schedule(model, motion, settings.held)
 
     def series(self) -> ClearanceSeries:
-        """The clearance of all pairs over the motion."""
+        """Compute the clearance of all pairs over the motion."""
         settings = self.settings
         edges = self.schedule.bins(settings.bins)
         wanted = Wanted(settings.accuracy, _SHARE, _BIN_SHARE, settings.resolution)
@@ -234,31 +232,31 @@ def clearance_series(
     thresholds: Thresholds | None = None,
     **settings: Any,
 ) -> ClearanceSeries:
-    """The clearance of all pairs over a motion, certified between samples too.
+    """Compute the clearance of all pairs over a motion, certified also between samples.
 
     Args:
-        model: the robot, or several as one, with obstacles.
-        motion: a trajectory, or several that run together, each with its start.
-        thresholds: distances that bounds are separated from, down to ``resolution``.
+        model: the robot, or several composed robots, with obstacles.
+        motion: a trajectory, or several simultaneous ones, each with its start.
+        thresholds: distances that bounds are compared with, to within ``resolution``.
         settings: those of `ClearanceSettings`.
 
     Raises:
         TrajectoryError, ThresholdsError, ConfigurationError: invalid arguments.
-        NothingToCheckError: the model has no pair that is checked.
+        NothingToCheckError: the model has no checked pair.
     """
     return Study(model, motion, thresholds, ClearanceSettings(**settings)).series()
 
 
-# -- the verdict --
+# -- verdict --
 
 _CODES = (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN)
 _INSTANT = 1e-3  # s, accuracy of the first time below a threshold
-_NO_SERIES = 1e9  # m: how near bounds are to the distance does not matter
-_SHOWN = 5  # instants in a text
+_NO_SERIES = 1e9  # m: accuracy of bounds if no series is needed
+_SHOWN = 5  # maximum number of times in a text
 
 
 class CollisionVerdict(str, Enum):
-    """Whether links collide, as far as it is known."""
+    """Result of a check: free, colliding or undecided."""
 
     FREE = "free"
     COLLIDES = "collides"
@@ -270,12 +268,12 @@ class ClearanceCheck:
     """Result of `check_clearance`.
 
     Attributes:
-        verdict: FREE is certified at every instant; UNDECIDED if links come too near for the bounds
-            to decide, and no collision is found.
-        at_least: no pair is ever nearer than this, metres; with exact pairs, their meshes.
-        time: seconds, of the first collision, else of the least distance.
-        pair: the two links of that.
-        violations: collisions and thresholds, the worst pair first.
+        verdict: FREE is certified over the whole motion; UNDECIDED if links come too close for the
+            bounds to decide, and no collision is found.
+        at_least: certified lower bound of all distances, metres; between meshes for exact pairs.
+        time: time of the first collision, otherwise of the minimum distance, seconds.
+        pair: the two links at that time.
+        violations: collisions and violated thresholds, worst pair first.
         series: clearance of all pairs over time.
     """
 
@@ -288,7 +286,7 @@ class ClearanceCheck:
 
     @property
     def ok(self) -> bool:
-        """Whether there is nothing but warnings."""
+        """Whether there are only warnings."""
         return all(violation.warning for violation in self.violations)
 
 
@@ -300,9 +298,10 @@ def check_clearance(
     told: Told = silent,
     **settings: Any,
 ) -> ClearanceCheck:
-    """Check the clearance of all pairs at every instant of a motion.
+    """Check the clearance of all pairs over a motion, also between samples.
 
-    Arguments and errors are those of `clearance_series`; ``told`` is called with the progress.
+    Arguments and errors are those of `clearance_series`; ``told`` is called with the progress of
+    the check.
     """
     study = Study(model, motion, thresholds, ClearanceSettings(**settings), told)
     series = study.series()
@@ -325,7 +324,7 @@ def check_clearance(
 def _violations(study: Study, series: ClearanceSeries, k: int) -> list[Violation]:
     """The smallest threshold that pair ``k`` violates, and the first that is undecided."""
     limits, subject = series.limits[k], " - ".join(series.pairs[k])
-    # Stop and warn may be 0, and are no thresholds of their own then.
+    # Stop and warn thresholds of 0 are not separate thresholds.
     counted = [m for m in range(LIMITS) if m == 0 or limits[m] > limits[m - 1]]
     broken = [m for m in counted if (series.upper[:, k] < limits[m]).any()]
     found = []
@@ -366,7 +365,7 @@ def _violations(study: Study, series: ClearanceSeries, k: int) -> list[Violation
 
 
 def _first(study: Study, series: ClearanceSeries, k: int, limit: float) -> float:
-    """Seconds at which pair ``k`` is below ``limit`` first, to `_INSTANT`."""
+    """First time at which pair ``k`` is below ``limit``, seconds, to `_INSTANT`."""
     b = int(np.flatnonzero(series.upper[:, k] < limit)[0])
     level = study.exact if series.exact[k] else study.scanner
     first = level.first_below(
@@ -376,10 +375,10 @@ def _first(study: Study, series: ClearanceSeries, k: int, limit: float) -> float
 
 
 class Certifier:
-    """Certifies motions of one model; for one thread.
+    """Certifies motions of one model; for use in one thread.
 
-    The two levels of Gao, Li and Yuan (Computer Simulation 39(6), 2022), for all links: leaves
-    with bounds of their way, and the shapes of those pairs for which that is not enough.
+    The two levels of Gao, Li and Yuan (Computer Simulation 39(6), 2022), for all links: leaves with
+    bounds of their displacement, and shapes of the pairs for which these are not sufficient.
     """
 
     def __init__(
@@ -393,13 +392,13 @@ class Certifier:
 
         Args:
             model: the robot and its scene.
-            exact: whether pairs that leaves do not clear are measured between shapes; or a
+            exact: whether pairs that leaves do not certify are measured between shapes; or a
                 function that measures them.
             resolution: metres; distances within this of the margin count as touching it.
-            instant: seconds; shorter pieces of a motion are not divided.
+            instant: seconds; shorter intervals of a motion are not divided.
 
         Raises:
-            ConfigurationError: a number that is not above 0.
+            ConfigurationError: a number is not positive.
         """
         for name, value in (("resolution", resolution), ("instant", instant)):
             if not (np.isfinite(value) and value > 0.0):
@@ -410,7 +409,7 @@ class Certifier:
         self._instant = instant
 
     def suspects(self, schedule: Schedule, margin: float = 0.0) -> list[int]:
-        """Pairs that leaves alone do not show to keep ``margin`` metres, as indices."""
+        """Indices of the pairs that leaves do not certify to keep ``margin`` metres."""
         limits = np.full((len(self.scanner.model.pairs), LIMITS), np.inf)
         limits[:, 0] = margin
         edges = np.array([schedule.begin, schedule.end])
@@ -418,7 +417,7 @@ class Certifier:
         return np.flatnonzero(lows[0] < margin).tolist()
 
     def certify(self, schedule: Schedule, margin: float = 0.0) -> bool:
-        """Whether all pairs keep ``margin`` metres at every instant, and that is certain."""
+        """Whether all pairs are certified to keep ``margin`` metres over the motion."""
         suspects = self.suspects(schedule, margin)
         if not suspects or self._level is None:
             return not suspects

@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs that leaves cannot clear, decided by their meshes, at every instant.
+"""Mesh level of a check: decides pairs that leaves cannot certify, also between samples.
 
-A measurement between meshes at one instant holds for a while: no point of them leaves its leaf, so
-they come no nearer than that distance less the way of those leaves that could meet at all
-(conservative advancement). The rest is halved.
+A distance between meshes at one time bounds it for a while: no point leaves its leaf, so the
+distance decreases at most by the displacement of those leaves that could meet (conservative
+advancement). The remaining interval is halved.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from collision_monitor.verification.clearance.schedule import Schedule
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-# (q (nq,), index of a pair) -> (signed distance in metres, 0 or less where they touch; points).
+# (q (nq,), index of a pair) -> (signed distance in metres, 0 or less in contact; points).
 Decider = Callable[[np.ndarray, int], tuple[float, np.ndarray]]
 
-# A piece of a motion: its middle and half of its time, and middles and halves of the starts.
+# An interval of a motion: middle and half length of its time, and of the starts.
 Piece = tuple[float, float, np.ndarray, np.ndarray]
 
 _TOUCH = -1e-12  # a distance of 0 is a collision
-PARTED = 1e-9  # m: nearer points have no direction
-_DEPTH_SHARE, _DEPTH_BIN_SHARE = 0.1, 0.3  # of penetration depths, which take long to refine
-_ROUNDED = 1e-10  # m: qhull may leave out corners that stick out by rounding alone
-_SIDES = 64  # of the prism that stands for a cylinder: 0.12 % larger at its corners
+PARTED = 1e-9  # m: points closer than this have no direction
+_DEPTH_SHARE, _DEPTH_BIN_SHARE = 0.1, 0.3  # tolerances of penetration depths
+_ROUNDED = 1e-10  # m: qhull may ignore corners within its rounding error
+_SIDES = 64  # of the prism that encloses a cylinder: 0.12 % larger at its corners
 
 
 class ExactLevel:
     """Scans like `Scanner`, with distances between meshes.
 
-    ``hulls``: of what the decider measures; without them bounds are of first order. ``most``:
-    measurements of one pair in one scan; what is left then stays undecided.
+    ``hulls``: of the measured shapes; without them bounds are of first order. ``most``: maximum
+    number of measurements of one pair in one scan; the remainder stays undecided.
     """
 
     def __init__(
@@ -60,13 +60,13 @@ class ExactLevel:
         self._spaces: dict[tuple[int, int], Space] = {}
 
     def space(self, parts: int, order: int) -> Space:
-        """`Scanner.space`, one for all pairs: they are looked at one after another."""
+        """As `Scanner.space`, one for all pairs: they are processed one after another."""
         if (parts, order) not in self._spaces:
             self._spaces[parts, order] = self.scanner.space(parts, order)
         return self._spaces[parts, order]
 
     def scan(self, request: ScanRequest) -> Scan:
-        """Bounds between shapes; those between leaves where they are better."""
+        """Bounds between shapes, or those between leaves where they are better."""
         by_leaves = self.scanner.scan(request)
         scan = _ExactScan(self, request, by_leaves)
         for column, pair in enumerate(by_leaves.pairs.tolist()):
@@ -79,9 +79,9 @@ class ExactLevel:
     def keeps(
         self, schedule: Schedule, pair: int, limit: float, low: float, high: float, instant: float
     ) -> bool:
-        """Whether ``pair`` keeps ``limit`` from ``low`` to ``high`` s, and that is certain.
+        """Whether ``pair`` is certified to keep ``limit`` (m) from ``low`` to ``high`` (s).
 
-        Pieces are halved to ``instant`` s. A limit of 0 is kept without touching.
+        Intervals are halved down to ``instant`` s. A limit of 0 means no contact.
         """
         looker = Looker(self, schedule, pair)
         waiting = [_whole(schedule, low, high)]
@@ -124,13 +124,13 @@ class ExactLevel:
 
 
 class Looker:
-    """One pair about one instant after another: by its leaves, its shapes, and its hulls.
+    """Bounds of one pair around successive times: by its leaves, its shapes, and its hulls.
 
     Attributes:
-        pair: its index.
-        by_leaves: metres: no leaves come nearer in the piece of `place`.
-        travel: metres by which those come nearer that may not keep its target; -1: none.
-        distance: that of `measure`.
+        pair: index into ``model.pairs``.
+        by_leaves: lower bound of the distance of leaves in the interval of `place`, metres.
+        travel: maximum approach, metres, of the leaves that may violate the target; -1 for none.
+        distance: result of `measure`.
     """
 
     def __init__(self, level: ExactLevel, schedule: Schedule, pair: int) -> None:
@@ -141,7 +141,7 @@ class Looker:
         self.by_leaves = self.distance = self.travel = np.inf
 
     def place(self, piece: Piece, target: float) -> None:
-        """Go to the middle of a piece, and look at the leaves that may not keep ``target``."""
+        """Move to the middle of an interval; find the leaves that may violate ``target`` (m)."""
         time, half, starts, widths = piece
         self.by_leaves, self.travel = suspects(
             *self._level.scanner.arrays, self._space, self._motion, starts, widths, time, half,
@@ -149,15 +149,15 @@ class Looker:
         )  # fmt: skip
 
     def measure(self) -> float:
-        """Distance of the shapes there, below 0 where they touch; metres."""
+        """Signed distance of the shapes there, metres."""
         distance, self._points = self._level.decider(self._q, self.pair)
         self.distance = float(distance) if distance > 0.0 else min(float(distance), _TOUCH)
         return self.distance
 
     def bound(self, target: float) -> float:
-        """Metres: the shapes come no nearer in the piece. ``target`` as before, or less.
+        """Lower bound of the distance of the shapes in the interval, metres.
 
-        Not above ``target`` where only that is known.
+        It is at most ``target`` if only that is known. ``target`` must not exceed that of `place`.
         """
         bound = self.by_leaves
         if self.travel >= 0.0:
@@ -176,11 +176,11 @@ class Looker:
 
 
 class _ExactScan:
-    """One scan; ``result`` is filled pair by pair."""
+    """One scan, which fills ``result`` pair by pair."""
 
     def __init__(self, level: ExactLevel, request: ScanRequest, by_leaves: Scan) -> None:
         self._level, self._request, self._leaf_lows = level, request, by_leaves.lows
-        self._deep = request.wanted._replace(
+        self._depth_accuracy = request.wanted._replace(
             share=max(request.wanted.share, _DEPTH_SHARE),
             bin_share=max(request.wanted.bin_share, _DEPTH_BIN_SHARE),
         )
@@ -189,9 +189,9 @@ class _ExactScan:
         self.result.lows, self.result.looks = by_leaves.lows.copy(), by_leaves.looks.copy()
 
     def scan_pair(self, column: int, told: Callable[[float], None]) -> None:
-        """Bins of one pair, those first in which its leaves come nearest."""
+        """Bins of one pair, those with the minimum leaf distances first."""
         pair = int(self.result.pairs[column])
-        self._left = self._level.most
+        self._measurements_left = self._level.most
         self._looker = Looker(self._level, self._request.schedule, pair)
         order = np.argsort(self._leaf_lows[:, column], kind="stable").tolist()
         for done, b in enumerate(order):
@@ -200,7 +200,7 @@ class _ExactScan:
 
     def _target(self, upper: float, column: int) -> float:
         best = self.result.best[column]
-        wanted = self._deep if best < 0.0 else self._request.wanted
+        wanted = self._depth_accuracy if best < 0.0 else self._request.wanted
         return target_of(wanted, self._request.limits, self._looker.pair, upper, best)
 
     def _bin(self, b: int, column: int) -> None:
@@ -215,21 +215,21 @@ class _ExactScan:
             looker.place(piece, guess)
             distance = looker.measure()
             result.looks[1] += 1
-            self._left -= 1
+            self._measurements_left -= 1
             if not distance >= result.ups[b, column]:
                 result.ups[b, column], result.when[b, column] = distance, time
             if distance < result.best[column]:
                 result.best[column] = distance
                 result.instants[column] = time, *starts
             target = self._target(result.ups[b, column], column)
-            if by_leaves >= target:  # of the whole bin
+            if by_leaves >= target:  # for the whole bin
                 least = min(least, by_leaves)
                 break
             if target != guess:
                 looker.place(piece, target)
             bound = looker.bound(target)
             if bound < target:
-                if looker.travel > self._request.wanted.resolution and self._left > 0:
+                if looker.travel > self._request.wanted.resolution and self._measurements_left > 0:
                     waiting += _halves(*piece)
                     continue
                 result.doubts[b, column] = time
@@ -238,12 +238,12 @@ class _ExactScan:
 
 
 def _whole(schedule: Schedule, low: float, high: float) -> Piece:
-    """From ``low`` to ``high`` s, for all starts."""
+    """The interval from ``low`` to ``high`` s, for all starts."""
     return 0.5 * (low + high), 0.5 * (high - low), schedule.starts, schedule.widths
 
 
 def _halves(time: float, half: float, starts: np.ndarray, widths: np.ndarray) -> list[Piece]:
-    """A box in time and starts, halved along its longest side; the earlier half last."""
+    """Halves of a box in time and starts, along its longest side; the earlier half is last."""
     side = int(widths.argmax())
     if widths[side] <= half:
         return [(time + sign * 0.5 * half, 0.5 * half, starts, widths) for sign in (1, -1)]
@@ -256,7 +256,7 @@ _HULLS: WeakKeyDictionary[CollisionModel, Hulls] = WeakKeyDictionary()
 
 
 def link_hulls(model: CollisionModel) -> Hulls:
-    """Points whose hulls hold the links of ``model``, in the order of ``model.link_names``."""
+    """Points whose hulls enclose the links of ``model``, in the order of ``model.link_names``."""
     if model not in _HULLS:
         _HULLS[model] = _link_hulls(model)
     return _HULLS[model]
@@ -280,7 +280,7 @@ def _link_hulls(model: CollisionModel) -> Hulls:
 
 
 def hull_points(shapes: Sequence[Shape]) -> np.ndarray:
-    """(k, 4) places in the link's frame and radii, metres, whose hull holds the shapes."""
+    """Balls (k, 4) whose hull encloses the shapes: centres in the frame of the link, and radii."""
     return np.concatenate([_of_shape(shape) for shape in shapes])
 
 
@@ -306,7 +306,7 @@ def _of_shape(shape: Shape) -> np.ndarray:
 
 
 def _corners(vertices: np.ndarray) -> np.ndarray:
-    """Those of the hull; all where they have no volume."""
+    """The points (n, 3) on their hull; all if it has no volume."""
     try:
         chosen = ConvexHull(vertices).vertices
     except (QhullError, ValueError):
@@ -315,11 +315,11 @@ def _corners(vertices: np.ndarray) -> np.ndarray:
 
 
 _THREAD = threading.local()
-_MOST_KEPT = 200  # models of single pairs that a thread keeps of one model
+_MOST_KEPT = 200  # maximum number of single-pair models that a thread caches per model
 
 
 def _of_pair(model: CollisionModel, links: tuple[str, str]) -> CollisionModel:
-    """A twin of the model for one pair of links, the same one whenever this thread asks."""
+    """A twin of the model for one pair of links, cached per thread."""
     if not hasattr(_THREAD, "twins"):
         _THREAD.twins = WeakKeyDictionary()
     twins = _THREAD.twins.setdefault(model, {})
@@ -331,24 +331,24 @@ def _of_pair(model: CollisionModel, links: tuple[str, str]) -> CollisionModel:
 
 
 class ShapeDecider:
-    """Measures a pair of a model between its meshes and other shapes; for one thread.
+    """Measures pairs of a model between meshes and other shapes; for use in one thread.
 
-    Each pair has a model of its own that checks nothing else, and so remembers which triangles
-    were nearest last: along a motion that is a good guess. A thread keeps what these models are
-    made of as long as the given one exists, since that takes longer than many distances.
+    Each pair has its own model, which remembers the last nearest triangles: a good initial guess
+    along a motion. A thread caches these models as long as the given one exists, since building
+    them takes longer than many distances.
     """
 
     def __init__(self, model: CollisionModel, depth: bool = True) -> None:
         """``depth``: as in `CollisionModel.distance`."""
         self._model, self._depth = model, depth
-        self._alone: dict[int, CollisionModel] = {}
+        self._models: dict[int, CollisionModel] = {}
 
     def __call__(self, q: np.ndarray, pair: int) -> tuple[float, np.ndarray]:
-        """Signed distance (metres, 0 or less where they touch) and nearest points (2, 3)."""
-        alone = self._alone.get(pair)
+        """Signed distance (metres, 0 or less in contact) and nearest points (2, 3)."""
+        alone = self._models.get(pair)
         if alone is None:
-            # The copy has no guesses: nearest points do not depend on former motions.
-            alone = self._alone[pair] = copy.copy(_of_pair(self._model, self._model.pairs[pair]))
+            # The copy has no guesses, so nearest points do not depend on earlier motions.
+            alone = self._models[pair] = copy.copy(_of_pair(self._model, self._model.pairs[pair]))
         found = alone.distance(q, exact=True, depth=self._depth)
         return found.distance, found.points
 
@@ -358,7 +358,7 @@ def exact_level(
 ) -> ExactLevel | None:
     """The level for ``exact``: shapes (True), none (False), or a function that measures distances.
 
-    Such a function may measure larger bodies than the shapes, so their hulls are not used then.
+    Such a function may measure larger bodies than the shapes, so hulls are not used with it.
     ``depth``: of shapes, as in `CollisionModel.distance`.
     """
     if exact is True:

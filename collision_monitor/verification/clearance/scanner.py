@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled scan over a motion (`clearance_scan`), for one model, on several threads.
+"""Multi-threaded scan over a motion of one model (kernels: `clearance_scan`).
 
-Parts of a motion may begin at any instant of a range. Pairs that only one part moves do not depend
-on when it begins: they are scanned in the time of that part, and the result holds for all times at
-which the part can be there. Pairs that several parts move are scanned over time and starts.
+The start of each part of a motion may be a range. Pairs that only one part moves do not depend on
+its start: they are scanned in the time of that part, and the result holds for all possible times.
+Pairs that several parts move are scanned over time and starts.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from collision_monitor.verification.clearance.schedule import Schedule
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-Told = Callable[[str, float], None]  # (current step, fraction done); from any thread, often
+Told = Callable[[str, float], None]  # (current step, fraction done); called often, from any thread
 _BINS_A_TASK = 16
-_LOOKS = 4  # every so many bins are measured before the scan, to know about how near pairs come
+_LOOKS = 4  # every n-th bin is measured before the scan, to estimate minimum distances
 
 
 def silent(what: str, share: float) -> None:
-    """Report no progress."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScanRequest:
-    """What to scan.
+    """Input of a scan.
 
     Attributes:
         schedule: the motion.
-        edges: (bins + 1,) seconds, of the bins of time.
+        edges: (bins + 1,) edges of the time bins, seconds.
         limits: (pairs of the model, LIMITS) thresholds in metres, inf for none.
-        wanted: accuracy of the bounds.
+        wanted: required accuracy of the bounds.
         pairs: indices into ``model.pairs``; None: all.
-        threads: 0 takes all processors.
+        threads: number of threads; 0 for all processors.
     """
 
     schedule: Schedule
@@ -69,15 +69,15 @@ class Scan:
 
     Attributes:
         pairs: (k,) indices into ``model.pairs``.
-        edges: (bins + 1,) of the bins of time.
-        lows: (bins, k) no smaller distance occurs in a bin.
-        ups: (bins, k) the smallest that was measured in a bin.
-        when: (bins, k) where.
-        doubts: (bins, k) about when bounds could not be parted, nan where they could.
-        best: (k,) the least of ``ups``.
-        leaves: (k, 2) which leaves are so near; -1: measured between shapes.
-        instants: (k, 1 + parts) when; and when each part of the motion had begun.
-        looks: (2,) configurations, and pairs at configurations, that were evaluated.
+        edges: (bins + 1,) edges of the time bins.
+        lows: (bins, k) certified lower bound in a bin.
+        ups: (bins, k) minimum measured distance in a bin.
+        when: (bins, k) its time.
+        doubts: (bins, k) approximate time at which bounds are undecided, otherwise NaN.
+        best: (k,) minimum of ``ups``.
+        leaves: (k, 2) the leaves with this distance; -1: measured between shapes.
+        instants: (k, 1 + parts) its time, and the start of each part of the motion.
+        looks: (2,) numbers of evaluated configurations, and of evaluated pairs at configurations.
     """
 
     pairs: np.ndarray
@@ -93,7 +93,7 @@ class Scan:
 
     @classmethod
     def empty(cls, pairs: np.ndarray, edges: np.ndarray, parts: int) -> Scan:
-        """Tables without any bound, for a motion of ``parts`` parts."""
+        """Empty result for a motion of ``parts`` parts."""
         tables = [np.full((len(edges) - 1, len(pairs)), np.nan) for _ in range(4)]
         return cls(
             pairs, edges, *tables, np.full(len(pairs), np.inf), np.full((len(pairs), 2), -1),
@@ -101,7 +101,7 @@ class Scan:
         )  # fmt: skip
 
     def put(self, columns: np.ndarray, other: Scan) -> None:
-        """Replace ``columns`` by those of a scan of these pairs alone, over the same bins."""
+        """Replace ``columns`` by those of a scan of these pairs only, over the same bins."""
         for name in ("lows", "ups", "when", "doubts"):
             getattr(self, name)[:, columns] = getattr(other, name)
         for name in ("best", "leaves", "instants"):
@@ -112,9 +112,9 @@ class Scan:
 class Scanner:
     """Tables of a model for scans; made once, for any number of motions.
 
-    ``arrays``: a copy of the packed model. ``firsts`` (pairs, 2): the innermost joint, as the
-    kernels number them, that carries one link of a pair and not the other; -1 where there is none.
-    ``told`` is called with the progress.
+    ``arrays``: a copy of the packed model. ``firsts`` (pairs, 2): the innermost joint (index in
+    kernels) that moves one link of a pair and not the other; -1 if there is none. ``told`` is
+    called with the progress.
     """
 
     def __init__(self, model: CollisionModel) -> None:
@@ -147,14 +147,14 @@ class Scanner:
         self._joints = len(view.joint_table)
 
     def drivers(self, schedule: Schedule) -> list[frozenset[int]]:
-        """For every pair of the model, which parts of the schedule move its links apart."""
+        """For each pair of the model, the parts of the schedule that change its relative pose."""
         part = schedule.path_of[self.model.bodies.columns].tolist()
         return [
             frozenset(part[k] for k in (*up, *down) if part[k] >= 0) for up, down in self._between
         ]
 
     def scan(self, request: ScanRequest) -> Scan:
-        """Bounds between leaves."""
+        """Compute bounds between leaves."""
         schedule, edges = request.schedule, request.edges
         parts, bins = len(schedule.parts), len(request.edges) - 1
         motion = schedule.packed()
@@ -194,7 +194,7 @@ class Scanner:
         return result
 
     def bounds(self, request: ScanRequest) -> np.ndarray:
-        """``lows`` (bins, pairs) of all pairs alone, for small questions: one thread, one call."""
+        """Only ``lows`` (bins, pairs) of all pairs, for small scans: one thread, one call."""
         schedule, motion = request.schedule, request.schedule.packed()
         shape = len(request.edges) - 1, len(self.model.pairs)
         lows = np.empty(shape)
@@ -209,9 +209,9 @@ class Scanner:
     def first_below(
         self, schedule: Schedule, pair: int, limit: float, low: float, high: float, instant: float
     ) -> float:
-        """Seconds from ``low`` to ``high`` at which ``pair`` is first below ``limit``; inf: never.
+        """First time in ``low`` to ``high`` (s) with ``pair`` below ``limit``; inf if never.
 
-        To ``instant`` s; where parts begin at any instant of a range, the first that can be.
+        The accuracy is ``instant`` s. If starts are ranges, it is the first possible time.
         """
         motion = schedule.packed()
         return first_below(
@@ -221,7 +221,7 @@ class Scanner:
         )  # fmt: skip
 
     def _look(self, request: ScanRequest, chosen: np.ndarray, known: Found) -> None:
-        """Measure some bins first, to know about how near pairs come."""
+        """Measure some bins first, to estimate the minimum distances of pairs."""
         schedule, motion = request.schedule, request.schedule.packed()
         middles = 0.5 * (request.edges[:-1] + request.edges[1:])[_LOOKS // 2 :: _LOOKS]
         places = np.linspace(-1.0, 1.0, 5) if schedule.widths.any() else np.zeros(1)
@@ -261,9 +261,9 @@ class Scanner:
 def scan_any_start(
     level_scan: Callable[[ScanRequest], Scan], scanner: Scanner, request: ScanRequest
 ) -> Scan:
-    """``level_scan`` (that of leaves or of shapes), pair by pair in as few dimensions as it takes.
+    """Run ``level_scan`` (of leaves or shapes) for each pair in the minimum number of dimensions.
 
-    ``scanner``: knows which parts of the motion move a pair.
+    ``scanner``: provides the parts of the motion that move a pair.
     """
     schedule, edges = request.schedule, request.edges
     if not schedule.widths.any():
@@ -291,7 +291,7 @@ def scan_any_start(
 
 
 def _at_any_start(found: Scan, schedule: Schedule, k: int, edges: np.ndarray) -> Scan:
-    """A scan in the own time of part ``k``, for all times at which it can occur."""
+    """A scan in the time of part ``k``, valid for all its possible starts."""
     earliest = schedule.starts[k] - schedule.widths[k]
     latest = schedule.starts[k] + schedule.widths[k]
     result = Scan.empty(found.pairs, edges, len(schedule.parts))
@@ -321,6 +321,6 @@ def _at_any_start(found: Scan, schedule: Schedule, k: int, edges: np.ndarray) ->
 def _instant(
     own: np.ndarray, low: float, high: float, earliest: float, latest: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(time, start) at which a part is at ``own`` s of its own time, between low and high."""
+    """(time, start), seconds, at which a part is at ``own`` s of its time, between low and high."""
     start = np.clip(0.5 * (low + high) - own, earliest, latest)
     return own + start, start

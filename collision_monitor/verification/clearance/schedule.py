@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories that run together: which joints each drives, and when it begins.
+"""Schedule of simultaneous trajectories: their joints and start times.
 
 If the start of a trajectory is unknown, it is a range, and results hold for all starts in it.
 """
@@ -25,13 +25,13 @@ _FARTHEST = 1e4  # rad or m between two points: 1,600 turns
 
 @dataclass(frozen=True)
 class Scheduled:
-    """A trajectory and when it begins.
+    """A trajectory and its start time.
 
     Attributes:
         trajectory: of some joints of the model.
-        earliest: it begins no sooner than this, seconds.
-        latest: and no later than this; at ``earliest`` without it.
-        prefix: put before the names of its joints: that of its robot among several
+        earliest: earliest start, seconds.
+        latest: latest start, seconds; None means ``earliest``.
+        prefix: prepended to the names of its joints: that of one of several robots
             (`robot.composed.Mounted`).
     """
 
@@ -41,7 +41,7 @@ class Scheduled:
     prefix: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse ranges that are none."""
+        """Reject invalid ranges."""
         latest = self.earliest if self.latest is None else self.latest
         if not (np.isfinite(self.earliest) and np.isfinite(latest) and self.earliest <= latest):
             raise TrajectoryError(
@@ -61,12 +61,12 @@ class Scheduled:
 
 
 class Schedule:
-    """What all joints of a model do over time.
+    """Motion of all joints of a model over time.
 
     Attributes:
-        parts: what drives joints, as it was given.
+        parts: the given trajectories.
         starts, widths: (parts,) middles and half ranges of the starts, seconds.
-        begin, end: seconds: nothing moves before and after, however parts start.
+        begin, end: seconds; nothing moves before or after, for all starts.
         rest: (nq,) positions of joints that no part drives.
         path_of: (nq,) the part that drives each entry of q, or -1.
     """
@@ -77,13 +77,13 @@ class Schedule:
         motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
         held: Mapping[str, float] | None = None,
     ) -> None:
-        """Put ``motion`` together, and check that it fits to the model.
+        """Combine the parts of ``motion``, and check them against the model.
 
-        ``held``: positions of joints that nothing drives; else 0, or the nearer limit.
+        ``held``: positions of joints that no part drives; default 0, or the nearer limit.
 
         Raises:
-            TrajectoryError: no trajectory, a joint that the model lacks or that is driven twice,
-                a polynomial that is not finite.
+            TrajectoryError: no trajectory, an unknown joint, one that is driven twice, or a
+                polynomial that is not finite.
             ConfigurationError: ``held`` names an unknown joint, or a value is not a number.
         """
         given = [motion] if isinstance(motion, (Trajectory, Scheduled)) else list(motion)
@@ -102,12 +102,12 @@ class Schedule:
         self._packed: Motion | None = None
 
     def _place(self, model: CollisionModel, k: int) -> list[int]:
-        """Entries of q that part ``k`` drives."""
+        """Indices into q of the joints that part ``k`` drives."""
         columns = []
         trajectory = self.parts[k].trajectory
         if not np.isfinite(trajectory.polynomial.c).all():
             raise TrajectoryError(f"trajectory {k} has coefficients that are not finite")
-        _check_ways(trajectory, self.parts[k].prefix)
+        _check_path_lengths(trajectory, self.parts[k].prefix)
         for own_name in trajectory.joint_names:
             name = self.parts[k].prefix + own_name
             if name not in model.joint_names:
@@ -123,9 +123,10 @@ class Schedule:
         return columns
 
     def only(self, k: int) -> Schedule:
-        """Part ``k`` alone, in a time of its own that begins with it at 0; all others rest.
+        """Schedule of part ``k`` only, starting at 0; all others rest.
 
-        From its ``begin`` to its ``end`` it is wherever it can be in the time of this schedule.
+        From its ``begin`` to its ``end`` it has all configurations that it can have in this
+        schedule.
         """
         alone = object.__new__(Schedule)
         part = self.parts[k]
@@ -140,7 +141,7 @@ class Schedule:
         return alone
 
     def configuration(self, time: float, starts: Iterable[float] | None = None) -> np.ndarray:
-        """(nq,) at ``time`` s, where the parts began at ``starts`` (parts,) s."""
+        """(nq,) configuration at ``time`` s, if the parts start at ``starts`` (parts,) s."""
         q = self.rest.copy()
         for part, columns, start in zip(
             self.parts, self._columns, self.starts if starts is None else starts, strict=True
@@ -149,7 +150,7 @@ class Schedule:
         return q
 
     def bins(self, count: int) -> np.ndarray:
-        """Edges of about ``count`` bins of time, seconds; at all breakpoints if these are fewer."""
+        """Edges of about ``count`` time bins, seconds; at all breakpoints if these are fewer."""
         even = np.linspace(self.begin, self.end, count + 1)
         if self.widths.any():
             return even
@@ -165,7 +166,7 @@ class Schedule:
         return np.unique(np.append(np.concatenate(pieces), self.end))
 
     def packed(self) -> Motion:
-        """The paths as the kernels read them."""
+        """The paths as arguments of kernels."""
         if self._packed is None:
             self._packed = self._pack()
         return self._packed
@@ -194,8 +195,8 @@ class Schedule:
         )  # fmt: skip
 
 
-def _check_ways(trajectory: Trajectory, prefix: str) -> None:
-    """Refuse what no robot does, and what no bound would come to an end with."""
+def _check_path_lengths(trajectory: Trajectory, prefix: str) -> None:
+    """Reject unrealistic motions, for which bounds would not converge."""
     polynomial = trajectory.polynomial
     order = len(polynomial.c)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -213,9 +214,9 @@ def _check_ways(trajectory: Trajectory, prefix: str) -> None:
 
 
 def rest_configuration(model: CollisionModel, held: Mapping[str, float]) -> np.ndarray:
-    """(nq,) positions of joints that nothing drives.
+    """(nq,) positions of joints that no part drives.
 
-    Those of ``held``; else 0, or the nearer limit.
+    Those of ``held``; otherwise 0, or the nearer limit.
 
     Raises:
         ConfigurationError: ``held`` names an unknown joint, or a value is not a number.

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The two-level check of a motion (Gao, Li, Yuan, Computer Simulation 39(6), 2022), for any robot.
 
-The first level bisects the motion between its points. A part of it is certified for a pair of links
-if the farthest that the two can come nearer is less than their clearances at both ends together
-(Schwarzer, Saha, Latombe, IEEE Trans. Robotics 21(3), 2005). Clearances are those of the leaves,
-which enclose the links. What is left between two neighbouring points is suspect, and the second
-level decides it by the shapes.
+The first level bisects the motion between its points. An interval is certified for a pair of links
+if their maximum approach is less than the sum of their clearances at both ends (Schwarzer, Saha,
+Latombe, IEEE Trans. Robotics 21(3), 2005). Clearances are those of the leaves, which enclose the
+links. Intervals between neighbouring points that remain are suspects, which the second level
+decides by the shapes.
 
-The paper tests the tip of an arm against one obstacle, and of the suspects only the points. Here
-all pairs are checked, and suspects are decided at every instant.
+The paper tests the tip of an arm against one obstacle, and suspects only at their points. Here all
+pairs are checked, and suspects are decided over the whole interval.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 STEP = 0.1  # s between points, as in the paper; a motion may have more
-_INSTANT = 1e-4  # s: shorter pieces are not divided, and undecided
-_SHOWN = 5  # pairs in a sentence
+_INSTANT = 1e-4  # s: shorter intervals are not divided, and remain undecided
+_SHOWN = 5  # maximum number of pairs in a message
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,12 @@ class TwoLevelCheck:
     """Result of `check_two_levels`.
 
     Attributes:
-        tests: parts of the motion that the first level tested.
-        placed: points at which it measured clearances.
-        points: of the motion.
-        suspects: what it did not certify.
-        violations: of stop distances, and warnings; none if the second level cleared all suspects.
+        tests: number of intervals that the first level tested.
+        placed: number of points at which it measured clearances.
+        points: number of points of the motion.
+        suspects: intervals that it did not certify.
+        violations: of stop distances, and warnings; none if the second level certified all
+            suspects.
     """
 
     tests: int
@@ -70,7 +71,7 @@ class TwoLevelCheck:
 
     @property
     def text(self) -> str:
-        """What both levels did, a sentence."""
+        """Summary of both levels, one sentence."""
         begin = (
             f"two-level check: {counted(self.tests, 'test')} with {self.placed} of {self.points} "
             "points placed"
@@ -92,20 +93,20 @@ def check_two_levels(
     thresholds: Thresholds | None = None,
     exact: bool = True,
 ) -> TwoLevelCheck:
-    """Whether all pairs of links keep their distances over a motion, in as few tests as it takes.
+    """Check whether all pairs of links keep their distances over a motion, with few tests.
 
     Args:
         model: the robot and its scene.
-        motion: a trajectory, or several that run together; each begins at a known time.
+        motion: a trajectory, or several simultaneous ones, each with a known start.
         thresholds: stop and warn distances.
-        exact: decide suspects by the shapes; without it, all of them are undecided.
+        exact: decide suspects by the shapes; otherwise all of them remain undecided.
 
     Raises:
         TrajectoryError, ThresholdsError: invalid arguments.
-        NothingToCheckError: the model has no pair that is checked.
+        NothingToCheckError: the model has no checked pair.
     """
     if not model.pairs:
-        model.min_distances(np.zeros((0, len(model.joint_names))))  # raises, with the reason
+        model.min_distances(np.zeros((0, len(model.joint_names))))  # raises the reason
     schedule = Schedule(model, motion)
     if schedule.widths.any():
         raise TrajectoryError(
@@ -140,7 +141,7 @@ def _decide(
     limit: float,
     code: Code,
 ) -> Violation | None:
-    """What is wrong with a suspect, or None if its shapes keep ``limit`` metres."""
+    """The violation of a suspect; None if its shapes keep ``limit`` metres."""
     low, high = suspect.first, suspect.last
     subject, warning = " - ".join(suspect.pair), code is Code.CLEARANCE_WARN
     if level is None:
@@ -161,8 +162,8 @@ class _FirstLevel:
 
     Attributes:
         edges: (n,) times of the points, seconds.
-        clearances: (pairs,) of the leaves at each point that was placed, by its index.
-        tests: parts of the motion that were tested.
+        clearances: (pairs,) leaf distances by index of each measured point, metres.
+        tests: number of tested intervals.
     """
 
     def __init__(self, model: CollisionModel, schedule: Schedule) -> None:
@@ -172,37 +173,38 @@ class _FirstLevel:
         self.clearances: dict[int, np.ndarray] = {}
         self.tests = 0
         ways = joint_ways(model, schedule, self.edges)
-        self._ways = np.vstack([np.zeros(ways.shape[1]), np.cumsum(ways, axis=0)])
+        self._path_lengths = np.vstack([np.zeros(ways.shape[1]), np.cumsum(ways, axis=0)])
         self._weights = self._pair_weights()
 
     def _pair_weights(self) -> np.ndarray:
-        """(pairs, nq) metres that two links come nearer for a unit of each joint, at most."""
+        """(pairs, nq) maximum approach of two links per unit of each joint, metres."""
         model, bodies = self._model, self._model.bodies
         rank = {name: k for k, name in enumerate(model.link_names)}
         ends = np.array([[rank[a], rank[b]] for a, b in model.pairs])
         reach = model.link_reach()
         of_bodies = relative_reach(reach[ends[:, 0]], reach[ends[:, 1]])
         weights = by_position(bodies, of_bodies, len(model.joint_names))
-        # The reach holds for sliding joints within their limits. Between two points a joint turns
-        # back beyond them by half of what its way is longer than the straight one, at most.
+        # The reach is valid for prismatic joints within their limits. Between two points a joint
+        # exceeds them at most by half of the difference of its path length and the straight
+        # distance.
         q = np.array([self._schedule.configuration(time) for time in self.edges])[:, bodies.columns]
         q = bodies.gains * q + bodies.offsets
-        ways = np.abs(bodies.gains) * np.diff(self._ways, axis=0)[:, bodies.columns]
+        ways = np.abs(bodies.gains) * np.diff(self._path_lengths, axis=0)[:, bodies.columns]
         beyond = 0.5 * np.maximum(ways - np.abs(np.diff(q, axis=0)), 0.0)
         farthest = (np.maximum(np.abs(q[1:]), np.abs(q[:-1])) + beyond).max(axis=0)
         if (bodies.slides & (farthest > largest_slides(bodies) + ROUNDING)).any():
             weights[:] = np.inf
-        weights[:, self._ways[-1] == 0.0] = 0.0
+        weights[:, self._path_lengths[-1] == 0.0] = 0.0
         return weights
 
     def suspects(self, limits: np.ndarray, pairs: np.ndarray) -> list[tuple[int, float, float]]:
-        """(pair, first, last) seconds, where ``pairs`` are not certified to keep their limits."""
+        """Intervals (pair, first, last), seconds, in which ``pairs`` are not certified."""
         found: dict[int, list[tuple[int, int]]] = {}
         waiting = [(0, len(self.edges) - 1, pairs)] if len(pairs) else []
         while waiting:
             i, j, chosen = waiting.pop()
             self.tests += 1
-            way = self._weights[chosen] @ (self._ways[j] - self._ways[i])
+            way = self._weights[chosen] @ (self._path_lengths[j] - self._path_lengths[i])
             room = self._place(i)[chosen] + self._place(j)[chosen] - 2.0 * limits[chosen]
             chosen = chosen[~(way + ROUNDING < room)]
             if j - i > 1 and len(chosen):
@@ -225,9 +227,9 @@ class _FirstLevel:
 
 
 def joint_ways(model: CollisionModel, schedule: Schedule, edges: np.ndarray) -> np.ndarray:
-    """(len(edges) - 1, nq) what every joint moves between two edges at most, there and back too.
+    """(len(edges) - 1, nq) upper bound of the path length of each joint between two edges.
 
-    The way of a polynomial is no longer than the sum of the ways of its powers.
+    The path length of a polynomial is at most the sum of those of its powers.
     """
     out = np.zeros((len(edges) - 1, len(model.joint_names)))
     for part, start in zip(schedule.parts, schedule.starts, strict=True):

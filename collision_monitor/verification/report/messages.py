@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Verifications as text: sentences for people, data for JSON, JUnit for build servers."""
+"""Verifications as text, as data for JSON, and as JUnit XML."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ WHAT = {
 
 
 def value(number: float, unit: str) -> str:
-    """A number and its unit, short enough for a table; ``none`` for what is not finite."""
+    """A number and its unit for a table; ``none`` if it is not finite."""
     unit = "" if unit == "1" else unit
     return f"{number:.4g} {unit}".rstrip() if math.isfinite(number) else "none"
 
 
 def brief(violation: Violation) -> str:
-    """A violation with its first time, in short."""
+    """Short text of a violation, with its first time."""
     return f"{violation.subject} {WHAT[violation.code]} from {violation.first:.3f} s"
 
 
 def sentence(violation: Violation) -> str:
-    """A violation with times, value and limit."""
+    """Text of a violation with times, value and limit."""
     v = violation
     when = f"from {v.first:.3f} s" + (f", worst at {v.worst:.3f} s" if v.worst != v.first else "")
     limit = f", limit {value(v.limit, v.unit)}" if math.isfinite(v.limit) else ""
@@ -50,7 +50,7 @@ def sentence(violation: Violation) -> str:
 
 
 def summary(results: Sequence[Verification]) -> str:
-    """How many motions have which verdict, the gravest first."""
+    """Number of motions by verdict, worst first."""
     counts = [(verdict, sum(r.verdict is verdict for r in results)) for verdict in Verdict]
     return f"{len(results)} motions: " + ", ".join(
         f"{count} {verdict.value}" for verdict, count in reversed(counts) if count
@@ -58,7 +58,7 @@ def summary(results: Sequence[Verification]) -> str:
 
 
 def starting(moment: Moment) -> str:
-    """Starts of motions beside, as the end of a sentence; empty if these are fixed."""
+    """Starts of simultaneous motions, as the end of a sentence; empty if they are fixed."""
     if not moment.starts:
         return ""
     starts = " and ".join(f"{source} begins at {at:.3f} s" for source, at in moment.starts)
@@ -66,7 +66,7 @@ def starting(moment: Moment) -> str:
 
 
 def nearest(moment: Moment) -> str:
-    """The smallest distance, its pair and time, and the certified lower bound, in one line."""
+    """The minimum distance, its pair and time, and the certified lower bound, in one line."""
     a, b = moment.pair
     level = "" if moment.exact else "the leaves of "
     measured, certain = f"{moment.distance:.4f} m", f"{moment.at_least:.4f} m"
@@ -90,7 +90,7 @@ def headline(result: Verification) -> str:
 
 
 def as_data(result: Verification) -> dict[str, Any]:
-    """Plain data for JSON, the same keys in every run (docs/verify.md); not finite: None."""
+    """Data for JSON with constant keys (docs/verify.md); numbers that are not finite are None."""
     worst = result.worst
     return {
         "verdict": result.verdict.value,
@@ -130,10 +130,10 @@ def _number(value: float) -> float | None:
 
 
 def junit(results: Sequence[Verification]) -> str:
-    """The XML of one suite for each motion, a test case for each check.
+    """JUnit XML with a suite for each motion, and a test case for each check.
 
-    Warnings go to ``system-out``. A check that was not done is ``skipped``; a motion that could not
-    be checked is an ``error``.
+    Warnings go to ``system-out``. Omitted checks are ``skipped``; a motion that could not be
+    checked is an ``error``.
     """
     root = ElementTree.Element("testsuites")
     for result in results:
@@ -162,7 +162,7 @@ def _suite(result: Verification) -> ElementTree.Element:
 
 
 def _add_violations(case: ElementTree.Element, check: Check, result: Verification) -> None:
-    """A failure with all violations that make the motion unsafe, and the warnings."""
+    """The failure with all violations that make the motion unsafe, and the warnings."""
     mine = [v for v in result.violations if v.code in check.codes]
     unsafe = [v for v in mine if not v.warning]
     warnings = [_clean(sentence(v)) for v in mine if v.warning]
@@ -175,5 +175,5 @@ def _add_violations(case: ElementTree.Element, check: Check, result: Verificatio
 
 
 def _clean(text: str) -> str:
-    """Without the control characters that XML cannot hold."""
+    """The text without control characters, which XML does not allow."""
     return "".join(c if c in "\n\t" or c.isprintable() else "?" for c in text)

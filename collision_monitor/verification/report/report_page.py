@@ -1,8 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of verified motions: an HTML page for each that needs no network and no other files.
+"""Reports of verified motions: a self-contained HTML page for each.
 
-Its plots over time are SVG text in the page; `draw` draws them in any axes of matplotlib.
+Plots are embedded as SVG; `draw` draws them into any axes of matplotlib.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 # -- plots over time --
 
-_LINES_A_PANEL = 7  # more cannot be distinguished
-_DOTS = 1200  # instants that a curve is drawn through at most
+_LINES_A_PANEL = 7  # more are indistinguishable
+_DOTS = 1200  # maximum number of points of a curve
 _LIMIT = "#b3261e"
-_SHARED = "#5b6472"  # a limit of several curves
+_SHARED = "#5b6472"  # colour of a limit of several curves
 _DASHES = {"stop": (0, (5, 2)), "warn": (0, (1, 2))}  # others: as they are
-_FAR = 4.0  # a limit this many times as large as all values would flatten these: it is not drawn
+_FAR = 4.0  # larger limits, relative to all values, would flatten the curves: not drawn
 _WIDTH, _PANEL = 9.5, 2.7  # inches
-_LETTER = 0.062  # inches of a letter in the legend
+_LETTER = 0.062  # inches per letter in the legend
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class Curve:
     """One line of a plot.
 
     Attributes:
-        label: in the legend.
-        values: (n,) over the plot's times.
-        lower, upper: its limits; infinite where there are none.
-        band: (n,) or a number: how far the truth may lie to either side.
-        style: of the line, as matplotlib names it.
+        label: text in the legend.
+        values: (n,) at the times of the plot.
+        lower, upper: limits; infinite without a limit.
+        band: (n,) or a number: uncertainty in both directions.
+        style: line style of matplotlib.
     """
 
     label: str
@@ -73,10 +73,10 @@ class Plot:
     """Curves over time.
 
     Attributes:
-        title: what is shown.
+        title: title of the plot.
         unit: of the values.
         times: (n,) seconds.
-        curves: as many as there are; more than a panel holds go to further panels.
+        curves: any number; they are distributed over several panels if necessary.
         marks: (seconds, label) of vertical lines.
         levels: (value, label) of horizontal lines.
     """
@@ -90,14 +90,14 @@ class Plot:
 
 
 def svg(plot: Plot) -> str:
-    """The plot as an <svg> element, readable without the network.
+    """The plot as a self-contained <svg> element.
 
     Raises:
         MissingDependencyError: matplotlib is not installed.
     """
     figure = _figure(plot)
     out = io.StringIO()
-    # Text stays text: it can be searched, and takes less room than outlines.
+    # Keep text as text: it is searchable, and smaller than outlines.
     from matplotlib import rc_context, rcParams
 
     with warnings.catch_warnings(), rc_context():
@@ -109,7 +109,7 @@ def svg(plot: Plot) -> str:
 
 
 def draw(axis: Any, plot: Plot, curves: Sequence[Curve]) -> None:
-    """Draw ``curves`` of the plot into axes of matplotlib, with its levels and marks."""
+    """Draw ``curves`` of the plot into axes of matplotlib, with levels and marks."""
     rows = _rows(plot, curves)
     times = plot.times[rows]
     for k, curve in enumerate(curves):
@@ -142,7 +142,7 @@ def draw(axis: Any, plot: Plot, curves: Sequence[Curve]) -> None:
 
 
 def _limits(curves: Sequence[Curve]) -> tuple[dict[float, list[int]], list[float]]:
-    """Limits to be drawn, each with the curves that have it; and those too far off."""
+    """Limits to draw, each with its curves; and limits that are too far away."""
     reach = 0.0
     for curve in curves:
         values = np.abs(curve.values) + curve.band
@@ -164,7 +164,7 @@ def require_matplotlib() -> Any:
     """The class Figure of matplotlib.
 
     Raises:
-        MissingDependencyError: it is not installed.
+        MissingDependencyError: matplotlib is not installed.
     """
     with optional_dependency("a report needs matplotlib", "verify"):
         from matplotlib.figure import Figure
@@ -178,7 +178,7 @@ def _figure(plot: Plot) -> Any:
     height = _PANEL * len(panels) + 0.4
     figure = require_matplotlib()(figsize=(_WIDTH, height))
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
-    # Not matplotlib's own layout, which takes as long as all the rest.
+    # The layout of matplotlib would double the time.
     labels = [label for one in (plot.curves, plot.levels, plot.marks) for label in map(_label, one)]
     legend = 0.5 + _LETTER * max(map(len, labels), default=0)
     figure.subplots_adjust(
@@ -197,7 +197,7 @@ def _label(thing: Curve | tuple[float, str]) -> str:
 
 
 def _rows(plot: Plot, curves: Sequence[Curve]) -> np.ndarray:
-    """Rows to draw through: evenly spread, and the extremes of every curve."""
+    """Indices of the rows to draw: evenly spaced, and the extremes of every curve."""
     count = len(plot.times)
     if count <= _DOTS:
         return np.arange(count)
@@ -212,11 +212,11 @@ def _rows(plot: Plot, curves: Sequence[Curve]) -> np.ndarray:
     return np.array(sorted(rows))
 
 
-# -- the sections of a page: distances between links, limits of joints, torques --
+# -- sections of a page: distances between links, limits of joints, torques --
 
 _SCENE = "within the scene"
 _CHANGE = 1e-6  # metres
-_STYLES = ("-", "--", "-.", ":")  # curves that coincide are all seen
+_STYLES = ("-", "--", "-.", ":")  # different, so that coinciding curves are visible
 _GROUPS_PLOTTED = 4
 _PAIRS_PLOTTED = 6
 _PAIRS_LISTED = 30
@@ -233,9 +233,9 @@ class Section:
     """Plots, and a table below them.
 
     Attributes:
-        title, text: above the plots.
-        plots: in this order.
-        head, rows: of the table, as text.
+        title, text: shown above the plots.
+        plots: in the order of the page.
+        head, rows: header and rows of the table, as text.
     """
 
     title: str
@@ -248,7 +248,7 @@ class Section:
 def clearance_section(
     check: ClearanceCheck, model: CollisionModel, names: Mapping[str, str] | None = None
 ) -> Section:
-    """Least distances by group, both envelopes, the pairs that came nearest, and a table.
+    """Minimum distances by group, both envelopes, the closest pairs, and a table.
 
     ``names``: other names of the groups of `pair_groups`.
     """
@@ -286,10 +286,10 @@ def clearance_section(
 
 
 def pair_groups(model: CollisionModel) -> dict[str, np.ndarray]:
-    """Columns of pairs by what the robot is near to: itself, fixed links, obstacles, scene joints.
+    """Columns of pairs, grouped by the other part: the robot, fixed links, obstacles, scene joints.
 
-    A joint of the scene, such as a solar wing, is a group with all that it moves. Pairs without a
-    link that the robot moves are the group ``within the scene``.
+    A joint of the scene, such as a solar wing, forms a group with all that it moves. Pairs without
+    a link that the robot moves form the group ``within the scene``.
     """
     bodies, own = model.bodies, {joint.name for joint in model.scene.joints}
     obstacles = {obstacle.name: obstacle.link for obstacle in model.scene.obstacles}
@@ -315,9 +315,9 @@ def pair_groups(model: CollisionModel) -> dict[str, np.ndarray]:
 def _by_group(
     check: ClearanceCheck, groups: Mapping[str, np.ndarray], names: Mapping[str, str]
 ) -> Plot:
-    """The least distance of every group of pairs over time, each in a style of its own.
+    """Minimum distance of every group of pairs over time, with different line styles.
 
-    Distances within the scene are shown where they change: while a joint of the scene moves.
+    Distances within the scene are shown only if they change.
     """
     series = check.series
     curves: list[Curve] = []
@@ -334,7 +334,7 @@ def _by_group(
 
 
 def _alike(series: ClearanceSeries) -> list[np.ndarray]:
-    """Columns of pairs with the same thresholds, most pairs first; the rest of them together."""
+    """Columns of pairs by thresholds, largest group first; small groups are combined."""
     _, group = np.unique(series.limits, axis=0, return_inverse=True)
     group = group.ravel()
     order = np.argsort(-np.bincount(group), kind="stable")
@@ -344,7 +344,7 @@ def _alike(series: ClearanceSeries) -> list[np.ndarray]:
 
 
 def _least(check: ClearanceCheck, columns: np.ndarray, alone: bool) -> Plot:
-    """The least distance of some pairs over time, and when they first came too near."""
+    """Minimum distance of some pairs over time, and their first violations."""
     series = check.series
     levels = _levels(series.limits[columns])
     title = "least distance of all pairs"
@@ -368,7 +368,7 @@ def _least(check: ClearanceCheck, columns: np.ndarray, alone: bool) -> Plot:
 
 
 def _levels(limits: np.ndarray) -> list[tuple[float, str]]:
-    """Thresholds (pairs, 3) that are the same for all pairs, where there are any."""
+    """Horizontal lines of the thresholds (pairs, 3) that are the same for all pairs."""
     found: list[tuple[float, str]] = []
     for k, name in enumerate(("collision", "stop", "warn")):
         values = np.unique(limits[:, k])
@@ -378,7 +378,7 @@ def _levels(limits: np.ndarray) -> list[tuple[float, str]]:
 
 
 def limits_section(check: LimitsCheck, title: str = "Joints") -> Section:
-    """Plots of the joints that move, by unit, and a table of how near each came to its limits."""
+    """Plots of moving joints by unit, and a table of their peaks and limits."""
     peaks = {(peak.joint, peak.code): peak for peak in check.peaks}
     units = {name: peaks[name, Code.JOINT_POSITION].unit for name in check.joint_names}
     moving = np.flatnonzero(np.ptp(check.positions, axis=0) > 0.0)
@@ -411,7 +411,7 @@ def torque_section(check: TorqueCheck) -> Section:
     names = check.joint_names
     units = {peak.joint: peak.unit for peak in check.peaks}
     kinds = [("torques of links", check.link_torques, check.link_bands, check.link_limits)]
-    if not np.array_equal(check.motor_torques, check.link_torques):  # else rigid, without rotors
+    if not np.array_equal(check.motor_torques, check.link_torques):  # else rigid, no rotors
         kinds.append(
             ("torques of motors", check.motor_torques, check.motor_bands, check.motor_limits)
         )
@@ -439,17 +439,17 @@ def _torque_cell(peak: Peak) -> str:
 def _by_unit(
     names: Sequence[str], units: Mapping[str, str], columns: Iterable[int]
 ) -> list[tuple[str, list[int]]]:
-    """Columns of joints with the same unit, for each unit that there is."""
+    """Columns of joints for each unit."""
     found: dict[str, list[int]] = {}
     for k in columns:
         found.setdefault(units[names[k]], []).append(k)
     return sorted(found.items(), reverse=True)
 
 
-# -- the page --
+# -- page --
 
-_CAMERA = np.array([1.2, 0.8, 0.7])  # where it stands, seen from the robot's middle
-_SIZE = (1000, 750)  # of a picture, pixels
+_CAMERA = np.array([1.2, 0.8, 0.7])  # direction from the centre of the robot
+_SIZE = (1000, 750)  # pixels of a picture
 _TAGS = {Verdict.SAFE: "done", Verdict.NOT_SAFE: "", Verdict.NOT_CHECKED: "warning"}
 _LOOKS = {Verdict.SAFE: "safe", Verdict.NOT_SAFE: "unsafe", Verdict.NOT_CHECKED: "unknown"}
 
@@ -460,9 +460,9 @@ def write_reports(
     results: Sequence[Verification],
     render: Callable[..., object] | None = None,
 ) -> list[Path]:
-    """Write the page of one motion to ``path``; of several a list, and ``name-1.html`` and so on.
+    """Write the page of one motion to ``path``; for several motions, an index and numbered pages.
 
-    ``render``: `viewer.picture.render`, for pictures of the nearest moment; None: no pictures.
+    ``render``: `viewer.picture.render`, for pictures of the minimum distance; None: no pictures.
 
     Returns the paths that were written.
 
@@ -529,11 +529,11 @@ def report(
 def pictures(
     model: CollisionModel, result: Verification, render: Callable[..., object]
 ) -> list[bytes]:
-    """PNGs of the nearest moment, the whole and its nearest points; none if not drawn here."""
+    """PNGs of the configuration with the minimum distance: overview and close-up, if available."""
     worst = result.worst
     if worst is None:
         return []
-    # From the side of the robot where the two are near.
+    # Viewed from the side of the robot where both links are close.
     middle = np.mean([point for ends in model.leaf_segments(worst.q) for point in ends], axis=0)
     beside = worst.points.mean(axis=0) - middle
     direction = _CAMERA * np.where(beside < 0.0, (-1.0, -1.0, 1.0), 1.0)
@@ -550,7 +550,7 @@ def pictures(
 
 
 def listing(results: Sequence[Verification], pages: Sequence[str]) -> str:
-    """A page with a line for each motion and links to ``pages``.
+    """The index: a row for each motion, with links to ``pages``.
 
     Raises:
         MissingDependencyError: jinja2 is not installed.
@@ -571,7 +571,7 @@ def listing(results: Sequence[Verification], pages: Sequence[str]) -> str:
 
 
 def require_report() -> None:
-    """Raise MissingDependencyError where no report can be made here."""
+    """Raise MissingDependencyError if the packages for reports are not installed."""
     _template("report_page.html")
     require_matplotlib()
 

@@ -1,17 +1,17 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Data for torques that a URDF lacks, from a YAML file: drives of joints, margins, a payload.
+"""Data for torques from a YAML file: drives of joints, margins, and a payload.
 
 ::
 
-    default: {margin: {relative: 0.1}}      # of joints that are not named
+    default: {margin: {relative: 0.1}}      # for other joints
     joints:
       elbow:
-        rotor_inertia: 2.0e-5               # kg m^2 of the rotor itself
+        rotor_inertia: 2.0e-5               # kg m^2 of the rotor, before the gear
         gear_ratio: 100
         stiffness: 15000                    # N m/rad of the spring between gear and link
-        damping: 12.0                       # N m s/rad of it
-        max_motor_torque: 60.0              # N m after the gear; else the joint's effort
+        damping: 12.0                       # N m s/rad of the spring
+        max_motor_torque: 60.0              # N m after the gear; default: effort of the joint
         margin: {relative: 0.1, absolute: 2.0}
     payload: {link: tool0, mass: 5.0, com: [0, 0, 0.1], inertia: [0.02, 0.02, 0.01]}
 """
@@ -36,11 +36,11 @@ class Drive:
     """Motor, gear and spring of one joint; a joint without ``stiffness`` is rigid.
 
     Attributes:
-        rotor_inertia: kg m^2 (kg of a joint that slides) of the rotor itself.
-        gear_ratio: turns of the rotor for a turn of the joint.
-        stiffness: N m/rad between gear and link, after the gear.
-        damping: N m s/rad, of the spring.
-        max_motor_torque: N m after the gear.
+        rotor_inertia: of the rotor, before the gear, kg m^2 (kg for prismatic joints).
+        gear_ratio: revolutions of the rotor per revolution of the joint.
+        stiffness: of the spring between gear and link, N m/rad.
+        damping: of the spring, N m s/rad.
+        max_motor_torque: after the gear, N m.
         relative_margin: error of a torque relative to it, from effects such as friction that the
             model omits.
         absolute_margin: additional error of any torque, N m.
@@ -66,13 +66,13 @@ class Drive:
 
     @property
     def reflected_inertia(self) -> float:
-        """Inertia of the rotor as the joint feels it, kg m^2."""
+        """Inertia of the rotor after the gear, kg m^2."""
         return self.rotor_inertia * self.gear_ratio**2
 
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """A mass fixed to ``link``, in its frame."""
+    """A mass attached to ``link``, in its frame."""
 
     link: str
     inertial: Inertial
@@ -80,7 +80,7 @@ class Payload:
 
 @dataclass(frozen=True, eq=False)
 class Drives:
-    """Drives by joint, and the payload of the robot."""
+    """Drives by joint, and the payload."""
 
     joints: Mapping[str, Drive] = field(default_factory=dict)
     default: Drive = Drive()
@@ -95,10 +95,11 @@ _NUMBERS = ("rotor_inertia", "gear_ratio", "stiffness", "damping", "max_motor_to
 
 
 def read_drives(path: str | os.PathLike) -> Drives:
-    """Read the file that is described above.
+    """Read the file described above.
 
     Raises:
-        DynamicsError: naming file and key; an unknown key, not a number, a value out of range.
+        DynamicsError: an unknown key, not a number, a value out of range; the message names file
+            and key.
     """
     name = Path(path).name
     try:

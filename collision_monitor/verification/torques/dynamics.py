@@ -1,10 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Rigid-body dynamics of a robot in the joints of a motion, its base fixed or floating.
+"""Rigid-body dynamics of a robot with a fixed or floating base, in the joints of a motion.
 
-M(q) qdd + h(q, qd) = tau. A base that floats has no wrench on it, so its acceleration follows from
-the upper rows, M_bb a_b + M_bq qdd + h_b = 0 (Liu Qian et al., J. NUAA 54(1), 2022), and total
-momentum stays zero. Under uniform gravity such a robot falls as a whole, without joint torques.
+M(q) qdd + h(q, qd) = tau. No wrench acts on a floating base, so its acceleration follows from the
+upper rows, M_bb a_b + M_bq qdd + h_b = 0 (Liu Qian et al., J. NUAA 54(1), 2022), and total momentum
+stays zero. Uniform gravity makes such a robot fall without joint torques.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from collision_monitor.robot.inertials import Inertial
 from collision_monitor.verification.torques.actuators import Payload
 
 EARTH = (0.0, 0.0, -9.81)  # m/s^2
-_GAUSS = np.sqrt(3.0) / 6.0  # from the middle of a step, in steps
-_LONGEST = 0.05  # seconds, of a step of the attitude
+_GAUSS = np.sqrt(3.0) / 6.0  # Gauss point: offset from the middle of a step, in steps
+_LONGEST = 0.05  # maximum step of the attitude, seconds
 
 
 def pinocchio() -> ModuleType:
-    """The module (Carpentier et al., The Pinocchio C++ library, SII 2019).
+    """The module pinocchio (Carpentier et al., The Pinocchio C++ library, SII 2019).
 
     Raises:
-        MissingDependencyError: it is not installed.
+        MissingDependencyError: pinocchio is not installed.
     """
     with optional_dependency("torques need pinocchio", "verify"):
         return import_module("pinocchio")
 
 
 class RobotDynamics:
-    """Masses that move with the joints of a motion; see the module.
+    """Dynamics in the joints of a motion; see the module.
 
     Attributes:
         joint_names: the joints of the motion, the order of q.
         floating: whether the base floats.
-        gravity: (3,) in the frame of the root link; of a floating base, that at the start.
-        units: of torques, N m, or N of joints that slide.
-        notes: links whose masses are missing or impossible, joints that move no mass.
+        gravity: (3,) m/s^2 in the frame of the root link; for a floating base, that at the start.
+        units: of torques: N m, or N for prismatic joints.
+        notes: links with missing or invalid masses, joints that move no mass.
     """
 
     def __init__(
@@ -67,15 +67,15 @@ class RobotDynamics:
         Args:
             robot: joints and links.
             inertials: of the links, see `robot.urdf.inertials.read_inertials`.
-            joint_names: joints that move, in the order of q; mimicking ones follow them.
-            floating: the base floats freely; else it is fixed.
-            gravity: m/s^2; None: 9.81 downwards along z, none where the base floats.
-            payload: fixed to a link.
-            held: positions of the joints that are not named; else 0, or the nearer limit.
+            joint_names: moving joints in the order of q; their mimic joints follow them.
+            floating: whether the base floats freely; otherwise it is fixed.
+            gravity: (3,) m/s^2; None: (0, 0, -9.81), or zero for a floating base.
+            payload: attached to a link, or None.
+            held: positions of other joints; default 0, or the nearer limit.
 
         Raises:
-            DynamicsError: an unknown joint or link, joints that all move no mass, a base
-                that floats without mass.
+            DynamicsError: an unknown joint or link, no joint moves a mass, or a floating base
+                without mass.
             MissingDependencyError: pinocchio is not installed.
         """
         self._pin = pin = pinocchio()
@@ -115,7 +115,7 @@ class RobotDynamics:
 
     @property
     def mass(self) -> float:
-        """Kilograms that move."""
+        """Total moving mass, kg."""
         return float(self._pin.computeTotalMass(self._model))
 
     def full(self, q: np.ndarray) -> np.ndarray:
@@ -131,20 +131,20 @@ class RobotDynamics:
         if not self.floating:
             return mass, drive.T @ self._pin.nonLinearEffects(self._model, self._data, full, rates)
         across = whole[:6, 6:] @ drive
-        answer = self._base_answer(whole[:6, :6], across)
+        answer = self._solve_base(whole[:6, :6], across)
         rates = np.concatenate([-answer @ v, rates])
         rest = self._pin.nonLinearEffects(self._model, self._data, full, rates)
         return mass - across.T @ answer, drive.T @ rest[6:] - answer.T @ rest[:6]
 
     def accelerations(self, q: np.ndarray, v: np.ndarray, torques: np.ndarray) -> np.ndarray:
         """Accelerations (n,) of the joints under ``torques`` (n,)."""
-        if self._order is None:  # joints that are held or follow
+        if self._order is None:  # with held or mimic joints
             mass, rest = self.terms(q, v)
             return np.linalg.solve(mass, torques - rest)
         full, rates, pushes = self.full(q), v[self._order], torques[self._order]
         if self.floating:
             mass = self._pin.crba(self._model, self._data, full)[:6]
-            base = -self._base_answer(mass[:, :6], mass[:, 6:] @ rates)
+            base = -self._solve_base(mass[:, :6], mass[:, 6:] @ rates)
             rates, pushes = np.concatenate([base, rates]), np.concatenate([np.zeros(6), pushes])
         found = self._pin.aba(self._model, self._data, full, rates, pushes)
         result = np.empty(len(self._order))
@@ -160,24 +160,24 @@ class RobotDynamics:
         return drive.T @ pin.rnea(self._model, self._data, self.full(q), drive @ v, drive @ a)
 
     def base_velocity(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Linear and angular velocity (6,) of a floating base in its own frame, momentum zero."""
+        """Twist (6,) of a floating base in its own frame at zero momentum: linear, angular."""
         mass = self._pin.crba(self._model, self._data, self.full(q))[:6]
-        return -self._base_answer(mass[:, :6], mass[:, 6:] @ (self._drive @ v))
+        return -self._solve_base(mass[:, :6], mass[:, 6:] @ (self._drive @ v))
 
     def centre_of_mass(self, q: np.ndarray) -> np.ndarray:
-        """(3,) metres in the frame of the root link."""
+        """Centre of mass (3,) in the frame of the root link, metres."""
         return np.array(self._pin.centerOfMass(self._model, self._data, self.full(q)))
 
     @staticmethod
-    def _base_answer(inertia: np.ndarray, loads: np.ndarray) -> np.ndarray:
-        """``inertia`` (6, 6) of a floating base solved for ``loads`` (6, ...), by LAPACK itself."""
+    def _solve_base(inertia: np.ndarray, loads: np.ndarray) -> np.ndarray:
+        """``inertia`` (6, 6) of a floating base solved for ``loads`` (6, ...)."""
         return dposv(inertia, loads)[1].reshape(loads.shape)
 
 
 def _leading(
     bodies: Bodies, names: tuple[str, ...], held: Mapping[str, float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(bodies, n) and (bodies,): positions of all joints as drive @ q + offsets."""
+    """(bodies, n) and (bodies,): positions of all joints are drive @ q + offsets."""
     known = bodies.joint_names
     for what, given in (("", names), ("held: ", held)):
         for name in given:
@@ -196,7 +196,7 @@ def _leading(
 
 
 def _order(drive: np.ndarray) -> np.ndarray | None:
-    """Which joint of the motion moves each body, where every joint moves one and none is left."""
+    """Joint of the motion for each body, if they correspond one to one; otherwise None."""
     once = drive.shape[0] == drive.shape[1] and (drive.sum(axis=0) == 1.0).all()
     return drive.argmax(axis=1) if once and ((drive == 0.0) | (drive == 1.0)).all() else None
 
@@ -208,7 +208,7 @@ def _unknown(what: str, name: str, known: Sequence[str] | Mapping) -> str:
 def _notes(
     robot: Robot, inertials: Mapping[str, Inertial], moving: Collection[str]
 ) -> tuple[str, ...]:
-    """Links that move without a mass, or with one that cannot be."""
+    """Notes of moving links with a missing or invalid mass."""
     notes = []
     bare = [n for n, link in robot.links.items() if n in moving and link.shapes]
     bare = [name for name in bare if name not in inertials]
@@ -221,7 +221,7 @@ def _notes(
 
 
 def _weightless(dynamics: RobotDynamics, bodies: Bodies, ids: list[int]) -> tuple[str, ...]:
-    """A note of joints that move no mass; DynamicsError where that is all of them.
+    """A note of joints that move no mass; DynamicsError if no joint does.
 
     ``ids``: pinocchio's joint of each body.
     """
@@ -246,12 +246,12 @@ def _weightless(dynamics: RobotDynamics, bodies: Bodies, ids: list[int]) -> tupl
 
 @dataclass(frozen=True, eq=False)
 class BaseMotion:
-    """Motion of the base in the inertial frame, that of the base at time 0.
+    """Motion of the base in the inertial frame, which is that of the base at time 0.
 
     Attributes:
         times: (n,) seconds.
-        poses: (n, 4, 4).
-        velocities: (n, 6) linear and angular, in the frame of the base itself.
+        poses: (n, 4, 4) in the inertial frame.
+        velocities: (n, 6) linear and angular, in the frame of the base.
     """
 
     times: np.ndarray
@@ -265,19 +265,19 @@ def base_motion(
     state: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
     rows: tuple[np.ndarray, np.ndarray],
 ) -> BaseMotion:
-    """How a floating base moves, from the origin at ``times[0]``: momentum stays zero.
+    """Motion of a floating base from the origin at ``times[0]``, at zero momentum.
 
-    Its angular velocity follows from the joints' and does not depend on where the base is. So
-    attitude alone is integrated, by Magnus' series of fourth order with two Gauss points a step,
-    which stays a rotation (Iserles et al., Lie-group methods, Acta Numerica 9, 2000). The position
-    follows from the centre of mass, which rests or falls.
+    Its angular velocity follows from those of the joints and does not depend on its pose. So only
+    the attitude is integrated, by a Magnus series of fourth order with two Gauss points per step,
+    which preserves rotations (Iserles et al., Lie-group methods, Acta Numerica 9, 2000). The
+    position follows from the centre of mass, which rests or falls freely.
 
     Args:
-        dynamics: of a robot that floats.
-        times: (n,) seconds that do not fall; any spacing.
+        dynamics: of a robot with a floating base.
+        times: (n,) non-decreasing, seconds; any spacing.
         state: positions and velocities (m, joints) at times (m,) within the motion.
-        rows: positions and velocities (n, joints) at ``times``; given apart, since velocities may
-            have two values at one time.
+        rows: positions and velocities (n, joints) at ``times``, separate from ``state`` because
+            velocities may have two values at one time.
     """
     fine, index = _refined(times)
     gaps = np.diff(fine)
@@ -305,7 +305,7 @@ def base_motion(
 
 
 def _refined(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Times at most `_LONGEST` apart, and where among them the given ones are."""
+    """Times at most `_LONGEST` apart, and the indices of the given ones."""
     gaps = np.diff(times)
     counts = np.maximum(np.ceil(gaps / _LONGEST).astype(int), 1)
     start = np.repeat(times[:-1], counts)

@@ -1,13 +1,13 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joints with a spring between gear and link: Spong's model, integrated over time.
+"""Integration of joints with a spring between gear and link (model of Spong).
 
     M(q) qdd + h(q, qd) = tau            tau = K (theta - q) + D (thetad - qd)
     J thetadd + tau = tau_m
 
-q are the links, theta the motors and J their inertias, all after the gear (Spong, Modeling and
-control of elastic joint robots, J. Dyn. Syst. Meas. Control 109, 1987; Liu Qian et al., J. NUAA
-54(1), 2022). A joint without stiffness is rigid: its link is where its motor is.
+q are positions of links, theta of motors, J inertias of motors, all after the gear (Spong, Modeling
+and control of elastic joint robots, J. Dyn. Syst. Meas. Control 109, 1987; Liu Qian et al., J. NUAA
+54(1), 2022). A joint without stiffness is rigid: q = theta.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from collision_monitor.verification.joint_limits_check import LONGEST_STEP, step
 from collision_monitor.verification.torques.actuators import Drive
 from collision_monitor.verification.torques.dynamics import RobotDynamics
 
-# -- the model --
+# -- model --
 
-# Of the largest acceleration: at steps above it an integration begins anew; its error control takes
-# smaller ones, of which a sampled motion has thousands.
+# Relative to the largest acceleration: the integration restarts at larger steps; error control
+# handles smaller ones, of which a sampled motion has thousands.
 _STEP = 0.05
-_LEAST = 1e-12  # of the largest inertia of a joint: less is none
+_LEAST = 1e-12  # relative to the largest inertia of a joint: smaller inertias count as zero
 
 
 class Motors(NamedTuple):
@@ -49,12 +49,12 @@ class JointMotion:
     """Motion of links and motors; arrays are (n, joints) unless noted.
 
     Attributes:
-        times: (n,) seconds that do not fall; both sides of where rates step.
+        times: (n,) non-decreasing, seconds; twice where rates have a step.
         positions: of the links.
         velocities: of the links.
-        link_torques: with springs, those of these.
-        motor_torques: after the gear.
-        state: positions and velocities (m, joints) at any times (m,) of the motion.
+        link_torques: of the springs, if any.
+        motor_torques: of motors, after the gear.
+        state: function of times (m,): positions and velocities (m, joints).
     """
 
     times: np.ndarray
@@ -66,10 +66,10 @@ class JointMotion:
 
 
 class FlexibleJoints:
-    """Links on springs. ``soft`` and ``hard``: numbers of the joints with and without one."""
+    """Joints with springs. ``soft``, ``hard``: indices of joints with and without a spring."""
 
     def __init__(self, dynamics: RobotDynamics, drives: Sequence[Drive]) -> None:
-        """Take the drives of the joints of ``dynamics``, in its order.
+        """``drives`` of the joints of ``dynamics``, in its order.
 
         Raises:
             DynamicsError: no joint has a spring.
@@ -87,7 +87,7 @@ class FlexibleJoints:
     def spring_torques(
         self, motors: Motors, deflections: np.ndarray, speeds: np.ndarray
     ) -> np.ndarray:
-        """Torques (..., soft) of springs that are bent by ``deflections``, links at ``speeds``."""
+        """Torques (..., soft) of springs at ``deflections`` and ``speeds`` of links."""
         bending = motors.velocities[..., self.soft] - speeds
         return self.stiffness * deflections + self.damping * bending
 
@@ -103,7 +103,7 @@ class FlexibleJoints:
     def accelerations(
         self, motors: Motors, deflections: np.ndarray, speeds: np.ndarray
     ) -> np.ndarray:
-        """Accelerations (soft,) of the links on springs at one instant."""
+        """Accelerations (soft,) of the links on springs at one time."""
         q, v = self.links(motors, deflections, speeds)
         torques = self.spring_torques(motors, deflections, speeds)
         if not len(self.hard):
@@ -116,7 +116,7 @@ class FlexibleJoints:
     def hard_torques(
         self, motors: Motors, deflections: np.ndarray, speeds: np.ndarray
     ) -> np.ndarray:
-        """Torques (hard,) that rigid joints bear at one instant."""
+        """Torques (hard,) of rigid joints at one time."""
         q, v = self.links(motors, deflections, speeds)
         mass, rest = self.dynamics.terms(q, v)
         a = motors.accelerations.copy()
@@ -124,16 +124,16 @@ class FlexibleJoints:
         return (mass @ a + rest)[self.hard]
 
     def kick(self, q: np.ndarray, jump: np.ndarray) -> np.ndarray:
-        """What links on springs step by (soft,) when rigid joints' velocities do by (hard,)."""
+        """Velocity steps (soft,) of links on springs by velocity steps (hard,) of rigid joints."""
         mass, _ = self.dynamics.terms(q, np.zeros_like(q))
         across = mass[np.ix_(self.soft, self.hard)]
         return -np.linalg.solve(mass[np.ix_(self.soft, self.soft)], across @ jump)
 
     def resting(self, motors: Motors, moving: bool) -> np.ndarray:
-        """How far springs are bent (soft,) where links rest, or move as rigid ones would.
+        """Deflections (soft,) of springs with links at rest, or moving as if rigid.
 
         Raises:
-            DynamicsError: no equilibrium: the springs are too soft for the weight on them.
+            DynamicsError: there is no equilibrium: the springs are too soft for the weight.
         """
         v, a = motors.velocities * moving, motors.accelerations * moving
         bent = np.zeros(len(self.soft))
@@ -149,7 +149,7 @@ class FlexibleJoints:
         """M (soft, soft) of the links on springs.
 
         Raises:
-            DynamicsError: a joint moves next to no mass, or masses that cannot be.
+            DynamicsError: a joint moves almost no mass, or masses are invalid.
         """
         mass, _ = self.dynamics.terms(q, np.zeros_like(q))
         mass = mass[np.ix_(self.soft, self.soft)]
@@ -163,12 +163,12 @@ class FlexibleJoints:
         return mass
 
     def frequencies(self, q: np.ndarray) -> np.ndarray:
-        """(soft,) Hz, rising: of links on their springs undamped, motors fixed."""
+        """(soft,) Hz, ascending: undamped natural frequencies with fixed motors."""
         squares = eigh(np.diag(self.stiffness), self.inertias(q), eigvals_only=True)
         return np.sqrt(squares) / (2.0 * np.pi)
 
     def slopes(self, q: np.ndarray) -> np.ndarray:
-        """(2 soft, 2 soft): how rates of (deflections, speeds) change with these, but for h."""
+        """(2 soft, 2 soft): Jacobian of the rates of (deflections, speeds), without h."""
         mass, n = self.inertias(q), len(self.soft)
         result = np.zeros((2 * n, 2 * n))
         result[:n, n:] = -np.eye(n)
@@ -178,21 +178,21 @@ class FlexibleJoints:
 
 
 class MotorCommand:
-    """Command of the motors: the trajectory, followed by rest, as one polynomial.
+    """Command of the motors as one polynomial: the trajectory, followed by rest.
 
     Attributes:
-        duration: seconds, with the rest at the end.
-        segments: (k, 2) seconds; from one to the next velocities or accelerations step.
-        positions: scipy's PPoly.
-        extra: (k, joints) what the step of velocity before each segment adds to the acceleration.
-        jumps: (k, joints) that step.
+        duration: seconds, including the rest.
+        segments: (k, 2) seconds; velocities or accelerations have steps between segments.
+        positions: PPoly of scipy.
+        extra: (k, joints) acceleration by the step of velocity before each segment.
+        jumps: (k, joints) the step of velocity.
     """
 
     def __init__(self, trajectory: Trajectory, rest: float = 0.0, from_rest: bool = True) -> None:
-        """Take a trajectory, with ``rest`` seconds of standing still at its end.
+        """``rest``: seconds of rest after the trajectory.
 
-        Straight lines between samples become a spline through these: their corners would be
-        unintended impulses on the springs.
+        Straight lines between samples are replaced by a spline: their corners would be unintended
+        impulses on the springs.
         """
         times, polynomial = trajectory.times, trajectory.polynomial
         if trajectory.is_straight and len(times) > 2 and np.diff(times).max() <= LONGEST_STEP:
@@ -223,7 +223,7 @@ class MotorCommand:
         self._joints = joints
 
     def at(self, time: np.ndarray | float, end: float) -> Motors:
-        """Position, velocity, acceleration at times (...) of the segment that ends at ``end``."""
+        """Position, velocity, acceleration at times (...) in the segment that ends at ``end``."""
         row = self._all(np.minimum(time, np.nextafter(end, -np.inf)))
         n = self._joints
         return Motors(row[..., :n], row[..., n : 2 * n], row[..., 2 * n :])
@@ -231,22 +231,22 @@ class MotorCommand:
 
 # -- integration --
 #
-# Either motors follow their command, held by their controllers, and links swing on the springs. Or
-# motors are given torques, and everything moves freely. The deflections of the springs are
-# integrated, so that tolerances are those of torques. The solver restarts where velocities or
-# accelerations of the command step.
+# Either motors follow their command exactly and links oscillate on the springs, or motors have
+# given torques and everything moves freely. Deflections of the springs are integrated, so that
+# tolerances apply to torques. The solver restarts where velocities or accelerations of the command
+# step.
 
 logger = logging.getLogger(__name__)
 
 METHODS = ("DOP853", "RK45", "Radau", "BDF", "LSODA")
-TOLERANCE = 1e-6  # of the largest rigid torque
-_DAMPED = 0.02  # of critical damping: what is damped less rings through the whole motion
-# A stiff solver pays where the fastest mode is damped, faster than all that ring by this factor,
-# and by this many radians faster than the motion.
+TOLERANCE = 1e-6  # relative to the largest rigid torque
+_DAMPED = 0.02  # damping ratio: modes with less oscillate during the whole motion
+# A stiff solver is faster if the fastest mode is damped, exceeds all oscillating modes by this
+# factor, and the motion by this many radians.
 _FASTER = 3.0
 _STIFF = 2000.0
-_MANY = 10_000  # periods, of some milliseconds of computing each
-_WITHIN = 8  # rows a step of the solver, so that no top between its steps is missed
+_MOST_PERIODS = 10_000  # maximum number of periods; each takes some milliseconds to compute
+_ROWS_PER_STEP = 8  # rows per step of the solver, so that no peak between its steps is missed
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +255,7 @@ class FlexibleMotion(JointMotion):
 
     Attributes:
         deflections: (n, joints) motors minus links.
-        frequencies: (springs,) Hz, rising, with fixed motors at the start.
+        frequencies: (springs,) Hz, ascending, with fixed motors at the start.
         method: the solver.
     """
 
@@ -266,16 +266,16 @@ class FlexibleMotion(JointMotion):
 
 @dataclass(frozen=True, eq=False)
 class _System:
-    """The integrated system: y has the deflections, then the speeds of the links, then more.
+    """The integrated system: y contains deflections, speeds of the links, and further states.
 
     Attributes:
         joints: the robot.
-        segments: (k, 2) seconds; the solver begins anew in each.
-        start, scales: y at the start, and how large its entries become.
-        motors: of (times, end of their segment, y).
-        rates, slopes: of (time, y, end): y' and how it changes with y.
-        kicked: of (y, segment): y after the step of velocity before the segment.
-        motor_torques: of (segment, times, motors, link torques).
+        segments: (k, 2) seconds; the solver restarts in each.
+        start, scales: y at the start, and magnitudes of its entries.
+        motors: function of (times, end of their segment, y).
+        rates, slopes: functions of (time, y, end): y' and its Jacobian.
+        kicked: function of (y, segment): y after the velocity step before the segment.
+        motor_torques: function of (segment, times, motors, link torques).
     """
 
     joints: FlexibleJoints
@@ -301,19 +301,19 @@ def follow(
     tolerance: float = TOLERANCE,
     from_rest: bool = True,
 ) -> FlexibleMotion:
-    """Motors follow ``command``; links begin at rest where springs hold them against gravity.
+    """Integrate with motors that follow ``command``; links start at rest in equilibrium.
 
     Args:
         joints: the robot.
         command: of all its motors.
-        method: of scipy's solve_ivp; ``auto``: DOP853, or Radau where the fastest mode is
-            damped and much faster than the motion.
+        method: of solve_ivp of scipy; ``auto``: DOP853, or Radau if the fastest mode is damped and
+            much faster than the motion.
         tolerance: relative, of torques and speeds.
-        from_rest: else links begin as rigid ones would.
+        from_rest: if False, links start as if joints were rigid.
 
     Raises:
-        DynamicsError: an unknown method, an elastic joint that moves next to no mass, springs that
-            cannot hold the robot, a solver that fails.
+        DynamicsError: an unknown method, an elastic joint that moves almost no mass, springs that
+            cannot hold the robot, or a solver failure.
     """
     n = len(joints.soft)
 
@@ -356,12 +356,12 @@ def driven(
     method: str = "auto",
     tolerance: float = TOLERANCE,
 ) -> FlexibleMotion:
-    """Motors at ``start`` (joints,) and at rest are given ``torques(t)`` (joints,), after the gear.
+    """Integrate motors from rest at ``start`` (joints,) with ``torques(t)`` after the gear.
 
-    Links begin at rest where springs hold them against gravity.
+    Links start at rest in equilibrium.
 
     Raises:
-        DynamicsError: as `follow`, and a joint without stiffness or without rotor inertia.
+        DynamicsError: as `follow`; or a joint without stiffness or rotor inertia.
     """
     lacking = [
         name
@@ -419,7 +419,7 @@ def _method(method: str, slopes: np.ndarray, duration: float) -> str:
     modes = np.linalg.eigvals(slopes)
     ringing = np.abs(modes.imag[modes.real >= -_DAMPED * np.abs(modes)]).max(initial=0.0)
     periods = ringing * duration / (2.0 * np.pi)
-    if periods > _MANY:
+    if periods > _MOST_PERIODS:
         logger.warning(
             "springs: %.0f periods of a mode of %.3g Hz that is hardly damped have to be followed, "
             "which takes long; damping in the file of drives makes it short",
@@ -434,7 +434,7 @@ def _method(method: str, slopes: np.ndarray, duration: float) -> str:
 
 
 def _scales(joints: FlexibleJoints, command: MotorCommand) -> np.ndarray:
-    """(2 springs,) how far springs are bent and how fast links are, were the joints rigid."""
+    """(2 springs,) deflections of springs and speeds of links as if joints were rigid."""
     torques, speeds = [], []
     for begin, end in command.segments:
         for t in np.linspace(begin, end, 5):
@@ -447,7 +447,7 @@ def _scales(joints: FlexibleJoints, command: MotorCommand) -> np.ndarray:
 
 
 def _integrated(system: _System, method: str, tolerance: float) -> FlexibleMotion:
-    """Solve all segments, one after the other."""
+    """Integrate all segments, one after the other."""
     segments, state = system.segments, system.start
     slopes = system.slopes(0.0, state, segments[0, 1])
     method = _method(method, slopes, segments[-1, 1])
@@ -486,9 +486,9 @@ def _integrated(system: _System, method: str, tolerance: float) -> FlexibleMotio
 
 
 def _rows(system: _System, k: int, solution: Any) -> tuple[np.ndarray, ...]:
-    """The arrays of a `FlexibleMotion` in segment ``k``, at and between the solver's steps."""
+    """Arrays of a `FlexibleMotion` in segment ``k``, at and between steps of the solver."""
     joints, n = system.joints, len(system.joints.soft)
-    gaps = np.diff(solution.t)[:, None] * (np.arange(_WITHIN) / _WITHIN)
+    gaps = np.diff(solution.t)[:, None] * (np.arange(_ROWS_PER_STEP) / _ROWS_PER_STEP)
     times = np.append((solution.t[:-1, None] + gaps).ravel(), solution.t[-1])
     y = solution.sol(times).T
     bent, speeds = y[:, :n], y[:, n : 2 * n]

@@ -1,11 +1,11 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Torques of links and of motors along a motion, compared with limits of joints and motors.
+"""Check of torques of links and motors along a motion against their limits.
 
-Rigid joints by inverse dynamics (`rigid_motion`); joints with springs integrated over time
-(`flexible_motion`), since the acceleration steps of a trapezoid make springs swing to a multiple of
-the rigid torque. Every torque has a margin for effects that the model omits, such as friction
-(Liu Qian et al., J. NUAA 54(1), 2022); torque and band together must be within the limit.
+Rigid joints are computed by inverse dynamics (`rigid_motion`). Joints with springs are integrated
+over time (`flexible_motion`), since acceleration steps make springs oscillate to a multiple of the
+rigid torque. Every torque has a margin for effects that the model omits, such as friction (Liu Qian
+et al., J. NUAA 54(1), 2022); torque plus margin must be within the limit.
 """
 
 from __future__ import annotations
@@ -38,21 +38,23 @@ from collision_monitor.verification.torques.flexible_motion import (
     follow,
 )
 
-RESOLUTION = 0.01  # seconds
-_MOST = 5e6  # instants
-_RINGING = 2.0  # periods of the slowest spring that are looked at after the motion
+RESOLUTION = 0.01  # seconds between samples
+_MOST = 5e6  # samples
+_RINGING = 2.0  # periods of the slowest spring that are checked after the motion
 _LONGEST_RINGING = 20.0  # seconds
-_ROUNDING = 1e-9  # of a limit
-_ROWS = 20_000  # more are thinned, to the largest and smallest torques of
-_BINS = 1000
+_ROUNDING = 1e-9  # relative to a limit
+_ROWS = 20_000  # maximum number of rows for plots
+_BINS = 1000  # intervals of which only the extremes are plotted if there are more rows
 
 
 @dataclass(frozen=True, eq=False)
 class Instants:
-    """``times`` (n,) that do not fall, seconds; ``positions``, ``velocities``, ``accelerations``
-    (n, joints). A knot is there twice, before and after it, and once more between where the
-    velocity steps.
-    """  # noqa: D205
+    """Samples of a motion.
+
+    ``times`` (n,), non-decreasing, seconds; ``positions``, ``velocities``, ``accelerations`` (n,
+    joints). Each knot occurs twice, before and after it, and a third time in between if the
+    velocity has a step.
+    """
 
     times: np.ndarray
     positions: np.ndarray
@@ -61,10 +63,10 @@ class Instants:
 
 
 def instants_of(trajectory: Trajectory, steps: Steps, longest: float) -> Instants:
-    """Instants at most ``longest`` seconds apart, among them every knot.
+    """Sample a trajectory at most ``longest`` seconds apart, with all knots.
 
-    At a step of velocity the acceleration follows from the step, see `joint_limits_check`. Of
-    short straight lines between such steps, the samples of a motion, only the points are used.
+    At a step of velocity the acceleration follows from the step (see `joint_limits_check`). Of
+    sampled motions with short straight lines between steps, only the points are used.
     """
     gaps = np.diff(trajectory.times)
     step = steps.stepping
@@ -84,7 +86,7 @@ def instants_of(trajectory: Trajectory, steps: Steps, longest: float) -> Instant
     alone = np.append(sampled, sampled[-1]) & np.append(sampled[0], sampled)
     knots = np.flatnonzero(step | alone)
     accelerations = steps.accelerations.copy()
-    for end, next_one in ((0, 1), (-1, -2)):  # a sample at an end has but one neighbour
+    for end, next_one in ((0, 1), (-1, -2)):  # a sample at an end has only one neighbour
         if alone[end] and not step[end]:
             accelerations[end] = accelerations[next_one]
     met = (trajectory.positions(trajectory.times[knots]), steps.velocities[knots])
@@ -93,7 +95,7 @@ def instants_of(trajectory: Trajectory, steps: Steps, longest: float) -> Instant
         for of_pieces, of_knots in zip(values, (*met, accelerations[knots]), strict=True)
     ]
     times = np.concatenate([trajectory.times[piece] + local, trajectory.times[knots]])
-    # A knot comes after the piece that ends there, and before the one that begins there.
+    # A knot comes after the piece that ends there, and before the one that starts there.
     rank = np.concatenate([2 * piece + 1, 2 * knots])
     order = np.lexsort((times, rank))
     return Instants(times[order], *(value[order] for value in values))
@@ -105,7 +107,7 @@ def rigid_motion(
     drives: Sequence[Drive],
     from_rest: bool = True,
 ) -> JointMotion:
-    """Torques at instants `RESOLUTION` apart or closer; motors turn their rotors besides."""
+    """Torques of rigid joints at most `RESOLUTION` apart; those of motors include rotors."""
     rows = instants_of(trajectory, steps_of(trajectory, from_rest), RESOLUTION)
     torques = np.array([
         dynamics.torques(*row)
@@ -128,23 +130,23 @@ class TorqueCheck:
     """Result of `check_torques`.
 
     Attributes:
-        violations: the first one first; their values have the band in them.
+        violations: ordered by time; values include the band.
         peaks: link and motor of each joint.
-        notes: masses and limits that are missing.
+        notes: missing masses and limits.
         joint_names: the columns of the arrays.
-        times: (n,) seconds that do not fall; where torques step, both sides. With springs they
-            go on after the end of the motion, while these ring.
-        positions: (n, joints) of the links, which swing on springs.
+        times: (n,) non-decreasing, seconds; twice where torques have a step. With springs they
+            continue after the end of the motion, while these oscillate.
+        positions: (n, joints) of the links, including oscillations.
         velocities: likewise.
         link_torques: (n, joints), N m or N.
         motor_torques: (n, joints), after the gear.
-        link_bands: (n, joints), what torques may be off either way.
+        link_bands: (n, joints), uncertainty of torques in both directions.
         motor_bands: likewise.
         link_limits: (joints,).
         motor_limits: (joints,).
-        base: how a floating base moves at ``times``; None for a fixed one.
-        motion: the rows before they were thinned for plots, and the state at any time; None where
-            the motion was verified in another process.
+        base: motion of a floating base at ``times``; None for a fixed one.
+        motion: all rows, not reduced for plots, and the state at any time; None if the motion was
+            verified in another process.
     """
 
     violations: tuple[Violation, ...]
@@ -176,16 +178,16 @@ def check_torques(
     """Compare torques with the efforts of ``limits`` and the ``max_motor_torque`` of ``drives``.
 
     Args:
-        trajectory: of the motors, where joints have springs.
+        trajectory: of the motors, if joints have springs.
         dynamics: of the joints of the trajectory, in its order.
-        limits: by joint, as `robot.joint_limits.joint_limits` has them.
+        limits: by joint, as of `robot.joint_limits.joint_limits`.
         drives: rotors, springs and margins; without them joints are rigid and torques exact.
-        method: of the solver, where there are springs; see `flexible_motion.follow`.
-        tolerance: likewise.
-        from_rest: as `joint_limits_check.check_joint_limits` has it.
+        method: of the solver for springs; see `flexible_motion.follow`.
+        tolerance: see `flexible_motion.follow`.
+        from_rest: see `joint_limits_check.check_joint_limits`.
 
     Raises:
-        DynamicsError: ``dynamics`` are those of other joints; and as `flexible_motion.follow`.
+        DynamicsError: ``dynamics`` have other joints; or as `flexible_motion.follow`.
     """
     names = trajectory.joint_names
     if names != dynamics.joint_names:
@@ -258,7 +260,7 @@ def _notes(dynamics: RobotDynamics, peaks: list[Peak]) -> tuple[str, ...]:
 
 
 def _kept(motion: JointMotion) -> np.ndarray:
-    """Rows for plots: all, or of each of many spans the two extremes of every torque."""
+    """Indices of rows for plots: all, or the extremes of every torque in each interval."""
     count = len(motion.times)
     if count <= _ROWS:
         return np.arange(count)

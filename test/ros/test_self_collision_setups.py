@@ -1,0 +1,248 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The node self_collision with one arm, with three arms, and without optional packages."""
+
+import os
+from functools import partial
+
+import numpy as np
+import pytest
+from support.paths import ROOT
+from support.robots.toys import joint, link, robot
+from support.robots.two_slides import JOINTS, URDF, apart
+from support.ros.ros_graph import ERROR, OK, WARN
+from support.ros.self_collision_cell import Cell, rows_of, slides_cell, stand_apart
+
+from collision_monitor import CollisionModel
+from collision_monitor.motion import read_motion
+from collision_monitor.self_collision.arms import find_arms
+from collision_monitor.self_collision.hold_supervisor import pairs_between
+
+# -- one arm among obstacles, and three arms -----------------------------------------------
+
+RADIUS, SAFE, DANGER = 0.1, 0.1, 0.05
+
+
+def slides_urdf(places):
+    """URDF of balls, each on two slides in the plane, with a fixed ball at the origin."""
+    parts = [link("base", ""), link("post", f'<sphere radius="{RADIUS}"/>')]
+    parts.append(joint("post_joint", "base", "post", "fixed", "0 0 0"))
+    for name, at in places.items():
+        parts += [
+            link(f"{name}_cart", ""),
+            link(f"{name}_ball", f'<sphere radius="{RADIUS}"/>'),
+            joint(f"{name}_x", "base", f"{name}_cart", "prismatic", at, "1 0 0"),
+            joint(f"{name}_y", f"{name}_cart", f"{name}_ball", "prismatic", "0 0 0", "0 1 0"),
+        ]
+    return robot(*parts, name="slides")
+
+
+@pytest.fixture
+def started(tmp_path):
+    """Start the node with a robot; at the end no node has logged a traceback."""
+    cells = []
+
+    def start(places, *parameters):
+        path = tmp_path / "slides.urdf"
+        path.write_text(slides_urdf(places))
+        names = [f"{name}_{axis}" for name in places for axis in "xy"]
+        cells.append(Cell(path, names, *parameters))
+        return cells[-1]
+
+    yield start
+    for cell in cells:
+        output = cell.graph.stop_all()
+        cell.close()
+        assert all("Traceback" not in text for _, text in output), output
+
+
+def gaps(message, points):
+    """Least distances (pairs,) of balls and post along a motion; ``points(row)``: (balls, 2)."""
+    rows = rows_of(message)
+    fine = np.linspace(0.0, 1.0, 40)[:, None]
+    least = np.inf
+    for a, b in zip(rows[:-1], rows[1:], strict=True):
+        for row in a + fine * (b - a):
+            balls = points(row)
+            away = np.linalg.norm(balls[:, None] - balls[None], axis=2)
+            away = away[np.triu_indices(len(balls), 1)] - 2.0 * RADIUS
+            least = np.minimum(least, away)
+    return least
+
+
+def test_one_arm_is_led_around_what_stands_in_its_way_and_held_before_it(started):
+    cell = started({"arm": "-0.5 0 0"})
+    cell.stand([0.0, 0.02])
+    assert cell.values["arms"] == "base..arm_ball"
+    message = cell.want(np.linspace([0.0, 0.02], [1.0, 0.02], 21), np.linspace(0.0, 4.0, 21))
+    assert message is not None, cell.message
+    assert cell.graph.state.level == OK and cell.values["changed"] == "true"
+    least = gaps(message, lambda row: np.array([[row[0] - 0.5, row[1]], [0.0, 0.0]]))
+    assert least.min() >= SAFE - 1e-6
+    assert float(cell.values["present_distance"]) == pytest.approx(0.3, abs=0.01)
+    cell.q = [0.26, 0.02]  # nearer than danger_distance while the motion is under way
+    cell.until(lambda: cell.values["event"] == "hold")
+    assert cell.graph.state.level == ERROR and "post" in cell.message
+    code, output = cell.graph.stop(cell.process)
+    assert code == 0 and "keeping 'base..arm_ball' (2 joints) of 'slides' clear: 1 pairs" in output
+
+
+PLACES = {"a": "-0.6 1 0", "b": "0.6 1 0", "c": "0 2 0"}
+OFFSETS = np.array([[-0.6, 1.0], [0.6, 1.0], [0.0, 2.0]])
+
+
+def three(started):
+    arms = ", ".join(f"'base:{name}_ball'" for name in PLACES)
+    cell = started(PLACES, f"arms:=[{arms}]")
+    cell.stand(np.zeros(6))
+    return cell
+
+
+def all_balls(row):
+    return np.vstack([row.reshape(3, 2) + OFFSETS, [[0.0, 0.0]]])
+
+
+def test_three_arms_keep_apart(started):
+    cell = three(started)
+    # a and b change places, c comes down between them.
+    goal = [1.2, 0.0, -1.2, 0.0, 0.0, -0.6]
+    message = cell.want(np.linspace(np.zeros(6), goal, 31), np.linspace(0.0, 6.0, 31))
+    assert message is not None, cell.message
+    assert gaps(message, all_balls).min() >= DANGER - 1e-6
+    assert np.abs(rows_of(message)[-1] - goal).max() < 1e-6
+
+
+def test_an_arm_that_is_not_named_is_held_and_the_others_go_around_it(started):
+    cell = three(started)
+    goal = [0.6, 1.5, 0.4, 0.0]  # of a and b: a past c, that stands still
+    message = cell.want(
+        np.linspace(np.zeros(4), goal, 31), np.linspace(0.0, 6.0, 31), names=cell.names[:4]
+    )
+    assert message is not None, cell.message
+    assert list(message.joint_names) == cell.names[:4]
+    assert "'base..c_ball' is not named and is held where it stands" in cell.message
+    assert gaps(message, lambda row: all_balls(np.r_[row, 0.0, 0.0])).min() >= DANGER - 1e-6
+
+
+# -- without optional packages: processes in which they are blocked ------------------------
+
+DUAL_ARM, SRDF = ROOT / "urdf/dual_arm.urdf", ROOT / "urdf/dual_arm.srdf"
+MOTION = read_motion(ROOT / "config/dual_arm_motion.csv")
+BLOCKER = """
+import os
+import sys
+
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in os.environ["BLOCKED"].split():
+            raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+
+
+sys.meta_path.insert(0, Blocker())
+"""
+
+
+@pytest.fixture
+def start_without(tmp_path):
+    """Start nodes without some packages; afterwards they have said no traceback."""
+    (tmp_path / "blocker").mkdir()
+    (tmp_path / "blocker/sitecustomize.py").write_text(BLOCKER)
+    paths = [str(tmp_path / "blocker"), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    cells = []
+
+    def start(missing, urdf, names, *parameters):
+        environment = {"BLOCKED": " ".join(missing), "PYTHONPATH": os.pathsep.join(paths)}
+        cells.append(Cell(urdf, names, *parameters, environment=environment))
+        return cells[-1]
+
+    yield start
+    for cell in cells:
+        output = cell.graph.stop_all()
+        cell.close()
+        assert all("Traceback" not in text for _, text in output), output
+
+
+def slides_without(start_without, tmp_path, missing, *parameters):
+    """The robot of four slides, its balls half a metre apart."""
+    cell = slides_cell(tmp_path, *parameters, start=partial(start_without, missing))
+    stand_apart(cell)
+    return cell
+
+
+def output_of(cell):
+    """What the node has logged, once it is ended."""
+    code, output = cell.graph.stop(cell.process)
+    assert code == 0
+    return output
+
+
+def test_without_solvers_a_trajectory_comes_out_adjusted_and_certified(start_without):
+    robot = start_without(
+        ("daqp", "piqp"), DUAL_ARM, MOTION.joint_names, f"robot_description_semantic:={SRDF}"
+    )
+    robot.stand(MOTION.positions[0])
+    # At the start, before anything was asked for.
+    assert robot.values["missing"] == "daqp, piqp" and robot.values["method"] == "field"
+    assert robot.graph.state.level == WARN and robot.values["event"] == "ready"
+    assert "not installed: daqp, piqp (method field instead of robust)" in robot.message
+    message = robot.want(MOTION.positions, MOTION.times, seconds=120.0)
+    assert message is not None, robot.message
+    assert robot.graph.state.level == OK and robot.values["changed"] == "true"
+    assert robot.values["method"] == "field" and robot.values["missing"] == "daqp, piqp"
+    assert float(robot.values["certified_clearance"]) >= SAFE - 1e-9
+    assert 0.05 <= float(robot.values["certified_elsewhere"]) <= SAFE  # not the arms alone
+    model = CollisionModel.from_urdf(DUAL_ARM, srdf=SRDF)
+    arms = model.twin(pairs_between(model, find_arms(model.robot, model.semantics)))
+    rows = rows_of(message)
+    fine = np.vstack([
+        a + np.linspace(0.0, 1.0, 20)[:, None] * (b - a)
+        for a, b in zip(rows[:-1], rows[1:], strict=True)
+    ])  # fmt: skip
+    assert arms.min_distances(MOTION.positions).min() < 0.0
+    assert arms.min_distances(fine).min() >= SAFE - 1e-9
+    output = output_of(robot)
+    warning = output.index("not installed: daqp and piqp. Trajectories are adjusted by")
+    assert warning < output.index("keeping ") < output.index("adjusting a trajectory")
+    assert "pip install daqp piqp" in output and "toppra" not in output
+
+
+def test_what_needs_the_solvers_is_refused_with_the_reason(start_without, tmp_path):
+    robot = slides_without(start_without, tmp_path, ("daqp", "piqp"), "danger_distance:=0.03")
+    robot.points.publish(robot.trajectory([apart(0.5)], [0.1], names=JOINTS))
+    robot.until(lambda: robot.values["event"] == "point refused")
+    assert "daqp is not installed: pip install daqp" in robot.message
+    # Nothing parts arms that are to end too near, and the message says what could find a way.
+    assert robot.want([apart(0.5), apart(0.02)], [0.0, 2.0], names=JOINTS) is None
+    assert robot.graph.state.level == ERROR
+    assert "(method robust needs daqp and piqp)" in robot.message
+
+
+def test_without_the_solvers_one_arm_is_refused_at_the_start(start_without, tmp_path):
+    (tmp_path / "slides.urdf").write_text(URDF)
+    cell = start_without(
+        ("daqp", "piqp"), tmp_path / "slides.urdf", JOINTS, "arms:=['base:r_ball']"
+    )
+    cell.process.wait(60.0)
+    code, output = cell.graph.stop(cell.process)
+    assert code == 1
+    assert "only two arms can be kept apart, not 1: pip install daqp piqp" in output
+
+
+def test_without_toppra_it_is_said_at_the_start(start_without, tmp_path):
+    robot = slides_without(start_without, tmp_path, ("toppra",))
+    assert robot.values["missing"] == "toppra" and robot.values["method"] == "robust"
+    assert robot.graph.state.level == WARN
+    assert robot.message == "ready for a trajectory; not installed: toppra"
+    message = robot.want([apart(0.5), apart(0.4)], [0.0, 2.0], names=JOINTS)
+    assert message is not None and robot.graph.state.level == OK
+    output = output_of(robot)
+    warning = output.index("not installed: toppra. Adjusted trajectories that exceed")
+    assert warning < output.index("keeping ")
+
+
+def test_with_all_of_them_nothing_is_said(start_without, tmp_path):
+    robot = slides_without(start_without, tmp_path, ())
+    assert "missing" not in robot.values and robot.values["method"] == "robust"
+    assert robot.graph.state.level == OK and robot.message == "ready for a trajectory"
+    assert "not installed: daqp" not in output_of(robot)
