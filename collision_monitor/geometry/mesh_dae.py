@@ -6,6 +6,9 @@
 robot description is drawn in the axes in which its numbers are written (coal
 and MoveIt ignore the unit too). Every node's transform and instance counts.
 Anything that cannot be read is an error; no part is left out.
+
+Written without pycollada (only tests use it). Files may be named on topics: a
+DOCTYPE is an error, entities are not resolved, the number of nodes is bounded.
 """
 
 from __future__ import annotations

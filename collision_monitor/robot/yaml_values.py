@@ -1,6 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Values of a YAML mapping with checks whose messages start with the key's path."""
+"""Values of a YAML mapping with checks whose messages start with the key's path.
+
+Strict: an unknown key is an error with the nearest known one, and a text or a boolean is no number.
+A mistyped key would otherwise silently remove an obstacle or a limit.
+"""
 
 from __future__ import annotations
 

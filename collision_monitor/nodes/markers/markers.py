@@ -272,8 +272,8 @@ class MarkerBuilder:
         """Yield messages of the state at ``q`` (nq,): coloured by clearance, grey if unknown.
 
         ``nearness`` (links,) as of `proximity.Nearness`, ``of_objects`` (slots,) as of
-        `live_nearness.LiveNearness`; without it all objects are treated as far. Serialized messages
-        are bytes.
+        `proximity.LiveNearness`; without it all objects are treated as far. Serialized messages are
+        bytes.
         """
         part = self._far if of_objects is None else of_objects
         colours = self._colours(np.concatenate([nearness, part]), state.clearance is not None)
