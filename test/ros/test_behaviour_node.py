@@ -229,7 +229,7 @@ def test_a_driver_is_called_once_for_a_stop_and_again_where_it_fails(cell, kind,
     driver.close()
 
 
-def test_a_driver_that_cannot_be_called_is_said(cell):
+def test_a_stop_service_that_fails_is_reported(cell):
     assert cell.set(stop_service="/nobody/there", stop_service_attempts=2).successful
     cell.until_action("stop", 0.01)
     cell.until(lambda: "FAILED" in cell.values["stop_service"], 0.01)

@@ -168,7 +168,7 @@ def test_bytes_that_are_no_message_are_an_error_and_the_node_goes_on(cell):
     settled(cell)
 
 
-def test_silence_is_stale_within_the_timeout_and_news_end_it(cell):
+def test_missing_joint_states_are_stale_within_the_timeout_until_new_ones_arrive(cell):
     graph, model = settled(cell)
     start = time.monotonic()
     graph.until_level(STALE)
@@ -334,7 +334,7 @@ def test_bad_values_are_refused_with_a_reason(cell, values, says):
     settled(cell)
 
 
-def test_no_verdict_before_the_first_pose_nor_from_zeros_that_do_not_last(graph, files):
+def test_no_distance_before_the_first_joint_state_or_from_unconfirmed_zeros(graph, files):
     urdf, scene, model = files
     graph.start("-p", f"robot_description:={urdf}", "-p", "zero_state_confirmation:=1.0")
     graph.until(lambda: graph.heard["pair_names"], 180.0)
@@ -350,7 +350,7 @@ def test_no_verdict_before_the_first_pose_nor_from_zeros_that_do_not_last(graph,
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_end_it_with_a_last_word_and_it_never_logs_at_the_rate_of_joint_states(
+def test_signals_end_it_after_a_last_state_and_logs_are_not_written_at_the_rate_of_joint_states(
     graph, files, number
 ):
     urdf, scene, model = files

@@ -126,7 +126,7 @@ def test_two_monitors_in_namespaces_each_watch_their_own_robot(two):
     two.until(lambda: figures(two) and figures(two, "cell/right/watch"))
 
 
-def test_all_who_listen_hear_the_same_and_may_come_and_go(two):
+def test_subscribers_of_any_quality_receive_the_same_and_may_disconnect(two):
     steady = LEFT + "/min_distance"
     deep = QoSProfile(depth=99)
     qualities = {"best_effort": qos_profile_sensor_data, "reliable": 10, "deep": deep}
@@ -202,7 +202,7 @@ def test_a_publisher_that_ends_is_missed_long_before_the_timeout(two):
     two.until(lambda: levels(two) == (OK, OK), sending=lambda: send_both(two, 0.5, 0.5))
 
 
-def test_one_of_two_publishers_that_ends_is_remarked(two):
+def test_the_end_of_one_of_two_publishers_is_a_warning(two):
     second = two.node.create_publisher(JointState, LEFT_TOPIC, 10)
     two.until(lambda: figures(two).get("publishers") == "2",
               sending=lambda: send_both(two, 0.5, 0.5))  # fmt: skip
@@ -276,7 +276,7 @@ def test_a_clock_that_is_paused_is_no_fault_while_joint_states_come_and_stale_wi
 
 
 @pytest.mark.parametrize(("by", "says"), [(100.0, "forward"), (-60.0, "back")])
-def test_a_clock_that_jumps_is_said_and_the_watch_goes_on(simulation, by, says):
+def test_a_jump_of_simulated_time_is_reported_and_monitoring_continues(simulation, by, says):
     graph = settle(simulation)
     jumps = int(figures(graph).get("clock_jumps", 0))
     graph.heard["states"].clear()

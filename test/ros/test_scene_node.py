@@ -174,7 +174,7 @@ BAD = {
 }
 
 
-def test_what_cannot_be_watched_is_an_error_until_it_is_taken_back(cell):
+def test_an_obstacle_that_cannot_be_monitored_is_an_error_until_it_is_deleted(cell):
     for why, bad in BAD.items():
         cell.scene(bad)
         cell.until(
@@ -187,7 +187,7 @@ def test_what_cannot_be_watched_is_an_error_until_it_is_taken_back(cell):
     cell.until_clear()
 
 
-def test_what_waits_while_the_node_is_held_up_is_heard_and_what_is_lost_is_said(cell):
+def test_waiting_scene_messages_are_processed_and_lost_ones_reported(cell):
     graph = cell.graph
     (process,) = graph.processes
     deep = graph.node.create_publisher(MarkerArray, "/collision_monitor/scene", 1000)
@@ -218,7 +218,7 @@ def test_what_waits_while_the_node_is_held_up_is_heard_and_what_is_lost_is_said(
         graph.node.destroy_publisher(publisher)
 
 
-def test_a_scene_that_falls_silent_is_an_error_if_told_so(cell):
+def test_missing_scene_messages_are_an_error_if_a_timeout_is_set(cell):
     for name, why, what in (
         ("scene_timeout", "no message on ~/scene", cell.scene),
         ("cloud_timeout", "no new cloud that can be used", lambda: cell.cloud([[0, 0, 3]])),
@@ -294,7 +294,7 @@ def red(rviz, *at):
     )  # fmt: skip
 
 
-def test_a_cloud_is_watched_but_for_the_robots_own_points(cell):
+def test_a_cloud_is_monitored_except_for_points_of_the_robot(cell):
     x, y, _ = tip()
     rng = np.random.default_rng(1)
     own = rng.normal(size=(200, 3))

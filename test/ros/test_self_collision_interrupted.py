@@ -154,7 +154,7 @@ def test_a_trajectory_to_the_present_position_cancels_the_one_that_is_adjusted(r
     robot.nothing_more(sent + 1)
 
 
-def test_a_newer_one_that_is_refused_leaves_the_earlier_one_and_both_are_told_apart(robot):
+def test_a_newer_trajectory_that_is_refused_leaves_the_earlier_one_and_its_request_number(robot):
     sent, since = len(robot.sent), len(robot.graph.heard["state"])
     first = robot.begin()
     robot.wanted.publish(robot.trajectory([], []))  # an empty trajectory cancels nothing
@@ -231,7 +231,7 @@ def test_a_description_that_cannot_be_used_ends_forwarding_until_one_can(robot):
     robot.check(robot.want(*SHORT))
 
 
-def test_a_new_description_leaves_the_guard_to_what_was_forwarded_before(robot):
+def test_motions_forwarded_before_a_new_description_are_still_held(robot):
     # Slow: it is still under way when a busy machine has loaded the description.
     robot.check(robot.want(SHORT[0], 10.0 * SHORT[1]))
     robot.describe(robot.other)

@@ -204,7 +204,7 @@ def test_a_goal_that_is_cancelled_while_it_is_adjusted_is_never_sent(stage):
     stage.execute()
 
 
-def test_cancelling_a_goal_that_is_executed_is_the_controllers_work(stage):
+def test_cancelling_a_goal_that_is_executed_is_passed_to_the_controller(stage):
     handle, before = stage.execute(), stage.controller.cancelled
     stage.cancel(handle)
     stage.spin(0.2)

@@ -329,7 +329,7 @@ def test_arms_that_something_else_brings_together_are_reported_and_held_when_wis
     assert np.allclose(rows_of(cell.sent[0]), [apart(0.02)])
 
 
-def test_a_guard_that_goes_blind_says_so(slides):
+def test_joint_states_that_stop_during_execution_are_reported(slides):
     cell = slides()
     cell.want(way(0.5, 0.3), [0.0, 60.0], names=JOINTS)
     cell.q = None

@@ -243,7 +243,7 @@ def test_who_waits_for_a_process_that_dies_compiles(tmp_path):
     assert waiting.communicate(timeout=600)[0].split()[-1] == "1"
 
 
-def test_who_is_killed_while_machine_code_is_written_is_no_harm_to_others(tmp_path):
+def test_a_process_killed_while_it_writes_machine_code_does_not_affect_others(tmp_path):
     for _ in range(2):
         process = start(WARM_UP, tmp_path)
         known = set(tmp_path.rglob("*"))

@@ -273,7 +273,7 @@ while True:
 """
 
 
-def test_who_is_killed_in_the_middle_of_a_write_leaves_a_cache_that_works(caplog):
+def test_a_process_killed_during_a_write_leaves_a_usable_cache(caplog):
     for k in range(3):
         writers = [
             subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE)

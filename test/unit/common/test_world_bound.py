@@ -112,7 +112,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_larger_than_the_world_is_refused_by_name(case, model, tmp_path):
+def test_values_beyond_the_bounds_are_rejected_by_name(case, model, tmp_path):
     says, load = CASES[case]
     with pytest.raises(CollisionMonitorError) as caught:
         load(model, tmp_path)

@@ -76,7 +76,7 @@ def rows_of(check, q, v, reaction=REACTION, may_settle=True):
 
 @given(ANGLES, SPEEDS)
 @settings(max_examples=150, deadline=None)
-def test_no_pair_comes_nearer_on_its_path_than_is_said_nor_is_one_missing(q, v):
+def test_reported_distances_on_the_braking_path_are_lower_bounds_and_include_every_near_pair(q, v):
     rows = rows_of(CHECK, q, v, may_settle=False)
     path = path_of(q, v, CHECK.decelerations, REACTION)
     truth = np.array([MODEL.distances(row) for row in path])

@@ -286,7 +286,7 @@ def test_an_attaching_that_is_taken_back_leaves_said_what_else_is_wrong(keeper):
     keeper.attend(keeper.live)
     keeper.detach("c/1", None)
     assert "'nowhere' is not a link" in keeper.fault(0.0)
-def test_the_next_robot_forgives_what_did_not_fit_the_last_and_nothing_else(keeper):
+def test_a_new_robot_clears_only_faults_caused_by_links_of_the_previous_one(keeper):
     """A bad marker of an object that is there stays a fault, whichever robot is around it."""
     keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
     keeper.refuse("c/1", "its scale is 0")

@@ -206,7 +206,7 @@ def test_a_fault_followed_by_silence_stays_an_alarm():
 
 
 @pytest.mark.parametrize("kind", [CollisionMonitorError, ZeroDivisionError])
-def test_a_model_that_fails_is_an_error_and_the_monitor_lives_on(kind):
+def test_an_internal_error_is_reported_and_monitoring_continues(kind):
     class Failing:
         joint_names, velocity_limits, robot = NAMES, MODEL.velocity_limits, MODEL.robot
         broken = True
@@ -229,7 +229,7 @@ def test_a_model_that_fails_is_an_error_and_the_monitor_lives_on(kind):
     st.sampled_from(["good", "nan", "short", "part", "unknown", "silence"]),
     st.floats(0.001, 0.7)), max_size=40))  # fmt: skip
 @settings(max_examples=200, deadline=None)
-def test_safe_is_only_ever_said_of_fresh_and_complete_data(story):
+def test_safe_is_true_only_for_fresh_and_complete_data(story):
     m = monitor(joint_state_timeout=0.5)
     now, heard = 0.0, np.full(3, -np.inf)
     for kind, wait in story:

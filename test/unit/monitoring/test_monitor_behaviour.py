@@ -122,7 +122,7 @@ def test_time_to_collision_is_the_gap_over_its_rate():
         assert story.behaviour.time_to_collision(story.monitor.buffer.q) == expected
 
 
-def test_after_contact_it_goes_on_says_the_way_out_and_lets_the_robot_go():
+def test_after_contact_monitoring_continues_and_motion_out_of_contact_is_allowed():
     story = Story(SpeedSettings(release_cycles=3))
     actions = [story.at(0.05 - 0.002 * k).action for k in range(40)]  # into contact
     assert actions[-1] == "stop"

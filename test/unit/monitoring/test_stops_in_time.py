@@ -97,7 +97,7 @@ def driven(cell, q, v, **options):
     return robot
 
 
-def test_no_motion_ends_in_contact_and_every_one_gets_under_way(cell):
+def test_no_motion_that_obeys_the_speed_scale_ends_in_contact_and_each_one_starts(cell):
     model, coal, _, _, some = cell
     for k, (q, v) in enumerate(some):
         robot = driven(cell, q, v, gives_velocities=bool(k % 2), noise=2e-5, seed=k)

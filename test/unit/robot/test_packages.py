@@ -233,7 +233,7 @@ OUTSIDE = [
 
 @pytest.mark.parametrize("exists", [True, False])
 @pytest.mark.parametrize("uri", OUTSIDE)
-def test_what_a_topic_names_outside_is_refused_whether_it_exists_or_not(tmp_path, uri, exists):
+def test_files_outside_of_packages_named_on_topics_are_rejected(tmp_path, uri, exists):
     path = _package(tmp_path / "src" / "arm")
     if exists:
         (tmp_path / "secret.stl").write_text("x")

@@ -129,7 +129,7 @@ def test_jumps_of_simulated_time_are_counted_and_said_for_a_while(by, says):
 
 
 @pytest.mark.parametrize(("by", "says"), [(-3.0, "back by 3.0 s"), (12.0, "forward by 12.0 s")])
-def test_jumps_of_the_real_clock_are_too(by, says):
+def test_jumps_of_the_real_clock_are_reported(by, says):
     watch, now, offset = ClockWatch(), 50.0, 1.7e9
     for k in range(100):
         now += 0.05 if k != 30 else 40.0  # held up, which is no jump

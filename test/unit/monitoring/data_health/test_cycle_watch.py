@@ -75,7 +75,7 @@ def test_a_late_cycle_is_said_for_half_a_second_with_its_figures():
     assert watch.overruns == 1
 
 
-def test_a_timer_that_fires_late_shows_that_something_else_held_the_node_up():
+def test_a_late_timer_is_reported_as_a_delay_of_the_node():
     watch = CycleWatch(deadline=0.05)
     for k in range(10):
         watch.report_timer(0.05 * k, 0.05)

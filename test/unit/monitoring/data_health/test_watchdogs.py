@@ -56,7 +56,7 @@ def test_with_the_watchdog_off_nothing_is_stale(monitor):
     assert monitor.state(50.0).level == Level.OK
 
 
-def test_nobody_to_wait_for_is_said():
+def test_a_missing_publisher_is_reported():
     waiting = Monitor(MODEL, behaviour=None)
     waiting.watchdogs.publishers.update(TOPIC, 0, 0.0)
     assert waiting.state(0.0).message == "no joint state received yet: no publisher"
@@ -159,7 +159,7 @@ def test_two_publishers_whose_clocks_disagree_are_a_fault_for_as_long_as_they_do
         ("future", (NAMES, STRETCHED, -7.0)),
     ],
 )
-def test_what_is_refused_is_counted_by_kind(monitor, kind, message):
+def test_rejected_joint_states_are_counted_by_kind(monitor, kind, message):
     names, positions, *lag = message
     for k in range(3):
         state = send(monitor, 1.0 + 0.01 * k, positions, None, *lag, names=names)

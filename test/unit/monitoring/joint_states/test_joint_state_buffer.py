@@ -35,7 +35,7 @@ def test_any_order_and_any_split_give_the_same_configuration(order, cut):
     assert b.q == pytest.approx(values)
 
 
-def test_no_pose_before_every_joint_was_heard():
+def test_joints_are_missing_until_every_joint_was_received():
     b = buffer()
     assert b.missing() == "no joint state received yet"
     send(b, ["c"], [0.3], now=0.0)

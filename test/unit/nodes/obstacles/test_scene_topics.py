@@ -83,7 +83,7 @@ def test_what_is_attached_while_nobody_knows_where_the_robot_is_waits(scene, mod
     assert not refused(scene)
 
 
-def test_attaching_may_be_heard_before_what_is_attached(scene):
+def test_an_attachment_may_arrive_before_its_object(scene):
     attach(scene, marker(frame="l3", size=0.0, text="l2"))
     assert "no such object" in refused(scene)
     say(scene, marker())
@@ -148,7 +148,7 @@ def test_many_triangles_that_are_deleted_or_moved_meanwhile_do_not_come_back(sce
     assert scene.live.objects["cell/2"].pose[1, 3] == 5.0
 
 
-def test_lifetimes_stand_while_a_simulated_clock_does(scene, monkeypatch):
+def test_lifetimes_pause_with_simulated_time(scene, monkeypatch):
     now = [time.monotonic()]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
 
@@ -216,7 +216,7 @@ def test_whatever_numbers_come_what_is_near_is_not_lost(scene):
     assert taken > 10
 
 
-def test_what_has_waited_too_long_is_a_fault_until_all_is_taken(scene):
+def test_scene_messages_that_waited_too_long_are_a_fault_until_processed(scene):
     late = scene._subscriptions["attach"]
     late.late = 0.4
     assert scene.fault(time.monotonic()) == ""
