@@ -7,15 +7,20 @@ from __future__ import annotations
 from collision_monitor.common.compiled import cache_directory, compiling, is_on_disk
 from collision_monitor.common.compiling_process import CompilingProcess
 from collision_monitor.hierarchy import object_slots
-from collision_monitor.mesh_distance import link_contacts
 from collision_monitor.model import point_cloud
+from collision_monitor.monitoring.speed_policy import exact_paths
 
-_NICE = 19  # the parent loads the robot meanwhile, which is needed first
-# One moving link and no pair: the compiled kernels are the same for all robots.
-_ROBOT = """<robot name="any"><link name="base"/><link name="arm"><collision><geometry>
-<sphere radius="0.1"/></geometry></collision></link><joint name="turn" type="revolute">
-<parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
-<limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+_NICE = 5  # drivers and the node itself come first
+# One pair of links that moves: the compiled kernels are the same for all robots.
+_LINK = '<link name="{}"><collision><geometry><sphere radius="0.1"/></geometry></collision></link>'
+_JOINT = """<joint name="{0}_joint" type="revolute"><parent link="{1}"/><child link="{0}"/>
+<origin xyz="1 0 0"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>
+</joint>"""
+_ROBOT = (
+    '<robot name="any">'
+    + "".join(_LINK.format(name) for name in ("base", "arm", "hand"))
+    + _JOINT.format("arm", "base") + _JOINT.format("hand", "arm") + "</robot>"
+)  # fmt: skip
 
 
 def compile_ahead(which: str) -> CompilingProcess | None:
@@ -31,21 +36,15 @@ def is_compiled(which: str) -> bool:
 
 
 def compile_monitor() -> None:
-    """Compile the kernels of a monitor with a live scene, except for queries of the robot."""
-    from collision_monitor.model import collision_model
+    """Compile the kernels of a monitor with a live scene."""
+    from collision_monitor.model.collision_model import CollisionModel
     from collision_monitor.model.live_scene import LiveScene
     from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
-    # Queries are compiled by the main process, while it loads the robot.
-    collision_model.warm_up = _nothing
-    model = collision_model.CollisionModel.from_urdf(_ROBOT)
+    model = CollisionModel.from_urdf(_ROBOT)
     with compiling(*KERNELS["monitor"][1]):
         SpeedPolicy(model)
         SpeedPolicy(model, live=LiveScene(model))
-
-
-def _nothing() -> None:
-    pass
 
 
 def compile_cloud() -> None:
@@ -56,15 +55,19 @@ def compile_cloud() -> None:
 
 
 def compile_exact() -> None:
-    """Compile exact distances."""
+    """Compile exact distances, also along braking paths."""
     from collision_monitor.mesh_distance.mesh_distance import prepare
+    from collision_monitor.model.collision_model import CollisionModel
 
     prepare(depths=False)
+    model = CollisionModel.from_urdf(_ROBOT)
+    with compiling(*KERNELS["exact"][1]):
+        exact_paths.ExactPaths(model)
 
 
 # By name: a function that compiles the set, and its last kernels.
 KERNELS = {
     "monitor": (compile_monitor, (object_slots.lay_top,)),
-    "exact": (compile_exact, (link_contacts.list_crossings,)),
+    "exact": (compile_exact, (exact_paths.measure_pair,)),
     "cloud": (compile_cloud, (point_cloud.voxel_centres,)),
 }

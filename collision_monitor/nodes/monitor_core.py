@@ -85,14 +85,12 @@ class MonitorCore:
         self._values = declare_parameters(node, PARAMETERS, refusal)
         self._file_rules = file_rules(self._values)
         check_behaviour(self._values, self._file_rules)
-        # In another process, while this one loads the robot.
         log_compiling()
         self._prepared = self._values["narrow_phase"]
         self._compiling: list[CompilingProcess] = []
-        if len(os.sched_getaffinity(0)) > 1:
-            for which in ("monitor",) if self._prepared == "leaf" else ("monitor", "exact"):
-                if (process := compile_ahead(which)) is not None:
-                    self._compiling.append(process)
+        # Loading keeps two cores busy.
+        if len(os.sched_getaffinity(0)) > 2:
+            self._compile_ahead()
         self._monitor: Monitor | None = None
         self._marker_builder: MarkerBuilder | None = None
         self._is_active = False
@@ -246,8 +244,16 @@ class MonitorCore:
         self._watchdogs.cycles.expect_delay()  # the state has reported that no robot was monitored
         self._node.get_logger().info(f"loaded in {time.monotonic() - start:.1f} s")
 
+    def _compile_ahead(self) -> None:
+        """Start to compile kernels of the monitor in other processes, if that is not done."""
+        if not self._compiling:
+            sets = ("monitor",) if self._prepared == "leaf" else ("monitor", "exact")
+            self._compiling = [process for which in sets if (process := compile_ahead(which))]
+
     def _publish_first_distances(self, loaded: Loaded) -> None:
         """Measure leaf distances while other processes compile the kernels of the monitor."""
+        if len(os.sched_getaffinity(0)) > 1:
+            self._compile_ahead()
         if not (self._is_active and any(process.is_running for process in self._compiling)):
             return
         self._publish_state(MonitorState(Level.STALE, _COMPILING, "waiting"))

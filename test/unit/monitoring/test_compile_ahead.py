@@ -27,8 +27,11 @@ assert not compiled.buffer
 """
 
 
-# The kernels of the monitor take half a minute to compile.
-@pytest.mark.parametrize("which", ["cloud", pytest.param("monitor", marks=pytest.mark.slow)])
+# The others take half a minute to compile.
+@pytest.mark.parametrize(
+    "which",
+    ["cloud", *(pytest.param(which, marks=pytest.mark.slow) for which in ("monitor", "exact"))],
+)
 def test_what_another_process_compiles_is_not_compiled_again(which, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, which],
@@ -36,6 +39,33 @@ def test_what_another_process_compiles_is_not_compiled_again(which, tmp_path):
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+NODE = """
+from numba.core import event
+from support.robots.two_slides import model
+from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.monitoring.compile_ahead import compile_ahead
+from collision_monitor.monitoring.monitor import Monitor
+
+robot = model()
+for process in [compile_ahead("monitor"), compile_ahead("exact")]:
+    process.wait()
+with event.install_recorder("numba:compile") as compiled:
+    robot.prepare_exact(depths=False)
+    Monitor(robot, live=LiveScene(robot))
+names = [found[1].data["dispatcher"].py_func.__qualname__ for found in compiled.buffer]
+assert not names, names
+"""
+
+
+@pytest.mark.slow
+def test_a_node_compiles_nothing_itself_after_two_processes_have(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", NODE], cwd=ROOT / "test", timeout=600, check=False,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 CODE = """
