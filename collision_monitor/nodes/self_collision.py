@@ -256,11 +256,11 @@ class SelfCollisionNode(RobotNode):
         elif goal is self._running_goal and self._filter is not None:
             if goal.sent is None:  # never executed: the previous motion may be active
                 self._running_goal = self._goal_before
-                self._filter.take_back()
+                self._filter.restore_previous()
             last = goal if goal.sent is not None else self._running_goal
             # A trajectory whose controller fails may still be executed.
             if last is not None and last.done and not last.refused:
-                self._filter.over()
+                self._filter.mark_finished()
             if goal.refused:
                 reason, serial = f"refused: {goal.refused}", self._running_serial
                 self._report_event(Level.ERROR, "refused", reason, serial=serial)
@@ -407,7 +407,7 @@ class SelfCollisionNode(RobotNode):
             what = "the desired point " if isinstance(error, TrajectoryError) else ""
             self._report_event(Level.ERROR, "point refused", f"refused: {what}{error}")
             return
-        self._filter.begin(clock, max(followed.ahead, 0.0))
+        self._filter.start_stream(clock, max(followed.ahead, 0.0))
         self._running_goal = None
         self._trajectory.publish(followed.message)
         self._report_event(followed.level, "streaming", followed.text, followed.values, serial=0)
@@ -444,11 +444,11 @@ class SelfCollisionNode(RobotNode):
         self._end_stream()
         self._serial += 1
         if moving:
-            message = point_message(self._filter.moving_joints, supervisor.present())
+            message = point_message(self._filter.moving_joints, supervisor.positions())
             self._trajectory.publish(message)
             if self._relay is not None:
                 self._relay.stop(f"held: {text}")
-            self._filter.over()
+            self._filter.mark_finished()
         done = "held" if moving else "not held: no trajectory from this node is being executed"
         self._report_event(
             Level.ERROR,
@@ -542,7 +542,7 @@ class SelfCollisionNode(RobotNode):
             now = time.monotonic()
             extra["arms"] = " ".join(arm.name for arm in self._filter.arms)
             extra["running"] = str(self._filter.running(self._seconds())).lower()
-            extra["joint_states"] = supervisor.doubt(now) or "fresh"
+            extra["joint_states"] = supervisor.joint_state_fault(now) or "fresh"
             extra["present_distance"] = f"{supervisor.state(now).distance:.6f}"
             extra["holds"] = str(supervisor.events)
         values = report.key_values(extra)

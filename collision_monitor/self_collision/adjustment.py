@@ -43,7 +43,7 @@ from collision_monitor.self_collision.preparation import (
 )
 from collision_monitor.self_collision.repulsion_field import adjust_published
 from collision_monitor.self_collision.retiming import retime as new_times
-from collision_monitor.self_collision.sqp_adjustment import BUFFER, RobustAdjustment
+from collision_monitor.self_collision.sqp_adjustment import BUFFER, SqpAdjustment
 from collision_monitor.verification.clearance.clearance_check import (
     Certifier,
     CollisionVerdict,
@@ -226,7 +226,7 @@ def adjust(
         proximity = problem.proximity()
         try:
             if method == "robust":
-                work = RobustAdjustment(problem, buffer, effort)
+                work = SqpAdjustment(problem, buffer, effort)
                 adjusted, limits = work.run(), work.limits
             else:
                 adjusted, limits = _published(problem, proximity)

@@ -18,7 +18,7 @@ from collision_monitor.errors import AdjustmentError
 from collision_monitor.self_collision.detour import Effort, find_detour
 from collision_monitor.self_collision.margins import Problem
 from collision_monitor.self_collision.motion_clearance import Failure, failures
-from collision_monitor.self_collision.smoothing import Smoother, Window
+from collision_monitor.self_collision.smoothing import Smoother, SmoothingWindow
 from collision_monitor.self_collision.stepper import (
     Stepper,
     is_at,
@@ -41,7 +41,7 @@ _FAR = 1e3  # m
 _EASE = 1e-3  # m that a pair may come closer than at the start, while it is led out
 
 
-class RobustAdjustment:
+class SqpAdjustment:
     """The adjustment of one motion.
 
     Attributes:
@@ -213,12 +213,12 @@ class RobustAdjustment:
         part = (places - below)[:, None]
         return (1.0 - part) * self._desired[below] + part * self._desired[below + 1]
 
-    def _sampled(self, knots: np.ndarray) -> Window:
+    def _sampled(self, knots: np.ndarray) -> SmoothingWindow:
         """The window, with constraints at its knots and half-way between them."""
         count = len(knots)
         halves = np.arange(2 * count - 1)
         at = np.interp(halves, halves[::2], knots)
-        return Window(
+        return SmoothingWindow(
             self._desired[knots],
             self._at(at),
             halves // 2,

@@ -306,11 +306,11 @@ class TrajectoryFilter:
             raise TrajectoryError(
                 f"has {len(desired.positions)} points; max_points allows {settings.max_points}"
             )
-        if doubt := self.supervisor.doubt(now):
+        if fault := self.supervisor.joint_state_fault(now):
             raise TrajectoryError(
-                f"cannot be checked, since the present joint state is not known: {doubt}"
+                f"cannot be checked, since the present joint state is not known: {fault}"
             )
-        present = self.supervisor.present()
+        present = self.supervisor.positions()
         motion = checked(
             desired, self.arm_joints, present, settings.start_tolerance, self._velocity_limits
         )
@@ -395,11 +395,11 @@ class TrajectoryFilter:
                 state is unknown.
         """
         _require_valid(motion, job.motion.joint_names)
-        if doubt := self.supervisor.doubt(now):
-            raise TrajectoryError(f"while it was adjusted the joint state was lost: {doubt}")
+        if fault := self.supervisor.joint_state_fault(now):
+            raise TrajectoryError(f"while it was adjusted the joint state was lost: {fault}")
         if self.supervisor.events != job.events:
             raise TrajectoryError("while it was adjusted the arms came too near to each other")
-        present = self.supervisor.present()
+        present = self.supervisor.positions()
         self._refuse_if_moved(job, motion, present)
         self._refuse_while_others_move(motion.joint_names, clock)
         start, notes = job.start, list(job.notes)
@@ -435,18 +435,18 @@ class TrajectoryFilter:
         """Joints of the last released motion; those of all arms before the first one."""
         return self._moving or self.arm_joints
 
-    def begin(self, clock: float, seconds: float) -> None:
+    def start_stream(self, clock: float, seconds: float) -> None:
         """Report that all arms are moved by other commands for this long."""
         self._moving, self._until = self.arm_joints, clock + seconds
         self._before = (), -np.inf
         self.supervisor.allow_leaving()
 
-    def over(self) -> None:
+    def mark_finished(self) -> None:
         """Report that no motion is being executed."""
         self._until = -np.inf
         self._before = (), -np.inf
 
-    def take_back(self) -> None:
+    def restore_previous(self) -> None:
         """Report that the last release is not executed; the previous one still is."""
         self._moving, self._until = self._before
 

@@ -19,7 +19,7 @@ from collision_monitor.common.text import six_digits
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
 from collision_monitor.fitting.fast_fit import cover, cover_bounds, cover_triangles
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.desired_scene import SceneKeeper
+from collision_monitor.model.desired_scene import DesiredScene
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.poses import rotation_from_quaternion
 
@@ -77,7 +77,7 @@ def pose_of(message: Any) -> np.ndarray:
 
 
 def take_in(
-    keeper: SceneKeeper,
+    keeper: DesiredScene,
     name: str,
     take: Callable[[Any], None],
     message: Any,

@@ -160,19 +160,19 @@ def test_what_is_released_is_under_way_for_as_long_as_it_takes(cell):
     cell.release(cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2])))
     assert cell.filter.running(CLOCK + 2.1) and not cell.filter.running(CLOCK + 2.3)
     assert cell.filter.moving_joints == JOINTS[:2]
-    cell.filter.over()
+    cell.filter.mark_finished()
     assert not cell.filter.running(CLOCK + 1.0)
 
 
 def test_what_is_taken_back_leaves_what_was_released_before(cell):
     cell.release(cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2])))
     cell.release(cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2])))
-    cell.filter.take_back()
+    cell.filter.restore_previous()
     assert cell.filter.running(CLOCK + 2.1) and cell.filter.moving_joints == JOINTS[:2]
-    cell.filter.take_back()
+    cell.filter.restore_previous()
     assert cell.filter.running(CLOCK + 2.1)
-    cell.filter.over()
-    cell.filter.take_back()
+    cell.filter.mark_finished()
+    cell.filter.restore_previous()
     assert not cell.filter.running(CLOCK + 0.1)
 
 
@@ -203,7 +203,7 @@ def test_nor_is_one_whose_held_arm_moved_but_endless_joints_may_turn(cell):
     job = cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2]))
     cell.stand(FAR, mast=0.3, now=NOW + 0.1)
     cell.release(job, now=NOW + 0.1)
-    cell.filter.over()
+    cell.filter.mark_finished()
     cell.stand([*FAR[:3], 0.03], mast=0.3, now=NOW + 0.2)
     with pytest.raises(TrajectoryError, match="joint 'l_y' moved"):
         cell.release(job, now=NOW + 0.2)
