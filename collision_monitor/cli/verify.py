@@ -333,7 +333,7 @@ def _torques(options: argparse.Namespace) -> Torques | None:
         return None
     if options.floating and options.other:
         raise ConfigurationError(
-            "--floating: of two robots none floats; verify each alone, or leave torques out"
+            "--floating supports one robot only; verify each alone, or leave torques out"
         )
     return Torques(
         inertials_of(options),

@@ -165,7 +165,10 @@ class SelfCollisionNode(RobotNode):
         dropped = self._computing
         if self._filter is not None:
             self._note = self._drop_computing("a new robot description was received")
-            text = "loading a new robot description, the guard is off until it is loaded"
+            text = (
+                "loading a new robot description; the distance of the arms is not monitored until "
+                "it is loaded"
+            )
             self._report_event(Level.STALE, "loading", f"{text}{self._note}")
         model = CollisionModel.from_urdf(
             description,
@@ -220,7 +223,7 @@ class SelfCollisionNode(RobotNode):
         if dropped is None:
             self._report_event(*self._shortage.ready)
         else:
-            reason = "refused: a new robot description was received while it was adjusted"
+            reason = "refused: a new robot description was received during adjustment"
             self._report_event(Level.ERROR, "refused", reason, serial=dropped.serial)
 
     def _settings(self) -> FilterSettings:
@@ -440,7 +443,7 @@ class SelfCollisionNode(RobotNode):
         )
         clock = self._seconds()
         moving = self._filter.running(clock) or self._values["guard"] == "always"
-        note = self._drop_computing("the arms came too near")
+        note = self._drop_computing("the arms came closer than danger_distance")
         self._end_stream()
         self._serial += 1
         if moving:

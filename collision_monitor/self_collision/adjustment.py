@@ -293,8 +293,8 @@ def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
     touch = "touch" if found.verdict is CollisionVerdict.COLLIDES else "may touch"
     distance = next(each.lower for each in found.series.minima if each.links == found.pair)
     raise AdjustmentError(
-        f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' {touch} on the way; the joints that "
-        "may be changed cannot part them, or no way around was found",
+        f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' {touch} during the motion; the "
+        "adjusted joints cannot separate them, or no way around was found",
         waypoint, time, (a, b), distance, adjusted[: waypoint + 1],
     )  # fmt: skip
 

@@ -317,7 +317,7 @@ class TrajectoryFilter:
         yielding, notes = self._yielding(motion, settings)
         self._refuse_while_others_move(motion.joint_names, clock)
         if 0.0 < start <= clock:
-            notes.append(f"its stamp is {clock - start:.3g} s in the past: it begins at once")
+            notes.append(f"its start time is {clock - start:.3g} s in the past; it starts now")
             start = 0.0
         settings = replace(settings, yielding=yielding)
         distance = self.supervisor.distance
@@ -325,7 +325,10 @@ class TrajectoryFilter:
             # It must not come closer than it is now, and keeps the safe distance where it can:
             # otherwise the only remedy would be a restart.
             settings = replace(settings, danger_distance=max(0.0, distance - _EASE))
-            notes.append(f"the arms are {distance:.3f} m apart: it must lead them away")
+            notes.append(
+                f"the arms are {distance:.3f} m apart, below danger_distance: only motions that "
+                "separate them are accepted"
+            )
         events = self.supervisor.events
         return Job(motion, present, start, settings, tuple(notes), events, now, owner)
 
@@ -396,15 +399,15 @@ class TrajectoryFilter:
         """
         _require_valid(motion, job.motion.joint_names)
         if fault := self.supervisor.joint_state_fault(now):
-            raise TrajectoryError(f"while it was adjusted the joint state was lost: {fault}")
+            raise TrajectoryError(f"during adjustment the joint state was lost: {fault}")
         if self.supervisor.events != job.events:
-            raise TrajectoryError("while it was adjusted the arms came too near to each other")
+            raise TrajectoryError("during adjustment the arms came closer than danger_distance")
         present = self.supervisor.positions()
         self._refuse_if_moved(job, motion, present)
         self._refuse_while_others_move(motion.joint_names, clock)
         start, notes = job.start, list(job.notes)
         if 0.0 < start <= clock:
-            notes.append("its stamp passed while it was adjusted: it begins at once")
+            notes.append("its start time passed during adjustment; it starts now")
             start = 0.0
         self._before = self._moving, self._until
         self._moving = motion.joint_names
@@ -422,8 +425,8 @@ class TrajectoryFilter:
             off = moved.get(name, 0.0)
         if off > tolerance:
             raise TrajectoryError(
-                f"while it was adjusted joint '{name}' moved: it stands {off:.3g} from where it "
-                f"was to be, {tolerance:g} is allowed"
+                f"during adjustment joint '{name}' moved by {off:.3g}; "
+                f"start_tolerance is {tolerance:g}"
             )
 
     def running(self, clock: float) -> bool:

@@ -149,7 +149,9 @@ class Cloud:
             return
         try:
             if live.model.root != self._root:
-                raise LiveSceneError(f"{CLOUD}: it is about '{self._root}', which was the root")
+                raise LiveSceneError(
+                    f"{CLOUD}: it refers to the previous root link '{self._root}'"
+                )
             live.set_cloud(last.balls)
         except CollisionMonitorError as error:
             self._refuse(error)
@@ -205,8 +207,7 @@ class Cloud:
                 if not is_new and self._last is not None:
                     return  # keep the last cloud until the next one
                 raise LiveSceneError(
-                    f"{CLOUD}: it came when it was not known where '{link}' is, from which it was "
-                    "seen"
+                    f"{CLOUD}: received before the pose of its sensor link '{link}' was known"
                 )
             if then is not None:
                 q = then  # the configuration at the time of the cloud

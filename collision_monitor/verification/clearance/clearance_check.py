@@ -352,7 +352,7 @@ def _violations(study: Study, series: ClearanceSeries, k: int) -> list[Violation
             times = np.where(np.isnan(doubts), series.when[unknown, k], doubts)
             nearest = lower[unknown].argmin()
             shown = shortened([f"{time:.3f} s" for time in times], _SHOWN)
-            text = f"not told from {limits[m]:g} m ({_CODES[m].value}) at {shown}"
+            text = f"cannot be distinguished from {limits[m]:g} m ({_CODES[m].value}) at {shown}"
             found.append(
                 Violation(
                     Code.UNDECIDED, subject, float(times[0]), float(times[nearest]),

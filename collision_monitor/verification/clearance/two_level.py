@@ -151,7 +151,7 @@ def _decide(
         return None
     time = level.first_below(schedule, pair, limit, low, high, _INSTANT)
     if math.isinf(time):
-        text = f"too near {limit:g} m to tell"
+        text = f"cannot be distinguished from {limit:g} m"
         return Violation(Code.UNDECIDED, subject, low, low, math.nan, limit, "m", warning, text)
     distance = float(level.decider(schedule.configuration(time), pair)[0])
     return Violation(code, subject, time, time, distance, limit, "m", warning, "between meshes")

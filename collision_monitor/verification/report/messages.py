@@ -28,7 +28,7 @@ WHAT = {
     Code.COLLISION: "collide",
     Code.CLEARANCE_STOP: "are nearer than the stop threshold",
     Code.CLEARANCE_WARN: "are nearer than the warn threshold",
-    Code.UNDECIDED: "cannot be told to be apart",
+    Code.UNDECIDED: "have undecided clearance",
     Code.SINGULARITY: "is near a singular pose",
     Code.OFF_THE_LINE: "leaves its line",
 }
