@@ -38,11 +38,11 @@ from collision_monitor.self_collision.motion_clearance import LinearField  # noq
 from collision_monitor.self_collision.repulsion_field import (  # noqa: E402
     adjust_published,
 )
-from collision_monitor.self_collision.sqp_adjustment import RobustAdjustment  # noqa: E402
+from collision_monitor.self_collision.sqp_adjustment import SqpAdjustment  # noqa: E402
 
 METHODS: dict[str, Callable[[Problem], np.ndarray]] = {
     "field": adjust_published,
-    "robust": lambda problem: RobustAdjustment(problem).run(),
+    "robust": lambda problem: SqpAdjustment(problem).run(),
 }
 COLOURS = ("#1d3557", "#e76f51")  # one a method
 BEFORE, SAFE, DANGER = "#8d99ae", "#2a9d8f", "#d62828"

@@ -36,7 +36,7 @@ from collision_monitor.verification.report.report_page import (  # noqa: E402  #
     pictures,
     torque_section,
 )
-from collision_monitor.verification.verification import Moment, Verification  # noqa: E402
+from collision_monitor.verification.verification import ClosestApproach, Verification  # noqa: E402
 from collision_monitor.viewer.picture import render  # noqa: E402
 
 # Of the groups of links in the least distances, as in the paper.
@@ -54,12 +54,12 @@ def plots(found: Verification) -> list[Plot]:
             clearance_section(found.clearance, model(), NAMES).plots[0]]  # fmt: skip
 
 
-def moment(chapter: Chapter, found: Verification) -> Moment:
+def moment(chapter: Chapter, found: Verification) -> ClosestApproach:
     """When the two that matter came nearest."""
     minima = found.clearance.series.minima
     pair = next(pair for pair in minima if set(pair.links) == set(chapter.pair))
     q = motion(chapter).trajectory.positions(np.array([pair.time]))[0]
-    return Moment(pair.time, q, pair.links, pair.upper, pair.points)
+    return ClosestApproach(pair.time, q, pair.links, pair.upper, pair.points)
 
 
 def figure(chapter: Chapter, found: Verification) -> plt.Figure:

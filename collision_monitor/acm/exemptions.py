@@ -23,7 +23,7 @@ from collision_monitor.acm.matrix import (
     link_columns,
     where_links_meet,
 )
-from collision_monitor.acm.pair_search import Ground, Meeting, Verdict, share_bounds
+from collision_monitor.acm.pair_search import Ground, Meeting, SearchResult, share_bounds
 from collision_monitor.common.safe_files import parse_xml
 from collision_monitor.common.text import counted
 from collision_monitor.errors import SemanticDescriptionError
@@ -53,7 +53,7 @@ class Exemption:
 
 def exemptions(
     model: CollisionModel,
-    verdicts: Sequence[Verdict],
+    verdicts: Sequence[SearchResult],
     always: float = 0.95,
     proved_only: bool = False,
     in_default_pose: bool = False,
@@ -137,7 +137,7 @@ def overlaps_by_design(
     }
 
 
-def grounds(verdict: Verdict) -> str:
+def grounds(verdict: SearchResult) -> str:
     """Describe a verdict and its grounds in words."""
     kind = verdict.meeting.value
     if verdict.ground is Ground.RIGID:
@@ -238,7 +238,7 @@ class Finding:
     links: tuple[str, str]
     reason: str
     neighbours: bool
-    verdict: Verdict
+    verdict: SearchResult
     confirmed: bool
     unseen: bool
     by_design: str = ""
@@ -256,7 +256,7 @@ class Audit:
     """
 
     findings: tuple[Finding, ...]
-    harmless: tuple[tuple[str, Verdict], ...]
+    harmless: tuple[tuple[str, SearchResult], ...]
     shapeless: tuple[tuple[str, str], ...]
     missing: tuple[tuple[str, str], ...]
 
@@ -310,8 +310,8 @@ def audit(
 
 
 def _with_share(
-    model: CollisionModel, verdict: Verdict, rows: np.ndarray, confidence: float
-) -> tuple[Verdict, np.ndarray]:
+    model: CollisionModel, verdict: SearchResult, rows: np.ndarray, confidence: float
+) -> tuple[SearchResult, np.ndarray]:
     """Return the verdict with the share of ``rows`` in which coal finds contact, and these rows."""
     met = where_links_meet(model, verdict.links, rows)
     meets = int(met.sum())
@@ -320,8 +320,8 @@ def _with_share(
 
 
 def _best_witness(
-    model: CollisionModel, verdict: Verdict, met: np.ndarray, others: np.ndarray
-) -> tuple[Verdict, bool, bool]:
+    model: CollisionModel, verdict: SearchResult, met: np.ndarray, others: np.ndarray
+) -> tuple[SearchResult, bool, bool]:
     """Return (verdict, confirmed, unseen) with a configuration without other contacts, if found.
 
     Candidates: the witness and the rows ``met`` (k, nq) with all irrelevant joints in the default
@@ -344,7 +344,7 @@ def _best_witness(
     return verdict, False, False
 
 
-def _simplified(model: CollisionModel, verdict: Verdict, unseen: bool) -> np.ndarray:
+def _simplified(model: CollisionModel, verdict: SearchResult, unseen: bool) -> np.ndarray:
     """Return the witness (nq,), with joints in the default pose if possible, and few digits."""
     q, default = verdict.q.copy(), default_pose(model)
     matter = link_columns(model, verdict.links)

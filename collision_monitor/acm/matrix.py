@@ -12,7 +12,13 @@ from itertools import combinations
 import numpy as np
 
 from collision_monitor.acm.link_pair import PairGeometries
-from collision_monitor.acm.pair_search import Ground, Meeting, PairSearch, Verdict, share_bounds
+from collision_monitor.acm.pair_search import (
+    Ground,
+    Meeting,
+    PairSearch,
+    SearchResult,
+    share_bounds,
+)
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.mesh_contacts import where_they_meet
@@ -83,7 +89,7 @@ def classify(
     pairs: Sequence[tuple[str, str]] | None = None,
     settings: SearchSettings | None = None,
     progress: Progress | None = None,
-) -> list[Verdict]:
+) -> list[SearchResult]:
     """Return verdicts on ``pairs`` of links with shapes, in their order; by default on all.
 
     Every pair is sampled. For pairs that never met, a proof of separation by bisection of the joint
@@ -105,11 +111,11 @@ def classify(
     default = default_pose(model)
     body = model.bodies.link_bodies
     rigid = [pair for pair in pairs if body[pair[0]] == body[pair[1]]]
-    found: dict[tuple[str, str], Verdict] = {}
+    found: dict[tuple[str, str], SearchResult] = {}
     for pair in rigid:
         meet = where_links_meet(model, pair, default[None])[0]
         kind, share = (Meeting.ALWAYS, 1.0) if meet else (Meeting.NEVER, 0.0)
-        found[pair] = Verdict(
+        found[pair] = SearchResult(
             pair, kind, Ground.RIGID, unproved=0.0, samples=1, meets=int(meet),
             share=(share, share), q=default if meet else None,
         )  # fmt: skip
@@ -185,8 +191,8 @@ def _search(
 
 
 def _confirmed(
-    model: CollisionModel, verdict: Verdict, samples: np.ndarray, confidence: float
-) -> Verdict:
+    model: CollisionModel, verdict: SearchResult, samples: np.ndarray, confidence: float
+) -> SearchResult:
     """Return the verdict; if links nearly always meet, with the result of coal on the meshes."""
     if verdict.ground is Ground.RIGID or verdict.meets < _NEARLY_ALL * verdict.samples:
         return verdict

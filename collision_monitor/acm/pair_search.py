@@ -187,7 +187,7 @@ class Ground(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class SearchResult:
     """Result for one pair of links.
 
     Attributes:
@@ -234,7 +234,7 @@ class PairSearch:
         self._nearness = np.empty(0)
         self._descended = 0
         self._guess = pair.guess()
-        self._boxes: range_proof.Boxes | None = None
+        self._boxes: range_proof.JointBoxes | None = None
 
     @property
     def open(self) -> bool:
@@ -309,9 +309,9 @@ class PairSearch:
                 else:
                     self.proved = True
 
-    def _new_boxes(self, rows: int) -> range_proof.Boxes:
+    def _new_boxes(self, rows: int) -> range_proof.JointBoxes:
         columns = len(self.pair.columns)
-        return range_proof.Boxes(
+        return range_proof.JointBoxes(
             bounds=np.empty((rows, columns, 2)),
             keys=np.empty(rows),
             cuts=np.empty(rows, dtype=np.int64),
@@ -322,7 +322,7 @@ class PairSearch:
             deep=np.zeros(1, dtype=np.bool_),
         )
 
-    def _enlarged(self, old: range_proof.Boxes) -> range_proof.Boxes:
+    def _enlarged(self, old: range_proof.JointBoxes) -> range_proof.JointBoxes:
         """Return the same boxes with twice the capacity."""
         rows = len(old.order)
         new = self._new_boxes(2 * rows)
@@ -331,7 +331,7 @@ class PairSearch:
         return new._replace(counts=old.counts, found=old.found, deep=old.deep)
 
     @staticmethod
-    def _search_depth_first(boxes: range_proof.Boxes) -> None:
+    def _search_depth_first(boxes: range_proof.JointBoxes) -> None:
         """Test the smallest box first from now on, so that few boxes are added."""
         waiting = boxes.order[: boxes.counts[0]].copy()
         boxes.keys[waiting] = np.prod(boxes.bounds[waiting, :, 1] - boxes.bounds[waiting, :, 0], 1)
@@ -367,24 +367,24 @@ class PairSearch:
 
     # -- the end ---------------------------------------------------------------------
 
-    def verdict(self, default: np.ndarray, confidence: float) -> Verdict:
+    def verdict(self, default: np.ndarray, confidence: float) -> SearchResult:
         """Return the result; joints that are not between the links are as in ``default`` (nq,)."""
         links, pair = self.pair.links, self.pair
         q = None if self.witness is None else pair.complete(self.witness, default)
         share = share_bounds(self.meets, self.samples, confidence)
         if self.proved:
-            return Verdict(
+            return SearchResult(
                 links, Meeting.NEVER, Ground.PROOF, self.boxes, 0.0, self.samples, 0, (0.0, 0.0)
             )
         if self.witness is None:
             samples, _ = self.left or (self.samples, 0)
             unproved = self.unproved if self.left else 1.0
             most = unproved * share_bounds(0, samples, confidence)[1]
-            return Verdict(
+            return SearchResult(
                 links, Meeting.NEVER, Ground.SAMPLES, self.boxes, unproved, samples, 0, (0.0, most)
             )
         always = self.samples > 0 and self.meets == self.samples
-        return Verdict(
+        return SearchResult(
             links,
             Meeting.ALWAYS if always else Meeting.SOMETIMES,
             Ground.SAMPLES if always else Ground.WITNESS,

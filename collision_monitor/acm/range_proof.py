@@ -228,7 +228,7 @@ _MAX_SHORTFALL = 0.25
 _SWEPT_LOSS = 0.3
 
 
-class Boxes(NamedTuple):
+class JointBoxes(NamedTuple):
     """Unproved boxes as a heap, and the results.
 
     Attributes:

@@ -23,7 +23,7 @@ from collision_monitor.acm.exemptions import (
     srdf_text,
 )
 from collision_monitor.acm.matrix import Progress, SearchSettings, classify, default_pose
-from collision_monitor.acm.pair_search import Ground, Meeting, Verdict
+from collision_monitor.acm.pair_search import Ground, Meeting, SearchResult
 from collision_monitor.cli.options import LiveProgress, number, output_path, print_json, text_table
 from collision_monitor.cli.robots import add_robot_arguments
 from collision_monitor.common.atomic_file import write_text
@@ -143,7 +143,7 @@ def _shown_on(progress: LiveProgress) -> Progress:
     )
 
 
-def _warn_of_short_time(verdicts: Sequence[Verdict], settings: SearchSettings) -> None:
+def _warn_of_short_time(verdicts: Sequence[SearchResult], settings: SearchSettings) -> None:
     """Warn if the time was not sufficient for all samples of a pair that never collided."""
     few = [
         verdict.samples
@@ -164,7 +164,7 @@ def _warn_of_short_time(verdicts: Sequence[Verdict], settings: SearchSettings) -
 # -- text and JSON --
 
 
-def _verdict(model: CollisionModel, verdict: Verdict) -> dict[str, Any]:
+def _verdict(model: CollisionModel, verdict: SearchResult) -> dict[str, Any]:
     q = verdict.q
     return {
         **asdict(verdict),
@@ -174,7 +174,7 @@ def _verdict(model: CollisionModel, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _summary(verdicts: Sequence[Verdict]) -> str:
+def _summary(verdicts: Sequence[SearchResult]) -> str:
     counts = Counter((verdict.meeting, verdict.ground) for verdict in verdicts)
     return ", ".join(f"{counts[key]} {name}" for key, name in _SUMMARY.items() if counts[key])
 
@@ -191,7 +191,7 @@ def _search_text(settings: SearchSettings) -> str:
 
 def _matrix_json(
     model: CollisionModel,
-    verdicts: Sequence[Verdict],
+    verdicts: Sequence[SearchResult],
     exempted: Sequence[Exemption],
     settings: SearchSettings,
 ) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def _matrix_json(
 
 def _matrix_text(
     model: CollisionModel,
-    verdicts: Sequence[Verdict],
+    verdicts: Sequence[SearchResult],
     exempted: Sequence[Exemption],
     settings: SearchSettings,
 ) -> str:

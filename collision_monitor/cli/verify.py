@@ -58,8 +58,8 @@ from collision_monitor.verification.report.report_page import require_report, wr
 from collision_monitor.verification.torques.actuators import Drives, read_drives
 from collision_monitor.verification.verification import (
     METHODS,
-    Beside,
     Settings,
+    SimultaneousMotion,
     Torques,
     Verdict,
     Verification,
@@ -333,7 +333,7 @@ def _torques(options: argparse.Namespace) -> Torques | None:
         return None
     if options.floating and options.other:
         raise ConfigurationError(
-            "--floating: of two robots none floats; verify each alone, or leave torques out"
+            "--floating supports one robot only; verify each alone, or leave torques out"
         )
     return Torques(
         inertials_of(options),
@@ -351,7 +351,7 @@ def _timed(text: str) -> tuple[str, str]:
 
 def _beside(
     text: str, option: str, options: argparse.Namespace, robot: Robot, prefix: str = ""
-) -> Beside:
+) -> SimultaneousMotion:
     """A motion of ``robot`` and its start, from ``MOTION[@START[..LATEST]]``."""
     path, when = _timed(text)
     first, dots, last = when.partition("..")
@@ -364,7 +364,9 @@ def _beside(
         ) from None
     joints = [joint.name for joint in robot.joints]  # others move other joints
     motion = load_trajectory(path, robot, ignored=options.ignore, elsewhere=joints)
-    return Beside(prefixed_motion(motion, prefix) if prefix else motion, earliest, latest)
+    if prefix:
+        motion = prefixed_motion(motion, prefix)
+    return SimultaneousMotion(motion, earliest, latest)
 
 
 def _loader(

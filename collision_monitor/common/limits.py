@@ -40,8 +40,10 @@ LARGEST_FILE = 100_000_000  # bytes: two million triangles as binary STL
 
 def beyond_reason(value: float, is_size: bool = False, largest: float = LARGEST) -> str:
     """Why a number is rejected; empty if it is valid. A size is a positive length."""
-    if not abs(value) <= largest:
-        return f"{value:g} is beyond reason, {largest:g} is the most"
+    if math.isnan(value):
+        return "nan is not a number"
+    if abs(value) > largest:
+        return f"{value:g} exceeds the maximum of {largest:g}"
     if is_size and 0.0 < value < SMALLEST:
         return f"{value:g} is too small to be a size, {SMALLEST:g} m is the least"
     return ""

@@ -48,7 +48,7 @@ class Path(NamedTuple):
     steps: np.ndarray  # work space (joints,)
 
 
-class Groups(NamedTuple):
+class PairGroups(NamedTuple):
     """Pairs of links and their classes; see `braking`."""
 
     leaf_links: np.ndarray
@@ -61,7 +61,7 @@ class Groups(NamedTuple):
     totals: np.ndarray  # limits of the whole path, from `braking.braking_limits`
 
 
-class Space(NamedTuple):
+class PathSpace(NamedTuple):
     """Arrays that are written."""
 
     size: np.ndarray  # (1,) number of rows so far
@@ -415,12 +415,12 @@ def outlook(
     (rows,), ``there`` (nq,), ``steps`` (joints,).
     """
     view = unpack(numbers, index)
-    groups = Groups(
+    groups = PairGroups(
         leaf_links, pair_table, class_table, weights, class_stop, class_warn, reserve, totals
     )
     end = braking_time(path, decelerations, reaction)
     way = Path(q, path, decelerations, reaction, end, there, steps)
-    space = Space(size, slots, found, values, rows, limits, least)
+    space = PathSpace(size, slots, found, values, rows, limits, least)
     for _ in range(2):
         size[0] = 0
         tests = _look(view, groups, way, velocities, space, widest, resolution, most)

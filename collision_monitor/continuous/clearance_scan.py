@@ -21,10 +21,10 @@ from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.continuous.pair_sweep import (
     ROUNDING,
     ball_bound,
+    leaf_bound,
     leaf_ready,
     pair_bound,
     pair_nearest,
-    pair_suspects,
 )
 from collision_monitor.continuous.scan_space import balls_at, balls_of, paths_of, set_out, sweep_of
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness
@@ -284,7 +284,7 @@ def first_below(
 
 
 @offline_kernel
-def suspects(numbers, index, space, motion, starts, widths, time, half, p, target, q):
+def interval_leaf_bound(numbers, index, space, motion, starts, widths, time, half, p, target, q):
     """Return (bound, travel) of pair p for ``half`` s around ``time``, by its leaves.
 
     ``bound``: lower bound of the distance, metres. ``travel``: maximum approach of any two leaves
@@ -296,7 +296,7 @@ def suspects(numbers, index, space, motion, starts, widths, time, half, p, targe
     rates = np.zeros((len(q), 3))
     set_out(view, space, motion, paths, balls, sweep, time, half, starts, widths, q, rates)
     _, travel = ball_bound(view, balls, sweep, p, 0)
-    return pair_suspects(view, balls, sweep, groups, p, travel, target, 0)
+    return leaf_bound(view, balls, sweep, groups, p, travel, target, 0)
 
 
 @offline_kernel
@@ -386,7 +386,7 @@ def _remainder(view, balls, sweep, link, first):
 
 @offline_kernel
 def hull_bound(numbers, index, space, motion, hulls, p, normal):
-    """Lower bound (m) of the distance of pair p in the piece of the last call of `suspects`.
+    """Lower bound (m) of the distance of pair p in the last interval of `interval_leaf_bound`.
 
     ``normal`` (3,): a unit vector from its first link to its second.
     """

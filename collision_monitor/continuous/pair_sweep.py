@@ -318,7 +318,7 @@ def pair_bound(view, balls, sweep, groups, p, travel, target, hint_i, hint_j, qu
 
 
 @offline_kernel
-def pair_suspects(view, balls, sweep, groups, p, travel, target, query):
+def leaf_bound(view, balls, sweep, groups, p, travel, target, query):
     """Return (bound, travel) of pair p for its leaves that may be nearer than ``target``.
 
     ``bound``: lower bound of the distance of leaves not certainly beyond ``target``. ``travel``:

@@ -141,7 +141,7 @@ def path_range(path, order, width, g, center, half, work, q, motion):
         motion[column, STRAY] = stray
 
 
-class Motion(NamedTuple):
+class ScanMotion(NamedTuple):
     """`Paths` as flat arrays, and the joints that they drive.
 
     Attributes:

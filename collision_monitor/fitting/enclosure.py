@@ -358,8 +358,8 @@ def check_filling(robot: Robot, leaves: Mapping[str, Sequence[Leaf]]) -> None:
                 where = ", ".join(f"{1e3 * x:.1f}" for x in point)
                 raise LeavesError(
                     f"link {link.name!r}: ({where}) mm is inside {shape.source or shape.kind} and "
-                    "in none of its leaves; one more is needed there, or what is wholly inside the "
-                    "link would be called apart from it"
+                    "in none of its leaves; add a leaf there; otherwise objects fully inside this "
+                    "link would be reported as separated"
                 )
 
 

@@ -188,7 +188,7 @@ class MeshLoader:
         if not np.isfinite(vertices).all():
             raise error(f"{user}: {path}: not finite after scaling by {_plain(factors)}")
         if problem := beyond_reason(float(np.abs(vertices).max())):
-            raise error(f"{user}: {path}: scaled by {_plain(factors)}: a vertex at {problem}")
+            raise error(f"{user}: {path}: scaled by {_plain(factors)}: vertex coordinate {problem}")
         if (extent := float(np.ptp(vertices, axis=0).max())) < SMALLEST:
             raise error(
                 f"{user}: {path}: scaled by {_plain(factors)} it is {extent:g} m large, too "

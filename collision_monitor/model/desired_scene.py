@@ -17,15 +17,15 @@ from collision_monitor.robot.description import Shape
 
 _LISTED = 3  # reasons listed in the message; further ones are counted
 _MAX_REFUSED = 1000
-_MAX_WISHES = 5000  # more than any scene can hold
+_MAX_REQUESTS = 5000  # more than any scene can hold
 
 
 @dataclass(frozen=True, eq=False)
-class Wish:
+class ObjectRequest:
     """A requested object; fields as in `LiveScene.add`.
 
-    ``link`` may be any frame known to the keeper. ``shape`` is None while its mesh is being loaded.
-    ``source`` is the original request.
+    ``link`` may be any frame that `DesiredScene.find` knows. ``shape`` is None while its mesh is
+    being loaded. ``source`` is the original request.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Wish:
     source: Any = None
 
 
-class SceneKeeper:
+class DesiredScene:
     """Stores requested objects and adds them to the live scene of the current robot.
 
     An object that cannot be added is a fault until it is requested again, removed, or expires.
@@ -47,7 +47,7 @@ class SceneKeeper:
         live: the scene of the monitored robot; None before there is one.
         find: returns the link that a frame is fixed to, and its pose (4, 4) there; None if frames
             are links.
-        wishes: requested objects by name.
+        requests: requested objects by name.
         refused: by name, why an object is not monitored, and until when this counts (seconds).
     """
 
@@ -55,9 +55,9 @@ class SceneKeeper:
         """Start without objects."""
         self.find = find
         self.live: LiveScene | None = None
-        self.wishes: dict[str, Wish] = {}
+        self.requests: dict[str, ObjectRequest] = {}
         self.refused: dict[str, tuple[str, float]] = {}
-        self._still_present: dict[str, Wish] = {}  # present although replaced by a request
+        self._still_present: dict[str, ObjectRequest] = {}  # present although replaced by a request
         self._waiting: dict[str, tuple[str, Collection[str]]] = {}  # objects still to be attached
         # Refusals that another robot, or a loaded mesh, may resolve; and those of attaching.
         self._resolvable: set[str] = set()
@@ -65,71 +65,71 @@ class SceneKeeper:
         self._fault = ""
         self._next_expiry = math.inf  # earliest expiry of a refusal
 
-    def attend(self, live: LiveScene | None) -> None:
+    def use_scene(self, live: LiveScene | None) -> None:
         """Use another live scene and add all requested objects to it."""
         before = set() if self.live is None else set(self.live.objects)
         self.live = live
         if live is None:
             return
 
-        def order(wish: Wish) -> tuple[bool, bool]:
+        def order(request: ObjectRequest) -> tuple[bool, bool]:
             """Sort objects that were present first: new ones must not take their slots."""
-            name = wish.name
-            was_there = name in before and self._still_present.get(name, wish) is wish
+            name = request.name
+            was_there = name in before and self._still_present.get(name, request) is request
             return not was_there, name in self.refused
 
-        for wish in sorted([*self._still_present.values(), *self.wishes.values()], key=order):
-            self._add_to_scene(wish, False)
+        for request in sorted([*self._still_present.values(), *self.requests.values()], key=order):
+            self._add_to_scene(request, False)
 
-    def want(self, wish: Wish) -> bool:
+    def request(self, request: ObjectRequest) -> bool:
         """Add or replace an object; return whether that was possible."""
-        name = wish.name
-        if name not in self.wishes and len(self.wishes) >= _MAX_WISHES:
-            self.refuse(name, f"more than {_MAX_WISHES} objects are wanted", wish.expires)
+        name = request.name
+        if name not in self.requests and len(self.requests) >= _MAX_REQUESTS:
+            self.refuse(name, f"more than {_MAX_REQUESTS} objects are requested", request.expires)
             return False
-        before = self.wishes.get(name)
+        before = self.requests.get(name)
         if before is not None:  # a request to attach a new object still counts
             self._waiting.pop(name, None)
         if before is not None and self._is_present(before):
             self._still_present.setdefault(name, before)
-        self.wishes[name] = wish
-        return self._add_to_scene(wish, True)
+        self.requests[name] = request
+        return self._add_to_scene(request, True)
 
-    def _is_present(self, wish: Wish) -> bool:
-        if wish.shape is None or wish.name in self._resolvable:
+    def _is_present(self, request: ObjectRequest) -> bool:
+        if request.shape is None or request.name in self._resolvable:
             return False
-        return self.live is None or wish.name in self.live.objects
+        return self.live is None or request.name in self.live.objects
 
     def fill(self, name: str, rows: np.ndarray) -> bool:
         """Set the leaves (k, 7) of an object that was loading; return whether it could be added."""
-        if name not in self.wishes:
+        if name not in self.requests:
             return False
-        self.wishes[name] = replace(self.wishes[name], shape=rows)
-        return self._add_to_scene(self.wishes[name], False)
+        self.requests[name] = replace(self.requests[name], shape=rows)
+        return self._add_to_scene(self.requests[name], False)
 
-    def _add_to_scene(self, wish: Wish, is_new: bool) -> bool:
+    def _add_to_scene(self, request: ObjectRequest, is_new: bool) -> bool:
         """``is_new``: whether the object was just requested, which clears an earlier fault."""
-        name = wish.name
-        if wish.shape is None:
-            self._refuse_by_robot(name, "its mesh is being loaded", wish.expires, is_new)
+        name = request.name
+        if request.shape is None:
+            self._refuse_by_robot(name, "its mesh is being loaded", request.expires, is_new)
             return False
         if self.live is None:
             return True
         try:
-            link, pose = wish.link, wish.pose
+            link, pose = request.link, request.pose
             if self.find is not None:
                 link, frame = self.find(link)
                 pose = frame @ pose
-            self.live.add(name, wish.shape, link, pose, wish.touch, wish.expires)
+            self.live.add(name, request.shape, link, pose, request.touch, request.expires)
         except LiveSceneError as error:
             why = str(error).removeprefix(f"{name}: ")
-            self._refuse_by_robot(name, why, wish.expires, is_new)
+            self._refuse_by_robot(name, why, request.expires, is_new)
             return False
-        if wish is not self.wishes.get(name):
+        if request is not self.requests.get(name):
             return True  # a different object of this name is requested
         self._still_present.pop(name, None)
         if is_new or name in self._resolvable:
-            self.forgive(name)
+            self.clear_refusal(name)
         if name in self._waiting:
             self._attach_later(name, *self._waiting[name])
         return True
@@ -156,7 +156,7 @@ class SceneKeeper:
             self.refuse(name, why, expires)
             self._attach_refusals.add(name)
 
-    def forgive(self, name: str) -> None:
+    def clear_refusal(self, name: str) -> None:
         """Clear the fault of an object."""
         self._resolvable.discard(name)
         self._attach_refusals.discard(name)
@@ -165,20 +165,20 @@ class SceneKeeper:
 
     def drop(self, name: str) -> None:
         """Remove an object and clear its fault."""
-        self.wishes.pop(name, None)
+        self.requests.pop(name, None)
         self._still_present.pop(name, None)
         self._waiting.pop(name, None)
-        self.forgive(name)
+        self.clear_refusal(name)
         if self.live is not None:
             self.live.remove(name)
 
     def drop_all(self, is_meant: Callable[[str], bool] = lambda name: True) -> None:
         """Remove all objects whose name ``is_meant``, except the cloud."""
-        for name in [*self.wishes, *self.refused]:
+        for name in [*self.requests, *self.refused]:
             if name != CLOUD and is_meant(name):
                 self.drop(name)
         if not (self.refused.keys() - {"..."}):
-            self.forgive("...")
+            self.clear_refusal("...")
 
     def attach(
         self, name: str, link: str, q: np.ndarray | None, touch: Collection[str] = ()
@@ -189,38 +189,38 @@ class SceneKeeper:
         known and its mesh is loaded.
         """
         self._waiting.pop(name, None)
-        if name not in self.wishes:
+        if name not in self.requests:
             self._attach_later(name, link, touch)
             return False
-        wish = self._still_present.get(name, self.wishes[name])
-        if self.live is None or q is None or self.wishes[name].shape is None:
+        request = self._still_present.get(name, self.requests[name])
+        if self.live is None or q is None or self.requests[name].shape is None:
             self._attach_later(name, link, touch)
             return False
         try:
             self.live.attach(name, link, q, touch)
         except CollisionMonitorError as error:
-            self.refuse_attaching(name, str(error).removeprefix(f"{name}: "), wish.expires)
+            self.refuse_attaching(name, str(error).removeprefix(f"{name}: "), request.expires)
             return False
         obj = self.live.objects[name]
         carried = replace(
-            wish, shape=obj.rows if obj.shape is None else obj.shape, link=link,
+            request, shape=obj.rows if obj.shape is None else obj.shape, link=link,
             pose=obj.pose, touch=frozenset(touch),
         )  # fmt: skip
         if name in self._still_present:
             self._still_present[name] = carried
         else:
-            self.wishes[name] = carried
+            self.requests[name] = carried
         if name in self._attach_refusals:
-            self.forgive(name)
+            self.clear_refusal(name)
         return True
 
     def _attach_later(self, name: str, link: str, touch: Collection[str]) -> None:
         what, expires = "there is no such object", math.inf
-        if (wish := self.wishes.get(name)) is not None:
+        if (request := self.requests.get(name)) is not None:
             what = "the pose of the robot is unknown"
-            if wish.shape is None:
+            if request.shape is None:
                 what = "its mesh is being loaded"
-            expires = wish.expires
+            expires = request.expires
         self.refuse_attaching(name, f"to be attached to {link!r}, but {what}", expires)
         if name in self.refused:  # otherwise there are too many refusals
             self._waiting[name] = link, touch
@@ -238,7 +238,7 @@ class SceneKeeper:
         """
         if self._waiting.pop(name, None) is not None and name not in self.carried():
             if name in self._attach_refusals:
-                self.forgive(name)
+                self.clear_refusal(name)
             return True
         root = "" if self.live is None else self.live.model.root
         return self.attach(name, root, q)
@@ -261,7 +261,7 @@ class SceneKeeper:
         """Remove objects and faults that have expired at ``now`` (seconds)."""
         if now >= self._next_expiry:
             for name in [name for name, (_, end) in self.refused.items() if end <= now]:
-                self.forgive(name)
+                self.clear_refusal(name)
                 self._recheck(name, now)
             self._next_expiry = min((end for _, end in self.refused.values()), default=math.inf)
             self._update_fault()
@@ -270,21 +270,22 @@ class SceneKeeper:
 
     def _recheck(self, name: str, now: float) -> None:
         """After a refusal has expired, check whether the requested object is present."""
-        wish = self.wishes.get(name)
-        if wish is not None and wish.expires <= now:
+        request = self.requests.get(name)
+        if request is not None and request.expires <= now:
             return
         present = self.live is None or name in self.live.objects
-        if wish is not None and (name in self._still_present or wish.shape is None or not present):
-            self._add_to_scene(wish, True)
+        is_replaced = name in self._still_present
+        if request is not None and (is_replaced or request.shape is None or not present):
+            self._add_to_scene(request, True)
         elif name in self._waiting:
             self._attach_later(name, *self._waiting[name])
 
     def postpone(self, seconds: float) -> None:
         """Postpone all expiries by ``seconds``."""
-        for wishes in (self.wishes, self._still_present):
-            for name, wish in wishes.items():
-                if math.isfinite(wish.expires):
-                    wishes[name] = replace(wish, expires=wish.expires + seconds)
+        for requests in (self.requests, self._still_present):
+            for name, request in requests.items():
+                if math.isfinite(request.expires):
+                    requests[name] = replace(request, expires=request.expires + seconds)
         for name, (why, end) in self.refused.items():
             self.refused[name] = why, end + seconds
         self._next_expiry += seconds
@@ -293,13 +294,13 @@ class SceneKeeper:
 
     def tidy(self, now: float) -> None:
         """Remove requests that have expired; not needed at every joint state."""
-        for name in [name for name, wish in self._still_present.items() if wish.expires <= now]:
+        for name in [name for name, old in self._still_present.items() if old.expires <= now]:
             del self._still_present[name]
-        for name in [name for name, wish in self.wishes.items() if wish.expires <= now]:
-            del self.wishes[name]
+        for name in [name for name, request in self.requests.items() if request.expires <= now]:
+            del self.requests[name]
             self._waiting.pop(name, None)
             if name in self._still_present:  # the object that is still present becomes the request
-                self.wishes[name] = self._still_present.pop(name)
+                self.requests[name] = self._still_present.pop(name)
                 self._recheck(name, now)
 
     def fault(self, now: float) -> str:

@@ -506,8 +506,8 @@ class LiveScene:
             leaves = len(obj.rows) + sum(len(each.rows) for each in carried)
             if leaves > self.bounds.carried_leaves:
                 raise LiveSceneError(
-                    f"{obj.name}: no room: what links carry would have {leaves} leaves, "
-                    f"{self.bounds.carried_leaves} at most"
+                    f"{obj.name}: no room: attached objects would have {leaves} leaves; "
+                    f"the maximum is {self.bounds.carried_leaves}"
                 )
             return
         if obj.slot == 0:

@@ -37,11 +37,13 @@ def is_compiled(which: str) -> bool:
 
 def compile_monitor() -> None:
     """Compile the kernels of a monitor with a live scene."""
+    from collision_monitor.hierarchy.query import warm_up_for_states
     from collision_monitor.model.collision_model import CollisionModel
     from collision_monitor.model.live_scene import LiveScene
     from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
     model = CollisionModel.from_urdf(_ROBOT)
+    warm_up_for_states()
     with compiling(*KERNELS["monitor"][1]):
         SpeedPolicy(model)
         SpeedPolicy(model, live=LiveScene(model))

@@ -117,7 +117,7 @@ class MonitorState(NamedTuple):
         if self.level is Level.OK:
             text = f"clear: {metres(distance)}"
         elif self.decision is not None and not (self.decision.inside or self.decision.near):
-            text = f"{self.decision.action}, held for a moment: {metres(distance)}"
+            text = f"{self.decision.action} held by hysteresis: {metres(distance)}"
         elif self.level is Level.WARN:
             text = f"near: {metres(distance)}"
         elif distance > 0.0:

@@ -506,8 +506,8 @@ def commanded(
     warnings = list(topic.warnings)
     if any(set(a) & set(b) for a in groups for b in groups if a != b):
         warnings.append(
-            f"{where}: messages name different joints: those that one does not name are taken to "
-            "go on as they were told before"
+            f"{where}: messages name different joints; joints that a message does not name "
+            "continue their previous commands"
         )
     found = []
     for numbers, joints in groups.items():
@@ -550,8 +550,9 @@ def _command_course(
     if jumps:
         time, size, column = max(jumps, key=lambda jump: jump[1])
         warnings.append(
-            f"{where}: {len(jumps)} messages begin where the joints are not: at {time:.3f} s "
-            f"{joints[column]!r} is {size:.3g} off, which is made up in {_STEP} s"
+            f"{where}: {len(jumps)} messages start away from the commanded positions: at "
+            f"{time:.3f} s {joints[column]!r} is {size:.3g} off, which is corrected within "
+            f"{_STEP} s"
         )
     assert course is not None, "there is a message at least"
     return course.polynomial, warnings

@@ -20,7 +20,7 @@ from rclpy.parameter import Parameter
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.common.compiling_process import CompilingProcess
 from collision_monitor.errors import CollisionMonitorError, JointStateError
-from collision_monitor.model.desired_scene import SceneKeeper
+from collision_monitor.model.desired_scene import DesiredScene
 from collision_monitor.model.loading import Loaded, Recipe
 from collision_monitor.model.proximity import LiveNearness, Nearness
 from collision_monitor.monitoring.compile_ahead import compile_ahead
@@ -96,7 +96,7 @@ class MonitorCore:
         self._is_active = False
         self._topics: MonitorTopics | None = None
         self._recorder: Recorder | None = None
-        self._keeper: SceneKeeper | None = None
+        self._keeper: DesiredScene | None = None
         self._watchdogs = Watchdogs()
         self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
         self._time_is_simulated = node.get_clock().ros_time_is_active
@@ -266,7 +266,7 @@ class MonitorCore:
     def _has_objects(self) -> bool:
         """Whether there are objects on topics, or publishers of them."""
         count = self._node.count_publishers
-        return bool(self._scene.keeper.wishes) or any(
+        return bool(self._scene.keeper.requests) or any(
             count(f"~/{topic}") for topic in ("scene", "attach", "planning_scene", "cloud")
         )
 
@@ -307,8 +307,8 @@ class MonitorCore:
 
     def _connect(self, monitor: Monitor) -> None:
         self._services.use(monitor)
-        self._scene.attend(monitor)
-        self._cloud.attend()
+        self._scene.use_robot(monitor)
+        self._cloud.use_robot()
 
     def _publish_pair_names(self, monitor: Monitor) -> None:
         self._published_changes = monitor.live.changes
@@ -343,7 +343,7 @@ class MonitorCore:
                 self._recorder.joint_state(data, source.topic)
             return
         if self._cloud.is_ready:
-            self._cloud.take()
+            self._cloud.apply_result()
         lag_at_start = math.nan
         try:
             if cycles.is_behind(start):  # merge waiting messages, and check the newest
@@ -351,7 +351,7 @@ class MonitorCore:
                     monitor.merge(self._read(source, data))
                     self._report.messages += 1
                     source, data = newer
-                self._scene.take()
+                self._scene.process_waiting()
             joint_state = self._read(source, data)
         except JointStateError as error:
             state = monitor.reject(error, time.monotonic())
@@ -473,7 +473,7 @@ class MonitorCore:
         self._time_is_simulated = self._node.get_clock().ros_time_is_active  # slow
         self._scene.watch(self._clock_seconds() if self._time_is_simulated else None)
         if self._cloud.is_ready:
-            self._cloud.take()
+            self._cloud.apply_result()
         self._cloud.retry()
         now, watchdogs = time.monotonic(), self._watchdogs
         watchdogs.cycles.report_timer(now, self._watch_period())

@@ -22,7 +22,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.errors import RecordingError
-from collision_monitor.model.desired_scene import SceneKeeper, Wish
+from collision_monitor.model.desired_scene import DesiredScene, ObjectRequest
 from collision_monitor.model.live_objects import LiveObject
 from collision_monitor.model.scene_file import as_scene, objects_now
 from collision_monitor.nodes.common.messages import duration_message
@@ -84,35 +84,35 @@ def _text(package: str, name: str) -> str:
 # -- the scene at the start of a file --
 
 _MARKERS = 20  # maximum number in a message: serializing more at a time would delay joint states
-_WISH_BYTES, _POINT_BYTES = 4000, 150  # approximate memory of a new wish, and of a point
+_REQUEST_BYTES, _POINT_BYTES = 4000, 150  # approximate memory of a new request, and of a point
 
 
 class SceneMessages:
     """A `stop_recorder.SceneSource` of the requested objects.
 
-    It stores wishes, which are immutable: storing them again costs almost nothing.
+    It stores requests, which are immutable: storing them again costs almost nothing.
     """
 
-    def __init__(self, keeper: SceneKeeper, scene: int, attach: int) -> None:
+    def __init__(self, keeper: DesiredScene, scene: int, attach: int) -> None:
         """``scene`` and ``attach``: numbers of the channels of these topics."""
         self._keeper, self._scene, self._attach = keeper, scene, attach
         self._last: frozenset[int] = frozenset()
 
-    def held(self) -> tuple[tuple[Wish, ...], int]:
+    def held(self) -> tuple[tuple[ObjectRequest, ...], int]:
         """All requested objects, and the approximate number of new bytes."""
-        wishes = tuple(self._keeper.wishes.values())
-        last, self._last = self._last, frozenset(map(id, wishes))
-        new = [wish for wish in wishes if id(wish) not in last]
-        points = sum(len(wish.source.points) for wish in new if wish.source is not None)
-        return wishes, 8 * len(wishes) + _WISH_BYTES * len(new) + _POINT_BYTES * points
+        requests = tuple(self._keeper.requests.values())
+        last, self._last = self._last, frozenset(map(id, requests))
+        new = [request for request in requests if id(request) not in last]
+        points = sum(len(request.source.points) for request in new if request.source is not None)
+        return requests, 8 * len(requests) + _REQUEST_BYTES * len(new) + _POINT_BYTES * points
 
-    def messages(self, held: tuple[Wish, ...], since: float) -> list[tuple[int, bytes]]:
+    def messages(self, held: tuple[ObjectRequest, ...], since: float) -> list[tuple[int, bytes]]:
         """Messages that add all objects except those of planning scenes, a few at a time."""
         markers: dict[int, list[Marker]] = {self._scene: [], self._attach: []}
-        for wish in held:
-            if wish.source is not None and wish.expires > since:
-                channel = self._attach if wish.touch else self._scene
-                markers[channel].append(marker_again(wish, wish.expires - since))
+        for request in held:
+            if request.source is not None and request.expires > since:
+                channel = self._attach if request.touch else self._scene
+                markers[channel].append(marker_again(request, request.expires - since))
         return [
             (channel, serialize_message(MarkerArray(markers=some[k : k + _MARKERS])))
             for channel, some in markers.items()
@@ -128,20 +128,20 @@ class SceneMessages:
         return as_scene(at_stop)
 
 
-def marker_again(wish: Wish, seconds: float) -> Marker:
+def marker_again(request: ObjectRequest, seconds: float) -> Marker:
     """The marker of an object at its current pose; it expires in ``seconds``, or never."""
-    source = wish.source
+    source = request.source
     marker = Marker(
         ns=source.ns, id=source.id, type=source.type, action=Marker.ADD, scale=source.scale,
         color=source.color, points=source.points, mesh_resource=source.mesh_resource,
-        text=" ".join(sorted(wish.touch)),
+        text=" ".join(sorted(request.touch)),
     )  # fmt: skip
-    marker.header.frame_id = wish.link
+    marker.header.frame_id = request.link
     if math.isfinite(seconds):
         marker.lifetime = duration_message(max(seconds, 1e-9))  # 0 would mean forever
     p, o = marker.pose.position, marker.pose.orientation
-    p.x, p.y, p.z = wish.pose[:3, 3].tolist()
-    o.x, o.y, o.z, o.w = Rotation.from_matrix(wish.pose[:3, :3]).as_quat().tolist()
+    p.x, p.y, p.z = request.pose[:3, 3].tolist()
+    o.x, o.y, o.z, o.w = Rotation.from_matrix(request.pose[:3, :3]).as_quat().tolist()
     return marker
 
 
@@ -217,7 +217,7 @@ class Recorder:
         number = self._channel(topic, kind, latched)
         return RecordedPublisher(publisher, self._recorder, number)
 
-    def hearing(
+    def recorded_subscription(
         self, topic: str, kind: type, are_large: bool = False
     ) -> Callable[[bytes], None]:
         """Return a function that records serialized messages received on a topic.
@@ -228,8 +228,11 @@ class Recorder:
         add = self._recorder.add_if_affordable if are_large else self._recorder.add
         return partial(add, number)
 
-    def follow(self, keeper: SceneKeeper) -> None:
-        """Start every file with the scene at that time; call `hearing` for its topics first."""
+    def follow(self, keeper: DesiredScene) -> None:
+        """Start every file with the scene at that time.
+
+        Call `recorded_subscription` for its topics first.
+        """
         topics = self._channels["~/scene"], self._channels["~/attach"]
         self._recorder.follow(SceneMessages(keeper, *topics))
 

@@ -165,7 +165,10 @@ class SelfCollisionNode(RobotNode):
         dropped = self._computing
         if self._filter is not None:
             self._note = self._drop_computing("a new robot description was received")
-            text = "loading a new robot description, the guard is off until it is loaded"
+            text = (
+                "loading a new robot description; the distance of the arms is not monitored until "
+                "it is loaded"
+            )
             self._report_event(Level.STALE, "loading", f"{text}{self._note}")
         model = CollisionModel.from_urdf(
             description,
@@ -220,7 +223,7 @@ class SelfCollisionNode(RobotNode):
         if dropped is None:
             self._report_event(*self._shortage.ready)
         else:
-            reason = "refused: a new robot description was received while it was adjusted"
+            reason = "refused: a new robot description was received during adjustment"
             self._report_event(Level.ERROR, "refused", reason, serial=dropped.serial)
 
     def _settings(self) -> FilterSettings:
@@ -256,11 +259,11 @@ class SelfCollisionNode(RobotNode):
         elif goal is self._running_goal and self._filter is not None:
             if goal.sent is None:  # never executed: the previous motion may be active
                 self._running_goal = self._goal_before
-                self._filter.take_back()
+                self._filter.restore_previous()
             last = goal if goal.sent is not None else self._running_goal
             # A trajectory whose controller fails may still be executed.
             if last is not None and last.done and not last.refused:
-                self._filter.over()
+                self._filter.mark_finished()
             if goal.refused:
                 reason, serial = f"refused: {goal.refused}", self._running_serial
                 self._report_event(Level.ERROR, "refused", reason, serial=serial)
@@ -407,7 +410,7 @@ class SelfCollisionNode(RobotNode):
             what = "the desired point " if isinstance(error, TrajectoryError) else ""
             self._report_event(Level.ERROR, "point refused", f"refused: {what}{error}")
             return
-        self._filter.begin(clock, max(followed.ahead, 0.0))
+        self._filter.start_stream(clock, max(followed.ahead, 0.0))
         self._running_goal = None
         self._trajectory.publish(followed.message)
         self._report_event(followed.level, "streaming", followed.text, followed.values, serial=0)
@@ -440,15 +443,15 @@ class SelfCollisionNode(RobotNode):
         )
         clock = self._seconds()
         moving = self._filter.running(clock) or self._values["guard"] == "always"
-        note = self._drop_computing("the arms came too near")
+        note = self._drop_computing("the arms came closer than danger_distance")
         self._end_stream()
         self._serial += 1
         if moving:
-            message = point_message(self._filter.moving_joints, supervisor.present())
+            message = point_message(self._filter.moving_joints, supervisor.positions())
             self._trajectory.publish(message)
             if self._relay is not None:
                 self._relay.stop(f"held: {text}")
-            self._filter.over()
+            self._filter.mark_finished()
         done = "held" if moving else "not held: no trajectory from this node is being executed"
         self._report_event(
             Level.ERROR,
@@ -542,7 +545,7 @@ class SelfCollisionNode(RobotNode):
             now = time.monotonic()
             extra["arms"] = " ".join(arm.name for arm in self._filter.arms)
             extra["running"] = str(self._filter.running(self._seconds())).lower()
-            extra["joint_states"] = supervisor.doubt(now) or "fresh"
+            extra["joint_states"] = supervisor.joint_state_fault(now) or "fresh"
             extra["present_distance"] = f"{supervisor.state(now).distance:.6f}"
             extra["holds"] = str(supervisor.events)
         values = report.key_values(extra)

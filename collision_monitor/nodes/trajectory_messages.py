@@ -179,13 +179,13 @@ class PointStreaming:
                 words "the desired point".
         """
         supervisor = self._filter.supervisor
-        if doubt := supervisor.doubt(now):
-            raise TrajectoryError(f"was received while the joint state is unknown: {doubt}")
+        if fault := supervisor.joint_state_fault(now):
+            raise TrajectoryError(f"was received while the joint state is unknown: {fault}")
         if not self._stream.active(clock) and self._filter.running(clock):
             raise TrajectoryError(
                 "was received while a trajectory is being executed: wait until it has ended"
             )
-        present = supervisor.present()
+        present = supervisor.positions()
         target = checked_point(desired_of(message), self._filter.arm_joints, present)
         stamp = message.header.stamp if seconds_of(message.header.stamp) > 0.0 else None
         span = seconds_of(message.points[0].time_from_start)

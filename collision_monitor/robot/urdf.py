@@ -193,8 +193,8 @@ def _limits(
     most = LARGEST_LIMIT if joint.type == "prismatic" else _FARTHEST_TURN
     if max(abs(lower), abs(upper)) > most:
         raise RobotDescriptionError(
-            f"{where}: joint {joint.name!r}: limits {lower:g} and {upper:g} are beyond reason, "
-            f"{most:g} is the most"
+            f"{where}: joint {joint.name!r}: limits {lower:g} and {upper:g} exceed the "
+            f"maximum of {most:g}"
         )
     lower, upper = max(lower, -LARGEST_POSITION), min(upper, LARGEST_POSITION)
     if lower > upper:

@@ -43,7 +43,7 @@ from collision_monitor.self_collision.preparation import (
 )
 from collision_monitor.self_collision.repulsion_field import adjust_published
 from collision_monitor.self_collision.retiming import retime as new_times
-from collision_monitor.self_collision.sqp_adjustment import BUFFER, RobustAdjustment
+from collision_monitor.self_collision.sqp_adjustment import BUFFER, SqpAdjustment
 from collision_monitor.verification.clearance.clearance_check import (
     Certifier,
     CollisionVerdict,
@@ -226,7 +226,7 @@ def adjust(
         proximity = problem.proximity()
         try:
             if method == "robust":
-                work = RobustAdjustment(problem, buffer, effort)
+                work = SqpAdjustment(problem, buffer, effort)
                 adjusted, limits = work.run(), work.limits
             else:
                 adjusted, limits = _published(problem, proximity)
@@ -293,8 +293,8 @@ def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
     touch = "touch" if found.verdict is CollisionVerdict.COLLIDES else "may touch"
     distance = next(each.lower for each in found.series.minima if each.links == found.pair)
     raise AdjustmentError(
-        f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' {touch} on the way; the joints that "
-        "may be changed cannot part them, or no way around was found",
+        f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' {touch} during the motion; the "
+        "adjusted joints cannot separate them, or no way around was found",
         waypoint, time, (a, b), distance, adjusted[: waypoint + 1],
     )  # fmt: skip
 

@@ -168,12 +168,12 @@ class HoldSupervisor:
         """The state at ``now``, without a new joint state."""
         return self.monitor.state(now)
 
-    def doubt(self, now: float) -> str:
+    def joint_state_fault(self, now: float) -> str:
         """Why the current state is not valid; empty if it is."""
         state = self.state(now)
         return state.reason if state.cause and state.cause not in REMARKS else ""
 
-    def present(self) -> Mapping[str, float]:
+    def positions(self) -> Mapping[str, float]:
         """Last known position of every joint of the robot, radians or metres."""
         names = self.monitor.buffer.joint_names
         return dict(zip(names, self.monitor.buffer.q.tolist(), strict=True))

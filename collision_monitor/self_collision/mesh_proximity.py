@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from collision_monitor.continuous.scan_space import Motion
+from collision_monitor.continuous.scan_space import ScanMotion
 from collision_monitor.model.proximity import Certificate, Near, Proximity
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.bodies import Jacobians, by_position, relative_reach
@@ -181,11 +181,11 @@ class _Straight:
     def __init__(self, start: np.ndarray, end: np.ndarray, joints: int) -> None:
         self.rest = start
         count = len(start)
-        self._motion = Motion(
+        self._motion = ScanMotion(
             np.array([0.0, 1.0]), np.column_stack([start, end - start]).ravel(),
             np.array([0, 0, 1, count]), np.arange(count), 2, np.zeros(joints, dtype=np.int64),
         )  # fmt: skip
 
-    def packed(self) -> Motion:
+    def packed(self) -> ScanMotion:
         """The path as an argument of kernels."""
         return self._motion

@@ -81,7 +81,8 @@ class Streamer:
             pair, distance = self.model.pairs[near.pairs[k]], float(near.distances[k])
             raise AdjustmentError(
                 f"'{pair[0]}' and '{pair[1]}' are {distance:.4f} m apart, less than "
-                f"{margins.danger[near.pairs[k]]:.4f} m: the arms cannot be led from there",
+                f"{margins.danger[near.pairs[k]]:.4f} m: a stream cannot start below "
+                "danger_distance",
                 pair=pair,
                 distance=distance,
             )

@@ -442,7 +442,7 @@ class _Adjustment:
     def run(self) -> np.ndarray:
         for waypoint, which in ((0, "first"), (len(self._desired) - 1, "last")):
             if np.any(self._gaps[waypoint] < self._safe):
-                reason = f"the {which} waypoint is to be kept"
+                reason = f"the {which} waypoint may not be changed"
                 raise self._error(AdjustmentError, waypoint, self._desired[waypoint], reason)
         if not len(self._safe):
             return self._desired.copy()
@@ -490,7 +490,7 @@ class _Adjustment:
                 q = desired[k].copy()
             rows.append(q)
         if not np.array_equal(q, desired[-1]):
-            reason = "from here the last waypoint is on the other side; the arms cannot pass"
+            reason = "the last waypoint cannot be reached: the arms block each other"
             raise self._error(_NotSeparated, len(desired) - 1, q, reason)
         return np.array(rows)
 
@@ -514,7 +514,7 @@ class _Adjustment:
     def _cleared(self, q: np.ndarray, waypoint: int, target: np.ndarray) -> np.ndarray:
         cleared = self._clearing.cleared(q, waypoint, target)
         if cleared is None:
-            reason = f"the arms are not parted by {ROUNDS} pushes"
+            reason = f"the arms are still too close after {ROUNDS} iterations"
             raise self._error(_NotSeparated, waypoint, q, reason)
         return cleared
 
@@ -543,7 +543,7 @@ class _Adjustment:
         samples = rows[k] + parts[:, None] * (rows[k + 1] - rows[k])
         worst = int(np.argmin([(self._pairs.gaps(q) - self._safe).min() for q in samples]))
         time = float(times[k] + parts[worst] * (times[k + 1] - times[k]))
-        return self._named(_NotSeparated, k, time, samples[worst], "too near between two waypoints")
+        return self._named(_NotSeparated, k, time, samples[worst], "too close between waypoints")
 
     def _named(
         self, kind: type[AdjustmentError], waypoint: int, time: float, q: np.ndarray, reason: str
@@ -555,7 +555,7 @@ class _Adjustment:
         below = f", below d_dan {danger:.4f} m" if distance < danger else ""
         return kind(
             f"waypoint {waypoint} at {time:g} s: {pair[0]} and {pair[1]} are {distance:.4f} m apart"
-            f"{below}; {self._safe[k]:.4f} m is to be kept: {reason}",
+            f"{below}; {self._safe[k]:.4f} m is required: {reason}",
             waypoint,
             time,
             pair,

@@ -33,7 +33,7 @@ _PEAK_COST = 1.02  # maximum cost of a lower peak, relative to the minimum cost
 
 
 @dataclass(frozen=True, eq=False)
-class Window:
+class SmoothingWindow:
     """A part of a motion with knots, at which the change is optimised.
 
     Attributes:
@@ -52,7 +52,9 @@ class Window:
     steps: np.ndarray
     room: np.ndarray
 
-    def with_samples(self, samples: np.ndarray, places: np.ndarray, parts: np.ndarray) -> Window:
+    def with_samples(
+        self, samples: np.ndarray, places: np.ndarray, parts: np.ndarray
+    ) -> SmoothingWindow:
         """The window with further samples."""
         return replace(
             self,
@@ -87,7 +89,7 @@ class _Rows:
 class _Clearances:
     """Linearised clearances as functions of the inner knots; each sample is between two knots."""
 
-    def __init__(self, window: Window, rows: _Rows, k: int, m: int) -> None:
+    def __init__(self, window: SmoothingWindow, rows: _Rows, k: int, m: int) -> None:
         self._gradient = rows.gradient
         # Rows of the same sample and pair of links form a group.
         self._group = rows.sample * (1 + rows.pair.max(initial=0)) + rows.pair
@@ -201,7 +203,7 @@ class Smoother:
         self._weights = weights
 
     def smooth(
-        self, window: Window, change: np.ndarray, need: np.ndarray, rounds: int
+        self, window: SmoothingWindow, change: np.ndarray, need: np.ndarray, rounds: int
     ) -> np.ndarray:
         """Improve a change (k, m) that keeps clearances: the result is smaller and smoother.
 
@@ -228,7 +230,12 @@ class Smoother:
         return self._with_lower_peak(window, change, rows, need, cost)
 
     def _with_lower_peak(
-        self, window: Window, change: np.ndarray, rows: _Rows, need: np.ndarray, cost: tuple
+        self,
+        window: SmoothingWindow,
+        change: np.ndarray,
+        rows: _Rows,
+        need: np.ndarray,
+        cost: tuple,
     ) -> np.ndarray:
         """Reduce the largest value of the change if that costs little."""
         inner, _ = cost
@@ -264,7 +271,7 @@ class Smoother:
         inner = full[m:-m]
         return inner, inner[:, m:-m].tocsc()
 
-    def _near(self, window: Window, change: np.ndarray, need: np.ndarray) -> _Rows:
+    def _near(self, window: SmoothingWindow, change: np.ndarray, need: np.ndarray) -> _Rows:
         q = window.samples.copy()
         q[:, self._columns] += window.blend(change)
         sample, pair, gradient, missing = [], [], [], []
@@ -287,7 +294,7 @@ class Smoother:
 
     def _solve(
         self,
-        window: Window,
+        window: SmoothingWindow,
         change: np.ndarray,
         rows: _Rows,
         cost: tuple,

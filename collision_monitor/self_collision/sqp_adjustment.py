@@ -18,7 +18,7 @@ from collision_monitor.errors import AdjustmentError
 from collision_monitor.self_collision.detour import Effort, find_detour
 from collision_monitor.self_collision.margins import Problem
 from collision_monitor.self_collision.motion_clearance import Failure, failures
-from collision_monitor.self_collision.smoothing import Smoother, Window
+from collision_monitor.self_collision.smoothing import Smoother, SmoothingWindow
 from collision_monitor.self_collision.stepper import (
     Stepper,
     is_at,
@@ -41,7 +41,7 @@ _FAR = 1e3  # m
 _EASE = 1e-3  # m that a pair may come closer than at the start, while it is led out
 
 
-class RobustAdjustment:
+class SqpAdjustment:
     """The adjustment of one motion.
 
     Attributes:
@@ -213,12 +213,12 @@ class RobustAdjustment:
         part = (places - below)[:, None]
         return (1.0 - part) * self._desired[below] + part * self._desired[below + 1]
 
-    def _sampled(self, knots: np.ndarray) -> Window:
+    def _sampled(self, knots: np.ndarray) -> SmoothingWindow:
         """The window, with constraints at its knots and half-way between them."""
         count = len(knots)
         halves = np.arange(2 * count - 1)
         at = np.interp(halves, halves[::2], knots)
-        return Window(
+        return SmoothingWindow(
             self._desired[knots],
             self._at(at),
             halves // 2,
@@ -276,7 +276,9 @@ class RobustAdjustment:
         worst = self._worst(self._desired[-1])
         if worst:
             last = len(self._desired) - 1
-            raise self._error(last, *worst, f"the goal itself is too near{self._accepted(*worst)}")
+            limit = self._limit_name(worst[0], "safe_distance")
+            reason = f"the goal is closer than {limit}{self._accepted(*worst)}"
+            raise self._error(last, *worst, reason)
 
     def _lead_out(self, rows: np.ndarray) -> int:
         """Lead the motion out of a start that is too close, until the returned knot; else 0."""
@@ -284,7 +286,8 @@ class RobustAdjustment:
         if worst is None:
             return 0
         if worst[1] < self._problem.margins.danger[worst[0]]:
-            reason = f"the start is in the danger zone already{self._accepted(*worst)}"
+            limit = self._limit_name(worst[0], "danger_distance")
+            reason = f"the start is closer than {limit}{self._accepted(*worst)}"
             raise self._error(0, *worst, reason)
         stepper = Stepper(
             self._proximity, self._columns, self._safe,
@@ -293,7 +296,9 @@ class RobustAdjustment:
         led = self._walk(stepper, rows[0], 0, len(self._knots) - 1)
         knot = next((k for k, row in enumerate(self._knots) if self._worst(led[row]) is None), None)
         if knot is None:
-            raise self._error(0, *worst, "the start is too near, and no way leads out")
+            limit = self._limit_name(worst[0], "safe_distance")
+            reason = f"the start is closer than {limit}, and no way out was found"
+            raise self._error(0, *worst, reason)
         last = self._knots[knot]
         self.limits[:last] = np.minimum(self._safe, self._start_limits(rows[0]))
         rows[: last + 1] = led[: last + 1]
@@ -301,6 +306,10 @@ class RobustAdjustment:
         if bad:
             raise self._between(rows, 0, rows[: last + 1], bad[0])
         return knot
+
+    def _limit_name(self, pair: int, name: str) -> str:
+        """``name``, if that setting applies to the pair; pairs that are eased have own limits."""
+        return name if self._problem.margins.kept[pair] else "required"
 
     def _accepted(self, pair: int, distance: float) -> str:
         """Hint: the distances for which the motion could start or end there."""
@@ -344,7 +353,8 @@ class RobustAdjustment:
         _, distance = self._proximity.nearest(q, only)
         prefix = np.vstack([rows[:begin], candidate[: failure.segment + 1]])
         return self._error(
-            waypoint, failure.pair, distance, "the adjusted motion comes too near there", prefix
+            waypoint, failure.pair, distance, "the adjusted motion violates the clearance there",
+            prefix,
         )
 
     def _error(

@@ -306,18 +306,18 @@ class TrajectoryFilter:
             raise TrajectoryError(
                 f"has {len(desired.positions)} points; max_points allows {settings.max_points}"
             )
-        if doubt := self.supervisor.doubt(now):
+        if fault := self.supervisor.joint_state_fault(now):
             raise TrajectoryError(
-                f"cannot be checked, since the present joint state is not known: {doubt}"
+                f"cannot be checked, since the present joint state is not known: {fault}"
             )
-        present = self.supervisor.present()
+        present = self.supervisor.positions()
         motion = checked(
             desired, self.arm_joints, present, settings.start_tolerance, self._velocity_limits
         )
         yielding, notes = self._yielding(motion, settings)
         self._refuse_while_others_move(motion.joint_names, clock)
         if 0.0 < start <= clock:
-            notes.append(f"its stamp is {clock - start:.3g} s in the past: it begins at once")
+            notes.append(f"its start time is {clock - start:.3g} s in the past; it starts now")
             start = 0.0
         settings = replace(settings, yielding=yielding)
         distance = self.supervisor.distance
@@ -325,7 +325,10 @@ class TrajectoryFilter:
             # It must not come closer than it is now, and keeps the safe distance where it can:
             # otherwise the only remedy would be a restart.
             settings = replace(settings, danger_distance=max(0.0, distance - _EASE))
-            notes.append(f"the arms are {distance:.3f} m apart: it must lead them away")
+            notes.append(
+                f"the arms are {distance:.3f} m apart, below danger_distance: only motions that "
+                "separate them are accepted"
+            )
         events = self.supervisor.events
         return Job(motion, present, start, settings, tuple(notes), events, now, owner)
 
@@ -395,16 +398,16 @@ class TrajectoryFilter:
                 state is unknown.
         """
         _require_valid(motion, job.motion.joint_names)
-        if doubt := self.supervisor.doubt(now):
-            raise TrajectoryError(f"while it was adjusted the joint state was lost: {doubt}")
+        if fault := self.supervisor.joint_state_fault(now):
+            raise TrajectoryError(f"during adjustment the joint state was lost: {fault}")
         if self.supervisor.events != job.events:
-            raise TrajectoryError("while it was adjusted the arms came too near to each other")
-        present = self.supervisor.present()
+            raise TrajectoryError("during adjustment the arms came closer than danger_distance")
+        present = self.supervisor.positions()
         self._refuse_if_moved(job, motion, present)
         self._refuse_while_others_move(motion.joint_names, clock)
         start, notes = job.start, list(job.notes)
         if 0.0 < start <= clock:
-            notes.append("its stamp passed while it was adjusted: it begins at once")
+            notes.append("its start time passed during adjustment; it starts now")
             start = 0.0
         self._before = self._moving, self._until
         self._moving = motion.joint_names
@@ -422,8 +425,8 @@ class TrajectoryFilter:
             off = moved.get(name, 0.0)
         if off > tolerance:
             raise TrajectoryError(
-                f"while it was adjusted joint '{name}' moved: it stands {off:.3g} from where it "
-                f"was to be, {tolerance:g} is allowed"
+                f"during adjustment joint '{name}' moved by {off:.3g}; "
+                f"start_tolerance is {tolerance:g}"
             )
 
     def running(self, clock: float) -> bool:
@@ -435,18 +438,18 @@ class TrajectoryFilter:
         """Joints of the last released motion; those of all arms before the first one."""
         return self._moving or self.arm_joints
 
-    def begin(self, clock: float, seconds: float) -> None:
+    def start_stream(self, clock: float, seconds: float) -> None:
         """Report that all arms are moved by other commands for this long."""
         self._moving, self._until = self.arm_joints, clock + seconds
         self._before = (), -np.inf
         self.supervisor.allow_leaving()
 
-    def over(self) -> None:
+    def mark_finished(self) -> None:
         """Report that no motion is being executed."""
         self._until = -np.inf
         self._before = (), -np.inf
 
-    def take_back(self) -> None:
+    def restore_previous(self) -> None:
         """Report that the last release is not executed; the previous one still is."""
         self._moving, self._until = self._before
 

@@ -373,8 +373,8 @@ class _Builder:
                 unlimited.append(joint.name)
         if unlimited:
             self.warnings.append(
-                f"joints {shortened(unlimited)}: no effort limit is given; their servos are as "
-                "strong as they like"
+                f"joints {shortened(unlimited)}: no effort limit is given; their servos "
+                "have no torque limit"
             )
 
     def compile(

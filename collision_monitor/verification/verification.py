@@ -18,7 +18,7 @@ from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.inertials import Inertial
 from collision_monitor.robot.joint_limits import JointLimits
 from collision_monitor.verification.clearance.clearance_check import ClearanceCheck
-from collision_monitor.verification.clearance.scanner import Told
+from collision_monitor.verification.clearance.scanner import Progress
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 from collision_monitor.verification.joint_limits_check import LimitsCheck
 from collision_monitor.verification.torques.actuators import Drives
@@ -32,7 +32,7 @@ _MOST_URGENT = (Code.COLLISION, Code.UNDECIDED, Code.CLEARANCE_STOP)
 
 
 @dataclass(frozen=True)
-class Beside:
+class SimultaneousMotion:
     """A motion that runs at the same time as the verified one.
 
     Attributes:
@@ -85,7 +85,7 @@ class Settings:
     method: str = METHODS[0]
     from_rest: bool = True
     torques: Torques | None = None
-    beside: Sequence[Beside] = ()
+    beside: Sequence[SimultaneousMotion] = ()
 
     def __post_init__(self) -> None:
         """Reject an unknown method."""
@@ -106,7 +106,7 @@ class Task:
         limits: of joints, by name.
         parts: the motion, then those of ``settings.beside``, each with its moving joints.
         schedule: all parts together.
-        told: reports progress.
+        progress: reports progress.
     """
 
     model: CollisionModel
@@ -115,7 +115,7 @@ class Task:
     limits: Mapping[str, JointLimits]
     parts: Sequence[Scheduled]
     schedule: Schedule
-    told: Told
+    progress: Progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +151,7 @@ class VerificationCheck:
     is_first: bool = False
 
 
-def later(violation: Violation, seconds: float) -> Violation:
+def shifted(violation: Violation, seconds: float) -> Violation:
     """The violation of a motion that starts ``seconds`` later."""
     return replace(
         violation, first=violation.first + seconds, worst=violation.worst + seconds
@@ -202,7 +202,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Moment:
+class ClosestApproach:
     """The time of the minimum distance of a motion.
 
     Attributes:
@@ -277,5 +277,5 @@ class Verification:
     limits: LimitsCheck | None = None
     torques: TorqueCheck | None = None
     clearance: ClearanceCheck | None = None
-    worst: Moment | None = None
+    worst: ClosestApproach | None = None
     companions: tuple[Companion, ...] = ()

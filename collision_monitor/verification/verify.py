@@ -38,33 +38,33 @@ from collision_monitor.robot.description import Robot
 from collision_monitor.robot.joint_limits import urdf_limits
 from collision_monitor.robot.scene import without_joints
 from collision_monitor.verification.clearance.clearance_check import ClearanceCheck, check_clearance
-from collision_monitor.verification.clearance.scanner import Told, silent
+from collision_monitor.verification.clearance.scanner import Progress, no_progress
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 from collision_monitor.verification.clearance.two_level import check_two_levels
 from collision_monitor.verification.joint_limits_check import RATES, LimitsCheck, check_joint_limits
 from collision_monitor.verification.torques.dynamics import RobotDynamics
 from collision_monitor.verification.torques.torque_check import TorqueCheck, check_torques
 from collision_monitor.verification.verification import (
-    Beside,
     Check,
+    ClosestApproach,
     Companion,
-    Moment,
     Outcome,
     Settings,
+    SimultaneousMotion,
     Task,
     Torques,
     Verdict,
     Verification,
     VerificationCheck,
     by_urgency,
-    later,
+    shifted,
     verdict_of,
 )
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-__all__ = ["CHECKS", "Beside", "Settings", "Torques", "verify", "verify_many"]
+__all__ = ["CHECKS", "SimultaneousMotion", "Settings", "Torques", "verify", "verify_many"]
 
 
 # -- distances between links --
@@ -73,18 +73,19 @@ __all__ = ["CHECKS", "Beside", "Settings", "Torques", "verify", "verify_many"]
 def _check_distances(task: Task) -> Outcome:
     settings = task.settings
     if settings.method == "two-level":
-        task.told("two-level check", 0.0)
+        task.progress("two-level check", 0.0)
         found = check_two_levels(task.model, task.parts, settings.thresholds, settings.exact)
         return Outcome(found.violations, [found.text])
     clearance = check_clearance(
-        task.model, task.parts, settings.thresholds, exact=settings.exact or None, told=task.told,
+        task.model, task.parts, settings.thresholds, exact=settings.exact or None,
+        progress=task.progress,
         exact_pairs=range(len(task.model.pairs)) if settings.every_pair_exact else (),
     )  # fmt: skip
     results = {"clearance": clearance, "worst": _worst(task, clearance)}
     return Outcome(clearance.violations, results=results)
 
 
-def _worst(task: Task, clearance: ClearanceCheck) -> Moment:
+def _worst(task: Task, clearance: ClearanceCheck) -> ClosestApproach:
     """The time and configuration of the minimum distance."""
     pair = clearance.series.minima[0]
     q = task.schedule.configuration(pair.time, pair.starts)
@@ -93,7 +94,7 @@ def _worst(task: Task, clearance: ClearanceCheck) -> Moment:
         for b, start in zip(task.settings.beside, pair.starts[1:], strict=True)
         if b.latest > b.earliest
     )
-    return Moment(
+    return ClosestApproach(
         pair.time, q, pair.links, pair.upper, pair.points, starts, clearance.at_least, pair.exact
     )
 
@@ -109,7 +110,7 @@ DISTANCES = VerificationCheck(
 
 
 def _check_limits(task: Task) -> Outcome:
-    task.told("limits of joints", 0.0)
+    task.progress("limits of joints", 0.0)
     own = _limits_of(task, task.parts[0].trajectory)
     companions = tuple(
         _companion(beside, _limits_of(task, part.trajectory))
@@ -134,14 +135,14 @@ def _violations(motion: LoadedMotion, check: LimitsCheck) -> tuple[Violation, ..
     return given + check.violations
 
 
-def _companion(beside: Beside, check: LimitsCheck) -> Companion:
+def _companion(beside: SimultaneousMotion, check: LimitsCheck) -> Companion:
     """Violations of a simultaneous motion, in the time of the verified motion."""
     source = beside.motion.source
     text = f"in {source}"
     if beside.latest > beside.earliest:
         text += f", if that begins at {beside.earliest:g} s"
     violations = tuple(
-        replace(later(v, beside.earliest), text="; ".join(filter(None, (text, v.text))))
+        replace(shifted(v, beside.earliest), text="; ".join(filter(None, (text, v.text))))
         for v in _violations(beside.motion, check)
     )
     return Companion(source, beside.earliest, beside.latest, violations, check)
@@ -166,7 +167,9 @@ CARTESIAN_LINE = VerificationCheck(
 STARTS = 9  # number of starts at which torques are computed if they depend on the start
 
 
-def whole(parts: Sequence[Scheduled], starts: Sequence[float], names: Sequence[str]) -> Trajectory:
+def full_trajectory(
+    parts: Sequence[Scheduled], starts: Sequence[float], names: Sequence[str]
+) -> Trajectory:
     """One trajectory of the joints ``names``, in this order; time 0 is the earliest of ``starts``.
 
     ``names``: joints that the parts move or hold, without prefix.
@@ -210,7 +213,7 @@ def _moving(trajectory: Trajectory) -> list[str]:
     return [name for name, does in zip(trajectory.joint_names, moves, strict=True) if does]
 
 
-def torques_together(
+def combined_torques(
     parts: Sequence[Scheduled],
     names: Sequence[str],
     check: Callable[[Trajectory], TorqueCheck],
@@ -228,10 +231,10 @@ def torques_together(
     found: dict[tuple[Code, str], list[Violation]] = {}
     for share in np.linspace(0.0, 1.0, STARTS) if varies else [0.0]:
         starts = (earliest + share * widths).tolist()
-        checks.append(check(whole(parts, starts, names)))
+        checks.append(check(full_trajectory(parts, starts, names)))
         for violation in checks[-1].violations:
             rows = found.setdefault((violation.code, violation.subject), [])
-            rows.append(later(violation, min(starts)))
+            rows.append(shifted(violation, min(starts)))
     violations = [
         replace(max(rows, key=lambda v: abs(v.value)), first=min(v.first for v in rows))
         for rows in found.values()
@@ -255,7 +258,7 @@ def _utilisation(check: TorqueCheck) -> float:
 
 def _check_torques(task: Task) -> Outcome:
     """Torques of all parts that move joints of the robot, not of the scene."""
-    task.told("torques", 0.0)
+    task.progress("torques", 0.0)
     model, given = task.model, task.settings.torques
     robot = without_joints(model.robot, model.scene.joints)
     own = {joint.name for joint in robot.joints}
@@ -271,7 +274,7 @@ def _check_torques(task: Task) -> Outcome:
         )
 
     everyone = tuple(names) if given.floating and len(mine) > 1 else coupled(robot, mine)
-    torques, violations, more = torques_together(mine, names, check, everyone)
+    torques, violations, more = combined_torques(mine, names, check, everyone)
     notes = [*torques.notes, *more]
     if model.scene.joints:
         moved = ", ".join(joint.name for joint in model.scene.joints)
@@ -307,7 +310,7 @@ def verify(
     model: CollisionModel,
     motion: LoadedMotion,
     settings: Settings | None = None,
-    told: Told = silent,
+    progress: Progress = no_progress,
 ) -> Verification:
     """Check one motion: joint limits, clearance also between samples and, if requested, torques.
 
@@ -315,7 +318,7 @@ def verify(
         model: the robot and its scene.
         motion: as `motion.motion_files.load_trajectory` reads it (docs/verify.md).
         settings: thresholds, limits, torques and motions that run at the same time.
-        told: called with the name of the current step and the fraction done (0 to 1), from any
+        progress: called with the name of the current step and the fraction done (0 to 1), from any
             thread.
 
     Returns:
@@ -325,7 +328,7 @@ def verify(
     settings = Settings() if settings is None else settings
     begin = time.perf_counter()
     try:
-        return _verified(model, motion, settings, begin, told)
+        return _verified(model, motion, settings, begin, progress)
     except CollisionMonitorError as error:
         return Verification(
             motion.source,
@@ -337,12 +340,16 @@ def verify(
 
 
 def _verified(
-    model: CollisionModel, motion: LoadedMotion, settings: Settings, begin: float, told: Told
+    model: CollisionModel,
+    motion: LoadedMotion,
+    settings: Settings,
+    begin: float,
+    progress: Progress,
 ) -> Verification:
     limits = urdf_limits(model.robot) if settings.limits is None else settings.limits
     parts = _parts(motion, settings.beside)
     schedule = Schedule(model, parts)  # raises for invalid motions
-    task = Task(model, motion, settings, limits, parts, schedule, told)
+    task = Task(model, motion, settings, limits, parts, schedule, progress)
     found, results = [], {}
     notes = [*motion.warnings, *(w for b in settings.beside for w in b.motion.warnings)]
     for check in sorted(CHECKS, key=lambda check: not check.is_first):
@@ -366,7 +373,7 @@ def _verified(
     )
 
 
-def _parts(motion: LoadedMotion, beside: Sequence[Beside]) -> list[Scheduled]:
+def _parts(motion: LoadedMotion, beside: Sequence[SimultaneousMotion]) -> list[Scheduled]:
     """The motion without joints that it only holds but other motions move, and these motions."""
     others = [b.motion.only(b.motion.named) for b in beside]
     moved = {name for other in others for name in other.trajectory.joint_names}

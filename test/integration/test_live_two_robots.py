@@ -7,7 +7,7 @@ import pytest
 from support.robots.toys import chain
 from support.ros.live_cases import coal_leaves, least, pose_of, shape_of
 
-from collision_monitor.model.desired_scene import SceneKeeper, Wish
+from collision_monitor.model.desired_scene import DesiredScene, ObjectRequest
 from collision_monitor.model.live_objects import Bounds
 from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.loading import Recipe, RobotSource
@@ -42,9 +42,9 @@ def fill(keeper, rng):
     ball = Shape("sphere", np.eye(4), (0.1,))
     for name, link in (("left", "left/l3"), ("right", "right/l3")):
         shape = shape_of("box", rng)
-        assert keeper.want(Wish(f"{name}/7", shape, link, pose_of(rng, 0.3)))
-    assert keeper.want(Wish("cell/post", ball, "world", pose_of(rng, 1.0)))
-    assert keeper.want(Wish("cell/lamp", ball, "left/l0", pose_of(rng, 1.0)))
+        assert keeper.request(ObjectRequest(f"{name}/7", shape, link, pose_of(rng, 0.3)))
+    assert keeper.request(ObjectRequest("cell/post", ball, "world", pose_of(rng, 1.0)))
+    assert keeper.request(ObjectRequest("cell/lamp", ball, "left/l0", pose_of(rng, 1.0)))
     balls = np.column_stack([rng.uniform(-2, 2, (20, 3)), np.full(20, 0.05)])
     keeper.live.set_cloud(balls)
 
@@ -64,8 +64,8 @@ def agrees(live, q):
 
 def test_distances_across_robots_before_and_after_the_cell_is_another(near, far):
     rng = np.random.default_rng(5)
-    keeper = SceneKeeper()
-    keeper.attend(LiveScene(near.model, BOUNDS))
+    keeper = DesiredScene()
+    keeper.use_scene(LiveScene(near.model, BOUNDS))
     fill(keeper, rng)
     pairs = set(map(frozenset, keeper.live.pairs))
     for pair in (
@@ -76,7 +76,7 @@ def test_distances_across_robots_before_and_after_the_cell_is_another(near, far)
     assert frozenset(("left/7", "left/l3")) not in pairs
     configurations = near.model.random_configurations(4, 3)
     before = [agrees(keeper.live, q) for q in configurations]
-    keeper.attend(LiveScene(far.model, BOUNDS))
+    keeper.use_scene(LiveScene(far.model, BOUNDS))
     assert keeper.fault(0.0) == ""
     assert set(keeper.live.objects) == {"left/7", "right/7", "cell/post", "cell/lamp"}
     after = [agrees(keeper.live, q) for q in configurations]
@@ -85,12 +85,12 @@ def test_distances_across_robots_before_and_after_the_cell_is_another(near, far)
 
 def test_rules_across_robots_count_for_what_they_carry(near):
     live = LiveScene(near.model, BOUNDS)
-    keeper = SceneKeeper()
-    keeper.attend(live)
+    keeper = DesiredScene()
+    keeper.use_scene(live)
     ball = Shape("sphere", np.eye(4), (0.1,))
     for number, side in ((7, "left"), (8, "right")):
         touch = frozenset({f"{side}/l2"})  # it is at the joint between them
-        assert keeper.want(Wish(f"cell/{number}", ball, f"{side}/l3", np.eye(4), touch))
+        assert keeper.request(ObjectRequest(f"cell/{number}", ball, f"{side}/l3", np.eye(4), touch))
     names = list(near.model.joint_names)
     monitor = Monitor(near.model, behaviour=SpeedPolicy(near.model, live=live), live=live)
     q = np.array([0.2, 0.3, 0.3, -0.2, 0.0, 0.0])

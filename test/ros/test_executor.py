@@ -348,10 +348,10 @@ def test_what_waits_is_taken_a_few_at_a_time_in_order_and_how_long_it_waited_is_
     for k in range(30):
         publisher.publish(String(data=str(k)))
     time.sleep(0.3)
-    subscription.take()
+    subscription.process_waiting()
     assert 0 < len(heard) < 30 and 0.25 < subscription.late < 60.0
     for _ in range(10):
-        subscription.take()
+        subscription.process_waiting()
     assert heard == [str(k) for k in range(30)]
     assert subscription.late == 0.0
     subscription.destroy()
@@ -369,7 +369,7 @@ def test_messages_are_kept_as_they_came_and_what_cannot_be_read_is_lost(graph):
     graph.until(lambda: len(heard) == 1)
     publisher.publish(String(data="two"))
     time.sleep(0.1)
-    subscription.take()
+    subscription.process_waiting()
     assert heard == [deserialize_message(data, String).data for data in kept] == ["one", "two"]
     subscription._receive(kept[0][:5])
     assert len(heard) == 2 and len(kept) == 3 and lost == [1]

@@ -173,7 +173,7 @@ def test_joint_states_that_stop_refuse_what_is_adjusted(robot):
     sent, request = len(robot.sent), robot.begin()
     robot.q = None
     robot.until_event("refused", request)
-    assert "while it was adjusted the joint state was lost: joint states are" in robot.message
+    assert "during adjustment the joint state was lost: joint states are" in robot.message
     assert robot.graph.state.level == ERROR and robot.values["joint_states"] != "fresh"
     robot.q = START.tolist()
     robot.nothing_more(sent)
@@ -188,7 +188,7 @@ def test_joint_states_that_come_again_from_elsewhere_refuse_what_is_adjusted(rob
     robot.until(lambda: "joint states are" in robot.message)
     robot.q = (START + 0.02).tolist()
     robot.until_event("refused", request)
-    assert "while it was adjusted joint 'right_joint_1' moved" in robot.message
+    assert "during adjustment joint 'right_joint_1' moved" in robot.message
     robot.nothing_more(sent)
 
 
@@ -199,7 +199,7 @@ def test_a_new_description_refuses_what_is_adjusted_and_counts_for_the_next(robo
     sent, request = len(robot.sent), robot.begin()
     robot.describe(robot.other)
     robot.until_event("refused", request)
-    assert "a new robot description was received while it was adjusted" in robot.message
+    assert "a new robot description was received during adjustment" in robot.message
     robot.stand(START)
     robot.nothing_more(sent, 3.0)
     message = robot.want(LONG_ROWS[::40], LONG[::40])
@@ -312,5 +312,5 @@ def test_a_robot_that_moves_away_refuses_what_is_adjusted(robot):
     sent, request = len(robot.sent), robot.begin()
     robot.q = (START + 0.02).tolist()
     robot.until_event("refused", request)
-    assert "while it was adjusted joint 'right_joint_1' moved" in robot.message
+    assert "during adjustment joint 'right_joint_1' moved" in robot.message
     robot.nothing_more(sent)

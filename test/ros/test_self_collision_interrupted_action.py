@@ -288,8 +288,8 @@ def lose_the_controller(stage):
 @pytest.mark.parametrize(
     ("happens", "says"),
     [
-        (lose_joint_states, "while it was adjusted the joint state was lost: joint states are"),
-        (move, "while it was adjusted joint 'r_x' moved"),
+        (lose_joint_states, "during adjustment the joint state was lost: joint states are"),
+        (move, "during adjustment joint 'r_x' moved"),
         (describe_another, "a new robot description was received"),
         (describe_nothing, "a new robot description was received"),
         (lose_the_controller, "the controller's action '/arms/follow' is not available"),

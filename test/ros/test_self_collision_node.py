@@ -296,7 +296,7 @@ def test_arms_that_come_too_near_are_held_once_and_go_on_without_a_restart(slide
     assert cell.want(way(0.04, 0.01), [0.0, 1.0], names=JOINTS) is None
     message = cell.want(way(0.04, 0.5), [0.0, 5.0], names=JOINTS)
     assert message is not None, cell.message
-    assert "it must lead them away" in cell.message
+    assert "only motions that separate them are accepted" in cell.message
     gaps = [1.0 + l_x - r_x - 0.2 for r_x, _, l_x, _ in rows_of(message)]
     assert min(gaps) >= 0.038 and gaps[-1] == pytest.approx(0.5)
     sent = len(cell.sent)

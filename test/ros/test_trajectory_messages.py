@@ -179,10 +179,10 @@ def test_nothing_goes_out_from_below_the_danger_distance():
 
 def test_nothing_goes_out_while_a_trajectory_is_under_way_or_nothing_is_known():
     robot = Robot(0.5)
-    robot.filter.begin(CLOCK, 10.0)
+    robot.filter.start_stream(CLOCK, 10.0)
     with pytest.raises(TrajectoryError, match="while a trajectory is being executed"):
         robot.follow(0.5)
-    robot.filter.over()
+    robot.filter.mark_finished()
     assert robot.follow(0.5).level is Level.OK
     with pytest.raises(TrajectoryError, match="is unknown: joint states are"):
         robot.stream.follow(point_message(JOINTS, dict.fromkeys(JOINTS, 0.0), 0.1), CLOCK, NOW + 9)

@@ -114,7 +114,7 @@ def test_a_goal_that_collides_is_exit_code_1_and_no_file(tmp_path):
     (tmp_path / "half.csv").write_text("\n".join(lines[:52]) + "\n")  # up to t = 50 s
     done = command(tmp_path, URDF, "half.csv", "--output", "out.csv")
     assert done.returncode == 1
-    assert "no safe adjustment" in done.stdout and "goal itself is too near" in done.stdout
+    assert "no safe adjustment" in done.stdout and "the goal is closer than" in done.stdout
     assert "waypoint 50, t = 50 s: right_link_7 - left_link_7 at -0.0" in done.stdout
     assert "safe until   t = 40 s" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["half.csv"]

@@ -34,7 +34,7 @@ from collision_monitor.robot.inertials import read_inertials
 from collision_monitor.robot.urdf import load_robot
 from collision_monitor.verification.torques.dynamics import RobotDynamics
 from collision_monitor.verification.verification import Verdict
-from collision_monitor.verification.verify import Beside, verify
+from collision_monitor.verification.verify import SimultaneousMotion, verify
 
 pytestmark = pytest.mark.early
 
@@ -240,7 +240,7 @@ def test_a_wing_that_turns_in_time_is_out_of_the_way_and_at_any_time_it_is_not()
     found = []
     for earliest, latest in ((0.0, 0.0), (36.0, 44.0)):
         given = settings(torques=False)
-        beside = [Beside(wing, earliest, latest)]
+        beside = [SimultaneousMotion(wing, earliest, latest)]
         found.append(verify(model(), arm, replace(given, beside=beside)))
     soon, anytime = found
     assert (soon.verdict, soon.violations) == (Verdict.SAFE, ())

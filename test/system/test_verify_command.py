@@ -178,7 +178,7 @@ def test_a_second_robot_with_its_own_motion(two, cell):
         (("--other-motion", "m.csv"), "--other URDF is missing"),
         (("--other", "none.urdf"), "none.urdf"),
         (("--other", "robot.urdf", "--other-prefix="), "prefix"),
-        (("--other", "robot.urdf", "--floating"), "none floats"),
+        (("--other", "robot.urdf", "--floating"), "supports one robot only"),
         (("--other", "robot.urdf", "--other-motion", "none.csv"), "none.csv"),
     ],
 )

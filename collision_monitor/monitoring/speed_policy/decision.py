@@ -80,9 +80,9 @@ def decision_message(decision: Decision, pair: tuple[str, str]) -> str:
     elif decision.stop:
         if not least > decision.stop_distance:
             return f"cannot stop in time: {ahead}"
-        return f"stopping, held for a moment: {where} {between}"
+        return f"stop held by hysteresis: {where} {between}"
     elif decision.inside:
-        return f"too close until a moment ago: {where} {between}"
+        return f"slowdown held by hysteresis: {where} {between}"
     elif not distance > decision.warn_distance:
         text = f"near: {where}"
     elif decision.action == APPROACH and not least > decision.warn_distance:

@@ -29,10 +29,10 @@ _KINDS = {"box": Marker.CUBE, "sphere": Marker.SPHERE, "cylinder": Marker.CYLIND
 _VISIBLE = 0.05  # smallest visible change of a colour
 
 
-class Part(NamedTuple):
+class MarkerPart(NamedTuple):
     """Markers of one body in one namespace, all with the same number of points.
 
-    ``poses`` (k, 4, 4) and ``points`` (k, p, 3) as of `Body.pose`; ``scales`` (k, 3), metres.
+    ``poses`` (k, 4, 4) and ``points`` (k, p, 3) as of `MarkerBody.pose`; ``scales`` (k, 3), metres.
     """
 
     namespace: str
@@ -43,7 +43,7 @@ class Part(NamedTuple):
     points: np.ndarray
 
 
-class Body(NamedTuple):
+class MarkerBody(NamedTuple):
     """An obstacle or a live object, and its representation.
 
     Attributes:
@@ -76,7 +76,7 @@ class Body(NamedTuple):
         """Upper bound of the number of its markers."""
         return 1 if self.is_solid or self.namespaces[0] == CLOUDS else 2 * len(self.rows)
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[MarkerPart]:
         """Its markers."""
         if self.is_solid:
             kind, size = self.shape.kind, self.shape.size
@@ -99,19 +99,19 @@ class Body(NamedTuple):
 def _part(
     namespace: str, ids: np.ndarray, kind: int, poses: np.ndarray | None, scales: Sequence,
     points: np.ndarray | None = None,
-) -> Part:  # fmt: skip
+) -> MarkerPart:  # fmt: skip
     k = len(ids)
     poses = np.tile(np.eye(4), (k, 1, 1)) if poses is None else poses
     points = np.empty((k, 0, 3)) if points is None else points
-    return Part(namespace, ids, np.full(k, kind), poses, np.asarray(scales), points)
+    return MarkerPart(namespace, ids, np.full(k, kind), poses, np.asarray(scales), points)
 
 
 def leaf_parts(
     namespaces: tuple[str, str], ids: np.ndarray, ends: np.ndarray, radii: np.ndarray
-) -> list[Part]:
+) -> list[MarkerPart]:
     """Leaves with ``ends`` (k, 2, 3) and ``radii`` (k,) as balls, and cylinders between them.
 
-    ``namespaces`` of balls and of cylinders, ``ids`` (2 k,) as of `Body`.
+    ``namespaces`` of balls and of cylinders, ``ids`` (2 k,) as of `MarkerBody`.
     """
     sizes = np.tile(2.0 * radii[:, None], (1, 3))
     long = (ends[:, 0] != ends[:, 1]).any(axis=1)
@@ -168,7 +168,7 @@ class LinkMarkers:
             )  # fmt: skip
 
 
-def _obstacles_of(model: CollisionModel) -> dict[int, Body]:
+def _obstacles_of(model: CollisionModel) -> dict[int, MarkerBody]:
     """Obstacles by their index in ``link_names``; ids are the indices of their leaves."""
     leaves: dict[str, list[int]] = {name: [] for name in model.link_names}
     for k, leaf in enumerate(model.leaves):
@@ -180,18 +180,18 @@ def _obstacles_of(model: CollisionModel) -> dict[int, Body]:
         shown = [] if each.shape.kind in _KINDS else leaves[each.name]
         own = [model.leaves[k] for k in shown]
         rows = np.array([(*leaf.p0, *leaf.p1, leaf.radius) for leaf in own])
-        found[row_of[each.name]] = Body(
+        found[row_of[each.name]] = MarkerBody(
             each.link, np.eye(4), each.name in moving, each.shape, rows,
             (OBSTACLES, OBSTACLE_CYLINDERS), np.array(2 * leaves[each.name]),
         )  # fmt: skip
     return found
 
 
-def _live_body(thing: LiveObject, slots: int) -> Body:
+def _live_body(thing: LiveObject, slots: int) -> MarkerBody:
     """A live object; its ids are its slot plus multiples of ``slots``."""
     space = CLOUDS if thing.name == CLOUD else CARRIED if thing.body > 0 else SCENE
     ids = thing.slot + slots * np.arange(2 * max(len(thing.rows), 1))
-    return Body(
+    return MarkerBody(
         thing.link, thing.pose, thing.body > 0, thing.shape, thing.rows, (space, space), ids, True
     )
 
@@ -212,7 +212,7 @@ class BodyMarkers:
         self._slots = 0 if live is None else 1 + live.bounds.objects
         count = self._links + self._slots
         self._seen: dict[int, tuple] = {}  # live objects, by row
-        self._parts: dict[int, list[Part]] = {}  # as last sent, by row
+        self._parts: dict[int, list[MarkerPart]] = {}  # as last sent, by row
         self._is_new = np.ones(count, dtype=bool)
         self._sent = np.zeros(count)  # time of sending
         self._colours = np.zeros((count, 4))  # as sent
@@ -250,7 +250,7 @@ class BodyMarkers:
         self._sent[chosen], self._colours[chosen] = self._time, colours[chosen]
         self._is_new[chosen] = False
 
-    def _add_body(self, row: int, body: Body) -> None:
+    def _add_body(self, row: int, body: MarkerBody) -> None:
         self._known[row], self._costs[row] = body, body.most
         self._is_known[row], self._moves[row], self._is_new[row] = True, body.moves, True
 
@@ -280,7 +280,7 @@ class BodyMarkers:
 
     @staticmethod
     def _delete(
-        parts: list[Part], gone: dict[str, list[int]], kept: Sequence[Part] = ()
+        parts: list[MarkerPart], gone: dict[str, list[int]], kept: Sequence[MarkerPart] = ()
     ) -> None:
         still = {(part.namespace, k) for part in kept for k in part.ids.tolist()}
         for part in parts:
@@ -327,7 +327,7 @@ class BodyMarkers:
     ) -> Iterator[bytes]:
         # Markers that are sent in turns must live until their next turn.
         lifetime = self._lifetime * max(1.0, 0.5 * (1 + self._rounds))
-        groups: dict[tuple[str, int], list[tuple[int, Part]]] = {}
+        groups: dict[tuple[str, int], list[tuple[int, MarkerPart]]] = {}
         for row in chosen:
             for part in self._parts[row]:
                 key = part.namespace, part.points.shape[1]

@@ -85,7 +85,7 @@ class Cloud:
     """Keeps the newest cloud in the live scene; reports if it is old or unusable.
 
     Attributes:
-        is_ready: whether `take` has a result to apply; checked at every joint state.
+        is_ready: whether `apply_result` has a result to apply; checked at every joint state.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Cloud:
         self._thread.start()
         self._keep: Callable[[bytes], None] | None = None
         if recorder is not None:
-            self._keep = recorder.hearing("~/cloud", PointCloud2, are_large=True)
+            self._keep = recorder.recorded_subscription("~/cloud", PointCloud2, are_large=True)
         self._subscription = node.create_subscription(
             PointCloud2, "~/cloud", work(self._receive), _CLOUD, raw=True
         )
@@ -137,7 +137,7 @@ class Cloud:
             if self._compiling is not None:
                 self._compiling.cancel()
 
-    def attend(self) -> None:
+    def use_robot(self) -> None:
         """Report a change of the robot: the last cloud is kept until a new one is received."""
         with self._condition:
             job, self._next_job = self._next_job, None
@@ -149,7 +149,9 @@ class Cloud:
             return
         try:
             if live.model.root != self._root:
-                raise LiveSceneError(f"{CLOUD}: it is about '{self._root}', which was the root")
+                raise LiveSceneError(
+                    f"{CLOUD}: it refers to the previous root link '{self._root}'"
+                )
             live.set_cloud(last.balls)
         except CollisionMonitorError as error:
             self._refuse(error)
@@ -205,8 +207,7 @@ class Cloud:
                 if not is_new and self._last is not None:
                     return  # keep the last cloud until the next one
                 raise LiveSceneError(
-                    f"{CLOUD}: it came when it was not known where '{link}' is, from which it was "
-                    "seen"
+                    f"{CLOUD}: received before the pose of its sensor link '{link}' was known"
                 )
             if then is not None:
                 q = then  # the configuration at the time of the cloud
@@ -257,7 +258,7 @@ class Cloud:
             warm_up()
             self._is_compiled = True
 
-    def take(self) -> None:
+    def apply_result(self) -> None:
         """Put the result of the thread into the scene, instead of the last cloud."""
         with self._condition:
             self.is_ready = False
@@ -281,7 +282,7 @@ class Cloud:
         self._last, self._received, self._root = made, job.received, live.model.root
         self._is_late = False
         if CLOUD in self._scene.keeper.refused:
-            self._scene.keeper.forgive(CLOUD)
+            self._scene.keeper.clear_refusal(CLOUD)
             self._changed()
 
     def _refuse(self, error: CollisionMonitorError) -> None:

@@ -19,7 +19,7 @@ from collision_monitor.common.text import six_digits
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
 from collision_monitor.fitting.fast_fit import cover, cover_bounds, cover_triangles
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.desired_scene import SceneKeeper
+from collision_monitor.model.desired_scene import DesiredScene
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.poses import rotation_from_quaternion
 
@@ -77,7 +77,7 @@ def pose_of(message: Any) -> np.ndarray:
 
 
 def take_in(
-    keeper: SceneKeeper,
+    keeper: DesiredScene,
     name: str,
     take: Callable[[Any], None],
     message: Any,
@@ -116,7 +116,7 @@ def points_of(messages: Sequence[Any]) -> np.ndarray:
     if not np.isfinite(points).all():
         raise LiveSceneError("it has a point that is not finite")
     if problem := any_beyond_reason(points):
-        raise LiveSceneError(f"it has a point at {problem}")
+        raise LiveSceneError(f"point coordinate {problem}")
     return points
 
 
@@ -167,7 +167,7 @@ def marker_shape(marker: Marker, most: int) -> Shape | np.ndarray | MeshFile | T
             raise LiveSceneError(f"it has {len(points)} points, which is not a multiple of 3")
         points = points * lengths()
         if problem := any_beyond_reason(points):
-            raise LiveSceneError(f"it has a point, times its scale, at {problem}")
+            raise LiveSceneError(f"scaled point coordinate {problem}")
         return triangles_of(points.reshape(-1, 3, 3), most)
     raise LiveSceneError(
         f"its type {kind} is not supported; use CUBE, SPHERE, CYLINDER, CUBE_LIST, SPHERE_LIST, "

@@ -26,7 +26,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
 from collision_monitor.fitting.fast_fit import cover_triangles
 from collision_monitor.geometry.meshes import MeshLoader
-from collision_monitor.model.desired_scene import SceneKeeper, Wish
+from collision_monitor.model.desired_scene import DesiredScene, ObjectRequest
 from collision_monitor.model.live_objects import Bounds
 from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Monitor
@@ -70,7 +70,7 @@ class ReliableSubscription:
     Not every middleware reports that.
 
     Attributes:
-        late: seconds that the last message that `take` found had waited; 0 if none waits.
+        late: how long, s, the last message found by `process_waiting` had waited; 0 for none.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class ReliableSubscription:
         else:
             self._callback(message)
 
-    def take(self) -> None:
+    def process_waiting(self) -> None:
         """Process some of the waiting messages now, oldest first, and update `late`.
 
         An executor takes one message of each topic in turn: under overload, messages would be
@@ -199,7 +199,7 @@ class PlanningSceneTopic:
         if len(message.world.octomap.octomap.data):
             keeper.refuse(name, "octomaps are not supported; publish their points on ~/cloud")
         elif not message.is_diff:
-            keeper.forgive(name)
+            keeper.clear_refusal(name)
 
     @staticmethod
     def _name(message: Any) -> str:
@@ -215,7 +215,7 @@ class PlanningSceneTopic:
             raise LiveSceneError(
                 f"its operation {operation} is not one of {', '.join(_OPERATIONS)}"
             )
-        known = keeper.wishes.get(name)
+        known = keeper.requests.get(name)
         shape = object_shape(message, self._most)
         if operation == MOVE or shape is None:
             if known is None or known.shape is None:
@@ -226,8 +226,10 @@ class PlanningSceneTopic:
             shape = np.vstack([known.shape, more])
         if not message.header.frame_id:
             raise LiveSceneError("header.frame_id is empty")
-        wish = Wish(name, None, message.header.frame_id, pose_of(message.pose), frozenset(touch))
-        self._scene.want(wish, shape)
+        request = ObjectRequest(
+            name, None, message.header.frame_id, pose_of(message.pose), frozenset(touch)
+        )
+        self._scene.request(request, shape)
 
     def _take_attached(self, message: Any) -> None:
         name, keeper = self._name(message.object), self._scene.keeper
@@ -277,7 +279,7 @@ class MeshWorker:
             self._jobs.pop(name)[1].cancel()
 
     def done(self, take: Callable[[str, np.ndarray | CollisionMonitorError], None]) -> None:
-        """Call ``take`` for each finished job, with its leaves or the error."""
+        """Call ``process_waiting`` for each finished job, with its leaves or the error."""
         for name, (wanted, job) in list(self._jobs.items()):
             if not job.done() or job.cancelled():
                 continue
@@ -346,7 +348,7 @@ class SceneTopics:
         node: Node,
         values: Mapping[str, Any],
         changed: Callable[[], None],
-        keeper: SceneKeeper | None = None,
+        keeper: DesiredScene | None = None,
         recorder: Recorder | None = None,
         work: Callable[[Callable[..., None]], Callable[..., None]] = lambda callback: callback,
     ) -> None:
@@ -362,7 +364,7 @@ class SceneTopics:
         """
         self._node, self._values, self._changed = node, values, changed
         self._frames = Frames(listen_to_tf(node))
-        self.keeper = SceneKeeper() if keeper is None else keeper
+        self.keeper = DesiredScene() if keeper is None else keeper
         self.keeper.find = self.find
         self._monitor: Monitor | None = None
         folders = [folder for folder in values["package_dirs"] if folder]
@@ -382,7 +384,7 @@ class SceneTopics:
         def subscribe(
             topic: str, kind: type, callback: Callable[[Any], None]
         ) -> ReliableSubscription:
-            keep = None if recorder is None else recorder.hearing(f"~/{topic}", kind)
+            keep = None if recorder is None else recorder.recorded_subscription(f"~/{topic}", kind)
             lost = partial(self._on_lost, topic)
             return ReliableSubscription(node, kind, f"~/{topic}", work(callback), lost, keep)
 
@@ -392,24 +394,24 @@ class SceneTopics:
             recorder.follow(self.keeper)
 
     def destroy(self) -> None:
-        """Unsubscribe and stop; the keeper keeps the requested objects."""
+        """Unsubscribe and stop; `keeper` still holds the requested objects."""
         for subscription in self._subscriptions.values():
             subscription.destroy()
         for name in self._jobs.names:
             self.keeper.refuse(name, "the node was cleaned up while its mesh was being loaded")
-        self.keeper.attend(None)
+        self.keeper.use_scene(None)
         self._jobs.close()
         self._frames.close()
 
-    def attend(self, monitor: Monitor) -> None:
+    def use_robot(self, monitor: Monitor) -> None:
         """Update the scene of this monitor from now on."""
         self._monitor = monitor
-        self.keeper.attend(monitor.live)
+        self.keeper.use_scene(monitor.live)
 
-    def take(self) -> None:
+    def process_waiting(self) -> None:
         """Process some of the waiting messages, so that joint states are checked against them."""
         for subscription in self._subscriptions.values():
-            subscription.take()
+            subscription.process_waiting()
 
     def watch(self, simulated: float | None = None) -> None:
         """Process results of threads, waiting messages and lifetimes; a few times a second.
@@ -419,7 +421,7 @@ class SceneTopics:
         self._jobs.done(self._take_leaves)
         for subscription in self._subscriptions.values():
             subscription.check_publishers()
-            subscription.take()
+            subscription.process_waiting()
         now = time.monotonic()
         self._advance_lifetimes(now, simulated)
         self.keeper.expire(now)
@@ -525,7 +527,7 @@ class SceneTopics:
         elif marker.action == Marker.DELETE:
             self.drop(name)
         elif marker.action == Marker.ADD:
-            self._want(marker, marker_shape(marker, self._most), ())
+            self._request(marker, marker_shape(marker, self._most), ())
         else:
             raise LiveSceneError(f"its action {marker.action} is not one of ADD, DELETE, DELETEALL")
 
@@ -535,44 +537,46 @@ class SceneTopics:
         self.keeper.drop(name)
 
     def _drop_all(self, is_meant: Callable[[str], bool]) -> None:
-        for name in list(self.keeper.wishes):
+        for name in list(self.keeper.requests):
             if is_meant(name):
                 self._jobs.cancel(name)
         self.keeper.drop_all(is_meant)
 
-    def _want(
+    def _request(
         self, marker: Marker, shape: Shape | np.ndarray | MeshFile | Triangles, touch: Any
     ) -> None:
         if not marker.header.frame_id:
             raise LiveSceneError("header.frame_id is empty")
         source = marker if self._is_recorded else None
-        wish = Wish(
+        request = ObjectRequest(
             marker_name(marker), None, marker.header.frame_id, pose_of(marker.pose),
             frozenset(touch), self._expiry(marker), source,
         )  # fmt: skip
-        self.want(wish, shape)
+        self.request(request, shape)
 
-    def want(self, wish: Wish, shape: Shape | np.ndarray | MeshFile | Triangles) -> None:
+    def request(
+        self, request: ObjectRequest, shape: Shape | np.ndarray | MeshFile | Triangles
+    ) -> None:
         """Add an object, now or when its leaves are fitted."""
-        self._jobs.cancel(wish.name)
+        self._jobs.cancel(request.name)
         if isinstance(shape, MeshFile) and (rows := self._jobs.known(shape)) is not None:
             shape = rows
         if isinstance(shape, MeshFile):
-            self.keeper.want(wish)
-            self._jobs.start(wish.name, shape)
+            self.keeper.request(request)
+            self._jobs.start(request.name, shape)
         elif isinstance(shape, Triangles):
-            if self.keeper.want(replace(wish, shape=shape.coarse)):
-                self._jobs.start(wish.name, shape)
+            if self.keeper.request(replace(request, shape=shape.coarse)):
+                self._jobs.start(request.name, shape)
         else:
-            self.keeper.want(replace(wish, shape=shape))
+            self.keeper.request(replace(request, shape=shape))
 
     def _take_leaves(self, name: str, made: np.ndarray | CollisionMonitorError) -> None:
-        wish = self.keeper.wishes.get(name)
-        if wish is None:
+        request = self.keeper.requests.get(name)
+        if request is None:
             return
         with self._publishing_changes():
             if isinstance(made, CollisionMonitorError):
-                self.keeper.refuse(name, str(made), wish.expires)
+                self.keeper.refuse(name, str(made), request.expires)
             else:
                 self.keeper.fill(name, made)
 
@@ -592,7 +596,7 @@ class SceneTopics:
                 self.keeper.attach(name, self._link(marker), self.q, touch)
             else:
                 self._link(marker)
-                self._want(marker, marker_shape(marker, self._most), touch)
+                self._request(marker, marker_shape(marker, self._most), touch)
         else:
             raise LiveSceneError(f"its action {marker.action} is not one of ADD, DELETE, DELETEALL")
 

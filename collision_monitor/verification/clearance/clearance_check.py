@@ -24,12 +24,12 @@ from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.verification.clearance.mesh_level import Decider, exact_level
 from collision_monitor.verification.clearance.scanner import (
+    Progress,
     Scan,
     Scanner,
     ScanRequest,
-    Told,
+    no_progress,
     scan_any_start,
-    silent,
 )
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 
@@ -174,7 +174,7 @@ class Study:
         motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
         thresholds: Thresholds | None,
         settings: ClearanceSettings,
-        told: Told = silent,
+        progress: Progress = no_progress,
     ) -> None:
         if not model.pairs:
             model.min_distances(np.zeros((0, len(model.joint_names))))  # raises the reason
@@ -182,7 +182,7 @@ class Study:
         self.model, self.settings = model, settings
         self.limits = np.column_stack([np.zeros(len(both)), both])
         self.scanner = Scanner(model)
-        self.scanner.told = told
+        self.scanner.progress = progress
         self.exact = exact_level(self.scanner, settings.exact)
         self.schedule = Schedule(model, motion, settings.held)
 
@@ -295,15 +295,15 @@ def check_clearance(
     motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
     thresholds: Thresholds | None = None,
     *,
-    told: Told = silent,
+    progress: Progress = no_progress,
     **settings: Any,
 ) -> ClearanceCheck:
     """Check the clearance of all pairs over a motion, also between samples.
 
-    Arguments and errors are those of `clearance_series`; ``told`` is called with the progress of
+    Arguments and errors are those of `clearance_series`; ``progress`` is called with the step of
     the check.
     """
-    study = Study(model, motion, thresholds, ClearanceSettings(**settings), told)
+    study = Study(model, motion, thresholds, ClearanceSettings(**settings), progress)
     series = study.series()
     rank = {links: k for k, links in enumerate(series.pairs)}
     violations = []
@@ -352,7 +352,7 @@ def _violations(study: Study, series: ClearanceSeries, k: int) -> list[Violation
             times = np.where(np.isnan(doubts), series.when[unknown, k], doubts)
             nearest = lower[unknown].argmin()
             shown = shortened([f"{time:.3f} s" for time in times], _SHOWN)
-            text = f"not told from {limits[m]:g} m ({_CODES[m].value}) at {shown}"
+            text = f"cannot be distinguished from {limits[m]:g} m ({_CODES[m].value}) at {shown}"
             found.append(
                 Violation(
                     Code.UNDECIDED, subject, float(times[0]), float(times[nearest]),
@@ -408,7 +408,7 @@ class Certifier:
         self._wanted = Wanted(_NO_SERIES, 0.0, 0.0, resolution)
         self._instant = instant
 
-    def suspects(self, schedule: Schedule, margin: float = 0.0) -> list[int]:
+    def candidate_pairs(self, schedule: Schedule, margin: float = 0.0) -> list[int]:
         """Indices of the pairs that leaves do not certify to keep ``margin`` metres."""
         limits = np.full((len(self.scanner.model.pairs), LIMITS), np.inf)
         limits[:, 0] = margin
@@ -418,10 +418,10 @@ class Certifier:
 
     def certify(self, schedule: Schedule, margin: float = 0.0) -> bool:
         """Whether all pairs are certified to keep ``margin`` metres over the motion."""
-        suspects = self.suspects(schedule, margin)
-        if not suspects or self._level is None:
-            return not suspects
+        candidates = self.candidate_pairs(schedule, margin)
+        if not candidates or self._level is None:
+            return not candidates
         return all(
             self._level.keeps(schedule, pair, margin, schedule.begin, schedule.end, self._instant)
-            for pair in suspects
+            for pair in candidates
         )

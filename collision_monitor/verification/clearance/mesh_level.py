@@ -20,7 +20,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
-from collision_monitor.continuous.clearance_scan import Hulls, hull_bound, suspects, target_of
+from collision_monitor.continuous.clearance_scan import (
+    Hulls,
+    hull_bound,
+    interval_leaf_bound,
+    target_of,
+)
 from collision_monitor.continuous.pair_sweep import ROUNDING
 from collision_monitor.continuous.scan_space import Space
 from collision_monitor.robot.description import Shape
@@ -72,7 +77,7 @@ class ExactLevel:
         for column, pair in enumerate(by_leaves.pairs.tolist()):
             links = " and ".join(self.scanner.model.pairs[pair])
             scan.scan_pair(
-                column, partial(self.scanner.told, f"distances between the shapes of {links}")
+                column, partial(self.scanner.progress, f"distances between the shapes of {links}")
             )
         return scan.result
 
@@ -83,18 +88,18 @@ class ExactLevel:
 
         Intervals are halved down to ``instant`` s. A limit of 0 means no contact.
         """
-        looker = Looker(self, schedule, pair)
+        bounds = PairBounds(self, schedule, pair)
         waiting = [_whole(schedule, low, high)]
         for _ in range(self.most):
             if not waiting:
                 return True
             piece = waiting.pop()
-            looker.place(piece, limit)
-            if looker.by_leaves >= limit:
+            bounds.place(piece, limit)
+            if bounds.by_leaves >= limit:
                 continue
-            if looker.measure() < limit:
+            if bounds.measure() < limit:
                 return False
-            if looker.bound(limit) < limit:
+            if bounds.bound(limit) < limit:
                 if 2.0 * max(piece[1], piece[3].max()) <= instant:
                     return False
                 waiting += _halves(*piece)
@@ -104,7 +109,7 @@ class ExactLevel:
         self, schedule: Schedule, pair: int, limit: float, low: float, high: float, instant: float
     ) -> float:
         """As `Scanner.first_below`."""
-        looker = Looker(self, schedule, pair)
+        bounds = PairBounds(self, schedule, pair)
         waiting = [_whole(schedule, low, high)]
         first = np.inf
         for _ in range(self.most):
@@ -113,17 +118,17 @@ class ExactLevel:
             piece = waiting.pop()
             if piece[0] - piece[1] >= first:
                 continue
-            looker.place(piece, limit)
-            if looker.by_leaves >= limit:
+            bounds.place(piece, limit)
+            if bounds.by_leaves >= limit:
                 continue
-            if looker.measure() < limit:
+            if bounds.measure() < limit:
                 first = min(first, piece[0])
-            if 2.0 * max(piece[1], piece[3].max()) > instant and looker.bound(limit) < limit:
+            if 2.0 * max(piece[1], piece[3].max()) > instant and bounds.bound(limit) < limit:
                 waiting += _halves(*piece)
         return first
 
 
-class Looker:
+class PairBounds:
     """Bounds of one pair around successive times: by its leaves, its shapes, and its hulls.
 
     Attributes:
@@ -143,7 +148,7 @@ class Looker:
     def place(self, piece: Piece, target: float) -> None:
         """Move to the middle of an interval; find the leaves that may violate ``target`` (m)."""
         time, half, starts, widths = piece
-        self.by_leaves, self.travel = suspects(
+        self.by_leaves, self.travel = interval_leaf_bound(
             *self._level.scanner.arrays, self._space, self._motion, starts, widths, time, half,
             self.pair, target, self._q,
         )  # fmt: skip
@@ -188,23 +193,23 @@ class _ExactScan:
         self.result = Scan.empty(by_leaves.pairs, by_leaves.edges, parts)
         self.result.lows, self.result.looks = by_leaves.lows.copy(), by_leaves.looks.copy()
 
-    def scan_pair(self, column: int, told: Callable[[float], None]) -> None:
+    def scan_pair(self, column: int, progress: Callable[[float], None]) -> None:
         """Bins of one pair, those with the minimum leaf distances first."""
         pair = int(self.result.pairs[column])
         self._measurements_left = self._level.most
-        self._looker = Looker(self._level, self._request.schedule, pair)
+        self._bounds = PairBounds(self._level, self._request.schedule, pair)
         order = np.argsort(self._leaf_lows[:, column], kind="stable").tolist()
         for done, b in enumerate(order):
-            told(done / len(order))
+            progress(done / len(order))
             self._bin(b, column)
 
     def _target(self, upper: float, column: int) -> float:
         best = self.result.best[column]
         wanted = self._depth_accuracy if best < 0.0 else self._request.wanted
-        return target_of(wanted, self._request.limits, self._looker.pair, upper, best)
+        return target_of(wanted, self._request.limits, self._bounds.pair, upper, best)
 
     def _bin(self, b: int, column: int) -> None:
-        result, schedule, looker = self.result, self._request.schedule, self._looker
+        result, schedule, bounds = self.result, self._request.schedule, self._bounds
         by_leaves, least = self._leaf_lows[b, column], np.inf
         waiting = [_whole(schedule, result.edges[b], result.edges[b + 1])]
         while waiting:
@@ -212,8 +217,8 @@ class _ExactScan:
             time, _, starts, _ = piece
             known = result.ups[b, column]
             guess = by_leaves if np.isnan(known) else self._target(known, column)
-            looker.place(piece, guess)
-            distance = looker.measure()
+            bounds.place(piece, guess)
+            distance = bounds.measure()
             result.looks[1] += 1
             self._measurements_left -= 1
             if not distance >= result.ups[b, column]:
@@ -226,10 +231,10 @@ class _ExactScan:
                 least = min(least, by_leaves)
                 break
             if target != guess:
-                looker.place(piece, target)
-            bound = looker.bound(target)
+                bounds.place(piece, target)
+            bound = bounds.bound(target)
             if bound < target:
-                if looker.travel > self._request.wanted.resolution and self._measurements_left > 0:
+                if bounds.travel > self._request.wanted.resolution and self._measurements_left > 0:
                     waiting += _halves(*piece)
                     continue
                 result.doubts[b, column] = time

@@ -33,12 +33,13 @@ from collision_monitor.verification.clearance.schedule import Schedule
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-Told = Callable[[str, float], None]  # (current step, fraction done); called often, from any thread
+# (current step, fraction done); called often, from any thread
+Progress = Callable[[str, float], None]
 _BINS_A_TASK = 16
 _LOOKS = 4  # every n-th bin is measured before the scan, to estimate minimum distances
 
 
-def silent(what: str, share: float) -> None:
+def no_progress(what: str, share: float) -> None:
     """Ignore progress."""
 
 
@@ -113,13 +114,13 @@ class Scanner:
     """Tables of a model for scans; made once, for any number of motions.
 
     ``arrays``: a copy of the packed model. ``firsts`` (pairs, 2): the innermost joint (index in
-    kernels) that moves one link of a pair and not the other; -1 if there is none. ``told`` is
+    kernels) that moves one link of a pair and not the other; -1 if there is none. ``progress`` is
     called with the progress.
     """
 
     def __init__(self, model: CollisionModel) -> None:
         self.model = model
-        self.told: Told = silent
+        self.progress: Progress = no_progress
         self.arrays = model.work_space()
         view = windows(*self.arrays)
         leaves, links = len(view.leaf_ends), len(view.links)
@@ -171,7 +172,7 @@ class Scanner:
         left = [None] * tasks
 
         def task(first: int, stop: int) -> tuple[Found, tuple[int, int]]:
-            self.told("distances between leaves", 1.0 - len(left) / tasks)
+            self.progress("distances between leaves", 1.0 - len(left) / tasks)
             found = Found(*(array.copy() for array in known))
             looks = scan(
                 *self.model.work_space(), self.space(parts, motion.order), motion,

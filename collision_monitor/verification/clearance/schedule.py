@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from collision_monitor.continuous.scan_space import Motion
+from collision_monitor.continuous.scan_space import ScanMotion
 from collision_monitor.errors import ConfigurationError, TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory
 
@@ -99,7 +99,7 @@ class Schedule:
         self.path_of = np.full(len(model.joint_names), -1)
         self._columns = [self._place(model, k) for k in range(len(self.parts))]
         self._driven = model.bodies.columns
-        self._packed: Motion | None = None
+        self._packed: ScanMotion | None = None
 
     def _place(self, model: CollisionModel, k: int) -> list[int]:
         """Indices into q of the joints that part ``k`` drives."""
@@ -165,13 +165,13 @@ class Schedule:
         ]
         return np.unique(np.append(np.concatenate(pieces), self.end))
 
-    def packed(self) -> Motion:
+    def packed(self) -> ScanMotion:
         """The paths as arguments of kernels."""
         if self._packed is None:
             self._packed = self._pack()
         return self._packed
 
-    def _pack(self) -> Motion:
+    def _pack(self) -> ScanMotion:
         polynomials = [part.trajectory.polynomial for part in self.parts]
         order = max(polynomial.c.shape[0] for polynomial in polynomials)
         width = max(map(len, self._columns))
@@ -189,7 +189,7 @@ class Schedule:
             first_break, first = first_break + pieces[k] + 1, first + pieces[k]
         groups = np.maximum(self.path_of[self._driven], 0).astype(np.int64)
         breaks = np.concatenate([polynomial.x for polynomial in polynomials])
-        return Motion(
+        return ScanMotion(
             breaks.astype(float), coefficients.ravel(), paths.ravel(), columns.ravel(), order,
             groups,
         )  # fmt: skip

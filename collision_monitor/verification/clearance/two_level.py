@@ -120,7 +120,7 @@ def check_two_levels(
     for m, code in enumerate((Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN)):
         counts = limits[:, m] > limits[:, m - 1] if m else np.ones(len(limits), dtype=bool)
         chosen = np.flatnonzero(counts)
-        for pair, low, high in first.suspects(limits[:, m], chosen):
+        for pair, low, high in first.candidate_intervals(limits[:, m], chosen):
             suspects.append(Suspect(model.pairs[pair], low, high))
             found = None
             if pair not in violations:
@@ -151,7 +151,7 @@ def _decide(
         return None
     time = level.first_below(schedule, pair, limit, low, high, _INSTANT)
     if math.isinf(time):
-        text = f"too near {limit:g} m to tell"
+        text = f"cannot be distinguished from {limit:g} m"
         return Violation(Code.UNDECIDED, subject, low, low, math.nan, limit, "m", warning, text)
     distance = float(level.decider(schedule.configuration(time), pair)[0])
     return Violation(code, subject, time, time, distance, limit, "m", warning, "between meshes")
@@ -197,7 +197,9 @@ class _FirstLevel:
         weights[:, self._path_lengths[-1] == 0.0] = 0.0
         return weights
 
-    def suspects(self, limits: np.ndarray, pairs: np.ndarray) -> list[tuple[int, float, float]]:
+    def candidate_intervals(
+        self, limits: np.ndarray, pairs: np.ndarray
+    ) -> list[tuple[int, float, float]]:
         """Intervals (pair, first, last), seconds, in which ``pairs`` are not certified."""
         found: dict[int, list[tuple[int, int]]] = {}
         waiting = [(0, len(self.edges) - 1, pairs)] if len(pairs) else []

@@ -11,7 +11,12 @@ from xml.etree import ElementTree
 
 from collision_monitor.common.text import counted
 from collision_monitor.motion.violation import Code, Violation
-from collision_monitor.verification.verification import Check, Moment, Verdict, Verification
+from collision_monitor.verification.verification import (
+    Check,
+    ClosestApproach,
+    Verdict,
+    Verification,
+)
 
 WHAT = {
     Code.JOINT_POSITION: "is beyond its position limit",
@@ -23,7 +28,7 @@ WHAT = {
     Code.COLLISION: "collide",
     Code.CLEARANCE_STOP: "are nearer than the stop threshold",
     Code.CLEARANCE_WARN: "are nearer than the warn threshold",
-    Code.UNDECIDED: "cannot be told to be apart",
+    Code.UNDECIDED: "have undecided clearance",
     Code.SINGULARITY: "is near a singular pose",
     Code.OFF_THE_LINE: "leaves its line",
 }
@@ -57,7 +62,7 @@ def summary(results: Sequence[Verification]) -> str:
     )
 
 
-def starting(moment: Moment) -> str:
+def starting(moment: ClosestApproach) -> str:
     """Starts of simultaneous motions, as the end of a sentence; empty if they are fixed."""
     if not moment.starts:
         return ""
@@ -65,7 +70,7 @@ def starting(moment: Moment) -> str:
     return f", where {starts}"
 
 
-def nearest(moment: Moment) -> str:
+def nearest(moment: ClosestApproach) -> str:
     """The minimum distance, its pair and time, and the certified lower bound, in one line."""
     a, b = moment.pair
     level = "" if moment.exact else "the leaves of "

@@ -213,7 +213,7 @@ def _notes(
     bare = [n for n, link in robot.links.items() if n in moving and link.shapes]
     bare = [name for name in bare if name not in inertials]
     if bare:
-        notes.append(f"no mass in the URDF, so taken for weightless: {', '.join(bare)}")
+        notes.append(f"no mass in the URDF, treated as massless: {', '.join(bare)}")
     odd = [n for n, one in inertials.items() if n in moving and not one.is_possible]
     if odd:
         notes.append(f"an inertia that no body has, taken as it is: {', '.join(odd)}")

@@ -11,7 +11,7 @@ from support.robots import robots
 from collision_monitor import CollisionModel
 from collision_monitor.acm.exemptions import exemptions, grounds, srdf_text
 from collision_monitor.acm.matrix import SearchSettings, classify
-from collision_monitor.acm.pair_search import Ground, Meeting, Verdict
+from collision_monitor.acm.pair_search import Ground, Meeting, SearchResult
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.robot.srdf import load_srdf
 from unit.model.test_permanent_contacts import hand
@@ -47,7 +47,7 @@ def test_each_exemption_has_its_reason(model, verdicts):
 
 
 def made(meeting, ground, links=("flag", "palm"), **values):
-    return Verdict(links, meeting, ground, **values)
+    return SearchResult(links, meeting, ground, **values)
 
 
 def test_what_was_only_sampled_is_exempted_if_one_will(model):

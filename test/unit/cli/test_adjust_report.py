@@ -139,16 +139,16 @@ def test_the_published_method_says_what_it_does_not_look_at():
 def test_a_refusal_says_where_and_how_far():
     prefix = Motion(("right_j1",), np.array([0.0, 1.5]), np.zeros((2, 1)))
     error = AdjustmentError(
-        "the goal itself collides", 2, 2.5, ("right_2", "left_2"), -0.0125, prefix
+        "the goal collides", 2, 2.5, ("right_2", "left_2"), -0.0125, prefix
     )
     result = adjust_report.failure(Model, "robust", error)
     assert json.loads(json.dumps(result, allow_nan=False)) == {
         "robot": "toy", "result": "no safe adjustment", "method": "robust",
-        "reason": "the goal itself collides", "waypoint": 2, "time": 2.5,
+        "reason": "the goal collides", "waypoint": 2, "time": 2.5,
         "pair": ["right_2", "left_2"], "distance": -0.0125, "safe_until": 1.5,
     }  # fmt: skip
     text = adjust_report.failure_text(result)
-    assert "no safe adjustment, method robust: the goal itself collides" in text
+    assert "no safe adjustment, method robust: the goal collides" in text
     assert "waypoint 2, t = 2.5 s: right_2 - left_2 at -0.0125 m" in text
     assert "safe until   t = 1.5 s" in text
 

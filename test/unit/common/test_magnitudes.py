@@ -47,10 +47,10 @@ def test_no_more_than_asked_for_is_read(tmp_path):
 
 def test_numbers_beyond_reason():
     assert beyond_reason(1e4) == beyond_reason(-1e4) == beyond_reason(0.0, True) == ""
-    assert beyond_reason(1.0001e4) == "10001 is beyond reason, 10000 is the most"
+    assert beyond_reason(1.0001e4) == "10001 exceeds the maximum of 10000"
     assert beyond_reason(1e9, largest=LARGEST_RATE) == ""
-    assert "1e+308 is beyond reason" in beyond_reason(1e308)
-    assert "nan is beyond reason" in beyond_reason(float("nan"))
+    assert "1e+308 exceeds the maximum" in beyond_reason(1e308)
+    assert "nan is not a number" in beyond_reason(float("nan"))
     assert beyond_reason(1e-9) == "" and "too small" in beyond_reason(1e-9, is_size=True)
 
 

@@ -125,7 +125,7 @@ def test_values_beyond_the_bounds_are_rejected_by_name(case, model, tmp_path):
 def test_sizes_that_overflow_are_refused_before_they_are_computed_with(model, size):
     scene = LiveScene(model)
     for kind, count in (("box", 3), ("sphere", 1), ("cylinder", 2), ("capsule", 2)):
-        with pytest.raises(CollisionMonitorError, match="beyond reason, 10000 is the most"):
+        with pytest.raises(CollisionMonitorError, match="exceeds the maximum of 10000"):
             scene.add("far", Shape(kind, np.eye(4), (size,) * count))
     assert not scene.objects
 

@@ -12,7 +12,7 @@ from collision_monitor.hierarchy.packed import windows
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.description import Shape
 from collision_monitor.verification.clearance.mesh_level import (
-    Looker,
+    PairBounds,
     exact_level,
     hull_points,
     link_hulls,
@@ -68,7 +68,7 @@ def arms():
 
 def bounds_at(level, schedule, pair, time, half):
     """(distance of the shapes, bound of the hulls alone) about an instant."""
-    looker = Looker(level, schedule, pair)
+    looker = PairBounds(level, schedule, pair)
     looker.place((time, half, schedule.starts, schedule.widths), np.inf)
     distance = looker.measure()
     looker.by_leaves, looker.travel = -np.inf, -1.0

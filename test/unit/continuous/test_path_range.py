@@ -13,7 +13,7 @@ from collision_monitor.continuous.scan_space import (
     SLOPE,
     SPAN,
     STRAY,
-    Motion,
+    ScanMotion,
     path_range,
     paths_of,
     piece_at,
@@ -40,7 +40,7 @@ def told(trajectory: Trajectory, center: float, half: float) -> tuple[np.ndarray
     """Places q (2,) and rates (2, 3) by the kernel."""
     polynomial = trajectory.polynomial
     order = polynomial.c.shape[0]
-    motion = Motion(
+    motion = ScanMotion(
         polynomial.x, polynomial.c[::-1].transpose(1, 2, 0).ravel(),
         np.array([0, 0, polynomial.c.shape[1], 2]), np.arange(2), order,
         np.zeros(2, dtype=np.int64),

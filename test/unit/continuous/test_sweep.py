@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.geometry.scan_cases import random_motion, two_arms
 
-from collision_monitor.continuous.clearance_scan import suspects
+from collision_monitor.continuous.clearance_scan import interval_leaf_bound
 from collision_monitor.continuous.pair_sweep import FAR, OFF, SIZE
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.verification.clearance.scanner import Scanner
@@ -26,7 +26,7 @@ def fill(scanner, schedule, time, half):
     space = scanner.space(1, motion.order)
     numbers, index = scanner.model.work_space()
     for pair in range(len(scanner.model.pairs)):
-        suspects(
+        interval_leaf_bound(
             numbers, index, space, motion, schedule.starts, schedule.widths, time, half, pair, 1e3,
             schedule.rest.copy(),
         )  # fmt: skip

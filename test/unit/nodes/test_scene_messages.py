@@ -11,7 +11,7 @@ from support.robots.toys import chain
 from support.ros.live_cases import pose_of as random_pose
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.desired_scene import SceneKeeper, Wish
+from collision_monitor.model.desired_scene import DesiredScene, ObjectRequest
 from collision_monitor.model.live_objects import Bounds
 from collision_monitor.model.live_scene import LiveScene
 
@@ -32,8 +32,8 @@ SCENE, ATTACH = 3, 4  # numbers of channels
 def put(keeper, marker):
     """As the node does."""
     shape = marker_shape(marker, 8)
-    keeper.want(
-        Wish(
+    keeper.request(
+        ObjectRequest(
             marker_name(marker), shape, marker.header.frame_id, pose_of(marker.pose),
             frozenset(marker.text.split()), source=marker,
         )
@@ -54,8 +54,8 @@ def make(number, kind, rng, frame="l0", **more):
 @pytest.fixture
 def keeper():
     rng = np.random.default_rng(2)
-    found = SceneKeeper()
-    found.attend(LiveScene(MODEL, Bounds(objects=60, leaves_per_object=8)))
+    found = DesiredScene()
+    found.use_scene(LiveScene(MODEL, Bounds(objects=60, leaves_per_object=8)))
     points = [Point(x=float(x), y=0.5 * x, z=0.0) for x in range(3)]
     for k, kind in enumerate((Marker.CUBE, Marker.SPHERE, Marker.CYLINDER) * 15):
         put(found, make(k, kind, rng))
@@ -72,8 +72,8 @@ def test_the_same_messages_make_the_same_scene(keeper):
     held, size = source.held()
     assert size > 4000 * 48 and source.held()[1] < 1000, "nothing is new the second time"
     said = source.messages(held, 0.0)
-    again = SceneKeeper()
-    again.attend(LiveScene(MODEL, keeper.live.bounds))
+    again = DesiredScene()
+    again.use_scene(LiveScene(MODEL, keeper.live.bounds))
     for channel, data in said:
         markers = deserialize_message(data, MarkerArray).markers
         assert 0 < len(markers) <= 20
@@ -103,19 +103,19 @@ def test_what_goes_on_changing_does_not_change_what_was_held(keeper):
 
 
 def test_what_expires_has_the_rest_of_its_life_and_what_has_no_marker_is_left_out(keeper):
-    wish = keeper.wishes["cell/7"]
+    request = keeper.requests["cell/7"]
     held = (
-        replace(wish, expires=9.0), replace(keeper.wishes["cell/8"], expires=12.5),
-        keeper.wishes["cell/6"], replace(wish, name="planning_scene/x", source=None),
+        replace(request, expires=9.0), replace(keeper.requests["cell/8"], expires=12.5),
+        keeper.requests["cell/6"], replace(request, name="planning_scene/x", source=None),
     )  # fmt: skip
     ((_, data),) = SceneMessages(keeper, SCENE, ATTACH).messages(held, 10.0)
     markers = {m.id: m for m in deserialize_message(data, MarkerArray).markers}
     seconds = {k: m.lifetime.sec + 1e-9 * m.lifetime.nanosec for k, m in markers.items()}
-    assert seconds == {8: 2.5, 6: 0.0} and math.isinf(keeper.wishes["cell/6"].expires)
+    assert seconds == {8: 2.5, 6: 0.0} and math.isinf(keeper.requests["cell/6"].expires)
 
 
 def test_at_a_stop_it_is_what_is_watched(keeper):
     source = SceneMessages(keeper, SCENE, ATTACH)
     found = source.described(source.at_stop())
     assert {one["name"].split("#")[0] for one in found["obstacles"]} == set(keeper.live.objects)
-    assert SceneMessages(SceneKeeper(), SCENE, ATTACH).at_stop() == ()
+    assert SceneMessages(DesiredScene(), SCENE, ATTACH).at_stop() == ()

@@ -218,7 +218,7 @@ def test_the_field_may_have_to_keep_every_pair(tmp_path):
     (tmp_path / "scene.yaml").write_text(scene)
     model = model.with_scene(load_scene(tmp_path / "scene.yaml", model.robot))
     motion = Motion(JOINTS, np.arange(40.0), way)
-    ways = ((False, "'ball' touch on the way"), (True, "'ball'.*try method robust"))
+    ways = ((False, "'ball' touch during the motion"), (True, "'ball'.*try method robust"))
     for every_pair, says in ways:
         with pytest.raises(AdjustmentError, match=says):
             adjust(model, motion, method="field", every_pair=every_pair, **CLOSE)
@@ -361,7 +361,7 @@ def test_a_goal_that_is_too_near(method):
 def test_a_start_in_the_danger_zone():
     model = capsule_model(PAPER.offset)
     motion = Motion(JOINTS, MOTION.times[50:], MOTION.positions[50:])
-    with pytest.raises(AdjustmentError, match="start is in the danger zone") as caught:
+    with pytest.raises(AdjustmentError, match="start is closer than danger_distance") as caught:
         adjust(model, motion, **CLOSE)
     assert (caught.value.waypoint, caught.value.time) == (0, 50.0)
     assert caught.value.safe_prefix is None
@@ -380,7 +380,7 @@ def test_a_start_between_danger_and_safe_is_led_out(first):
     assert before - 0.002 <= found.certified <= before
     assert fine[out:].min() >= 0.1 - 1e-9
     assert np.array_equal(rows[[0, -1]], motion.positions[[0, -1]])
-    with pytest.raises(AdjustmentError, match="first waypoint is to be kept"):
+    with pytest.raises(AdjustmentError, match="first waypoint may not be changed"):
         adjust(model, motion, method="field", safe_distance=0.1, danger_distance=0.02)
 
 
@@ -439,7 +439,7 @@ def test_an_arm_does_not_go_through_itself():
     found = adjust(model, Motion(names, np.arange(41.0), rows))
     assert found.changed
     assert min(map(to_itself, refined(found.motion.positions, 20))) > 0.004
-    with pytest.raises(AdjustmentError, match="'right_1' and 'right_3'.*the goal itself"):
+    with pytest.raises(AdjustmentError, match="'right_1' and 'right_3'.*closer than required"):
         adjust(model, Motion(names, np.arange(21.0), rows[:21]))
 
 

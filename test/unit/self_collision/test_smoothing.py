@@ -10,7 +10,7 @@ from support.robots.planar_arms import meeting, planar_model
 
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.smoothing import Smoother, Window
+from collision_monitor.self_collision.smoothing import Smoother, SmoothingWindow
 from collision_monitor.self_collision.stepper import Stepper
 
 MODEL = planar_model()
@@ -28,7 +28,7 @@ def window_of(knots, columns=COLUMNS, pace=1.0):
     at = np.arange(2 * count - 1)
     steps = np.full((count - 1, len(columns)), pace)
     room = np.array([limit[columns] - knots[:, columns] for limit in (MODEL.lower, MODEL.upper)])
-    return Window(knots, samples, at // 2, np.where(at % 2, 0.5, 0.0), steps, room)
+    return SmoothingWindow(knots, samples, at // 2, np.where(at % 2, 0.5, 0.0), steps, room)
 
 
 def smoother(columns=COLUMNS, weights=None):

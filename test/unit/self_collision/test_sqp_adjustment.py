@@ -17,7 +17,7 @@ from support.robots.planar_arms import arm_distance, meeting, planar_model, plan
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.self_collision.motion_clearance import failures
 from collision_monitor.self_collision.preparation import within
-from collision_monitor.self_collision.sqp_adjustment import RobustAdjustment
+from collision_monitor.self_collision.sqp_adjustment import SqpAdjustment
 
 by_name = {"argvalues": CASES, "ids": [case.name for case in CASES]}
 _adjusted = {}
@@ -27,7 +27,7 @@ def adjusted(case, yielding="both"):
     """The adjusted motion; each is worked out once."""
     key = (case, yielding)
     if key not in _adjusted:
-        _adjusted[key] = RobustAdjustment(case.problem(yielding)).run()
+        _adjusted[key] = SqpAdjustment(case.problem(yielding)).run()
     return _adjusted[key]
 
 
@@ -56,7 +56,7 @@ def test_it_is_safe_at_every_instant(case, yielding):
 def test_the_result_does_not_depend_on_where_time_begins():
     problem = PAPER.problem()
     later = replace(problem, times=3.0 * problem.times + 100.0)
-    assert np.array_equal(RobustAdjustment(later).run(), adjusted(PAPER))
+    assert np.array_equal(SqpAdjustment(later).run(), adjusted(PAPER))
 
 
 @pytest.mark.parametrize(("height", "period"), [(0.02, 30), (0.05, 80)])
@@ -73,10 +73,10 @@ def test_joint_limits_hold_between_knots_too(height, period):
     limits = zip(np.array(problem.model.joint_names)[columns], lower[columns], upper[columns],
                  strict=True)  # fmt: skip
     tight = within(problem.model, {name: (low, high) for name, low, high in limits})
-    found = RobustAdjustment(replace(problem, model=tight)).run()
+    found = SqpAdjustment(replace(problem, model=tight)).run()
     assert PAPER.segment_distances(refined(found, 4)).min() >= PAPER.safe
     assert (found >= lower).all() and (found <= upper).all()
-    free = RobustAdjustment(problem).run()
+    free = SqpAdjustment(problem).run()
     assert (free > upper).any() or (free < lower).any()  # it would go beyond them
 
 
@@ -97,7 +97,7 @@ def led_out(first, danger):
 @pytest.mark.parametrize("first", [42, 43, 58, 59])
 def test_a_start_that_is_too_near_is_led_out(first):
     problem = led_out(first, 0.0)
-    work = RobustAdjustment(problem)
+    work = SqpAdjustment(problem)
     rows = work.run()
     before = PAPER.segment_distances(problem.desired)[0]
     assert before < PAPER.safe
@@ -124,6 +124,6 @@ def least(rows):
 def test_arms_that_meet_in_a_plane_are_kept_apart(yielding):
     problem = planar_problem(planar_model(), meeting(41, 0.85), yielding=yielding)
     assert least(problem.desired) < 0.0
-    rows = RobustAdjustment(problem).run()
+    rows = SqpAdjustment(problem).run()
     assert least(rows) >= 0.1
     assert np.array_equal(rows[[0, -1]], problem.desired[[0, -1]])

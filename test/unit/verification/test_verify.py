@@ -29,8 +29,8 @@ from collision_monitor.verification.verification import (
 )
 from collision_monitor.verification.verify import (
     CHECKS,
-    Beside,
     Settings,
+    SimultaneousMotion,
     Torques,
     verify,
     verify_many,
@@ -153,7 +153,7 @@ def test_motions_beside_each_other_meet_only_when_their_times_do():
 
     verdicts = []
     for earliest, latest in ((20.0, 20.0), (0.0, 0.0), (0.0, 20.0), (4.0, 20.0)):
-        beside = [Beside(folding("j2"), earliest, latest)]
+        beside = [SimultaneousMotion(folding("j2"), earliest, latest)]
         settings = Settings(threshold, exact=False, beside=beside)
         verdicts.append(verify(model(), folding("j1", "j3"), settings).verdict)
     assert verdicts == [Verdict.SAFE, Verdict.NOT_SAFE, Verdict.NOT_SAFE, Verdict.SAFE]
@@ -161,7 +161,8 @@ def test_motions_beside_each_other_meet_only_when_their_times_do():
 
 def test_joints_that_another_motion_moves_are_in_its_table_alone():
     other = Trajectory.through(("j2",), [0.0, 2.0], [[0.0], [0.5]])
-    beside = Beside(LoadedMotion(other, (), (), "other", named=frozenset(["j2"])), 1.0, 1.0)
+    loaded = LoadedMotion(other, (), (), "other", named=frozenset(["j2"]))
+    beside = SimultaneousMotion(loaded, 1.0, 1.0)
     own = motion((0.3, 0.0, 0.3))
     own = LoadedMotion(own.trajectory, (), (), "own", named=frozenset(["j1", "j3"]))
     result = verify(model(), own, Settings(exact=False, beside=[beside]))

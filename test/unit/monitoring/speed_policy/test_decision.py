@@ -182,13 +182,13 @@ STILL = {"distance": 0.05, "stop_distance": 0.02, "warn_distance": 0.1, "braking
         ({"near": True}, "near: 0.050 m, moving away, between a and b"),
         (
             {"near": True, "slow": True, "stop": True},
-            "stopping, held for a moment: 0.050 m between a and b",
+            "stop held by hysteresis: 0.050 m between a and b",
         ),
         (
             {"near": True, "slow": True, "stop": True, "braking_clearance": 0.0},
             "cannot stop in time: 0.050 m now, 0.000 m while braking between a and b",
         ),
-        ({"near": True, "inside": True}, "too close until a moment ago: 0.050 m between a and b"),
+        ({"near": True, "inside": True}, "slowdown held by hysteresis: 0.050 m between a and b"),
         (
             {"near": True, "inside": True, "stop": True, "distance": 0.01},
             "too close: 0.010 m between a and b",

@@ -111,8 +111,8 @@ def test_a_jump_takes_a_hundredth_of_a_second_and_is_told():
     assert polynomial(1.01)[0] == pytest.approx(1.51)
     assert polynomial(1.5)[0] == pytest.approx(2.0)
     assert warnings == [
-        "bag: /go: 1 messages begin where the joints are not: at 1.000 s 'a' is 0.5 off, which is "
-        "made up in 0.01 s"
+        "bag: /go: 1 messages start away from the commanded positions: at 1.000 s 'a' is 0.5 "
+        "off, which is corrected within 0.01 s"
     ]
 
 
@@ -123,7 +123,7 @@ def test_a_message_that_is_all_past_is_gone_to_at_once():
     ]
     (found,), _, warnings = commanded(topic(*messages), "header", "bag")
     assert found[1](found[1].x[-1])[0] == pytest.approx(1.0)
-    assert "begin where the joints are not" in warnings[0]
+    assert "start away from the commanded positions" in warnings[0]
 
 
 def test_messages_at_one_time_the_last_one_counts():

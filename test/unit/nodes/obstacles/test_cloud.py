@@ -33,12 +33,12 @@ class Cell:
     def __init__(self, model):
         self.scene = SceneTopics(stub_node(), VALUES, lambda: None)
         self.cloud = Cloud(stub_node(), VALUES, self.scene, lambda: None)
-        self.attend(model)
+        self.use_robot(model)
 
-    def attend(self, model):
+    def use_robot(self, model):
         self.monitor = watch(model)
-        self.scene.attend(self.monitor)
-        self.cloud.attend()
+        self.scene.use_robot(self.monitor)
+        self.cloud.use_robot()
 
     def say(self, points, frame="l0", stamp=0.0):
         self.cloud._on_cloud(cloud_message(points, frame, stamp))
@@ -47,7 +47,7 @@ class Cell:
         end = time.monotonic() + 30.0
         while not condition() and time.monotonic() < end:
             if self.cloud.is_ready:
-                self.cloud.take()
+                self.cloud.apply_result()
             self.cloud.retry()
             time.sleep(0.005)
         assert condition()
@@ -81,7 +81,7 @@ def test_a_cloud_that_comes_before_joint_states_is_there_with_them(cell):
 def test_a_cloud_seen_from_a_link_that_was_not_known_where_is_an_error_until_the_next(cell):
     cell.say([[0.0, 3.0, 0.0]], "l3")
     hear(cell.monitor)
-    cell.until(lambda: "not known where 'l3' is" in cell.scene.fault(0.0))
+    cell.until(lambda: "pose of its sensor link 'l3' was known" in cell.scene.fault(0.0))
     assert cell.centre is None
     cell.say([[0.0, 3.0, 0.0]], "l3")
     cell.until(lambda: not cell.scene.fault(0.0))
@@ -102,7 +102,7 @@ def test_a_cloud_is_where_its_camera_was_when_it_looked(cell):
     cell.say([[0.0, 3.0, 0.0]], "l3", now + 1.01)  # newer than all joint states
     cell.until(is_near(cell, pose[:3, :3] @ [0.0, 3.0, 0.0] + pose[:3, 3]))
     cell.say([[0.0, 3.0, 0.0]], "l3", now - 5.0)  # longer ago than is known
-    cell.until(lambda: "not known where 'l3' is" in cell.scene.fault(0.0))
+    cell.until(lambda: "pose of its sensor link 'l3' was known" in cell.scene.fault(0.0))
     cell.say([[0.0, 2.0, 0.0]], "l0", now - 5.0)  # which does not move
     cell.until(is_near(cell, [0.0, 2.0, 0.0]))
 
@@ -110,10 +110,10 @@ def test_a_cloud_is_where_its_camera_was_when_it_looked(cell):
 def test_a_cloud_that_comes_while_the_robot_is_swapped_is_there_for_the_next(cell, model):
     hear(cell.monitor)
     cell.say([[0.0, 3.0, 0.0]])
-    cell.attend(model)  # whatever the thread has come to
+    cell.use_robot(model)  # whatever the thread has come to
     hear(cell.monitor)
     cell.until(is_near(cell, [0.0, 3.0, 0.0]))
-    cell.attend(model)
+    cell.use_robot(model)
     assert is_near(cell, [0.0, 3.0, 0.0])()
 
 
@@ -122,7 +122,7 @@ def test_the_last_of_many_clouds_is_what_counts(cell):
     for k in range(200):
         cell.say([[0.0, 3.0 + 0.1 * k, 0.0]])
         if cell.cloud.is_ready:
-            cell.cloud.take()
+            cell.cloud.apply_result()
     cell.until(is_near(cell, [0.0, 22.9, 0.0]))
     cell.say([])
     cell.until(lambda: cell.centre is None)

@@ -15,7 +15,7 @@ from geometry_msgs.msg import Point, Pose  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
-from collision_monitor.model.desired_scene import SceneKeeper  # noqa: E402
+from collision_monitor.model.desired_scene import DesiredScene  # noqa: E402
 from collision_monitor.model.live_objects import Bounds  # noqa: E402
 from collision_monitor.model.live_scene import LiveScene  # noqa: E402
 from collision_monitor.nodes.obstacles.message_shapes import AT_ONCE, Triangles, object_shape  # noqa: E402
@@ -86,15 +86,15 @@ class Taken:
 
     def __init__(self):
         model = CollisionModel.from_urdf(chain(4))
-        self.keeper = SceneKeeper()
-        self.keeper.attend(LiveScene(model, Bounds(objects=4, leaves_per_object=8, voxels=4)))
+        self.keeper = DesiredScene()
+        self.keeper.use_scene(LiveScene(model, Bounds(objects=4, leaves_per_object=8, voxels=4)))
         self.q = Q
 
-    def want(self, wish, shape):
+    def request(self, request, shape):
         from dataclasses import replace
 
-        self.keeper.want(
-            replace(wish, shape=shape.coarse if isinstance(shape, Triangles) else shape)
+        self.keeper.request(
+            replace(request, shape=shape.coarse if isinstance(shape, Triangles) else shape)
         )
 
     def drop(self, name):

@@ -31,7 +31,7 @@ def scene(model, tmp_path):
     found.monitor = watch(model)
     found.monitor.scene_fault = found.fault
     hear(found.monitor)
-    found.attend(found.monitor)
+    found.use_robot(found.monitor)
     yield found
     found.destroy()
 
@@ -73,7 +73,7 @@ def test_what_is_attached_while_nobody_knows_where_the_robot_is_waits(scene, mod
     say(scene, marker())
     scene.monitor = watch(model)
     hear(scene.monitor, ago=2.0)  # where it was then is not where it is
-    scene.attend(scene.monitor)
+    scene.use_robot(scene.monitor)
     attach(scene, marker(frame="l3", size=0.0))
     assert "the pose of the robot is unknown" in refused(scene)
     assert not scene.keeper.carried()

@@ -119,17 +119,17 @@ def test_a_motion_that_leads_away_is_not_held_again_one_that_leads_nearer_is(wat
 
 
 def test_nothing_is_known_before_the_first_state_and_after_the_last(watched):
-    assert "no joint state" in watched.supervisor.doubt(99.0)
+    assert "no joint state" in watched.supervisor.joint_state_fault(99.0)
     assert math.isnan(watched.supervisor.distance)
     watched.at(0.3)
-    assert watched.supervisor.doubt(watched.now + 0.4) == ""
-    assert "old" in watched.supervisor.doubt(watched.now + 0.6)
-    assert watched.supervisor.present() == dict(zip(NAMES, [*apart(0.3), 0.5], strict=True))
+    assert watched.supervisor.joint_state_fault(watched.now + 0.4) == ""
+    assert "old" in watched.supervisor.joint_state_fault(watched.now + 0.6)
+    assert watched.supervisor.positions() == dict(zip(NAMES, [*apart(0.3), 0.5], strict=True))
 
 
 def test_a_joint_that_is_not_heard_of_is_named(watched):
     watched.supervisor.update(JOINTS, apart(0.01), 1.0)
-    assert "mast_joint" in watched.supervisor.doubt(1.0)
+    assert "mast_joint" in watched.supervisor.joint_state_fault(1.0)
     assert not watched.supervisor.in_event
 
 
@@ -137,7 +137,7 @@ def test_bad_data_are_a_doubt_and_no_order(watched):
     watched.at(0.06)
     state, hold = watched.supervisor.update(NAMES, [math.nan] * 5, watched.now)
     assert (state.level, hold) == (Level.ERROR, False)
-    assert "nan" in watched.supervisor.doubt(watched.now)
+    assert "nan" in watched.supervisor.joint_state_fault(watched.now)
 
 
 def test_distances_may_be_changed(watched):

@@ -226,7 +226,7 @@ def test_what_cannot_be_is_refused():
     q = PAPER.desired[0]
     with pytest.raises(ConfigurationError, match=r"call reset\(\)"):
         streamer.step(q, 0.1)
-    with pytest.raises(AdjustmentError, match="cannot be led from there") as caught:
+    with pytest.raises(AdjustmentError, match="a stream cannot start below") as caught:
         streamer.reset(PAPER.desired[50])
     assert caught.value.distance == pytest.approx(0.014067 - 0.1, abs=1e-6)
     assert {name.split("_")[0] for name in caught.value.pair} == {"right", "left"}

@@ -138,7 +138,7 @@ def test_a_stamp_in_the_past_is_remarked_and_means_now(cell):
 
 def test_a_stamp_that_passes_meanwhile_is_remarked_one_ahead_is_kept(cell):
     release = cell.release(cell.job(start=CLOCK + 0.1), clock=CLOCK + 0.2)
-    assert release.start == 0.0 and "passed while it was adjusted" in release.notes[0]
+    assert release.start == 0.0 and "passed during adjustment" in release.notes[0]
     release = cell.release(cell.job(start=CLOCK + 9.0), clock=CLOCK + 0.2)
     assert (release.start, release.notes) == (CLOCK + 9.0, ())
     assert cell.filter.running(CLOCK + 9.0 + 1.9) and not cell.filter.running(CLOCK + 9.0 + 2.1)
@@ -160,19 +160,19 @@ def test_what_is_released_is_under_way_for_as_long_as_it_takes(cell):
     cell.release(cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2])))
     assert cell.filter.running(CLOCK + 2.1) and not cell.filter.running(CLOCK + 2.3)
     assert cell.filter.moving_joints == JOINTS[:2]
-    cell.filter.over()
+    cell.filter.mark_finished()
     assert not cell.filter.running(CLOCK + 1.0)
 
 
 def test_what_is_taken_back_leaves_what_was_released_before(cell):
     cell.release(cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2])))
     cell.release(cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2])))
-    cell.filter.take_back()
+    cell.filter.restore_previous()
     assert cell.filter.running(CLOCK + 2.1) and cell.filter.moving_joints == JOINTS[:2]
-    cell.filter.take_back()
+    cell.filter.restore_previous()
     assert cell.filter.running(CLOCK + 2.1)
-    cell.filter.over()
-    cell.filter.take_back()
+    cell.filter.mark_finished()
+    cell.filter.restore_previous()
     assert not cell.filter.running(CLOCK + 0.1)
 
 
@@ -194,7 +194,7 @@ def test_a_trajectory_that_waited_while_another_was_released_is_refused(cell):
 def test_a_robot_that_moved_meanwhile_is_not_sent_off_from_elsewhere(cell):
     job = cell.job()
     cell.stand([FAR[0] + 0.02, *FAR[1:]], now=NOW + 0.1)
-    with pytest.raises(TrajectoryError, match="joint 'r_x' moved: it stands 0.02 from"):
+    with pytest.raises(TrajectoryError, match="joint 'r_x' moved by 0.02; start_tolerance is"):
         cell.release(job, now=NOW + 0.1)
     assert not cell.filter.running(CLOCK + 0.3)
 
@@ -203,7 +203,7 @@ def test_nor_is_one_whose_held_arm_moved_but_endless_joints_may_turn(cell):
     job = cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2]))
     cell.stand(FAR, mast=0.3, now=NOW + 0.1)
     cell.release(job, now=NOW + 0.1)
-    cell.filter.over()
+    cell.filter.mark_finished()
     cell.stand([*FAR[:3], 0.03], mast=0.3, now=NOW + 0.2)
     with pytest.raises(TrajectoryError, match="joint 'l_y' moved"):
         cell.release(job, now=NOW + 0.2)
@@ -218,7 +218,7 @@ def test_what_was_begun_before_the_arms_came_too_near_stays_here(cell):
     job = cell.job()
     assert cell.stand(apart(0.01), now=NOW + 0.1)
     cell.stand(FAR, now=NOW + 0.2)
-    with pytest.raises(TrajectoryError, match="came too near"):
+    with pytest.raises(TrajectoryError, match="came closer than danger_distance"):
         cell.release(job, now=NOW + 0.2)
 
 
@@ -227,7 +227,7 @@ def test_after_an_event_a_motion_that_leads_away_is_let_go_and_watched(cell):
     job = cell.job(rows=(apart(0.03), FARTHER))
     assert job.settings.danger_distance == pytest.approx(0.028)
     assert job.settings.safe_distance == SETTINGS.safe_distance
-    assert "0.030 m apart: it must lead them away" in job.notes[0]
+    assert "0.030 m apart, below danger_distance: only motions" in job.notes[0]
     cell.release(job)
     assert not cell.stand(apart(0.032), now=NOW + 0.1)
     assert cell.stand(apart(0.02), now=NOW + 0.2)

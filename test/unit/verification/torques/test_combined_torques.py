@@ -16,12 +16,12 @@ from collision_monitor.verification.clearance.schedule import Scheduled
 from collision_monitor.verification.verification import Verdict
 from collision_monitor.verification.verify import (
     STARTS,
-    Beside,
     Settings,
+    SimultaneousMotion,
     Torques,
     coupled,
+    full_trajectory,
     verify,
-    whole,
 )
 
 MASS = (
@@ -54,7 +54,7 @@ def turning(name, by=0.5, duration=1.0):
 
 def test_one_trajectory_is_that_of_all_parts_at_their_starts():
     parts = [Scheduled(turning("l").trajectory), Scheduled(turning("r", 2.0).trajectory)]
-    one = whole(parts, (3.0, 1.0), ("r", "l"))
+    one = full_trajectory(parts, (3.0, 1.0), ("r", "l"))
     assert (one.joint_names, one.duration) == (("r", "l"), 3.0)
     times = np.linspace(0.0, 3.0, 50)
     assert np.allclose(one.positions(times)[:, 0], parts[1].trajectory.positions(times)[:, 0])
@@ -94,7 +94,7 @@ def test_a_torso_bears_both_arms_when_both_move(start, unsafe):
     alone = verified(1e9, [])
     peak = max(abs(p.value) for p in alone.torques.peaks if p.joint == "torso")
     assert peak > 1.0
-    result = verified(1.2 * peak, [Beside(turning("r"), *start)])
+    result = verified(1.2 * peak, [SimultaneousMotion(turning("r"), *start)])
     found = {(v.code, v.subject) for v in result.violations}
     assert result.verdict is (Verdict.NOT_SAFE if unsafe else Verdict.SAFE), result.reason
     assert found == ({(Code.LINK_TORQUE, "torso")} if unsafe else set())

@@ -154,7 +154,7 @@ def test_links_without_mass_are_named():
     )
     robot, inertials = load_robot(urdf), read_inertials(urdf)
     assert RobotDynamics(robot, inertials, ["j"]).notes == (
-        "no mass in the URDF, so taken for weightless: hand",
+        "no mass in the URDF, treated as massless: hand",
         "an inertia that no body has, taken as it is: arm",
     )
     assert RobotDynamics(robot, inertials, ["j", "k"]).notes[2:] == (

@@ -8,7 +8,7 @@ from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import LiveSceneError
-from collision_monitor.model.desired_scene import SceneKeeper, Wish
+from collision_monitor.model.desired_scene import DesiredScene, ObjectRequest
 from collision_monitor.model.live_objects import Bounds
 from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.robot.description import Shape
@@ -32,18 +32,18 @@ def scene():
 @pytest.fixture
 def keeper(scene):
     scene.clear()
-    found = SceneKeeper()
-    found.attend(scene)
+    found = DesiredScene()
+    found.use_scene(scene)
     return found
 
 
 def test_what_was_wanted_before_a_robot_was_known_is_there_when_it_is(scene):
     scene.clear()
-    keeper = SceneKeeper()
-    assert keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
-    assert keeper.want(Wish("c/2", BALL, "nowhere", at(0, 2, 0)))
+    keeper = DesiredScene()
+    assert keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
+    assert keeper.request(ObjectRequest("c/2", BALL, "nowhere", at(0, 2, 0)))
     assert keeper.fault(0.0) == ""
-    keeper.attend(scene)
+    keeper.use_scene(scene)
     assert set(scene.objects) == {"c/1"}
     assert keeper.fault(0.0) == "scene refused: c/2: 'nowhere' is not a link of 'toy'"
     keeper.drop("c/2")
@@ -51,9 +51,9 @@ def test_what_was_wanted_before_a_robot_was_known_is_there_when_it_is(scene):
 
 
 def test_a_fault_lasts_until_it_is_mended_taken_back_or_expires(keeper):
-    keeper.want(Wish("c/1", BALL, "nowhere", np.eye(4)))
+    keeper.request(ObjectRequest("c/1", BALL, "nowhere", np.eye(4)))
     assert "c/1" in keeper.fault(0.0)
-    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
     assert keeper.fault(0.0) == ""
     keeper.refuse("c/2", "a", 5.0)
     keeper.refuse("c/3", "b", 6.0)
@@ -79,28 +79,28 @@ def test_faults_beyond_any_number_are_counted_and_not_kept(keeper):
 
 
 def test_what_is_there_stays_when_what_should_replace_it_is_bad(keeper):
-    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
     before = keeper.live.distance(Q).distance
-    keeper.want(Wish("c/1", BALL, "l0", np.full((4, 4), np.nan)))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", np.full((4, 4), np.nan)))
     assert "not finite" in keeper.fault(0.0)
     assert keeper.live.distance(Q).distance == before
 
 
 def test_a_shape_that_is_to_come_is_a_fault_until_it_is_there(keeper):
-    wish = Wish("c/1", None, "l0", at(0, 2, 0))
-    keeper.want(wish)
+    request = ObjectRequest("c/1", None, "l0", at(0, 2, 0))
+    keeper.request(request)
     assert keeper.fault(0.0) == "scene refused: c/1: its mesh is being loaded"
-    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
     assert keeper.fault(0.0) == ""
 
 
 def test_what_is_carried_is_carried_by_the_next_robot_as_well(keeper):
-    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
     assert keeper.attach("c/1", "l3", Q, ["l2"])
     assert keeper.carried() == ["c/1"]
     held = keeper.live.segments(Q)["c/1"][0]
     other = LiveScene(keeper.live.model, Bounds(objects=3, leaves_per_object=2, voxels=2))
-    keeper.attend(other)
+    keeper.use_scene(other)
     np.testing.assert_allclose(other.segments(Q)["c/1"][0], held, atol=1e-12)
     assert keeper.carried() == ["c/1"]
     assert ("l2", "c/1") not in other.pairs
@@ -114,7 +114,7 @@ def test_what_is_carried_is_carried_by_the_next_robot_as_well(keeper):
 def test_what_cannot_be_attached_is_a_fault(keeper):
     assert not keeper.attach("c/1", "l3", Q)
     assert "there is no such object" in keeper.fault(0.0)
-    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
     assert not keeper.attach("c/1", "l3", None)
     assert "the pose of the robot is unknown" in keeper.fault(0.0)
     keeper.retry(None)
@@ -138,27 +138,27 @@ def test_frames_are_found_by_whoever_knows_them(scene):
             raise LiveSceneError(f"frame {frame!r} is not known")
         return "l0", at(0, 1, 0)
 
-    keeper = SceneKeeper(find)
-    keeper.attend(scene)
-    keeper.want(Wish("c/1", BALL, "cell", at(0, 1, 0)))
+    keeper = DesiredScene(find)
+    keeper.use_scene(scene)
+    keeper.request(ObjectRequest("c/1", BALL, "cell", at(0, 1, 0)))
     np.testing.assert_allclose(scene.segments(Q)["c/1"][0][0, 0], [0, 2, 0], atol=1e-12)
-    keeper.want(Wish("c/2", BALL, "moon", at(0, 1, 0)))
+    keeper.request(ObjectRequest("c/2", BALL, "moon", at(0, 1, 0)))
     assert "frame 'moon' is not known" in keeper.fault(0.0)
 
 
 def test_wishes_that_have_expired_are_forgotten(keeper):
-    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0), expires=5.0))
-    keeper.want(Wish("c/2", BALL, "l0", at(0, 3, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0), expires=5.0))
+    keeper.request(ObjectRequest("c/2", BALL, "l0", at(0, 3, 0)))
     keeper.expire(5.0)
     keeper.tidy(5.0)
-    assert set(keeper.wishes) == set(keeper.live.objects) == {"c/2"}
+    assert set(keeper.requests) == set(keeper.live.objects) == {"c/2"}
 
 
 def test_what_stays_there_stays_for_the_next_robot_and_when_what_was_refused_expires(keeper):
-    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
-    keeper.want(Wish("c/1", BALL, "nowhere", at(0, 3, 0), expires=5.0))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "nowhere", at(0, 3, 0), expires=5.0))
     other = LiveScene(keeper.live.model, Bounds(objects=3, leaves_per_object=2, voxels=2))
-    keeper.attend(other)
+    keeper.use_scene(other)
     assert "'nowhere' is not a link" in keeper.fault(0.0)
     np.testing.assert_allclose(other.objects["c/1"].pose, at(0, 2, 0))
     keeper.expire(5.0)
@@ -166,41 +166,41 @@ def test_what_stays_there_stays_for_the_next_robot_and_when_what_was_refused_exp
     assert keeper.fault(5.0) == ""
     assert "c/1" in other.objects
     another = LiveScene(keeper.live.model, Bounds(objects=3, leaves_per_object=2, voxels=2))
-    keeper.attend(another)
+    keeper.use_scene(another)
     np.testing.assert_allclose(another.objects["c/1"].pose, at(0, 2, 0))
     keeper.drop_all()
     assert not another.objects
 
 
 def test_a_word_that_was_refused_is_not_forgotten_for_another_robot_or_leaves_that_come(keeper):
-    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
     keeper.refuse("c/1", "its scale is none")
-    keeper.attend(keeper.live)
+    keeper.use_scene(keeper.live)
     assert "its scale is none" in keeper.fault(0.0)
-    keeper.want(Wish("c/2", None, "l0", at(0, 3, 0)))
+    keeper.request(ObjectRequest("c/2", None, "l0", at(0, 3, 0)))
     keeper.refuse("c/2", "its scale is none")
     assert keeper.fill("c/2", np.array([[0.0] * 6 + [0.1]]))
     assert "c/2: its scale is none" in keeper.fault(0.0)
     assert "c/2" in keeper.live.objects
-    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
-    keeper.want(Wish("c/2", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/2", BALL, "l0", at(0, 2, 0)))
     assert keeper.fault(0.0) == ""
 
 
 def test_what_is_refused_is_not_mended_by_attaching_what_was_there_before(keeper):
-    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
-    keeper.want(Wish("c/1", BALL, "nowhere", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "nowhere", at(0, 2, 0)))
     assert keeper.attach("c/1", "l3", Q)
     assert keeper.carried() == ["c/1"]
     assert "'nowhere' is not a link" in keeper.fault(0.0)
-    keeper.attend(keeper.live)
+    keeper.use_scene(keeper.live)
     assert keeper.carried() == ["c/1"]
 
 
 def test_what_is_attached_before_it_is_there_is_carried_once_it_is(keeper):
     keeper.attach("c/1", "l3", Q)
     assert "no such object" in keeper.fault(0.0)
-    keeper.want(Wish("c/1", None, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", None, "l0", at(0, 2, 0)))
     keeper.retry(Q)
     assert "c/1" in keeper.fault(0.0)
     assert keeper.fill("c/1", np.array([[0.0] * 6 + [0.1]]))
@@ -211,7 +211,7 @@ def test_what_is_attached_before_it_is_there_is_carried_once_it_is(keeper):
 
 
 def test_attaching_that_is_taken_back_does_not_happen_later(keeper):
-    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
     keeper.attach("c/1", "l3", None)
     assert keeper.is_carried("c/1")
     assert keeper.detach("c/1", None)
@@ -221,16 +221,16 @@ def test_attaching_that_is_taken_back_does_not_happen_later(keeper):
     keeper.attach("c/1", "l3", None)
     keeper.detach_all(None)
     keeper.attach("c/1", "l3", None)
-    keeper.want(Wish("c/1", BALL, "l0", at(0, 3, 0)))  # put there anew
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 3, 0)))  # put there anew
     keeper.retry(Q)
     assert keeper.carried() == []
     assert keeper.fault(0.0) == ""
 
 
 def test_attaching_that_waits_is_a_fault_for_the_next_robot_as_well(keeper):
-    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
     keeper.attach("c/1", "l3", None)
-    keeper.attend(keeper.live)
+    keeper.use_scene(keeper.live)
     assert "to be attached to 'l3'" in keeper.fault(0.0)
     keeper.retry(Q)
     assert keeper.fault(0.0) == ""
@@ -238,8 +238,8 @@ def test_attaching_that_waits_is_a_fault_for_the_next_robot_as_well(keeper):
 
 def test_wishes_without_end_are_not_kept(keeper):
     for k in range(7000):
-        keeper.want(Wish(f"c/{k}", BALL, "l0", at(0, 2, 0)))
-    assert len(keeper.wishes) <= 5000
+        keeper.request(ObjectRequest(f"c/{k}", BALL, "l0", at(0, 2, 0)))
+    assert len(keeper.requests) <= 5000
     assert len(keeper.live.objects) == 2
     assert keeper.fault(0.0)
     keeper.drop_all()
@@ -247,9 +247,9 @@ def test_wishes_without_end_are_not_kept(keeper):
 
 
 def test_what_is_wanted_and_not_there_is_said_again_when_a_later_word_expires(keeper):
-    keeper.want(Wish("c/1", BALL, "nowhere", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "nowhere", at(0, 2, 0)))
     keeper.refuse("c/1", "its scale is none", 5.0)
-    keeper.want(Wish("c/2", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/2", BALL, "l0", at(0, 2, 0)))
     keeper.attach("c/2", "l3", None)
     keeper.refuse("c/2", "its scale is none", 5.0)
     assert "its scale" in keeper.fault(4.9)
@@ -259,56 +259,56 @@ def test_what_is_wanted_and_not_there_is_said_again_when_a_later_word_expires(ke
 
 def test_what_was_refused_takes_no_room_of_what_was_there_when_the_robot_is_another(keeper):
     for k in range(3):
-        keeper.want(Wish(f"c/{k}", BALL, "l0", at(0, 2, 0)))
+        keeper.request(ObjectRequest(f"c/{k}", BALL, "l0", at(0, 2, 0)))
     keeper.drop("c/0")
-    keeper.want(Wish("c/3", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/3", BALL, "l0", at(0, 2, 0)))
     there = set(keeper.live.objects)
     assert there == {"c/1", "c/3"}
-    keeper.attend(LiveScene(keeper.live.model, keeper.live.bounds))
+    keeper.use_scene(LiveScene(keeper.live.model, keeper.live.bounds))
     assert set(keeper.live.objects) == there
     assert "c/2: no room" in keeper.fault(0.0)
 
 
 def test_what_never_was_there_is_not_kept_beside_what_is_wanted_now(keeper):
-    keeper.want(Wish("c/1", BALL, "nowhere", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "nowhere", at(0, 2, 0)))
     keeper.refuse("c/1", "its scale is none")
-    keeper.want(Wish("c/1", BALL, "l0", np.full((4, 4), np.nan), expires=5.0))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", np.full((4, 4), np.nan), expires=5.0))
     keeper.expire(5.0)
     keeper.tidy(5.0)
-    assert not keeper.wishes and not keeper.live.objects
+    assert not keeper.requests and not keeper.live.objects
     assert keeper.fault(5.0) == ""
 
 
 def test_an_attaching_that_is_taken_back_leaves_said_what_else_is_wrong(keeper):
-    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
-    keeper.want(Wish("c/1", BALL, "nowhere", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "nowhere", at(0, 2, 0)))
     keeper.attach("c/1", "l3", None)
-    keeper.attend(keeper.live)
+    keeper.use_scene(keeper.live)
     keeper.detach("c/1", None)
     assert "'nowhere' is not a link" in keeper.fault(0.0)
 def test_a_new_robot_clears_only_faults_caused_by_links_of_the_previous_one(keeper):
     """A bad marker of an object that is there stays a fault, whichever robot is around it."""
-    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
     keeper.refuse("c/1", "its scale is 0")
-    keeper.want(Wish("c/2", BALL, "k0", at(0, 3, 0)))
+    keeper.request(ObjectRequest("c/2", BALL, "k0", at(0, 3, 0)))
     assert keeper.fault(0.0) == (
         "scene refused: c/1: its scale is 0; c/2: 'k0' is not a link of 'toy'"
     )
     model = CollisionModel.from_urdf(chain(4).replace('"l', '"k').replace('"k1"', '"l0"'))
     other = LiveScene(model, Bounds(objects=2, leaves_per_object=4, voxels=4, carried=1))
-    keeper.attend(other)
+    keeper.use_scene(other)
     assert set(other.objects) == {"c/1", "c/2"}
     assert keeper.fault(0.0) == "scene refused: c/1: its scale is 0"
-    keeper.attend(other)
+    keeper.use_scene(other)
     assert keeper.fault(0.0) == "scene refused: c/1: its scale is 0"
-    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
     assert keeper.fault(0.0) == ""
 
 
 def test_a_part_that_could_not_be_attached_is_a_fault_for_the_next_robot_too(keeper):
-    keeper.want(Wish("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
     assert not keeper.attach("c/1", "nowhere", Q)
-    keeper.attend(keeper.live)
+    keeper.use_scene(keeper.live)
     assert "'nowhere' is not a link" in keeper.fault(0.0)
     assert keeper.attach("c/1", "l2", Q)
     assert keeper.fault(0.0) == ""
