@@ -9,7 +9,9 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import settings
@@ -20,6 +22,8 @@ settings.load_profile("steady")
 
 ROOT = Path(__file__).resolve().parents[1]
 _MARKERS = {"ros": "ros", "integration": "robots"}  # of all tests in a folder
+# A test module that imports one of these, or a function of it, loads vendor robots.
+_VENDOR_ROBOTS = {"support.robots.robots", "support.robots.vendor_robots"}
 _COLCON = "import sys; from colcon_core.command import main; sys.exit(main())"
 
 
@@ -71,12 +75,21 @@ def workspace(tmp_path_factory) -> Workspace:
     return Workspace(folder / "install", _sourced(folder / "install" / "setup.bash"))
 
 
+@cache
+def _loads_vendor_robots(module: ModuleType) -> bool:
+    names = (getattr(value, "__module__", "") for value in vars(module).values() if callable(value))
+    modules = (value.__name__ for value in vars(module).values() if isinstance(value, ModuleType))
+    return not _VENDOR_ROBOTS.isdisjoint((*names, *modules))
+
+
 def pytest_collection_modifyitems(items) -> None:
-    """Mark the tests of some folders, and begin with those that take long."""
+    """Mark the tests of some folders and imports, and begin with those that take long."""
     for item in items:
         folder = item.path.relative_to(ROOT / "test").parts[0]
         if folder in _MARKERS:
             item.add_marker(_MARKERS[folder])
+        if _loads_vendor_robots(item.module):
+            item.add_marker("robots")
     # No worker is to wait at the end for a module of few and long tests.
     items.sort(key=lambda item: item.get_closest_marker("early") is None)
 
