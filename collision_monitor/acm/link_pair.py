@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import trimesh
 from scipy.spatial import ConvexHull, QhullError
 
 from collision_monitor.common.array_views import work_space
@@ -29,6 +28,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.bodies import Bodies
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.insides import Inside
+from collision_monitor.robot.shape_kinds import ROUNDED, enclosing_surface
 
 # -- the joints between two links --
 
@@ -266,25 +266,13 @@ def as_triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray, float]:
 
     In the frame of the link. Exact, except that cylinders are enclosed.
     """
-    if shape.kind == "mesh":
-        vertices, triangles, skin = shape.vertices, shape.triangles, 0.0
-    elif shape.kind == "box":
-        box = trimesh.creation.box(shape.size)
-        vertices, triangles, skin = box.vertices, box.faces, 0.0
-    elif shape.kind == "cylinder":
-        around = shape.size[0] / np.cos(np.pi / _SIDES)
-        prism = trimesh.creation.cylinder(around, shape.size[1], sections=_SIDES)
-        vertices, triangles, skin = prism.vertices, prism.faces, 0.0
-    else:
-        half = 0.5 * shape.size[1] if len(shape.size) > 1 else 0.0
-        vertices = np.array([[0.0, 0.0, -half], [0.0, 0.0, half]])
-        triangles, skin = np.array([[0, 1, 1]]), float(shape.size[0])
-    return vertices @ shape.pose[:3, :3].T + shape.pose[:3, 3], np.asarray(triangles), skin
+    vertices, triangles, skin = enclosing_surface(shape, _SIDES)
+    return vertices @ shape.pose[:3, :3].T + shape.pose[:3, 3], triangles, skin
 
 
 def _as_solid(shape: Shape) -> Shape:
     """Return hollow shapes as a mesh, so that `Inside` counts their interior."""
-    if shape.kind not in ("box", "cylinder"):
+    if shape.kind == "mesh" or shape.kind in ROUNDED:
         return shape
     vertices, triangles, _ = as_triangles(replace(shape, pose=np.eye(4)))
     return replace(shape, kind="mesh", size=(), vertices=vertices, triangles=triangles)

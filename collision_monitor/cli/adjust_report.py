@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.common.optional_dependencies import figure_class
+from collision_monitor.common.text import json_number
 from collision_monitor.errors import AdjustmentError, MotionError
 
 if TYPE_CHECKING:
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 8  # eased pairs in the text
 ADJUSTED, SAFE, FAILED = "adjusted", "already safe", "no safe adjustment"
-
-
-def _number(value: float) -> float | None:
-    """None for a number that JSON does not support: an infinite index."""
-    return float(value) if math.isfinite(value) else None
 
 
 def _at(adjustment: Adjustment, waypoint: int) -> dict[str, Any]:
@@ -85,16 +81,16 @@ def report(
         },
         "clearance": {
             "before": {
-                "value": _number(adjustment.clearance_before[before]),
+                "value": json_number(adjustment.clearance_before[before]),
                 **_at(adjustment, before),
             },
             "after": {
-                "value": _number(adjustment.clearance[after]),
+                "value": json_number(adjustment.clearance[after]),
                 "pair": list(adjustment.closest[after]),
                 **_at(adjustment, after),
             },
-            "certified": _number(adjustment.certified),
-            "certified_elsewhere": _number(adjustment.certified_elsewhere),
+            "certified": json_number(adjustment.certified),
+            "certified_elsewhere": json_number(adjustment.certified_elsewhere),
         },
         "pairs": _pairs(model, adjustment),
         "duration": {"before": desired.duration, "after": motion.duration},
@@ -105,10 +101,10 @@ def report(
                 "desired_time": float(desired.times[k]),
                 "joint_change": change[k].tolist(),
                 "tip_displacement": adjustment.tip_displacement[k].tolist(),
-                "index_before": _number(adjustment.index_before[k]),
-                "index_after": _number(adjustment.index_after[k]),
-                "clearance_before": _number(adjustment.clearance_before[k]),
-                "clearance": _number(adjustment.clearance[k]),
+                "index_before": json_number(adjustment.index_before[k]),
+                "index_after": json_number(adjustment.index_after[k]),
+                "clearance_before": json_number(adjustment.clearance_before[k]),
+                "clearance": json_number(adjustment.clearance[k]),
                 "closest": list(adjustment.closest[k]),
             }
             for k in range(len(motion.times))
@@ -151,7 +147,7 @@ def failure(model: CollisionModel, method: str, error: AdjustmentError) -> dict[
         "waypoint": int(error.waypoint),
         "time": float(error.time),
         "pair": None if error.pair is None else list(error.pair),
-        "distance": _number(error.distance),
+        "distance": json_number(error.distance),
         "safe_until": None if prefix is None else float(prefix.times[-1]),
     }
 
@@ -230,22 +226,16 @@ def failure_text(result: Mapping[str, Any]) -> str:
 
 # -- plot --
 
+_NEED = ("plots need matplotlib", "adjust")
 _BEFORE, _AFTER, _SAFE, _DANGER = "#8d99ae", "#1d3557", "#2a9d8f", "#d62828"
 
 
 def require_plot(path: str | os.PathLike) -> None:
     """Raise the error of `plot` if matplotlib is missing, or the suffix is not supported."""
-    known = _figure_class()().canvas.get_supported_filetypes()
+    known = figure_class(*_NEED)().canvas.get_supported_filetypes()
     suffix = Path(path).suffix.removeprefix(".").lower()
     if suffix not in known:
         raise MotionError(f"{path}: no plot can be written as that; take one of {', '.join(known)}")
-
-
-def _figure_class() -> Any:
-    """The class Figure of matplotlib; MissingDependencyError if it is not installed."""
-    with optional_dependency("plots need matplotlib", "adjust"):
-        from matplotlib.figure import Figure
-    return Figure
 
 
 def plot(
@@ -271,7 +261,8 @@ def plot(
 def draw(adjustment: Adjustment, safe: float, danger: float, units: Mapping[str, str]) -> Any:
     """The matplotlib figure of `plot`: a panel for each arm that changes, clearance, index."""
     groups = _changed_joints(adjustment)
-    figure = _figure_class()(figsize=(9.0, 2.4 * (len(groups) + 2) + 0.6), layout="constrained")
+    height = 2.4 * (len(groups) + 2) + 0.6
+    figure = figure_class(*_NEED)(figsize=(9.0, height), layout="constrained")
     axes = figure.subplots(len(groups) + 2, 1, sharex=True, squeeze=False)[:, 0]
     for axis, (title, columns) in zip(axes, groups.items(), strict=False):
         _joints(axis, adjustment, columns, units)

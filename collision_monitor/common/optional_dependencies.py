@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from collision_monitor.errors import MissingDependencyError
 
@@ -28,3 +29,10 @@ def optional_dependency(need: str, extra: str) -> Iterator[None]:
         raise MissingDependencyError(
             f"{need} ({error}): pip install 'collision_monitor[{extra}]'"
         ) from None
+
+
+def figure_class(need: str, extra: str) -> Any:
+    """Return the class Figure of matplotlib; arguments and errors as of `optional_dependency`."""
+    with optional_dependency(need, extra):
+        from matplotlib.figure import Figure
+    return Figure

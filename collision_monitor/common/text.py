@@ -44,6 +44,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def json_number(value: float) -> float | None:
+    """Return None for a number that JSON does not support: infinity, or NaN."""
+    return float(value) if math.isfinite(value) else None
+
+
 def named_numbers(text: str, source: str, example: str = "elbow=0.5") -> dict[str, float]:
     """Finite numbers by name, out of ``name=value,...``.
 

@@ -348,7 +348,7 @@ def farthest(view, points, first, last, body, dx, dy, dz):
 
 
 @offline_kernel
-def _extent(view, sweep, hull, points, link, body, first, signs, groups, nx, ny, nz):
+def _extent(view, sweep, hull, points, link, body, first, signs, nx, ny, nz):
     """First-order extent of a link along n, at one end of the motion.
 
     Bit g of ``signs`` selects the end for path g.
@@ -401,8 +401,8 @@ def hull_bound(numbers, index, space, motion, hulls, p, normal):
     least = np.inf
     for signs in range(1 << groups):
         gap = -_extent(
-            view, sweep, hull, points, b, body_b, first_b, signs, groups, -nx, -ny, -nz
-        ) - _extent(view, sweep, hull, points, a, body_a, first_a, signs, groups, nx, ny, nz)
+            view, sweep, hull, points, b, body_b, first_b, signs, -nx, -ny, -nz
+        ) - _extent(view, sweep, hull, points, a, body_a, first_a, signs, nx, ny, nz)
         least = min(least, gap)
     return (
         least

@@ -26,13 +26,12 @@ import numpy as np
 
 from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
-from collision_monitor.hierarchy.aabb_tree import box_size, boxes_overlap, is_open
+from collision_monitor.hierarchy.aabb_tree import STACK, box_size, boxes_overlap, is_open
 from collision_monitor.hierarchy.kinematics import point_rate
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad, move
 
 CERTIFIED, TOO_NEAR, UNDECIDED = 0, 1, 2
-_STACK = 512  # as in aabb_tree.py
 
 
 @offline_kernel
@@ -55,8 +54,8 @@ def _limiting_pair(
     ends the search.
     """
     nodes, boxes = view.nodes, view.boxes
-    first = np.empty(_STACK, np.int64)
-    second = np.empty(_STACK, np.int64)
+    first = np.empty(STACK, np.int64)
+    second = np.empty(STACK, np.int64)
     size = 0
     if len(nodes) > view.moving_nodes and is_open(view, 0, view.moving_nodes):
         first[0], second[0] = 0, view.moving_nodes

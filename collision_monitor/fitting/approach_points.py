@@ -10,7 +10,6 @@ accurate enough to find where the other links come near, and much faster than di
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,12 +17,11 @@ from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.fitting.body import farthest, spread_directions, surface_points
 from collision_monitor.fitting.coverage import closest_points
 from collision_monitor.robot.description import Shape
-
-if TYPE_CHECKING:
-    import trimesh
+from collision_monitor.robot.shape_kinds import Facets, surface_mesh
 
 # Increase when the same input gives another result.
 _VERSION = 1
+_FACETS = Facets(ball=2, sides=32, capsule=(16, 16))
 _SAMPLES = 200  # random points on a link
 _DIRECTIONS = 100  # plus the farthest points along this many directions
 _MAX_DISTANCE = 0.3  # metres; pairs farther apart are ignored
@@ -38,32 +36,11 @@ _MAX_WATCHERS = 400
 Pair = tuple[str, str]
 
 
-def shape_mesh(shape: Shape) -> trimesh.Trimesh:
-    """Return the surface of a shape in its own frame; round shapes as polyhedra."""
-    import trimesh
-
-    if shape.kind == "mesh":
-        return trimesh.Trimesh(shape.vertices, shape.triangles, process=False)
-    if shape.kind == "box":
-        return trimesh.creation.box(shape.size)
-    if shape.kind == "sphere":
-        return trimesh.creation.icosphere(2, shape.size[0])
-    radius, length = shape.size
-    if shape.kind == "cylinder":
-        mesh = trimesh.creation.cylinder(radius, length, sections=32)
-    else:
-        mesh = trimesh.creation.capsule(length, radius, count=[16, 16])
-    if not len(mesh.faces):  # the library makes no triangles of very small shapes
-        height = length + (2.0 * radius if shape.kind == "capsule" else 0.0)
-        mesh = trimesh.creation.box((2.0 * radius, 2.0 * radius, height))
-    return mesh
-
-
 def _sample_points(shapes: Sequence[Shape]) -> np.ndarray:
     """Sample points (n, 4) on the shapes of a link: x, y, z in its frame, index of the shape."""
     soups, owners = [], []
     for k, shape in enumerate(shapes):
-        mesh = shape_mesh(shape)
+        mesh = surface_mesh(shape, _FACETS)
         corners = np.asarray(mesh.vertices) @ shape.pose[:3, :3].T + shape.pose[:3, 3]
         soups.append(corners[mesh.faces])
         owners.append(np.full(len(mesh.faces), float(k)))

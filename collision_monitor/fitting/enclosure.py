@@ -21,9 +21,16 @@ from collision_monitor.errors import LeavesError
 from collision_monitor.fitting.body import surface_points
 from collision_monitor.fitting.coverage import gaps_to_union
 from collision_monitor.fitting.shapes import leaf_rows
+from collision_monitor.geometry.convex import RADIUS, ROUND
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.insides import Inside
+from collision_monitor.robot.shape_kinds import (
+    ROUNDED,
+    enclosing_surface,
+    radius_and_length,
+    solid_row,
+)
 
 # -- enclosure of triangles by a union of capsules and spheres --
 #
@@ -196,25 +203,10 @@ def leaf_arrays(leaves: Sequence[Leaf]) -> tuple[np.ndarray, np.ndarray]:
     return ends, np.array([leaf.radius for leaf in leaves], dtype=float)
 
 
-def _prism_around(radius: float, length: float) -> np.ndarray:
-    """Triangles (m, 3, 3) of a prism around a cylinder along z; its sides touch the cylinder."""
+def _sides_around(radius: float) -> int:
+    """Number of sides of a prism that exceeds a cylinder by `_OVERSHOOT`."""
     sides = math.ceil(math.pi * math.sqrt(radius / (2.0 * _OVERSHOOT)))
-    sides = min(max(sides, 16), _MAX_SIDES)
-    angles = np.arange(sides) * (2.0 * math.pi / sides)
-    rim = np.zeros((sides, 3))
-    rim[:, 0], rim[:, 1] = np.cos(angles), np.sin(angles)
-    rim *= radius / math.cos(math.pi / sides)
-    half = np.array([0.0, 0.0, 0.5 * length])
-    top, bottom = rim + half, rim - half
-    next_top, next_bottom = np.roll(top, -1, axis=0), np.roll(bottom, -1, axis=0)
-    return np.concatenate(
-        [
-            np.stack([bottom, next_bottom, top], axis=1),
-            np.stack([next_bottom, next_top, top], axis=1),
-            np.stack([np.broadcast_to(half, top.shape), top, next_top], axis=1),
-            np.stack([np.broadcast_to(-half, top.shape), next_bottom, bottom], axis=1),
-        ]
-    )
+    return min(max(sides, 16), _MAX_SIDES)
 
 
 def _polyhedron_around(radius: float, length: float) -> np.ndarray:
@@ -230,23 +222,14 @@ def _polyhedron_around(radius: float, length: float) -> np.ndarray:
     return trimesh.convex.convex_hull(np.vstack([corners + half, corners - half])).triangles
 
 
-def _radius_and_length(shape: Shape) -> tuple[float, float]:
-    """(radius, length) of a sphere or a capsule."""
-    return (shape.size[0], 0.0) if shape.kind == "sphere" else (shape.size[0], shape.size[1])
-
-
 def outer_triangles(shape: Shape) -> np.ndarray:
     """Triangles (m, 3, 3) that enclose a shape, or are its surface, in the link's frame."""
-    import trimesh
-
-    if shape.kind == "mesh":
-        triangles = np.asarray(shape.vertices, dtype=float)[shape.triangles]
-    elif shape.kind == "box":
-        triangles = trimesh.creation.box(shape.size).triangles
-    elif shape.kind == "cylinder":
-        triangles = _prism_around(*shape.size)
+    if shape.kind in ROUNDED:
+        triangles = _polyhedron_around(*radius_and_length(shape))
     else:
-        triangles = _polyhedron_around(*_radius_and_length(shape))
+        sides = 0 if shape.kind == "mesh" else _sides_around(solid_row(shape)[0])
+        vertices, indices, _ = enclosing_surface(shape, sides)
+        triangles = vertices[indices]
     rotation, translation = shape.pose[:3, :3], shape.pose[:3, 3]
     return np.ascontiguousarray(triangles @ rotation.T + translation)
 
@@ -255,7 +238,7 @@ def _gap_of_round(
     shape: Shape, ends: np.ndarray, radii: np.ndarray, smallest_edge: float
 ) -> float:
     """Upper bound for a sphere or a capsule: its axis against leaves shrunk by its radius."""
-    radius, length = _radius_and_length(shape)
+    radius, length = radius_and_length(shape)
     middle, half = shape.pose[:3, 3], 0.5 * length * shape.pose[:3, 2]
     axis = np.array([[middle - half, middle + half, middle + half]])
     return float(uncovered(axis, ends, radii - radius, smallest_edge)[0])
@@ -278,7 +261,7 @@ def gap(shape: Shape, leaves: Sequence[Leaf], smallest_edge: float = 1e-3) -> fl
 
 def _gap(shape: Shape, ends: np.ndarray, radii: np.ndarray, smallest_edge: float) -> float:
     found = math.inf
-    if shape.kind in ("sphere", "capsule"):
+    if shape.kind in ROUNDED:
         found = _gap_of_round(shape, ends, radii, smallest_edge)
     if found > 0.0:
         found = min(found, float(uncovered(outer_triangles(shape), ends, radii, smallest_edge)[0]))
@@ -380,18 +363,10 @@ def hollow(shape: Shape, leaves: Sequence[Leaf]) -> np.ndarray | None:
 
 def _points_in_solid(shape: Shape) -> np.ndarray:
     """Random points (n, 3) in a box, sphere, cylinder or capsule, link frame."""
-    size = np.array(shape.size, dtype=float)
-    round_ends = shape.kind in ("sphere", "capsule")
-    if shape.kind == "box":
-        half = 0.5 * size
-    else:
-        length = 0.0 if shape.kind == "sphere" else size[1]
-        half = np.array([size[0], size[0], 0.5 * length + (size[0] if round_ends else 0.0)])
+    solid = solid_row(shape)
+    half = solid[:3] + solid[RADIUS]
     points = np.random.default_rng(0).uniform(-half, half, (_POINTS, 3))
-    if shape.kind != "box":
-        end = np.clip(points[:, 2], -0.5 * length, 0.5 * length)
-        offset = np.column_stack([points[:, :2], points[:, 2] - end])
-        points = points[np.linalg.norm(offset, axis=1) < size[0]]
+    points = points[_distances_to_core(solid, points) <= solid[RADIUS]]
     return points @ shape.pose[:3, :3].T + shape.pose[:3, 3]
 
 
@@ -461,16 +436,17 @@ def _distances(shape: Shape, points: np.ndarray, rng: np.random.Generator) -> np
     local = (points - shape.pose[:3, 3]) @ shape.pose[:3, :3]
     if shape.kind == "mesh":
         return _mesh_distances(np.asarray(shape.vertices)[shape.triangles], local, rng)
-    if shape.kind == "box":
-        beyond = np.maximum(np.abs(local) - 0.5 * np.array(shape.size), 0.0)
-        return np.linalg.norm(beyond, axis=1)
-    radius = shape.size[0]
-    half = 0.0 if shape.kind == "sphere" else 0.5 * shape.size[1]
-    beyond = np.maximum(np.abs(local[:, 2]) - half, 0.0)
-    across = np.linalg.norm(local[:, :2], axis=1)
-    if shape.kind == "cylinder":
-        return np.hypot(np.maximum(across - radius, 0.0), beyond)
-    return np.maximum(np.hypot(across, beyond) - radius, 0.0)
+    solid = solid_row(shape)
+    return np.maximum(_distances_to_core(solid, local) - solid[RADIUS], 0.0)
+
+
+def _distances_to_core(solid: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Distances (n,) of ``points`` (n, 3) to a solid without its radius (`geometry.convex`)."""
+    extents = np.abs(points)
+    if solid[ROUND] > 0.0:
+        extents = np.column_stack([np.hypot(points[:, 0], points[:, 1]), extents[:, 2]])
+        return np.linalg.norm(np.maximum(extents - solid[[0, 2]], 0.0), axis=1)
+    return np.linalg.norm(np.maximum(extents - solid[:3], 0.0), axis=1)
 
 
 def _mesh_distances(

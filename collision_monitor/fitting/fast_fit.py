@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.shape_kinds import KINDS, unknown_kind
 
 # Radius over the smallest one that encloses a cell's corners; a larger radius allows the ends to
 # move inwards.
@@ -160,6 +161,8 @@ def cover(shape: Shape, most: int) -> np.ndarray:
         return _box(tuple(map(float, shape.size)), most).copy()
     if shape.kind == "cylinder":
         return _cylinder(*map(float, shape.size), most).copy()
+    if shape.kind != "mesh":
+        raise unknown_kind(shape, KINDS)
     return cover_triangles(shape.vertices[shape.triangles], most)
 
 

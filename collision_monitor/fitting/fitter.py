@@ -43,6 +43,7 @@ from collision_monitor.fitting.shapes import (
 )
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Robot, Shape
+from collision_monitor.robot.shape_kinds import ROUNDED, enclosing_surface
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ _MEAN_SHARE = 0.75
 # invalidate cached fits.
 _NO_PART = ("__init__.py", "approach_points.py", "enclosure.py", "fitter.py", "leaves_file.py")
 # Files of other folders that affect it.
-_PART = ("geometry/leaf.py",)
+_PART = ("geometry/leaf.py", "robot/shape_kinds.py")
 _CLOSED_FORMS = ("sphere", "capsule", "box")
 
 Job = tuple[Shape, int, np.ndarray]
@@ -214,7 +215,6 @@ def fit_all(
 # -- the fit of Zhang et al., for comparison --
 
 FITS = ("optimised", "published")
-_SIDES = 48  # of the prism around a cylinder
 
 
 def check_fit(fit: str, settings: FitSettings, file: object = None) -> None:
@@ -271,24 +271,17 @@ def given_leaves(
     return leaves
 
 
+_SIDES = 48  # of the prism around a cylinder
+
+
 def _published_leaf(shape: Shape) -> Leaf:
     """The smaller of the capsule along the box's longest side and the sphere about its centre.
 
     Spheres and capsules are kept; a cylinder is replaced by the prism around it.
     """
-    if shape.kind in ("sphere", "capsule"):
+    if shape.kind in ROUNDED:
         return fits_in_own_frame(shape, 1, math.inf)[0].leaves[0]
-    if shape.kind == "box":
-        points = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).reshape(3, -1).T * shape.size
-    elif shape.kind == "cylinder":
-        import trimesh
-
-        radius, length = shape.size
-        outer = radius / math.cos(math.pi / _SIDES)
-        points = trimesh.creation.cylinder(outer, height=length, sections=_SIDES).vertices
-    else:
-        points = np.asarray(shape.vertices, dtype=float)
-    points = hull_points(points)
+    points = hull_points(enclosing_surface(shape, _SIDES)[0])
     box = box_along(points, fit_box(outermost(points)).axes)
     capsule, sphere = fit_capsule(points, box), fit_sphere(points, box)
     return capsule if capsule.volume <= sphere.volume else sphere

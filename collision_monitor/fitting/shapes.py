@@ -26,6 +26,7 @@ from collision_monitor.fitting.fast_fit import cover_box, covers_of_box
 from collision_monitor.fitting.multi_capsule_fit import fit_union, lost, thickness
 from collision_monitor.geometry.leaf import Leaf, enclosing, moved
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.shape_kinds import KINDS, unknown_kind
 
 
 @dataclass(frozen=True)
@@ -276,6 +277,8 @@ def fits_in_own_frame(
         radius, length = shape.size
         found, _, _ = _fit_mesh(*_prism(radius, length), most, tolerance, watchers)
         return _to_fits(found, *_cylinder_volumes(radius, length))
+    if shape.kind != "mesh":
+        raise unknown_kind(shape, KINDS)
     found, box, outer = _fit_mesh(shape.vertices, shape.triangles, most, tolerance, watchers)
     hull, volume, area = _mesh_volumes(shape, outer) if box.volume > 0.0 else (0.0, 0.0, 0.0)
     return _to_fits(found, volume, hull, box.volume, area)
@@ -344,10 +347,3 @@ def fit_of_given(leaves: Sequence[Leaf], shapes: Sequence[Shape]) -> Fit:
 def placed(fit: Fit, pose: np.ndarray, link: str) -> Fit:
     """Transform the fit of a shape into the frame of ``link``; ``pose`` (4, 4) is the shape's."""
     return replace(fit, leaves=moved(fit.leaves, pose, link))
-
-
-def fit_shape(shape: Shape, link: str, settings: FitSettings | None = None) -> Fit:
-    """Return the leaves around one single shape, in the frame of ``link``."""
-    settings = FitSettings() if settings is None else settings
-    fits = fits_in_own_frame(shape, settings.max_leaves_per_link, settings.leaf_tolerance)
-    return placed(fits[-1], shape.pose, link)

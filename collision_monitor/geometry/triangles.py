@@ -508,7 +508,9 @@ def squared_distance_below(p, i, j, bound):
     Else a number that is not below it but for rounding, and no points to rely on: the search
     ends as soon as a gap as wide as that is seen. ``bound`` in square metres, above zero;
     infinity to ask always. Below it, zero if and only if the triangles share a point;
-    triangles that do are never taken for apart. NaN where a coordinate is not finite.
+    triangles that do are never taken for apart. NaN where a coordinate is not finite. The distance
+    is right to 1e-12 of the extent of both triangles together where one is as narrow as 1e-12 of
+    its length, to 1e-14 where none is.
     """
     extent = _extent(p, i, j)
     if not extent < math.inf:
@@ -530,16 +532,3 @@ def squared_distance_below(p, i, j, bound):
         return _common_point(p, i, j, extent)
     square, ax, ay, az, bx, by, bz = _try_everything(p, i, j)
     return max(square, _LEAST), ax, ay, az, bx, by, bz
-
-
-@small_kernel
-def triangle_distance(p, i, j):
-    """Distance of two triangles, nearest point on i and on j (3 + 3).
-
-    ``p`` (n, 3), metres, one frame: triangle i is rows i to i + 2. Zero, and one common point
-    twice, if and only if the closed triangles share a point; never negative. Right to 1e-12 of the
-    extent of both triangles together where one is as narrow as 1e-12 of its length, to 1e-14
-    where none is.
-    """
-    square, ax, ay, az, bx, by, bz = squared_distance_below(p, i, j, math.inf)
-    return math.sqrt(square), ax, ay, az, bx, by, bz

@@ -56,7 +56,7 @@ def box_size(boxes, i):
 
 # Size of the stack of node pairs. Depth first, each step leaves one pair behind, and a path has at
 # most two depths of about log2(leaves) + 1 steps.
-_STACK = 512
+STACK = 512
 
 # The root of the tree of moving leaves. A literal 0 would be a separate type for numba, and its
 # callees would be compiled again.
@@ -99,8 +99,8 @@ def nearest_leaves(view):
     i, j = view.warm_start[0, 0], view.warm_start[0, 1]
     if i >= 0:
         best, best_i, best_j = capsule_distance(view.ends, view.radii, i, j), i, j
-    waiting = work_space(ROOT, _STACK, 2)
-    bound = work_space(best, _STACK, 1)
+    waiting = work_space(ROOT, STACK, 2)
+    bound = work_space(best, STACK, 1)
     size = 0
     if len(nodes) > view.moving_nodes and is_open(view, ROOT, view.moving_nodes):
         waiting[0, 0], waiting[0, 1] = ROOT, view.moving_nodes

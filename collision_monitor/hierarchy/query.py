@@ -26,6 +26,7 @@ from collision_monitor.common.compiling_process import CompilingProcess
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.aabb_tree import (
     ROOT,
+    STACK,
     box_size,
     boxes_overlap,
     is_open,
@@ -155,7 +156,6 @@ def leaf_segments(numbers, index, q, out):
 # ``pair_table[a, b]`` is the index of the pair of links a and b, or -1; ``leaf_links`` the link of
 # each leaf; ``limits`` one distance (m) for each pair of links, -inf for ignored pairs.
 
-_STACK = 512  # as in aabb_tree.py
 
 
 @offline_kernel
@@ -166,8 +166,8 @@ def near_leaves(view, leaf_links, pair_table, limits, widest, found, values):
     including those that do not fit into ``found``. ``widest`` is the largest limit.
     """
     nodes, boxes = view.nodes, view.boxes
-    first = np.empty(_STACK, np.int64)
-    second = np.empty(_STACK, np.int64)
+    first = np.empty(STACK, np.int64)
+    second = np.empty(STACK, np.int64)
     size = 0
     if len(nodes) > view.moving_nodes and is_open(view, 0, view.moving_nodes):
         first[0], second[0] = 0, view.moving_nodes

@@ -20,6 +20,7 @@ from collision_monitor.geometry.segments import (
 )
 from collision_monitor.hierarchy.aabb_tree import (
     ROOT,
+    STACK,
     box_size,
     boxes_overlap,
     is_open,
@@ -44,8 +45,6 @@ from collision_monitor.mesh_distance.parts import data_of, unpack_shapes, unpack
 from collision_monitor.mesh_distance.poses import move_points
 from collision_monitor.mesh_distance.separation import parts_gap
 
-_STACK = 512  # as in aabb_tree.py
-
 # Metres by which the distance of the last nearest pair may have changed to be a useful limit;
 # otherwise the leaves give a better one first.
 _MAX_CHANGE = 2e-3
@@ -65,7 +64,7 @@ def list_near(view, shapes, state, limit):
     for k in range(state.last[0, 1]):
         state.least[state.near[k, 0], 0] = np.inf
     nodes, boxes = view.nodes, view.boxes
-    waiting = work_space(ROOT, _STACK, 2)
+    waiting = work_space(ROOT, STACK, 2)
     size, count = 0, 0
     if len(nodes) > view.moving_nodes and is_open(view, ROOT, view.moving_nodes):
         waiting[0, 0], waiting[0, 1] = ROOT, view.moving_nodes

@@ -76,6 +76,7 @@ from collision_monitor.mesh_distance.mesh_tree import (
     volume_rows,
 )
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.shape_kinds import solid_row
 
 # -- the parts of a link --
 
@@ -151,16 +152,6 @@ def _ball(points: np.ndarray) -> np.ndarray:
     center = 0.5 * (points.min(axis=0) + points.max(axis=0))
     radius = np.linalg.norm(points - center, axis=1).max()
     return np.r_[center, radius * _GROWTH]
-
-
-def solid_row(shape: Shape) -> np.ndarray:
-    """Return a box, cylinder, sphere or capsule as a row of `geometry.convex`."""
-    if shape.kind == "box":
-        return np.array([*(0.5 * side for side in shape.size), 0.0, 0.0])
-    radius, length = (*shape.size, 0.0)[:2]
-    if shape.kind == "cylinder":
-        return np.array([radius, radius, 0.5 * length, 1.0, 0.0])
-    return np.array([0.0, 0.0, 0.5 * length, 0.0, radius])
 
 
 def volumes_of_solids(kind: str, solids: np.ndarray) -> np.ndarray:

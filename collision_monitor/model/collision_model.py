@@ -51,10 +51,9 @@ from collision_monitor.model.thresholds import UsualDistances, usual_distances
 from collision_monitor.robot.bodies import Bodies, link_poses, reach, rigid_bodies
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.pairs import (
-    NEIGHBOURS,
     UnmonitoredPair,
     count_pairs,
-    neighbours,
+    omitted_pairs,
     select_pairs,
 )
 from collision_monitor.robot.scene import Scene, load_scene, with_joints, without_joints
@@ -685,7 +684,8 @@ class CollisionModel:
 
     def _watchers(self, links: Mapping[str, Sequence[Shape]]) -> dict[str, list[np.ndarray]]:
         """Return the watchers of the links that are checked against each other."""
-        pairs, _ = select_pairs(list(links), [], self._body_of, self._omitted_pairs())
+        left_out = omitted_pairs(self.robot, self._bodies, self.semantics, self.scene)
+        pairs, _ = select_pairs(list(links), [], self._body_of, left_out)
         count = min(max(_MAX_APPROACH_PAIRS // max(1, len(pairs)), 64), _APPROACH_SAMPLES)
         # Joints of the scene move no link: fits do not depend on them.
         samples = np.tile(np.clip(0.0, self.lower, self.upper), (count, 1))
@@ -695,16 +695,6 @@ class CollisionModel:
         )
         return watchers_of(links, link_poses(self._bodies, links, samples), pairs)
 
-    def _omitted_pairs(self) -> dict[frozenset[str], str]:
-        """Return pairs that are omitted regardless of their shapes, with the reason."""
-        left_out = {pair: NEIGHBOURS for pair in neighbours(self.robot, self._bodies)}
-        for pair, reason in self.semantics.disabled.items():
-            text = f": {reason}" if reason else ""
-            left_out.setdefault(pair, f"disabled in the SRDF{text}")
-        for a, b in self.scene.ignore:
-            left_out.setdefault(frozenset((a, b)), "ignored by the scene")
-        return left_out
-
     def _choose_pairs(self) -> None:
         self._select_pairs()
         self._pack()
@@ -713,7 +703,7 @@ class CollisionModel:
     def _select_pairs(self) -> None:
         obstacles = set(self._obstacle_names)
         links = [name for name in self.link_names if name not in obstacles]
-        left_out = self._omitted_pairs()
+        left_out = omitted_pairs(self.robot, self._bodies, self.semantics, self.scene)
         # Check the number of pairs before listing them: there may be millions.
         least = count_pairs(links, self._obstacle_names, self._body_of) - len(left_out)
         check_count("max_pairs", least, f"robot {self.name!r} and its scene")

@@ -31,13 +31,9 @@ from collision_monitor.mesh_distance.mesh_distance import (
     ball_around,
     pose_rows,
 )
-from collision_monitor.mesh_distance.parts import (
-    balls_of_solids,
-    parts_of,
-    solid_row,
-    volumes_of_solids,
-)
+from collision_monitor.mesh_distance.parts import balls_of_solids, parts_of, volumes_of_solids
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.shape_kinds import solid_row
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -153,7 +149,6 @@ class Room:
             rounded(bounds.leaves_per_object) * bounds.objects + rounded(bounds.voxels)
         )
         leaves = moving + carried + fixed + self.live_leaves
-        self.robot_nodes = given.moving_nodes
         self.first_carried_leaf = moving
         self.first_fixed_leaf = moving + carried
         self.first_live_leaf = moving + carried + fixed

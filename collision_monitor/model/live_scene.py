@@ -84,7 +84,6 @@ class LiveScene:
         self._roots = np.zeros((slots, 2), dtype=np.int64)  # of fixed objects
         self._fixed_objects: list[LiveObject] = []  # in the order of ``_roots``
         self._keys, self._order = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
-        self._pattern = np.zeros(self._room.nothing, dtype=np.uint8)
         self._usual: dict[bytes, np.ndarray] = {}
         self._next_expiry = math.inf
         self._moved = 0  # objects moved since the top tree was built

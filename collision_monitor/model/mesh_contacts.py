@@ -15,8 +15,10 @@ from types import ModuleType
 import numpy as np
 
 from collision_monitor.errors import MissingDependencyError
+from collision_monitor.mesh_distance.parts import merged
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.insides import Inside
+from collision_monitor.robot.shape_kinds import bounding_ball, unknown_kind
 
 
 def where_they_meet(
@@ -124,22 +126,22 @@ class Solid:
     def _tree(self, meshes: Sequence[Shape]) -> object:
         """All meshes of the link as one bounding volume hierarchy."""
         tree = self._coal.BVHModelOBBRSS()
-        corners = [m.vertices @ m.pose[:3, :3].T + m.pose[:3, 3] for m in meshes]
-        starts = np.cumsum([0, *map(len, corners)])
-        triangles = [m.triangles + start for m, start in zip(meshes, starts, strict=False)]
-        tree.beginModel(sum(map(len, triangles)), int(starts[-1]))
-        tree.addVertices(np.concatenate(corners))
-        tree.addTriangles(np.concatenate(triangles).astype(np.int64))
+        vertices, triangles = merged(meshes)
+        tree.beginModel(len(triangles), len(vertices))
+        tree.addVertices(vertices)
+        tree.addTriangles(triangles.astype(np.int64))
         tree.endModel()
         return tree
 
     def _primitive(self, shape: Shape) -> object:
         kinds = {"box": "Box", "sphere": "Sphere", "cylinder": "Cylinder", "capsule": "Capsule"}
+        if shape.kind not in kinds:
+            raise unknown_kind(shape, kinds)
         return getattr(self._coal, kinds[shape.kind])(*map(float, shape.size))
 
     def _place_ball(self, shapes: Sequence[Shape]) -> None:
         """Compute a bounding ball: its radius, and its centre (n, 3) at every configuration."""
-        balls = [_ball(shape) for shape in shapes]
+        balls = [bounding_ball(shape) for shape in shapes]
         centers = np.array([center for center, _ in balls]).reshape(-1, 3)
         center = centers.mean(axis=0) if balls else np.zeros(3)
         self.radius = max(
@@ -163,20 +165,6 @@ class Solid:
                 for geometry, pose in ((g, self.poses[k] @ local) for g, local in self.pieces)
             ]
         return self._placed[k]
-
-
-def _ball(shape: Shape) -> tuple[np.ndarray, float]:
-    """Centre (3,) in the link's frame and radius of a ball around a shape."""
-    if shape.kind == "mesh":
-        low, high = shape.vertices.min(axis=0), shape.vertices.max(axis=0)
-        center = 0.5 * (low + high)
-        radius = float(np.linalg.norm(shape.vertices - center, axis=1).max())
-        return shape.pose[:3, :3] @ center + shape.pose[:3, 3], radius
-    if shape.kind == "box":
-        return shape.pose[:3, 3], 0.5 * float(np.linalg.norm(shape.size))
-    radius, length = shape.size[0], shape.size[1] if len(shape.size) > 1 else 0.0
-    reach = np.hypot(radius, 0.5 * length) if shape.kind == "cylinder" else radius + 0.5 * length
-    return shape.pose[:3, 3], float(reach)
 
 
 def _surfaces_meet(a: Solid, b: Solid, k: int, margin: float = 0.0) -> bool:

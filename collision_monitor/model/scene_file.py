@@ -13,8 +13,9 @@ from scipy.spatial.transform import Rotation
 
 from collision_monitor.model.live_objects import LiveObject
 from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.robot.shape_kinds import sizes_by_key
 
-_SIZES = {"box": (), "sphere": ("radius",), "cylinder": ("radius", "length")}
+_WRITTEN = ("box", "sphere", "cylinder")
 _ROUNDING = 1e-9  # relative, of sizes and positions
 _SHORT = 1e-6  # metres: shorter capsules are written as spheres
 
@@ -45,10 +46,8 @@ def as_scene(objects: Iterable[LiveObject]) -> dict[str, Any]:
 
 def _parts(obj: LiveObject) -> list[dict[str, Any]]:
     shape = obj.shape
-    if shape is not None and shape.kind in _SIZES:
-        sizes = dict(zip(_SIZES[shape.kind], map(float, shape.size), strict=False))
-        if shape.kind == "box":
-            sizes = {"size": [float(value) for value in shape.size]}
+    if shape is not None and shape.kind in _WRITTEN:
+        sizes = sizes_by_key(shape)
         return [{"name": obj.name, "type": shape.kind, **sizes, **_place(obj, obj.pose)}]
     found = []
     for k, row in enumerate(obj.rows):

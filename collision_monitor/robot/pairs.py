@@ -14,6 +14,8 @@ from itertools import combinations, product
 
 from collision_monitor.robot.bodies import Bodies
 from collision_monitor.robot.description import Robot
+from collision_monitor.robot.scene import Scene
+from collision_monitor.robot.srdf import Semantics
 
 RIGID = "rigidly joined"
 NEIGHBOURS = "neighbours over one joint"
@@ -68,6 +70,23 @@ def neighbours(robot: Robot, bodies: Bodies) -> set[frozenset[str]]:
             for b in _nearest_with_shapes(robot, joint.child, fixed):
                 pairs.add(frozenset((a, b)))
     return pairs
+
+
+def omitted_pairs(
+    robot: Robot, bodies: Bodies, semantics: Semantics, scene: Scene
+) -> dict[frozenset[str], str]:
+    """Pairs of links or obstacles that are omitted regardless of their shapes, with the reason.
+
+    Neighbours over one joint, pairs disabled by the SRDF, and pairs ignored by the scene. Links of
+    one rigid body are not listed.
+    """
+    omitted = {pair: NEIGHBOURS for pair in neighbours(robot, bodies)}
+    for pair, reason in semantics.disabled.items():
+        text = f": {reason}" if reason else ""
+        omitted.setdefault(pair, f"disabled in the SRDF{text}")
+    for a, b in scene.ignore:
+        omitted.setdefault(frozenset((a, b)), "ignored by the scene")
+    return omitted
 
 
 def _candidates(links: Sequence[str], obstacles: Sequence[str], body_of: dict[str, int]):

@@ -73,22 +73,17 @@ from collision_monitor.errors import SceneError
 from collision_monitor.geometry.meshes import MeshLoader
 from collision_monitor.robot.description import MOVING_JOINT_KINDS, Joint, Link, Robot, Shape
 from collision_monitor.robot.packages import FileFinder
+from collision_monitor.robot.shape_kinds import KINDS
 from collision_monitor.robot.yaml_values import Entry, pose_of, read_yaml, shown
 
 logger = logging.getLogger(__name__)
 
 _WILD = re.compile(r"[*?\[]")
-_KINDS = {
-    "box": ("size",),
-    "sphere": ("radius",),
-    "cylinder": ("radius", "length"),
-    "capsule": ("radius", "length"),
-    "mesh": ("file", "scale"),
-}
+_KEYS = {name: tuple(kind.size_keys) for name, kind in KINDS.items()} | {"mesh": ("file", "scale")}
 _COMMON = ("name", "type", "position", "orientation", "rpy", "link", "joint")
 _JOINT_KEYS = (*_COMMON, "axis", "velocity")
 _LIMITS = ("lower", "upper")
-_ALL_KEYS = tuple(dict.fromkeys((*_COMMON, *(key for keys in _KINDS.values() for key in keys))))
+_ALL_KEYS = tuple(dict.fromkeys((*_COMMON, *(key for keys in _KEYS.values() for key in keys))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,8 +171,8 @@ def _obstacle(
 ) -> Obstacle:
     entry = Entry(path, item, _ALL_KEYS)
     name = entry.text("name")
-    kind = entry.choice("type", tuple(_KINDS))
-    entry.allow_only((*_COMMON, *_KINDS[kind]), f"a {kind}")
+    kind = entry.choice("type", tuple(KINDS))
+    entry.allow_only((*_COMMON, *_KEYS[kind]), f"a {kind}")
     link = _carrier(entry, robot, joints)
     placed = pose_of(entry)
     if kind == "mesh":
@@ -186,13 +181,15 @@ def _obstacle(
         add_triangles(len(triangles), f"{path}: {file}")
         shape = Shape("mesh", placed, (), vertices, triangles, str(file))
     else:
-        if kind == "box":
-            size = entry.numbers("size", 3, positive=True)
-        else:
-            size = tuple(entry.number(key, positive=True) for key in _KINDS[kind])
+        size = ()
+        for key, count in KINDS[kind].size_keys.items():
+            if count > 1:
+                size += tuple(entry.numbers(key, count, positive=True))
+            else:
+                size += (entry.number(key, positive=True),)
         for value in size:
             if problem := beyond_reason(value, is_size=True):
-                entry.fail(_KINDS[kind][0] if kind == "box" else kind, problem)
+                entry.fail("size" if kind == "box" else kind, problem)
         if problem := too_small(kind, size):
             entry.fail("radius", problem)
         shape = Shape(kind, placed, size, source=f"obstacle {name!r}")

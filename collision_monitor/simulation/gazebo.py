@@ -19,6 +19,7 @@ from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.inertials import read_inertials
 from collision_monitor.robot.scene import Scene, with_joints
+from collision_monitor.robot.shape_kinds import sizes_by_key
 from collision_monitor.robot.urdf import load_robot
 
 WORLD = "world"
@@ -165,10 +166,7 @@ def _add_model(
 
 
 def _geometry(shape: Shape) -> str:
-    if shape.kind == "box":
-        inside = f"<size>{' '.join(f'{value:.9g}' for value in shape.size)}</size>"
-    else:
-        inside = f"<radius>{shape.size[0]:.9g}</radius>"
-        if shape.kind != "sphere":
-            inside += f"<length>{shape.size[1]:.9g}</length>"
+    inside = ""
+    for key, value in sizes_by_key(shape).items():
+        inside += f"<{key}>{' '.join(f'{x:.9g}' for x in np.atleast_1d(value))}</{key}>"
     return f"<{shape.kind}>{inside}</{shape.kind}>"

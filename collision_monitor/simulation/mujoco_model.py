@@ -27,13 +27,15 @@ from collision_monitor.common.text import shortened
 from collision_monitor.robot.bodies import Bodies, leading_joint, rigid_bodies
 from collision_monitor.robot.description import Joint, Robot, Shape
 from collision_monitor.robot.inertials import Inertial, JointFriction
-from collision_monitor.robot.pairs import NEIGHBOURS, UnmonitoredPair, neighbours
+from collision_monitor.robot.pairs import UnmonitoredPair, omitted_pairs
 from collision_monitor.robot.poses import joint_motion
 from collision_monitor.robot.scene import Scene, with_joints
+from collision_monitor.robot.shape_kinds import Facets, surface_mesh, unknown_kind
 from collision_monitor.robot.srdf import Semantics
 
 # -- masses and inertias --
 
+_FACETS = Facets(ball=3, sides=48, capsule=(32, 64))
 _LEAST = 1e-4  # minimum thickness of a hull, m: MuJoCo needs a volume
 
 
@@ -146,15 +148,8 @@ def solid(shape: Shape) -> trimesh.Trimesh:
     """The hull of a shape as a closed mesh in the frame of the link."""
     if shape.kind == "mesh":
         mesh = trimesh.Trimesh(*convex_hull(shape.vertices), process=False)
-    elif shape.kind == "box":
-        mesh = trimesh.creation.box(shape.size)
-    elif shape.kind == "sphere":
-        mesh = trimesh.creation.icosphere(3, shape.size[0])
-    elif shape.kind == "cylinder":
-        mesh = trimesh.creation.cylinder(shape.size[0], shape.size[1], sections=48)
     else:
-        radius, length = shape.size
-        mesh = trimesh.creation.capsule(max(length, 1e-9), radius)
+        mesh = surface_mesh(shape, _FACETS)
     mesh.apply_transform(shape.pose)
     return mesh
 
@@ -178,23 +173,6 @@ def mujoco_library() -> ModuleType:
     # Without it MuJoCo writes its warnings to a file in the working directory.
     mujoco.set_mju_user_warning(lambda text: logger.warning("MuJoCo: %s", text))
     return mujoco
-
-
-def excluded_pairs(
-    robot: Robot, bodies: Bodies, semantics: Semantics, scene: Scene
-) -> dict[frozenset[str], str]:
-    """Excluded pairs of links or obstacles with reasons, as for a CollisionModel.
-
-    Neighbours over one joint, pairs disabled by the SRDF, and pairs ignored by the scene. Links of
-    one rigid body need no exclusion: MuJoCo ignores their contacts.
-    """
-    excluded = {pair: NEIGHBOURS for pair in neighbours(robot, bodies)}
-    for pair, reason in semantics.disabled.items():
-        text = f": {reason}" if reason else ""
-        excluded.setdefault(pair, f"disabled in the SRDF{text}")
-    for a, b in scene.ignore:
-        excluded.setdefault(frozenset((a, b)), "ignored by the scene")
-    return excluded
 
 
 ALWAYS = "their hulls always touch"
@@ -274,7 +252,7 @@ def simulated_robot(
     masses, warnings = link_masses(robot, bodies, inertials)
     builder = _Builder(robot, bodies, masses, friction or {}, scene, timestep, gravity)
     builder.add_actuators(effort_limits)
-    reasons = excluded_pairs(robot, bodies, semantics, scene)
+    reasons = omitted_pairs(robot, bodies, semantics, scene)
     found = builder.compile(reasons, (), ())
     always = _always_touching(found)
     obstacles = {obstacle.name for obstacle in scene.obstacles}
@@ -470,6 +448,8 @@ class _Builder:
                 mesh.inertia = self._mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
                 geom.type, geom.meshname = kinds.mjGEOM_MESH, name
                 continue
+            if shape.kind not in _GEOMS:
+                raise unknown_kind(shape, (*_GEOMS, "mesh"))
             geom.type = getattr(kinds, f"mjGEOM_{_GEOMS[shape.kind]}")
             halves = {
                 "box": [0.5 * x for x in shape.size],

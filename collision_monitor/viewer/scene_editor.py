@@ -17,6 +17,7 @@ from collision_monitor.common.limits import LARGEST
 from collision_monitor.errors import SceneError
 from collision_monitor.robot.description import Joint, Robot
 from collision_monitor.robot.scene import Obstacle, Scene, load_scene
+from collision_monitor.robot.shape_kinds import radius_and_length, sizes_by_key
 from collision_monitor.viewer.controls import Later
 from collision_monitor.viewer.scene_nodes import node_path, pose_of, position_and_wxyz
 
@@ -94,15 +95,12 @@ def scene_text(scene: Scene, root: str) -> str:
 def _obstacle(one: Obstacle, scene: Scene, root: str) -> dict[str, Any]:
     shape = one.shape
     item: dict[str, Any] = {"name": one.name, "type": shape.kind}
-    if shape.kind == "box":
-        item["size"] = [float(value) for value in shape.size]
-    elif shape.kind == "mesh":
+    if shape.kind == "mesh":
         raise SceneError(
             f"obstacle {one.name!r} is a mesh: a scene with meshes cannot be saved; edit its "
             "file instead"
         )
-    else:
-        item |= dict(zip(("radius", "length"), map(float, shape.size), strict=False))
+    item |= sizes_by_key(shape)
     return item | _place(shape.pose) | _carrier(one.link, scene, root)
 
 
@@ -261,5 +259,6 @@ def _reach(shape: Any) -> float:
     elif shape.kind == "box":
         extent = max(shape.size)
     else:
-        extent = 2.0 * shape.size[0] + (shape.size[1] if len(shape.size) > 1 else 0.0)
+        radius, length = radius_and_length(shape)
+        extent = 2.0 * radius + length
     return min(max(0.8 * extent, 0.2), 0.5) if math.isfinite(extent) else 0.2

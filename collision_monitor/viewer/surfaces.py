@@ -11,10 +11,12 @@ import trimesh
 
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.shape_kinds import Facets, radius_and_length, surface_mesh
 
 Surface = tuple[np.ndarray, np.ndarray]  # vertices (n, 3) in metres, triangles (m, 3)
 
 _SIDES = 24
+_FACETS = Facets(ball=3, sides=2 * _SIDES)
 _SMOOTH_ANGLE = 0.6  # maximum angle in radians between triangles of a smooth surface
 _SMOOTHED = 60_000  # maximum number of triangles; more take seconds, and look smooth anyway
 
@@ -64,18 +66,14 @@ def capsule_surface(
 
 
 def _own_surface(shape: Shape) -> Surface:
-    if shape.kind == "mesh":
-        return np.asarray(shape.vertices, dtype=float), np.asarray(shape.triangles)
-    if shape.kind == "box":
-        made = trimesh.creation.box(extents=shape.size)
-    elif shape.kind == "sphere":
+    if shape.kind == "sphere":
         made = trimesh.creation.uv_sphere(radius=shape.size[0], count=(_SIDES, 2 * _SIDES))
-    elif shape.kind == "cylinder":
-        radius, length = shape.size
-        made = trimesh.creation.cylinder(radius=radius, height=length, sections=2 * _SIDES)
+    elif shape.kind == "capsule":
+        radius, length = radius_and_length(shape)
+        half = np.array([0.0, 0.0, 0.5 * length])
+        return capsule_surface(-half, half, radius)
     else:
-        half = np.array([0.0, 0.0, 0.5 * shape.size[1]])
-        return capsule_surface(-half, half, shape.size[0])
+        made = surface_mesh(shape, _FACETS)
     return np.array(made.vertices), np.array(made.faces)
 
 

@@ -29,6 +29,7 @@ from collision_monitor.continuous.clearance_scan import (
 from collision_monitor.continuous.pair_sweep import ROUNDING
 from collision_monitor.continuous.scan_space import Space
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.shape_kinds import enclosing_surface
 from collision_monitor.verification.clearance.scanner import Scan, Scanner, ScanRequest
 from collision_monitor.verification.clearance.schedule import Schedule
 
@@ -290,22 +291,10 @@ def hull_points(shapes: Sequence[Shape]) -> np.ndarray:
 
 
 def _of_shape(shape: Shape) -> np.ndarray:
-    radius = 0.0
     if shape.kind == "mesh":
         places, radius = _corners(shape.vertices), _ROUNDED
-    elif shape.kind == "box":
-        signs = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).reshape(3, -1).T
-        places = signs * np.asarray(shape.size)
-    elif shape.kind == "cylinder":
-        angles = np.arange(_SIDES) * 2.0 * np.pi / _SIDES
-        outer = shape.size[0] / np.cos(np.pi / _SIDES)
-        ring = np.column_stack([outer * np.cos(angles), outer * np.sin(angles), 0.0 * angles])
-        half = np.array([0.0, 0.0, 0.5 * shape.size[1]])
-        places = np.vstack([ring - half, ring + half])
-    else:  # a sphere, or a capsule
-        radius = shape.size[0]
-        half = 0.5 * shape.size[1] if shape.kind == "capsule" else 0.0
-        places = np.array([[0.0, 0.0, -half], [0.0, 0.0, half]])[: 2 if half else 1]
+    else:
+        places, _, radius = enclosing_surface(shape, _SIDES)
     places = places @ shape.pose[:3, :3].T + shape.pose[:3, 3]
     return np.column_stack([places, np.full(len(places), radius)])
 

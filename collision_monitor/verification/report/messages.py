@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from collision_monitor.common.text import counted
+from collision_monitor.common.text import counted, json_number
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.verification.verification import (
     Check,
@@ -103,8 +103,8 @@ def as_data(result: Verification) -> dict[str, Any]:
         "reason": result.reason,
         "motion": result.source,
         "robot": result.robot,
-        "duration": _number(result.duration),
-        "seconds": _number(result.seconds),
+        "duration": json_number(result.duration),
+        "seconds": json_number(result.seconds),
         "checks": [
             {"name": check.name, "done": not check.skipped, "skipped": check.skipped}
             for check in result.checks
@@ -112,9 +112,9 @@ def as_data(result: Verification) -> dict[str, Any]:
         "violations": [_plain_violation(v) for v in result.violations],
         "nearest": worst
         and {
-            "time": _number(worst.time),
-            "distance": _number(worst.distance),
-            "at_least": _number(worst.at_least),
+            "time": json_number(worst.time),
+            "distance": json_number(worst.distance),
+            "at_least": json_number(worst.at_least),
             "between": "meshes" if worst.exact else "leaves",
             "links": list(worst.pair),
             "configuration": [float(x) for x in worst.q],
@@ -126,12 +126,8 @@ def as_data(result: Verification) -> dict[str, Any]:
 
 
 def _plain_violation(violation: Violation) -> dict[str, Any]:
-    plain = {k: _number(v) if isinstance(v, float) else v for k, v in vars(violation).items()}
+    plain = {k: json_number(v) if isinstance(v, float) else v for k, v in vars(violation).items()}
     return {**plain, "code": violation.code.value}
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def junit(results: Sequence[Verification]) -> str:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from collision_monitor.common.atomic_file import write_text
-from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.common.optional_dependencies import figure_class, optional_dependency
 from collision_monitor.common.text import counted
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.motion.violation import Code
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 # -- plots over time --
 
+_NEED = ("a report needs matplotlib", "verify")
 _LINES_A_PANEL = 7  # more are indistinguishable
 _DOTS = 1200  # maximum number of points of a curve
 _LIMIT = "#b3261e"
@@ -160,23 +161,12 @@ def _limits(curves: Sequence[Curve]) -> tuple[dict[float, list[int]], list[float
     return near, far
 
 
-def require_matplotlib() -> Any:
-    """The class Figure of matplotlib.
-
-    Raises:
-        MissingDependencyError: matplotlib is not installed.
-    """
-    with optional_dependency("a report needs matplotlib", "verify"):
-        from matplotlib.figure import Figure
-    return Figure
-
-
 def _figure(plot: Plot) -> Any:
     curves = list(plot.curves)
     starts = range(0, max(len(curves), 1), _LINES_A_PANEL)
     panels = [curves[k : k + _LINES_A_PANEL] for k in starts]
     height = _PANEL * len(panels) + 0.4
-    figure = require_matplotlib()(figsize=(_WIDTH, height))
+    figure = figure_class(*_NEED)(figsize=(_WIDTH, height))
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     # The layout of matplotlib would double the time.
     labels = [label for one in (plot.curves, plot.levels, plot.marks) for label in map(_label, one)]
@@ -573,7 +563,7 @@ def listing(results: Sequence[Verification], pages: Sequence[str]) -> str:
 def require_report() -> None:
     """Raise MissingDependencyError if the packages for reports are not installed."""
     _template("report_page.html")
-    require_matplotlib()
+    figure_class(*_NEED)
 
 
 def _template(name: str) -> Any:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import coal
 import numpy as np
 
-from collision_monitor.mesh_distance.parts import solid_row
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.shape_kinds import solid_row
 
 SOLIDS = ("box", "cylinder", "sphere", "capsule")
 

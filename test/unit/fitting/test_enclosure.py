@@ -10,6 +10,7 @@ import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
+from support.geometry.shape_fit import fit_shape
 from support.robots import robots
 
 from collision_monitor.errors import LeavesError
@@ -21,7 +22,7 @@ from collision_monitor.fitting.enclosure import (
     outside_leaf,
     uncovered,
 )
-from collision_monitor.fitting.shapes import FitSettings, fit_shape
+from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Link, Robot, Shape
 from collision_monitor.robot.urdf import load_robot

@@ -7,6 +7,7 @@ import pytest
 import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.geometry.shape_fit import fit_shape
 
 from collision_monitor.fitting.body import Body
 from collision_monitor.fitting.bounding_shapes import fit_box
@@ -14,7 +15,6 @@ from collision_monitor.fitting.coverage import gaps_to_union
 from collision_monitor.fitting.multi_capsule_fit import enclose, fit_union, lost, thickness
 from collision_monitor.fitting.shapes import (
     FitSettings,
-    fit_shape,
     leaf_rows,
     single_leaf,
     union_volume,

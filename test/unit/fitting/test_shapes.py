@@ -11,10 +11,11 @@ import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
+from support.geometry.shape_fit import fit_shape
 
 from collision_monitor.errors import FitError
 from collision_monitor.fitting.bounding_shapes import fit_capsule, fit_sphere
-from collision_monitor.fitting.shapes import FitSettings, fit_of_given, fit_shape, fits_in_own_frame
+from collision_monitor.fitting.shapes import FitSettings, fit_of_given, fits_in_own_frame
 from collision_monitor.robot.description import Shape
 
 size = st.floats(0.01, 3.0)

@@ -7,8 +7,9 @@ import pytest
 import trimesh
 
 from collision_monitor.common.disk_cache import Store
-from collision_monitor.fitting.approach_points import merged, shape_mesh, watchers_of
+from collision_monitor.fitting.approach_points import merged, watchers_of
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.shape_kinds import Facets, surface_mesh
 
 MESH = trimesh.creation.icosphere(2, 0.1)
 
@@ -102,6 +103,6 @@ def test_merging_keeps_the_weight_and_does_not_see_the_last_digit():
     ],
 )
 def test_every_kind_of_shape_has_a_surface(shape, volume):
-    mesh = shape_mesh(shape)
+    mesh = surface_mesh(shape, Facets(ball=2, sides=32))
     assert mesh.volume == pytest.approx(volume, rel=0.06)
     assert mesh.centroid == pytest.approx([0, 0, 0], abs=1e-3)

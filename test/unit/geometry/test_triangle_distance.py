@@ -11,15 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.geometry.exact_geometry import share_a_point, squared_distance
 
-from collision_monitor.geometry.triangles import (
-    squared_distance_below,
-    triangle_distance,
-    triangles_intersect,
-)
+from collision_monitor.geometry.triangles import squared_distance_below, triangles_intersect
 
 coordinate = st.integers(0, 3).map(float)
 point = st.tuples(coordinate, coordinate, coordinate)
 six_points = st.lists(point, min_size=6, max_size=6).map(np.array)
+
+
+def triangle_distance(p, i, j):
+    square, *points = squared_distance_below(p, i, j, math.inf)
+    return math.sqrt(square), *points
 
 
 def unit_normal(p):

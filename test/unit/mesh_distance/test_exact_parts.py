@@ -8,8 +8,9 @@ from support.geometry.free_body import at, mesh_shape
 from support.geometry.mesh_cases import KIND_NAMES, mesh
 
 from collision_monitor.mesh_distance.mesh_tree import windows
-from collision_monitor.mesh_distance.parts import MESH, SOLID, merged, parts_of, solid_row
+from collision_monitor.mesh_distance.parts import MESH, SOLID, merged, parts_of
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.shape_kinds import solid_row
 
 SHAPES = (
     Shape("box", at(1.0), (0.2, 0.4, 0.6)),

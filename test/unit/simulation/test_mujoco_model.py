@@ -25,9 +25,9 @@ from support.robots.robots import require
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import MissingDependencyError
-from collision_monitor.robot.pairs import NEIGHBOURS, RIGID
+from collision_monitor.robot.pairs import NEIGHBOURS, RIGID, omitted_pairs
 from collision_monitor.robot.scene import Scene
-from collision_monitor.simulation.mujoco_model import excluded_pairs, mujoco_library
+from collision_monitor.simulation.mujoco_model import mujoco_library
 
 NAMES = ("dual_arm", "ur5", "panda", "baxter", *(n for n in ("pr2", "talos") if n in ROBOTS))
 
@@ -235,7 +235,7 @@ def test_an_old_one_is_said_too(monkeypatch):
 def test_they_are_those_that_the_model_leaves_out():
     files = require("ur5")
     model = CollisionModel.from_urdf(files.urdf, srdf=files.srdf, package_dirs=files.package_dirs)
-    found = excluded_pairs(model.robot, model.bodies, model.semantics, Scene())
+    found = omitted_pairs(model.robot, model.bodies, model.semantics, Scene())
     shaped = {name for name, link in model.robot.links.items() if link.shapes}
     expected = {
         frozenset((a, b)): reason
@@ -258,5 +258,5 @@ def test_what_the_scene_ignores_is_excluded():
         },
         model.robot,
     )
-    found = excluded_pairs(model.robot, model.bodies, model.semantics, scene)
+    found = omitted_pairs(model.robot, model.bodies, model.semantics, scene)
     assert found[frozenset(("ball", "wrist_3_link"))] == "ignored by the scene"

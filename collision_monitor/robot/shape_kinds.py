@@ -1,0 +1,241 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What there is to know about each kind of `Shape`: one row of `KINDS` for each.
+
+A new kind needs a row here. Every function raises a ValueError for a kind that has no row, or that
+lacks the property: a shape of an unknown kind is never treated as one of another kind.
+
+Surfaces and sizes are in the shape's own frame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from collision_monitor.geometry.convex import ROUND
+from collision_monitor.robot.description import Shape
+
+if TYPE_CHECKING:
+    import trimesh
+
+# Kinds that are a segment (or a point) with a radius: a single leaf is exact.
+ROUNDED = ("sphere", "capsule")
+
+# Vertices (n, 3), triangles (m, 3), and the radius of a ball swept along them.
+Surface = tuple[np.ndarray, np.ndarray, float]
+
+
+@dataclass(frozen=True)
+class Facets:
+    """How finely `surface_mesh` approximates round surfaces.
+
+    Attributes:
+        ball: number of subdivisions of an icosahedron for a sphere.
+        sides: number of sides of a cylinder.
+        capsule: number of rows and columns of a capsule.
+    """
+
+    ball: int
+    sides: int
+    capsule: tuple[int, int] = (16, 16)
+
+
+@dataclass(frozen=True)
+class ShapeKind:
+    """Properties of a kind of shape. All but meshes are convex and contain their origin.
+
+    Attributes:
+        size_keys: keys of `Shape.size` in scene files, in order, and how many numbers each has.
+        enclosing: surface that encloses the shape; the number is that of sides of round ones.
+        drawn: closed surface near the shape, for samples, masses and pictures.
+        solid: row of `geometry.convex` for a size; None for a mesh.
+        round_size: (radius, length) of a size; None for shapes that are not round about z.
+    """
+
+    size_keys: dict[str, int]
+    enclosing: Callable[[Shape, int], Surface]
+    drawn: Callable[[Shape, Facets], trimesh.Trimesh]
+    solid: Callable[..., tuple[float, ...]] | None = None
+    round_size: Callable[..., tuple[float, float]] | None = None
+
+
+def unknown_kind(shape: Shape, known: Collection[str]) -> ValueError:
+    """Return the error for a shape whose kind the caller does not support, with ``known`` kinds."""
+    others = ", ".join(name for name in known if name != shape.kind)
+    return ValueError(f"a shape of kind {shape.kind!r} is not supported; use {others}")
+
+
+def kind_of(shape: Shape) -> ShapeKind:
+    """Return the row of `KINDS`; ValueError without one."""
+    if shape.kind not in KINDS:
+        raise unknown_kind(shape, KINDS)
+    return KINDS[shape.kind]
+
+
+def sizes_by_key(shape: Shape) -> dict[str, float | list[float]]:
+    """Return the size of a primitive as in scene files, such as ``{"radius": 0.1}``."""
+    sizes: dict[str, float | list[float]] = {}
+    values = [float(value) for value in shape.size]
+    for key, count in kind_of(shape).size_keys.items():
+        sizes[key] = values[0] if count == 1 else values[:count]
+        values = values[count:]
+    return sizes
+
+
+def radius_and_length(shape: Shape) -> tuple[float, float]:
+    """Return radius and length of a sphere (length 0), a capsule or a cylinder, metres."""
+    round_size = kind_of(shape).round_size
+    if round_size is None:
+        raise unknown_kind(shape, [name for name, kind in KINDS.items() if kind.round_size])
+    return round_size(*shape.size)
+
+
+def solid_row(shape: Shape) -> np.ndarray:
+    """Return a primitive as a row (5,) of `geometry.convex`."""
+    solid = kind_of(shape).solid
+    if solid is None:
+        raise unknown_kind(shape, [name for name, kind in KINDS.items() if kind.solid])
+    return np.array(solid(*shape.size), dtype=float)
+
+
+def bounding_ball(shape: Shape) -> tuple[np.ndarray, float]:
+    """Return centre (3,), in the frame of the link, and radius of a ball around a shape."""
+    rotation, translation = shape.pose[:3, :3], shape.pose[:3, 3]
+    if shape.kind == "mesh":
+        low, high = shape.vertices.min(axis=0), shape.vertices.max(axis=0)
+        center = 0.5 * (low + high)
+        radius = float(np.linalg.norm(shape.vertices - center, axis=1).max())
+        return rotation @ center + translation, radius
+    row = solid_row(shape)
+    core = math.hypot(row[0], row[2]) if row[ROUND] > 0.0 else float(np.linalg.norm(row[:3]))
+    return translation, core + float(row[4])
+
+
+def enclosing_surface(shape: Shape, sides: int) -> Surface:
+    """Return a surface that encloses a shape; exact except for ``sides`` around a cylinder.
+
+    The shape is inside of the triangles, or of a ball swept along them if its radius is not 0.
+    """
+    return kind_of(shape).enclosing(shape, sides)
+
+
+def surface_mesh(shape: Shape, facets: Facets) -> trimesh.Trimesh:
+    """Return the surface of a shape with corners on it: round shapes are slightly too small."""
+    return kind_of(shape).drawn(shape, facets)
+
+
+def prism_around(radius: float, length: float, sides: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return vertices and triangles of a prism whose sides touch a cylinder along z."""
+    angles = np.arange(sides) * (2.0 * math.pi / sides)
+    rim = np.zeros((sides, 3))
+    rim[:, 0], rim[:, 1] = np.cos(angles), np.sin(angles)
+    rim *= radius / math.cos(math.pi / sides)
+    half = np.array([0.0, 0.0, 0.5 * length])
+    vertices = np.vstack([rim - half, rim + half, -half, half])
+    bottom = np.arange(sides)
+    top, next_bottom = bottom + sides, np.roll(bottom, -1)
+    next_top = next_bottom + sides
+    ends = np.full(sides, 2 * sides)
+    triangles = [
+        (bottom, next_bottom, top),
+        (next_bottom, next_top, top),
+        (ends + 1, top, next_top),
+        (ends, next_bottom, bottom),
+    ]
+    return vertices, np.concatenate([np.column_stack(corners) for corners in triangles])
+
+
+# -- the rows --
+
+
+def _box_enclosing(shape: Shape, sides: int) -> Surface:
+    box = _box_drawn(shape)
+    return np.asarray(box.vertices), np.asarray(box.faces), 0.0
+
+
+def _box_drawn(shape: Shape, facets: Facets | None = None) -> trimesh.Trimesh:
+    import trimesh
+
+    return trimesh.creation.box(shape.size)
+
+
+def _rounded_enclosing(shape: Shape, sides: int) -> Surface:
+    radius, length = radius_and_length(shape)
+    half = np.array([0.0, 0.0, 0.5 * length])
+    if length == 0.0:
+        return half[None], np.array([[0, 0, 0]]), float(radius)
+    return np.array([-half, half]), np.array([[0, 1, 1]]), float(radius)
+
+
+def _sphere_drawn(shape: Shape, facets: Facets) -> trimesh.Trimesh:
+    import trimesh
+
+    return trimesh.creation.icosphere(facets.ball, shape.size[0])
+
+
+def _cylinder_enclosing(shape: Shape, sides: int) -> Surface:
+    return *prism_around(*shape.size, sides), 0.0
+
+
+def _cylinder_drawn(shape: Shape, facets: Facets) -> trimesh.Trimesh:
+    import trimesh
+
+    radius, length = shape.size
+    mesh = trimesh.creation.cylinder(radius, length, sections=facets.sides)
+    return mesh if len(mesh.faces) else _box_instead(radius, length)
+
+
+def _capsule_drawn(shape: Shape, facets: Facets) -> trimesh.Trimesh:
+    import trimesh
+
+    radius, length = shape.size
+    mesh = trimesh.creation.capsule(length, radius, count=list(facets.capsule))
+    return mesh if len(mesh.faces) else _box_instead(radius, length + 2.0 * radius)
+
+
+def _box_instead(radius: float, height: float) -> trimesh.Trimesh:
+    """Return a box for a shape that is so small that trimesh makes no triangles of it."""
+    import trimesh
+
+    return trimesh.creation.box((2.0 * radius, 2.0 * radius, height))
+
+
+def _mesh_enclosing(shape: Shape, sides: int) -> Surface:
+    return np.asarray(shape.vertices, dtype=float), np.asarray(shape.triangles), 0.0
+
+
+def _mesh_drawn(shape: Shape, facets: Facets) -> trimesh.Trimesh:
+    import trimesh
+
+    return trimesh.Trimesh(shape.vertices, shape.triangles, process=False)
+
+
+# In the order of messages.
+KINDS = {
+    "box": ShapeKind(
+        {"size": 3}, _box_enclosing, _box_drawn,
+        solid=lambda x, y, z: (0.5 * x, 0.5 * y, 0.5 * z, 0.0, 0.0),
+    ),
+    "sphere": ShapeKind(
+        {"radius": 1}, _rounded_enclosing, _sphere_drawn,
+        solid=lambda radius: (0.0, 0.0, 0.0, 0.0, radius),
+        round_size=lambda radius: (radius, 0.0),
+    ),
+    "cylinder": ShapeKind(
+        {"radius": 1, "length": 1}, _cylinder_enclosing, _cylinder_drawn,
+        solid=lambda radius, length: (radius, radius, 0.5 * length, 1.0, 0.0),
+        round_size=lambda radius, length: (radius, length),
+    ),
+    "capsule": ShapeKind(
+        {"radius": 1, "length": 1}, _rounded_enclosing, _capsule_drawn,
+        solid=lambda radius, length: (0.0, 0.0, 0.5 * length, 0.0, radius),
+        round_size=lambda radius, length: (radius, length),
+    ),
+    "mesh": ShapeKind({}, _mesh_enclosing, _mesh_drawn),
+}  # fmt: skip
+PRIMITIVES = tuple(name for name in KINDS if name != "mesh")
