@@ -311,11 +311,13 @@ def warm_up() -> None:
     Uses another process if there is a second core, so that this one can fit leaves meanwhile.
     """
     compile_now = not is_on_disk(distance)
-    begin = time.monotonic()
+    begin, process = time.monotonic(), None
     if compile_now:
-        logger.info("compiling kernels; this takes some seconds, once")
         if cache_directory() is not None and len(os.sched_getaffinity(0)) > 1:
-            CompilingProcess("", f"{__name__}:{_compile.__name__}").wait()
+            process = CompilingProcess("", f"{__name__}:{_compile.__name__}")
+        logger.info("compiling kernels; this takes some seconds, once")
+    if process is not None:
+        process.wait()
     _compile()
     if compile_now:
         logger.info("kernels compiled in %.1f s", time.monotonic() - begin)

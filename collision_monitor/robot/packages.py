@@ -235,7 +235,10 @@ class FileFinder:
 
     def _in_entry(self, folder: Path, package: str) -> Iterator[Path]:
         """Yield the places of a package in a folder: the obvious ones first, then any depth."""
-        yield folder / package
+        obvious = folder / package
+        is_ignored = any(_exists(obvious / marker) for marker in _IGNORE_MARKERS)
+        if not is_ignored and self._is_package(obvious, package):
+            yield obvious
         if self._is_package(folder, package):
             yield folder
         yield folder / "share" / package
@@ -246,16 +249,19 @@ class FileFinder:
             self._repeated.add(package)
             first, *others = map(str, found)
             logger.warning(
-                "package %r is taken from %s; it is in %s too", package, first, ", ".join(others)
-            )
+                "package %r is taken from %s; it is in %s too, where files are looked for that the "
+                "first does not have", package, first, ", ".join(others),
+            )  # fmt: skip
         yield from found
 
     def _is_package(self, folder: Path, package: str, by_manifest: bool = False) -> bool:
-        if not by_manifest and os.path.basename(os.path.abspath(folder)) == package:
-            return True
+        """Whether this is the package by its manifest or, without one, by the folder's name."""
         if folder not in self._names:
             self._names[folder] = _package_name(folder)
-        return self._names[folder] == package
+        name = self._names[folder]
+        if name is None and not by_manifest:
+            name = os.path.basename(os.path.abspath(folder))
+        return name == package
 
 
 def _is_folder(entry: os.DirEntry) -> bool:

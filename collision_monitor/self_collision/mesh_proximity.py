@@ -42,7 +42,9 @@ def prepare_meshes(model: CollisionModel) -> None:
     if model.pairs:
         one = np.arange(len(model.pairs)) == 0
         q = np.clip(0.0, model.lower, model.upper)
-        MeshProximity(model, one).certify(q, q, np.where(one, np.inf, -np.inf))
+        proximity = MeshProximity(model, one)
+        proximity.certify(q, q, np.where(one, np.inf, -np.inf))
+        proximity.near(q, np.full(len(one), -np.inf))
         still = Trajectory.through(model.joint_names, np.array([0.0, 1.0]), np.array([q, q]))
         Certifier(model).certify(Schedule(model, still))
 

@@ -85,6 +85,15 @@ def test_ignored_folders_are_not_searched(tmp_path, marker):
     assert FileFinder([tmp_path / "old"]).find(URI, "x").is_file()
 
 
+@pytest.mark.parametrize("why", ["another name", "COLCON_IGNORE"])
+def test_a_folder_of_the_name_is_no_package_if_its_manifest_or_a_marker_says_so(tmp_path, why):
+    path = _checkout(tmp_path / "vendor" / "Arm_ROS2")
+    _checkout(tmp_path / "arm", "old_fork" if why == "another name" else "arm")
+    if why == "COLCON_IGNORE":
+        (tmp_path / "arm" / why).touch()
+    assert FileFinder([tmp_path]).find(URI, "x") == path
+
+
 def test_links_are_followed_and_circles_end(tmp_path):
     path = _checkout(tmp_path / "elsewhere" / "Arm_ROS2")
     (tmp_path / "src" / "deep").mkdir(parents=True)
