@@ -44,7 +44,7 @@ def prepare_meshes(model: CollisionModel) -> None:
         q = np.clip(0.0, model.lower, model.upper)
         proximity = MeshProximity(model, one)
         proximity.certify(q, q, np.where(one, np.inf, -np.inf))
-        proximity.near(q, np.full(len(one), -np.inf))
+        proximity.near(q, np.where(one, 0.0, -np.inf))
         still = Trajectory.through(model.joint_names, np.array([0.0, 1.0]), np.array([q, q]))
         Certifier(model).certify(Schedule(model, still))
 
