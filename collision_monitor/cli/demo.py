@@ -15,6 +15,7 @@ import numpy as np
 
 from collision_monitor.cli.options import number
 from collision_monitor.cli.view import add_page_arguments, announce
+from collision_monitor.common.optional_dependencies import install_command
 from collision_monitor.errors import MissingDependencyError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import NARROW_PHASES
@@ -120,7 +121,7 @@ def run(options: argparse.Namespace) -> int:
     except ImportError as error:
         raise MissingDependencyError(
             f"the demo needs ROS 2 ({error}): source a ROS 2 installation, or "
-            "pip install 'collision_monitor[demo]' (Linux x86-64)"
+            f"(on Linux x86-64) {install_command('demo')}"
         ) from None
     parameters = {**demo_parameters(), "narrow_phase": options.narrow_phase}
     if options.record is not None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from collision_monitor.cli.options import LiveProgress, number, vector
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.common.limits import LoadingLimits, limited
+from collision_monitor.common.optional_dependencies import install_command
 from collision_monitor.errors import ConfigurationError, MissingDependencyError, MotionError
 from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import FitSettings
@@ -267,7 +268,7 @@ def recorded_obstacles(path: Path) -> dict[str, Any]:
         return nothing
     if find_spec("mcap") is None:
         raise MissingDependencyError(
-            "obstacles of a recording need mcap: pip install 'collision_monitor[record]'"
+            f"obstacles of a recording need mcap: {install_command('record')}"
         )
     from mcap.reader import make_reader
 

@@ -4,11 +4,28 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import metadata
 from typing import Any
 
 from collision_monitor.errors import MissingDependencyError
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs the packages of an ``extra`` of this package.
+
+    It names them, since this package itself is usually built by colcon and on no package index.
+    """
+    try:
+        required = metadata.requires("collision_monitor") or []
+    except metadata.PackageNotFoundError:
+        required = []
+    marker = re.compile(rf"extra == ['\"]{extra}['\"]")
+    names = [each.partition(";")[0].strip() for each in required if marker.search(each)]
+    return "pip install " + shlex.join(names or [f"collision_monitor[{extra}]"])
 
 
 @contextmanager
@@ -27,7 +44,7 @@ def optional_dependency(need: str, extra: str) -> Iterator[None]:
         yield
     except (ImportError, AttributeError) as error:
         raise MissingDependencyError(
-            f"{need} ({error}): pip install 'collision_monitor[{extra}]'"
+            f"{need} ({error}): {install_command(extra)}"
         ) from None
 
 

@@ -21,6 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
+from collision_monitor.common.optional_dependencies import install_command
 from collision_monitor.errors import MissingDependencyError, RecordingError
 from collision_monitor.recording import write_mcap
 from collision_monitor.recording.write_mcap import HEAD
@@ -181,7 +182,7 @@ def check_path(path: str, most_bytes: int) -> Path:
         raise RecordingError(f"record: {path!r}: a name that ends in .mcap is right")
     if find_spec("mcap") is None:
         raise MissingDependencyError(
-            "record: recording needs mcap: pip install 'collision_monitor[record]'"
+            f"record: recording needs mcap: {install_command('record')}"
         )
     try:
         with tempfile.TemporaryFile(dir=target.parent):

@@ -234,10 +234,14 @@ class FileFinder:
         yield Path(sys.prefix) / "share" / package
 
     def _in_entry(self, folder: Path, package: str) -> Iterator[Path]:
-        """Yield the places of a package in a folder: the obvious ones first, then any depth."""
+        """Yield the places of a package in a folder: the obvious ones first, then any depth.
+
+        A folder of this name comes last if its manifest has another name, or it is to be ignored.
+        """
         obvious = folder / package
         is_ignored = any(_exists(obvious / marker) for marker in _IGNORE_MARKERS)
-        if not is_ignored and self._is_package(obvious, package):
+        is_first = not is_ignored and self._manifest_name(obvious) in (None, package)
+        if is_first:
             yield obvious
         if self._is_package(folder, package):
             yield folder
@@ -253,15 +257,18 @@ class FileFinder:
                 "first does not have", package, first, ", ".join(others),
             )  # fmt: skip
         yield from found
+        if not is_first:
+            yield obvious
 
     def _is_package(self, folder: Path, package: str, by_manifest: bool = False) -> bool:
-        """Whether this is the package by its manifest or, without one, by the folder's name."""
+        if not by_manifest and os.path.basename(os.path.abspath(folder)) == package:
+            return True
+        return self._manifest_name(folder) == package
+
+    def _manifest_name(self, folder: Path) -> str | None:
         if folder not in self._names:
             self._names[folder] = _package_name(folder)
-        name = self._names[folder]
-        if name is None and not by_manifest:
-            name = os.path.basename(os.path.abspath(folder))
-        return name == package
+        return self._names[folder]
 
 
 def _is_folder(entry: os.DirEntry) -> bool:

@@ -301,7 +301,7 @@ def _import_toppra() -> object:
     except ImportError as error:
         raise MissingDependencyError(
             f"the motion exceeds its limits, and re-timing it needs toppra ({error}): "
-            "pip install 'collision_monitor[adjust]', or slow the motion down"
+            "pip install toppra, or slow the motion down"
         ) from None
     return toppra
 

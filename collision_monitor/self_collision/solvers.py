@@ -97,8 +97,8 @@ def _solver(name: str) -> ModuleType:
         return import_module(name)
     except ImportError:
         raise MissingDependencyError(
-            "adjusting motions needs daqp and piqp: pip install 'collision_monitor[adjust]'; the "
-            "method field needs neither"
+            "adjusting motions needs daqp and piqp: pip install daqp piqp; the method field needs "
+            "neither"
         ) from None
 
 

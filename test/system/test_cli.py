@@ -17,6 +17,7 @@ from unit.model.test_structural_pairs import BALLS, URDF
 from collision_monitor import CollisionModel
 from collision_monitor.__main__ import main
 from collision_monitor.cli import distance
+from collision_monitor.common.optional_dependencies import install_command
 from collision_monitor.model.thresholds import load_thresholds
 
 
@@ -247,7 +248,7 @@ def test_what_cannot_be_written_is_refused_before_the_fit(option, name, says, tm
 def test_a_picture_without_pyvista_is_refused_before_the_fit(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(sys.modules, "pyvista", None)
     assert main(["fit", "/nowhere/robot.urdf", "--picture", str(tmp_path / "a.png")]) == 2
-    assert "collision_monitor[picture]" in capsys.readouterr().err
+    assert install_command("picture") in capsys.readouterr().err
 
 
 def test_output_that_cannot_be_written_is_an_error(urdf):

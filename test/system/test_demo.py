@@ -21,6 +21,7 @@ rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed")
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from collision_monitor.__main__ import main  # noqa: E402
+from collision_monitor.common.optional_dependencies import install_command  # noqa: E402
 
 pytestmark = pytest.mark.early
 
@@ -220,4 +221,4 @@ def test_without_ros_it_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "collision_monitor.nodes.demo", None)
     assert main(["demo"]) == 2
     errors = capsys.readouterr().err
-    assert "needs ROS 2" in errors and "collision_monitor[demo]" in errors
+    assert "needs ROS 2" in errors and install_command("demo") in errors

@@ -15,6 +15,7 @@ from support.files.made_bags import state, write_bag
 from support.robots.toys import chain
 
 from collision_monitor.__main__ import main
+from collision_monitor.common.optional_dependencies import install_command
 
 pytest.importorskip("viser", reason="viser is not installed (extra 'view')")
 
@@ -94,7 +95,7 @@ def test_wrong_options_are_an_error_that_names_them(options, says, capsys):
 def test_without_viser_it_is_an_error_before_the_load(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "viser", None)
     assert main(["view", NOWHERE]) == 2
-    assert "collision_monitor[view]" in capsys.readouterr().err
+    assert install_command("view") in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

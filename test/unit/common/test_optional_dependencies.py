@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""A library that is missing or too old is reported with the extra that installs it."""
+"""A library that is missing or too old is reported with the command that installs it."""
 
 import sys
 
@@ -13,9 +13,9 @@ from collision_monitor.viewer.picture import require_pyvista
 from collision_monitor.viewer.server import require_viser
 
 LIBRARIES = {
-    "viser": (require_viser, r"viser 1\.1 or later .*collision_monitor\[view\]"),
-    "mujoco": (mujoco_library, r"mujoco 3\.3 or later .*collision_monitor\[simulation\]"),
-    "pyvista": (require_pyvista, r"pyvista .*collision_monitor\[picture\]"),
+    "viser": (require_viser, r"viser 1\.1 or later .*pip install 'viser>="),
+    "mujoco": (mujoco_library, r"mujoco 3\.3 or later .*pip install .*'mujoco>="),
+    "pyvista": (require_pyvista, r"pyvista .*pip install 'pyvista>="),
 }
 
 
@@ -28,7 +28,7 @@ def anew():
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
-def test_a_missing_library_is_reported_with_its_extra(name, monkeypatch):
+def test_a_missing_library_is_reported_with_the_command_that_installs_it(name, monkeypatch):
     require, says = LIBRARIES[name]
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingDependencyError, match=says):
