@@ -87,5 +87,5 @@ def test_a_plot_that_cannot_be_written_is_an_error(desired, tmp_path, monkeypatc
         require_plot("x.csv")
     require_plot("x.PNG")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingDependencyError, match=r"collision_monitor\[adjust\]"):
+    with pytest.raises(MissingDependencyError, match=r"pip install .*'matplotlib>="):
         require_plot("x.png")

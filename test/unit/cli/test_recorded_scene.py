@@ -61,6 +61,6 @@ def test_what_is_unclear_is_an_error(tmp_path, monkeypatch):
         recorded_obstacles(bad)
     assert "cannot be read" in recording_note(bad)
     monkeypatch.setattr(robots, "find_spec", lambda name: None)
-    with pytest.raises(MissingDependencyError, match=r"collision_monitor\[record\]"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'mcap>="):
         recorded_obstacles(bad)
     assert "is not known" in recording_note(bad)

@@ -191,9 +191,9 @@ def test_what_cannot_be_is_refused_at_the_start(tmp_path, path, options, says):
     assert os.listdir(tmp_path) == []
 
 
-def test_without_mcap_the_extra_is_named(tmp_path, monkeypatch):
+def test_without_mcap_the_command_that_installs_it_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(stop_recorder, "find_spec", lambda name: None)
-    with pytest.raises(MissingDependencyError, match=r"collision_monitor\[record\]"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'mcap>="):
         StopRecorder(str(tmp_path / "a.mcap"))
 
 

@@ -156,5 +156,5 @@ def test_a_window_without_inner_knots_is_left_alone():
 
 def test_a_solver_that_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "piqp", None)
-    with pytest.raises(MissingDependencyError, match=r"piqp.*collision_monitor\[adjust\]"):
+    with pytest.raises(MissingDependencyError, match=r"piqp.*pip install daqp piqp"):
         smoother()

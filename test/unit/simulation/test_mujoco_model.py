@@ -216,10 +216,10 @@ def test_the_same_robot_comes_out_the_same():
     assert replace(one, model=None, bodies=None).names == other.names
 
 
-def test_a_missing_mujoco_is_said_with_the_extra(monkeypatch):
+def test_a_missing_mujoco_is_said_with_the_command_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     mujoco_library.cache_clear()
-    with pytest.raises(MissingDependencyError, match=r"collision_monitor\[simulation\]"):
+    with pytest.raises(MissingDependencyError, match=r"pip install .*'mujoco>="):
         mujoco_library()
     mujoco_library.cache_clear()
 

@@ -166,7 +166,7 @@ def test_an_obstacle_is_shown_in_a_colour_of_its_own(chain, picture):
 
 def test_without_pyvista_it_says_what_to_install(chain, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pyvista", None)
-    with pytest.raises(MissingDependencyError, match=r"collision_monitor\[picture\]"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'pyvista>="):
         render(chain, np.zeros(2), tmp_path / "none.png")
     assert not (tmp_path / "none.png").exists()
 

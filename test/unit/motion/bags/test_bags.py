@@ -166,14 +166,14 @@ def test_a_database_that_was_not_closed(tmp_path):
         read_topics(path)
 
 
-def test_without_rosbags_the_extra_is_named(tmp_path, monkeypatch):
+def test_without_rosbags_the_command_that_installs_it_is_named(tmp_path, monkeypatch):
     folder = write_bag(tmp_path / "bag", STATE_MESSAGES)
 
     def missing(name):
         raise ImportError(name)
 
     monkeypatch.setattr(bags, "import_module", missing)
-    with pytest.raises(MissingDependencyError, match=r"collision_monitor\[verify\]"):
+    with pytest.raises(MissingDependencyError, match=r"pip install .*'rosbags>="):
         read_topics(folder)
 
 

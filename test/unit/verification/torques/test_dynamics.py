@@ -166,9 +166,9 @@ def test_links_without_mass_are_named():
         RobotDynamics(robot, {}, ["j"], floating=True)
 
 
-def test_without_pinocchio_the_extra_is_named(monkeypatch):
+def test_without_pinocchio_the_command_that_installs_it_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pinocchio", None)
-    with pytest.raises(MissingDependencyError, match=r"collision_monitor\[verify\]"):
+    with pytest.raises(MissingDependencyError, match=r"pip install .*'pin>="):
         dynamics_of(ONE)
 
 
