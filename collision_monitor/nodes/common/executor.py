@@ -240,6 +240,13 @@ class _End:
         threading.Thread(target=_end_later, args=(received,), name="end", daemon=True).start()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
+        # C code that calls back, as numba's does, drops the exception: the process ends later.
+        self._report = sys.unraisablehook
+        sys.unraisablehook = self._on_dropped
+
+    def _on_dropped(self, dropped: Any) -> None:
+        if not (self.wanted and dropped.exc_type is KeyboardInterrupt):
+            self._report(dropped)
 
     def _on_signal(self, number: int, frame: object) -> None:
         self.wanted = True
