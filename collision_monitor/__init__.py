@@ -8,10 +8,10 @@ actions, `adjust` makes a motion of two arms safe, `verify` checks a motion.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from collision_monitor.common import end_of_process  # noqa: F401 - first: others take a second
+from collision_monitor.common.lazy_exports import lazy_exports
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.collision_model import CollisionModel
@@ -25,23 +25,11 @@ __all__ = ["Clearance", "CollisionModel", "Leaf", "Monitor", "MonitorState", "ad
 __version__ = "0.1.0"
 
 # Imported at their first use: they are not needed for distances.
-_MODULES = {
-    "Monitor": "monitoring.monitor",
-    "MonitorState": "monitoring.monitor",
-    "adjust": "self_collision.adjustment",
-    "verify": "verification.verify",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name at its first use (PEP 562)."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """Public names, also those not imported yet."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "monitoring.monitor": ("Monitor", "MonitorState"),
+        "self_collision.adjustment": ("adjust",),
+        "verification.verify": ("verify",),
+    },
+)[1:]

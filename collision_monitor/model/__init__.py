@@ -5,40 +5,13 @@
 Names are imported at their first use.
 """
 
-from __future__ import annotations
+from collision_monitor.common.lazy_exports import lazy_exports
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collision_monitor.model.collision_model import CollisionModel
-    from collision_monitor.model.live_scene import LiveScene
-    from collision_monitor.model.thresholds import Thresholds, load_thresholds
-
-__all__ = [
-    "CollisionModel",
-    "LiveScene",
-    "Thresholds",
-    "load_thresholds",
-]
-
-_MODULES = {
-    "CollisionModel": "collision_model",
-    "LiveScene": "live_scene",
-    "Thresholds": "thresholds",
-    "load_thresholds": "thresholds",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name at its first use (PEP 562)."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """Public names, also those not imported yet."""
-    return sorted({*globals(), *__all__})
+__all__, __getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "collision_model": ("CollisionModel",),
+        "live_scene": ("LiveScene",),
+        "thresholds": ("Thresholds", "load_thresholds"),
+    },
+)

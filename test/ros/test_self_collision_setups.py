@@ -38,15 +38,12 @@ def slides_urdf(places):
 
 
 @pytest.fixture
-def started(tmp_path):
-    """Start the node with a robot; at the end no node has logged a traceback."""
+def new_cell():
+    """Start nodes, as `Cell`; at the end none has logged a traceback."""
     cells = []
 
-    def start(places, *parameters):
-        path = tmp_path / "slides.urdf"
-        path.write_text(slides_urdf(places))
-        names = [f"{name}_{axis}" for name in places for axis in "xy"]
-        cells.append(Cell(path, names, *parameters))
+    def start(*arguments, **options):
+        cells.append(Cell(*arguments, **options))
         return cells[-1]
 
     yield start
@@ -54,6 +51,18 @@ def started(tmp_path):
         output = cell.graph.stop_all()
         cell.close()
         assert all("Traceback" not in text for _, text in output), output
+
+
+@pytest.fixture
+def started(tmp_path, new_cell):
+    """Start the node with balls on slides."""
+
+    def start(places, *parameters):
+        path = tmp_path / "slides.urdf"
+        path.write_text(slides_urdf(places))
+        return new_cell(path, [f"{name}_{axis}" for name in places for axis in "xy"], *parameters)
+
+    return start
 
 
 def gaps(message, points):
@@ -144,23 +153,17 @@ sys.meta_path.insert(0, Blocker())
 
 
 @pytest.fixture
-def start_without(tmp_path):
-    """Start nodes without some packages; afterwards they have said no traceback."""
+def start_without(tmp_path, new_cell):
+    """Start nodes in which some packages cannot be imported."""
     (tmp_path / "blocker").mkdir()
     (tmp_path / "blocker/sitecustomize.py").write_text(BLOCKER)
     paths = [str(tmp_path / "blocker"), str(ROOT), os.environ.get("PYTHONPATH", "")]
-    cells = []
 
     def start(missing, urdf, names, *parameters):
         environment = {"BLOCKED": " ".join(missing), "PYTHONPATH": os.pathsep.join(paths)}
-        cells.append(Cell(urdf, names, *parameters, environment=environment))
-        return cells[-1]
+        return new_cell(urdf, names, *parameters, environment=environment)
 
-    yield start
-    for cell in cells:
-        output = cell.graph.stop_all()
-        cell.close()
-        assert all("Traceback" not in text for _, text in output), output
+    return start
 
 
 def slides_without(start_without, tmp_path, missing, *parameters):

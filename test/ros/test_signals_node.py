@@ -113,7 +113,7 @@ def test_compiling(start, tmp_path):
 def test_fitting(start):
     process = start("collision_monitor", *ROBOT, COLLISION_MONITOR_CACHE="off")
     read_until(process, "fitting leaves to")
-    ends_well(process, signal.SIGTERM, COMPILING)
+    ends_well(process, signal.SIGTERM)
 
 
 def test_compiling_for_a_description_from_the_topic_in_a_callback(start, domain, tmp_path):

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,18 @@ def test_everything_but_the_nodes_imports_where_there_is_no_ros():
         f"[importlib.import_module(name) for name in {modules!r}]"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=600)
+
+
+@pytest.mark.parametrize(
+    "room", sorted(p.name for p in (ROOT / "collision_monitor").iterdir() if p.name != "nodes"
+                   and (p / "__init__.py").is_file())
+)  # fmt: skip
+def test_every_name_that_a_room_exports_is_there(room):
+    module = import_module(f"collision_monitor.{room}")
+    for name in getattr(module, "__all__", ()):
+        assert getattr(module, name) is not None and name in dir(module)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        module.no_such_name  # noqa: B018
 
 
 def test_every_file_says_whose_it_is_and_what_it_does():
