@@ -244,7 +244,9 @@ def _beyond_limits(
 def _moving_ends(motion: Motion, limits: dict[str, Any]) -> list[dict[str, Any]]:
     """Joints whose speed at an end is beyond their acceleration limit from rest, as in `verify`."""
     found = []
-    accelerations = limits.get("acceleration_limits") or {}
+    accelerations = limits.get("acceleration_limits")
+    if not accelerations or len(motion.times) == 1:
+        return found
     for end, (first, last) in (("starts", (0, 1)), ("stops", (-2, -1))):
         span = float(motion.times[last] - motion.times[first])
         rates = (motion.positions[last] - motion.positions[first]) / span

@@ -333,6 +333,18 @@ def test_a_motion_that_starts_at_speed_is_reported_as_verify_will(place, capsys)
         capsys.readouterr()
 
 
+def test_a_motion_of_one_waypoint_neither_starts_nor_stops(place, capsys):
+    write(place / "motion.csv", meeting(41, 0.85)[:1])
+    limits = place / "joint_limits.yaml"
+    limits.write_text(
+        "joint_limits: {left_j1: {has_acceleration_limits: true, max_acceleration: 1.0}}\n"
+    )
+    for options in ([], ["--limits", str(limits)]):
+        assert run(place, "--json", *options) == 0
+        result = json.loads(capsys.readouterr().out)
+        assert (result["result"], result["moving_ends"]) == ("already safe", [])
+
+
 def test_the_srdf_beside_the_urdf_is_taken_and_named(place, capsys):
     assert run(place) == 0
     assert f"SRDF {place / 'robot.srdf'}, beside the URDF, is used" in capsys.readouterr().err
