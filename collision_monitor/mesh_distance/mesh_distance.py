@@ -270,7 +270,7 @@ class ExactDistance:
         pairs: np.ndarray,
         leaves: np.ndarray,
         within: float | np.ndarray,
-        loose: float,
+        loose: float | np.ndarray,
         seconds: float,
     ) -> np.ndarray:
         """Raise distances of leaves up to ``within`` to lower bounds of those of the shapes.
@@ -278,13 +278,13 @@ class ExactDistance:
         Measures one pair, and more until ``seconds`` are over.
         """
         pairs, out = np.ascontiguousarray(pairs, dtype=np.int64), np.array(leaves, dtype=float)
-        limits, unsure = np.empty((2, len(out)))
-        limits[:], loose = within, float(loose)
-        bad = nearest_query.exact_bounds(*self._arrays, q, pairs, limits, loose, unsure, out)
+        limits, errors, unsure = np.empty((3, len(out)))
+        limits[:], errors[:] = within, loose
+        bad = nearest_query.exact_bounds(*self._arrays, q, pairs, limits, errors, unsure, out)
         if bad >= 0:
             raise self._refusal(-2 - bad, q)
         end = time.thread_time() + seconds
-        while nearest_query.exact_bound(*self._arrays, pairs, limits, loose, unsure, out):
+        while nearest_query.exact_bound(*self._arrays, pairs, limits, errors, unsure, out):
             if time.thread_time() >= end:
                 break
         return out
@@ -359,8 +359,8 @@ def _compile_distances() -> None:
     nearest_query.exact_distance(*arrays, none, True)
     nearest_query.exact_distances(*arrays, none, np.inf, none)
     which = np.empty(0, np.int64)
-    nearest_query.exact_bounds(*arrays, none, which, none, 0.0, none, none)
-    nearest_query.exact_bound(*arrays, which, none, 0.0, none, none)
+    nearest_query.exact_bounds(*arrays, none, which, none, none, none, none)
+    nearest_query.exact_bound(*arrays, which, none, none, none, none)
     # Only compiled, not called: there are no links.
     numbers, index, _, _, work, work_index, _ = arrays
     nearest_query.touching_leaves.compile(

@@ -358,8 +358,8 @@ def exact_bounds(
     ``out`` initially holds the distances of the leaves; those not above ``within[k]`` are raised.
     Two bounds are used: the result of an earlier query less the motion of the links since then, and
     a plane between the last nearest triangles. Touching shapes get the distance of their leaves.
-    ``unsure[k]`` is set to the possible error of a bound, for `exact_bound`; 0 if measuring is
-    useless.
+    ``loose`` (n,): tolerated errors, metres. ``unsure[k]`` is set to the possible error of a bound,
+    for `exact_bound`; 0 if measuring is useless.
 
     Returns -1, or the index of a value of q that is not finite.
     """
@@ -370,7 +370,7 @@ def exact_bounds(
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     forward_kinematics(view, q)
-    pose, points = work_space(loose, 7, 3), work_space(1.0, 3, 3)
+    pose, points = work_space(1.0, 7, 3), work_space(1.0, 3, 3)
     rows = work_space(bad, 1, 4)
     for k in range(len(which)):
         unsure[k] = 0.0
@@ -378,7 +378,7 @@ def exact_bounds(
         if leaves > limit:
             continue
         least, guess = _bounds_without_search(
-            view, shapes, state, data, which[k], limit, loose, pose, rows, points
+            view, shapes, state, data, which[k], limit, loose[k], pose, rows, points
         )
         if least > leaves and least > 0.0:
             out[k] = least
@@ -386,7 +386,7 @@ def exact_bounds(
             if out[k] > 0.0:
                 unsure[k] = min(guess, limit) - out[k]
             else:
-                unsure[k] = max(limit, loose) + min(guess, limit)
+                unsure[k] = max(limit, loose[k]) + min(guess, limit)
     return bad
 
 
@@ -397,12 +397,12 @@ def exact_bound(
 ):  # fmt: skip
     """Measure one pair after `exact_bounds`, at the same q; return whether there was one.
 
-    Of the pairs that may be more than ``loose`` metres below the truth, or may touch, it takes the
-    one whose bound is farthest below its ``within``.
+    Of the pairs that may be more than ``loose[k]`` metres below the truth, or may touch, it takes
+    the one whose bound is farthest below its ``within``.
     """
     best = -1
     for k in range(len(which)):
-        if unsure[k] > loose and (best < 0 or within[k] - out[k] > within[best] - out[best]):
+        if unsure[k] > loose[k] and (best < 0 or within[k] - out[k] > within[best] - out[best]):
             best = k
     if best < 0:
         return False

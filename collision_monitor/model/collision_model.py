@@ -264,7 +264,7 @@ class CollisionModel:
         pairs: np.ndarray,
         leaves: np.ndarray,
         within: float | np.ndarray,
-        loose: float = 1e-3,
+        loose: float | np.ndarray = 1e-3,
         seconds: float = 0.0,
     ) -> np.ndarray:
         """Lower bounds (k,) of the exact distances of some pairs, in bounded time.
@@ -280,7 +280,7 @@ class CollisionModel:
             pairs: (k,) indices into ``pairs`` of the model.
             leaves: (k,) distances of the leaves of these pairs at q, metres.
             within: only distances up to this one are raised, metres; one for all, or (k,).
-            loose: tolerated error of a bound, metres.
+            loose: tolerated error of a bound, metres; one for all, or (k,).
             seconds: time for further measurements.
 
         Raises:

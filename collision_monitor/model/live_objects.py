@@ -323,7 +323,7 @@ class ObjectShapes:
 
     def bound(
         self, q: np.ndarray, pairs: np.ndarray, leaves: np.ndarray, within: float | np.ndarray,
-        loose: float, seconds: float,
+        loose: float | np.ndarray, seconds: float,
     ) -> np.ndarray:  # fmt: skip
         """As `CollisionModel.exact_bounds`."""
         return self._exact.bound(q, pairs, leaves, within, loose, seconds)

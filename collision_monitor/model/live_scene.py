@@ -429,7 +429,7 @@ class LiveScene:
         pairs: np.ndarray,
         leaves: np.ndarray,
         within: float | np.ndarray,
-        loose: float = 1e-3,
+        loose: float | np.ndarray = 1e-3,
         seconds: float = 0.0,
     ) -> np.ndarray:
         """Like `CollisionModel.exact_bounds`, for pairs of ``pair_table``."""

@@ -40,8 +40,11 @@ if TYPE_CHECKING:
 
 # Function of (pairs (k,), their leaf distances (k,), largest distances that matter (k,), tolerance;
 # metres) that returns lower bounds (k,) of their exact distances.
-ExactBounds = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
-_LOOSE = 1e-3  # metres that the bound of a distance may be below it
+ExactBounds = Callable[
+    [np.ndarray, np.ndarray, np.ndarray, float | np.ndarray], np.ndarray
+]
+# Tolerated error of a bound of a distance: metres, and a part of the warning distance of its pair.
+_LOOSE, _LOOSE_PART = 1e-3, 0.05
 _PATH_SECONDS = 8e-3  # for exact distances on the braking path; then the bounds decide
 _INTERVALS = 32  # of a braking path
 
@@ -250,13 +253,15 @@ class BrakingCheck:
         rows = paths.rows[:count].copy()
         pairs = rows[:, PAIR].astype(int)
         is_nearest = pairs == paths.number_of(nearest.links)
-        stop, enough = paths.thresholds[pairs, 0], self._released(paths.thresholds[pairs, 1])
+        stop, warn = paths.thresholds[pairs].T
+        enough = self._released(warn)
         distances = np.full(count, nearest.distance)  # no pair is closer
         if not is_nearest.all():
+            loose = np.minimum(_LOOSE, _LOOSE_PART * warn)
             # Farther away than this, a pair does not matter: now, or after it has braked.
-            within = enough + rows[:, TRAVEL]
-            # In contact, only the sign matters for other pairs.
-            loose = widest if nearest.distance <= 0.0 else _LOOSE
+            within = enough + rows[:, TRAVEL] + 2.0 * loose
+            if nearest.distance <= 0.0:  # then only the sign matters for other pairs
+                loose = widest
             bounds = exact(pairs, rows[:, DISTANCE], np.minimum(within, widest), loose)
             distances = np.maximum(bounds, nearest.distance)
             distances[is_nearest] = nearest.distance

@@ -311,6 +311,37 @@ def test_of_several_near_pairs_all_are_measured_on_their_shapes():
     assert state.speed_scale == pytest.approx(0.25, abs=0.01)
 
 
+def test_the_tolerated_error_of_bounds_is_small_beside_a_small_warning_distance():
+    gap, gap_of_ball = 0.0024, 0.0006
+    ball = {
+        "name": "ball", "type": "sphere", "radius": RADIUS,
+        "position": [-0.1 - gap / 2 - 2.0 * RADIUS - gap_of_ball, 0.0, 0.0],
+    }  # fmt: skip
+    from support.robots.two_slides import URDF
+
+    real = CollisionModel.from_urdf(URDF, scene={"obstacles": [ball]})
+
+    class Loose(Shapes):
+        def __getattr__(self, name):
+            return getattr(real, name)
+
+        def distance(self, q, exact=False, depth=True):
+            found = real.distance(q)
+            found.exact = exact
+            return found
+
+        def exact_bounds(self, q, pairs, leaves, within, loose, seconds):
+            return np.minimum(leaves, within) - loose
+
+    rules = (Rule("r_ball l_ball", 0.002, 0.001), Rule("r_ball ball", 0.0005, 0.0002))
+    monitor = Monitor(Loose(0.0), behaviour=SpeedPolicy(real, AT_ONCE))
+    monitor.set_thresholds(Thresholds(0.002, 0.001, rules))
+    for k in range(5):
+        state = monitor.update(NAMES, (*apart(gap), 0.3), 50.0 + 0.01 * k, 50.0 + 0.01 * k)
+    assert state.distance == pytest.approx(gap_of_ball)
+    assert (state.level, state.action) == (Level.OK, "none"), state.message
+
+
 def test_a_velocity_limit_of_zero_is_no_limit():
     """Some descriptions have it for want of a better number; the robot moves all the same."""
     from support.robots.two_slides import URDF
