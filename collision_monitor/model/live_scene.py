@@ -357,7 +357,7 @@ class LiveScene:
         self._next_expiry = min((t.expires for t in self.objects.values()), default=math.inf)
         return gone
 
-    def set_cloud(self, balls: np.ndarray, expires: float = math.inf) -> None:
+    def set_cloud(self, balls: np.ndarray) -> None:
         """Set the cloud of balls (n, 4), centre and radius in the base frame; it replaces the last.
 
         Raises:
@@ -373,7 +373,7 @@ class LiveScene:
         rows = np.column_stack([balls[:, :3], balls])
         root = self.model.root
         pose = np.linalg.inv(self._poses[root]) if root in self._poses else _IDENTITY
-        self.add(CLOUD, rows, root, pose, (), expires)
+        self.add(CLOUD, rows, root, pose)
 
     # -- queries -------------------------------------------------------------------------
 

@@ -100,8 +100,8 @@ class ClearanceSeries:
         """Middles (bins,) of the bins, seconds."""
         return 0.5 * (self.edges[:-1] + self.edges[1:])
 
-    def write_csv(self, path: str | os.PathLike, worst: int | None = None) -> None:
-        """Write both envelopes, two columns per pair, worst pair first; only the ``worst`` pairs.
+    def write_csv(self, path: str | os.PathLike) -> None:
+        """Write both envelopes, two columns per pair, worst pair first.
 
         Distances are in metres. Each row is a bin from ``from`` to ``to`` seconds.
 
@@ -109,7 +109,7 @@ class ClearanceSeries:
             ConfigurationError: the file cannot be written.
         """
         rank = {links: k for k, links in enumerate(self.pairs)}
-        columns = [rank[pair.links] for pair in self.minima[:worst]]
+        columns = [rank[pair.links] for pair in self.minima]
         names = [f"{a} - {b}" for a, b in (self.pairs[k] for k in columns)]
         header = ["from", "to", *(f"{n} {side}" for n in names for side in ("lower", "upper"))]
         values = np.empty((len(self.edges) - 1, 2 + 2 * len(columns)))
@@ -252,6 +252,8 @@ def clearance_series(
 _CODES = (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN)
 _INSTANT = 1e-3  # s, accuracy of the first time below a threshold
 _NO_SERIES = 1e9  # m: accuracy of bounds if no series is needed
+_RESOLUTION = 1e-5  # m within which a distance counts as touching the margin, in `Certifier`
+_INSTANT = 1e-4  # s: shorter intervals are not divided there
 _SHOWN = 5  # maximum number of times in a text
 
 
@@ -381,32 +383,17 @@ class Certifier:
     bounds of their displacement, and shapes of the pairs for which these are not sufficient.
     """
 
-    def __init__(
-        self,
-        model: CollisionModel,
-        exact: Decider | bool = True,
-        resolution: float = 1e-5,
-        instant: float = 1e-4,
-    ) -> None:
+    def __init__(self, model: CollisionModel, exact: Decider | bool = True) -> None:
         """Prepare for any number of motions.
 
         Args:
             model: the robot and its scene.
             exact: whether pairs that leaves do not certify are measured between shapes; or a
                 function that measures them.
-            resolution: metres; distances within this of the margin count as touching it.
-            instant: seconds; shorter intervals of a motion are not divided.
-
-        Raises:
-            ConfigurationError: a number is not positive.
         """
-        for name, value in (("resolution", resolution), ("instant", instant)):
-            if not (np.isfinite(value) and value > 0.0):
-                raise ConfigurationError(f"{name}: {value!r} is not a number above 0")
         self.scanner = Scanner(model)
         self._level = exact_level(self.scanner, exact, depth=False)
-        self._wanted = Wanted(_NO_SERIES, 0.0, 0.0, resolution)
-        self._instant = instant
+        self._wanted = Wanted(_NO_SERIES, 0.0, 0.0, _RESOLUTION)
 
     def candidate_pairs(self, schedule: Schedule, margin: float = 0.0) -> list[int]:
         """Indices of the pairs that leaves do not certify to keep ``margin`` metres."""
@@ -422,6 +409,6 @@ class Certifier:
         if not candidates or self._level is None:
             return not candidates
         return all(
-            self._level.keeps(schedule, pair, margin, schedule.begin, schedule.end, self._instant)
+            self._level.keeps(schedule, pair, margin, schedule.begin, schedule.end, _INSTANT)
             for pair in candidates
         )
