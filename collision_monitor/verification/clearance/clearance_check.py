@@ -22,6 +22,7 @@ from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
+from collision_monitor.verification.check import Outcome, Task, VerificationCheck
 from collision_monitor.verification.clearance.mesh_level import Decider, exact_level
 from collision_monitor.verification.clearance.scanner import (
     Progress,
@@ -32,6 +33,7 @@ from collision_monitor.verification.clearance.scanner import (
     scan_any_start,
 )
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
+from collision_monitor.verification.clearance.two_level import check_two_levels
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -412,3 +414,68 @@ class Certifier:
             self._level.keeps(schedule, pair, margin, schedule.begin, schedule.end, _INSTANT)
             for pair in candidates
         )
+
+
+# -- the check of `verify` --
+
+
+@dataclass(frozen=True)
+class ClosestApproach:
+    """The time of the minimum distance of a motion.
+
+    Attributes:
+        time: seconds after the start.
+        q: (nq,) configuration.
+        pair: the two links.
+        distance: metres, signed.
+        points: (2, 3) nearest points of the two, base frame.
+        starts: source and start, seconds, of each simultaneous motion whose start is a range.
+        at_least: certified lower bound of all distances over the motion, metres.
+        exact: measured between meshes and other shapes; otherwise between leaves, which enclose
+            these.
+    """
+
+    time: float
+    q: np.ndarray
+    pair: tuple[str, str]
+    distance: float
+    points: np.ndarray
+    starts: tuple[tuple[str, float], ...] = ()
+    at_least: float = -np.inf
+    exact: bool = False
+
+
+def _check_distances(task: Task) -> Outcome:
+    settings = task.settings
+    if settings.method == "two-level":
+        task.progress("two-level check", 0.0)
+        found = check_two_levels(task.model, task.parts, settings.thresholds, settings.exact)
+        return Outcome(found.violations, [found.text])
+    clearance = check_clearance(
+        task.model, task.parts, settings.thresholds, exact=settings.exact or None,
+        progress=task.progress,
+        exact_pairs=range(len(task.model.pairs)) if settings.every_pair_exact else (),
+    )  # fmt: skip
+    results = {"clearance": clearance, "worst": _worst(task, clearance)}
+    return Outcome(clearance.violations, results=results)
+
+
+def _worst(task: Task, clearance: ClearanceCheck) -> ClosestApproach:
+    """The time and configuration of the minimum distance."""
+    pair = clearance.series.minima[0]
+    q = task.schedule.configuration(pair.time, pair.starts)
+    starts = tuple(
+        (b.motion.source, start)
+        for b, start in zip(task.settings.beside, pair.starts[1:], strict=True)
+        if b.latest > b.earliest
+    )
+    return ClosestApproach(
+        pair.time, q, pair.links, pair.upper, pair.points, starts, clearance.at_least, pair.exact
+    )
+
+
+DISTANCES = VerificationCheck(
+    "distances between links",
+    (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN, Code.UNDECIDED),
+    _check_distances,
+)
