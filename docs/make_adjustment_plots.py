@@ -77,7 +77,7 @@ def joints(motions: Mapping[str, np.ndarray]) -> plt.Figure:
 
 def distances(motions: Mapping[str, np.ndarray]) -> plt.Figure:
     """Least distance of the segments, the same near d_saf, and the index F, while they are near."""
-    field = LinearField.of_arms(0.1, 0.1, 0.075, 0.075)
+    field = LinearField(0.2, 0.15)
     times = np.linspace(PAPER.times[0], PAPER.times[-1], FINE * (len(PAPER.times) - 1) + 1)
     figure, axes = plt.subplots(3, 1, figsize=(9, 8.5), sharex=True, layout="constrained")
     curves = {"desired": (PAPER.desired, BEFORE)}

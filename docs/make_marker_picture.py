@@ -26,7 +26,7 @@ from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.motion import read_motion
 from collision_monitor.nodes.markers.markers import TOUCHING, MarkerBuilder, PathMarkers
 from collision_monitor.robot.description import Shape
-from collision_monitor.self_collision.arms import find_arms
+from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor, names_of
 from collision_monitor.self_collision.motion_clearance import approach_points
 
@@ -197,7 +197,7 @@ def main() -> None:
 
 def adjusted(model: CollisionModel, motion: Any) -> RvizTwin:
     """Markers of self_collision after it has adjusted the motion."""
-    arms = find_arms(model.robot, model.semantics)
+    arms = find_chains(model.robot, model.semantics)
     supervisor = HoldSupervisor(model, arms, SAFE, DANGER)
     adjustment = adjust(model, motion, safe_distance=SAFE, danger_distance=DANGER)
     right, held = names_of(supervisor.model, arms[0]), dict.fromkeys(model.joint_names, 0.0)

@@ -27,6 +27,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
 from support.robots.space_arm_story import STORY, Chapter, model, motion, result  # noqa: E402
 
+from collision_monitor.verification.clearance.clearance_check import ClosestApproach  # noqa: E402
 from collision_monitor.verification.report.messages import headline  # noqa: E402
 from collision_monitor.verification.report.report_page import (  # noqa: E402  # noqa: E402
     Plot,
@@ -36,7 +37,7 @@ from collision_monitor.verification.report.report_page import (  # noqa: E402  #
     pictures,
     torque_section,
 )
-from collision_monitor.verification.verification import ClosestApproach, Verification  # noqa: E402
+from collision_monitor.verification.verification import Verification  # noqa: E402
 from collision_monitor.viewer.picture import render  # noqa: E402
 
 # Of the groups of links in the least distances, as in the paper.

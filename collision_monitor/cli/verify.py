@@ -46,6 +46,7 @@ from collision_monitor.motion.bags import is_bag
 from collision_monitor.motion.motion_files import LoadedMotion, load_trajectory
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.joint_limits import joint_limits
+from collision_monitor.verification.check import METHODS, Settings, SimultaneousMotion, Torques
 from collision_monitor.verification.report.messages import (
     as_data,
     headline,
@@ -56,14 +57,7 @@ from collision_monitor.verification.report.messages import (
 )
 from collision_monitor.verification.report.report_page import require_report, write_reports
 from collision_monitor.verification.torques.actuators import Drives, read_drives
-from collision_monitor.verification.verification import (
-    METHODS,
-    Settings,
-    SimultaneousMotion,
-    Torques,
-    Verdict,
-    Verification,
-)
+from collision_monitor.verification.verification import Verdict, Verification
 from collision_monitor.verification.verify import verify, verify_many
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".mcap", ".db3")

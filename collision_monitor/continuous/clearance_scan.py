@@ -117,6 +117,34 @@ def look(numbers, index, space, motion, chosen, times, starts, q, found):
 
 
 @offline_kernel
+def _longest_side(half, ranges):
+    """Half of the longest side of a piece, and its path; -1: its length in time."""
+    longest, side = half, -1
+    for g in range(len(ranges)):
+        if ranges[g] > longest:
+            longest, side = ranges[g], g
+    return longest, side
+
+
+@offline_kernel
+def _halve(times, begins, ranges, k, side):
+    """Replace the piece in row k by its halves in rows k and k + 1, the earlier one last."""
+    times[k + 1, 0], times[k + 1, 1] = times[k, 0], times[k, 1]
+    for g in range(begins.shape[1]):
+        begins[k + 1, g], ranges[k + 1, g] = begins[k, g], ranges[k, g]
+    if side < 0:
+        half = 0.5 * times[k, 1]
+        times[k, 0] += half
+        times[k + 1, 0] -= half
+        times[k, 1] = times[k + 1, 1] = half
+    else:
+        half = 0.5 * ranges[k, side]
+        begins[k, side] += half
+        begins[k + 1, side] -= half
+        ranges[k, side] = ranges[k + 1, side] = half
+
+
+@offline_kernel
 def scan(
     numbers, index, space, motion, starts, widths, edges, chosen, limits, precision, q, found,
     lows, ups, when, doubts,
@@ -159,10 +187,7 @@ def scan(
             size -= 1
             time, half, depth = times[size, 0], times[size, 1], depths[size]
             start = begins[size]
-            widest, side = half, -1
-            for g in range(groups):
-                if ranges[size, g] > widest:
-                    widest, side = ranges[size, g], g
+            _, side = _longest_side(half, ranges[size])
             set_out(
                 view, space, motion, paths, balls, sweep, time, half, start, ranges[size], q, rates
             )
@@ -203,17 +228,8 @@ def scan(
                 lows[b, m] = min(lows[b, m], bound)
             if left > 0:
                 counts[depth + 1] = left
-                for g in range(groups):
-                    begins[size + 1, g], ranges[size + 1, g] = start[g], ranges[size, g]
-                times[size + 1, 0], times[size + 1, 1] = time, half
                 depths[size] = depths[size + 1] = depth + 1
-                if side < 0:  # the earlier half on top
-                    times[size, 0], times[size + 1, 0] = time + 0.5 * half, time - 0.5 * half
-                    times[size, 1] = times[size + 1, 1] = 0.5 * half
-                else:
-                    begins[size, side] += 0.5 * widest
-                    begins[size + 1, side] -= 0.5 * widest
-                    ranges[size, side] = ranges[size + 1, side] = 0.5 * widest
+                _halve(times, begins, ranges, size, side)
                 size += 2
     return query, looks
 
@@ -245,10 +261,7 @@ def first_below(
         time, half, start = times[size, 0], times[size, 1], begins[size]
         if time - half >= first:
             continue
-        widest, side = half, -1
-        for g in range(groups):
-            if ranges[size, g] > widest:
-                widest, side = ranges[size, g], g
+        longest, side = _longest_side(half, ranges[size])
         set_out(
             view, space, motion, paths, balls, sweep, time, half, start, ranges[size], q, rates
         )
@@ -261,21 +274,12 @@ def first_below(
             first = min(first, time)
         _, travel = ball_bound(view, balls, sweep, p, query)
         if (
-            2.0 * widest <= instant
+            2.0 * longest <= instant
             or size >= DEPTH
             or pair_bound(view, balls, sweep, groups, p, travel, limit, i, j, query) >= limit
         ):
             continue
-        for g in range(groups):
-            begins[size + 1, g], ranges[size + 1, g] = start[g], ranges[size, g]
-        times[size + 1, 0], times[size + 1, 1] = time, half
-        if side < 0:  # the earlier half on top
-            times[size, 0], times[size + 1, 0] = time + 0.5 * half, time - 0.5 * half
-            times[size, 1] = times[size + 1, 1] = 0.5 * half
-        else:
-            begins[size, side] += 0.5 * widest
-            begins[size + 1, side] -= 0.5 * widest
-            ranges[size, side] = ranges[size + 1, side] = 0.5 * widest
+        _halve(times, begins, ranges, size, side)
         size += 2
     return first
 

@@ -24,9 +24,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
-from collision_monitor.hierarchy.aabb_tree import STACK, box_size, boxes_overlap, is_open
+from collision_monitor.hierarchy.aabb_tree import ROOT, STACK, push_children, push_roots
 from collision_monitor.hierarchy.kinematics import point_rate
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad, move
@@ -53,57 +54,34 @@ def _limiting_pair(
     UNDECIDED: nearer than its limit plus half of its travel. TOO_NEAR: nearer than its limit, which
     ends the search.
     """
-    nodes, boxes = view.nodes, view.boxes
-    first = np.empty(STACK, np.int64)
-    second = np.empty(STACK, np.int64)
-    size = 0
-    if len(nodes) > view.moving_nodes and is_open(view, 0, view.moving_nodes):
-        first[0], second[0] = 0, view.moving_nodes
-        size = 1
-    if view.moving_nodes > 0 and is_open(view, 0, 0):
-        first[size], second[size] = 0, 0
-        size += 1
+    nodes = view.nodes
+    waiting = work_space(ROOT, STACK, 2)
+    size = push_roots(view, waiting)
     margin = widest + half * farthest
     state, best_a, best_b, best_pair, best, way = CERTIFIED, -1, -1, -1, np.inf, 0.0
     while size > 0:
         size -= 1
-        i, j = first[size], second[size]
-        left, right = nodes[i, 0], nodes[i, 1]
-        if i == j:
-            if left < 0:
-                continue
-            for m in range(3):
-                a = left if m != 1 else right
-                b = left if m == 0 else right
-                if is_open(view, a, b) and (a == b or boxes_overlap(boxes, a, b, margin)):
-                    first[size], second[size] = a, b
-                    size += 1
+        i, j = waiting[size, 0], waiting[size, 1]
+        if i == j or nodes[i, 0] >= 0 or nodes[j, 0] >= 0:
+            size = push_children(view, i, j, margin, waiting, size)
             continue
-        if left < 0 and nodes[j, 0] < 0:
-            a, b = right, nodes[j, 1]
-            pair = pair_table[leaf_links[a], leaf_links[b]]
-            limit = limits[pair]
-            if limit == -np.inf or surely_farther(view.ends, view.radii, a, b, margin):
-                continue
-            travel = pair_travel(reach, steps, leaf_links[a], leaf_links[b])
-            distance = capsule_distance(view.ends, view.radii, a, b)
-            if distance < limit:
-                return TOO_NEAR, a, b, pair, distance, travel
-            if (
-                state == CERTIFIED
-                and distance < limit + half * travel
-                and not _stays_apart(view, a, b, leaf_links, reach, rates, bends, half, limit)
-            ):
-                state, best_a, best_b, best_pair = UNDECIDED, a, b, pair
-                best, way = distance, travel
-                margin = widest  # the piece will be halved: only look for pairs that are too near
+        a, b = nodes[i, 1], nodes[j, 1]
+        pair = pair_table[leaf_links[a], leaf_links[b]]
+        limit = limits[pair]
+        if limit == -np.inf or surely_farther(view.ends, view.radii, a, b, margin):
             continue
-        split_i = nodes[j, 0] < 0 or (left >= 0 and box_size(boxes, i) >= box_size(boxes, j))
-        for m in range(2):
-            a, b = (nodes[i, m], j) if split_i else (i, nodes[j, m])
-            if is_open(view, a, b) and boxes_overlap(boxes, a, b, margin):
-                first[size], second[size] = a, b
-                size += 1
+        travel = pair_travel(reach, steps, leaf_links[a], leaf_links[b])
+        distance = capsule_distance(view.ends, view.radii, a, b)
+        if distance < limit:
+            return TOO_NEAR, a, b, pair, distance, travel
+        if (
+            state == CERTIFIED
+            and distance < limit + half * travel
+            and not _stays_apart(view, a, b, leaf_links, reach, rates, bends, half, limit)
+        ):
+            state, best_a, best_b, best_pair = UNDECIDED, a, b, pair
+            best, way = distance, travel
+            margin = widest  # the piece will be halved: only look for pairs that are too near
     return state, best_a, best_b, best_pair, best, way
 
 

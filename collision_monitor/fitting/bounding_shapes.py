@@ -129,7 +129,7 @@ def innermost_center_exact(x: np.ndarray, rho: np.ndarray, radius: float) -> flo
 
 
 def capsule_along(
-    points: np.ndarray, origin: np.ndarray, axis: np.ndarray, tolerance: float
+    points: np.ndarray, origin: np.ndarray, axis: np.ndarray, tolerance: float = 1e-6
 ) -> Leaf:
     """Return the capsule about the line through ``origin`` along the unit vector ``axis``.
 
@@ -213,9 +213,7 @@ def _refined(points: np.ndarray, center: np.ndarray, axis: np.ndarray, size: flo
     return np.array([center + size * origin @ frame, direction @ frame])
 
 
-def fit_least_capsule(
-    points: np.ndarray, box: OrientedBox | None = None, tolerance: float = 1e-6
-) -> Leaf:
+def fit_least_capsule(points: np.ndarray, box: OrientedBox | None = None) -> Leaf:
     """Return the smallest capsule of several starts; never larger than that of `fit_capsule`.
 
     Starts: the three axes of the oriented box and the longest principal axis. The least-volume box
@@ -224,11 +222,10 @@ def fit_least_capsule(
     Args:
         points: (n, 3), metres; the vertices of the hull are enough.
         box: their oriented box, if known.
-        tolerance: of the bisection in `fit_capsule`, metres.
     """
     points = np.asarray(points, dtype=float)
     box = fit_box(points) if box is None else box
-    best = fit_capsule(points, box, tolerance)
+    best = fit_capsule(points, box)
     size = float(box.extents[2])
     if size == 0.0:
         return best
@@ -237,7 +234,7 @@ def fit_least_capsule(
     for axis in (*box.axes.T, principal):
         origin, direction = _refined(points, box.center, axis, size)
         unit = direction / np.linalg.norm(direction)
-        leaf = capsule_along(points, origin, unit, tolerance)
+        leaf = capsule_along(points, origin, unit)
         if leaf.volume < best.volume:
             best = leaf
     return best

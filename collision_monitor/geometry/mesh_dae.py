@@ -7,8 +7,11 @@ robot description is drawn in the axes in which its numbers are written (coal
 and MoveIt ignore the unit too). Every node's transform and instance counts.
 Anything that cannot be read is an error; no part is left out.
 
-Written without pycollada (only tests use it). Files may be named on topics: a
-DOCTYPE is an error, entities are not resolved, the number of nodes is bounded.
+Not read with pycollada: it rounds to single precision, takes NaN for 0 and
+accepts wrong counts, negative indices and invalid units without an error.
+
+Files may be named on topics: a DOCTYPE is an error, entities are not resolved,
+the number of nodes is bounded.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import kernel, small_kernel
+from collision_monitor.common.compiled import inlined_kernel, kernel, small_kernel
 from collision_monitor.geometry.segments import capsule_distance, surely_farther
 
 
@@ -85,6 +85,47 @@ def refit(view, first, last):
 def is_open(view, i, j):
     """Whether any leaf below moving node i is checked against a leaf below node j."""
     return (view.open_bits[i, j >> 6] >> (j & 63)) & 1
+
+
+@inlined_kernel
+def push_roots(view, waiting):
+    """Write the pairs of roots below which leaves are checked to ``waiting`` (n, 2); their number.
+
+    With `push_children` for a depth-first search without order.
+    """
+    size = 0
+    if len(view.nodes) > view.moving_nodes and is_open(view, ROOT, view.moving_nodes):
+        waiting[0, 0], waiting[0, 1] = ROOT, view.moving_nodes
+        size = 1
+    if view.moving_nodes > 0 and is_open(view, ROOT, ROOT):
+        waiting[size, 0], waiting[size, 1] = ROOT, ROOT
+        size += 1
+    return size
+
+
+@inlined_kernel
+def push_children(view, i, j, margin, waiting, size):
+    """Open the larger of nodes i and j, or both if they are one; return the new ``size``.
+
+    Pairs closer than ``margin`` are written to ``waiting`` from row ``size`` on.
+    """
+    nodes, boxes = view.nodes, view.boxes
+    left, right = nodes[i, 0], nodes[i, 1]
+    if i == j:
+        for k in range(0 if left < 0 else 3):
+            a = right if k == 1 else left
+            b = left if k == 0 else right
+            if is_open(view, a, b) and (a == b or boxes_overlap(boxes, a, b, margin)):
+                waiting[size, 0], waiting[size, 1] = a, b
+                size += 1
+        return size
+    splits_i = nodes[j, 0] < 0 or (left >= 0 and box_size(boxes, i) >= box_size(boxes, j))
+    for m in range(2):
+        a, b = (nodes[i, m], j) if splits_i else (i, nodes[j, m])
+        if is_open(view, a, b) and boxes_overlap(boxes, a, b, margin):
+            waiting[size, 0], waiting[size, 1] = a, b
+            size += 1
+    return size
 
 
 @kernel

@@ -14,6 +14,7 @@ import time
 
 import numpy as np
 
+from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import (
     cache_directory,
     compiling,
@@ -27,10 +28,9 @@ from collision_monitor.geometry.segments import capsule_distance, capsule_witnes
 from collision_monitor.hierarchy.aabb_tree import (
     ROOT,
     STACK,
-    box_size,
-    boxes_overlap,
-    is_open,
     nearest_leaves,
+    push_children,
+    push_roots,
     refit,
     touching_leaves,
 )
@@ -157,7 +157,6 @@ def leaf_segments(numbers, index, q, out):
 # each leaf; ``limits`` one distance (m) for each pair of links, -inf for ignored pairs.
 
 
-
 @offline_kernel
 def near_leaves(view, leaf_links, pair_table, limits, widest, found, values):
     """Write leaf pairs closer than their limit to ``found`` (k, 3): leaf, leaf, pair of links.
@@ -165,47 +164,25 @@ def near_leaves(view, leaf_links, pair_table, limits, widest, found, values):
     Their distances are written to the first column of ``values``. Returns the number of pairs,
     including those that do not fit into ``found``. ``widest`` is the largest limit.
     """
-    nodes, boxes = view.nodes, view.boxes
-    first = np.empty(STACK, np.int64)
-    second = np.empty(STACK, np.int64)
-    size = 0
-    if len(nodes) > view.moving_nodes and is_open(view, 0, view.moving_nodes):
-        first[0], second[0] = 0, view.moving_nodes
-        size = 1
-    if view.moving_nodes > 0 and is_open(view, 0, 0):
-        first[size], second[size] = 0, 0
-        size += 1
-    count = 0
+    nodes = view.nodes
+    waiting = work_space(ROOT, STACK, 2)
+    size, count = push_roots(view, waiting), 0
     while size > 0:
         size -= 1
-        i, j = first[size], second[size]
-        left, right = nodes[i, 0], nodes[i, 1]
-        if i == j:
-            if left < 0:
-                continue
-            for a, b in ((left, left), (right, right), (left, right)):
-                if is_open(view, a, b) and (a == b or boxes_overlap(boxes, a, b, widest)):
-                    first[size], second[size] = a, b
-                    size += 1
+        i, j = waiting[size, 0], waiting[size, 1]
+        if i == j or nodes[i, 0] >= 0 or nodes[j, 0] >= 0:
+            size = push_children(view, i, j, widest, waiting, size)
             continue
-        if left < 0 and nodes[j, 0] < 0:
-            a, b = right, nodes[j, 1]
-            pair = pair_table[leaf_links[a], leaf_links[b]]
-            if surely_farther(view.ends, view.radii, a, b, limits[pair]):
-                continue
-            distance = capsule_distance(view.ends, view.radii, a, b)
-            if distance < limits[pair]:
-                if count < len(found):
-                    found[count, 0], found[count, 1], found[count, 2] = a, b, pair
-                    values[count, 0] = distance
-                count += 1
+        a, b = nodes[i, 1], nodes[j, 1]
+        pair = pair_table[leaf_links[a], leaf_links[b]]
+        if surely_farther(view.ends, view.radii, a, b, limits[pair]):
             continue
-        split_i = nodes[j, 0] < 0 or (left >= 0 and box_size(boxes, i) >= box_size(boxes, j))
-        for m in range(2):
-            a, b = (nodes[i, m], j) if split_i else (i, nodes[j, m])
-            if is_open(view, a, b) and boxes_overlap(boxes, a, b, widest):
-                first[size], second[size] = a, b
-                size += 1
+        distance = capsule_distance(view.ends, view.radii, a, b)
+        if distance < limits[pair]:
+            if count < len(found):
+                found[count, 0], found[count, 1], found[count, 2] = a, b, pair
+                values[count, 0] = distance
+            count += 1
     return count
 
 

@@ -18,7 +18,7 @@ from collision_monitor.geometry.segments import capsule_witness
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad, move
 from collision_monitor.mesh_distance.link_pair_distance import copy_rows, place_link, relative_pose
-from collision_monitor.mesh_distance.nearest_query import to_base
+from collision_monitor.mesh_distance.nearest_query import to_base, triangle_index
 from collision_monitor.mesh_distance.part_calls import call_list_contacts, call_part_depth
 from collision_monitor.mesh_distance.part_distance import balls_gap, tree_of
 from collision_monitor.mesh_distance.parts import (
@@ -173,14 +173,9 @@ def deepest_pair(
     if best_pair < 0:
         return best_pair, best, 0, -1, -1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     to_base(view, shapes, best_pair, points)
-    names = work_space(best_pair, 1, 2)
-    for side in range(2):
-        row = found[0, 2 + side]
-        names[0, side] = -1
-        if row >= 0:
-            names[0, side] = tree_of(data, shapes, found[0, side]).names[row, 0]
     return (
-        best_pair, best, 0, names[0, 0], names[0, 1],
+        best_pair, best, 0,
+        triangle_index(shapes, data, found, ZERO), triangle_index(shapes, data, found, ONE),
         points[0, 0], points[0, 1], points[0, 2], points[1, 0], points[1, 1], points[1, 2],
         points[2, 0], points[2, 1], points[2, 2],
     )  # fmt: skip

@@ -21,10 +21,9 @@ from collision_monitor.geometry.segments import (
 from collision_monitor.hierarchy.aabb_tree import (
     ROOT,
     STACK,
-    box_size,
-    boxes_overlap,
-    is_open,
     nearest_leaves,
+    push_children,
+    push_roots,
 )
 from collision_monitor.hierarchy.kinematics import forward_kinematics
 from collision_monitor.hierarchy.packed import unpack
@@ -63,49 +62,27 @@ def list_near(view, shapes, state, limit):
     """List the pairs of links whose leaves are nearer than ``limit``; return their number."""
     for k in range(state.last[0, 1]):
         state.least[state.near[k, 0], 0] = np.inf
-    nodes, boxes = view.nodes, view.boxes
+    nodes = view.nodes
     waiting = work_space(ROOT, STACK, 2)
-    size, count = 0, 0
-    if len(nodes) > view.moving_nodes and is_open(view, ROOT, view.moving_nodes):
-        waiting[0, 0], waiting[0, 1] = ROOT, view.moving_nodes
-        size = 1
-    if view.moving_nodes > 0 and is_open(view, ROOT, ROOT):
-        waiting[size, 0], waiting[size, 1] = ROOT, ROOT
-        size += 1
+    size, count = push_roots(view, waiting), 0
     while size > 0:
         size -= 1
         i, j = waiting[size, 0], waiting[size, 1]
-        left, right = nodes[i, 0], nodes[i, 1]
-        if i == j:
-            if left < 0:
-                continue
-            for k in range(3):
-                a = right if k == 1 else left
-                b = left if k == 0 else right
-                if is_open(view, a, b) and (a == b or boxes_overlap(boxes, a, b, limit)):
-                    waiting[size, 0], waiting[size, 1] = a, b
-                    size += 1
+        if i == j or nodes[i, 0] >= 0 or nodes[j, 0] >= 0:
+            size = push_children(view, i, j, limit, waiting, size)
             continue
-        if left < 0 and nodes[j, 0] < 0:
-            a, b = right, nodes[j, 1]
-            pair = state.pair_table[shapes.leaf_links[a, 0], shapes.leaf_links[b, 0]]
-            least = min(limit, state.least[pair, 0])
-            if surely_farther(view.ends, view.radii, a, b, least):
-                continue
-            distance = capsule_distance(view.ends, view.radii, a, b)
-            if distance < least:
-                if state.least[pair, 0] == np.inf:
-                    state.near[count, 0] = pair
-                    count += 1
-                state.least[pair, 0] = distance
-                state.near_leaves[pair, 0], state.near_leaves[pair, 1] = a, b
+        a, b = nodes[i, 1], nodes[j, 1]
+        pair = state.pair_table[shapes.leaf_links[a, 0], shapes.leaf_links[b, 0]]
+        least = min(limit, state.least[pair, 0])
+        if surely_farther(view.ends, view.radii, a, b, least):
             continue
-        splits_i = nodes[j, 0] < 0 or (left >= 0 and box_size(boxes, i) >= box_size(boxes, j))
-        for m in range(2):
-            a, b = (nodes[i, m], j) if splits_i else (i, nodes[j, m])
-            if is_open(view, a, b) and boxes_overlap(boxes, a, b, limit):
-                waiting[size, 0], waiting[size, 1] = a, b
-                size += 1
+        distance = capsule_distance(view.ends, view.radii, a, b)
+        if distance < least:
+            if state.least[pair, 0] == np.inf:
+                state.near[count, 0] = pair
+                count += 1
+            state.least[pair, 0] = distance
+            state.near_leaves[pair, 0], state.near_leaves[pair, 1] = a, b
     state.last[0, 1] = count
     return count
 
@@ -252,7 +229,7 @@ def to_base(view, shapes, pair, points):
 
 
 @small_kernel
-def _triangle_index(shapes, data, found, side):
+def triangle_index(shapes, data, found, side):
     """Index of the triangle of one side of ``found`` in the mesh of its link, or -1."""
     part, row = found[0, side], found[0, 2 + side]
     if part < 0 or row < 0:
@@ -284,7 +261,7 @@ def exact_distance(
     to_base(view, shapes, pair, points)
     return (
         pair, distance, touching,
-        _triangle_index(shapes, data, found, ZERO), _triangle_index(shapes, data, found, ONE),
+        triangle_index(shapes, data, found, ZERO), triangle_index(shapes, data, found, ONE),
         points[0, 0], points[0, 1], points[0, 2], points[1, 0], points[1, 1], points[1, 2],
         points[2, 0], points[2, 1], points[2, 2],
     )  # fmt: skip

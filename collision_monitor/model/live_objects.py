@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from collision_monitor.hierarchy import object_slots
-from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.hierarchy.packed import View, pack, windows
 from collision_monitor.mesh_distance import parts
 from collision_monitor.mesh_distance.mesh_distance import (
@@ -242,6 +241,9 @@ class ObjectShapes:
 
     Boxes, cylinders, spheres and capsules are measured exactly; meshes and clouds by the leaves
     that enclose them.
+
+    Attributes:
+        distance: the queries.
     """
 
     def __init__(
@@ -272,7 +274,7 @@ class ObjectShapes:
         shapes = ExactShapes({**links, **slots}, leaf_links, model.exact_shapes.hierarchy)
         # Weak: a reference cycle would be freed only by garbage collection.
         refusal, names = weakref.WeakMethod(model.refusal), weakref.WeakMethod(names)
-        self._exact = ExactDistance(
+        self.distance = ExactDistance(
             shapes, packed, pairs, lambda k: names()(k), lambda code, q: refusal()(code, q)
         )
         self._pairs = pairs
@@ -310,23 +312,12 @@ class ObjectShapes:
 
     def use_pairs(self, table: np.ndarray) -> None:
         """Update the numbers of pairs, and the link of each leaf."""
-        parts.pair_table(self._exact.state[1])[:] = table
+        parts.pair_table(self.distance.state[1])[:] = table
         self._shapes.leaf_links[:, 0] = self._leaf_links
 
     def forget(self, which: np.ndarray | slice) -> None:
         """Forget the results of some pairs, because their numbers now refer to other pairs."""
-        parts.forget_pairs(*self._exact.state, which)
-
-    def nearest(self, q: np.ndarray) -> Clearance:
-        """Return the nearest pair; in contact, the deepest by its leaves."""
-        return self._exact.nearest(q, depth=False)
-
-    def bound(
-        self, q: np.ndarray, pairs: np.ndarray, leaves: np.ndarray, within: float | np.ndarray,
-        loose: float | np.ndarray, seconds: float,
-    ) -> np.ndarray:  # fmt: skip
-        """As `CollisionModel.exact_bounds`."""
-        return self._exact.bound(q, pairs, leaves, within, loose, seconds)
+        parts.forget_pairs(*self.distance.state, which)
 
 
 def _convex_solids(obj: LiveObject) -> tuple[np.ndarray, np.ndarray]:

@@ -357,7 +357,7 @@ class LiveScene:
         self._next_expiry = min((t.expires for t in self.objects.values()), default=math.inf)
         return gone
 
-    def set_cloud(self, balls: np.ndarray, expires: float = math.inf) -> None:
+    def set_cloud(self, balls: np.ndarray) -> None:
         """Set the cloud of balls (n, 4), centre and radius in the base frame; it replaces the last.
 
         Raises:
@@ -373,7 +373,7 @@ class LiveScene:
         rows = np.column_stack([balls[:, :3], balls])
         root = self.model.root
         pose = np.linalg.inv(self._poses[root]) if root in self._poses else _IDENTITY
-        self.add(CLOUD, rows, root, pose, (), expires)
+        self.add(CLOUD, rows, root, pose)
 
     # -- queries -------------------------------------------------------------------------
 
@@ -411,7 +411,7 @@ class LiveScene:
         if exact and any(
             each.is_allowed.any() or self.partner_objects(each) for each in self.objects.values()
         ):
-            return self._object_shapes().nearest(q)
+            return self._object_shapes().distance.nearest(q, depth=False)
         self._update_tree()
         result = query.distance(self._room.numbers, self._room.index, q)
         i, j = result[0], result[1]
@@ -433,7 +433,7 @@ class LiveScene:
         seconds: float = 0.0,
     ) -> np.ndarray:
         """Like `CollisionModel.exact_bounds`, for pairs of ``pair_table``."""
-        return self._object_shapes().bound(q, pairs, leaves, within, loose, seconds)
+        return self._object_shapes().distance.bound(q, pairs, leaves, within, loose, seconds)
 
     def link_or_object(self, number: int) -> str:
         """Name of a link, or of the object in a slot, by its row of ``pair_table``."""

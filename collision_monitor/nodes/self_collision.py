@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
 from rclpy.timer import Timer
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import JointState as JointStateMessage
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
@@ -28,6 +28,7 @@ from collision_monitor.errors import (
     TrajectoryError,
 )
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Level, MonitorState
 from collision_monitor.nodes.common.executor import StateLog, run_program
 from collision_monitor.nodes.common.messages import (
@@ -127,7 +128,7 @@ class SelfCollisionNode(RobotNode):
         self._relay = self._make_relay()
         self._start()
         self.create_subscription(
-            JointState, "joint_states", self._on_joint_state, qos_profile_sensor_data
+            JointStateMessage, "joint_states", self._on_joint_state, qos_profile_sensor_data
         )
         for topic, callback in (
             ("~/desired_trajectory", self._on_desired),
@@ -421,15 +422,14 @@ class SelfCollisionNode(RobotNode):
 
     # -- supervisor --
 
-    def _on_joint_state(self, message: JointState) -> None:
+    def _on_joint_state(self, message: JointStateMessage) -> None:
         if self._filter is None:
             return
         lag, seconds = 0.0, seconds_of(message.header.stamp)
         if seconds > 0.0:
             lag = self._seconds() - seconds
-        state, hold = self._filter.supervisor.update(
-            message.name, message.position, time.monotonic(), seconds, lag
-        )
+        received = JointState(message.name, message.position, time.monotonic(), seconds, lag)
+        state, hold = self._filter.supervisor.update(received)
         if hold:
             self._hold(state)
 

@@ -238,4 +238,3 @@ KINDS = {
     ),
     "mesh": ShapeKind({}, _mesh_enclosing, _mesh_drawn),
 }  # fmt: skip
-PRIMITIVES = tuple(name for name in KINDS if name != "mesh")

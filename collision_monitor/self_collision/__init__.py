@@ -12,7 +12,7 @@
 
 from collision_monitor.errors import AdjustmentError, ArmsError
 from collision_monitor.self_collision.adjustment import Adjustment, adjust
-from collision_monitor.self_collision.arms import Arm, find_arms, find_chains
+from collision_monitor.self_collision.arms import Arm, find_chains
 from collision_monitor.self_collision.motion_clearance import LinearField
 from collision_monitor.self_collision.nine_cases import ControlPoints, control_points
 from collision_monitor.self_collision.point_stream import Streamer
@@ -26,7 +26,6 @@ __all__ = [
     "LinearField",
     "Streamer",
     "adjust",
-    "find_arms",
     "find_chains",
     "control_points",
 ]

@@ -35,54 +35,24 @@ class Arm:
     tip_link: str
 
 
-def find_arms(
+def find_chains(
     robot: Robot, semantics: Semantics | None, names: Sequence[str] | None = None
-) -> tuple[Arm, Arm]:
-    """The right and the left arm of a robot, in this order.
+) -> tuple[Arm, ...]:
+    """The one, two or more arms of a robot.
 
     If a group contains a hand, its arm ends where the joints branch.
 
     Args:
         robot: the robot.
         semantics: its SRDF, for the groups, or None.
-        names: two groups of the SRDF, or two ``base_link:tip_link``. The right arm comes first,
-            unless the names state the sides. Without names: two groups that are chains without a
-            common joint, and whose names differ only by right and left; otherwise the two longest
-            chains of the URDF whose first joints or links are named that way.
+        names: groups of the SRDF, or ``base_link:tip_link``. Of two arms, the right one comes
+            first if the names state the sides. Without names: two groups that are chains without
+            a common joint, and whose names differ only by right and left; otherwise the two
+            longest chains of the URDF whose first joints or links are named that way; otherwise
+            a single arm: the longest group that is a chain, or the longest chain of the URDF.
 
     Raises:
-        ArmsError: the arms are not found, or share a joint. The message names the known groups.
-    """
-    tree = Tree(robot)
-    groups = {} if semantics is None else _groups(tree, semantics)
-    if names is None:
-        arms = _from_groups(tree, groups) or _from_names(tree)
-        if arms is None:
-            raise ArmsError(
-                f"'{robot.name}': no two arms found: neither two groups that are chains without "
-                "a common joint, nor two chains of joints whose names differ by right and left; "
-                f"name two groups, or two base_link:tip_link ({_known(groups)})"
-            )
-    else:
-        if isinstance(names, str) or len(names) != 2:
-            raise ArmsError(
-                f"arms {names!r}: two names are needed, of SRDF groups or base_link:tip_link"
-            )
-        arms = _all_named(tree, groups, names)
-    _require_apart(robot, *arms)
-    return arms
-
-
-def find_chains(
-    robot: Robot, semantics: Semantics | None, names: Sequence[str] | None = None
-) -> tuple[Arm, ...]:
-    """The one, two or more arms of a robot.
-
-    As `find_arms`, for any number of ``names``. Without names: two arms, or else a single one: the
-    longest group that is a chain, or the longest chain of the URDF.
-
-    Raises:
-        ArmsError: as `find_arms`.
+        ArmsError: no arm is found, or two arms share a joint. The message names the known groups.
     """
     tree = Tree(robot)
     groups = {} if semantics is None else _groups(tree, semantics)

@@ -11,6 +11,7 @@ import numpy as np
 
 from collision_monitor.errors import ArmsError
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.watchdogs import REMARKS
 from collision_monitor.self_collision.arms import Arm
@@ -128,16 +129,9 @@ class HoldSupervisor:
         self.monitor.warn_distance = safe_distance
         self.monitor.stop_distance = danger_distance
 
-    def update(
-        self,
-        names: Sequence[str],
-        positions: Sequence[float],
-        now: float,
-        stamp: float = 0.0,
-        lag: float = 0.0,
-    ) -> tuple[MonitorState, bool]:
-        """Process a joint state (see `Monitor.update`); returns the state, and whether to hold."""
-        state = self.monitor.update(names, positions, now, stamp, lag)
+    def update(self, message: JointState) -> tuple[MonitorState, bool]:
+        """Process a joint state; returns the state, and whether to hold."""
+        state = self.monitor.process(message)
         self.distance = state.distance
         if state.clearance is None:
             return state, False

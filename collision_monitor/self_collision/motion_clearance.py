@@ -58,34 +58,6 @@ class LinearField:
         if self.slope <= 0.0:
             raise ValueError(f"slope: {self.slope!r} repels nothing; a positive number is needed")
 
-    @classmethod
-    def of_arms(
-        cls,
-        safe_right: float,
-        safe_left: float,
-        danger_right: float,
-        danger_left: float,
-        slope: float = 1.0,
-    ) -> LinearField:
-        """The field between two arms with their own distances in metres, which are added.
-
-        Raises:
-            ValueError: a distance is negative or not finite, danger is above safe for an arm, or
-                the slope is not positive.
-        """
-        arms = {"right": (safe_right, danger_right), "left": (safe_left, danger_left)}
-        for arm, (safe, danger) in arms.items():
-            for name, value in (("safe", safe), ("danger", danger)):
-                if not (math.isfinite(value) and value >= 0.0):
-                    raise ValueError(
-                        f"{name}_{arm}: {value!r} is not a distance in metres, zero or more"
-                    )
-            if danger > safe:
-                raise ValueError(
-                    f"danger_{arm}: {danger!r} m is above safe_{arm}, {safe!r} m; it must not be"
-                )
-        return cls(safe_right + safe_left, danger_right + danger_left, slope)
-
     def force(self, distance: float | np.ndarray) -> float | np.ndarray:
         """The repulsion at ``distance`` in metres, with the shape of ``distance``.
 

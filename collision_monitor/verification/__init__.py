@@ -11,18 +11,17 @@ from collision_monitor.common.lazy_exports import lazy_exports
 __all__, __getattr__, __dir__ = lazy_exports(
     __name__,
     {
+        "check": ("Settings", "SimultaneousMotion", "Torques"),
         "clearance.clearance_check": (
-            "ClearanceCheck", "ClearanceSeries", "CollisionVerdict", "check_clearance",
+            "ClearanceCheck", "ClearanceSeries", "ClosestApproach", "CollisionVerdict",
+            "check_clearance",
         ),
         "clearance.schedule": ("Scheduled",),
         "joint_limits_check": ("LimitsCheck", "check_joint_limits"),
         "torques.actuators": ("Drives", "read_drives"),
         "torques.dynamics": ("RobotDynamics",),
         "torques.torque_check": ("TorqueCheck", "check_torques"),
-        "verification": (
-            "ClosestApproach", "Settings", "SimultaneousMotion", "Torques", "Verdict",
-            "Verification",
-        ),
+        "verification": ("Verdict", "Verification"),
         "verify": ("verify_many",),
     },
 )

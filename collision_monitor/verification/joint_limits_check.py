@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval
@@ -29,11 +29,19 @@ from scipy.special import comb
 
 from collision_monitor.common.text import closest
 from collision_monitor.errors import TrajectoryError
+from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.joint_limits import JointLimits, urdf_limits
+from collision_monitor.verification.check import (
+    Outcome,
+    SimultaneousMotion,
+    Task,
+    VerificationCheck,
+    shifted,
+)
 
 # -- steps of velocity and acceleration --
 
@@ -524,3 +532,67 @@ def _sample_rates(steps: Steps) -> tuple[np.ndarray, list[np.ndarray]]:
     still = np.zeros((2 * len(wide), steps.jerks.shape[1]))
     at = np.concatenate([steps.times, *ends])
     return at, [np.concatenate([rows, still]) for rows in (steps.accelerations, steps.jerks)]
+
+
+# -- the check of `verify`, of all simultaneous motions --
+
+
+@dataclass(frozen=True, eq=False)
+class Companion:
+    """Result of a motion that ran at the same time as the verified one.
+
+    Attributes:
+        source: where it is from.
+        earliest, latest: it begins at some instant between these, seconds.
+        violations: of its joint limits and, if it follows a line, of that; in the time of the
+            verified motion, for a start at ``earliest``.
+        limits: result of the check of its limits, in its own time.
+    """
+
+    source: str
+    earliest: float
+    latest: float
+    violations: tuple[Violation, ...]
+    limits: LimitsCheck
+
+
+def _check_limits(task: Task) -> Outcome:
+    task.progress("limits of joints", 0.0)
+    own = _limits_of(task, task.parts[0].trajectory)
+    companions = tuple(
+        _companion(beside, _limits_of(task, part.trajectory))
+        for beside, part in zip(task.settings.beside, task.parts[1:], strict=True)
+    )
+    violations = _violations(task.motion, own)
+    notes = own.notes
+    for companion in companions:
+        violations += companion.violations
+        notes += companion.limits.notes
+    return Outcome(violations, notes, {"limits": own, "companions": companions})
+
+
+def _limits_of(task: Task, trajectory: Trajectory) -> LimitsCheck:
+    return check_joint_limits(trajectory, task.model.robot, task.limits, task.settings.from_rest)
+
+
+def _violations(motion: LoadedMotion, check: LimitsCheck) -> tuple[Violation, ...]:
+    """Violations found when reading the motion, and those of the check, without duplicates."""
+    known = {(v.code, v.subject) for v in check.violations}
+    given = tuple(v for v in motion.violations if (v.code, v.subject) not in known)
+    return given + check.violations
+
+
+def _companion(beside: SimultaneousMotion, check: LimitsCheck) -> Companion:
+    """Violations of a simultaneous motion, in the time of the verified motion."""
+    source = beside.motion.source
+    text = f"in {source}"
+    if beside.latest > beside.earliest:
+        text += f", if that begins at {beside.earliest:g} s"
+    violations = tuple(
+        replace(shifted(v, beside.earliest), text="; ".join(filter(None, (text, v.text))))
+        for v in _violations(beside.motion, check)
+    )
+    return Companion(source, beside.earliest, beside.latest, violations, check)
+
+
+JOINT_LIMITS = VerificationCheck("joint limits", RATES, _check_limits, is_first=True)

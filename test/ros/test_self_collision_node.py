@@ -21,7 +21,7 @@ from support.ros.self_collision_cell import (
 
 from collision_monitor import CollisionModel
 from collision_monitor.motion import read_motion
-from collision_monitor.self_collision.arms import find_arms
+from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.hold_supervisor import pairs_between
 
 from std_msgs.msg import String  # isort: skip
@@ -38,7 +38,7 @@ SAFE = 0.1
 def arms():
     """The package's two arms: the model whose pairs are those between the arms."""
     model = CollisionModel.from_urdf(DUAL_ARM, srdf=SRDF)
-    return model.twin(pairs_between(model, find_arms(model.robot, model.semantics)))
+    return model.twin(pairs_between(model, find_chains(model.robot, model.semantics)))
 
 
 @pytest.fixture(scope="module")

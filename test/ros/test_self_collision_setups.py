@@ -15,7 +15,7 @@ from support.ros.self_collision_cell import Cell, rows_of, slides_cell, stand_ap
 
 from collision_monitor import CollisionModel
 from collision_monitor.motion import read_motion
-from collision_monitor.self_collision.arms import find_arms
+from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.hold_supervisor import pairs_between
 
 # -- one arm among obstacles, and three arms -----------------------------------------------
@@ -196,7 +196,7 @@ def test_without_solvers_a_trajectory_comes_out_adjusted_and_certified(start_wit
     assert float(robot.values["certified_clearance"]) >= SAFE - 1e-9
     assert 0.05 <= float(robot.values["certified_elsewhere"]) <= SAFE  # not the arms alone
     model = CollisionModel.from_urdf(DUAL_ARM, srdf=SRDF)
-    arms = model.twin(pairs_between(model, find_arms(model.robot, model.semantics)))
+    arms = model.twin(pairs_between(model, find_chains(model.robot, model.semantics)))
     rows = rows_of(message)
     fine = np.vstack([
         a + np.linspace(0.0, 1.0, 20)[:, None] * (b - a)

@@ -22,6 +22,7 @@ from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
+from collision_monitor.verification.check import Outcome, Task, VerificationCheck
 from collision_monitor.verification.clearance.mesh_level import Decider, exact_level
 from collision_monitor.verification.clearance.scanner import (
     Progress,
@@ -32,6 +33,7 @@ from collision_monitor.verification.clearance.scanner import (
     scan_any_start,
 )
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
+from collision_monitor.verification.clearance.two_level import check_two_levels
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -100,8 +102,8 @@ class ClearanceSeries:
         """Middles (bins,) of the bins, seconds."""
         return 0.5 * (self.edges[:-1] + self.edges[1:])
 
-    def write_csv(self, path: str | os.PathLike, worst: int | None = None) -> None:
-        """Write both envelopes, two columns per pair, worst pair first; only the ``worst`` pairs.
+    def write_csv(self, path: str | os.PathLike) -> None:
+        """Write both envelopes, two columns per pair, worst pair first.
 
         Distances are in metres. Each row is a bin from ``from`` to ``to`` seconds.
 
@@ -109,7 +111,7 @@ class ClearanceSeries:
             ConfigurationError: the file cannot be written.
         """
         rank = {links: k for k, links in enumerate(self.pairs)}
-        columns = [rank[pair.links] for pair in self.minima[:worst]]
+        columns = [rank[pair.links] for pair in self.minima]
         names = [f"{a} - {b}" for a, b in (self.pairs[k] for k in columns)]
         header = ["from", "to", *(f"{n} {side}" for n in names for side in ("lower", "upper"))]
         values = np.empty((len(self.edges) - 1, 2 + 2 * len(columns)))
@@ -252,6 +254,8 @@ def clearance_series(
 _CODES = (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN)
 _INSTANT = 1e-3  # s, accuracy of the first time below a threshold
 _NO_SERIES = 1e9  # m: accuracy of bounds if no series is needed
+_RESOLUTION = 1e-5  # m within which a distance counts as touching the margin, in `Certifier`
+_INSTANT = 1e-4  # s: shorter intervals are not divided there
 _SHOWN = 5  # maximum number of times in a text
 
 
@@ -381,32 +385,17 @@ class Certifier:
     bounds of their displacement, and shapes of the pairs for which these are not sufficient.
     """
 
-    def __init__(
-        self,
-        model: CollisionModel,
-        exact: Decider | bool = True,
-        resolution: float = 1e-5,
-        instant: float = 1e-4,
-    ) -> None:
+    def __init__(self, model: CollisionModel, exact: Decider | bool = True) -> None:
         """Prepare for any number of motions.
 
         Args:
             model: the robot and its scene.
             exact: whether pairs that leaves do not certify are measured between shapes; or a
                 function that measures them.
-            resolution: metres; distances within this of the margin count as touching it.
-            instant: seconds; shorter intervals of a motion are not divided.
-
-        Raises:
-            ConfigurationError: a number is not positive.
         """
-        for name, value in (("resolution", resolution), ("instant", instant)):
-            if not (np.isfinite(value) and value > 0.0):
-                raise ConfigurationError(f"{name}: {value!r} is not a number above 0")
         self.scanner = Scanner(model)
         self._level = exact_level(self.scanner, exact, depth=False)
-        self._wanted = Wanted(_NO_SERIES, 0.0, 0.0, resolution)
-        self._instant = instant
+        self._wanted = Wanted(_NO_SERIES, 0.0, 0.0, _RESOLUTION)
 
     def candidate_pairs(self, schedule: Schedule, margin: float = 0.0) -> list[int]:
         """Indices of the pairs that leaves do not certify to keep ``margin`` metres."""
@@ -422,6 +411,71 @@ class Certifier:
         if not candidates or self._level is None:
             return not candidates
         return all(
-            self._level.keeps(schedule, pair, margin, schedule.begin, schedule.end, self._instant)
+            self._level.keeps(schedule, pair, margin, schedule.begin, schedule.end, _INSTANT)
             for pair in candidates
         )
+
+
+# -- the check of `verify` --
+
+
+@dataclass(frozen=True)
+class ClosestApproach:
+    """The time of the minimum distance of a motion.
+
+    Attributes:
+        time: seconds after the start.
+        q: (nq,) configuration.
+        pair: the two links.
+        distance: metres, signed.
+        points: (2, 3) nearest points of the two, base frame.
+        starts: source and start, seconds, of each simultaneous motion whose start is a range.
+        at_least: certified lower bound of all distances over the motion, metres.
+        exact: measured between meshes and other shapes; otherwise between leaves, which enclose
+            these.
+    """
+
+    time: float
+    q: np.ndarray
+    pair: tuple[str, str]
+    distance: float
+    points: np.ndarray
+    starts: tuple[tuple[str, float], ...] = ()
+    at_least: float = -np.inf
+    exact: bool = False
+
+
+def _check_distances(task: Task) -> Outcome:
+    settings = task.settings
+    if settings.method == "two-level":
+        task.progress("two-level check", 0.0)
+        found = check_two_levels(task.model, task.parts, settings.thresholds, settings.exact)
+        return Outcome(found.violations, [found.text])
+    clearance = check_clearance(
+        task.model, task.parts, settings.thresholds, exact=settings.exact or None,
+        progress=task.progress,
+        exact_pairs=range(len(task.model.pairs)) if settings.every_pair_exact else (),
+    )  # fmt: skip
+    results = {"clearance": clearance, "worst": _worst(task, clearance)}
+    return Outcome(clearance.violations, results=results)
+
+
+def _worst(task: Task, clearance: ClearanceCheck) -> ClosestApproach:
+    """The time and configuration of the minimum distance."""
+    pair = clearance.series.minima[0]
+    q = task.schedule.configuration(pair.time, pair.starts)
+    starts = tuple(
+        (b.motion.source, start)
+        for b, start in zip(task.settings.beside, pair.starts[1:], strict=True)
+        if b.latest > b.earliest
+    )
+    return ClosestApproach(
+        pair.time, q, pair.links, pair.upper, pair.points, starts, clearance.at_least, pair.exact
+    )
+
+
+DISTANCES = VerificationCheck(
+    "distances between links",
+    (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN, Code.UNDECIDED),
+    _check_distances,
+)

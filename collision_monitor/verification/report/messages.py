@@ -11,12 +11,8 @@ from xml.etree import ElementTree
 
 from collision_monitor.common.text import counted, json_number
 from collision_monitor.motion.violation import Code, Violation
-from collision_monitor.verification.verification import (
-    Check,
-    ClosestApproach,
-    Verdict,
-    Verification,
-)
+from collision_monitor.verification.clearance.clearance_check import ClosestApproach
+from collision_monitor.verification.verification import Check, Verdict, Verification
 
 WHAT = {
     Code.JOINT_POSITION: "is beyond its position limit",

@@ -11,7 +11,7 @@ import numpy as np
 from collision_monitor import CollisionModel
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion.trajectory import Motion
-from collision_monitor.self_collision.arms import Arm, find_arms
+from collision_monitor.self_collision.arms import Arm, find_chains
 from collision_monitor.self_collision.margins import choose_margins, sides
 from support.robots.robots import RobotFiles
 
@@ -27,7 +27,7 @@ _BY_DESIGN = 0.5  # part of all configurations in which links of one arm overlap
 def load_two_arms(files: RobotFiles) -> tuple[CollisionModel, tuple[Arm, Arm]]:
     """The model of a robot and its right and left arm."""
     model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
-    return model, find_arms(model.robot, model.semantics)
+    return model, find_chains(model.robot, model.semantics)
 
 
 def rest(model: CollisionModel) -> np.ndarray:

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from collision_monitor import CollisionModel
-from collision_monitor.self_collision.arms import find_arms
+from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.margins import Problem, choose_margins
 from support.robots.dual_arm_cases import segment_distances
 from support.robots.toys import joint, link, robot
@@ -61,7 +61,7 @@ def planar_problem(
     tip_weight: float = 0.0,
 ) -> Problem:
     """What a method is given, a second a waypoint."""
-    arms = find_arms(model.robot, model.semantics)
+    arms = find_chains(model.robot, model.semantics)
     columns = tuple(np.array([model.joint_names.index(n) for n in a.joint_names]) for a in arms)
     margins = choose_margins(model, arms, desired, safe, danger)
     times = np.arange(float(len(desired)))

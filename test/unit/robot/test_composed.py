@@ -25,7 +25,7 @@ from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.srdf import Semantics, load_srdf
 from collision_monitor.robot.urdf import load_robot
-from collision_monitor.self_collision.arms import find_arms
+from collision_monitor.self_collision.arms import find_chains
 
 ONE_LEAF = FitSettings(max_leaves_per_link=1)
 PLACES = {
@@ -214,7 +214,7 @@ def test_a_dual_arm_robot_out_of_two_single_arms_on_a_torso():
     assert not any(frozenset(pair) in semantics.disabled for pair in model.pairs)
     assert len(semantics.disabled) == 2 * len(srdf.disabled)
     assert set(semantics.groups) == {p + g for p in ("left_", "right_") for g in srdf.groups}
-    right, left = find_arms(model.robot, semantics, ["right_arm", "left_arm"])
+    right, left = find_chains(model.robot, semantics, ["right_arm", "left_arm"])
     assert all(name.startswith("right_") for name in right.joint_names)
     assert all(name.startswith("left_") for name in left.joint_names)
     assert len(right.joint_names) == len(left.joint_names) == 7

@@ -14,7 +14,6 @@ from collision_monitor.fitting.shapes import fits_in_own_frame
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import (
     KINDS,
-    PRIMITIVES,
     Facets,
     bounding_ball,
     enclosing_surface,
@@ -55,7 +54,7 @@ def surface_points(shape, count=2000):
 
 
 def test_each_kind_has_a_row():
-    assert set(SIZES) == set(PRIMITIVES) == set(KINDS) - {"mesh"}
+    assert set(SIZES) == set(KINDS) - {"mesh"}
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape.kind} {shape.size}")

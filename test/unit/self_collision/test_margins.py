@@ -17,7 +17,7 @@ from support.robots.planar_arms import JOINTS, ball, meeting, planar_model
 from collision_monitor.errors import ConfigurationError, MotionError
 from collision_monitor.motion import read_motion
 from collision_monitor.motion.trajectory import Motion
-from collision_monitor.self_collision.arms import find_arms
+from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.margins import Margins, choose_margins, sides
 from collision_monitor.self_collision.preparation import (
     checked,
@@ -53,7 +53,7 @@ def kind_of(a, b):
 @pytest.mark.parametrize("scene", [(), (ball("ball", 0.6, 0.0), ball("far", 3.0, 3.0))])
 def test_pairs_are_sorted_by_the_arms_of_their_links(scene):
     for model in (planar_model(*scene), capsule_model(0.195)):
-        arms = find_arms(model.robot, model.semantics)
+        arms = find_chains(model.robot, model.semantics)
         kinds = sides(model, arms)
         for k, pair in enumerate(model.pairs):
             found = [name for name in ("between", "inside", "outside") if getattr(kinds, name)[k]]
@@ -68,7 +68,7 @@ def test_pairs_are_sorted_by_the_arms_of_their_links(scene):
 def test_what_an_arm_carries_belongs_to_it():
     part = {**ball("part", 0.5, 0.0), "link": "right_3"}
     model = planar_model(part, ball("table", 1.0, -1.0))
-    kinds = sides(model, find_arms(model.robot, model.semantics))
+    kinds = sides(model, find_chains(model.robot, model.semantics))
     kind = {}
     for k, pair in enumerate(model.pairs):
         if "part" in pair:
@@ -82,7 +82,7 @@ def test_what_an_arm_carries_belongs_to_it():
 def test_every_pair_has_the_distance_that_its_kind_asks_for():
     # The motion ends 0.043 m from one ball, and 0.014 m from another one.
     model = planar_model(ball("cup", 1.2, 0.0, 0.05), ball("wall", 0.6, -0.85, 0.05))
-    arms = find_arms(model.robot, model.semantics)
+    arms = find_chains(model.robot, model.semantics)
     desired = meeting(11)
     desired[-1, :3] = [0.32, 0.0, 0.0]
     margins = choose_margins(model, arms, desired, 0.1, 0.02)
@@ -116,7 +116,7 @@ def dual_arm():
     model = capsule_model(0.195)
     motion = read_motion(ROOT / "config/dual_arm_motion.csv")
     assert motion.joint_names == DUAL_ARM == model.joint_names
-    return model, find_arms(model.robot, model.semantics), motion.positions
+    return model, find_chains(model.robot, model.semantics), motion.positions
 
 
 def test_a_desired_motion_keeps_what_it_is_eased_to(dual_arm):
@@ -135,7 +135,7 @@ def test_links_that_touch_at_the_goal_are_not_eased_away():
     model = planar_model()
     desired = meeting(11)
     desired[:, 1:3] = np.linspace(0.0, 2.2, 11)[:, None]  # the right arm folds into itself
-    arms = find_arms(model.robot, model.semantics)
+    arms = find_chains(model.robot, model.semantics)
     margins = choose_margins(model, arms, desired, 0.1, 0.02)
     k = model.pairs.index(("right_1", "right_3"))
     assert model.distances(desired[-1])[k] < 0.0
@@ -145,7 +145,7 @@ def test_links_that_touch_at_the_goal_are_not_eased_away():
 
 def test_a_goal_in_the_danger_zone_is_not_eased_away():
     model = planar_model(ball("cup", 1.1, 0.0, 0.05))
-    arms = find_arms(model.robot, model.semantics)
+    arms = find_chains(model.robot, model.semantics)
     desired = meeting(5)
     desired[-1, :3] = [np.arctan2(0.5, 1.1), 0.0, 0.0]  # into the cup
     margins = choose_margins(model, arms, desired, 0.1, 0.02)
@@ -169,7 +169,7 @@ def test_a_large_safe_distance_does_not_let_arms_meet(dual_arm):
 
 def test_nor_arms_run_into_what_they_can_leave_alone():
     model = planar_model(ball("cup", 1.0, 0.0, 0.05))
-    arms = find_arms(model.robot, model.semantics)
+    arms = find_chains(model.robot, model.semantics)
     pair = model.pairs.index(("right_3", "cup"))
     far, into = np.zeros(6), np.zeros(6)
     far[:3], into[0] = [-1.2, 0.0, 0.0], np.arctan2(0.5, 1.0)

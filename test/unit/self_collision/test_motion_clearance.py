@@ -18,7 +18,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion import read_motion
 from collision_monitor.motion.trajectory import Motion
-from collision_monitor.self_collision.arms import find_arms
+from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.hold_supervisor import pairs_between
 from collision_monitor.self_collision.margins import Margins, choose_margins
 from collision_monitor.self_collision.motion_clearance import (
@@ -32,14 +32,7 @@ from collision_monitor.self_collision.motion_clearance import (
 
 
 length = st.floats(0.0, 2.0)
-FIELD = LinearField.of_arms(0.1, 0.1, 0.075, 0.075, slope=3.0)
-
-
-def test_the_distances_of_two_arms_add_up():
-    field = LinearField.of_arms(0.1, 0.2, 0.05, 0.125, 4.0)
-    assert field.safe == pytest.approx(0.3)
-    assert field.danger == pytest.approx(0.175)
-    assert field.slope == 4.0
+FIELD = LinearField(0.2, 0.15, slope=3.0)
 
 
 @pytest.mark.parametrize(
@@ -92,22 +85,6 @@ def test_what_means_nothing_is_refused_by_name(values, named):
     assert all(part in str(error.value) for part in named)
 
 
-@pytest.mark.parametrize(
-    ("values", "named"),
-    [
-        ((0.1, 0.1, 0.2, 0.05), ("danger_right", "0.2", "0.1")),
-        ((0.3, 0.1, 0.2, 0.15), ("danger_left", "0.15", "0.1")),  # though the sums are in order
-        ((-0.1, 0.3, 0.0, 0.0), ("safe_right", "-0.1")),
-        ((0.1, math.nan, 0.0, 0.0), ("safe_left", "nan")),
-        ((0.1, 0.1, 0.0, -0.01), ("danger_left", "-0.01")),
-    ],
-)
-def test_distances_of_one_arm_that_mean_nothing_are_refused_by_name(values, named):
-    with pytest.raises(ValueError) as error:
-        LinearField.of_arms(*values)
-    assert all(part in str(error.value) for part in named)
-
-
 # -- index, clearance and closest pair along a motion: against all distances, one by one --
 
 
@@ -140,7 +117,7 @@ def test_it_is_what_all_pairs_say_one_by_one(which, distances):
             ROOT / "urdf/dual_arm.urdf", srdf=ROOT / "urdf/dual_arm.srdf",
             scene=ROOT / "urdf/dual_arm_scene.yaml", max_leaves_per_link=2,
         )  # fmt: skip
-    margins = choose_margins(model, find_arms(model.robot, model.semantics), ROWS, *distances)
+    margins = choose_margins(model, find_chains(model.robot, model.semantics), ROWS, *distances)
     found = field_along(Proximity(model), margins, ROWS)
     index, clearance, closest = slow(model, margins, ROWS)
     assert found.index == pytest.approx(index, abs=1e-9)
@@ -165,7 +142,7 @@ def test_the_paper_s_collision_is_seen_when_it_was():
 
 def test_a_pair_counts_once_however_many_leaves_are_near():
     model = CollisionModel.from_urdf(ROOT / "urdf/dual_arm.urdf", srdf=ROOT / "urdf/dual_arm.srdf")
-    margins = choose_margins(model, find_arms(model.robot, model.semantics), ROWS, 0.1, 0.0)
+    margins = choose_margins(model, find_chains(model.robot, model.semantics), ROWS, 0.1, 0.0)
     margins = Margins(margins.safe, np.minimum(margins.danger, -1.0), margins.eased)
     near = Proximity(model).near(ROWS[50], margins.safe)
     assert len(near.pairs) > len(np.unique(near.pairs)) > 1

@@ -17,16 +17,10 @@ from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.inertials import read_inertials
 from collision_monitor.robot.joint_limits import JointLimits
+from collision_monitor.verification.check import Outcome, VerificationCheck
 from collision_monitor.verification.report.messages import junit
 from collision_monitor.verification.torques.actuators import Drive, Drives
-from collision_monitor.verification.verification import (
-    Check,
-    Outcome,
-    Verdict,
-    VerificationCheck,
-    by_urgency,
-    verdict_of,
-)
+from collision_monitor.verification.verification import Check, Verdict, by_urgency, verdict_of
 from collision_monitor.verification.verify import (
     CHECKS,
     Settings,

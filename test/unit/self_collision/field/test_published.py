@@ -74,7 +74,7 @@ def test_the_model_measures_what_the_yardstick_does(case):
 
 def test_the_paper_s_collision_is_detected_when_it_was():
     distances = PAPER.segment_distances(PAPER.desired)
-    field = LinearField.of_arms(0.1, 0.1, 0.075, 0.075)
+    field = LinearField(0.2, 0.15)
     assert (field.safe, field.danger) == (PAPER.safe, PAPER.danger)
     detected = [field.index([d]) > 0.0 for d in distances]
     assert np.flatnonzero(detected).tolist() == list(range(41, 60))

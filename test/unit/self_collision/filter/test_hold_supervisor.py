@@ -13,6 +13,7 @@ from support.robots.two_slides import ARMS, JOINTS, URDF, apart, distance, model
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ArmsError
+from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor, names_of, pairs_between
 
@@ -30,7 +31,7 @@ class Watched:
     def at(self, gap: float) -> bool:
         """Whether it orders to hold at this gap."""
         self.now += 0.01
-        state, hold = self.supervisor.update(NAMES, [*apart(gap), 0.5], self.now)
+        state, hold = self.supervisor.update(JointState(NAMES, [*apart(gap), 0.5], self.now))
         assert state.distance == pytest.approx(gap, abs=1e-12)
         assert self.supervisor.distance == state.distance
         return hold
@@ -77,7 +78,7 @@ def test_links_that_are_hardly_ever_apart_are_no_event():
     supervisor = HoldSupervisor(shoulders, arms)
     assert supervisor.left_out == [("r_shoulder", "l_shoulder")]
     assert frozenset(("r_ball", "l_ball")) in set(map(frozenset, supervisor.model.pairs))
-    assert supervisor.update(shoulders.joint_names, [0.1] * 7, 1.0)[1] is False
+    assert supervisor.update(JointState(shoulders.joint_names, [0.1] * 7, 1.0))[1] is False
     with pytest.raises(ArmsError, match="nearer than 100 m in nearly all"):
         HoldSupervisor(shoulders, arms, 200.0, 100.0)
 
@@ -91,7 +92,7 @@ def test_arms_between_which_nothing_is_checked_are_refused():
 @settings(max_examples=50, deadline=None)
 def test_the_distance_is_that_of_the_balls(q):
     supervisor = HoldSupervisor(MODEL, ARMS)
-    state, _ = supervisor.update(NAMES, [*q, 0.0], 1.0)
+    state, _ = supervisor.update(JointState(NAMES, [*q, 0.0], 1.0))
     if state.clearance is not None:  # four zeros need confirmation
         assert state.distance == pytest.approx(distance(*q), abs=1e-12)
 
@@ -128,14 +129,14 @@ def test_nothing_is_known_before_the_first_state_and_after_the_last(watched):
 
 
 def test_a_joint_that_is_not_heard_of_is_named(watched):
-    watched.supervisor.update(JOINTS, apart(0.01), 1.0)
+    watched.supervisor.update(JointState(JOINTS, apart(0.01), 1.0))
     assert "mast_joint" in watched.supervisor.joint_state_fault(1.0)
     assert not watched.supervisor.in_event
 
 
 def test_bad_data_are_a_doubt_and_no_order(watched):
     watched.at(0.06)
-    state, hold = watched.supervisor.update(NAMES, [math.nan] * 5, watched.now)
+    state, hold = watched.supervisor.update(JointState(NAMES, [math.nan] * 5, watched.now))
     assert (state.level, hold) == (Level.ERROR, False)
     assert "nan" in watched.supervisor.joint_state_fault(watched.now)
 

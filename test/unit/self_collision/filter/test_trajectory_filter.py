@@ -9,6 +9,7 @@ import pytest
 from support.robots.two_slides import ARMS, JOINTS, apart, model
 
 from collision_monitor.errors import CollisionMonitorError, TrajectoryError
+from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision import trajectory_filter
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
@@ -34,7 +35,7 @@ class Cell:
         self.stand(FAR)
 
     def stand(self, q, mast=0.0, now=NOW):
-        return self.supervisor.update(NAMES, [*q, mast], now)[1]
+        return self.supervisor.update(JointState(NAMES, [*q, mast], now))[1]
 
     def job(self, names=JOINTS, rows=(FAR, FARTHER), times=(0.0, 2.0), start=0.0, **options):
         settings = replace(SETTINGS, **options)

@@ -11,9 +11,9 @@ from collision_monitor.errors import ConfigurationError, TrajectoryError
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code
+from collision_monitor.verification.check import Settings
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 from collision_monitor.verification.clearance.two_level import check_two_levels, joint_ways
-from collision_monitor.verification.verification import Settings
 
 
 def slide(end=2.0):
