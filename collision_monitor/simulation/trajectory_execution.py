@@ -120,7 +120,7 @@ class Phase(Enum):
     WAITING = "waiting for its start"
     MOVING = "moving"
     DONE = "its last point has been commanded"
-    REPLACED = "a newer trajectory for its joints took its place"
+    REPLACED = "replaced by a newer trajectory for its joints"
     DROPPED = "dropped"
 
 

@@ -81,8 +81,8 @@ def instants_of(trajectory: Trajectory, steps: Steps, longest: float) -> Instant
     counts = np.where(sampled, 0, np.ceil(gaps / longest) + 1.0)
     if counts.sum() > _MOST:
         raise TrajectoryError(
-            f"{trajectory.duration:g} s are too long for torques: at instants {longest:g} s apart "
-            f"these are {counts.sum():.3g}, and {_MOST:g} can be looked at; verify it in parts"
+            f"{trajectory.duration:g} s are too long for torques: {counts.sum():.3g} samples "
+            f"{longest:g} s apart, at most {_MOST:g} are allowed; verify it in parts"
         )
     counts = counts.astype(int)
     piece = np.repeat(np.arange(len(gaps)), counts)
@@ -364,9 +364,8 @@ def combined_torques(
     ]
     if varies:
         notes.append(
-            f"torques of {shortened(sorted(coupled_joints), 8)} depend on when motions begin "
-            f"beside each other: they are those of {STARTS} starts spread over the range, not of "
-            "all"
+            f"torques of {shortened(sorted(coupled_joints), 8)} depend on the starts of "
+            f"simultaneous motions: only {STARTS} starts, evenly spread, were checked"
         )
     return max(checks, key=_utilisation), tuple(violations), tuple(notes)
 
@@ -401,7 +400,7 @@ def _check_torques(task: Task) -> Outcome:
     notes = [*torques.notes, *more]
     if model.scene.joints:
         moved = ", ".join(joint.name for joint in model.scene.joints)
-        notes.append(f"joints of the scene move no mass that torques know of: {moved}")
+        notes.append(f"masses moved by joints of the scene are not in the torques: {moved}")
     return Outcome(_without_duplicates(violations), notes, {"torques": torques})
 
 
@@ -417,5 +416,5 @@ TORQUES = VerificationCheck(
     "torques",
     (Code.LINK_TORQUE, Code.MOTOR_TORQUE),
     _check_torques,
-    skipped=lambda task: "" if task.settings.torques else "not asked for",
+    skipped=lambda task: "" if task.settings.torques else "not requested",
 )
