@@ -384,7 +384,7 @@ def test_a_plot_is_drawn(place):
     [
         (["--output", "motion.csv"], "is also the motion"),
         (["--output", "robot.urdf"], "is also the urdf"),
-        (["--limits", "joint_limits.yaml", "--output", "./joint_limits.yaml"], "is also the limits"),
+        (["--limits", "joint_limits.yaml", "--output", "./joint_limits.yaml"], "also the limits"),
         (["--plot", "robot.urdf"], "is also the urdf"),
         (["--output", "same.png", "--plot", "same.png"], "same.png: is also the output"),
         (["--q", "right_j1=1"], "--q: right_j1: the motion moves this joint"),
