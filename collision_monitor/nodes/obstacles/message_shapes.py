@@ -76,16 +76,16 @@ def pose_of(message: Any) -> np.ndarray:
     return pose
 
 
-def take_in(
+def process_object(
     keeper: DesiredScene,
     name: str,
-    take: Callable[[Any], None],
+    process: Callable[[Any], None],
     message: Any,
     expires: float = math.inf,
 ) -> None:
-    """Call ``take`` with a message; its error is the reason why object ``name`` is refused."""
+    """Call ``process`` with a message; its error is the reason why object ``name`` is refused."""
     try:
-        take(message)
+        process(message)
     except CollisionMonitorError as error:
         keeper.refuse(name, str(error).removeprefix(f"{name}: "), expires)
     except Exception as error:  # monitoring continues, and the state reports any error
