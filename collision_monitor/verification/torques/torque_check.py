@@ -38,7 +38,6 @@ from collision_monitor.verification.joint_limits_check import (
 from collision_monitor.verification.torques.actuators import Drive, Drives
 from collision_monitor.verification.torques.dynamics import BaseMotion, RobotDynamics, base_motion
 from collision_monitor.verification.torques.flexible_motion import (
-    TOLERANCE,
     FlexibleJoints,
     JointMotion,
     MotorCommand,
@@ -178,8 +177,6 @@ def check_torques(
     dynamics: RobotDynamics,
     limits: Mapping[str, JointLimits],
     drives: Drives | None = None,
-    method: str = "auto",
-    tolerance: float = TOLERANCE,
     from_rest: bool = True,
 ) -> TorqueCheck:
     """Compare torques with the efforts of ``limits`` and the ``max_motor_torque`` of ``drives``.
@@ -189,8 +186,6 @@ def check_torques(
         dynamics: of the joints of the trajectory, in its order.
         limits: by joint, as of `robot.joint_limits.joint_limits`.
         drives: rotors, springs and margins; without them joints are rigid and torques exact.
-        method: of the solver for springs; see `flexible_motion.follow`.
-        tolerance: see `flexible_motion.follow`.
         from_rest: see `joint_limits_check.check_joint_limits`.
 
     Raises:
@@ -208,7 +203,7 @@ def check_torques(
         slowest = joints.frequencies(trajectory.positions(np.zeros(1))[0])[0]
         ringing = min(_RINGING / slowest, _LONGEST_RINGING)
         command = MotorCommand(trajectory, ringing, from_rest)
-        motion: JointMotion = follow(joints, command, method, tolerance, from_rest)
+        motion: JointMotion = follow(joints, command, from_rest=from_rest)
     else:
         motion = rigid_motion(trajectory, dynamics, own, from_rest)
     effort = np.array([limits[name].effort if name in limits else math.inf for name in names])
