@@ -62,8 +62,9 @@ def add_parser(commands: Any) -> None:
         "--output", type=output_path, metavar="SRDF", help="write an SRDF with the exemptions"
     )
     parser.add_argument(
-        "--renew", action="store_true", help="drop the exemptions of --srdf, and judge anew"
-    )
+        "--renew", action="store_true",
+        help="ignore the exemptions of --srdf and decide all pairs again",
+    )  # fmt: skip
     parser.add_argument(
         "--proved-only", action="store_true",
         help="exempt no pair that never met in samples, without a proof",
@@ -89,7 +90,7 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--confidence", type=float, default=SearchSettings.confidence,
-        help="of bounds that rest on samples (default %(default)s)",
+        help="confidence of bounds from samples (default %(default)s)",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="of the samples (default 0)")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -106,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
             options.parser.error("--audit writes nothing: run without it to write an SRDF")
         return _audit(options, settings)
     if options.renew and not options.srdf:
-        options.parser.error("--renew needs --srdf, of which it keeps all but the exemptions")
+        options.parser.error("--renew requires --srdf; all of it but the exemptions is kept")
     model = CollisionModel.from_urdf(options.urdf, options.srdf, options.package_dir)
     with LiveProgress(quiet=True) as progress:
         verdicts = classify(model, settings=settings, progress=_shown_on(progress))
@@ -216,7 +217,7 @@ def _matrix_text(
     parts = []
     if exempted:
         rows = [(" - ".join(e.links), e.reason, e.detail) for e in exempted]
-        rows.insert(0, ("exempted pair", "reason", "on what it rests"))
+        rows.insert(0, ("exempted pair", "reason", "evidence"))
         widths = [max(len(row[k]) for row in rows) for k in range(2)]
         parts.append("\n".join(f"{a:{widths[0]}}  {b:{widths[1]}}  {c}" for a, b, c in rows))
     checked = len(verdicts) - len(exempted)
@@ -289,7 +290,7 @@ def _audit_text(model: CollisionModel, result: Audit, settings: SearchSettings) 
                     "yes" if finding.neighbours else "no",
                     f"{verdict.meets} of {verdict.samples}",
                     f"{low:.2%} to {high:.2%}",
-                    "nobody" if finding.unseen else "other pairs",
+                    "no pair" if finding.unseen else "other pairs",
                 ]
             )
         header = ("exempted pair that can collide", "reason", "neighbours", "meets in", "share",
@@ -297,7 +298,7 @@ def _audit_text(model: CollisionModel, result: Audit, settings: SearchSettings) 
         parts.append(text_table(header, rows))
         lines = ["Where they meet (joints not named as in the default pose):"]
         for k, finding in enumerate(result.findings, 1):
-            doubt = "" if finding.confirmed else "  (nearer than 0.02 mm, not told from touching)"
+            doubt = "" if finding.confirmed else "  (closer than 0.02 mm, contact not confirmed)"
             lines.append(f"{k}  {_pose(model, finding.verdict.q)}{doubt}")
         parts.append("\n".join(lines))
         by_design = [f for f in result.findings if f.by_design]
@@ -311,7 +312,7 @@ def _audit_text(model: CollisionModel, result: Audit, settings: SearchSettings) 
     found = counted(len(result.findings), "pair")
     text = f"{model.name}: {counted(total, 'exempted pair')} with shapes, {found} can collide"
     if result.findings:
-        text += f", {unseen} of them where no pair that is checked is in contact"
+        text += f", {unseen} of them while no checked pair is in contact"
     parts.append(f"{text}\nThe others: {_summary(verdicts) or 'none'}\n{_search_text(settings)}")
     sampled = [
         verdict

@@ -44,7 +44,7 @@ def _names(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(","))
     if not all(names):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not one name or several with commas between, such as right_arm,left_arm"
+            f"{text!r} is not a comma-separated list of names, such as right_arm,left_arm"
         )
     return names
 
@@ -159,14 +159,14 @@ def run(options: argparse.Namespace) -> int:
         if moving := [each for each in result["moving_ends"] if each["end"] == end]:
             names = shortened([f"{each['joint']} ({each['velocity']:.3g}/s)" for each in moving], 4)
             _print_error(
-                f"warning: the motion {end} at speed, as the desired one does, which from rest is "
-                f"more than the acceleration limit of {names}; `verify` reports it, unless the "
-                "robot moves before and after (`verify --recorded`)"
+                f"warning: the motion {end} at speed, like the desired one; from rest this exceeds "
+                f"the acceleration limit of {names}, which `verify` reports unless the robot moves "
+                "before and after (`verify --recorded`)"
             )
     for found in result["beyond_limits"]:
         _print_error(
             f"warning: joint '{found['joint']}' begins at {found['value']:g}, beyond its limit "
-            f"{found['limit']:g}; the motion keeps within that, and `verify` reports it"
+            f"{found['limit']:g}; the motion does not exceed this value, and `verify` reports it"
         )
     return 0
 
@@ -195,7 +195,7 @@ def _held(text: str, model: CollisionModel, motion: Motion) -> dict[str, float]:
     given = parse_positions(text, model)
     both = [name for name in given if name in motion.joint_names]
     if both:
-        raise ConfigurationError(f"--q: {', '.join(both)}: the motion itself moves this")
+        raise ConfigurationError(f"--q: {', '.join(both)}: the motion moves this joint")
     still = [
         name for name in model.joint_names if name not in motion.joint_names and name not in given
     ]
@@ -265,7 +265,7 @@ def _refuse(options: argparse.Namespace, result: dict[str, Any]) -> int:
         print(adjust_report.failure_text(result))
     for path in filter(None, (options.output, options.plot)):
         if Path(path).exists():
-            _print_error(f"warning: {path} is not of this run: it existed before, unchanged")
+            _print_error(f"warning: {path} is from an earlier run and was not changed")
     return EXIT_NO_ADJUSTMENT
 
 

@@ -185,7 +185,7 @@ def text(result: Mapping[str, Any]) -> str:
     head = "certified"
     for where, key in (("between the arms", "certified"), ("elsewhere", "certified_elsewhere")):
         if clearance[key] is not None:
-            less = ", as the motion has it" if clearance[key] < result["safe_distance"] else ""
+            less = ", as in the desired motion" if clearance[key] < result["safe_distance"] else ""
             rows.append((head, f"{clearance[key]:.4f} m {where} at every instant{less}"))
             head = ""
     rows.append(("pairs", f"{pairs['kept']} are kept apart"))
@@ -197,7 +197,7 @@ def text(result: Mapping[str, Any]) -> str:
         if pairs["eased"] > _SHOWN:
             rows.append(("", f"  and {pairs['eased'] - _SHOWN} more (--json lists them)"))
     if pairs["not_looked_at"]:
-        why = "not arm against arm" if result["method"] != "robust" else "no arm moves them"
+        why = "not between arms" if result["method"] != "robust" else "not moved by an arm"
         rows.append(("", f"{pairs['not_looked_at']} others do not touch ({why})"))
     duration = result["duration"]
     slower = duration["after"] - duration["before"]
@@ -216,11 +216,10 @@ def failure_text(result: Mapping[str, Any]) -> str:
     where = f"waypoint {result['waypoint']}, t = {result['time']:g} s"
     if result["pair"] is not None and result["distance"] is not None:
         where += f": {' - '.join(result['pair'])} at {result['distance']:.4f} m"
-    lines.append(f"  too near at  {where}")
+    lines.append(f"  too close at {where}")
     until = result["safe_until"]
-    lines.append(
-        "  safe until   " + ("nowhere: not even the start" if until is None else f"t = {until:g} s")
-    )
+    safe = "never; the start is too close" if until is None else f"t = {until:g} s"
+    lines.append(f"  safe until   {safe}")
     return "\n".join(lines)
 
 
@@ -235,7 +234,7 @@ def require_plot(path: str | os.PathLike) -> None:
     known = figure_class(*_NEED)().canvas.get_supported_filetypes()
     suffix = Path(path).suffix.removeprefix(".").lower()
     if suffix not in known:
-        raise MotionError(f"{path}: no plot can be written as that; take one of {', '.join(known)}")
+        raise MotionError(f"{path}: unsupported format of a plot; use one of {', '.join(known)}")
 
 
 def plot(

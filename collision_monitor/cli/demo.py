@@ -132,7 +132,7 @@ def run(options: argparse.Namespace) -> int:
     page = (terminal or keep) if options.page is None else options.page
     if not page:
         if options.keep:
-            options.parser.error("--keep is for the page: not with --no-page")
+            options.parser.error("--keep requires the page; it cannot be used with --no-page")
         return run_demo(motion, parameters, options.seconds, options.rate)
     try:
         require_viser()  # before the monitor is loaded

@@ -48,8 +48,8 @@ def add_parser(commands: Any) -> None:
         description=(
             "Fit capsules and spheres to the collision shapes of a robot. Volumes in litres; "
             "of several shapes of a link they are added up, leaves of a shape that overlap are "
-            "counted once. A mesh that is not closed has no volume: that of its convex hull "
-            "stands in. Stand-off: between leaves and shape, in the mean over its hull. The "
+            "counted once. The volume of a mesh that is not closed is that of its convex hull. "
+            "Stand-off: between leaves and shape, in the mean over its hull. The "
             "loosest links are those whose leaves stand off farthest, measured from the surface of "
             "the leaves to the shapes."
         ),
@@ -169,7 +169,7 @@ def _loosest_table(links: list[dict[str, Any]]) -> str:
     return (
         f"Links whose leaves stand off farthest\n\n{text_table(_LOOSE, rows)}\n\n"
         "A monitor measures the meshes of near pairs (narrow_phase auto): loose leaves cost it "
-        "time.\nWith narrow_phase leaf they are alarms without cause.\n\n"
+        "time.\nWith narrow_phase leaf they cause false alarms.\n\n"
     )
 
 

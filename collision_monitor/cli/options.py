@@ -147,7 +147,7 @@ def check_outputs(
         if (path := getattr(options, name)) is None:
             continue
         if other := taken.get(os.path.realpath(path)):
-            raise MotionError(f"--{name} {path}: is the {other} as well; give it another name")
+            raise MotionError(f"--{name} {path}: is also the {other}; choose another file")
         taken[os.path.realpath(path)] = name
 
 

@@ -55,13 +55,13 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--srdf", help="SRDF file; its disabled pairs are not checked")
     parser.add_argument(
         "--visual-meshes", action="store_true",
-        help="links without collision geometry take their visual one",
+        help="use the visual geometry of links without collision geometry",
     )  # fmt: skip
     parser.add_argument("--scene", help="scene file (YAML) with obstacles")
     parser.add_argument("--leaves", help="file of leaves (YAML), as fit --output writes it")
     parser.add_argument(
         "--unchecked-leaves", action="store_true",
-        help="take leaves from a file even where they do not enclose the robot",
+        help="use the leaves of a file even if they do not enclose the robot",
     )  # fmt: skip
     parser.add_argument(
         "--max-leaves", type=int, default=FitSettings.max_leaves_per_link, metavar="N",
@@ -173,7 +173,7 @@ def load_cell(options: argparse.Namespace) -> tuple[CollisionModel, Robot | None
         for name in _ONLY_WITH_OTHER:
             if getattr(options, name) is not None:
                 option = f"--{name.replace('_', '-')}"
-                raise ConfigurationError(f"{option}: of which robot? --other URDF is missing")
+                raise ConfigurationError(f"{option} requires a second robot: --other URDF")
         return make_model(options), None
     with limited(loading_limits(options)):
         return _load_both(options)
@@ -288,14 +288,14 @@ def recording_note(path: Path) -> str:
     try:
         count = len(recorded_obstacles(path)["obstacles"])
     except MissingDependencyError as error:
-        return f"{path}: whether it has obstacles of topics is not known: {error}"
+        return f"{path}: unknown whether it has obstacles from topics: {error}"
     except MotionError as error:
         return str(error)
     if not count:
         return ""
     return (
-        f"{path}: obstacles of topics that were there at its stop are not checked ({count}); "
-        "--recorded-scene takes them"
+        f"{path}: obstacles from topics at its stop are not checked ({count}); "
+        "--recorded-scene includes them"
     )
 
 

@@ -106,12 +106,12 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     checks.add_argument(
         "--recorded", action="store_true",
-        help="the motion begins and ends amid a movement, as a recording may",
+        help="the robot may be moving at the start and the end, as in a recording",
     )  # fmt: skip
     checks.add_argument(
         "--recorded-scene", action="store_true",
-        help="obstacles that came on topics are obstacles too, as they were at the first stop of "
-        "a recording of the monitor",
+        help="include the obstacles from topics, as of the first stop in a recording of the "
+        "monitor",
     )  # fmt: skip
     checks.add_argument(
         "--torques", action="store_true", help="check torques, by the inertias of the URDF"
@@ -168,7 +168,7 @@ def run(options: argparse.Namespace) -> int:
         reason = str(error)
         if not isinstance(error, (CollisionMonitorError, OSError)):
             traceback.print_exc()
-            reason = "could not be checked, for a fault of this program (above); please report it"
+            reason = "could not be checked: internal error (see above); please report it"
         _report_not_checked(options, reason)
         raise MotionError(reason) from None
     try:
@@ -213,7 +213,7 @@ def _verify(
     check_outputs(options, ("report", "junit", "envelopes"), _inputs(options, paths))
     if len(paths) > 1 and options.envelopes:
         raise MotionError(
-            f"--envelopes {options.envelopes}: is for one motion, but {len(paths)} are given"
+            f"--envelopes {options.envelopes}: requires one motion, but {len(paths)} are given"
         )
     if options.method == "two-level" and (options.envelopes or options.level == "mesh"):
         option = f"--envelopes {options.envelopes}" if options.envelopes else "--level mesh"
@@ -249,13 +249,13 @@ def _among_recorded(model: CollisionModel, paths: Sequence[Path]) -> CollisionMo
     """The model with the obstacles of a single recording."""
     if len(paths) != 1 or paths[0].suffix.lower() != ".mcap":
         raise MotionError(
-            f"--recorded-scene: is for one recording (.mcap), but {len(paths)} motions are given: "
+            f"--recorded-scene: requires one recording (.mcap), got {len(paths)} motions: "
             f"{', '.join(path.name for path in paths[:3])}"
         )
     recorded = recorded_obstacles(paths[0])
     if not recorded["obstacles"]:
         raise MotionError(
-            f"--recorded-scene: {paths[0]}: has no obstacles of topics at its first stop"
+            f"--recorded-scene: {paths[0]}: has no obstacles from topics at its first stop"
         )
     return with_recorded(model, recorded)
 
@@ -370,7 +370,7 @@ def _loader(
     held = parse_positions(options.q, model)
     elsewhere = frozenset().union(*(beside.motion.named for beside in settings.beside))
     if both := sorted(elsewhere & held.keys()):
-        raise MotionError(f"--q {both[0]}={held[both[0]]:g}: a motion beside moves this joint")
+        raise MotionError(f"--q {both[0]}={held[both[0]]:g}: a simultaneous motion moves it")
 
     def load(path: Path) -> LoadedMotion:
         motion = load_trajectory(

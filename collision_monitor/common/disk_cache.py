@@ -310,8 +310,8 @@ class Store:
         place = private_directory(self._name)
         where = f" in {place}" if place else ""
         _warn_once(
-            f"cache '{self._name}'{where} is not used: {reason}; what it would hold is worked "
-            "out anew at every start"
+            f"cache '{self._name}'{where} is not used: {reason}; its contents are "
+            "computed again at every start"
         )
 
 

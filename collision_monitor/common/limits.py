@@ -38,28 +38,28 @@ _GRAIN = 1e-3  # metres
 LARGEST_FILE = 100_000_000  # bytes: two million triangles as binary STL
 
 
-def beyond_reason(value: float, is_size: bool = False, largest: float = LARGEST) -> str:
+def range_problem(value: float, is_size: bool = False, largest: float = LARGEST) -> str:
     """Why a number is rejected; empty if it is valid. A size is a positive length."""
     if math.isnan(value):
         return "nan is not a number"
     if abs(value) > largest:
         return f"{value:g} exceeds the maximum of {largest:g}"
     if is_size and 0.0 < value < SMALLEST:
-        return f"{value:g} is too small to be a size, {SMALLEST:g} m is the least"
+        return f"{value:g} is too small for a size; the minimum is {SMALLEST:g} m"
     return ""
 
 
-def any_beyond_reason(values: np.ndarray, largest: float = LARGEST) -> str:
+def array_range_problem(values: np.ndarray, largest: float = LARGEST) -> str:
     """The same for the largest number of an array; NaN and infinity are ignored."""
     values = np.abs(values)
     most = float(np.max(values, initial=0.0, where=np.isfinite(values)))
-    return beyond_reason(most, largest=largest)
+    return range_problem(most, largest=largest)
 
 
 def too_small(kind: str, size: Sequence[float]) -> str:
     """Why a shape is too small for its surface to be triangulated; empty if it is not."""
     if kind == "cylinder" and max(size) < _GRAIN:
-        return f"a cylinder below {_GRAIN:g} m in radius and length is too small; a sphere would do"
+        return f"a cylinder below {_GRAIN:g} m in radius and length is too small; use a sphere"
     return ""
 
 
@@ -184,4 +184,4 @@ def _remedy(limit: str) -> str:
     parameter = limit
     if limit in ("max_triangles", "max_pairs"):
         parameter = limit.replace("max_", "max_thousand_")
-    return f"raise it (parameter {parameter}, option --{limit.replace('_', '-')}) if that is meant"
+    return f"raise it (parameter {parameter}, option --{limit.replace('_', '-')}) if intended"

@@ -146,7 +146,7 @@ def _read(
         reason = getattr(problem, "strerror", None) or str(problem)
         raise error(f"{_shown(source)}: cannot read the {what}: {reason}") from None
     if data is None:
-        raise error(f"{_shown(source)}: larger than {LARGEST_FILE} bytes, no {what} is")
+        raise error(f"{_shown(source)}: {what}: larger than {LARGEST_FILE} bytes")
     return _decode(data, str(path), error), str(path), path
 
 
@@ -208,7 +208,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
                 continue
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key.value!r} is there twice", key.start_mark
+                    None, None, f"duplicate key {key.value!r}", key.start_mark
                 )
             seen.add(key.value)
         return super().construct_mapping(node, deep)
@@ -283,7 +283,7 @@ def read_documents(
     try:
         text = read_bounded(path, largest)
         if text is None:
-            raise error(f"{path}: larger than {largest} bytes, no {what} is")
+            raise error(f"{path}: {what}: larger than {largest} bytes")
     except FileNotFoundError:
         raise error(f"{path}: no such file (looked for the {what} there)") from None
     except (OSError, ValueError) as problem:
@@ -305,5 +305,5 @@ def read_document(path: Path, error: type[CollisionMonitorError], largest: int, 
     """The only document of a YAML file, None for an empty one; see `read_documents`."""
     documents = read_documents(path, error, largest, what)
     if len(documents) > 1:
-        raise error(f"{path.name}: {len(documents)} documents (---); one is right")
+        raise error(f"{path.name}: expected one document, got {len(documents)} (---)")
     return documents[0] if documents else None

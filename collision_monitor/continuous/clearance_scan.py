@@ -51,7 +51,7 @@ class Found(NamedTuple):
     hints: np.ndarray
 
 
-class Wanted(NamedTuple):
+class Precision(NamedTuple):
     """Required precision of a scan, metres or relative.
 
     Attributes:
@@ -96,7 +96,7 @@ def _update_minimum(found, p, distance, i, j, time, starts):
 
 
 @offline_kernel
-def look(numbers, index, space, motion, chosen, times, starts, q, found):
+def measure(numbers, index, space, motion, chosen, times, starts, q, found):
     """Measure the chosen pairs at ``times`` (n,), for paths started at ``starts`` (n, paths)."""
     view, paths = unpack(numbers, index), paths_of(motion)
     groups = len(paths.paths)

@@ -75,7 +75,7 @@ def fit_box(points: np.ndarray) -> OrientedBox:
         raise FitError(
             f"cannot fit a box to {len(points)} points"
             f"{'' if len(points) == 0 else ', some of which are not finite'}: "
-            "one finite point at least is needed"
+            "at least one finite point is needed"
         )
     centred = points - points.mean(axis=0)
     squares, axes = np.linalg.eigh(centred.T @ centred)

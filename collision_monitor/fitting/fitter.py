@@ -229,13 +229,13 @@ def check_fit(fit: str, settings: FitSettings, file: object = None) -> None:
     if fit == FITS[0]:
         return
     if file is not None:
-        raise FitError(f"fit: {fit!r} and a file of leaves are both given: leave out one")
+        raise FitError(f"fit: {fit!r} and a file of leaves are both given: give only one of them")
     for field in fields(settings):
         value = getattr(settings, field.name)
         if value != field.default:
             raise FitError(
                 f"{field.name}: {value!r} has no effect with fit {fit!r}, which has one leaf for "
-                f"each shape: leave it out (default {field.default!r}), or take fit {FITS[0]!r}"
+                f"each shape: omit it (default {field.default!r}), or use fit {FITS[0]!r}"
             )
 
 
@@ -330,7 +330,7 @@ def _single_threaded_linear_algebra() -> AbstractContextManager:
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:
-        logger.warning("fitting is slow without the package threadpoolctl: pip install it")
+        logger.warning("fitting is slow without threadpoolctl: pip install threadpoolctl")
         return nullcontext()
     return threadpool_limits(1)
 
@@ -362,4 +362,4 @@ def _fit_in_parallel(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tupl
         pool.shutdown(wait=False, cancel_futures=True)
     seconds = time.monotonic() - begin
     if seconds > _LOG_PERIOD:
-        logger.info("leaves fitted to %d meshes in %.0f s; kept for next time", len(jobs), seconds)
+        logger.info("leaves fitted to %d meshes in %.0f s; cached", len(jobs), seconds)

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.common.disk_cache import content_key
-from collision_monitor.common.limits import any_beyond_reason, beyond_reason
+from collision_monitor.common.limits import array_range_problem, range_problem
 from collision_monitor.common.text import did_you_mean
 from collision_monitor.errors import LeavesError, SceneError
 from collision_monitor.geometry.leaf import Leaf
@@ -151,7 +151,7 @@ def _read(source: object, robot: Robot) -> dict[str, list[Leaf]]:
         top.fail(
             "shapes",
             f"the collision shapes of {robot.name!r} are not those that the leaves were made for; "
-            "fit them anew, or delete the line if they still enclose the links",
+            "fit them again, or delete the line if they still enclose the links",
         )
     links = data.get("links") if isinstance(data, Mapping) else None
     if not isinstance(links, Mapping):
@@ -165,7 +165,7 @@ def _read(source: object, robot: Robot) -> dict[str, list[Leaf]]:
         path = f"{name}: links.{link.name}"
         items = links.get(link.name)
         if link.name not in links:
-            raise LeavesError(f"{path}: is missing; the link has a shape, and so needs leaves")
+            raise LeavesError(f"{path}: is missing; a link with a shape needs leaves")
         if not isinstance(items, (list, tuple)) or not items:
             raise LeavesError(f"{path}: expected a list of one leaf or more, {_describe(items)}")
         result[link.name] = [
@@ -197,8 +197,8 @@ def _leaf(path: str, item: object, link: str) -> Leaf:
     else:
         p0, p1 = (np.array(entry.numbers(key, 3)) for key in ("p0", "p1"))
     radius = entry.number("radius", positive=True)
-    if problem := any_beyond_reason(np.array([*p0, *p1])):
+    if problem := array_range_problem(np.array([*p0, *p1])):
         entry.fail("center" if "center" in entry else "p0, p1", problem)
-    if problem := beyond_reason(radius):
+    if problem := range_problem(radius):
         entry.fail("radius", problem)
     return Leaf(link, p0, p1, radius)

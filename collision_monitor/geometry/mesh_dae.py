@@ -143,8 +143,8 @@ def _triangles(element: etree._Element, corners: _Corners) -> np.ndarray:
     count = _whole(element, "count")
     if len(index) != 3 * count:
         raise ValueError(
-            f"<triangles> on line {element.sourceline}: {count} triangles are announced, "
-            f"{len(index) / 3:g} are there"
+            f"<triangles> on line {element.sourceline}: {count} triangles are declared, "
+            f"{len(index) / 3:g} are present"
         )
     return index.reshape(-1, 3)
 
@@ -154,8 +154,8 @@ def _polylist(element: etree._Element, corners: _Corners) -> list:
     sizes = _integers(element.find("vcount"))
     if sizes.sum() != len(index) or (sizes < 0).any():
         raise ValueError(
-            f"<polylist> on line {element.sourceline}: <vcount> announces {sizes.sum()} corners, "
-            f"{len(index)} are there"
+            f"<polylist> on line {element.sourceline}: <vcount> declares {sizes.sum()} corners, "
+            f"{len(index)} are present"
         )
     ends = np.cumsum(sizes)
     return [t for a, b in zip(ends - sizes, ends, strict=True) for t in _fan(index[a:b])]
@@ -260,7 +260,7 @@ def _scene(root: etree._Element, by_id: Ids) -> etree._Element:
         return target(instance, "url", by_id, "visual_scene")
     scenes = root.findall("library_visual_scenes/visual_scene")
     if len(scenes) != 1:
-        raise ValueError(f"no <scene> says which of {len(scenes)} visual scenes is meant")
+        raise ValueError(f"no <scene> selects one of {len(scenes)} visual scenes")
     return scenes[0]
 
 

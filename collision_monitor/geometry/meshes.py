@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from collision_monitor.common.limits import LARGEST_FILE, SMALLEST, beyond_reason, read_bounded
+from collision_monitor.common.limits import LARGEST_FILE, SMALLEST, range_problem, read_bounded
 from collision_monitor.errors import CollisionMonitorError, MeshError
 from collision_monitor.geometry.mesh_dae import read_dae
 
@@ -69,7 +69,7 @@ def _index(word: str, known: int, line: int) -> int:
     try:
         index = int(word.split("/", 1)[0])
     except ValueError:
-        raise ValueError(f"line {line}: {word[:40]!r} is no vertex of a face") from None
+        raise ValueError(f"line {line}: {word[:40]!r} is not a vertex index") from None
     if index == 0 or index < -known:
         raise ValueError(f"line {line}: a face names vertex {index} of {known}")
     return index - 1 if index > 0 else known + index
@@ -97,7 +97,7 @@ def read_stl(data: bytes) -> tuple[np.ndarray, np.ndarray]:
     elif data.lstrip()[:5].lower() == b"solid" and b"facet" in data[:4096].lower():
         vertices = _read_ascii(data.decode("latin-1"))
     elif count < 0:
-        raise ValueError(f"{len(data)} bytes are no STL file")
+        raise ValueError(f"not an STL file: {len(data)} bytes")
     else:
         raise ValueError(
             f"truncated or damaged binary STL: {count} triangles need {expected} bytes, "
@@ -122,7 +122,7 @@ def _read_ascii(text: str) -> np.ndarray:
             corners += 1
         elif word == "facet":
             if corners is not None or not open_solid:
-                raise ValueError(f"line {number}: a facet begins where none can")
+                raise ValueError(f"line {number}: unexpected 'facet'")
             corners = 0
         elif word == "endfacet":
             if corners != 3:
@@ -130,7 +130,7 @@ def _read_ascii(text: str) -> np.ndarray:
             corners = None
         elif word in ("solid", "endsolid"):
             if corners is not None or open_solid == (word == "solid"):
-                raise ValueError(f"line {number}: {word!r} where none can be")
+                raise ValueError(f"line {number}: unexpected {word!r}")
             open_solid = word == "solid"
         elif word not in ("outer", "endloop", "color"):
             raise ValueError(f"line {number}: unknown word {words[0][:40]!r}")
@@ -187,7 +187,7 @@ class MeshLoader:
             vertices = vertices * factors
         if not np.isfinite(vertices).all():
             raise error(f"{user}: {path}: not finite after scaling by {_plain(factors)}")
-        if problem := beyond_reason(float(np.abs(vertices).max())):
+        if problem := range_problem(float(np.abs(vertices).max())):
             raise error(f"{user}: {path}: scaled by {_plain(factors)}: vertex coordinate {problem}")
         if (extent := float(np.ptp(vertices, axis=0).max())) < SMALLEST:
             raise error(

@@ -527,7 +527,7 @@ def corners_of(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     vertices = np.asarray(vertices, dtype=float).reshape(-1, 3)
     triangles = np.asarray(triangles).reshape(-1, 3)
     if len(triangles) == 0:
-        raise FitError("cannot build a hierarchy over no triangles: one at least is needed")
+        raise FitError("cannot build a hierarchy over no triangles: at least one is needed")
     if triangles.min() < 0 or triangles.max() >= len(vertices):
         raise FitError(
             f"triangles name vertices {triangles.min()} to {triangles.max()}, "

@@ -772,7 +772,7 @@ class CollisionModel:
             raise ConfigurationError(f"not an array of configurations: {error}") from None
         if rows.ndim != 2 or rows.shape[1] != len(self.joint_names):
             raise ConfigurationError(
-                f"configurations have shape {rows.shape}; (N, {len(self.joint_names)}) is right, "
+                f"configurations have shape {rows.shape}, not (N, {len(self.joint_names)}): "
                 f"one row each, one column per joint of '{self.name}'"
             )
         return rows

@@ -12,7 +12,7 @@ from weakref import WeakMethod
 
 import numpy as np
 
-from collision_monitor.common.limits import any_beyond_reason, beyond_reason
+from collision_monitor.common.limits import array_range_problem, range_problem
 from collision_monitor.errors import LiveSceneError
 from collision_monitor.fitting.fast_fit import cover
 from collision_monitor.hierarchy import object_slots, query
@@ -251,7 +251,7 @@ class LiveScene:
                 of that name stays.
         """
         if isinstance(shape, Shape):
-            if problem := any_beyond_reason(np.array(shape.size)):
+            if problem := array_range_problem(np.array(shape.size)):
                 raise LiveSceneError(f"{name}: its size: {problem}")
             rows = cover(shape, self.bounds.leaves_per_object)
             pose = np.asarray(pose, dtype=float) @ shape.pose
@@ -267,10 +267,10 @@ class LiveScene:
         link = self.model.root if link is None else link
         self._require(name, link, pose, touch)
         if rows.ndim != 2 or rows.shape[1] != 7 or not len(rows):
-            raise LiveSceneError(f"{name}: leaves of shape {rows.shape}; (k, 7) is right")
+            raise LiveSceneError(f"{name}: leaves have shape {rows.shape}, not (k, 7)")
         if not (np.isfinite(rows).all() and (rows[:, 6] >= 0.0).all()):
             raise LiveSceneError(f"{name}: its leaves are not finite, or a radius is below 0 m")
-        if problem := any_beyond_reason(rows):
+        if problem := array_range_problem(rows):
             raise LiveSceneError(f"{name}: its leaves: {problem}")
         known = self.objects.get(name)
         obj = LiveObject(
@@ -815,11 +815,11 @@ def _row_of(pose: np.ndarray) -> np.ndarray:
 def _require_pose(name: str, pose: np.ndarray) -> None:
     """Raise an error unless ``pose`` (4, 4) is a rigid transform."""
     if np.shape(pose) != (4, 4):
-        raise LiveSceneError(f"{name}: its pose has shape {np.shape(pose)}; (4, 4) is right")
+        raise LiveSceneError(f"{name}: its pose has shape {np.shape(pose)}, not (4, 4)")
     (a, b, c, x), (d, e, f, y), (g, h, i, z), _ = pose.tolist()
     if not math.isfinite(a + b + c + d + e + f + g + h + i + x + y + z):
         raise LiveSceneError(f"{name}: its pose is not finite")
-    if problem := beyond_reason(max(abs(x), abs(y), abs(z))):
+    if problem := range_problem(max(abs(x), abs(y), abs(z))):
         raise LiveSceneError(f"{name}: its position: {problem}")
     off = max(
         abs(a * a + b * b + c * c - 1.0), abs(d * d + e * e + f * f - 1.0),

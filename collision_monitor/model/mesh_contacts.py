@@ -42,7 +42,7 @@ def _coal() -> ModuleType:
         import coal
     except ImportError as problem:
         raise MissingDependencyError(
-            "which meshes meet is worked out by the library coal, which cannot be imported "
+            "the library coal, which finds meshes in contact, cannot be imported "
             f"({problem}): pip install coal"
         ) from None
     return coal

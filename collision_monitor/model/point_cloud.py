@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from collision_monitor.common.compiled import compiling, offline_kernel
-from collision_monitor.common.limits import any_beyond_reason
+from collision_monitor.common.limits import array_range_problem
 from collision_monitor.common.text import six_digits
 from collision_monitor.errors import LiveSceneError
 from collision_monitor.hierarchy.object_slots import morton
@@ -160,7 +160,7 @@ def voxels_of(
     Raises:
         LiveSceneError: a point is too far away to be distinguished from its neighbours.
     """
-    if problem := any_beyond_reason(points):
+    if problem := array_range_problem(points):
         raise LiveSceneError(
             f"cloud: a point is too far away for voxels of {size:g} m: {problem}"
         )

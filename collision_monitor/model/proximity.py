@@ -105,7 +105,7 @@ class Proximity:
 
     def _raise_if_cancelled(self) -> None:
         if self.cancelled is not None and self.cancelled():
-            raise CancelledError("cancelled: the result is not wanted any more")
+            raise CancelledError("cancelled: the result is no longer needed")
 
     def _allocate(self, count: int) -> None:
         self._found = np.empty((count, 3), dtype=np.int64)

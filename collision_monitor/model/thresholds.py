@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
-from collision_monitor.common.limits import beyond_reason, check_time
+from collision_monitor.common.limits import check_time, range_problem
 from collision_monitor.common.safe_files import read_document
 from collision_monitor.errors import SceneError, ThresholdsError
 from collision_monitor.robot.yaml_values import Entry
@@ -254,7 +254,7 @@ class Thresholds:
                     ", nor a link and an object such as 'cell/7', 'planning_scene/box' or 'cloud'"
                 )
                 raise ThresholdsError(
-                    f"{self.source}: pairs[{k}].pair: {rule.pattern!r} names none of the "
+                    f"{self.source}: pairs[{k}].pair: {rule.pattern!r} matches none of the "
                     f"{len(pairs)} pairs that are checked{hint}"
                 )
             for column, key in enumerate(("stop", "warn")):
@@ -285,7 +285,7 @@ class Thresholds:
             raise ThresholdsError(
                 f"{self.source}: {key}: {value!r} is not a distance of 0 m or more"
             )
-        if problem := beyond_reason(float(value)):
+        if problem := range_problem(float(value)):
             raise ThresholdsError(f"{self.source}: {key}: {problem}")
 
 
@@ -342,7 +342,7 @@ def load_thresholds(source: str | os.PathLike | Mapping[str, Any]) -> Thresholds
         for k, item in enumerate(top.list("pairs")):
             entry = Entry(f"{name}: pairs[{k}]", item, ("pair", "warn", "stop"))
             if "warn" not in entry and "stop" not in entry:
-                entry.fail("pair", "has neither warn nor stop: give one at least")
+                entry.fail("pair", "has neither warn nor stop: give at least one")
             rule = Rule(entry.text("pair"), _distance(entry, "warn"), _distance(entry, "stop"))
             rules.append(rule)
         warn, stop = _distance(top, "warn"), _distance(top, "stop")
@@ -357,6 +357,6 @@ def _distance(entry: Entry, key: str) -> float | None:
     value = entry.number(key)
     if value < 0.0:
         entry.fail(key, f"{value:g} is not a distance of 0 m or more")
-    if problem := beyond_reason(value):
+    if problem := range_problem(value):
         entry.fail(key, problem)
     return value

@@ -90,8 +90,8 @@ def read_topics(path: Path, names: Sequence[str] = ()) -> list[Topic]:
     except Exception as error:  # on damaged files rosbags raises errors of many types
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise MotionError(
-            f"{path}: cannot be read as a ROS 2 bag: {reason}. A recording that was cut off can be "
-            "mended: 'mcap recover' for mcap, 'ros2 bag reindex' for a lost metadata.yaml"
+            f"{path}: cannot be read as a ROS 2 bag: {reason}. A truncated recording can be "
+            "repaired: 'mcap recover' for mcap, 'ros2 bag reindex' for a lost metadata.yaml"
         ) from None
 
 
@@ -152,7 +152,7 @@ def _select_topics(
         if len(full) != 1:
             what = "no JointState and no JointTrajectory:"
             if full:
-                what = "which topic is meant (--topic)?"
+                what = "choose a topic (--topic);"
             raise MotionError(f"{path}: {what} {there}")
         names = full
     chosen = {}
@@ -160,7 +160,7 @@ def _select_topics(
         topic = next((topic for topic in (name, f"/{name}") if topic in usable), None)
         if topic is None:
             other = next((c.msgtype for c in connections if c.topic in (name, f"/{name}")), None)
-            reason = f"is of type {other}, not" if other else "is not there with"
+            reason = f"is of type {other}, not" if other else "does not exist with type"
             raise MotionError(
                 f"{path}: topic {name!r} {reason} {STATES} or {COMMANDS}; {there}"
             )
@@ -174,7 +174,7 @@ def _topic(reader: Any, name: str, connections: list[Any], path: Path) -> Topic:
     kind = connections[0].msgtype
     formats = {connection.ext.serialization_format for connection in connections} - {"cdr"}
     if formats:
-        raise MotionError(f"{path}: topic {name!r} is serialized as {formats.pop()}; cdr is right")
+        raise MotionError(f"{path}: topic {name!r} is serialized as {formats.pop()}, not cdr")
     types = _library("rosbags.typesys")
     store = types.get_typestore(types.Stores.LATEST)
     take = _state if kind == STATES else _command
@@ -193,8 +193,8 @@ def _topic(reader: Any, name: str, connections: list[Any], path: Path) -> Topic:
     total = sum(connection.msgcount for connection in connections)
     if total > received:
         raise MotionError(
-            f"{path}: topic {name!r}: {received} messages of {total}: the others are lost; 'mcap "
-            "recover' or 'ros2 bag reindex' make a bag of those that are left"
+            f"{path}: topic {name!r}: {received} of {total} messages: the others are lost; 'mcap "
+            "recover' or 'ros2 bag reindex' recovers the remaining ones"
         )
     if not messages:
         reason = f"none of its {received} messages has positions" if received else "has no messages"
@@ -236,7 +236,7 @@ def _command(message: Any, received: int, where: str) -> CommandMessage | None:
     points = points_of(list(message.joint_names), points, where)
     if points.times[0] < 0.0:
         first = f"{where}: points[0]: time_from_start {points.times[0]:g} s"
-        raise MotionError(f"{first} is negative; 0 or more is right")
+        raise MotionError(f"{first} is negative")
     return CommandMessage(received, _stamp(message.header), points)
 
 
@@ -303,7 +303,7 @@ def read_bag(
         for seconds, end in ((late, "first"), (early, "last")):
             if seconds > _NO_DATA:
                 warnings.append(
-                    f"{path}: nothing is known of {shortened(joints)} in the {end} "
+                    f"{path}: no positions of {shortened(joints)} in the {end} "
                     f"{seconds:.3g} s: held"
                 )
     trajectory = Trajectory(
@@ -311,7 +311,7 @@ def read_bag(
         PPoly(whole.c, whole.x - whole.x[0]),
     )
     if not np.isfinite(whole.c).all():
-        raise MotionError(f"{path}: positions too large, or too near in time, to be computed with")
+        raise MotionError(f"{path}: positions too large, or too close in time")
     summary = "; ".join(f"{topic.name}, {len(topic.messages)} messages" for topic in topics)
     return trajectory, f"{path.name} (bag: {summary})", warnings
 
@@ -417,8 +417,8 @@ def _unwrap(
         if jumps:
             rows[:, column] = np.unwrap(rows[:, column])
             warnings.append(
-                f"{where}: continuous joint {name!r} jumps by a full turn {jumps} times: it is "
-                "taken to go the short way"
+                f"{where}: continuous joint {name!r} jumps by a full turn {jumps} times: "
+                "the short way is assumed"
             )
     return warnings
 
@@ -429,8 +429,8 @@ def _gaps(seconds: np.ndarray, joints: list[str], where: str) -> list[str]:
         return []
     k = int(steps.argmax())
     return [
-        f"{where}: nothing is recorded of {joints[0]!r} for {steps[k]:.3g} s from "
-        f"{seconds[k]:.3f} s on: the motion goes straight there"
+        f"{where}: no samples of {joints[0]!r} for {steps[k]:.3g} s from "
+        f"{seconds[k]:.3f} s on: the motion is linear there"
     ]
 
 
@@ -531,13 +531,13 @@ def _command_course(
         if course is not None and now < course.breaks[0]:
             course = None
             warnings.append(
-                f"{where}: a message is replaced by another before its first point: it is left out"
+                f"{where}: a message is replaced by another before its first point: it is ignored"
             )
         if course is None:
             if times[0] > now + _NOW:
                 warnings.append(
-                    f"{where}: the first point of {joints[0]!r} is at {times[0]:.3f} s: how the "
-                    "robot gets there is not in the bag"
+                    f"{where}: the first point of {joints[0]!r} is at {times[0]:.3f} s: the "
+                    "motion before it is not in the bag"
                 )
             course = _Course(_splines(times, rows))
             continue

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import PPoly
 
-from collision_monitor.common.limits import beyond_reason
+from collision_monitor.common.limits import range_problem
 from collision_monitor.errors import MotionError, SceneError
 from collision_monitor.motion.line_motion import CartesianLine, Trapezoid, follow_line
 from collision_monitor.motion.robot_joints import on_robot
@@ -144,7 +144,7 @@ def _line_command(document: Mapping, where: str, robot: Robot) -> LineCommand:
     top = Entry(where, document, _LINE_KEYS)
     radians = _unit(top)
     if ("target" in top) == ("pose" in top):
-        top.fail("target", "either a target, of joints, or a pose is needed, and not both")
+        top.fail("target", "give either a target of joints or a pose")
     target = None
     if "target" in top:
         target = _joints(document, "target", where, robot, radians)
@@ -199,7 +199,7 @@ def _joints(
     positions = {}
     for name in data:
         positions[name] = entry.number(name) * _factor(robot, name, radians)
-        if problem := beyond_reason(positions[name]):
+        if problem := range_problem(positions[name]):
             entry.fail(name, problem)
     return positions
 
@@ -208,7 +208,7 @@ def _ramps(entry: Entry, rates: tuple[str, ...], factors: tuple[float, ...]) -> 
     """Read tsa, tsd, and either tf or at least one of the rates."""
     named = [key for key in rates if key in entry]
     if ("tf" in entry) == bool(named):
-        entry.fail("tf", f"either tf or {' and '.join(rates)} is needed, and not both")
+        entry.fail("tf", f"give either tf or {' and '.join(rates)}")
     values = tuple(
         entry.number(key, positive=True) * factor if key in entry else None
         for key, factor in zip(rates, factors, strict=True)
@@ -220,7 +220,7 @@ def _ramps(entry: Entry, rates: tuple[str, ...], factors: tuple[float, ...]) -> 
 def _pose(pose: Entry, radians: float) -> tuple[np.ndarray | None, np.ndarray | None]:
     position, rotation = position_of(pose), rotation_of(pose, "quaternion", radians)
     if position is None and rotation is None:
-        pose.fail("position", "a position, or rpy, or a quaternion x, y, z, w is needed")
+        pose.fail("position", "give a position, rpy, or a quaternion x, y, z, w")
     return position, rotation
 
 
@@ -300,7 +300,7 @@ def _profile(ramps: Ramps, changes: tuple[float, ...], where: str) -> Trapezoid:
     if ramps.tf is None and len(changes) == 2:
         for name, change, rate, least in zip(names, changes, ramps.rates, _MIN_LINE, strict=True):
             if rate is None and change > least:
-                raise MotionError(f"{where}: {name}: is missing; the line has a change of it")
+                raise MotionError(f"{where}: {name}: is missing, but it changes along the line")
     try:
         return ramps.profile(changes)
     except MotionError as error:
@@ -311,7 +311,7 @@ def _warnings(ramps: Sequence[Ramps], where: str) -> list[str]:
     """Return a warning if a ramp has no length."""
     if all(ramp.tsa > 0.0 and ramp.tsd > 0.0 for ramp in ramps):
         return []
-    return [f"{where}: a ramp of 0 s is a step in the rate, without end in acceleration"]
+    return [f"{where}: a ramp of 0 s requires infinite acceleration"]
 
 
 def _goal_configuration(
@@ -322,7 +322,7 @@ def _goal_configuration(
     goal = q.copy()
     for name, value in command.target.items():
         if name not in names:
-            raise MotionError(f"{where}: target: joint {name!r} has no place of its own")
+            raise MotionError(f"{where}: target: joint {name!r} is not independent")
         goal[list(names).index(name)] = value
     return goal
 

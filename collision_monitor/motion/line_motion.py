@@ -59,9 +59,9 @@ class Trapezoid:
         """Raise MotionError if the times do not form a profile."""
         for name, value in (("tsa", self.tsa), ("tsd", self.tsd)):
             if not (math.isfinite(value) and value >= 0.0):
-                raise MotionError(f"{name} is {value:g} s; it should be zero or more")
+                raise MotionError(f"{name} is {value:g} s; it must not be negative")
         if not _SHORTEST <= self.tf <= _LONGEST:
-            raise MotionError(f"tf is {self.tf:g} s; {_SHORTEST:g} to {_LONGEST:g} s are right")
+            raise MotionError(f"tf is {self.tf:g} s, not {_SHORTEST:g} to {_LONGEST:g} s")
         if self.tsa + self.tsd > self.tf * (1.0 + 1e-12):
             raise MotionError(
                 f"tf is {self.tf:g} s, but the ramps tsa and tsd alone take "
@@ -83,7 +83,7 @@ class Trapezoid:
         if change / rate < ramps * (1.0 - 1e-12):
             raise MotionError(
                 f"a change of {change:g} with ramps of {tsa:g} s and {tsd:g} s does not reach the "
-                f"peak rate {rate:g}; {change / ramps:g} is the greatest"
+                f"peak rate {rate:g}; the maximum is {change / ramps:g}"
             )
         return cls(max(change / rate + ramps, tsa + tsd), tsa, tsd)
 
@@ -331,7 +331,7 @@ def singularities(
     damped = least < SINGULAR
     limit = SINGULAR if damped else _NEAR_SINGULAR
     advice = (
-        "rates are damped there, so the link leaves the line a little; a controller does otherwise"
+        "rates are damped there, so the link leaves the line slightly; a controller may differ"
         if damped
         else "rates are high near there"
     )
@@ -375,7 +375,7 @@ def beyond_limits(
                     value=float(positions[worst, column]),
                     limit=limit,
                     unit="m" if joint.kind == "prismatic" else "rad",
-                    text="met while the line was followed",
+                    text="while following the line",
                 )
             )
     return found
@@ -388,7 +388,7 @@ def off_the_line(
 
     ``reached``: the part of the line that could be followed, 1 for all.
     """
-    text = "off where the line has it at that time"
+    text = "from its position on the line at that time"
     if reached < 1.0:
         text += (
             f"; it cannot be followed beyond {100.0 * reached:.3g} % of its length, at "

@@ -122,7 +122,7 @@ def read_motion(
         if with_rates:
             logger.warning(
                 "%s: velocities of %d points are not used: a motion is linear between its points, "
-                "and a controller that goes by velocities takes another way",
+                "and a controller that uses velocities takes another path",
                 file.path, with_rates,
             )  # fmt: skip
         return Motion(points.joint_names, points.times, points.rows[0])
@@ -231,7 +231,7 @@ def load_trajectory(
     """
     if stamps not in ("header", "receive"):
         path = file.path if isinstance(file, MotionFile) else file
-        raise MotionError(f"{path}: stamps: {stamps!r}; 'header' or 'receive' is right")
+        raise MotionError(f"{path}: stamps: {stamps!r} is not 'header' or 'receive'")
     file = file if isinstance(file, MotionFile) else open_motion(file)
     path = file.path
     with np.errstate(over="ignore", invalid="ignore"):  # the result is checked below
@@ -250,7 +250,7 @@ def load_trajectory(
 
 def _reject_topic(file: MotionFile, topic: str | Sequence[str] | None) -> None:
     if topic is not None:
-        raise MotionError(f"{file.path}: is no bag, and has no topic {topic!r}")
+        raise MotionError(f"{file.path}: is not a bag, so it has no topic {topic!r}")
 
 
 def _load_command(
@@ -273,7 +273,7 @@ def _load_command(
         command, robot, where, held, ignored, elsewhere
     )
     if not np.isfinite(trajectory.polynomial.c).all():
-        raise MotionError(f"{where}: numbers too large to be computed with")
+        raise MotionError(f"{where}: numbers too large")
     source = f"{path.name} (command, {command.link} along a line)"
     return LoadedMotion(
         trajectory, violations, tuple(warnings), source, True, frozenset(trajectory.joint_names)
@@ -299,8 +299,8 @@ def _load_points(file: MotionFile) -> tuple[Trajectory, str, list[str]]:
     warnings = []
     if points.times[0] != 0.0:
         warnings.append(
-            f"{path}: the first point is at {points.times[0]:g} s: how the robot gets there is not "
-            "in the file; the motion begins at that point, at 0 s"
+            f"{path}: the first point is at {points.times[0]:g} s: the motion before it is not in "
+            "the file; it begins at that point, at 0 s"
         )
     if points.efforts:
         warnings.append(f"{path}: efforts of {points.efforts} points are not used")

@@ -23,7 +23,7 @@ from collision_monitor.common.limits import (
     LARGEST_FILE,
     LARGEST_POSITION,
     LARGEST_RATE,
-    beyond_reason,
+    range_problem,
     read_bounded,
 )
 from collision_monitor.common.safe_files import read_documents
@@ -63,7 +63,7 @@ def read_csv(path: Path) -> Points:
     try:
         data = read_bounded(path)
         if data is None:
-            raise MotionError(f"{path}: larger than {LARGEST_FILE} bytes, no motion is")
+            raise MotionError(f"{path}: motion: larger than {LARGEST_FILE} bytes")
         file = io.StringIO(data.decode("utf-8-sig"), newline="")
         lines = [(k, row) for k, row in enumerate(csv.reader(file), 1) if any(row)]
     except FileNotFoundError:
@@ -75,11 +75,11 @@ def read_csv(path: Path) -> Points:
     header = [cell.strip() for cell in lines[0][1]]
     if header[0] != "time" or len(header) < 2 or not all(header):
         raise MotionError(
-            f"{path}:{lines[0][0]}: header {','.join(header)!r}; 'time,<joint>,...' is right"
+            f"{path}:{lines[0][0]}: header {','.join(header)!r}, not 'time,<joint>,...'"
         )
     repeated = {name for name in header if header.count(name) > 1}
     if repeated:
-        raise MotionError(f"{path}:{lines[0][0]}: {sorted(repeated)} stand twice in the header")
+        raise MotionError(f"{path}:{lines[0][0]}: {sorted(repeated)} appear twice in the header")
     rows = [_row(cells, header, f"{path}:{line}") for line, cells in lines[1:]]
     if not rows:
         raise MotionError(f"{path}: has a header, but no rows")
@@ -95,7 +95,7 @@ def read_csv(path: Path) -> Points:
 
 def _row(cells: list[str], header: list[str], where: str) -> list[float]:
     if len(cells) != len(header):
-        raise MotionError(f"{where}: {len(cells)} values under {len(header)} columns")
+        raise MotionError(f"{where}: {len(cells)} values for {len(header)} columns")
     values = []
     for name, cell in zip(header, cells, strict=True):
         try:
@@ -103,10 +103,10 @@ def _row(cells: list[str], header: list[str], where: str) -> list[float]:
         except ValueError:
             value = np.nan
         if not np.isfinite(value):
-            raise MotionError(f"{where}: {cell[:80]!r} under {name!r} is not a finite number")
+            raise MotionError(f"{where}: {cell[:80]!r} in column {name!r} is not a finite number")
         # The first column is the time.
-        if values and (problem := beyond_reason(value, largest=LARGEST_POSITION)):
-            raise MotionError(f"{where}: under {name!r}: {problem}")
+        if values and (problem := range_problem(value, largest=LARGEST_POSITION)):
+            raise MotionError(f"{where}: column {name!r}: {problem}")
         values.append(value)
     return values
 
@@ -130,8 +130,8 @@ def find_points(documents: Sequence[Any], path: Path) -> Points:
             or times do not increase.
     """
     if len(documents) != 1:
-        found = f"{len(documents)} messages" if documents else "is empty"
-        raise MotionError(f"{path}: {found}; one JointTrajectory is right")
+        found = f"{len(documents)} messages" if documents else "an empty file"
+        raise MotionError(f"{path}: expected one JointTrajectory, got {found}")
     message = _message(documents[0], path)
     return points_of(message["joint_names"], message["points"], str(path))
 
@@ -144,7 +144,7 @@ def points_of(names: Any, points: Any, where: str) -> Points:
     """
     names = joint_names(names, where)
     if not isinstance(points, list) or not points:
-        raise MotionError(f"{where}: points: a list of at least one is needed")
+        raise MotionError(f"{where}: points: expected a list of at least one")
     times = np.empty(len(points))
     rows = np.full((3, len(points), len(names)), np.nan)
     efforts = 0
@@ -194,20 +194,20 @@ def _message(document: Any, path: Path) -> Mapping:
     if not found:
         raise MotionError(f"{path}: no JointTrajectory: 'joint_names' and 'points' are needed")
     if len(found) > 1:
-        raise MotionError(f"{path}: {len(found)} JointTrajectories in one message; one is right")
+        raise MotionError(f"{path}: expected one JointTrajectory, got {len(found)} in one message")
     return found[0]
 
 
 def joint_names(names: Any, where: str) -> tuple[str, ...]:
     """Return names of joints as a tuple; MotionError if empty, not strings or duplicate."""
     if not isinstance(names, list) or not names:
-        raise MotionError(f"{where}: joint_names: a list of names is needed, got {shown(names)}")
+        raise MotionError(f"{where}: joint_names: expected a list of names, got {shown(names)}")
     for name in names:
         if not isinstance(name, str) or not name.strip():
             raise MotionError(f"{where}: joint_names: {shown(name)} is not a name")
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise MotionError(f"{where}: joint_names: {repeated} stand there twice")
+        raise MotionError(f"{where}: joint_names: {repeated} appear twice")
     return tuple(names)
 
 
@@ -220,7 +220,7 @@ def checked_values(key: str, values: Any, names: Sequence[str], where: str) -> l
     for name, value, number in zip(names, values, numbers, strict=True):
         if math.isnan(number):
             raise MotionError(f"{where}: {key}: {shown(value)} of {name!r} is not a finite number")
-        if problem := beyond_reason(number, largest=LARGEST_RATE):
+        if problem := range_problem(number, largest=LARGEST_RATE):
             raise MotionError(f"{where}: {key} too large: {name!r}: {problem}")
     return numbers
 
@@ -229,12 +229,12 @@ def _seconds(value: Any, where: str) -> float:
     """Seconds of a builtin_interfaces/Duration; secs and nsecs of ROS 1 are accepted."""
     where = f"{where}: time_from_start"
     if not isinstance(value, Mapping) or not value:
-        raise MotionError(f"{where}: {shown(value)}; {{sec: , nanosec: }} is right")
+        raise MotionError(f"{where}: expected {{sec: , nanosec: }}, got {shown(value)}")
     known = {"sec": _NANO, "nanosec": 1, "secs": _NANO, "nsecs": 1}
     total = 0
     for key, part in value.items():
         if key not in known:
-            raise MotionError(f"{where}: unknown {shown(key)}; {{sec: , nanosec: }} is right")
+            raise MotionError(f"{where}: unknown {shown(key)}; expected {{sec: , nanosec: }}")
         if isinstance(part, bool) or not isinstance(part, int):
             raise MotionError(f"{where}: {key}: {shown(part)} is not a whole number")
         if key in ("nanosec", "nsecs") and not 0 <= part < _NANO:
@@ -317,6 +317,6 @@ def checked_rows(field: str, rows: Rows, joint_names: Sequence[str]) -> np.ndarr
     far = np.argwhere(np.abs(table) > LARGEST_RATE)
     if len(far):
         k, j = far[0]
-        problem = beyond_reason(table[k, j], largest=LARGEST_RATE)
+        problem = range_problem(table[k, j], largest=LARGEST_RATE)
         raise TrajectoryError(f"point {k}: {field} of joint '{joint_names[j]}': {problem}")
     return table

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 from scipy.interpolate import PPoly
 
-from collision_monitor.common.limits import LARGEST_POSITION, any_beyond_reason
+from collision_monitor.common.limits import LARGEST_POSITION, array_range_problem
 from collision_monitor.common.text import did_you_mean, shortened
 from collision_monitor.errors import MotionError
 from collision_monitor.motion.trajectory import Trajectory
@@ -72,13 +72,13 @@ def on_robot(
         out[-1, :, column[leader]] -= offset / gain
         given.add(leader)
         warnings.append(
-            f"{where}: joint {leader!r} is not named: it moves so that {joint.name!r}, which "
-            "follows it, is where it should be"
+            f"{where}: joint {leader!r} is not named: its motion follows from that of "
+            f"{joint.name!r}, which mimics it"
         )
     both = given & held.keys()
     if both:
         names = _quoted(sorted(both))
-        raise MotionError(f"{where}: held: {names}: the motion itself moves what is held")
+        raise MotionError(f"{where}: held: {names}: also moved by the motion")
     at_rest = {j.name: held.get(j.name, _default_position(j)) for j in own if j.name not in given}
     for name, value in at_rest.items():
         out[-1, :, column[name]] = value
@@ -91,8 +91,8 @@ def on_robot(
         held_at = ", ".join(f"{name} at {value:g}" for name, value in unasked.items())
         warnings.append(f"{where}: joints that are not named are held: {held_at}")
     if not np.isfinite(out).all():
-        raise MotionError(f"{where}: positions too large, or too near in time, to be computed with")
-    if problem := any_beyond_reason(out[-1], LARGEST_POSITION):
+        raise MotionError(f"{where}: positions too large, or too close in time")
+    if problem := array_range_problem(out[-1], LARGEST_POSITION):
         raise MotionError(f"{where}: positions too large: {problem}")
     names = tuple(joint.name for joint in own)
     result = Trajectory(names, PPoly(out, motion.polynomial.x))
@@ -202,5 +202,5 @@ def _mimic_warning(
         return []
     return [
         f"{where}: joint {joint.name!r} follows {joint.mimic.joint!r} in this robot, but is up to "
-        f"{off[worst]:.3g} off that (at {times[worst]:g} s); it is taken to follow"
+        f"{off[worst]:.3g} off that (at {times[worst]:g} s); its values are not used"
     ]

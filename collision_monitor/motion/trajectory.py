@@ -185,7 +185,7 @@ class Trajectory:
         shape = (len(times), len(joint_names))
         for name, part in zip(("positions", "velocities", "accelerations"), rows, strict=True):
             if part.shape != shape:
-                raise TrajectoryError(f"{name} have shape {part.shape}; {shape} is right")
+                raise TrajectoryError(f"{name} have shape {part.shape}, not {shape}")
             finite = np.isfinite(part).all(axis=1)
             if part is not rows[0]:
                 finite |= np.isnan(part).all(axis=1)
@@ -254,7 +254,7 @@ def _coefficients(
 
 def _check_times(times: np.ndarray) -> None:
     if times.ndim != 1 or len(times) == 0:
-        raise TrajectoryError(f"times have shape {times.shape}: (n,) with a point at least")
+        raise TrajectoryError(f"times have shape {times.shape}, not (n,) with at least one point")
     if not np.isfinite(times).all():
         bad = np.flatnonzero(~np.isfinite(times))[0]
         raise TrajectoryError(f"time of point {bad} is not finite: {times[bad]}")
@@ -267,14 +267,14 @@ def _check_times(times: np.ndarray) -> None:
     gaps = np.diff(times)
     if times[-1] - times[0] > _LONGEST:
         raise TrajectoryError(
-            f"it takes {times[-1] - times[0]:g} s: more than {_LONGEST:g} s is no motion; are its "
-            "times in seconds?"
+            f"it takes {times[-1] - times[0]:g} s, more than the maximum of {_LONGEST:g} s; are "
+            "its times in seconds?"
         )
     if len(gaps) and gaps.min() < _SHORTEST:
         k = int(gaps.argmin())
         raise TrajectoryError(
-            f"points {k} and {k + 1} are {gaps[k]:g} s apart: less than {_SHORTEST:g} s cannot be "
-            "computed with; are its times in seconds?"
+            f"points {k} and {k + 1} are {gaps[k]:g} s apart, less than the minimum of "
+            f"{_SHORTEST:g} s; are its times in seconds?"
         )
 
 

@@ -329,7 +329,7 @@ class TrajectoryAction(_DeferredActionServer):
             return "canceled", result.SUCCESSFUL, "cancelled; the joints hold their positions"
         phase = goal.run.phase
         if phase in (Phase.REPLACED, Phase.DROPPED):
-            return "abort", result.INVALID_GOAL, f"given up: {phase.value}"
+            return "abort", result.INVALID_GOAL, f"aborted: {phase.value}"
         if fault := self._beyond_path(goal, simulation):
             self._drop(goal.run)
             return "abort", result.PATH_TOLERANCE_VIOLATED, fault

@@ -279,7 +279,7 @@ class Shortage:
             texts.append(
                 f"not installed: {self.solvers}. Trajectories are adjusted by the repulsion field "
                 "(method field), which is slower and only moves the arms apart from each "
-                "other: a trajectory that comes too near to anything else, or begins too near, is "
+                "other: a trajectory that comes or begins too close to anything else is "
                 f"refused.{points} To install them: pip install {' '.join(QP_SOLVERS)}"
             )
         if RETIMING in self.missing:
@@ -359,7 +359,7 @@ def overruled(report: Report, state: MonitorState, in_event: bool, running: bool
     if in_event and state.clearance is not None:
         if of_guard:
             return report
-        reason = f"{report.reason}; the arms are nearer than danger_distance"
+        reason = f"{report.reason}; the arms are closer than danger_distance"
         return replace(report, level=Level.ERROR, reason=reason)
     if report.level is Level.ERROR and not of_guard:
         return report

@@ -269,7 +269,7 @@ class Tip:
         self.reaches = np.ascontiguousarray(reaches, dtype=float)
         if self.reaches.shape != (len(model.joint_names),):
             raise ConfigurationError(
-                f"reaches have shape {self.reaches.shape}; ({len(model.joint_names)},) is right, "
+                f"reaches have shape {self.reaches.shape}, not ({len(model.joint_names)},): "
                 "one for each joint"
             )
         self._arrays = model.work_space()

@@ -179,7 +179,7 @@ def check_path(path: str, most_bytes: int) -> Path:
     """
     target = Path(os.path.abspath(os.path.expanduser(path)))
     if target.suffix != ".mcap":
-        raise RecordingError(f"record: {path!r}: a name that ends in .mcap is right")
+        raise RecordingError(f"record: {path!r}: the name must end in .mcap")
     if find_spec("mcap") is None:
         raise MissingDependencyError(
             f"record: recording needs mcap: {install_command('record')}"
@@ -230,7 +230,7 @@ class StopRecorder:
         if not (seconds >= 1.0 and after >= 0.0 and megabytes >= 1 and most_files >= 1):
             raise RecordingError(
                 f"record_seconds {seconds:g}, record_after {after:g}, record_megabytes "
-                f"{megabytes}, record_files {most_files}: at least 1, 0, 1 and 1 are right"
+                f"{megabytes}, record_files {most_files}: the minimum values are 1, 0, 1 and 1"
             )
         self._target = check_path(path, megabytes * _MEGABYTE)
         self._after, self._most_files = after, most_files

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from collision_monitor.common.limits import any_beyond_reason
+from collision_monitor.common.limits import array_range_problem
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.description import Joint, Link, Robot
 from collision_monitor.robot.srdf import Semantics
@@ -57,7 +57,7 @@ def compose(parts: Sequence[Mounted], name: str = "cell", root: str = "world") -
             a pose that is none; it names the part.
     """
     if not parts:
-        raise RobotDescriptionError(f"robot {name!r} is composed of nothing: one part is needed")
+        raise RobotDescriptionError(f"robot {name!r} has no parts: at least one is needed")
     links: dict[str, Link] = {root: Link(root)}
     joints: list[Joint] = []
     owners: dict[str, dict[str, str]] = {"link": {root: "the common root"}, "joint": {}}
@@ -122,8 +122,8 @@ def compose_semantics(parts: Sequence[Mounted]) -> Semantics:
 def _claim(owners: dict[str, str], what: str, name: str, who: str) -> None:
     if name in owners:
         raise RobotDescriptionError(
-            f"{who}: {what} {name!r} is already one of {owners[name]}; give the parts prefixes "
-            "that tell them apart" + (", or the root another name" if what == "link" else "")
+            f"{who}: {what} {name!r} is already one of {owners[name]}; give the parts different "
+            "prefixes" + (", or the root another name" if what == "link" else "")
         )
     owners[name] = who
 
@@ -158,7 +158,7 @@ def _checked_pose(pose: np.ndarray, who: str) -> np.ndarray:
         raise RobotDescriptionError(
             f"{who}: its pose should be a finite matrix (4, 4), got shape {pose.shape}:\n{pose}"
         )
-    if problem := any_beyond_reason(pose[:3, 3]):
+    if problem := array_range_problem(pose[:3, 3]):
         raise RobotDescriptionError(f"{who}: its position: {problem}")
     rotation = pose[:3, :3]
     skew = np.abs(rotation.T @ rotation - np.eye(3)).max()

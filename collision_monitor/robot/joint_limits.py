@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from collision_monitor.common.limits import LARGEST_RATE, beyond_reason
+from collision_monitor.common.limits import LARGEST_RATE, range_problem
 from collision_monitor.common.safe_files import read_document
 from collision_monitor.common.text import closest, shortened
 from collision_monitor.errors import JointLimitsError
@@ -106,8 +106,8 @@ def tightened_limits(
         found[name] = both = limits[name].tightened(given)
         if both.lower > both.upper:
             raise JointLimitsError(
-                f"{path}: {name}: nothing is left between its positions {given.lower:g} .. "
-                f"{given.upper:g} and {limits[name].lower:g} .. {limits[name].upper:g} of the URDF"
+                f"{path}: {name}: its positions {given.lower:g} .. {given.upper:g} do not overlap "
+                f"{limits[name].lower:g} .. {limits[name].upper:g} of the URDF"
             )
     return found
 
@@ -138,7 +138,7 @@ def read_joint_limits(
     known = {name: found for name, found in limits.items() if name in joint_names}
     if not known:
         raise JointLimitsError(
-            f"{path}: no joint of the robot is in it ({shortened(unknown) or 'it is empty'}); "
+            f"{path}: contains no joint of the robot ({shortened(unknown) or 'it is empty'}); "
             f"the robot has {closest(unknown[0] if unknown else '', joint_names)}"
         )
     if unknown:
@@ -162,7 +162,7 @@ def _limits(entry: Any, where: str) -> JointLimits:
             value = _number(entry, key, where)
             if value <= 0.0:
                 raise JointLimitsError(f"{where}.{key}: {value:g} is not above zero")
-            if problem := beyond_reason(value, largest=LARGEST_RATE):
+            if problem := range_problem(value, largest=LARGEST_RATE):
                 raise JointLimitsError(f"{where}.{key}: {problem}")
             found[what] = value
     unused = [str(key) for key in entry if key not in _KEYS]

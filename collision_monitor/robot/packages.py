@@ -123,7 +123,7 @@ class FileFinder:
                     return candidate
         places = "".join(f"\n  {path}" for path in tried)
         hint = self._hint(uri.strip()) if uri.strip().startswith("package:") else ""
-        raise error(f"{user}: no file {uri!r}; looked at{places or ' nothing'}{hint}")
+        raise error(f"{user}: no file {uri!r}; searched{places or ' nothing'}{hint}")
 
     def _hint(self, uri: str) -> str:
         """Contents of the searched folders, and a remedy, for a message."""
@@ -253,8 +253,8 @@ class FileFinder:
             self._repeated.add(package)
             first, *others = map(str, found)
             logger.warning(
-                "package %r is taken from %s; it is in %s too, where files are looked for that the "
-                "first does not have", package, first, ", ".join(others),
+                "package %r is taken from %s; it is also in %s, which is searched for files that "
+                "the first lacks", package, first, ", ".join(others),
             )  # fmt: skip
         yield from found
         if not is_first:

@@ -63,9 +63,9 @@ import numpy as np
 from collision_monitor.common.limits import (
     LARGEST_RATE,
     add_triangles,
-    beyond_reason,
     check_count,
     check_time,
+    range_problem,
     too_small,
 )
 from collision_monitor.common.text import did_you_mean, six_digits
@@ -188,7 +188,7 @@ def _obstacle(
             else:
                 size += (entry.number(key, positive=True),)
         for value in size:
-            if problem := beyond_reason(value, is_size=True):
+            if problem := range_problem(value, is_size=True):
                 entry.fail("size" if kind == "box" else kind, problem)
         if problem := too_small(kind, size):
             entry.fail("radius", problem)
@@ -292,7 +292,7 @@ def _joint(path: str, item: object, robot: Robot, joints: dict[str, Joint]) -> J
         if lower > upper:
             entry.fail("lower", f"{lower:g} is above the upper limit {upper:g}")
         for key, value in zip(_LIMITS, (lower, upper), strict=True):
-            if problem := beyond_reason(value):
+            if problem := range_problem(value):
                 entry.fail(key, problem)
     axis = np.array(entry.numbers("axis", 3))
     norm = math.hypot(*axis)
@@ -301,7 +301,7 @@ def _joint(path: str, item: object, robot: Robot, joints: dict[str, Joint]) -> J
     velocity = math.inf
     if "velocity" in entry:
         velocity = entry.number("velocity", positive=True)
-        if problem := beyond_reason(velocity, largest=LARGEST_RATE):
+        if problem := range_problem(velocity, largest=LARGEST_RATE):
             entry.fail("velocity", problem)
     return Joint(
         name, kind, _carrier(entry, robot, joints), name, pose_of(entry), axis / norm,

@@ -321,8 +321,8 @@ def load_robot(
         )
     if elements.only_visual and not visual_meshes:
         warnings.append(
-            f"{_named(elements.only_visual)}: not monitored, for want of collision geometry; "
-            "visual_meshes=True takes their visual geometry"
+            f"{_named(elements.only_visual)}: not monitored: no collision geometry; "
+            "visual_meshes=True uses their visual geometry"
         )
     return Robot(urdf.name, root, links, joints, tuple(warnings))
 
@@ -352,7 +352,7 @@ def _visual_hint(only_visual: Sequence[str]) -> str:
         return ""
     return (
         f"; pass visual_meshes=True (commands: --visual-meshes; nodes: the parameter "
-        f"visual_meshes) to take the visual geometry of {_named(only_visual)}"
+        f"visual_meshes) to use the visual geometry of {_named(only_visual)}"
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from collision_monitor.common.limits import beyond_reason
+from collision_monitor.common.limits import range_problem
 from collision_monitor.common.safe_files import XmlDocument
 from collision_monitor.errors import CollisionMonitorError, RobotDescriptionError
 
@@ -247,6 +247,6 @@ def _checked_numbers(text: str, count: int, label: str, what: tuple[str, str]) -
     values = attribute_numbers(text, count, label, what in _MAY_BE_INFINITE)
     if what[0] not in _OF_ANY_SIZE:
         for value in values:
-            if problem := beyond_reason(value, what[1] in ("size", "radius", "length")):
+            if problem := range_problem(value, what[1] in ("size", "radius", "length")):
                 raise RobotDescriptionError(f"{label}: {problem}")
     return " ".join(repr(value) for value in values)

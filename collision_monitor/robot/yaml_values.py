@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from collision_monitor.common.limits import beyond_reason
+from collision_monitor.common.limits import range_problem
 from collision_monitor.common.safe_files import read_document
 from collision_monitor.common.text import did_you_mean, shortened, six_digits
 from collision_monitor.errors import SceneError
@@ -151,7 +151,7 @@ def position_of(entry: Entry) -> np.ndarray | None:
         return None
     position = entry.numbers("position", 3)
     for value in position:
-        if problem := beyond_reason(value):
+        if problem := range_problem(value):
             entry.fail("position", problem)
     return np.array(position)
 

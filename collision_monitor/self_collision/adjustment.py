@@ -272,7 +272,7 @@ def _published(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.n
         waypoint, pair = bad[0].segment, problem.model.pairs[bad[0].pair]
         distance = float(problem.margins.safe[bad[0].pair] - bad[0].missing)
         raise AdjustmentError(
-            f"waypoint {waypoint} at {problem.times[waypoint]:g} s: behind it '{pair[0]}' and "
+            f"after waypoint {waypoint} at {problem.times[waypoint]:g} s: '{pair[0]}' and "
             f"'{pair[1]}' are {distance:.4f} m apart, so it is not certified; try method robust",
             waypoint, float(problem.times[waypoint]), pair, distance, adjusted[: waypoint + 1],
         )  # fmt: skip
@@ -294,7 +294,7 @@ def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
     distance = next(each.lower for each in found.series.minima if each.links == found.pair)
     raise AdjustmentError(
         f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' {touch} during the motion; the "
-        "adjusted joints cannot separate them, or no way around was found",
+        "adjusted joints cannot separate them, or no detour was found",
         waypoint, time, (a, b), distance, adjusted[: waypoint + 1],
     )  # fmt: skip
 

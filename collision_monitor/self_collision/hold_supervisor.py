@@ -69,7 +69,7 @@ def _separable_pairs(
     if len(always) == len(pairs):
         raise ArmsError(
             f"every pair {_between(arms)} is nearer than {distance:g} m in nearly all "
-            "configurations: nothing can be guarded"
+            "configurations: nothing can be monitored"
         )
     return [pair for pair in pairs if pair not in always], sorted(always)
 

@@ -56,7 +56,7 @@ class LinearField:
                 "which motion must stop is the smaller one"
             )
         if self.slope <= 0.0:
-            raise ValueError(f"slope: {self.slope!r} repels nothing; a positive number is needed")
+            raise ValueError(f"slope: {self.slope!r} is not a positive number")
 
     def force(self, distance: float | np.ndarray) -> float | np.ndarray:
         """The repulsion at ``distance`` in metres, with the shape of ``distance``.

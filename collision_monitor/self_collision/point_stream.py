@@ -113,7 +113,7 @@ class Streamer:
                 wrong shape or a value that is not finite.
         """
         if self._stepper is None:
-            raise ConfigurationError("the streamer does not know where the robot is: call reset()")
+            raise ConfigurationError("the position of the robot is unknown: call reset()")
         if not (is_number(dt) and dt > 0.0):
             raise ConfigurationError(f"dt: {dt!r} is not a time above 0 s")
         desired = self._configuration("desired", desired)

@@ -49,7 +49,7 @@ def checked(model: CollisionModel, motion: Motion) -> Motion:
     if times.ndim != 1 or positions.shape != (len(times), len(names)):
         raise MotionError(
             f"times of shape {times.shape} and positions of shape {positions.shape} for "
-            f"{len(names)} joints; (n,) and (n, {len(names)}) are right"
+            f"{len(names)} joints, not (n,) and (n, {len(names)})"
         )
     if not len(times):
         raise MotionError("the motion has no waypoints")
@@ -169,7 +169,7 @@ def within(
         model.lower[k], model.upper[k] = max(own[0], lower), min(own[1], upper)
         if math.isnan(lower) or math.isnan(upper) or model.lower[k] > model.upper[k]:
             raise ConfigurationError(
-                f"position_limits: {name}: nothing is left between {lower:g} .. {upper:g} and the "
+                f"position_limits: {name}: {lower:g} .. {upper:g} does not overlap the "
                 f"limits of the robot, {own[0]:g} .. {own[1]:g}"
             )
     return model

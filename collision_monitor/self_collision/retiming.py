@@ -92,8 +92,8 @@ def _checked(times: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.n
     positions = np.array(positions, dtype=float)
     if times.ndim != 1 or positions.ndim != 2 or len(times) != len(positions) or not len(times):
         raise MotionError(
-            f"times of shape {times.shape} and positions of shape {positions.shape}; (n,) and "
-            "(n, joints) with n of at least 1 are right"
+            f"times of shape {times.shape} and positions of shape {positions.shape}, not "
+            "(n,) and (n, joints) with n of at least 1"
         )
     for name, values in (("time", times), ("position", positions)):
         bad = np.argwhere(~np.isfinite(values))
@@ -111,7 +111,7 @@ def _limits(limits: np.ndarray | Sequence[float] | float, joints: int, what: str
     if values.ndim == 0:
         values = np.full(joints, float(values))
     if values.shape != (joints,):
-        raise MotionError(f"{what} limits of shape {values.shape}; ({joints},) is right")
+        raise MotionError(f"{what} limits of shape {values.shape}, not ({joints},)")
     if (values < 0.0).any():
         raise MotionError(f"{what} limit {values[values < 0.0][0]:g} is below zero")
     return np.where(np.isfinite(values) & (values > 0.0), values, np.inf)

@@ -297,7 +297,7 @@ class SqpAdjustment:
         knot = next((k for k, row in enumerate(self._knots) if self._worst(led[row]) is None), None)
         if knot is None:
             limit = self._limit_name(worst[0], "safe_distance")
-            reason = f"the start is closer than {limit}, and no way out was found"
+            reason = f"the start is closer than {limit}, and no motion out of it was found"
             raise self._error(0, *worst, reason)
         last = self._knots[knot]
         self.limits[:last] = np.minimum(self._safe, self._start_limits(rows[0]))
@@ -339,7 +339,7 @@ class SqpAdjustment:
         waypoint = first.segment + (first.s >= 0.5) if first else int(begin)
         worst = self._worst(self._desired[waypoint])
         pair, distance = worst or (first.pair, self._safe[first.pair])
-        return self._error(waypoint, pair, distance, "no way around was found", prefix)
+        return self._error(waypoint, pair, distance, "no detour was found", prefix)
 
     def _between(
         self, rows: np.ndarray, begin: int, candidate: np.ndarray, failure: Failure

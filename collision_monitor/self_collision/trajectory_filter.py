@@ -120,7 +120,7 @@ def checked(
     worst = int(off.argmax())
     if off[worst] > start_tolerance:
         raise TrajectoryError(
-            f"starts at {positions[0, worst]:.4g} of joint '{names[worst]}', but that stands at "
+            f"starts with joint '{names[worst]}' at {positions[0, worst]:.4g}, but it is at "
             f"{here[worst]:.4g}: {off[worst]:.3g} apart, {start_tolerance:g} is allowed"
         )
     return Motion(names, times, positions)
@@ -155,8 +155,8 @@ def _shortest_time(
     if unlimited.any():
         name = names[int(unlimited.argmax())]
         raise TrajectoryError(
-            f"one point at time 0, and joint '{name}' has no velocity limit to tell how long "
-            "the way takes: give the point a time_from_start"
+            f"one point at time 0, but joint '{name}' has no velocity limit from which to "
+            "compute its duration: give the point a time_from_start"
         )
     needed = np.divide(way, limits, out=np.zeros_like(way), where=way > 0.0)
     return np.array([max(_SHORTEST, float(needed.max()))])
@@ -170,7 +170,7 @@ def _points_of_arms(
     times, positions = checked_points(robot_joints, names, desired.times, desired.positions)
     if others := [name for name in names if name not in arm_joints]:
         raise TrajectoryError(
-            f"names {_quoted(others)}, which is of neither arm; the arms' joints are "
+            f"names {_quoted(others)}, which no arm has; the joints of the arms are "
             f"{shortened(sorted(arm_joints), 20)}"
         )
     for rates, counts in (desired.extras or {}).items():
@@ -346,7 +346,7 @@ class TrajectoryFilter:
             if there:
                 named.append(arm)
         notes = [
-            f"'{arm.name}' is not named and is held where it stands"
+            f"'{arm.name}' is not named and is held at its position"
             for arm in self.arms
             if arm not in named
         ]

@@ -79,8 +79,8 @@ def gazebo_description(
     for joint in robot.joints:
         if joint.moves and joint.child not in inertials:
             raise RobotDescriptionError(
-                f"link {joint.child!r} has no mass: Gazebo would leave it out, with all that it "
-                "carries; give it an <inertial>"
+                f"link {joint.child!r} has no mass: Gazebo would ignore it and all that it "
+                "carries; add an <inertial>"
             )
     start = {} if start is None else start
     names = [joint.name for joint in robot.joints if joint.moves]
@@ -131,8 +131,8 @@ def world_sdf(robot: Robot, scene: Scene, name: str = "cell") -> str:
     for obstacle in scene.obstacles:
         if bodies.link_bodies[obstacle.link] != 0:
             raise SceneError(
-                f"obstacle {obstacle.name!r} is fixed to link {obstacle.link!r}, which moves: a "
-                "world of Gazebo holds only what stands still"
+                f"obstacle {obstacle.name!r} is fixed to link {obstacle.link!r}, which moves: "
+                "in Gazebo, obstacles must be static"
             )
         if obstacle.shape.kind == "mesh":
             raise SceneError(

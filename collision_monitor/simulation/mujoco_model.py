@@ -98,7 +98,7 @@ def link_masses(
         if name in robot.links and not item.is_possible
     ]
     if unreal:
-        warnings.append(f"links {shortened(unreal)}: no solid has their inertia; it is raised")
+        warnings.append(f"links {shortened(unreal)}: impossible inertia; it is increased")
     members: dict[int, list[str]] = {}
     for link, body in bodies.link_bodies.items():
         members.setdefault(body, []).append(link)
@@ -111,8 +111,8 @@ def link_masses(
         weightless.append(carrier)
     if weightless:
         warnings.append(
-            f"links {shortened(weightless)}: no mass is given; that of their shapes as water is "
-            "taken"
+            f"links {shortened(weightless)}: no mass is given; their shapes are assumed to be "
+            "water"
         )
     return {name: item for name, item in masses.items() if item.mass > 0.0}, warnings
 

@@ -113,7 +113,7 @@ class Servos:
         needed = (data.qfrc_bias - data.qfrc_passive) @ self._motions
         most = np.where(model.actuator_forcelimited, model.actuator_forcerange[:, 1], np.inf)
         return [
-            f"'{joint.name}' needs {abs(need):.3g} and may exert {limit:g}"
+            f"'{joint.name}' needs {abs(need):.3g}, its limit is {limit:g}"
             for joint, need, limit in zip(self._robot.bodies.joints, needed, most, strict=True)
             if abs(need) > limit
         ]
@@ -274,8 +274,8 @@ class Simulation:
         simulation = cls(found, start, bandwidth)
         if overloaded := simulation._servos.overloaded():
             logger.warning(
-                "the robot cannot hold itself at its start: joint %s (N m or N); springs that "
-                "carry it are not in a URDF; effort_limits false lets servos be stronger",
+                "the robot cannot hold its start position: joint %s (N m or N); a URDF has no "
+                "springs for balance; effort_limits false lets servos be stronger",
                 shortened(overloaded),
             )
         return simulation
@@ -286,7 +286,7 @@ class Simulation:
         for name, value in given.items():
             if name not in self.joint_names:
                 raise ConfigurationError(
-                    f"start: joint '{name}' is not of the robot; its joints are "
+                    f"start: the robot has no joint '{name}'; its joints are "
                     f"{', '.join(self.joint_names)}"
                 )
             k = self.joint_names.index(name)
@@ -373,8 +373,8 @@ class Simulation:
             self._steps += 1
             if not (data.time > before and np.isfinite(data.qpos).all()):  # MuJoCo restarts
                 raise SimulationError(
-                    f"became unstable after {self.time:.3f} s: take a smaller timestep than "
-                    f"{self.timestep:g} s or a smaller servo_bandwidth, and look at the masses"
+                    f"became unstable after {self.time:.3f} s: use a smaller timestep than "
+                    f"{self.timestep:g} s or a smaller servo_bandwidth, and check the masses"
                 )
             if data.ncon or self.contacts:
                 self.contacts = contacts_of(self.robot, data)

@@ -120,7 +120,7 @@ class Phase(Enum):
     WAITING = "waiting for its start"
     MOVING = "moving"
     DONE = "its last point has been commanded"
-    REPLACED = "a newer trajectory for its joints took its place"
+    REPLACED = "replaced by a newer trajectory for its joints"
     DROPPED = "dropped"
 
 
@@ -153,7 +153,7 @@ class Run:
         self._offset = times[0]
         self.elapsed, self.phase = late, Phase.MOVING
 
-    def wanted(self) -> np.ndarray:
+    def setpoint(self) -> np.ndarray:
         """Current targets of its joints."""
         return self.trajectory.positions(np.array([self.elapsed - self._offset]))[0]
 
@@ -177,8 +177,8 @@ class TrajectoryExecution:
         for run in self.runs:
             run.phase = Phase.DROPPED
         self.runs = []
-        self.wanted = np.array(position, dtype=float)
-        self._rate = np.zeros(len(self.wanted))
+        self.setpoints = np.array(position, dtype=float)
+        self._rate = np.zeros(len(self.setpoints))
 
     def accept(self, command: Command, now: float) -> Run:
         """Accept a command at ``now`` s on the clock.
@@ -211,26 +211,26 @@ class TrajectoryExecution:
             if older and mine & set(other.columns.tolist()):
                 other.phase = Phase.REPLACED
                 self.runs.remove(other)
-        run.begin(late, self.wanted[run.columns], self._rate[run.columns])
+        run.begin(late, self.setpoints[run.columns], self._rate[run.columns])
 
     def advance(self, now: float, dt: float, scale: float) -> np.ndarray:
         """Advance by ``dt`` s to ``now`` on the clock; returns targets of all joints (nq,).
 
         ``scale``: speed of trajectories, 1 as commanded, 0 stopped.
         """
-        before = self.wanted.copy()
+        before = self.setpoints.copy()
         for run in list(self.runs):
             if run.phase is Phase.WAITING:
                 if run.command.start > now:
                     continue
                 self._begin(run, 0.0)
             run.elapsed += scale * dt
-            self.wanted[run.columns] = run.wanted()
+            self.setpoints[run.columns] = run.setpoint()
             if run.elapsed >= run.command.times[-1]:
                 run.phase = Phase.DONE
                 self.runs.remove(run)
-        self._rate = (self.wanted - before) / dt
-        return self.wanted
+        self._rate = (self.setpoints - before) / dt
+        return self.setpoints
 
     @property
     def moving(self) -> bool:

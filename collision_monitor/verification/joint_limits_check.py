@@ -291,7 +291,7 @@ def with_followers(trajectory: Trajectory, robot: Robot) -> Trajectory:
     joints = {joint.name: joint for joint in robot.joints if joint.moves}
     for name in trajectory.joint_names:
         if trajectory.joint_names.count(name) > 1:
-            raise TrajectoryError(f"joint {name!r} is there twice")
+            raise TrajectoryError(f"joint {name!r} appears twice")
         if name not in joints:
             raise TrajectoryError(
                 f"robot {robot.name!r} has no joint {name!r} that moves; it has "
@@ -489,7 +489,7 @@ def _reason(steps: Steps, rate: int, row: int, j: int, unit: str) -> str:
         jump, what, per = steps.acceleration[row, j], "acceleration", "/s^2"
     return (
         f"the {what} steps by {jump:.4g} {unit}{per} from one piece to the next; a step "
-        f"is taken to last a sampling interval, {LONGEST_STEP:g} s at most"
+        f"is assumed to last a sampling interval, {LONGEST_STEP:g} s at most"
     )
 
 

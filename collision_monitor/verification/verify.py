@@ -60,7 +60,7 @@ CARTESIAN_LINE = VerificationCheck(
     "Cartesian line",
     (Code.SINGULARITY, Code.OFF_THE_LINE),  # found when the command is read; reported above
     run=lambda task: Outcome(),
-    skipped=lambda task: "" if task.motion.along_line else "the motion is no command along a line",
+    skipped=lambda task: "" if task.motion.along_line else "the motion is not along a line",
 )
 CHECKS = (DISTANCES, JOINT_LIMITS, TORQUES, CARTESIAN_LINE)  # in the order of reports
 _DASK = "dask://"
@@ -188,8 +188,8 @@ def _result(future: Future, executor: str) -> Verification:
         raise ExecutorError(f"{executor or 'a worker'}: did not finish: {error}") from None
     except (BrokenExecutor, CancelledError) as error:
         raise ExecutorError(
-            f"{executor or 'a process'} that verified a motion was ended, as happens where memory "
-            f"runs out: {error or type(error).__name__}"
+            f"{executor or 'a process'} that verified a motion was ended, maybe for lack of "
+            f"memory: {error or type(error).__name__}"
         ) from None
 
 

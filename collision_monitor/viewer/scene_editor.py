@@ -218,7 +218,7 @@ class SceneEditor:
             values = np.array([*gizmo.position, *gizmo.wxyz], dtype=float)
             # A client may send any values, including NaN.
             if not np.abs(values).max() <= LARGEST or not values[3:].any():
-                raise SceneError(f"{name}: {values[:3]}, {values[3:]} is no pose within 10 km")
+                raise SceneError(f"{name}: {values[:3]}, {values[3:]} is not a pose within 10 km")
             pose = pose_of(gizmo.position, gizmo.wxyz)
             self._set(moved(self.scene, name, pose))
 

@@ -63,11 +63,11 @@ class PageGuard:
     def refusal(self, hosts: list[str], origins: list[str]) -> str:
         """Why a request with these headers is rejected; empty if it is accepted."""
         if len(hosts) != 1 or not self._is_own(hosts[0]):
-            return f"Host {', '.join(hosts)[:100]!r} is no name or address of this server"
+            return f"Host {', '.join(hosts)[:100]!r} is not a name or address of this server"
         if not origins:  # not a browser, or a file of the page itself
             return ""
         if len(origins) != 1 or not _is_same(origins[0], hosts[0]):
-            return f"Origin {', '.join(origins)[:100]!r} is another site than {hosts[0][:100]!r}"
+            return f"Origin {', '.join(origins)[:100]!r} is not the site {hosts[0][:100]!r}"
         return ""
 
     def _is_own(self, host: str) -> bool:
@@ -212,7 +212,7 @@ def _numeric(host: str) -> str:
         found = socket.getaddrinfo(host or " ", None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as problem:
         raise ViewError(
-            f"host {host!r} cannot be found ({problem}): take a name or an address of this "
+            f"host {host!r} cannot be found ({problem}): use a name or an address of this "
             f"machine, such as {LOOPBACK}, or 0.0.0.0 for all of its addresses"
         ) from None
     found.sort(key=lambda entry: entry[0] != socket.AF_INET)  # a name may have both kinds
@@ -233,11 +233,11 @@ def _why(problem: OSError, host: str, port: int) -> str:
     if problem.errno == errno.EADDRINUSE:
         return f"port {port} of {host} is taken: choose another, or 0 for any that is free"
     if problem.errno == errno.EACCES:
-        return f"port {port} of {host} needs privileges: take one from 1024 on, or 0 for any"
+        return f"port {port} of {host} needs privileges: use 1024 or above, or 0 for any"
     if problem.errno == errno.EADDRNOTAVAIL:
         return (
-            f"host {host!r} is no address of this machine: take {LOOPBACK}, or 0.0.0.0 for all of "
-            "its addresses"
+            f"host {host!r} is not an address of this machine: use {LOOPBACK}, or 0.0.0.0 for all "
+            "of its addresses"
         )
     return f"cannot listen at {host}, port {port}: {problem}"
 

@@ -266,7 +266,7 @@ def test_pairs_have_distances_of_their_own_while_it_runs(cell, tmp_path):
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"pair_thresholds": ["nobody r_ball warn=0.2"]}, "'nobody r_ball' names none of the"),
+        ({"pair_thresholds": ["nobody r_ball warn=0.2"]}, "'nobody r_ball' matches none of the"),
         ({"pair_thresholds": ["l_ball r_ball"]}, "two names or patterns"),
         ({"pair_thresholds": ["l_ball r_ball warn=-1"]}, "is not a distance of 0 m or more"),
         ({"thresholds_file": "/nowhere/t.yaml"}, "/nowhere/t.yaml"),

@@ -262,7 +262,7 @@ class Arm:
 
     @property
     def target(self):
-        return self.execution.wanted
+        return self.execution.setpoints
 
     @property
     def q(self):

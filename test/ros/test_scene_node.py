@@ -221,7 +221,7 @@ def test_waiting_scene_messages_are_processed_and_lost_ones_reported(cell):
 def test_missing_scene_messages_are_an_error_if_a_timeout_is_set(cell):
     for name, why, what in (
         ("scene_timeout", "no message on ~/scene", cell.scene),
-        ("cloud_timeout", "no new cloud that can be used", lambda: cell.cloud([[0, 0, 3]])),
+        ("cloud_timeout", "no usable cloud", lambda: cell.cloud([[0, 0, 3]])),
     ):
         assert cell.graph.set_parameters(**{name: 0.4}).successful
         cell.until(lambda values, state: state.level == OK, what)

@@ -298,7 +298,7 @@ def test_as_many_points_as_allowed_can_be_replaced(robot):
 def test_a_start_elsewhere_is_refused(robot):
     assert robot.want(MOTION.positions[5:9], MOTION.times[:4]) is None
     assert robot.graph.state.level == ERROR
-    assert "starts at" in robot.message and "0.01 is allowed" in robot.message
+    assert "starts with joint" in robot.message and "0.01 is allowed" in robot.message
 
 
 def test_a_first_point_later_than_time_0_is_reached_from_the_present_position(robot):

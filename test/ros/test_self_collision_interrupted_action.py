@@ -240,7 +240,7 @@ def test_a_newer_goal_that_is_refused_leaves_the_earlier_one(stage):
     number = int(stage.values["request"])
     second = stage.plan(trajectory=trajectory(0.3, 0.5))
     how, code, text = stage.ended(second)
-    assert (how, code) == ABORTED and "starts at" in text
+    assert (how, code) == ABORTED and "starts with joint" in text
     stage.until(lambda: len(stage.controller.goals) > goals)
     stage.check()
     stage.controller.accept()
@@ -313,7 +313,7 @@ def test_a_goal_that_can_no_longer_be_sent_is_aborted_with_the_reason(stage, hap
     ("wanted", "says"),
     [
         (trajectory(0.5, 0.4, count=MAX_POINTS + 1), "has 5001 points; max_points allows 5000"),
-        (trajectory(0.3, 0.5), "starts at 0.25 of joint 'r_x', but that stands at 0.15"),
+        (trajectory(0.3, 0.5), "starts with joint 'r_x' at 0.25, but it is at 0.15"),
     ],
 )
 def test_a_goal_that_is_refused_at_once_is_aborted_with_the_reason(stage, wanted, says):

@@ -140,7 +140,7 @@ def test_a_trajectory_that_keeps_apart_comes_out_as_it_was(robot):
     ("rows", "times", "says"),
     [
         (MOTION.positions[:3], [0.0, 2.0, 1.0], "point 2 is to be reached at 1 s, not after point"),
-        (MOTION.positions[9:12], [0.0, 1.0, 2.0], "starts at"),
+        (MOTION.positions[9:12], [0.0, 1.0, 2.0], "starts with joint"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_the_reason(robot, rows, times, says):

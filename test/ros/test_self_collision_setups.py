@@ -129,7 +129,7 @@ def test_an_arm_that_is_not_named_is_held_and_the_others_go_around_it(started):
     )
     assert message is not None, cell.message
     assert list(message.joint_names) == cell.names[:4]
-    assert "'base..c_ball' is not named and is held where it stands" in cell.message
+    assert "'base..c_ball' is not named and is held at its position" in cell.message
     assert gaps(message, lambda row: all_balls(np.r_[row, 0.0, 0.0])).min() >= DANGER - 1e-6
 
 

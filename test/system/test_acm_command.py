@@ -64,7 +64,7 @@ def test_what_is_written_passes_its_own_audit(urdf, tmp_path, capsys):
 def test_an_audit_finds_shows_and_fails(urdf, bad, capsys):
     assert main(["acm", urdf, "--audit", bad]) == 1
     out = capsys.readouterr().out
-    assert "1 pair can collide" in out and "arm" in out and "nobody" in out
+    assert "1 pair can collide" in out and "arm" in out and "no pair" in out
     pose = next(line for line in out.splitlines() if line.startswith("1  shoulder="))
     model = CollisionModel.from_urdf(urdf)
     q = [0.0] * len(model.joint_names)
@@ -120,7 +120,7 @@ def test_input_that_cannot_be_used_is_an_error(urdf, capsys, arguments, says):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--renew"], "--renew needs --srdf"),
+        (["--renew"], "--renew requires --srdf"),
         (["--audit", "a.srdf", "--proved-only"], "--audit writes nothing"),
         (["--always", "1.5"], "1.5 is not a share"),
         (["--audit", "a.srdf", "--srdf", "b.srdf"], "not allowed with"),

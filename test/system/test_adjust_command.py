@@ -124,7 +124,7 @@ def test_a_goal_that_collides_is_exit_code_1_and_no_file(tmp_path):
 def test_input_that_cannot_be_read_is_exit_code_2(tmp_path):
     (tmp_path / "motion.csv").write_text("time,right_joint_1\n0,0\n1,fast\n")
     for arguments, says in (
-        ((URDF, "motion.csv"), "motion.csv:3: 'fast' under 'right_joint_1'"),
+        ((URDF, "motion.csv"), "motion.csv:3: 'fast' in column 'right_joint_1'"),
         (("none.urdf", MOTION), "none.urdf"),
         ((URDF, MOTION, "--danger-distance", "0.2"), "danger_distance: 0.2 m is above"),
     ):
@@ -196,7 +196,7 @@ def test_a_bag_is_adjusted_by_its_topic(place, capsys):
     (place / "motion.csv").unlink()
     arguments = ["adjust", str(place / "robot.urdf"), str(bag), "--danger-distance", "0.02"]
     assert main(arguments) == 2
-    assert "which topic is meant (--topic)? there are: /js" in capsys.readouterr().err
+    assert "choose a topic (--topic); there are: /js" in capsys.readouterr().err
     assert main([*arguments, "--topic", "/js", "--output", str(place / "out.csv")]) == 0
     with (place / "out.csv").open(newline="") as file:
         header, *table = csv.reader(file)
@@ -213,7 +213,7 @@ def test_no_adjustment_is_exit_code_1_the_reason_and_no_file(place, capsys):
     assert not output.exists() and not plot.exists()
     assert "no safe adjustment, method robust: waypoint 20 at 20 s" in printed.out
     assert "safe until   t = " in printed.out
-    assert "not of this run" not in printed.err
+    assert "from an earlier run" not in printed.err
 
 
 def test_an_old_file_is_left_alone_and_called_old(place, capsys):
@@ -223,7 +223,7 @@ def test_an_old_file_is_left_alone_and_called_old(place, capsys):
     assert run(place, "--output", str(output), "--json") == 1
     printed = capsys.readouterr()
     assert output.read_text() == "of yesterday"
-    assert f"{output} is not of this run" in printed.err
+    assert f"{output} is from an earlier run" in printed.err
     result = json.loads(printed.out)
     assert result.keys() == {
         "robot", "result", "method", "reason", "waypoint", "time", "pair", "distance",
@@ -289,7 +289,7 @@ def test_limits_count_where_they_are_tighter(place, capsys):
     assert "joint 'left_j1' is at -0.45, beyond its limits -0.4 to 2" in capsys.readouterr().err
     limits.write_text(LIMITS.replace("-1.5", "4.0"))
     assert run(place, "--limits", str(limits)) == 2
-    assert "left_j1: nothing is left between its positions 4 .. 5" in capsys.readouterr().err
+    assert "left_j1: its positions 4 .. 5 do not overlap" in capsys.readouterr().err
 
 
 def test_a_start_beyond_a_limit_is_reported_as_verify_will(place, capsys):
@@ -382,16 +382,16 @@ def test_a_plot_is_drawn(place):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--output", "motion.csv"], "is the motion as well"),
-        (["--output", "robot.urdf"], "is the urdf as well"),
-        (["--limits", "joint_limits.yaml", "--output", "./joint_limits.yaml"], "is the limits"),
-        (["--plot", "robot.urdf"], "is the urdf"),
-        (["--output", "same.png", "--plot", "same.png"], "same.png: is the output as well"),
-        (["--q", "right_j1=1"], "--q: right_j1: the motion itself moves this"),
+        (["--output", "motion.csv"], "is also the motion"),
+        (["--output", "robot.urdf"], "is also the urdf"),
+        (["--limits", "joint_limits.yaml", "--output", "./joint_limits.yaml"], "also the limits"),
+        (["--plot", "robot.urdf"], "is also the urdf"),
+        (["--output", "same.png", "--plot", "same.png"], "same.png: is also the output"),
+        (["--q", "right_j1=1"], "--q: right_j1: the motion moves this joint"),
         (["--q", "nose=1"], "no joint 'nose'"),
         (["--limits", "none.yaml"], "none.yaml: no such file"),
         (["--arms", "right_arm,middle_arm"], "no group 'middle_arm'"),
-        (["--plot", "plot.nonsense"], "plot.nonsense: no plot can be written as that; take one of"),
+        (["--plot", "plot.nonsense"], "plot.nonsense: unsupported format of a plot; use one of"),
         (["--safe-distance", "0.01"], "danger_distance: 0.02 m is above safe_distance, 0.01 m"),
     ],
 )
@@ -409,7 +409,7 @@ def test_input_that_cannot_be_used_is_exit_code_2(place, capsys, monkeypatch, op
         (["--safe-distance", "-1"], "-1 is not a finite number"),
         (["--danger-distance", "nan"], "nan is not a finite number"),
         (["--tip-weight", "inf"], "inf is not a finite number"),
-        (["--arms", "right_arm,"], "is not one name or several with commas between"),
+        (["--arms", "right_arm,"], "is not a comma-separated list of names"),
         (["--method", "magic"], "invalid choice: 'magic'"),
         (["--output", "nowhere/out.csv"], "there is no folder nowhere"),
         (["--plot", "nowhere/out.png"], "there is no folder nowhere"),
@@ -426,7 +426,7 @@ def test_options_that_mean_nothing_are_exit_code_2(place, capsys, options, says)
 def test_a_motion_that_cannot_be_read_is_exit_code_2(place, capsys):
     (place / "motion.csv").write_text("time,right_j1\n0,nan\n")
     assert run(place) == 2
-    assert "motion.csv:2: 'nan' under 'right_j1'" in capsys.readouterr().err
+    assert "motion.csv:2: 'nan' in column 'right_j1'" in capsys.readouterr().err
     (place / "motion.csv").write_text("time,right_elbow\n0,0\n")
     assert run(place) == 2
     assert "no joint 'right_elbow'" in capsys.readouterr().err

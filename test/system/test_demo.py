@@ -206,7 +206,7 @@ def test_a_graph_that_has_joint_states_already_is_left_alone(domain, start, monk
         (["--rate"], "expected one argument"),
         (["--hertz", "3"], "--hertz"),
         (["--port", "70000"], "70000 is not a port"),
-        (["--keep", "--no-page"], "--keep is for the page: not with --no-page"),
+        (["--keep", "--no-page"], "--keep requires the page; it cannot be used with --no-page"),
     ],
 )
 def test_wrong_options_are_an_error_that_names_them(options, says, capsys):

@@ -175,7 +175,7 @@ def test_a_second_robot_with_its_own_motion(two, cell):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--other-motion", "m.csv"), "--other URDF is missing"),
+        (("--other-motion", "m.csv"), "requires a second robot: --other URDF"),
         (("--other", "none.urdf"), "none.urdf"),
         (("--other", "robot.urdf", "--other-prefix="), "prefix"),
         (("--other", "robot.urdf", "--floating"), "supports one robot only"),
@@ -205,7 +205,7 @@ def test_a_fault_of_the_program_is_no_verdict(verify, monkeypatch):
     monkeypatch.setattr("collision_monitor.cli.verify.verify", fails)
     code, out, errors = verify("motions/a.csv")
     assert (code, out) == (2, "")
-    assert "no room" in errors and "fault of this program" in errors
+    assert "no room" in errors and "internal error" in errors
 
 
 def test_the_exit_code_is_the_verdict_even_if_nobody_reads_it(cell):
@@ -226,7 +226,7 @@ def test_the_exit_code_is_the_verdict_even_if_nobody_reads_it(cell):
         (("motions/a.csv", "--thresholds", "none.yaml"), "none.yaml"),
         (("motions/a.csv", "--limits", "none.yaml"), "none.yaml"),
         (("motions/a.csv", "--warn", "-1"), "-1"),
-        (("motions", "--envelopes", "e.csv"), "is for one motion"),
+        (("motions", "--envelopes", "e.csv"), "requires one motion"),
         (("motions/a.csv", "--method", "two-level", "--envelopes", "e.csv"), "--envelopes e.csv: "),
         (("motions/a.csv", "--drives", "none.yaml"), "none.yaml"),
         (("motions/a.csv", "--executor", "here"), "dask://host:port"),
@@ -243,7 +243,7 @@ def test_results_never_overwrite_what_is_read(verify, cell):
     before = motion.read_text()
     code, _, errors = verify("motions/a.csv", "--junit", str(motion))
     assert code == 2
-    assert "is the motion as well" in errors
+    assert "is also the motion" in errors
     assert motion.read_text() == before
 
 

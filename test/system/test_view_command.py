@@ -37,7 +37,7 @@ def test_a_port_that_is_taken_is_an_error_before_the_load(taken, capsys):
 
 def test_a_host_of_another_machine_is_an_error_before_the_load(capsys):
     assert main(["view", NOWHERE, "--host", "203.0.113.9", "--port", "0"]) == 2
-    assert "'203.0.113.9' is no address of this machine" in capsys.readouterr().err
+    assert "'203.0.113.9' is not an address of this machine" in capsys.readouterr().err
 
 
 def test_a_motion_that_is_not_there_is_an_error_before_the_load(capsys):

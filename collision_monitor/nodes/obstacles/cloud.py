@@ -46,7 +46,7 @@ def read_points(message: PointCloud2) -> np.ndarray:
             raise LiveSceneError(f"cloud: it has no field {name!r} of float32 or float64")
         kind = np.dtype(order + _KINDS[field.datatype])
         if field.offset + kind.itemsize > message.point_step:
-            raise LiveSceneError(f"cloud: its field {name!r} goes beyond a point")
+            raise LiveSceneError(f"cloud: its field {name!r} exceeds the point step")
         formats.append(kind)
         offsets.append(field.offset)
     width, height, step = message.width, message.height, message.point_step
@@ -165,7 +165,7 @@ class Cloud:
         if not 0.0 < timeout < now - since:
             return ""
         has_cloud = self._received >= self._begin
-        what = "no new cloud that can be used" if has_cloud else "no cloud has come"
+        what = "no usable cloud" if has_cloud else "no cloud received"
         return f"{what} for {now - since:.1f} s; {timeout:g} s are allowed"
 
     def values(self) -> dict[str, str]:

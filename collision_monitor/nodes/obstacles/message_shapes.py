@@ -14,7 +14,7 @@ from rclpy.node import Node
 from rclpy.time import Time
 from visualization_msgs.msg import Marker
 
-from collision_monitor.common.limits import any_beyond_reason, beyond_reason
+from collision_monitor.common.limits import array_range_problem, range_problem
 from collision_monitor.common.text import six_digits
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
 from collision_monitor.fitting.fast_fit import cover, cover_bounds, cover_triangles
@@ -63,7 +63,7 @@ def pose_of(message: Any) -> np.ndarray:
     values = (p.x, p.y, p.z, o.x, o.y, o.z, o.w)
     if not all(map(math.isfinite, values)):
         raise LiveSceneError(f"its pose is not finite: {six_digits(values)}")
-    if problem := beyond_reason(max(map(abs, values[:3]))):
+    if problem := range_problem(max(map(abs, values[:3]))):
         raise LiveSceneError(f"its position: {problem}")
     length = math.sqrt(o.x * o.x + o.y * o.y + o.z * o.z + o.w * o.w)
     pose = np.eye(4)
@@ -76,16 +76,16 @@ def pose_of(message: Any) -> np.ndarray:
     return pose
 
 
-def take_in(
+def process_object(
     keeper: DesiredScene,
     name: str,
-    take: Callable[[Any], None],
+    process: Callable[[Any], None],
     message: Any,
     expires: float = math.inf,
 ) -> None:
-    """Call ``take`` with a message; its error is the reason why object ``name`` is refused."""
+    """Call ``process`` with a message; its error is the reason why object ``name`` is refused."""
     try:
-        take(message)
+        process(message)
     except CollisionMonitorError as error:
         keeper.refuse(name, str(error).removeprefix(f"{name}: "), expires)
     except Exception as error:  # monitoring continues, and the state reports any error
@@ -99,7 +99,7 @@ def _lengths(values: Sequence[float], what: str, count: int = 3) -> tuple[float,
     values = tuple(map(float, values[:count]))
     if len(values) < count or not all(math.isfinite(v) and v > 0.0 for v in values):
         raise LiveSceneError(f"{what} {six_digits(values)}; lengths must be above 0 m")
-    if problem := beyond_reason(max(values)):
+    if problem := range_problem(max(values)):
         raise LiveSceneError(f"{what} {six_digits(values)}: {problem}")
     return values
 
@@ -115,7 +115,7 @@ def points_of(messages: Sequence[Any]) -> np.ndarray:
         raise LiveSceneError("it has no points")
     if not np.isfinite(points).all():
         raise LiveSceneError("it has a point that is not finite")
-    if problem := any_beyond_reason(points):
+    if problem := array_range_problem(points):
         raise LiveSceneError(f"point coordinate {problem}")
     return points
 
@@ -166,7 +166,7 @@ def marker_shape(marker: Marker, most: int) -> Shape | np.ndarray | MeshFile | T
         if len(points) % 3:
             raise LiveSceneError(f"it has {len(points)} points, which is not a multiple of 3")
         points = points * lengths()
-        if problem := any_beyond_reason(points):
+        if problem := array_range_problem(points):
             raise LiveSceneError(f"scaled point coordinate {problem}")
         return triangles_of(points.reshape(-1, 3, 3), most)
     raise LiveSceneError(
@@ -300,6 +300,6 @@ class Frames:
         pose[:3, 3] = t.x, t.y, t.z
         if not np.isfinite(pose).all():
             raise LiveSceneError(f"frame {frame!r}: its transform from tf2 is not finite")
-        if problem := any_beyond_reason(pose[:3, 3]):
+        if problem := array_range_problem(pose[:3, 3]):
             raise LiveSceneError(f"frame {frame!r}: its transform from tf2: {problem}")
         return model.root, pose

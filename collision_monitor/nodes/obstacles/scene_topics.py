@@ -42,7 +42,7 @@ from collision_monitor.nodes.obstacles.message_shapes import (
     object_shape,
     plain_name,
     pose_of,
-    take_in,
+    process_object,
 )
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.robot.description import Shape
@@ -183,7 +183,7 @@ class PlanningSceneTopic:
         """``scene``: a `SceneTopics`; ``most``: maximum number of leaves of a shape."""
         self._scene, self._most = scene, most
 
-    def take(self, message: Any) -> None:
+    def process(self, message: Any) -> None:
         """Apply a moveit_msgs/PlanningScene."""
         keeper = self._scene.keeper
         attached = message.robot_state.attached_collision_objects
@@ -192,9 +192,9 @@ class PlanningSceneTopic:
             named |= {self._name(each.object) for each in attached}
             keeper.drop_all(lambda name: name.startswith(PREFIX) and name not in named)
         for each in message.world.collision_objects:
-            take_in(keeper, self._name(each), self._take_object, each)
+            process_object(keeper, self._name(each), self._on_object, each)
         for each in attached:
-            take_in(keeper, self._name(each.object), self._take_attached, each)
+            process_object(keeper, self._name(each.object), self._on_attached, each)
         name = f"{PREFIX}octomap"
         if len(message.world.octomap.octomap.data):
             keeper.refuse(name, "octomaps are not supported; publish their points on ~/cloud")
@@ -205,7 +205,7 @@ class PlanningSceneTopic:
     def _name(message: Any) -> str:
         return PREFIX + plain_name(message.id)
 
-    def _take_object(self, message: Any, touch: Sequence[str] = ()) -> None:
+    def _on_object(self, message: Any, touch: Sequence[str] = ()) -> None:
         name, keeper = self._name(message), self._scene.keeper
         operation = _operation(message)
         if operation == REMOVE:
@@ -231,7 +231,7 @@ class PlanningSceneTopic:
         )
         self._scene.request(request, shape)
 
-    def _take_attached(self, message: Any) -> None:
+    def _on_attached(self, message: Any) -> None:
         name, keeper = self._name(message.object), self._scene.keeper
         if _operation(message.object) == REMOVE:
             if keeper.is_carried(name):
@@ -239,7 +239,7 @@ class PlanningSceneTopic:
             return
         touch = [*message.touch_links]
         if message.object.primitives or message.object.meshes or message.object.planes:
-            self._take_object(message.object, touch)
+            self._on_object(message.object, touch)
         keeper.attach(name, message.link_name, self._scene.q, touch)
 
 
@@ -278,7 +278,7 @@ class MeshWorker:
         if name in self._jobs:
             self._jobs.pop(name)[1].cancel()
 
-    def done(self, take: Callable[[str, np.ndarray | CollisionMonitorError], None]) -> None:
+    def done(self, report: Callable[[str, np.ndarray | CollisionMonitorError], None]) -> None:
         """Call ``process_waiting`` for each finished job, with its leaves or the error."""
         for name, (wanted, job) in list(self._jobs.items()):
             if not job.done() or job.cancelled():
@@ -288,12 +288,12 @@ class MeshWorker:
             if problem is None:
                 if isinstance(wanted, MeshFile) and len(self._kept) < _KEPT:
                     self._kept[wanted] = job.result()
-                take(name, job.result())
+                report(name, job.result())
             elif isinstance(problem, CollisionMonitorError):
-                take(name, problem)
+                report(name, problem)
             else:
                 text = f"internal error, {type(problem).__name__}: {problem}"
-                take(name, LiveSceneError(text))
+                report(name, LiveSceneError(text))
 
     def _make(self, name: str, wanted: MeshFile | Triangles) -> np.ndarray:
         if isinstance(wanted, Triangles):
@@ -418,7 +418,7 @@ class SceneTopics:
 
         ``simulated``: simulated time; lifetimes pass no faster than that.
         """
-        self._jobs.done(self._take_leaves)
+        self._jobs.done(self._on_leaves)
         for subscription in self._subscriptions.values():
             subscription.check_publishers()
             subscription.process_waiting()
@@ -474,26 +474,26 @@ class SceneTopics:
         self._received = time.monotonic()
         with self._publishing_changes():
             for marker in message.markers:
-                self._process(self._take_marker, marker)
+                self._process(self._on_marker, marker)
             self.keeper.retry(self.q)  # attachments that were requested before their object
 
     def _on_attach(self, message: MarkerArray) -> None:
         with self._publishing_changes():
             for marker in message.markers:
-                self._process(self._take_attached, marker)
+                self._process(self._on_attached, marker)
 
     def _on_planning_scene(self, message: Any) -> None:
         self._received = time.monotonic()
         with self._publishing_changes():
-            self._planning.take(message)
+            self._planning.process(message)
 
     def _on_lost(self, topic: str, count: int) -> None:
         """Report lost messages as a fault until the scene is cleared."""
         with self._publishing_changes():
             self._lost[topic] = self._lost.get(topic, 0) + count
 
-    def _process(self, take: Callable[[Marker], None], marker: Marker) -> None:
-        take_in(self.keeper, marker_name(marker), take, marker, self._expiry(marker))
+    def _process(self, process: Callable[[Marker], None], marker: Marker) -> None:
+        process_object(self.keeper, marker_name(marker), process, marker, self._expiry(marker))
 
     @contextmanager
     def _publishing_changes(self) -> Iterator[None]:
@@ -518,7 +518,7 @@ class SceneTopics:
         """As `Frames.find`, for the monitored robot."""
         return self._frames.find(frame, self.keeper.live.model)
 
-    def _take_marker(self, marker: Marker) -> None:
+    def _on_marker(self, marker: Marker) -> None:
         name = marker_name(marker)
         if marker.action == Marker.DELETEALL:
             if not marker.ns:
@@ -570,7 +570,7 @@ class SceneTopics:
         else:
             self.keeper.request(replace(request, shape=shape))
 
-    def _take_leaves(self, name: str, made: np.ndarray | CollisionMonitorError) -> None:
+    def _on_leaves(self, name: str, made: np.ndarray | CollisionMonitorError) -> None:
         request = self.keeper.requests.get(name)
         if request is None:
             return
@@ -582,7 +582,7 @@ class SceneTopics:
 
     # -- attached objects --
 
-    def _take_attached(self, marker: Marker) -> None:
+    def _on_attached(self, marker: Marker) -> None:
         name = marker_name(marker)
         if marker.action == Marker.DELETEALL:
             self.keeper.detach_all(self.q)

@@ -17,7 +17,7 @@ import numpy as np
 
 from collision_monitor.common.atomic_file import write_text
 from collision_monitor.common.text import shortened
-from collision_monitor.continuous.clearance_scan import LIMITS, Wanted, witness
+from collision_monitor.continuous.clearance_scan import LIMITS, Precision, witness
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
@@ -192,9 +192,9 @@ class Study:
         """Compute the clearance of all pairs over the motion."""
         settings = self.settings
         edges = self.schedule.bins(settings.bins)
-        wanted = Wanted(settings.accuracy, _SHARE, _BIN_SHARE, settings.resolution)
+        precision = Precision(settings.accuracy, _SHARE, _BIN_SHARE, settings.resolution)
         request = ScanRequest(
-            self.schedule, edges, self.limits, wanted, threads=settings.threads
+            self.schedule, edges, self.limits, precision, threads=settings.threads
         )
         scan = scan_any_start(self.scanner.scan, self.scanner, request)
         is_exact = np.zeros(len(scan.pairs), dtype=bool)
@@ -395,14 +395,14 @@ class Certifier:
         """
         self.scanner = Scanner(model)
         self._level = exact_level(self.scanner, exact, depth=False)
-        self._wanted = Wanted(_NO_SERIES, 0.0, 0.0, _RESOLUTION)
+        self._precision = Precision(_NO_SERIES, 0.0, 0.0, _RESOLUTION)
 
     def candidate_pairs(self, schedule: Schedule, margin: float = 0.0) -> list[int]:
         """Indices of the pairs that leaves do not certify to keep ``margin`` metres."""
         limits = np.full((len(self.scanner.model.pairs), LIMITS), np.inf)
         limits[:, 0] = margin
         edges = np.array([schedule.begin, schedule.end])
-        lows = self.scanner.bounds(ScanRequest(schedule, edges, limits, self._wanted))
+        lows = self.scanner.bounds(ScanRequest(schedule, edges, limits, self._precision))
         return np.flatnonzero(lows[0] < margin).tolist()
 
     def certify(self, schedule: Schedule, margin: float = 0.0) -> bool:

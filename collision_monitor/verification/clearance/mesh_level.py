@@ -186,9 +186,9 @@ class _ExactScan:
 
     def __init__(self, level: ExactLevel, request: ScanRequest, by_leaves: Scan) -> None:
         self._level, self._request, self._leaf_lows = level, request, by_leaves.lows
-        self._depth_accuracy = request.wanted._replace(
-            share=max(request.wanted.share, _DEPTH_SHARE),
-            bin_share=max(request.wanted.bin_share, _DEPTH_BIN_SHARE),
+        self._depth_accuracy = request.precision._replace(
+            share=max(request.precision.share, _DEPTH_SHARE),
+            bin_share=max(request.precision.bin_share, _DEPTH_BIN_SHARE),
         )
         parts = len(request.schedule.parts)
         self.result = Scan.empty(by_leaves.pairs, by_leaves.edges, parts)
@@ -206,8 +206,8 @@ class _ExactScan:
 
     def _target(self, upper: float, column: int) -> float:
         best = self.result.best[column]
-        wanted = self._depth_accuracy if best < 0.0 else self._request.wanted
-        return target_of(wanted, self._request.limits, self._bounds.pair, upper, best)
+        precision = self._depth_accuracy if best < 0.0 else self._request.precision
+        return target_of(precision, self._request.limits, self._bounds.pair, upper, best)
 
     def _bin(self, b: int, column: int) -> None:
         result, schedule, bounds = self.result, self._request.schedule, self._bounds
@@ -235,7 +235,8 @@ class _ExactScan:
                 bounds.place(piece, target)
             bound = bounds.bound(target)
             if bound < target:
-                if bounds.travel > self._request.wanted.resolution and self._measurements_left > 0:
+                resolution = self._request.precision.resolution
+                if bounds.travel > resolution and self._measurements_left > 0:
                     waiting += _halves(*piece)
                     continue
                 result.doubts[b, column] = time

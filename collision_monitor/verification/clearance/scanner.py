@@ -21,9 +21,9 @@ import numpy as np
 from collision_monitor.continuous.clearance_scan import (
     LIMITS,
     Found,
-    Wanted,
+    Precision,
     first_below,
-    look,
+    measure,
     scan,
 )
 from collision_monitor.continuous.scan_space import Space
@@ -51,7 +51,7 @@ class ScanRequest:
         schedule: the motion.
         edges: (bins + 1,) edges of the time bins, seconds.
         limits: (pairs of the model, LIMITS) thresholds in metres, inf for none.
-        wanted: required accuracy of the bounds.
+        precision: required accuracy of the bounds.
         pairs: indices into ``model.pairs``; None: all.
         threads: number of threads; 0 for all processors.
     """
@@ -59,7 +59,7 @@ class ScanRequest:
     schedule: Schedule
     edges: np.ndarray
     limits: np.ndarray
-    wanted: Wanted
+    precision: Precision
     pairs: Sequence[int] | np.ndarray | None = None
     threads: int = 0
 
@@ -166,7 +166,7 @@ class Scanner:
         known = self._found(parts)
         limits = np.ascontiguousarray(request.limits, dtype=float).reshape(-1, LIMITS)
         if bins > _LOOKS:
-            self._look(request, chosen, known)
+            self._measure(request, chosen, known)
         tasks = max(1, -(-bins // _BINS_A_TASK))
         bounds = np.linspace(0, bins, tasks + 1).astype(int)
         left = [None] * tasks
@@ -177,7 +177,7 @@ class Scanner:
             looks = scan(
                 *self.model.work_space(), self.space(parts, motion.order), motion,
                 schedule.starts, schedule.widths, edges[first : stop + 1], chosen, limits,
-                request.wanted, schedule.rest.copy(), found,
+                request.precision, schedule.rest.copy(), found,
                 *(array[first:stop] for array in out),
             )  # fmt: skip
             left.pop()
@@ -201,7 +201,7 @@ class Scanner:
         lows = np.empty(shape)
         scan(
             *self.arrays, self.space(len(schedule.parts), motion.order), motion, schedule.starts,
-            schedule.widths, request.edges, np.arange(shape[1]), request.limits, request.wanted,
+            schedule.widths, request.edges, np.arange(shape[1]), request.limits, request.precision,
             schedule.rest.copy(), self._found(len(schedule.parts)), lows,
             *(np.empty(shape) for _ in range(3)),
         )  # fmt: skip
@@ -221,14 +221,14 @@ class Scanner:
             self._hints.copy(),
         )  # fmt: skip
 
-    def _look(self, request: ScanRequest, chosen: np.ndarray, known: Found) -> None:
+    def _measure(self, request: ScanRequest, chosen: np.ndarray, known: Found) -> None:
         """Measure some bins first, to estimate the minimum distances of pairs."""
         schedule, motion = request.schedule, request.schedule.packed()
         middles = 0.5 * (request.edges[:-1] + request.edges[1:])[_LOOKS // 2 :: _LOOKS]
         places = np.linspace(-1.0, 1.0, 5) if schedule.widths.any() else np.zeros(1)
         times = np.repeat(middles, len(places))
         starts = schedule.starts + np.tile(places, len(middles))[:, None] * schedule.widths
-        look(
+        measure(
             *self.model.work_space(), self.space(len(schedule.parts), motion.order), motion,
             chosen, times, starts, schedule.rest.copy(), known,
         )  # fmt: skip

@@ -89,7 +89,7 @@ class Schedule:
         given = [motion] if isinstance(motion, (Trajectory, Scheduled)) else list(motion)
         self.parts = tuple(p if isinstance(p, Scheduled) else Scheduled(p) for p in given)
         if not self.parts:
-            raise TrajectoryError("no trajectory is given: one at least is needed")
+            raise TrajectoryError("no trajectory is given: at least one is needed")
         self.starts = np.array([part.middle for part in self.parts], dtype=float)
         self.widths = np.array([part.width for part in self.parts], dtype=float)
         self.begin = min(part.earliest for part in self.parts)
@@ -208,8 +208,8 @@ def _check_path_lengths(trajectory: Trajectory, prefix: str) -> None:
         raise TrajectoryError(
             f"joint '{prefix}{trajectory.joint_names[column]}' moves by up to "
             f"{ways[piece, column]:.3g} rad or m between {polynomial.x[piece]:g} s and "
-            f"{polynomial.x[piece + 1]:g} s: more than {_FARTHEST:g} is no motion of a robot; are "
-            "these radians, metres and seconds?"
+            f"{polynomial.x[piece + 1]:g} s, more than the maximum of {_FARTHEST:g}; are these "
+            "radians, metres and seconds?"
         )
 
 

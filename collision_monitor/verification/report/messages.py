@@ -73,7 +73,7 @@ def nearest(moment: ClosestApproach) -> str:
     measured, certain = f"{moment.distance:.4f} m", f"{moment.at_least:.4f} m"
     more = ""
     if moment.distance > 0.0 and certain != measured:
-        more = f"; at no instant is anything nearer than {certain}"
+        more = f"; certified: never below {certain}"
     return f"{measured} between {level}{a} and {b} at {moment.time:.3f} s{starting(moment)}{more}"
 
 

@@ -258,7 +258,7 @@ def clearance_section(
     )  # fmt: skip
     more = len(series.minima) - _PAIRS_LISTED
     text = (
-        "Measured: a distance that occurs. Certain: no smaller one occurs, between samples either."
+        "Measured: a distance that occurs. Certain: no distance is smaller, also between samples."
         + (f" Of {len(series.minima)} pairs the nearest {_PAIRS_LISTED} are listed." * (more > 0))
     )
     head = ("Pair", "Certain", "Measured", "At", "Between")

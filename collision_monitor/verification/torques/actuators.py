@@ -147,5 +147,5 @@ def _payload(data: object, where: str) -> Payload:
             inertia = inertia + np.triu(inertia, 1).T
     inertial = Inertial(entry.number("mass", positive=True), centre, inertia)
     if not inertial.is_possible:
-        entry.fail("inertia", "no body has it: a moment is negative or above the sum of the rest")
+        entry.fail("inertia", "is impossible: a moment is negative or above the sum of the others")
     return Payload(entry.text("link"), inertial)

@@ -216,7 +216,7 @@ def _notes(
         notes.append(f"no mass in the URDF, treated as massless: {', '.join(bare)}")
     odd = [n for n, one in inertials.items() if n in moving and not one.is_possible]
     if odd:
-        notes.append(f"an inertia that no body has, taken as it is: {', '.join(odd)}")
+        notes.append(f"physically impossible inertia, used as given: {', '.join(odd)}")
     return tuple(notes)
 
 

@@ -421,8 +421,8 @@ def _method(method: str, slopes: np.ndarray, duration: float) -> str:
     periods = ringing * duration / (2.0 * np.pi)
     if periods > _MOST_PERIODS:
         logger.warning(
-            "springs: %.0f periods of a mode of %.3g Hz that is hardly damped have to be followed, "
-            "which takes long; damping in the file of drives makes it short",
+            "springs: %.0f periods of a lightly damped mode of %.3g Hz are integrated, which is "
+            "slow; add damping to the file of drives",
             periods,
             ringing / (2.0 * np.pi),
         )

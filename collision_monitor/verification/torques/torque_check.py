@@ -38,7 +38,6 @@ from collision_monitor.verification.joint_limits_check import (
 from collision_monitor.verification.torques.actuators import Drive, Drives
 from collision_monitor.verification.torques.dynamics import BaseMotion, RobotDynamics, base_motion
 from collision_monitor.verification.torques.flexible_motion import (
-    TOLERANCE,
     FlexibleJoints,
     JointMotion,
     MotorCommand,
@@ -81,8 +80,8 @@ def instants_of(trajectory: Trajectory, steps: Steps, longest: float) -> Instant
     counts = np.where(sampled, 0, np.ceil(gaps / longest) + 1.0)
     if counts.sum() > _MOST:
         raise TrajectoryError(
-            f"{trajectory.duration:g} s are too long for torques: at instants {longest:g} s apart "
-            f"these are {counts.sum():.3g}, and {_MOST:g} can be looked at; verify it in parts"
+            f"{trajectory.duration:g} s are too long for torques: {counts.sum():.3g} samples "
+            f"{longest:g} s apart, at most {_MOST:g} are allowed; verify it in parts"
         )
     counts = counts.astype(int)
     piece = np.repeat(np.arange(len(gaps)), counts)
@@ -178,8 +177,6 @@ def check_torques(
     dynamics: RobotDynamics,
     limits: Mapping[str, JointLimits],
     drives: Drives | None = None,
-    method: str = "auto",
-    tolerance: float = TOLERANCE,
     from_rest: bool = True,
 ) -> TorqueCheck:
     """Compare torques with the efforts of ``limits`` and the ``max_motor_torque`` of ``drives``.
@@ -189,8 +186,6 @@ def check_torques(
         dynamics: of the joints of the trajectory, in its order.
         limits: by joint, as of `robot.joint_limits.joint_limits`.
         drives: rotors, springs and margins; without them joints are rigid and torques exact.
-        method: of the solver for springs; see `flexible_motion.follow`.
-        tolerance: see `flexible_motion.follow`.
         from_rest: see `joint_limits_check.check_joint_limits`.
 
     Raises:
@@ -208,7 +203,7 @@ def check_torques(
         slowest = joints.frequencies(trajectory.positions(np.zeros(1))[0])[0]
         ringing = min(_RINGING / slowest, _LONGEST_RINGING)
         command = MotorCommand(trajectory, ringing, from_rest)
-        motion: JointMotion = follow(joints, command, method, tolerance, from_rest)
+        motion: JointMotion = follow(joints, command, from_rest=from_rest)
     else:
         motion = rigid_motion(trajectory, dynamics, own, from_rest)
     effort = np.array([limits[name].effort if name in limits else math.inf for name in names])
@@ -364,9 +359,8 @@ def combined_torques(
     ]
     if varies:
         notes.append(
-            f"torques of {shortened(sorted(coupled_joints), 8)} depend on when motions begin "
-            f"beside each other: they are those of {STARTS} starts spread over the range, not of "
-            "all"
+            f"torques of {shortened(sorted(coupled_joints), 8)} depend on the starts of "
+            f"simultaneous motions: only {STARTS} starts, evenly spread, were checked"
         )
     return max(checks, key=_utilisation), tuple(violations), tuple(notes)
 
@@ -401,7 +395,7 @@ def _check_torques(task: Task) -> Outcome:
     notes = [*torques.notes, *more]
     if model.scene.joints:
         moved = ", ".join(joint.name for joint in model.scene.joints)
-        notes.append(f"joints of the scene move no mass that torques know of: {moved}")
+        notes.append(f"masses moved by joints of the scene are not in the torques: {moved}")
     return Outcome(_without_duplicates(violations), notes, {"torques": torques})
 
 
@@ -417,5 +411,5 @@ TORQUES = VerificationCheck(
     "torques",
     (Code.LINK_TORQUE, Code.MOTOR_TORQUE),
     _check_torques,
-    skipped=lambda task: "" if task.settings.torques else "not asked for",
+    skipped=lambda task: "" if task.settings.torques else "not requested",
 )

@@ -7,13 +7,13 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor import CollisionModel
-from collision_monitor.continuous.clearance_scan import Wanted
+from collision_monitor.continuous.clearance_scan import Precision
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.verification.clearance.scanner import ScanRequest
 from collision_monitor.verification.clearance.schedule import Schedule
 from support.robots.toys import joint, link, robot
 
-WANTED = Wanted(accuracy=1e-3, share=0.01, bin_share=0.1, resolution=1e-5)
+PRECISION = Precision(accuracy=1e-3, share=0.01, bin_share=0.1, resolution=1e-5)
 
 # Two arms on a common slide; one joint mimics, one slides, axes point anywhere.
 TWO_ARMS = robot(
@@ -78,5 +78,5 @@ def request(
 ) -> ScanRequest:
     """A scan with the same ``limits`` for all pairs, over ``bins`` bins or these edges."""
     edges = schedule.bins(bins) if isinstance(bins, int) else bins
-    given = {"wanted": WANTED, **more}
+    given = {"precision": PRECISION, **more}
     return ScanRequest(schedule, edges, limits_of(model, *limits), **given)

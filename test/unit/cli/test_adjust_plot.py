@@ -83,7 +83,7 @@ def test_a_motion_without_a_change_has_no_panel_of_joints(desired):
 def test_a_plot_that_cannot_be_written_is_an_error(desired, tmp_path, monkeypatch):
     with pytest.raises(MotionError, match=r"x\.png: the plot cannot be written"):
         plot(tmp_path / "nowhere" / "x.png", bent(desired, ARMS), 0.1, 0.05, UNITS)
-    with pytest.raises(MotionError, match=r"x\.csv: no plot can be written as that; .*png"):
+    with pytest.raises(MotionError, match=r"x\.csv: unsupported format of a plot; .*png"):
         require_plot("x.csv")
     require_plot("x.PNG")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

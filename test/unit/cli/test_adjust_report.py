@@ -56,12 +56,12 @@ def test_a_person_reads_what_was_done():
         "at most 30.0 mm right, 10.0 mm left",
         "before -0.0100 m at t = 2 s",
         "after  0.1000 m at t = 2 s, right_2 - left_2",
-        "certified          0.0995 m between the arms at every instant, as the motion has it",
-        "0.0800 m elsewhere at every instant, as the motion has it",
+        "certified          0.0995 m between the arms at every instant, as in the desired motion",
+        "0.0800 m elsewhere at every instant, as in the desired motion",
         "pairs              3 are kept apart",
         "1 are eased; each keeps at every instant, at least:",
         "right_1 - right_2: 30.0 mm between leaves\n",
-        "1 others do not touch (no arm moves them)",
+        "1 others do not touch (not moved by an arm)",
         "8 s, 4 s (100.0%) longer",
     ):
         assert line in text
@@ -133,7 +133,7 @@ def test_where_nothing_is_kept_apart_no_clearance_is_made_up():
 
 def test_the_published_method_says_what_it_does_not_look_at():
     _, text = told(bent(DESIRED, ARMS, "published"))
-    assert "1 others do not touch (not arm against arm)" in text
+    assert "1 others do not touch (not between arms)" in text
 
 
 def test_a_refusal_says_where_and_how_far():
@@ -156,7 +156,7 @@ def test_a_refusal_says_where_and_how_far():
 def test_a_refusal_without_a_pair_or_a_prefix_can_be_said_too():
     result = adjust_report.failure(Model, "robust", AdjustmentError("limits"))
     assert (result["pair"], result["distance"], result["safe_until"]) == (None, None, None)
-    assert "safe until   nowhere" in adjust_report.failure_text(result)
+    assert "safe until   never" in adjust_report.failure_text(result)
 
 
 @pytest.mark.parametrize("name", NAMES)

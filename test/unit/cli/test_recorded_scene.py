@@ -44,7 +44,7 @@ def test_they_are_obstacles_like_those_of_the_scene(tmp_path):
 
 def test_a_note_says_how_many_are_not_checked(tmp_path):
     note = recording_note(write(tmp_path / "a.mcap"))
-    assert "at its stop are not checked (2)" in note and "--recorded-scene takes them" in note
+    assert "at its stop are not checked (2)" in note and "--recorded-scene includes them" in note
     for path in (write(tmp_path / "b.mcap", None), tmp_path / "c.csv", tmp_path / "no.mcap"):
         assert recording_note(path) == "" and recorded_obstacles(path)["obstacles"] == []
 
@@ -63,4 +63,4 @@ def test_what_is_unclear_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(robots, "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'mcap>="):
         recorded_obstacles(bad)
-    assert "is not known" in recording_note(bad)
+    assert "unknown whether" in recording_note(bad)

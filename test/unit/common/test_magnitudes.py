@@ -22,7 +22,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.common.limits import (
     LARGEST_FILE,
     LARGEST_RATE,
-    beyond_reason,
+    range_problem,
     read_bounded,
 )
 from collision_monitor.errors import (
@@ -45,13 +45,13 @@ def test_no_more_than_asked_for_is_read(tmp_path):
     assert read_bounded(Path("/dev/zero"), 1000) is None
 
 
-def test_numbers_beyond_reason():
-    assert beyond_reason(1e4) == beyond_reason(-1e4) == beyond_reason(0.0, True) == ""
-    assert beyond_reason(1.0001e4) == "10001 exceeds the maximum of 10000"
-    assert beyond_reason(1e9, largest=LARGEST_RATE) == ""
-    assert "1e+308 exceeds the maximum" in beyond_reason(1e308)
-    assert "nan is not a number" in beyond_reason(float("nan"))
-    assert beyond_reason(1e-9) == "" and "too small" in beyond_reason(1e-9, is_size=True)
+def test_numbers_out_of_range():
+    assert range_problem(1e4) == range_problem(-1e4) == range_problem(0.0, True) == ""
+    assert range_problem(1.0001e4) == "10001 exceeds the maximum of 10000"
+    assert range_problem(1e9, largest=LARGEST_RATE) == ""
+    assert "1e+308 exceeds the maximum" in range_problem(1e308)
+    assert "nan is not a number" in range_problem(float("nan"))
+    assert range_problem(1e-9) == "" and "too small" in range_problem(1e-9, is_size=True)
 
 
 LOADERS = """

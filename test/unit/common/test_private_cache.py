@@ -153,7 +153,7 @@ def empty_with_one_warning(caplog, reason):
                 assert store.get_many(["k", "l"]) == {}
     (record,) = caplog.records
     assert reason in record.message
-    assert "worked out anew" in record.message
+    assert "computed again" in record.message
 
 
 def test_without_a_directory_it_is_empty(tmp_path, monkeypatch, caplog):

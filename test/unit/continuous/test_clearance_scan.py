@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.geometry.scan_cases import (
-    WANTED,
+    PRECISION,
     limits_of,
     random_motion,
     request,
@@ -42,7 +42,7 @@ def twin_target(limits, upper, best):
 def test_what_a_bound_has_to_reach(limits, upper, less):
     limits = np.sort(limits)
     best = upper - less
-    found = target_of.py_func(WANTED, limits[None], 0, upper, best)
+    found = target_of.py_func(PRECISION, limits[None], 0, upper, best)
     assert found == twin_target(limits, upper, best)
 
 

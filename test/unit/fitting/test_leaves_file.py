@@ -108,7 +108,7 @@ NAN = float("nan")
         (with_b(), "leaves: links.b: expected a list of one leaf or more"),
         ({"links": {"a": [SPHERE], "b": SPHERE}}, "leaves: links.b: expected a list"),
         ({"links": {"a": [SPHERE], "b": None}}, "leaves: links.b: expected a list"),
-        ({"links": {"a": [SPHERE]}}, "leaves: links.b: is missing; the link has a shape"),
+        ({"links": {"a": [SPHERE]}}, "leaves: links.b: is missing; a link with a shape"),
         (with_b(SPHERE, bb=[SPHERE]), "leaves: links.bb: the robot 'toy' has no such link; did"),
         (with_b(SPHERE, bare=[SPHERE]), "leaves: links.bare: the link has no collision shape"),
         ({"links": {7: [SPHERE]}}, "leaves: links.7: the robot 'toy' has no such link"),
@@ -130,11 +130,11 @@ def test_files_that_are_no_leaves(tmp_path):
     assert "cannot read the leaves file: Is a directory" in refused(tmp_path)
     path.write_bytes(b"#" * 10_000_001)
     message = refused(path)
-    assert "larger than 10000000 bytes, no leaves file is" in message and "scene" not in message
+    assert "leaves file: larger than 10000000 bytes" in message and "scene" not in message
     path.write_text("links:\n  a: [\n")
     assert refused(path).startswith("leaves.yaml:3: not YAML")
     path.write_text("links:\n  a: []\n  a: []\n")
-    assert "the key 'a' is there twice" in refused(path)
+    assert "duplicate key 'a'" in refused(path)
     path.write_text("")
     assert refused(path).startswith("leaves.yaml: links: expected")
     path.write_text("- 1\n")

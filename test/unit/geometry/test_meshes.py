@@ -198,13 +198,13 @@ def test_every_cut_of_an_ascii_stl_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("endfacet", "", "a facet begins where none can"),
+        ("endfacet", "", "unexpected 'facet'"),
         ("outer loop", "outer lop\n vertx 1 2 3", "unknown word 'vertx'"),
         ("    endloop", "vertex 1 1 1\n  endloop", "3 vertices, not 4"),
         ("vertex 0.000000000e+00 ", "vertex ", "expected 'vertex x y z'"),
         ("vertex 0.000000000e+00 ", "vertex zero ", "'zero' is not a number"),
         ("endsolid part", "", "no 'endsolid'"),
-        ("endsolid part", "endsolid part\nendsolid", "where none can be"),
+        ("endsolid part", "endsolid part\nendsolid", "unexpected 'endsolid'"),
         ("vertex 0.000000000e+00 ", "vertex nan ", "not finite"),
     ],
 )
@@ -222,7 +222,7 @@ def test_damaged_ascii_stl(tmp_path, old, new, reason):
         ("f 1 3 2", "f 1 3 0", "line 5: a face names vertex 0"),
         ("f 1 3 2", "f 1 3 -5", "line 5: a face names vertex -5"),
         ("f 1 3 2", "f 1 3 5", "a face names vertex 5 of 4"),
-        ("f 1 3 2", "f 1 3 x", "line 5: 'x' is no vertex"),
+        ("f 1 3 2", "f 1 3 x", "line 5: 'x' is not a vertex"),
         ("f 1 3 2", "f 1 3 " + "9" * 30, "unreadable mesh"),
         ("f 1 3 2", "surf 0 1 0 1 1 2 3", "line 5: 'surf' is not supported"),
         ("f 1 3 2", "F 1 3 2", "line 5: 'F' is not supported"),
@@ -260,7 +260,7 @@ BAD_DAE = {
     "unit text": (dae("<unit meter='inch'/>"), "<unit meter='inch'>"),
     "vcount": (
         dae(primitives=f"<polylist>{INPUT}<vcount>3</vcount><p>0 1 2 3</p></polylist>"),
-        "announces 3 corners, 4",
+        "declares 3 corners, 4",
     ),
     "node in itself": (dae(nodes="<node id='n'><instance_node url='#n'/></node>"), "itself"),
     "deep": (dae(nodes="<node>" * 150 + NODE.format("") + "</node>" * 150), "100 nodes"),

@@ -308,10 +308,10 @@ def test_too_many_objects_are_an_error_and_nothing_is_dropped(live):
         (("x", BALL, None, np.full((4, 4), np.nan)), "not finite"),
         (("x", BALL, None, np.diag([2.0, 1, 1, 1])), "not a rigid transform"),
         (("x", BALL, None, np.diag([-1.0, 1, 1, 1])), "not a rigid transform"),
-        (("x", BALL, None, np.eye(3)), r"\(4, 4\) is right"),
+        (("x", BALL, None, np.eye(3)), r"not \(4, 4\)"),
         (("x", np.full((1, 7), np.inf)), "not finite"),
         (("x", -BALL), "below 0 m"),
-        (("x", np.zeros((0, 7))), r"\(k, 7\) is right"),
+        (("x", np.zeros((0, 7))), r"not \(k, 7\)"),
         (("x", BALL, None, np.eye(4), "wrist_3_link"), "not a list of names"),
     ],
 )

@@ -62,7 +62,7 @@ def test_a_missing_file_is_named(tmp_path):
         (Thresholds(np.nan), "warn: nan is not a distance"),
         (Thresholds(0.1, -1.0), "stop: -1.0 is not a distance"),
         (Thresholds(rules=(Rule("left_arm"),)), "'left_arm' is not two names"),
-        (Thresholds(rules=(Rule("left_* foot", 0.1),)), "names none of the 3 pairs"),
+        (Thresholds(rules=(Rule("left_* foot", 0.1),)), "matches none of the 3 pairs"),
         (Thresholds(rules=(Rule("* *", stop=np.inf),)), r"pairs\[0\]\.stop: inf"),
     ],
 )
@@ -87,7 +87,7 @@ def test_a_rule_may_be_about_objects_to_come(pattern):
     assert given.of(TWO, objects=LINKS).shape == (2, 2)
     assert given.naming_none(TWO) == ([] if pattern == "*/* *" else [pattern])
     if pattern != "*/* *":
-        with pytest.raises(ThresholdsError, match="names none of the 2 pairs"):
+        with pytest.raises(ThresholdsError, match="matches none of the 2 pairs"):
             given.of(TWO)
 
 
@@ -101,5 +101,5 @@ def test_a_rule_may_be_about_objects_to_come(pattern):
 def test_a_slip_of_the_pen_is_not_taken_for_objects_to_come(pattern):
     """Links of one of several robots have a / in their names too."""
     given = Thresholds(0.05, 0.01, (Rule(pattern, 0.2),))
-    with pytest.raises(ThresholdsError, match="names none of the 2 pairs.*such as 'cell/7'"):
+    with pytest.raises(ThresholdsError, match="matches none of the 2 pairs.*such as 'cell/7'"):
         given.of(TWO, objects=LINKS)

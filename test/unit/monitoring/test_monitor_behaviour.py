@@ -163,7 +163,7 @@ def test_each_pair_has_thresholds_of_its_own():
     assert story.moving(0.19, 0.0).action == "stop"
     story.monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule("r_* l_*", 0.005, 0.001),)))
     assert story.moving(0.02, 0.0).action == "none"
-    with pytest.raises(ThresholdsError, match=r"'nobody \*' names none"):
+    with pytest.raises(ThresholdsError, match=r"'nobody \*' matches none"):
         story.monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule("nobody *", 0.4, 0.2),)))
     assert story.moving(0.02, 0.0).action == "none"
 

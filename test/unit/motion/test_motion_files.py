@@ -171,11 +171,11 @@ def test_a_topic_is_for_bags(tmp_path):
         tmp_path / "bag",
         [("/a", 1.0, command(0, ["j1"], go)), ("/b", 1.0, command(0, ["j2"], go))],
     )
-    with pytest.raises(MotionError, match="which topic is meant"):
+    with pytest.raises(MotionError, match="choose a topic"):
         read_motion(path, ROBOT)
     assert read_motion(path, ROBOT, topic="/b").joint_names == ("j2",)
     (tmp_path / "move.csv").write_text(CSV)
-    with pytest.raises(MotionError, match=r"move\.csv: is no bag, and has no topic '/b'"):
+    with pytest.raises(MotionError, match=r"move\.csv: is not a bag, so it has no topic '/b'"):
         read_motion(tmp_path / "move.csv", ROBOT, topic="/b")
 
 

@@ -67,7 +67,7 @@ def test_a_follower_tells_where_its_leader_is():
     turn = np.array([0.3, -0.2, 1.0])
     found, warnings = put(motion(second=0.5 * (-2 * turn + 0.5) + 1))
     assert np.allclose(found["turn"], motion(turn=turn).positions(AT)[:, 0], atol=1e-12)
-    assert "joint 'turn' is not named: it moves so that 'second'" in warnings[0]
+    assert "joint 'turn' is not named: its motion follows from that of 'second'" in warnings[0]
 
 
 def test_a_follower_that_does_not_follow_is_told():
@@ -96,7 +96,7 @@ def test_a_fixed_joint_may_be_named_but_not_moved():
         (["turn"], {"held": {"no": 0.0}}, "held: robot 'toy' has no joint 'no'"),
         (["turn"], {"held": {"follow": 0.0}}, "held: joint 'follow' follows another"),
         (["turn"], {"held": {"hold": 0.0}}, "held: joint 'hold' does not move"),
-        (["turn"], {"held": {"turn": 0.0}}, "held: 'turn': the motion itself moves what is held"),
+        (["turn"], {"held": {"turn": 0.0}}, "held: 'turn': also moved by the motion"),
         (["turn"], {"held": {"high": 0.0}}, "high at 0 is beyond its limits 1 to 2"),
         (["turn"], {"held": {"high": float("nan")}}, "high at nan is beyond"),
         (["turn"], {"held": {"high": "1"}}, "'1' for 'high' is not a number"),

@@ -221,7 +221,7 @@ def test_the_same_on_a_real_ur5():
 
 @pytest.mark.parametrize(
     ("link", "reaches", "message"),
-    [("hand", REACHES, "no link 'hand'"), ("tip", REACHES[:3], r"\(3,\); \(6,\) is right")],
+    [("hand", REACHES, "no link 'hand'"), ("tip", REACHES[:3], r"\(3,\), not \(6,\)")],
 )
 def test_what_does_not_fit_is_refused(arm, link, reaches, message):
     with pytest.raises(ConfigurationError, match=message):

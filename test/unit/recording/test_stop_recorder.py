@@ -177,10 +177,10 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path):
 @pytest.mark.parametrize(
     ("path", "options", "says"),
     [
-        ("a.bag", {}, r"'.*a\.bag': a name that ends in \.mcap is right"),
+        ("a.bag", {}, r"'.*a\.bag': the name must end in \.mcap"),
         ("no/a.mcap", {}, r"no: cannot be written to: No such file"),
         ("a.mcap", {"megabytes": 1 << 40}, r"MB are free, a recording may take 1099511627776 MB"),
-        ("a.mcap", {"seconds": 0.5}, r"record_seconds 0\.5, .* at least 1, 0, 1 and 1"),
+        ("a.mcap", {"seconds": 0.5}, r"record_seconds 0\.5, .* minimum values are 1, 0, 1 and 1"),
         ("a.mcap", {"seconds": float("nan")}, "record_seconds nan"),
         ("a.mcap", {"most_files": 0}, "record_files 0"),
     ],

@@ -277,7 +277,7 @@ def test_a_scene_around_robots_and_what_they_are_warned_of():
 
 GOOD = np.eye(4)
 WRONG = {
-    "nothing": ([], "composed of nothing"),
+    "nothing": ([], "has no parts"),
     "same links": (
         [Mounted(arm()), Mounted(arm())],
         "part 2 ('arm', prefix ''): link 'base' is already one of part 1 ('arm', prefix '')",

@@ -202,7 +202,7 @@ def test_times_of_the_wall_clock():
         ([0.0, 0.0], [[0.0], [1.0]], 1, 1, "waypoint 1: time 0 does not increase"),
         ([0.0, np.nan], [[0.0], [1.0]], 1, 1, "waypoint 1: a time is nan"),
         ([0.0, 1.0], [[0.0], [np.inf]], 1, 1, "waypoint 1: a position is inf"),
-        ([0.0, 1.0], [[0.0], [1.0]], [1, 2], 1, r"velocity limits of shape \(2,\); \(1,\)"),
+        ([0.0, 1.0], [[0.0], [1.0]], [1, 2], 1, r"velocity limits of shape \(2,\), not \(1,\)"),
         ([0.0, 1.0], [[0.0], [1.0]], 1, -3, "acceleration limit -3 is below zero"),
     ],
 )

@@ -112,7 +112,7 @@ def test_mimic_joints_take_no_commands_and_a_world_is_not_fixed_twice():
 def test_what_cannot_be_is_refused():
     with pytest.raises(RobotDescriptionError, match="no joint 'elbow' to start at"):
         gazebo_description(MIMIC, "c.yaml", {"elbow": 1.0})
-    with pytest.raises(RobotDescriptionError, match="link 'b' has no mass: Gazebo would leave it"):
+    with pytest.raises(RobotDescriptionError, match="link 'b' has no mass: Gazebo would ignore it"):
         gazebo_description(MIMIC.replace(HEAVY, "</link>", 1), "c.yaml")
     twice = MIMIC.replace("</robot>", '<ros2_control name="x" type="system"/></robot>')
     with pytest.raises(RobotDescriptionError, match="has a <ros2_control> already"):

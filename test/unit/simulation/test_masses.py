@@ -96,7 +96,7 @@ def test_a_frame_that_moves_alone_weighs_a_gram():
 def test_an_inertia_of_no_solid_is_warned_of():
     unreal = Inertial(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0]))
     _, warnings = masses(toys.chain(2), {"l1": unreal})
-    assert warnings == ["links l1: no solid has their inertia; it is raised"]
+    assert warnings == ["links l1: impossible inertia; it is increased"]
 
 
 CLOUDS = arrays(float, st.tuples(st.integers(1, 30), st.just(3)), elements=st.floats(-1.0, 1.0))

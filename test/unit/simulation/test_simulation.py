@@ -40,7 +40,7 @@ def test_it_begins_at_time_zero_where_it_is_told_to():
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        ({"elbow": 0.1}, "joint 'elbow' is not of the robot; its joints are right_joint_1"),
+        ({"elbow": 0.1}, "the robot has no joint 'elbow'; its joints are right_joint_1"),
         ({"left_joint_2": 9.0}, r"9 of joint 'left_joint_2' is not within its limits, -1\.74"),
         ({"left_joint_2": float("nan")}, "nan of joint 'left_joint_2'"),
     ],

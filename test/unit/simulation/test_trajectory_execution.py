@@ -132,7 +132,7 @@ def test_a_new_cubic_begins_at_the_speed_of_the_old_one(clock):
     clock.accept("a", [2.0], [[2.0]])
     clock.go(1.0)
     clock.accept("a", [1.0], [[3.0]], velocities=[[0.0]])
-    before = clock.execution.wanted[0]
+    before = clock.execution.setpoints[0]
     after = clock.go(DT)[0]
     assert (after - before) / DT == pytest.approx(1.0, abs=0.1)
 

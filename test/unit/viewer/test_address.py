@@ -49,7 +49,7 @@ def test_the_usual_port_is_taken_where_it_is_free(monkeypatch):
         ("", "'' cannot be found"),
         ("a host", "'a host' cannot be found"),
         ("." * 300, "cannot be found"),
-        ("203.0.113.7", "'203.0.113.7' is no address of this machine"),
+        ("203.0.113.7", "'203.0.113.7' is not an address of this machine"),
     ],
 )
 def test_a_host_that_is_not_this_machine_is_an_error(host, says):

@@ -110,7 +110,7 @@ def test_files_are_for_those_who_opened_the_page_here(page, caplog):
         assert status(page, Host="evil.example")[0] == 403
         assert status(page, Host=own, Origin="http://evil.example")[0] == 403
         assert status(page)[0] == 403
-    assert "'evil.example' is no name or address of this server" in caplog.text
+    assert "'evil.example' is not a name or address of this server" in caplog.text
 
 
 def test_web_sockets_of_other_sites_are_refused(page):

@@ -126,7 +126,7 @@ LONE = robot(link("only"), name="lone")
         ((LEFT, RobotSource(chain(3), "<srdf/>", "right", "r/")), SemanticDescriptionError,
          "robot 'right': .*<srdf>"),
         ((LEFT, RobotSource(chain(3), "", "right", "left/")), RobotDescriptionError,
-         "prefixes that tell them apart"),
+         "different prefixes"),
         ((LEFT, RobotSource(chain(3), "", "right", "r/", MOUNT, "left/l9")),
          RobotDescriptionError, "no link 'left/l9'"),
     ],

@@ -161,7 +161,7 @@ def test_a_rule_may_name_objects_to_come_but_no_link_that_is_not_there(models):
     _, monitor = monitors(models)
     monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule("wrist_* hand/*", warn=0.3),)))
     for pattern in ("wrst_* elbow_*", "wrist_1_link hand"):
-        with pytest.raises(ThresholdsError, match="names none"):
+        with pytest.raises(ThresholdsError, match="matches none"):
             monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule(pattern, warn=0.3),)))
 
 

@@ -72,9 +72,9 @@ def test_topics_to_choose_from_are_listed(tmp_path):
         r"there are: /go \(trajectory_msgs/msg/JointTrajectory, 1 messages\); "
         r"/joint_states \(sensor_msgs/msg/JointState, 4 messages\)"
     )
-    with pytest.raises(MotionError, match=r"bag: which topic is meant \(--topic\)\? " + listed):
+    with pytest.raises(MotionError, match=r"bag: choose a topic \(--topic\); " + listed):
         read_topics(folder)
-    with pytest.raises(MotionError, match=r"topic '/no' is not there with .*; " + listed):
+    with pytest.raises(MotionError, match=r"topic '/no' does not exist with type .*; " + listed):
         read_topics(folder, ["/no"])
     with pytest.raises(MotionError, match=r"'chatter' is of type std_msgs/msg/String, not .*"):
         read_topics(folder, ["chatter"])
@@ -88,7 +88,7 @@ def test_topics_to_choose_from_are_listed(tmp_path):
         (OTHERS, "no JointState and no JointTrajectory: no topic has these types"),
         ([("/s", 1, state(1, ["a"], []))], "'/s': none of its 1 messages has positions"),
         ([("/s", 1, state(1, ["a"], [1, 2]))], "/s: message 1: positions: 2 values for 1"),
-        ([("/s", 1, state(1, ["a", "a"], [1, 2]))], r"joint_names: \['a'\] stand there twice"),
+        ([("/s", 1, state(1, ["a", "a"], [1, 2]))], r"joint_names: \['a'\] appear twice"),
         (
             [("/s", 1, state(1, ["a"], [0])), ("/s", 2, state(2, ["a"], [np.nan]))],
             "/s: message 2: positions: nan of 'a' is not a finite number",
@@ -129,7 +129,7 @@ def test_messages_that_are_lost_are_missed(tmp_path):
     with sqlite3.connect(bag_file(folder)) as database:
         database.execute("DELETE FROM messages WHERE timestamp = 51000000000")
     database.close()
-    with pytest.raises(MotionError, match="'/joint_states': 3 messages of 4: the others are lost"):
+    with pytest.raises(MotionError, match="'/joint_states': 3 of 4 messages: the others are lost"):
         read_topics(folder)
 
 
@@ -144,7 +144,7 @@ def test_a_recording_that_was_cut_off(tmp_path, storage):
             (topic,) = read_topics(path)
         except MotionError as error:
             assert f"{path}: cannot be read as a ROS 2 bag" in str(error)
-            assert "cut off can be mended" in str(error)
+            assert "truncated recording can be repaired" in str(error)
         else:  # the last bytes of a database may be of no use
             assert part > len(data) // 2
             assert [m.positions[0] for m in topic.messages] == list(range(600))

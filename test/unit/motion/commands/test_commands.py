@@ -87,7 +87,7 @@ def test_the_examples_in_the_documentation_are_sound():
 
 
 def test_ramps_of_no_length_are_told():
-    assert "a ramp of 0 s is a step" in joint_command(JOINT.replace("tsa: 10", "tsa: 0"))[1][0]
+    assert "a ramp of 0 s requires" in joint_command(JOINT.replace("tsa: 10", "tsa: 0"))[1][0]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_violations_on_the_way_come_along():
     ("old", "new", "says"),
     [
         ("position: [0, 0, 1.0], rpy: [0, 0, 2.0]", "position: [0, 0, 0]", "the target is where"),
-        ("turning: 0.02\n", "", "file: turning: is missing; the line has a change of it"),
+        ("turning: 0.02\n", "", "file: turning: is missing, but it changes along the line"),
         ("speed: 0.05\n", "", "file: speed: is missing"),
         ("tsa: 5", "tsa: 500", "file: a change of 2 with ramps of 500 s and 5 s does not reach"),
         ("link: tool", "link: tool\nmoving: [x]", "file: joint 'x' does not move 'tool'"),
@@ -286,8 +286,8 @@ def test_what_is_a_command():
         (JOINTS, "turn: 0, ", "", "file: start: lacks joint 'turn', which has a target"),
         (JOINTS, "start: {turn: 0, slide: 0.1, wrist: 10}", "", "file: start: expected a mapping"),
         (JOINTS, "target: {turn: 90, slide: 0.3}", "target: {}", "file: target: .*names no joint"),
-        (JOINTS, "tf: 20", "", "file: tf: either tf or rate is needed, and not both"),
-        (JOINTS, "tf: 20", "tf: 20\nrate: 3", "file: tf: either tf or rate"),
+        (JOINTS, "tf: 20", "", "file: tf: give either tf or rate"),
+        (JOINTS, "tf: 20", "tf: 20\nrate: 3", "file: tf: give either tf or rate"),
         (JOINTS, "tf: 20", "tf: 0", "file: tf: should be positive"),
         (JOINTS, "tsa: 2\n", "", "file: tsa: is missing"),
         (JOINTS, "slide: {rate", "wrist: {rate", "file: profiles: wrist: unknown key"),
@@ -296,14 +296,14 @@ def test_what_is_a_command():
         (JOINTS, "tsa: 2", "tsa: 2\nlink: d", "file: link: unknown key"),
         (GO, "link: d", "link: e", "file: link: robot 'toy' has no link 'e'"),
         (GO, "link: d", "", "file: link: is missing"),
-        (GO, "pose:", "target: {turn: 1}\npose:", "file: target: either a target"),
-        (GO, "position: [1, 2, 3], rpy: [0, 0, 1.5]", "", "file: pose: position: a position, or"),
+        (GO, "pose:", "target: {turn: 1}\npose:", "file: target: give either a target"),
+        (GO, "position: [1, 2, 3], rpy: [0, 0, 1.5]", "", "file: pose: position: give a position"),
         (GO, "[1, 2, 3]", "[1, 2]", "file: pose: position: expected a list of 3 numbers"),
         (GO, "[1, 2, 3]", "[1, 2, 1.0e+9]", "file: pose: position: .* exceeds the maximum"),
         (GO, "rpy: [0, 0, 1.5]", "quaternion: [0, 0, 0, 2]", "has norm 1, .* has 2"),
         (GO, "rpy: [0, 0, 1.5]", "rpy: [0, 0, 1], quaternion: [0, 0, 0, 1]", "quaternion or rpy"),
         (GO, "rpy:", "frame: x, rpy:", "file: pose: frame: robot 'toy' has no link 'x'"),
-        (GO, "speed: 0.1", "tf: 9", "file: tf: either tf or speed and turning"),
+        (GO, "speed: 0.1", "tf: 9", "file: tf: give either tf or speed and turning"),
         (GO, "speed: 0.1", "speed: -1", "file: speed: should be positive"),
         (GO, "link: d", "link: d\nmoving: turn", "file: moving: expected a list"),
         (GO, "link: d", "link: d\nmoving: [1]", "file: moving: expected a list of names"),

@@ -178,7 +178,7 @@ def test_points_are_read_however_they_lie(kind, gap, width):
     [
         ({"fields": []}, "no field 'x'"),
         ({"fields": [PointField(name="x", datatype=PointField.UINT8)]}, "no field 'x'"),
-        ({"point_step": 8}, "beyond a point"),
+        ({"point_step": 8}, "exceeds the point step"),
         ({"height": 2}, "are not"),
         ({"row_step": 5}, "are not"),
         ({"width": 2**31}, "are not"),

@@ -124,40 +124,40 @@ def centre(found, name):
 
 def test_objects_are_added_moved_appended_and_removed(taken):
     found, topic = taken
-    topic.take(scene(box("a b"), box("c", y=3.0)))
+    topic.process(scene(box("a b"), box("c", y=3.0)))
     assert set(found.objects) == {"planning_scene/a%20b", "planning_scene/c"}
     np.testing.assert_allclose(centre(found, "planning_scene/c"), [0, 3, 0], atol=1e-9)
-    topic.take(scene(thing("c", MOVE, at(0, 4))))
+    topic.process(scene(thing("c", MOVE, at(0, 4))))
     np.testing.assert_allclose(centre(found, "planning_scene/c"), [0, 4, 0], atol=1e-9)
     before = len(found.objects["planning_scene/c"].rows)
     more = thing("c", APPEND, at(0, 4), primitives=[primitive(2, 0.1)], primitive_poses=[at(0, 1)])
-    topic.take(scene(more))
+    topic.process(scene(more))
     assert len(found.objects["planning_scene/c"].rows) == before + 1
-    topic.take(scene(thing("a b", REMOVE)))
+    topic.process(scene(thing("a b", REMOVE)))
     assert set(found.objects) == {"planning_scene/c"}
     assert found.keeper.fault(0.0) == ""
 
 
 def test_a_whole_scene_replaces_what_was_there_and_a_difference_does_not(taken):
     found, topic = taken
-    topic.take(scene(box("a"), box("b")))
-    topic.take(scene(box("c")))
+    topic.process(scene(box("a"), box("b")))
+    topic.process(scene(box("c")))
     assert len(found.objects) == 3
-    topic.take(scene(box("c"), is_diff=False))
+    topic.process(scene(box("c"), is_diff=False))
     assert set(found.objects) == {"planning_scene/c"}
 
 
 def test_what_is_attached_is_carried_and_goes_back_into_the_world(taken):
     found, topic = taken
-    topic.take(scene(box("part")))
-    topic.take(scene(thing("part", REMOVE), attached=[held(box("part", frame="l3", y=0.3))]))
+    topic.process(scene(box("part")))
+    topic.process(scene(thing("part", REMOVE), attached=[held(box("part", frame="l3", y=0.3))]))
     assert found.keeper.carried() == ["planning_scene/part"]
     assert found.objects["planning_scene/part"].touch == {"l2"}
     where = centre(found, "planning_scene/part")
-    topic.take(scene(attached=[held(thing("part", REMOVE))]))
+    topic.process(scene(attached=[held(thing("part", REMOVE))]))
     assert found.keeper.carried() == []
     np.testing.assert_allclose(centre(found, "planning_scene/part"), where, atol=1e-9)
-    topic.take(scene(attached=[held(thing("part"))]))  # by its name alone
+    topic.process(scene(attached=[held(thing("part"))]))  # by its name alone
     assert found.keeper.carried() == ["planning_scene/part"]
 
 
@@ -180,24 +180,24 @@ BAD = {
 @pytest.mark.parametrize("why", BAD)
 def test_what_cannot_be_watched_is_a_fault(taken, why):
     found, topic = taken
-    topic.take(scene(BAD[why]))
+    topic.process(scene(BAD[why]))
     fault = found.keeper.fault(0.0)
     if why == "no triangles":
         why = "no points"
     assert fault.startswith("scene refused: planning_scene/box")
     assert why in fault
-    topic.take(scene(thing("box", REMOVE), thing("box box", REMOVE)))
-    topic.take(scene(is_diff=False))
+    topic.process(scene(thing("box", REMOVE), thing("box box", REMOVE)))
+    topic.process(scene(is_diff=False))
     assert found.keeper.fault(0.0) == ""
 
 
 def test_an_octomap_is_a_fault_as_long_as_it_is_there(taken):
     found, topic = taken
-    topic.take(scene(octomap=b"123"))
+    topic.process(scene(octomap=b"123"))
     assert "octomaps are not supported" in found.keeper.fault(0.0)
-    topic.take(scene())
+    topic.process(scene())
     assert found.keeper.fault(0.0)
-    topic.take(scene(is_diff=False))
+    topic.process(scene(is_diff=False))
     assert found.keeper.fault(0.0) == ""
 
 

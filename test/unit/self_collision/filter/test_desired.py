@@ -89,7 +89,7 @@ def test_one_point_at_time_0_needs_a_velocity_limit(limit):
         ((), "names no joints"),
         (("r1", "r2", "r1", "l2"), "names joint 'r1' twice"),
         (("r1", "r2", "l1", "elbow"), "'elbow', which the robot does not move.*torso, r1"),
-        (("r1", "r2", "l1", "torso"), "names 'torso', which is of neither arm.*l1, l2, r1"),
+        (("r1", "r2", "l1", "torso"), "names 'torso', which no arm has.*l1, l2, r1"),
     ],
 )
 def test_wrong_names_are_refused_by_name(names, says):
@@ -142,7 +142,7 @@ def test_a_point_of_a_stream_names_every_joint_of_both_arms_in_any_order():
         (ARMS, [0.0, 0.1], [HERE, THERE], "has 2 points"),
         (ARMS, [], [], "has 0 points"),
         (ARMS[:3], [0.1], [HERE[:3]], "does not name 'l2'"),
-        ((*ARMS, "torso"), [0.1], [[*HERE, 0.4]], "'torso', which is of neither arm"),
+        ((*ARMS, "torso"), [0.1], [[*HERE, 0.4]], "'torso', which no arm has"),
         (ARMS, [0.1], [NAN_ROW], "'r2' are nan"),
         (ARMS, [-0.1], [HERE], "-0.1 s after the start"),
     ],

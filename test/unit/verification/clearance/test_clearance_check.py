@@ -70,7 +70,7 @@ def test_a_rule_counts_for_its_pair():
     rule = Rule("b* po*", stop=0.06)
     found = check_clearance(slider(0.25), slide(), Thresholds(rules=(rule,)))
     assert [v.code for v in found.violations] == [Code.CLEARANCE_STOP]
-    with pytest.raises(ThresholdsError, match="names none"):
+    with pytest.raises(ThresholdsError, match="matches none"):
         check_clearance(slider(0.25), slide(), Thresholds(rules=(Rule("arm *", 0.1),)))
 
 

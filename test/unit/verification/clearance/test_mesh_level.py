@@ -8,7 +8,7 @@ from support.geometry.scan_cases import random_motion, request, two_arms
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.continuous.clearance_scan import Wanted
+from collision_monitor.continuous.clearance_scan import Precision
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.verification.clearance.mesh_level import ExactLevel, ShapeDecider
 from collision_monitor.verification.clearance.scanner import Scanner
@@ -33,12 +33,12 @@ def arms():
 def test_no_sample_is_below_what_is_certified(arms, seed):
     model, decider = arms
     schedule = Schedule(model, random_motion(model, seed, 4, 2))
-    edges, wanted = schedule.bins(12), Wanted(1e-3, 0.1, 0.3, 1e-4)
-    leaf = Scanner(model).scan(request(model, schedule, edges, 0.0, 0.02, wanted=wanted))
+    edges, precision = schedule.bins(12), Precision(1e-3, 0.1, 0.3, 1e-4)
+    leaf = Scanner(model).scan(request(model, schedule, edges, 0.0, 0.02, precision=precision))
     pairs = np.flatnonzero(leaf.lows.min(axis=0) < 0.02)
     level = ExactLevel(Scanner(model), decider)
     scan = level.scan(
-        request(model, schedule, edges, 0.0, 0.02, wanted=wanted, pairs=pairs)
+        request(model, schedule, edges, 0.0, 0.02, precision=precision, pairs=pairs)
     )
     assert len(pairs) > 3
     times = np.linspace(schedule.begin, schedule.end, 301)
@@ -100,8 +100,8 @@ def test_a_start_that_collides_is_found_in_a_range():
         east = Trajectory.through(("x",), [0.0, 2.0], way)
         north = Scheduled(Trajectory.through(("y",), [0.0, 2.0], way), earliest, latest)
         schedule = Schedule(model, [east, north])
-        wanted = Wanted(0.02, 0.1, 0.3, 1e-3)
-        return level.scan(request(model, schedule, 10, 0.0, wanted=wanted))
+        precision = Precision(0.02, 0.1, 0.3, 1e-3)
+        return level.scan(request(model, schedule, 10, 0.0, precision=precision))
 
     met = scanned(0.15, 0.4)
     assert met.best[0] < 0.0

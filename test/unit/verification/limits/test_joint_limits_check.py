@@ -204,7 +204,7 @@ def test_continuous_joints_turn_for_ever_and_zeros_are_no_limits():
 def test_what_the_robot_lacks_is_refused():
     with pytest.raises(TrajectoryError, match=r"no joint 'j9' that moves; it has j[12], j[12]"):
         check_joint_limits(Trajectory.through(("j9",), [0.0], [[0.0]]), CHAIN)
-    with pytest.raises(TrajectoryError, match="'j1' is there twice"):
+    with pytest.raises(TrajectoryError, match="'j1' appears twice"):
         check_joint_limits(Trajectory.through(("j1", "j1"), [0.0], [[0.0, 0.0]]), CHAIN)
 
 

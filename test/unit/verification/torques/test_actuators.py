@@ -57,7 +57,7 @@ def test_all_keys_are_read(tmp_path):
         ("joints: {a: {damping: much}}", "damping: expected a number, got str 'much'"),
         ("default: {margin: {relative: -0.1}}", "default.relative_margin: -0.1 is not zero"),
         ("payload: {link: tool0}", "payload: mass: is missing"),
-        ("payload: {link: t, mass: 1, inertia: [1, 1, 3]}", "inertia: no body has it"),
+        ("payload: {link: t, mass: 1, inertia: [1, 1, 3]}", "inertia: is impossible"),
         ("payload: {link: t, mass: 1, inertia: [1]}", "inertia: expected [ixx, iyy, izz] or"),
         ("joints: {a: [", "drives.yaml:2: not YAML"),
     ],

@@ -91,5 +91,5 @@ def test_a_torso_bears_both_arms_when_both_move(start, unsafe):
     found = {(v.code, v.subject) for v in result.violations}
     assert result.verdict is (Verdict.NOT_SAFE if unsafe else Verdict.SAFE), result.reason
     assert found == ({(Code.LINK_TORQUE, "torso")} if unsafe else set())
-    said = any(f"those of {STARTS} starts" in note for note in result.notes)
+    said = any(f"only {STARTS} starts" in note for note in result.notes)
     assert said == (start[0] < start[1])

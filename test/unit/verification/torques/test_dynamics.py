@@ -155,7 +155,7 @@ def test_links_without_mass_are_named():
     robot, inertials = load_robot(urdf), read_inertials(urdf)
     assert RobotDynamics(robot, inertials, ["j"]).notes == (
         "no mass in the URDF, treated as massless: hand",
-        "an inertia that no body has, taken as it is: arm",
+        "physically impossible inertia, used as given: arm",
     )
     assert RobotDynamics(robot, inertials, ["j", "k"]).notes[2:] == (
         "no mass is moved by joint 'k' (hand), so torques there are not checked",
