@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.geometry.box_cases import TwoBoxes
+from support.geometry.box_cases import TwoBoxes, slow_distance
 
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import kernel
@@ -14,6 +14,7 @@ from collision_monitor.geometry.bounding_volumes import (
     aligned_bound,
     oriented_bound,
     place,
+    rectangle_distance_squared,
     swept_bound,
 )
 
@@ -68,3 +69,18 @@ def test_a_search_that_is_done_early_says_enough(seed):
                 assert best <= found <= exact[k] * (1 + 1e-9) + 1e-15
             elif best > exact[k] * (1 + 1e-9):
                 assert found == pytest.approx(exact[k], rel=1e-9, abs=1e-15)
+
+
+@given(st.integers(0, 100_000), st.floats(-16, -1))
+@settings(max_examples=300, deadline=None)
+def test_nearly_parallel_rectangles_lose_no_digits(seed, exponent):
+    rng = np.random.default_rng(seed)
+    angle = 10.0**exponent
+    axis = int(rng.integers(3))
+    c, s = np.cos(angle), np.sin(angle)
+    rotation = np.roll(np.array([[1.0, 0, 0], [0, c, -s], [0, s, c]]), (axis, axis), (0, 1))
+    d = rng.normal(size=3) * [2.0, 2.0, rng.choice([1e-9, 1.0])]
+    a, b = rng.uniform(0.1, 1.5, (2, 2))
+    expected = slow_distance(np.column_stack([rotation[:, :2] * b, -np.eye(3)[:, :2] * a]), d)
+    found = np.sqrt(rectangle_distance_squared(*d, tuple(rotation.ravel()), *a, *b))
+    assert found == pytest.approx(expected, abs=1e-8)

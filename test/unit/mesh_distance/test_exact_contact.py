@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How deep shapes are in one another: where it is known, where it begins, and that it suffices."""
 
-
 import coal
 import numpy as np
 import pytest
@@ -112,6 +111,15 @@ def test_an_open_mesh_and_a_cavity_hold_nothing():
     assert model.distance(pose(), exact=True).distance == pytest.approx(0.3, abs=1e-3)
 
 
+def test_a_ball_in_a_board_of_a_shelf_is_free_before_the_next_board():
+    boards = [trimesh.creation.box((1, 1, 0.02)).apply_translation((0, 0, z)) for z in (0, 0.5)]
+    shelf = trimesh.util.concatenate(boards)
+    model = free_body([mesh_shape(shelf.vertices, shelf.faces)], [ball_mesh()])
+    found = model.distance(pose(x=0.1, y=0.2, z=0.01 + 0.1 - 0.03), exact=True)
+    assert found.distance == pytest.approx(-0.03, abs=1e-3)
+    check(found)
+
+
 def shape_of(name, rng):
     if name in SOLIDS:
         return solid_cases(name, rng).shape
@@ -187,7 +195,6 @@ def test_depth_begins_at_zero(first, second, seed):
     found = model.distance(q, exact=True)
     assert -2e-5 < found.distance <= 1e-9
     check(found)
-
 
 
 def test_deep_in_one_another_the_depth_changes_no_faster_than_links_move():

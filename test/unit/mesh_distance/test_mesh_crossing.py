@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which triangles cross: against all pairs, one by one, and coal's yes or no."""
 
+from functools import cache
+
 import coal
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.geometry.exact_reference import coal_mesh
 from support.geometry.mesh_cases import KIND_NAMES, mesh, random_pose, soup
 
 from collision_monitor.common.compiled import kernel
@@ -18,14 +21,12 @@ from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, corne
 NAMES = ("ball", "ring", "rod", "box", "cone", "base.stl")
 PAIRS = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES))
 ALL = 10**9
-_kept = {}
 
 
+@cache
 def trees(name):
     """All kinds of one mesh."""
-    if name not in _kept:
-        _kept[name] = [build_triangle_tree(*mesh(name), kind) for kind in KIND_NAMES]
-    return _kept[name]
+    return [build_triangle_tree(*mesh(name), kind) for kind in KIND_NAMES]
 
 
 @kernel
@@ -167,16 +168,9 @@ def test_a_pose_that_is_not_finite_has_no_answer():
             assert crossing(tree, tree, pose)[0] == -1
 
 
+@cache
 def coal_tree(name):
-    if (name, "coal") not in _kept:
-        vertices, triangles = mesh(name)
-        built = coal.BVHModelOBBRSS()
-        built.beginModel(len(triangles), len(vertices))
-        built.addVertices(vertices.astype(float))
-        built.addTriangles(triangles.astype(np.int64))
-        built.endModel()
-        _kept[name, "coal"] = built
-    return _kept[name, "coal"]
+    return coal_mesh(*mesh(name))
 
 
 @given(PAIRS, st.integers(0, 100_000))
