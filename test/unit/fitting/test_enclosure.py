@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 from support.geometry.shape_fit import fit_shape
-from support.robots import robots
 
 from collision_monitor.errors import LeavesError
 from collision_monitor.fitting.bounding_shapes import fit_capsule
@@ -19,13 +18,11 @@ from collision_monitor.fitting.enclosure import (
     check_enclosing,
     gap,
     outer_triangles,
-    outside_leaf,
     uncovered,
 )
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Link, Robot, Shape
-from collision_monitor.robot.urdf import load_robot
 
 
 def leaf(p0, p1, radius):
@@ -55,17 +52,6 @@ def barycentric(steps):
     return np.array(
         [(i, j, steps - i - j) for i in range(steps + 1) for j in range(steps + 1 - i)]
     ) / steps
-
-
-def test_the_distance_to_a_leaf_is_that_of_the_leaf():
-    rng = np.random.default_rng(0)
-    leaves = [leaf(*rng.normal(size=(2, 3)), rng.uniform(0, 1)) for _ in range(20)]
-    leaves.append(leaf([1, 2, 3], [1, 2, 3], 0.5))
-    ends, radii = arrays(leaves)
-    for i, one in enumerate(leaves):
-        point = rng.normal(size=3)
-        expected = one.distances_to(point[None])[0]
-        assert outside_leaf(*point, ends, radii, i) == pytest.approx(expected, abs=1e-12)
 
 
 @given(st.integers(0, 100_000), st.integers(1, 5), st.sampled_from([0.05, 0.01, 0.002]))
@@ -179,27 +165,6 @@ def test_the_leaf_of_a_primitive_encloses_it_and_a_thinner_one_does_not(kind, se
     check_enclosing(robot, {"a": [barely]}, tolerance=3e-6)
 
 
-@given(st.sampled_from(sorted(SIZES)), st.integers(0, 10_000))
-@settings(max_examples=60, deadline=None)
-def test_what_several_leaves_leave_of_a_primitive_is_found(kind, seed):
-    rng = np.random.default_rng(seed)
-    shape = Shape(kind, np.eye(4), SIZES[kind])
-    leaves = [
-        leaf(*rng.uniform(-0.2, 0.2, (2, 3)), rng.uniform(0.15, 0.3)) for _ in range(3)
-    ]
-    true = sticks_out(leaves, surface(shape))
-    found = gap(shape, leaves, 1e-3)
-    assert found >= max(true, 0.0) - 1e-9
-    assert found <= max(true, 0.0) + 0.03
-
-
-def test_a_capsule_of_three_spheres_that_share_it_is_enclosed():
-    shape = Shape("capsule", np.eye(4), (0.1, 0.2))
-    leaves = [leaf([0, 0, z], [0, 0, z], 0.13) for z in (-0.1, 0.0, 0.1)]
-    assert gap(shape, leaves) == 0.0
-    assert gap(shape, leaves[:2]) == pytest.approx(0.07, abs=2e-3)
-
-
 def test_all_links_that_stick_out_are_named_the_worst_first():
     shapes = {name: (Shape("sphere", np.eye(4), (0.1,), source=f"ball {name}"),) for name in "abc"}
     robot = Robot("r", "a", {name: Link(name, shapes[name]) for name in "abc"}, ())
@@ -215,23 +180,6 @@ def test_all_links_that_stick_out_are_named_the_worst_first():
     assert "'b'" not in text
     with pytest.raises(LeavesError, match="'b' has a shape .ball b., but no leaf"):
         check_enclosing(robot, {"a": fits["a"], "c": fits["c"]})
-
-
-@pytest.mark.parametrize("name", ["ur5", "panda", "baxter", "tiago_dual"])
-def test_the_leaves_of_real_robots_enclose_them(name):
-    files = robots.require(name)
-    robot = load_robot(files.urdf, files.package_dirs)
-    leaves = {
-        link.name: [one_leaf(shape, link.name) for shape in link.shapes]
-        for link in robot.links.values()
-        if link.shapes
-    }
-    check_enclosing(robot, leaves)
-    victim = max(leaves, key=lambda key: leaves[key][0].radius)
-    one = leaves[victim][0]
-    leaves[victim][0] = Leaf(victim, one.p0, one.p1, 0.9 * one.radius)
-    with pytest.raises(LeavesError, match=victim):
-        check_enclosing(robot, leaves)
 
 
 @settings(max_examples=20, deadline=None)

@@ -6,10 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from collision_monitor.hierarchy.packed import build_tree, open_bits
+from collision_monitor.hierarchy.packed import build_tree
 
 
 def depth(nodes, k=0):
@@ -36,38 +34,6 @@ def test_a_chain_of_m_leaves_has_ceil_log2_m_plus_1_levels_in_chain_order(count)
 
 def test_the_published_arm_has_13_leaves_on_5_levels():
     assert depth(build_tree(np.arange(13))) == 5
-
-
-def test_no_leaves_no_nodes():
-    assert build_tree(np.arange(0)).shape == (0, 2)
-
-
-def test_with_centres_a_node_is_split_across_its_longest_side():
-    centers = np.array([[0, 0, 0], [5, 0, 0], [0.1, 1, 0], [5.1, 1, 0]])
-    nodes = build_tree(np.arange(4), centers)
-    assert {frozenset(below(nodes, 1)), frozenset(below(nodes, 2))} == {
-        frozenset({0, 2}),
-        frozenset({1, 3}),
-    }
-
-
-@given(st.integers(1, 20), st.integers(0, 90), st.integers(0, 1000))
-@settings(max_examples=60, deadline=None)
-def test_a_node_pair_is_open_exactly_where_a_checked_leaf_pair_lies_below(moving, static, seed):
-    rng = np.random.default_rng(seed)
-    checked = rng.random((moving, moving + static)) < 0.05
-    square = checked[:, :moving]
-    checked[:, :moving] = square | square.T
-    tree = build_tree(np.arange(moving))
-    fixed = build_tree(np.arange(moving, moving + static), rng.normal(size=(moving + static, 3)))
-    fixed[fixed[:, 0] >= 0] += len(tree)
-    nodes = np.vstack([tree, fixed])
-    bits = open_bits(tree, nodes, checked)
-    assert bits.dtype == np.int64
-    for i in range(len(tree)):
-        for j in range(len(nodes)):
-            expected = checked[np.ix_(below(nodes, i), below(nodes, j))].any()
-            assert (int(bits[i, j >> 6]) >> (j & 63)) & 1 == expected
 
 
 @pytest.mark.parametrize("seed", range(10))

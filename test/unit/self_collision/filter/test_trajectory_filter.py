@@ -233,7 +233,6 @@ def test_after_an_event_a_motion_that_leads_away_is_let_go_and_watched(cell):
     assert cell.stand(apart(0.02), now=NOW + 0.2)
 
 
-
 @pytest.mark.parametrize(
     ("names", "times", "rows"),
     [
