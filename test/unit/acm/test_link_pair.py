@@ -5,7 +5,9 @@
 import coal
 import numpy as np
 import pytest
-from support.geometry.range_cases import branched, leaf_distance, pair_of, segment_distance
+from scipy.spatial import ConvexHull
+from support.geometry.exact_reference import coal_mesh
+from support.geometry.range_cases import branched, pair_of
 from support.robots import robots
 
 from collision_monitor import CollisionModel
@@ -13,10 +15,9 @@ from collision_monitor.acm.link_pair import (
     PairGeometries,
     as_triangles,
     place_chain,
-    place_ends,
-    rate,
     surface_distance,
 )
+from collision_monitor.robot.description import Shape
 
 
 def placed(pair, q):
@@ -54,45 +55,6 @@ def test_only_joints_between_the_links_are_columns():
     assert [model.joint_names[k] for k in pair.columns] == ["jb0", "jb2"]
 
 
-def test_leaves_lie_where_those_of_the_model_do():
-    model, pair = pair_of(branched(np.random.default_rng(4)), "a2", "b3")
-    for q in model.random_configurations(20):
-        _, poses = placed(pair, q)
-        ends = np.empty((2 * pair.chain.rows, 6))
-        place_ends(pair.chain, poses, ends)
-        lengths = np.linalg.norm(ends[:, 3:] - ends[:, :3], axis=1)
-        assert lengths[: pair.chain.rows] == pytest.approx(
-            [leaf.length for name in ("a2", "b3") for leaf in model.leaves if leaf.link == name]
-        )
-        expected = leaf_distance(model, "a2", "b3", q)
-        nearest = min(
-            segment_distance(ends[i].reshape(2, 3), ends[j].reshape(2, 3))
-            - pair.chain.radii[i, 0]
-            - pair.chain.radii[j, 0]
-            for i in range(pair.chain.leaves)
-            for j in range(pair.chain.leaves, pair.chain.rows)
-        )
-        assert nearest == pytest.approx(expected, abs=1e-9)
-
-
-def test_rates_are_the_derivatives_of_points():
-    model, pair = pair_of(branched(np.random.default_rng(5)), "base", "a3")
-    rng = np.random.default_rng(6)
-    step = 1e-6
-    for q in model.random_configurations(10):
-        axes, poses = placed(pair, q)
-        local, n = rng.normal(size=3), rng.normal(size=3)
-        point = matrix(poses[1])[:3, :3] @ local + poses[1, 9:]
-        for k, column in enumerate(pair.columns):
-            moved = q.copy()
-            moved[column] += step
-            _, after = placed(pair, moved)
-            shift = matrix(after[1])[:3, :3] @ local + after[1, 9:] - point
-            assert rate(pair.chain, axes, k, *point, *n) == pytest.approx(
-                n @ shift / step, abs=1e-4
-            )
-
-
 def coal_shape(shapes):
     """Shapes of a link as one hierarchy of coal, with its own triangles."""
     vertices, triangles = [], []
@@ -101,12 +63,7 @@ def coal_shape(shapes):
         assert skin == 0.0
         triangles.append(np.asarray(faces) + sum(map(len, vertices)))
         vertices.append(corners)
-    tree = coal.BVHModelOBBRSS()
-    tree.beginModel(sum(map(len, triangles)), sum(map(len, vertices)))
-    tree.addVertices(np.concatenate(vertices))
-    tree.addTriangles(np.concatenate(triangles).astype(np.int64))
-    tree.endModel()
-    return tree
+    return coal_mesh(np.concatenate(vertices), np.concatenate(triangles))
 
 
 @pytest.mark.parametrize(
@@ -155,3 +112,16 @@ def test_balls_and_capsules_are_exact():
         )  # fmt: skip
         # A prism around a cylinder may come 0.05 % of the radius nearer.
         assert max(expected, 0.0) - 1e-4 <= found <= max(expected, 0.0) + 1e-5
+
+
+def test_a_prism_encloses_its_cylinder_closely():
+    vertices, triangles, skin = as_triangles(Shape("cylinder", np.eye(4), (0.3, 1.0)))
+    assert skin == 0.0
+    hull = ConvexHull(vertices)
+    angle = np.linspace(0.0, 2.0 * np.pi, 1000)
+    rims = [np.column_stack([0.3 * np.cos(angle), 0.3 * np.sin(angle), np.full(1000, z)])
+            for z in (-0.5, 0.5)]  # fmt: skip
+    beyond = np.concatenate(rims) @ hull.equations[:, :3].T + hull.equations[:, 3]
+    assert beyond.max() < 1e-9
+    assert np.linalg.norm(vertices[:, :2], axis=1).max() < 0.3 * 1.0006
+    assert len(triangles) > 100
