@@ -8,7 +8,6 @@ import numpy as np
 
 from collision_monitor import CollisionModel
 from collision_monitor.acm.link_pair import PairGeometries
-from collision_monitor.geometry.leaf import Leaf
 from support.robots.toys import joint, link, robot
 
 _SHAPES = (
@@ -47,16 +46,6 @@ def pair_of(urdf: str, a: str, b: str):
     return model, PairGeometries(model).pair(a, b)
 
 
-def leaves_of(model: CollisionModel, link: str) -> list[Leaf]:
-    """Leaves of a link, in its frame."""
-    return [leaf for leaf in model.leaves if leaf.link == link]
-
-
-def capsule_points(leaf: Leaf, pose: np.ndarray) -> np.ndarray:
-    """End points (2, 3) of a leaf of a link at ``pose`` (4, 4)."""
-    return np.array([leaf.p0, leaf.p1]) @ pose[:3, :3].T + pose[:3, 3]
-
-
 def segment_distance(p: np.ndarray, q: np.ndarray) -> float:
     """Distance of two segments (2, 3): the least of a quadratic on a square, by its borders."""
     u, v, w = p[1] - p[0], q[1] - q[0], p[0] - q[0]
@@ -73,15 +62,3 @@ def segment_distance(p: np.ndarray, q: np.ndarray) -> float:
         s = (t * v - w) @ u / (u @ u) if u @ u > 0.0 else 0.0
         candidates.append((min(max(s, 0.0), 1.0), t))
     return min(float(np.linalg.norm(w + s * u - t * v)) for s, t in candidates)
-
-
-def leaf_distance(model: CollisionModel, a: str, b: str, q: np.ndarray) -> float:
-    """Signed distance of the leaves of two links at ``q`` (nq,), in numpy."""
-    poses = model.link_poses(q)
-    return min(
-        segment_distance(capsule_points(i, poses[a]), capsule_points(j, poses[b]))
-        - i.radius
-        - j.radius
-        for i in leaves_of(model, a)
-        for j in leaves_of(model, b)
-    )
