@@ -15,7 +15,6 @@ from support.robots.one_joint import (
     LIGHT,
     ONE,
     dynamics_of,
-    energy,
     speeding,
     trapezoid,
 )
@@ -92,41 +91,6 @@ def test_motors_driven_by_what_following_takes_follow():
 
     second = driven(joints, np.zeros(2), 1.5, torques, tolerance=1e-8)
     assert np.allclose(second.positions[-1], first.positions[-1], atol=1e-3)
-
-
-@pytest.mark.parametrize("floating", [False, True])
-def test_energy_is_what_motors_give_and_dampers_take(floating):
-    gravity = None if floating else (0.0, -9.81, 1.0)
-    dynamics = dynamics_of(LIGHT, floating=floating, gravity=gravity)
-    drives = [Drive(stiffness=800.0, damping=3.0), Drive(stiffness=500.0, damping=1.0)]
-    joints = FlexibleJoints(dynamics, drives)
-    command = MotorCommand(trapezoid(("j1", "j2"), np.array([1.2, -0.9]), 2.0, 0.4), rest=1.0)
-    motion = follow(joints, command, tolerance=1e-9)
-    spring = 0.5 * (motion.deflections**2 @ [800.0, 500.0])
-    total = spring + [
-        energy(dynamics, q, v) for q, v in zip(motion.positions, motion.velocities, strict=True)
-    ]
-    bending = np.concatenate([
-        command.at(motion.times[inside], end).velocities
-        for begin, end in command.segments
-        for inside in [rows_of(motion.times, begin, end)]
-    ])  # fmt: skip
-    work = (motion.link_torques * bending).sum(axis=1)
-    lost = ((bending - motion.velocities) ** 2) @ [3.0, 1.0]
-    gained = np.append(0.0, np.cumsum(0.5 * (work - lost)[1:] * np.diff(motion.times)))
-    gained += np.append(0.0, np.cumsum(0.5 * (work - lost)[:-1] * np.diff(motion.times)))
-    assert np.ptp(total) > 0.05
-    assert np.allclose(total - total[0], gained, atol=2e-3 * np.ptp(total))
-    # Springs hang in gravity at the start: nothing moves until the motors do.
-    hanging = dynamics.torques(motion.positions[0], np.zeros(2), np.zeros(2))
-    assert np.allclose(motion.link_torques[0], hanging)
-
-
-def rows_of(times, begin, end):
-    """Rows of one segment: a time that is there twice ends one and begins the next."""
-    first = np.searchsorted(times, begin, "right") - 1 if begin > 0.0 else 0
-    last = np.searchsorted(times, end, "left") + 1
-    return slice(first, last)
 
 
 @pytest.mark.parametrize("urdf", [SPACE_ARM, LIGHT], ids=["space arm", "light base"])
@@ -213,15 +177,6 @@ def test_a_step_of_velocity_of_a_rigid_joint_kicks_the_others():
     motion = follow(joints, MotorCommand(jump))
     mass, _ = dynamics.terms(np.zeros(2), np.zeros(2))
     assert motion.velocities[0, 0] == pytest.approx(-mass[0, 1] / mass[0, 0] * 1e-3)
-
-
-def test_solvers_agree():
-    joints = one_joint(20.0, 0.05, 0.1)
-    command = MotorCommand(trapezoid(("j",), np.array([1.0]), 2.0, 0.3), rest=0.5)
-    times = np.linspace(0.01, 2.45, 100)
-    right = follow(joints, command, "DOP853", 1e-9).state(times)[0]
-    for method in ("RK45", "Radau", "BDF", "LSODA"):
-        assert np.allclose(follow(joints, command, method, 1e-7).state(times)[0], right, atol=1e-5)
 
 
 def test_sampled_positions_do_not_knock_on_springs():
