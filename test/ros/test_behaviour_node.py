@@ -6,17 +6,14 @@ import math
 
 import pytest
 from support.robots.two_slides import JOINTS, URDF, apart
-from support.ros.ros_graph import ERROR, LATCHED, OK, WARN, Graph
+from support.ros.ros_graph import ERROR, OK, WARN, Graph
 
 from builtin_interfaces.msg import Duration  # isort: skip
-from rclpy.qos import QoSProfile  # isort: skip
-from std_msgs.msg import Float64  # isort: skip
 from std_srvs.srv import SetBool, Trigger  # isort: skip
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
 
 NAMES = (*JOINTS, "mast_joint")
 ME = "/collision_monitor"
-EVERY = QoSProfile(depth=10000)
 
 
 class Cell:
@@ -91,18 +88,6 @@ def cell(running):
     return running
 
 
-def test_moving_away_is_free_and_coming_nearer_is_not(cell):
-    cell.until_action("slowdown", 0.06)
-    cell.until_scale(0.5, 0.06)
-    cell.until_action("none", 0.06, 0.3)
-    assert cell.graph.state.level == WARN
-    assert "moving away" in cell.graph.state.message
-    cell.until_scale(1.0, 0.06, 0.3)
-    cell.until_action("slowdown", 0.06, -0.1)
-    assert float(cell.values["pair_rate"]) == pytest.approx(-0.1)
-    assert cell.values["pair"] == "r_ball l_ball"
-
-
 def test_what_comes_of_braking_is_in_the_state(cell):
     cell.until_action("approach", 0.3, -0.9)
     values = cell.values
@@ -122,18 +107,6 @@ def test_what_comes_of_braking_is_in_the_state(cell):
     assert cell.values["time_to_collision"] == cell.values["braking_clearance"] == "inf"
     assert cell.set(braking_decelerations=["l_*=1000.0"]).successful
     cell.until_action("approach", 0.14, -0.9)
-
-
-def test_out_of_contact_the_way_is_said_and_free(cell):
-    cell.until_action("stop", -0.02)
-    way = dict(item.split("=") for item in cell.values["way_out"].split())
-    assert float(way["r_x"]) < 0.0 < float(way["l_x"])
-    cell.until(lambda: "collision: 0.020 m deep" in cell.graph.state.message, -0.02)
-    cell.until_action("limit", -0.02, 0.2)
-    cell.until_scale(0.25, -0.02, 0.2)
-    assert cell.graph.heard["safe"][-1].data is False
-    cell.until_action("none", 0.5, 0.2)
-    assert "way_out" not in cell.values
 
 
 def test_a_robot_that_stands_in_contact_may_say_where_it_would_go(cell):
@@ -292,20 +265,3 @@ def test_what_was_refused_is_not_in_force(cell):
     cell.until_action("stop", 0.01)
     cell.until_action("none", 0.5)
     assert float(cell.values["warn_distance"]) == 0.1
-
-
-def test_the_scale_is_steady_where_the_distance_is_noisy(cell):
-    cell.graph.listen("scales", Float64, EVERY, f"{ME}/speed_scale")
-    cell.graph.listen("changes", type(cell.graph.state), LATCHED, f"{ME}/state")
-    cell.until_action("stop", 0.018)
-    cell.graph.heard["scales"].clear()
-    cell.graph.heard["changes"].clear()
-    for k in range(200):
-        cell.send(0.02 + 0.002 * (-1) ** k)
-        cell.graph.spin(0.005)
-    assert {message.data for message in cell.graph.heard["scales"]} == {0.0}
-    actions = {
-        item.value for message in cell.graph.heard["changes"] for item in message.values
-        if item.key == "action"
-    }  # fmt: skip
-    assert actions == {"stop"}

@@ -47,17 +47,6 @@ def test_no_start_of_the_range_is_worse_than_certified(scanner, seed):
         assert there == pytest.approx(scan.best[k], abs=1e-9)
 
 
-def test_pairs_of_one_part_alone_are_the_same_whenever_it_begins(scanner):
-    model = scanner.model
-    one, other = arms(9)
-    k = [set(pair) for pair in model.pairs].index({"b1", "b3"})
-    best = []
-    for part in (other, Scheduled(other, 0.0, 4.0)):
-        wanted = request(model, Schedule(model, [one, part]), 10, 0.0, pairs=[k])
-        best.append(scan_any_start(scanner.scan, scanner, wanted).best[0])
-    assert best[0] == pytest.approx(best[1], abs=1.1e-3 + 0.01 * abs(best[0]))
-
-
 def test_one_start_that_collides_is_found_among_many_that_do_not(scanner):
     """Two arms that sweep past each other quickly: only about one start in fifty meets."""
     model = scanner.model

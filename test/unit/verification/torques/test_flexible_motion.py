@@ -75,24 +75,6 @@ def test_two_masses_driven_apart_by_a_torque(method):
     assert (motion.motor_torques == torque).all()
 
 
-def test_motors_driven_by_what_following_takes_follow():
-    """Spong's equations both ways: torques of motors that follow make them follow."""
-    joints = FlexibleJoints(dynamics_of(LIGHT), [Drive(0.4, 1.0, 300.0, 2.0)] * 2)
-    trajectory = Trajectory.through(
-        ("j1", "j2"), [0.0, 1.5], [[0.0, 0.0], [0.6, -0.4]], np.zeros((2, 2)), np.zeros((2, 2))
-    )
-    first = follow(joints, MotorCommand(trajectory), tolerance=1e-9)
-    rows = np.append(True, np.diff(first.times) > 0.0)
-
-    def torques(t):
-        return np.array([
-            np.interp(t, first.times[rows], first.motor_torques[rows, j]) for j in range(2)
-        ])  # fmt: skip
-
-    second = driven(joints, np.zeros(2), 1.5, torques, tolerance=1e-8)
-    assert np.allclose(second.positions[-1], first.positions[-1], atol=1e-3)
-
-
 @pytest.mark.parametrize("urdf", [SPACE_ARM, LIGHT], ids=["space arm", "light base"])
 def test_mujoco_swings_the_same_way(urdf, tmp_path):
     if not isinstance(urdf, Path):
@@ -215,36 +197,3 @@ def test_what_takes_long_is_announced(caplog):
     still = Trajectory(("j",), PPoly(np.zeros((1, 1, 1)), [0.0, 100.0]))
     follow(one_joint(2.0 * np.pi * 150.0), MotorCommand(still))
     assert "15000 periods of a mode of 150 Hz that is hardly damped" in caplog.text
-
-
-def test_a_trapezoid_has_segments_between_its_steps_and_rests():
-    command = MotorCommand(trapezoid(("j",), np.array([1.5]), 2.0, 0.5), rest=1.0)
-    assert command.duration == pytest.approx(3.0)
-    assert command.segments.tolist() == [[0.0, 0.5], [0.5, 1.5], [1.5, 2.0], [2.0, 3.0]]
-    assert not command.jumps.any()
-    before, after = command.at(0.5, 0.5), command.at(0.5, 1.5)
-    assert before.accelerations[0] == pytest.approx(2.0) and after.accelerations[0] == 0.0
-    assert before.velocities[0] == pytest.approx(after.velocities[0])
-    rest = command.at(np.array([2.0, 2.5, 3.0]), 3.0)
-    assert np.allclose(rest.positions, 1.5) and not rest.velocities.any()
-
-
-def test_samples_become_a_spline_without_steps():
-    times = np.arange(201) / 100.0
-    values = (1.0 - np.cos(np.pi * times / 2.0))[:, None]
-    command = MotorCommand(Trajectory.through(("j",), times, values), rest=0.5)
-    assert command.segments.tolist() == [[0.0, 2.0], [2.0, 2.5]]
-    found = command.at(np.array([0.333, 1.0]), 2.0)
-    right = np.pi / 2.0 * np.sin(np.pi / 2.0 * np.array([0.333, 1.0]))
-    assert np.allclose(found.velocities[:, 0], right, atol=1e-6)
-
-
-def test_lines_between_far_points_jump():
-    command = MotorCommand(Trajectory.through(("j",), [0.0, 1.0, 3.0], [[0.0], [1.0], [0.0]]))
-    assert command.segments.tolist() == [[0.0, 1.0], [1.0, 3.0]]
-    assert np.allclose(command.jumps[:, 0], [1.0, -1.5])
-    assert np.allclose(command.extra[:, 0], [10.0, -15.0])
-    moving = MotorCommand(
-        Trajectory.through(("j",), [0.0, 1.0], [[0.0], [1.0]]), from_rest=False
-    )
-    assert not moving.jumps.any()
