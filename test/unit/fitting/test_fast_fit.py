@@ -5,17 +5,11 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.geometry.shape_fit import outside
 from support.ros.live_cases import KINDS, points_of, shape_of
 
 from collision_monitor.fitting.coverage import gaps_to_union
 from collision_monitor.fitting.fast_fit import cover, cover_bounds, cover_box, cover_triangles
-from collision_monitor.geometry.leaf import distances_to_segment
-
-
-def outside(rows, points):
-    """How far points are outside all leaves at most, metres."""
-    depth = [distances_to_segment(points, row[:3], row[3:6]) - row[6] for row in rows]
-    return np.min(depth, axis=0).max()
 
 
 @settings(max_examples=60, deadline=None)

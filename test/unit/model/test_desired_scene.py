@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from support.geometry.free_body import at
 from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
@@ -14,12 +15,6 @@ from collision_monitor.robot.description import Shape
 
 BALL = Shape("sphere", np.eye(4), (0.1,))
 Q = np.array([0.5, 0.5, 0.3])
-
-
-def at(x, y, z):
-    pose = np.eye(4)
-    pose[:3, 3] = x, y, z
-    return pose
 
 
 @pytest.fixture(scope="module")

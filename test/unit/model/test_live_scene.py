@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from support.geometry.free_body import at
 from support.geometry.reference import coal
 from support.robots.robots import require
 from support.robots.toys import joint, link, robot
@@ -32,12 +33,6 @@ from collision_monitor.robot.description import Shape
 
 BALL = np.array([[0.0] * 6 + [0.05]])
 TOUCHES = ((), ("wrist_1_link", "o/3"), ("upper_arm_link",), ("table",))
-
-
-def at(x, y, z):
-    pose = np.eye(4)
-    pose[:3, 3] = x, y, z
-    return pose
 
 
 @pytest.fixture(scope="module")
