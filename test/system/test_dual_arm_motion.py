@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.optimize import lsq_linear
+from support.geometry.segment_distance import segment_distance
 from support.paths import ROOT
 
 from collision_monitor import CollisionModel
@@ -53,13 +53,6 @@ def test_the_table_is_the_formula():
     right = np.array([formula(t) for t in range(63)])
     np.testing.assert_array_max_ulp(table[:, 1:8], right, maxulp=4)
     assert np.array_equal(table[:, 8:], -table[:, 1:8])
-
-
-def segment_distance(p: np.ndarray, q: np.ndarray) -> float:
-    """Distance of two segments (2, 3), as a box-constrained least-squares problem."""
-    matrix = np.column_stack([p[1] - p[0], q[0] - q[1]])
-    x = lsq_linear(matrix, q[0] - p[0], bounds=(0.0, 1.0), method="bvls", tol=1e-15).x
-    return float(np.linalg.norm(matrix @ x - (q[0] - p[0])))
 
 
 @pytest.fixture(scope="module")

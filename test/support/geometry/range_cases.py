@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Robots for proofs about ranges: chains out of text, their pairs, and slow distances in numpy."""
+"""Robots for proofs about ranges: chains out of text, and their pairs."""
 
 from __future__ import annotations
 
@@ -44,21 +44,3 @@ def pair_of(urdf: str, a: str, b: str):
     """(model, pair) of two links of a robot; the model has one leaf for each shape."""
     model = CollisionModel.from_urdf(urdf, max_leaves_per_link=1)
     return model, PairGeometries(model).pair(a, b)
-
-
-def segment_distance(p: np.ndarray, q: np.ndarray) -> float:
-    """Distance of two segments (2, 3): the least of a quadratic on a square, by its borders."""
-    u, v, w = p[1] - p[0], q[1] - q[0], p[0] - q[0]
-    candidates = []
-    normal = np.array([[u @ u, -u @ v], [-u @ v, v @ v]])
-    if np.linalg.matrix_rank(normal) == 2:
-        s, t = np.linalg.solve(normal, [-u @ w, v @ w])
-        if 0.0 <= s <= 1.0 and 0.0 <= t <= 1.0:
-            candidates.append((s, t))
-    for s in (0.0, 1.0):
-        t = (w + s * u) @ v / (v @ v) if v @ v > 0.0 else 0.0
-        candidates.append((s, min(max(t, 0.0), 1.0)))
-    for t in (0.0, 1.0):
-        s = (t * v - w) @ u / (u @ u) if u @ u > 0.0 else 0.0
-        candidates.append((min(max(s, 0.0), 1.0), t))
-    return min(float(np.linalg.norm(w + s * u - t * v)) for s, t in candidates)

@@ -6,7 +6,7 @@ import coal
 import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
-from support.geometry.exact_reference import coal_mesh
+from support.geometry.coal_shapes import coal_distance, coal_mesh, coal_shape
 from support.geometry.range_cases import branched, pair_of
 from support.robots import robots
 
@@ -55,7 +55,7 @@ def test_only_joints_between_the_links_are_columns():
     assert [model.joint_names[k] for k in pair.columns] == ["jb0", "jb2"]
 
 
-def coal_shape(shapes):
+def coal_link(shapes):
     """Shapes of a link as one hierarchy of coal, with its own triangles."""
     vertices, triangles = [], []
     for shape in shapes:
@@ -74,7 +74,7 @@ def test_surfaces_are_as_far_apart_as_coal_finds_them(name, links):
     files = robots.require(name)
     model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
     pair = PairGeometries(model).pair(*links)
-    trees = [coal_shape(model.robot.links[link].shapes) for link in links]
+    trees = [coal_link(model.robot.links[link].shapes) for link in links]
     guess, points = pair.guess(), np.empty((3, 3))
     met = 0
     for q in model.random_configurations(60, seed=2):
@@ -101,15 +101,12 @@ def test_balls_and_capsules_are_exact():
     for q in model.random_configurations(40):
         _, poses = placed(pair, q)
         found = surface_distance(pair.chain, poses, np.inf, pair.guess(), np.empty((3, 3)))
-        kinds = {"box": "Box", "sphere": "Sphere", "cylinder": "Cylinder", "capsule": "Capsule"}
-        other = getattr(coal, kinds[shape.kind])(*shape.size)
         at = model.link_poses(q)["a1"] @ shape.pose
         base = model.robot.links["base"].shapes[0]
-        expected = coal.distance(
-            coal.Capsule(*base.size), coal.Transform3s(base.pose[:3, :3], base.pose[:3, 3]),
-            other, coal.Transform3s(at[:3, :3], at[:3, 3]),
-            coal.DistanceRequest(), coal.DistanceResult(),
-        )  # fmt: skip
+        apart = np.linalg.inv(base.pose) @ at
+        expected = coal_distance(
+            coal_shape(base), coal_shape(shape), apart[:3, :3], apart[:3, 3]
+        )
         # A prism around a cylinder may come 0.05 % of the radius nearer.
         assert max(expected, 0.0) - 1e-4 <= found <= max(expected, 0.0) + 1e-5
 

@@ -5,7 +5,8 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.geometry.range_cases import branched, pair_of, segment_distance
+from support.geometry.range_cases import branched, pair_of
+from support.geometry.segment_distance import segment_distance
 
 from collision_monitor.acm import range_proof
 from collision_monitor.acm.link_pair import place_chain, place_ends

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.geometry.coal_shapes import coal_mesh
 from support.geometry.exact_geometry import share_a_point, squared_distance
-from support.geometry.exact_reference import coal_mesh
 
 from collision_monitor.geometry.triangles import squared_distance_below, triangles_intersect
 

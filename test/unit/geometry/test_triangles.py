@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.geometry.coal_shapes import coal_mesh
 from support.geometry.exact_geometry import share_a_point
-from support.geometry.exact_reference import coal_mesh
 
 from collision_monitor.geometry.triangles import triangles_intersect
 

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How deep shapes are in one another: where it is known, where it begins, and that it suffices."""
 
-import coal
 import numpy as np
 import pytest
 import trimesh
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from support.geometry.exact_reference import coal_mesh, coal_shape
+from support.geometry.coal_shapes import coal_distance, coal_shape
 from support.geometry.free_body import free_body, mesh_shape, middle_of, outwards, turned
 from support.geometry.mesh_cases import KIND_NAMES, mesh, soup
 from support.geometry.solid_cases import SOLIDS, solid_cases
@@ -128,17 +127,6 @@ def shape_of(name, rng):
     return mesh_shape(*mesh(name))
 
 
-def coal_touches(first, second, rotation, translation):
-    shapes = [
-        coal_mesh(s.vertices, s.triangles) if s.kind == "mesh" else coal_shape(s)
-        for s in (first, second)
-    ]
-    request, result = coal.DistanceRequest(), coal.DistanceResult()
-    request.gjk_tolerance = 1e-9
-    place = coal.Transform3s(np.ascontiguousarray(rotation), translation)
-    return coal.distance(shapes[0], coal.Transform3s(), shapes[1], place, request, result)
-
-
 def one_holds(first, second, rotation, translation):
     insides = Inside([first]), Inside([second])
     to_first = insides[1].probes @ rotation.T + translation
@@ -167,7 +155,7 @@ def test_moved_by_the_depth_shapes_are_apart(first, second, seed):
     assume(found.distance <= 0.0 and found.distance > model.distance(q).distance + 1e-9)
     rotation, translation = turned(q)
     beyond = translation + (1e-6 - found.distance) * outwards(found)
-    assert coal_touches(*shapes, rotation, beyond) > 0.0
+    assert coal_distance(*map(coal_shape, shapes), rotation, beyond) > 0.0
     assert not one_holds(*shapes, rotation, beyond)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.geometry.exact_reference import coal_mesh
+from support.geometry.coal_shapes import coal_mesh
 from support.geometry.mesh_cases import KIND_NAMES, mesh, random_pose, soup
 
 from collision_monitor.common.compiled import kernel

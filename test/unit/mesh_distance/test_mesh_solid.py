@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.geometry.exact_reference import coal_mesh
+from support.geometry.coal_shapes import coal_distance, coal_mesh
 from support.geometry.mesh_cases import KIND_NAMES, mesh, random_pose
 from support.geometry.solid_cases import SOLIDS, solid_cases
 
@@ -15,7 +15,7 @@ from collision_monitor.common.compiled import kernel
 from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, unpack_tree, windows
 from collision_monitor.mesh_distance.part_distance import nearest_to_solid, touching_rows
 from collision_monitor.mesh_distance.parts import parts_of
-from unit.geometry.test_convex import coal_distance, distance
+from unit.geometry.test_convex import distance
 
 
 @kernel

@@ -7,18 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from support.geometry.coal_shapes import coal_capsule, coal_shape, least
 from support.geometry.free_body import at
 from support.geometry.reference import coal
 from support.robots.robots import require
 from support.robots.toys import joint, link, robot
 from support.ros.live_cases import (
     LINKS,
-    coal_capsule,
     coal_leaves,
-    coal_shape,
     coal_shapes,
     is_inside,
-    least,
     pose_of,
     shape_of,
     ur5,

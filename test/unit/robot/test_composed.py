@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import coal
 import numpy as np
 import pytest
 from lxml import etree
+from support.geometry.coal_shapes import coal_capsule, least
 from support.robots.robots import require
 from support.robots.toys import chain, joint, link
 from support.robots.toys import robot as toy
@@ -148,29 +148,13 @@ def test_distances_across_are_those_of_coal_between_the_leaves():
     q = composed.random_configurations(1, seed=8)[0]
     segments = composed.leaf_segments(q)
 
-    def placed(k):
-        leaf, (p0, p1) = composed.leaves[k], segments[k]
-        pose = np.eye(4)
-        if leaf.length > 0.0:
-            z = (p1 - p0) / leaf.length
-            x = np.linalg.svd(z[None])[2][1]
-            pose[:3, :3] = np.column_stack([x, np.cross(z, x), z])
-        pose[:3, 3] = 0.5 * (p0 + p1)
-        return coal.Capsule(leaf.radius, leaf.length), coal.Transform3s(pose[:3, :3], pose[:3, 3])
-
     solids = {}
-    for k, leaf in enumerate(composed.leaves):
-        solids.setdefault(leaf.link, []).append(placed(k))
-    request, result = coal.DistanceRequest(), coal.DistanceResult()
+    for leaf, ends in zip(composed.leaves, segments, strict=True):
+        solids.setdefault(leaf.link, []).append(coal_capsule(ends, leaf.radius))
     for (a, b), distance in zip(composed.pairs, composed.distances(q), strict=True):
         if a.split("_")[0] == b.split("_")[0] or distance < 0.0:
             continue
-        found = np.inf
-        for one, at in solids[a]:
-            for other, there in solids[b]:
-                result.clear()
-                found = min(found, coal.distance(one, at, other, there, request, result))
-        assert distance == pytest.approx(found, abs=1e-6)
+        assert distance == pytest.approx(least(solids[a], solids[b]), abs=1e-6)
 
 
 TORSO = toy(

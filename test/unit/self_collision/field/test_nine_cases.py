@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import lsq_linear
+from support.geometry.segment_distance import segment_distance
 
 from collision_monitor.geometry.segments import capsule_distance
 from collision_monitor.self_collision.nine_cases import (
@@ -22,18 +22,10 @@ inside = st.floats(0.0, 1.0)
 RANGES = (st.floats(-3.0, -1e-3), inside, st.floats(1.001, 4.0))
 
 
-def least_squares(first, second):
-    """Distance as a box-constrained linear least-squares problem, by scipy."""
-    matrix = np.column_stack([first[1] - first[0], second[0] - second[1]])
-    target = second[0] - first[0]
-    x = lsq_linear(matrix, target, bounds=(0.0, 1.0), method="bvls", tol=1e-15).x
-    return np.linalg.norm(matrix @ x - target)
-
-
 def check(first, second, tolerance=1e-9):
     """What holds for any two segments; returns the answer."""
     found = control_points(first, second)
-    assert found.distance == pytest.approx(least_squares(first, second), abs=tolerance)
+    assert found.distance == pytest.approx(segment_distance(first, second), abs=tolerance)
     assert np.linalg.norm(found.second - found.first) == pytest.approx(found.distance, abs=1e-12)
     for at, (a, b) in ((found.first, first), (found.second, second)):
         assert np.linalg.norm(at - a) + np.linalg.norm(b - at) == pytest.approx(
