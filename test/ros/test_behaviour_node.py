@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node's behaviour on a real graph: actions, holds, services, a driver that is called."""
 
-import math
 
 import pytest
 from support.robots.two_slides import JOINTS, URDF, apart
@@ -240,14 +239,9 @@ def test_pairs_have_distances_of_their_own_while_it_runs(cell, tmp_path):
     ("values", "says"),
     [
         ({"pair_thresholds": ["nobody r_ball warn=0.2"]}, "'nobody r_ball' names none of the"),
-        ({"pair_thresholds": ["l_ball r_ball"]}, "two names or patterns"),
-        ({"pair_thresholds": ["l_ball r_ball warn=-1"]}, "is not a distance of 0 m or more"),
         ({"thresholds_file": "/nowhere/t.yaml"}, "/nowhere/t.yaml"),
         ({"braking_decelerations": ["elbow=2"]}, "'elbow=2' matches no joint"),
-        ({"braking_decelerations": ["l_x=0"]}, "not a number from 0.001"),
         ({"release_cycles": 0}, "release_cycles"),
-        ({"escape_scale": 1.5}, "escape_scale"),
-        ({"reaction_time": math.nan}, "reaction_time"),
         ({"stop_service": "/s", "stop_service_timeout": 0.0}, "stop_service_timeout"),
         ({"joint_limits": "/other"}, "read-only"),
         ({"latch_stops": True, "stop_distance": 0.5}, "above warn_distance"),

@@ -293,13 +293,9 @@ def test_thresholds_change_while_it_runs(cell):
     ("values", "says"),
     [
         ({"stop_distance": 0.5, "warn_distance": 0.2}, "stop_distance 0.5 is above"),
-        ({"stop_distance": 0.3}, "above warn_distance 0.1"),
         ({"warn_distance": -0.1}, ""),
-        ({"warn_distance": math.nan}, ""),
-        ({"warn_distance": "near"}, ""),
         ({"state_rate": 0.5}, "heartbeat"),
         ({"narrow_phase": "mesh"}, "started with 'auto'"),
-        ({"narrow_phase": "fine"}, "not one of leaf, auto, mesh"),
         ({"robot_description": "other"}, ""),
     ],
 )

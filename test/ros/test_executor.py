@@ -18,10 +18,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 from rclpy.serialization import deserialize_message  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 from support.paths import ROOT  # noqa: E402
-from support.ros.ros_domains import (  # noqa: E402
-    Domain,  # noqa: E402
-    is_free,
-)
+from support.ros.ros_domains import Domain, is_free  # noqa: E402
 from support.ros.ros_graph import Graph  # noqa: E402
 
 from collision_monitor.nodes.obstacles.scene_topics import ReliableSubscription  # noqa: E402
@@ -44,7 +41,6 @@ class Ticker(Node):
         super().__init__("ticker")
         self.create_timer(0.01, self.tick)
         self.ticks = 0
-        print("word", self.declare_parameter("word", "none").value, flush=True)
 
     def tick(self):
         self.ticks += 1
@@ -167,11 +163,6 @@ def test_it_is_idle_between_events(start):
     before = used()
     time.sleep(2.0)
     assert used() - before < 0.25  # of two seconds; 0.02 for 100 events a second
-
-
-def test_arguments_reach_the_node(start):
-    process = start("spin", "--ros-args", "-p", "word:=given")
-    assert wait_for(process, "word") == "word given"
 
 
 def test_a_shutdown_from_inside_is_an_ordinary_end(start):
