@@ -4,7 +4,7 @@
 
 
 import pytest
-from support.robots.two_slides import JOINTS, URDF, apart
+from support.robots.two_slides import JOINTS, apart
 from support.ros.ros_graph import ERROR, OK, WARN, Graph
 
 from builtin_interfaces.msg import Duration  # isort: skip
@@ -54,18 +54,10 @@ class Cell:
 
 
 @pytest.fixture(scope="module")
-def urdf(tmp_path_factory):
-    """The robot in a file."""
-    path = tmp_path_factory.mktemp("slides") / "robot.urdf"
-    path.write_text(URDF)
-    return str(path)
-
-
-@pytest.fixture(scope="module")
-def running(urdf):
+def running(slides_file):
     """A node that has been running for some time."""
     graph = Graph()
-    graph.start("-p", f"robot_description:={urdf}", "-p", "rise_time:=0.2")
+    graph.start("-p", f"robot_description:={slides_file}", "-p", "rise_time:=0.2")
     cell = Cell(graph)
     graph.until_distance(lambda: cell.send(0.5))
     yield cell

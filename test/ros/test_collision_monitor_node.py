@@ -58,14 +58,6 @@ def cell(files):
     graph.close()
 
 
-@pytest.fixture
-def graph():
-    """A graph of its own for one test."""
-    graph = Graph()
-    yield graph
-    graph.close()
-
-
 def settled(cell, q=CLEAR, level=OK):
     """Send one pose until the state has its level."""
     graph, model = cell

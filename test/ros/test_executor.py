@@ -19,7 +19,6 @@ from rclpy.serialization import deserialize_message  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 from support.paths import ROOT  # noqa: E402
 from support.ros.ros_domains import Domain, is_free  # noqa: E402
-from support.ros.ros_graph import Graph  # noqa: E402
 
 from collision_monitor.nodes.obstacles.scene_topics import ReliableSubscription  # noqa: E402
 
@@ -253,13 +252,6 @@ def test_a_domain_that_a_node_is_in_is_passed_over(tmp_path, participant):
 # -- a subscription that keeps all that waits, and says what a publisher threw away --
 #
 # That also across processes, one of them held up: test_scene_node.py.
-
-
-@pytest.fixture
-def graph():
-    found = Graph()
-    yield found
-    found.close()
 
 
 def test_nobody_is_called_for_what_came_while_publishers_were_found_and_all_that_waits_is_heard(

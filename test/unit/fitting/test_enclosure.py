@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 from support.geometry.shape_fit import fit_shape
+from support.ros.live_cases import pose_of
 
 from collision_monitor.errors import LeavesError
 from collision_monitor.fitting.bounding_shapes import fit_capsule
@@ -37,14 +38,6 @@ def arrays(leaves):
 def sticks_out(leaves, points):
     """Largest distance (or smallest depth) of points to the union of leaves."""
     return float(np.min([one.distances_to(points) for one in leaves], axis=0).max())
-
-
-def pose(seed):
-    rng = np.random.default_rng(seed)
-    matrix = np.eye(4)
-    matrix[:3, :3] = Rotation.random(random_state=seed).as_matrix()
-    matrix[:3, 3] = rng.normal(size=3)
-    return matrix
 
 
 def barycentric(steps):
@@ -131,7 +124,7 @@ def surface(shape):
 
 @pytest.mark.parametrize("kind", SIZES)
 def test_the_triangles_of_a_primitive_lie_outside_of_it_and_near(kind):
-    shape = Shape(kind, pose(3), SIZES[kind])
+    shape = Shape(kind, pose_of(np.random.default_rng(3)), SIZES[kind])
     hull = trimesh.convex.convex_hull(outer_triangles(shape).reshape(-1, 3))
     normals, origins = hull.face_normals, hull.triangles[:, 0]
     depth = surface(shape)[:2000] @ normals.T - np.einsum("ij,ij->i", normals, origins)
@@ -150,7 +143,7 @@ def test_the_triangles_of_a_primitive_lie_outside_of_it_and_near(kind):
 @pytest.mark.parametrize("kind", SIZES)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_leaf_of_a_primitive_encloses_it_and_a_thinner_one_does_not(kind, seed):
-    shape = Shape(kind, pose(seed), SIZES[kind])
+    shape = Shape(kind, pose_of(np.random.default_rng(seed)), SIZES[kind])
     link = Link("a", (shape,))
     robot = Robot("r", "a", {"a": link}, ())
     fitted = one_leaf(shape, "a")

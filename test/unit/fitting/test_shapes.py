@@ -10,8 +10,8 @@ import pytest
 import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.spatial.transform import Rotation
 from support.geometry.shape_fit import fit_shape
+from support.ros.live_cases import pose_of
 
 from collision_monitor.errors import FitError
 from collision_monitor.fitting.bounding_shapes import fit_capsule, fit_sphere
@@ -24,15 +24,6 @@ from collision_monitor.fitting.shapes import (
 from collision_monitor.robot.description import Shape
 
 size = st.floats(0.01, 3.0)
-
-
-def pose(seed):
-    """A random pose (4, 4)."""
-    rng = np.random.default_rng(seed)
-    matrix = np.eye(4)
-    matrix[:3, :3] = Rotation.random(random_state=rng.integers(1 << 30)).as_matrix()
-    matrix[:3, 3] = rng.normal(size=3)
-    return matrix
 
 
 def surface(kind, dimensions):
@@ -64,7 +55,7 @@ def mesh_shape(mesh):
 def test_every_kind_of_shape_is_enclosed_in_the_link_frame(kind_and_most, a, b, c, seed):
     kind, most = kind_and_most
     dimensions = {"box": (a, b, c), "sphere": (a,), "cylinder": (a, b), "capsule": (a, b)}[kind]
-    placed = pose(seed)
+    placed = pose_of(np.random.default_rng(seed))
     fit = fit_shape(Shape(kind, placed, dimensions), "link", FitSettings(most))
     points = surface(kind, dimensions) @ placed[:3, :3].T + placed[:3, 3]
     assert outside(fit, points).max() <= 1e-9
