@@ -305,13 +305,6 @@ def test_a_linkage_that_follows_the_arm_does_not_end_it():
     assert names(found.stem(found.robot.joints[0])) == ["j1", "j2", "j3"]
 
 
-def test_the_tip_is_the_end_of_the_rigid_part():
-    found = tree(*ARM, ("t", "flange", "tool", "fixed"))
-    assert found.tip_of(found.robot.joints[1]) == "tool"
-    forked = tree(*ARM, ("t", "flange", "tool", "fixed"), ("c", "flange", "camera", "fixed"))
-    assert forked.tip_of(forked.robot.joints[1]) == "flange"
-
-
 @pytest.mark.parametrize(
     ("right", "left"), [("right_{}", "left_{}"), ("{}_r", "{}_l"), ("R{}", "L{}")]
 )
