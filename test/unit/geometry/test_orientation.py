@@ -3,6 +3,8 @@
 """Signs of determinants against rational arithmetic, where plain floats get them wrong."""
 
 
+from fractions import Fraction
+
 import numba
 import numpy as np
 import pytest
@@ -14,8 +16,11 @@ from collision_monitor.common.compiled import exact_kernel, kernel
 from collision_monitor.geometry.orientation import (
     exact_orient2d,
     exact_orient3d,
+    grow,
     orient2d,
     orient3d,
+    two_product,
+    two_sum,
 )
 
 number = st.floats(-1e6, 1e6).filter(lambda x: x == 0.0 or abs(x) > 1e-60)
@@ -129,3 +134,50 @@ def test_nan_has_no_side():
     p[2, 1] = np.nan
     assert orient3d(p, 0, 1, 2, 3) == 0
     assert orient2d(p, 0, 1, 2, 0, 1) == 0
+
+
+@given(number, number)
+@settings(deadline=None)
+def test_sums_and_products_lose_nothing(a, b):
+    assert sum(map(Fraction, two_sum(a, b))) == Fraction(a) + Fraction(b)
+    assert sum(map(Fraction, two_product(a, b))) == Fraction(a) * Fraction(b)
+    assert two_sum(a, b)[0] == a + b and two_product(a, b)[0] == a * b
+
+
+@given(st.lists(number, min_size=1, max_size=30))
+@settings(deadline=None)
+def test_an_expansion_is_the_exact_sum_by_increasing_size(numbers):
+    e, n = np.empty(31), 0
+    for x in numbers:
+        n = grow(e, n, x)
+    assert sum(map(Fraction, e[:n])) == sum(map(Fraction, numbers))
+    assert np.all(e[:n] != 0.0) and np.all(np.diff(np.abs(e[:n])) > 0.0)
+
+
+@kernel
+def products_in_an_ordinary_kernel(a, b, out):
+    """Rounded product and rest, where the compiler may fuse what is around them."""
+    for k in range(len(a)):
+        x, rest = two_product(a[k], b[k])
+        out[k, 0], out[k, 1] = x * 1.0 + 0.0, rest
+
+
+def test_nothing_is_fused_where_an_exact_kernel_is_inlined():
+    a, b = np.random.default_rng(0).normal(size=(2, 200))
+    out = np.empty((200, 2))
+    products_in_an_ordinary_kernel(a, b, out)
+    for x, y, (value, rest) in zip(a, b, out, strict=True):
+        assert Fraction(value) + Fraction(rest) == Fraction(x) * Fraction(y)
+
+
+def test_points_a_few_floats_off_a_plane():
+    """A grid of neighbouring floats round a point of a plane: Kettner and others' picture."""
+    base = np.array([[0.5, 0.5, 0.5], [12.0, 12.0, 12.0], [24.0, 24.0, 3.0], [0.5, 0.5, 0.5]])
+    signs = set()
+    for k in range(-12, 13):
+        for m in range(-12, 13):
+            p = base.copy()
+            p[3] += np.array([k, m, 7 * k - m]) * 2.0**-53
+            signs.add(expected := orientation(*p))
+            assert orient3d(p, 0, 1, 2, 3) == expected
+    assert signs == {-1, 0, 1}
