@@ -8,6 +8,7 @@ import pytest
 from scipy.spatial import ConvexHull
 from support.geometry.coal_shapes import coal_distance, coal_mesh, coal_shape
 from support.geometry.range_cases import branched, pair_of
+from support.geometry.segment_distance import segment_distance
 from support.robots import robots
 
 from collision_monitor import CollisionModel
@@ -15,6 +16,7 @@ from collision_monitor.acm.link_pair import (
     PairGeometries,
     as_triangles,
     place_chain,
+    place_ends,
     surface_distance,
 )
 from collision_monitor.robot.description import Shape
@@ -122,3 +124,24 @@ def test_a_prism_encloses_its_cylinder_closely():
     assert beyond.max() < 1e-9
     assert np.linalg.norm(vertices[:, :2], axis=1).max() < 0.3 * 1.0006
     assert len(triangles) > 100
+
+
+def test_leaves_lie_where_those_of_the_model_do():
+    model, pair = pair_of(branched(np.random.default_rng(4)), "a2", "b3")
+    for q in model.random_configurations(20):
+        _, poses = placed(pair, q)
+        ends = np.empty((2 * pair.chain.rows, 6))
+        place_ends(pair.chain, poses, ends)
+        lengths = np.linalg.norm(ends[:, 3:] - ends[:, :3], axis=1)
+        assert lengths[: pair.chain.rows] == pytest.approx(
+            [leaf.length for name in ("a2", "b3") for leaf in model.leaves if leaf.link == name]
+        )
+        expected = dict(zip(model.pairs, model.distances(q), strict=True))["a2", "b3"]
+        nearest = min(
+            segment_distance(ends[i].reshape(2, 3), ends[j].reshape(2, 3))
+            - pair.chain.radii[i, 0]
+            - pair.chain.radii[j, 0]
+            for i in range(pair.chain.leaves)
+            for j in range(pair.chain.leaves, pair.chain.rows)
+        )
+        assert nearest == pytest.approx(expected, abs=1e-9)

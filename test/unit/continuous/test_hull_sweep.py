@@ -5,13 +5,17 @@
 import numpy as np
 import pytest
 from support.geometry.scan_cases import random_motion, two_arms
+from support.robots import robots
 
+from collision_monitor import CollisionModel
+from collision_monitor.hierarchy.packed import windows
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.description import Shape
 from collision_monitor.verification.clearance.mesh_level import (
     PairBounds,
     exact_level,
     hull_points,
+    link_hulls,
 )
 from collision_monitor.verification.clearance.scanner import Scanner
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
@@ -102,3 +106,28 @@ def test_two_parts_with_ranges_of_starts_come_no_nearer(arms):
             for start in np.linspace(0.3, 0.5, 5):
                 q = schedule.configuration(time, (0.0, start))
                 assert level.decider(q, pair)[0] >= bound
+
+
+def meshes_of(model, name):
+    return [shape for shape in model.robot.links[name].shapes if shape.kind == "mesh"]
+
+
+def test_hulls_of_a_real_robot_hold_its_meshes():
+    files = robots.require("ur5")
+    model = CollisionModel.from_urdf(
+        files.urdf, files.srdf, files.package_dirs, max_leaves_per_link=1
+    )
+    hulls = link_hulls(model)
+    points, links = hulls.points.reshape(-1, 4), hulls.links.reshape(-1, 2)
+    assert len(links) == len(windows(*model.work_space()).links)
+    for name, (first, stop) in zip(model.link_names, links.tolist(), strict=True):
+        pose = model.bodies.link_poses[name]
+        for shape in meshes_of(model, name):
+            whole = pose @ shape.pose
+            vertices = shape.vertices @ whole[:3, :3].T + whole[:3, 3]
+            for direction in np.random.default_rng(0).normal(size=(50, 3)):
+                far = (vertices @ direction).max()
+                assert support(points[first:stop], direction) >= far - 1e-9
+    assert len(points) < 0.5 * sum(
+        len(shape.vertices) for name in model.link_names for shape in meshes_of(model, name)
+    )
