@@ -136,3 +136,18 @@ def test_the_motion_starts_clear(model, motion):
     start = model.distance(motion.positions[0])
     assert start.distance > 0.25
     assert model.contacts(motion.positions[0], margin=0.25) == []
+
+
+def test_every_link_of_one_arm_is_checked_against_every_link_of_the_other(model):
+    assert between_arms(model).sum() == 49
+    assert model.warnings == ()
+
+
+def test_the_model_sees_the_arms_meet_when_they_do(model, motion, centre_lines):
+    arms = between_arms(model)
+    seen = np.array([model.distances(q)[arms].min() for q in motion.positions])
+    # leaves enclose the meshes, and the meshes a capsule of radius 0.05 round each segment
+    assert np.all(seen <= centre_lines - 0.1 + 1e-9)
+    # nor are housings and their leaves thicker than 0.07
+    assert np.all(seen >= centre_lines - 0.14)
+    assert np.flatnonzero(seen < 0.0).tolist() == list(range(44, 58))

@@ -17,6 +17,7 @@ from support.robots.toys import link as link_of
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError, FitError, NothingToCheckError
+from collision_monitor.mesh_distance.parts import merged, parts_of
 from collision_monitor.robot.description import Link, Robot, Shape
 from unit.mesh_distance.test_mesh_distance import distance_to
 
@@ -275,3 +276,42 @@ def test_without_pairs_there_is_nothing_to_ask():
     with pytest.raises(NothingToCheckError):
         model.distance(np.empty(0), exact=True)
     assert model.distances(np.empty(0), exact=True).shape == (0,)
+
+
+SHAPES = (
+    Shape("box", at(1.0), (0.2, 0.4, 0.6)),
+    mesh_shape(*mesh("ball")),
+    Shape("sphere", at(0.0, 1.0), (0.1,)),
+    mesh_shape(*mesh("cone"), at(0.0, 0.0, 2.0)),
+)
+
+
+def test_balls_hold_their_parts():
+    mesh_part, box, sphere = parts_of(SHAPES, "obb")
+    vertices, _ = merged([SHAPES[1], SHAPES[3]])
+    corners = at(1.0)[:3, 3] + np.array([0.1, 0.2, 0.3]) * [[1, 1, 1], [-1, -1, -1], [1, -1, 1]]
+    for part, points in ((mesh_part, vertices), (box, corners)):
+        distances = np.linalg.norm(points - part.ball[:3], axis=1)
+        assert (distances <= part.ball[3]).all()
+        assert part.ball[3] <= 1.01 * distances.max()
+    assert sphere.ball == pytest.approx([0.0, 1.0, 0.0, 0.1])
+
+
+def test_obstacles_are_measured_too():
+    scene = {
+        "obstacles": [
+            {"name": "wall", "type": "box", "size": [0.1, 4.0, 4.0], "position": [1.5, 0, 0]},
+            {"name": "held", "type": "cylinder", "radius": 0.02, "length": 0.3,
+             "link": "left_link_3", "position": [0, 0, 0.4]},
+        ]
+    }  # fmt: skip
+    model = CollisionModel.from_urdf(ARMS[0], srdf=ARMS[1], scene=scene)
+    rows = model.random_configurations(40, seed=6)
+    seen = set()
+    for q in rows:
+        found = model.distance(q, exact=True)
+        seen.update(found.links)
+        assert model.distance(q).distance <= found.distance + 1e-9
+    every = model.distances(rows[0], exact=True)
+    assert np.isfinite(every).all()
+    assert {"wall", "held"} & seen
