@@ -232,3 +232,19 @@ def test_what_is_checked_is_an_own_copy():
     positions[0, 0] = 1.0
     assert motion.positions[0, 0] == 0.0 and motion.times.dtype == float
     assert motion.joint_names == JOINTS
+
+
+@settings(max_examples=100, deadline=None)
+@given(lower=st.floats(-5.0, 5.0), upper=st.floats(-5.0, 5.0))
+def test_limits_only_become_tighter(lower, upper):
+    before = MODEL.lower.copy(), MODEL.upper.copy()
+    if max(lower, -2.0) > min(upper, 2.0):
+        with pytest.raises(ConfigurationError, match="right_j2: nothing is left between"):
+            within(MODEL, {"right_j2": (lower, upper)})
+    else:
+        tight = within(MODEL, {"right_j2": (lower, upper)})
+        assert (tight.lower[1], tight.upper[1]) == (max(lower, -2.0), min(upper, 2.0))
+        assert np.array_equal(np.delete(tight.lower, 1), np.delete(before[0], 1))
+        q = np.full(6, 0.3)
+        assert np.array_equal(tight.distances(q), MODEL.distances(q))
+    assert np.array_equal(MODEL.lower, before[0]) and np.array_equal(MODEL.upper, before[1])

@@ -19,6 +19,7 @@ from collision_monitor.self_collision.repulsion_field import (
     CrossPairs,
     PushedArm,
     direction,
+    held_push,
     least_push,
     share,
 )
@@ -214,3 +215,90 @@ def test_what_a_hand_carries_counts_as_the_arm():
     assert ("tray", "left_link_7") in found
     assert not any("post" in pair for pair in found)
     assert ("tray", "right_link_1") not in found
+
+
+@given(seven, st.floats(1e-4, 0.1))
+@settings(max_examples=200, deadline=None)
+def test_the_least_push_is_the_one_of_least_norm(gradient, amount):
+    wide = np.full(7, 1e9)
+    change = least_push(gradient, amount, np.zeros(7), -wide, wide)
+    if gradient @ gradient <= 1e-8:
+        assert not change.any()
+    else:
+        assert gradient @ change == pytest.approx(amount)
+        assert change == pytest.approx(np.linalg.lstsq(gradient[None], [amount], rcond=None)[0])
+
+
+def test_keeping_the_tip_is_the_least_motion_of_all_that_do():
+    rng = np.random.default_rng(2)
+    kept = 0
+    for _ in range(50):
+        tip = rng.normal(size=(4, 7))
+        gradient = rng.normal(size=7)
+        change = held_push(gradient, tip, 0.01)
+        if change is None:
+            continue
+        kept += 1
+        both = np.vstack([gradient, tip])
+        expected = np.linalg.lstsq(both, np.r_[0.01, np.zeros(4)], rcond=None)[0]
+        assert change == pytest.approx(expected, abs=1e-12)
+    assert kept > 10
+
+
+def test_a_tip_that_would_have_to_move_is_no_answer():
+    gradient = np.r_[1.0, np.zeros(6)]
+    assert held_push(gradient, np.r_[1.0, np.zeros(6)][None], 0.01) is None
+    assert held_push(np.zeros(7), np.eye(7)[:1], 0.01) is None
+    nearly = np.r_[1.0, 0.01, np.zeros(5)][None]  # 100 times the motion
+    assert held_push(gradient, nearly, 0.01) is None
+
+
+@pytest.mark.parametrize("body", [HAND, UPPER_ARM])
+def test_the_point_goes_where_it_is_told(body):
+    rng = np.random.default_rng(body)
+    for q in rng.uniform(0.5 * MODEL.lower, 0.5 * MODEL.upper, (30, 14)):
+        point, _ = point_of(q, body, [0.0, 0.0, 0.1])
+        direction = Jacobians(BODIES, q).of_point(body, point)[:3, :7] @ rng.normal(size=7)
+        direction /= np.linalg.norm(direction)
+        pushed = ARM.pushed(q, body, point, direction, 1e-4)
+        moved = point_of(pushed, body, [0.0, 0.0, 0.1])[0] - point
+        assert moved @ direction == pytest.approx(1e-4, rel=0.06)  # 5 % for a tip that is held
+        assert np.array_equal(pushed[7:], q[7:])
+
+
+def test_one_push_is_never_a_jump():
+    q = np.zeros(14)
+    q[3] = 1.0
+    point, _ = point_of(q, HAND, [0.0, 0.0, 0.1])
+    pushed = ARM.pushed(q, HAND, point, np.array([1.0, 0.0, 0.0]), 10.0)
+    assert np.abs(pushed - q).max() == pytest.approx(np.radians(2.0))
+
+
+rate = st.floats(-1.0, 1.0)
+
+
+@given(segment, segment, point)
+@settings(max_examples=300, deadline=None)
+def test_the_normal_is_a_unit_vector_from_first_to_second(first, second, approach):
+    n = direction(first, second, approach)
+    assert np.linalg.norm(n) == pytest.approx(1.0, abs=1e-12)
+    found = control_points(first, second)
+    if found.distance > 1e-9:
+        assert found.distance * n == pytest.approx(found.second - found.first, abs=1e-9)
+
+
+@given(rate, rate)
+def test_a_share_is_a_part(right, left):
+    assert 0.0 <= share(right, left, BOTH) <= 1.0
+
+
+def test_gaps_are_the_model_s_own():
+    problem = PAPER.problem()
+    pairs = cross_pairs(problem)
+    for q in problem.model.random_configurations(50):
+        expected = problem.model.distances(q)[pairs.pair]  # one leaf a link
+        assert pairs.gaps(q) == pytest.approx(expected, abs=1e-12)
+        assert [pairs.gap(q, k) for k in range(16)] == pytest.approx(expected, abs=1e-12)
+        near = expected < 0.3
+        assert pairs.gaps(q, 0.3)[near] == pytest.approx(expected[near], abs=1e-12)
+        assert np.all(pairs.gaps(q, 0.3)[~near] >= 0.3 - 1e-12)
