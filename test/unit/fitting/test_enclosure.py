@@ -187,3 +187,24 @@ def test_leaves_that_just_touch_corners_of_a_box_are_not_refused(size, most):
     thinner = [Leaf("b", one.p0, one.p1, one.radius - 5e-6) for one in leaves]
     with pytest.raises(LeavesError, match="sticks out"):
         check_enclosing(robot, {"b": thinner})
+
+
+@given(st.sampled_from(sorted(SIZES)), st.integers(0, 10_000))
+@settings(max_examples=60, deadline=None)
+def test_what_several_leaves_leave_of_a_primitive_is_found(kind, seed):
+    rng = np.random.default_rng(seed)
+    shape = Shape(kind, np.eye(4), SIZES[kind])
+    leaves = [
+        leaf(*rng.uniform(-0.2, 0.2, (2, 3)), rng.uniform(0.15, 0.3)) for _ in range(3)
+    ]
+    true = sticks_out(leaves, surface(shape))
+    found = gap(shape, leaves, 1e-3)
+    assert found >= max(true, 0.0) - 1e-9
+    assert found <= max(true, 0.0) + 0.03
+
+
+def test_a_capsule_of_three_spheres_that_share_it_is_enclosed():
+    shape = Shape("capsule", np.eye(4), (0.1, 0.2))
+    leaves = [leaf([0, 0, z], [0, 0, z], 0.13) for z in (-0.1, 0.0, 0.1)]
+    assert gap(shape, leaves) == 0.0
+    assert gap(shape, leaves[:2]) == pytest.approx(0.07, abs=2e-3)

@@ -11,8 +11,8 @@ from collision_monitor.errors import ConfigurationError, TrajectoryError
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code
-from collision_monitor.verification.clearance.schedule import Scheduled
-from collision_monitor.verification.clearance.two_level import check_two_levels
+from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
+from collision_monitor.verification.clearance.two_level import check_two_levels, joint_ways
 from collision_monitor.verification.verification import Settings
 
 
@@ -96,3 +96,17 @@ def test_a_start_that_is_not_known_and_an_unknown_method_are_refused():
         check_two_levels(slider(2.0), Scheduled(slide(), 0.0, 1.0))
     with pytest.raises(ConfigurationError, match="'three-level' is not one of continuous"):
         Settings(method="three-level")
+
+
+def test_ways_are_no_shorter_than_those_of_the_joints():
+    model = two_arms()
+    for kind in (1, 2, 3):
+        schedule = Schedule(model, Scheduled(random_motion(model, 7, kind=kind), earliest=0.3))
+        edges = schedule.bins(40)
+        ways = joint_ways(model, schedule, edges)
+        for k in range(len(edges) - 1):
+            times = np.linspace(edges[k], edges[k + 1], 50)
+            rows = np.array([schedule.configuration(time) for time in times])
+            gone = np.abs(np.diff(rows, axis=0)).sum(axis=0)
+            assert (ways[k] >= gone - 1e-12).all()
+            assert (ways[k] <= 2.0 * gone + 0.1).all()

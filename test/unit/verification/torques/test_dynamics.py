@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 import pinocchio
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 from support.paths import ROOT
 from support.robots.mujoco_twin import Twin
@@ -245,3 +246,49 @@ def test_mujoco_moves_the_same_way_under_our_torques(urdf, tmp_path):
     turned = Rotation.from_quat(twin.data.qpos[[4, 5, 6, 3]])
     apart = Rotation.from_matrix(base.poses[-1, :3, :3]).inv() * turned
     assert apart.magnitude() < 1e-5
+
+
+def test_attitude_is_that_of_a_tight_integration():
+    ours = dynamics_of(LIGHT, floating=True)
+    trajectory = swinging(ours.joint_names)
+    base, motion = moved(ours, trajectory)
+    rate = trajectory.polynomial.derivative()
+
+    def turning(t, quaternion):
+        w = ours.base_velocity(trajectory.polynomial(t), rate(t))[3:]
+        x, y, z, s = quaternion
+        return 0.5 * np.array([
+            s * w[0] + y * w[2] - z * w[1],
+            s * w[1] + z * w[0] - x * w[2],
+            s * w[2] + x * w[1] - y * w[0],
+            -x * w[0] - y * w[1] - z * w[2],
+        ])  # fmt: skip
+
+    right = solve_ivp(
+        turning, (0.0, trajectory.duration), [0, 0, 0, 1.0], "DOP853", rtol=1e-12, atol=1e-13
+    )
+    theirs = Rotation.from_quat(right.y[:, -1])
+    assert theirs.magnitude() > 0.3  # it does turn
+    ours_last = Rotation.from_matrix(base.poses[-1, :3, :3])
+    assert (theirs.inv() * ours_last).magnitude() < 1e-8
+    errors = []
+    for count in (121, 241):  # fourth order: half the step, a sixteenth of the error
+        times = np.linspace(0.0, trajectory.duration, count)
+        coarse = base_motion(ours, times, motion.state, motion.state(times))
+        apart = theirs.inv() * Rotation.from_matrix(coarse.poses[-1, :3, :3])
+        errors.append(apart.magnitude())
+    assert errors[0] < 1e-4 and 12.0 < errors[0] / errors[1] < 20.0
+
+
+def test_velocities_are_the_rates_of_the_poses():
+    ours = dynamics_of(LIGHT, floating=True, gravity=(0.3, 0.0, -1.0))
+    trajectory = swinging(ours.joint_names)
+    motion = rigid_motion(trajectory, ours, [Drive()] * 2)
+    times = 2.0 + np.array([-1e-4, 0.0, 1e-4])
+    times = np.concatenate([[0.0], times])
+    base = base_motion(ours, times, motion.state, motion.state(times))
+    rates = (base.poses[3] - base.poses[1]) / 2e-4
+    turned = base.poses[2, :3, :3]
+    assert np.allclose(turned.T @ rates[:3, 3], base.velocities[2, :3], atol=1e-6)
+    spin = turned.T @ rates[:3, :3]
+    assert np.allclose([spin[2, 1], spin[0, 2], spin[1, 0]], base.velocities[2, 3:], atol=1e-6)

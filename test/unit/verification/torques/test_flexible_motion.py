@@ -15,6 +15,7 @@ from support.robots.one_joint import (
     LIGHT,
     ONE,
     dynamics_of,
+    energy,
     speeding,
     trapezoid,
 )
@@ -197,3 +198,38 @@ def test_what_takes_long_is_announced(caplog):
     still = Trajectory(("j",), PPoly(np.zeros((1, 1, 1)), [0.0, 100.0]))
     follow(one_joint(2.0 * np.pi * 150.0), MotorCommand(still))
     assert "15000 periods of a mode of 150 Hz that is hardly damped" in caplog.text
+
+
+@pytest.mark.parametrize("floating", [False, True])
+def test_energy_is_what_motors_give_and_dampers_take(floating):
+    gravity = None if floating else (0.0, -9.81, 1.0)
+    dynamics = dynamics_of(LIGHT, floating=floating, gravity=gravity)
+    drives = [Drive(stiffness=800.0, damping=3.0), Drive(stiffness=500.0, damping=1.0)]
+    joints = FlexibleJoints(dynamics, drives)
+    command = MotorCommand(trapezoid(("j1", "j2"), np.array([1.2, -0.9]), 2.0, 0.4), rest=1.0)
+    motion = follow(joints, command, tolerance=1e-9)
+    spring = 0.5 * (motion.deflections**2 @ [800.0, 500.0])
+    total = spring + [
+        energy(dynamics, q, v) for q, v in zip(motion.positions, motion.velocities, strict=True)
+    ]
+    bending = np.concatenate([
+        command.at(motion.times[inside], end).velocities
+        for begin, end in command.segments
+        for inside in [rows_of(motion.times, begin, end)]
+    ])  # fmt: skip
+    work = (motion.link_torques * bending).sum(axis=1)
+    lost = ((bending - motion.velocities) ** 2) @ [3.0, 1.0]
+    gained = np.append(0.0, np.cumsum(0.5 * (work - lost)[1:] * np.diff(motion.times)))
+    gained += np.append(0.0, np.cumsum(0.5 * (work - lost)[:-1] * np.diff(motion.times)))
+    assert np.ptp(total) > 0.05
+    assert np.allclose(total - total[0], gained, atol=2e-3 * np.ptp(total))
+    # Springs hang in gravity at the start: nothing moves until the motors do.
+    hanging = dynamics.torques(motion.positions[0], np.zeros(2), np.zeros(2))
+    assert np.allclose(motion.link_torques[0], hanging)
+
+
+def rows_of(times, begin, end):
+    """Rows of one segment: a time that is there twice ends one and begins the next."""
+    first = np.searchsorted(times, begin, "right") - 1 if begin > 0.0 else 0
+    last = np.searchsorted(times, end, "left") + 1
+    return slice(first, last)
