@@ -251,3 +251,15 @@ def test_what_was_refused_is_not_in_force(cell):
     cell.until_action("stop", 0.01)
     cell.until_action("none", 0.5)
     assert float(cell.values["warn_distance"]) == 0.1
+
+
+def test_out_of_contact_the_way_is_said_and_free(cell):
+    cell.until_action("stop", -0.02)
+    way = dict(item.split("=") for item in cell.values["way_out"].split())
+    assert float(way["r_x"]) < 0.0 < float(way["l_x"])
+    cell.until(lambda: "collision: 0.020 m deep" in cell.graph.state.message, -0.02)
+    cell.until_action("limit", -0.02, 0.2)
+    cell.until_scale(0.25, -0.02, 0.2)
+    assert cell.graph.heard["safe"][-1].data is False
+    cell.until_action("none", 0.5, 0.2)
+    assert "way_out" not in cell.values

@@ -3,7 +3,9 @@
 """Solids, sine and cosine in eight lanes against what one pair or number at a time gives."""
 
 import math
+import re
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -144,3 +146,10 @@ def test_very_large_angles_take_the_slow_way_beside_small_ones():
     sines, cosines = sine_and_cosine(angles)
     assert np.abs(sines - np.sin(angles)).max() < 1e-15
     assert np.abs(cosines - np.cos(angles)).max() < 1e-15
+
+
+def test_lanes_become_vector_instructions():
+    compiled = numba.njit(gaps.py_func)  # code from the cache cannot be inspected
+    compiled(*pair(np.ones((LANES, 2, 6)), np.ones(2)), np.empty((2, LANES)))
+    code = compiled.inspect_llvm(compiled.signatures[0])
+    assert re.search(f"fmul .*<{LANES} x double>", code)

@@ -136,3 +136,12 @@ def test_at_no_speed_shapes_stop_a_robot_that_their_leaves_let_go_on():
         seen += not stops[0]
         spared += stops[0] and not stops[1]
     assert seen > 5 and spared > 0
+
+
+def test_successive_cycles_of_a_motion_measure_little(paths):
+    q, v = next(clear_motions(paths.model, 1))
+    paths.least(q, v)
+    first, paths.measured = paths.measured, 0
+    for k in range(1, 51):
+        paths.least(q + 0.001 * k * v, v)
+    assert paths.measured < 5 * max(first, 50)
