@@ -17,6 +17,7 @@ from support.robots.toys import link as link_of
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError, FitError, NothingToCheckError
+from collision_monitor.mesh_distance.mesh_distance import ball_around
 from collision_monitor.mesh_distance.parts import merged, parts_of
 from collision_monitor.robot.description import Link, Robot, Shape
 from unit.mesh_distance.test_mesh_distance import distance_to
@@ -295,6 +296,9 @@ def test_balls_hold_their_parts():
         assert (distances <= part.ball[3]).all()
         assert part.ball[3] <= 1.01 * distances.max()
     assert sphere.ball == pytest.approx([0.0, 1.0, 0.0, 0.1])
+    balls = np.array([part.ball for part in (mesh_part, box, sphere)])
+    link = ball_around(balls)
+    assert (np.linalg.norm(balls[:, :3] - link[:3], axis=1) + balls[:, 3] <= link[3]).all()
 
 
 def test_obstacles_are_measured_too():

@@ -274,9 +274,6 @@ def test_one_push_is_never_a_jump():
     assert np.abs(pushed - q).max() == pytest.approx(np.radians(2.0))
 
 
-rate = st.floats(-1.0, 1.0)
-
-
 @given(segment, segment, point)
 @settings(max_examples=300, deadline=None)
 def test_the_normal_is_a_unit_vector_from_first_to_second(first, second, approach):
@@ -285,11 +282,6 @@ def test_the_normal_is_a_unit_vector_from_first_to_second(first, second, approac
     found = control_points(first, second)
     if found.distance > 1e-9:
         assert found.distance * n == pytest.approx(found.second - found.first, abs=1e-9)
-
-
-@given(rate, rate)
-def test_a_share_is_a_part(right, left):
-    assert 0.0 <= share(right, left, BOTH) <= 1.0
 
 
 def test_gaps_are_the_model_s_own():
