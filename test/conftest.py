@@ -101,3 +101,23 @@ def domain():
 
     with Domain() as held:
         yield held
+
+
+@pytest.fixture
+def graph():
+    """A ROS graph of its own for one test."""
+    from support.ros.ros_graph import Graph  # skips where there is no rclpy
+
+    graph = Graph()
+    yield graph
+    graph.close()
+
+
+@pytest.fixture(scope="module")
+def slides_file(tmp_path_factory):
+    """The robot of four slides in a file."""
+    from support.robots.two_slides import URDF
+
+    path = tmp_path_factory.mktemp("slides") / "robot.urdf"
+    path.write_text(URDF)
+    return path

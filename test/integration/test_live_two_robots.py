@@ -4,8 +4,9 @@
 
 import numpy as np
 import pytest
+from support.geometry.coal_shapes import least
 from support.robots.toys import chain
-from support.ros.live_cases import coal_leaves, least, pose_of, shape_of
+from support.ros.live_cases import coal_leaves, pose_of, shape_of
 
 from collision_monitor.model.desired_scene import DesiredScene, ObjectRequest
 from collision_monitor.model.live_objects import Bounds

@@ -9,8 +9,8 @@ enclose the meshes; and so no distance is above coal's distance of the meshes.
 import numpy as np
 import pytest
 import trimesh
-from scipy.optimize import lsq_linear
 from support.geometry.reference import Reference
+from support.geometry.segment_distance import segment_distance
 from support.robots.robots import NAMES, require, slow_if_large
 
 from collision_monitor import CollisionModel
@@ -111,10 +111,7 @@ def slow_distance(model, segments, pair):
     for i, a in enumerate(model.leaves):
         for j, b in enumerate(model.leaves):
             if (a.link, b.link) == pair:
-                (p0, p1), (q0, q1) = segments[i], segments[j]
-                matrix = np.column_stack([p1 - p0, q0 - q1])
-                x = lsq_linear(matrix, q0 - p0, bounds=(0.0, 1.0), method="bvls", tol=1e-15).x
-                gap = np.linalg.norm(matrix @ x - (q0 - p0))
+                gap = segment_distance(segments[i], segments[j])
                 least = min(least, gap - a.radius - b.radius)
     return least
 

@@ -92,6 +92,5 @@ def test_every_argument_has_a_default_and_a_description(source):
     check_arguments(source, COMMON)
 
 
-
 def test_a_file_of_parameters_that_is_not_there_starts_nothing(source):
     check_refused(source, "params_file: no file '/nowhere.yaml'", params_file="/nowhere.yaml")

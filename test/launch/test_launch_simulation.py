@@ -104,7 +104,6 @@ def test_every_argument_has_a_default_and_a_description(source):
     check_arguments(source, ARGUMENTS)
 
 
-
 def test_bad_arguments_start_nothing(source):
     check_refused(source, "params_file: no file '/nowhere.yaml'", params_file="/nowhere.yaml")
     check_refused(source, "real_time_factor: 'fast' is not a number", real_time_factor="fast")

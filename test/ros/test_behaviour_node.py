@@ -2,21 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node's behaviour on a real graph: actions, holds, services, a driver that is called."""
 
-import math
 
 import pytest
-from support.robots.two_slides import JOINTS, URDF, apart
-from support.ros.ros_graph import ERROR, LATCHED, OK, WARN, Graph
+from support.robots.two_slides import JOINTS, apart
+from support.ros.ros_graph import ERROR, OK, WARN, Graph
 
 from builtin_interfaces.msg import Duration  # isort: skip
-from rclpy.qos import QoSProfile  # isort: skip
-from std_msgs.msg import Float64  # isort: skip
 from std_srvs.srv import SetBool, Trigger  # isort: skip
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
 
 NAMES = (*JOINTS, "mast_joint")
 ME = "/collision_monitor"
-EVERY = QoSProfile(depth=10000)
 
 
 class Cell:
@@ -58,18 +54,10 @@ class Cell:
 
 
 @pytest.fixture(scope="module")
-def urdf(tmp_path_factory):
-    """The robot in a file."""
-    path = tmp_path_factory.mktemp("slides") / "robot.urdf"
-    path.write_text(URDF)
-    return str(path)
-
-
-@pytest.fixture(scope="module")
-def running(urdf):
+def running(slides_file):
     """A node that has been running for some time."""
     graph = Graph()
-    graph.start("-p", f"robot_description:={urdf}", "-p", "rise_time:=0.2")
+    graph.start("-p", f"robot_description:={slides_file}", "-p", "rise_time:=0.2")
     cell = Cell(graph)
     graph.until_distance(lambda: cell.send(0.5))
     yield cell
@@ -91,18 +79,6 @@ def cell(running):
     return running
 
 
-def test_moving_away_is_free_and_coming_nearer_is_not(cell):
-    cell.until_action("slowdown", 0.06)
-    cell.until_scale(0.5, 0.06)
-    cell.until_action("none", 0.06, 0.3)
-    assert cell.graph.state.level == WARN
-    assert "moving away" in cell.graph.state.message
-    cell.until_scale(1.0, 0.06, 0.3)
-    cell.until_action("slowdown", 0.06, -0.1)
-    assert float(cell.values["pair_rate"]) == pytest.approx(-0.1)
-    assert cell.values["pair"] == "r_ball l_ball"
-
-
 def test_what_comes_of_braking_is_in_the_state(cell):
     cell.until_action("approach", 0.3, -0.9)
     values = cell.values
@@ -122,18 +98,6 @@ def test_what_comes_of_braking_is_in_the_state(cell):
     assert cell.values["time_to_collision"] == cell.values["braking_clearance"] == "inf"
     assert cell.set(braking_decelerations=["l_*=1000.0"]).successful
     cell.until_action("approach", 0.14, -0.9)
-
-
-def test_out_of_contact_the_way_is_said_and_free(cell):
-    cell.until_action("stop", -0.02)
-    way = dict(item.split("=") for item in cell.values["way_out"].split())
-    assert float(way["r_x"]) < 0.0 < float(way["l_x"])
-    cell.until(lambda: "collision: 0.020 m deep" in cell.graph.state.message, -0.02)
-    cell.until_action("limit", -0.02, 0.2)
-    cell.until_scale(0.25, -0.02, 0.2)
-    assert cell.graph.heard["safe"][-1].data is False
-    cell.until_action("none", 0.5, 0.2)
-    assert "way_out" not in cell.values
 
 
 def test_a_robot_that_stands_in_contact_may_say_where_it_would_go(cell):
@@ -267,14 +231,9 @@ def test_pairs_have_distances_of_their_own_while_it_runs(cell, tmp_path):
     ("values", "says"),
     [
         ({"pair_thresholds": ["nobody r_ball warn=0.2"]}, "'nobody r_ball' matches none of the"),
-        ({"pair_thresholds": ["l_ball r_ball"]}, "two names or patterns"),
-        ({"pair_thresholds": ["l_ball r_ball warn=-1"]}, "is not a distance of 0 m or more"),
         ({"thresholds_file": "/nowhere/t.yaml"}, "/nowhere/t.yaml"),
         ({"braking_decelerations": ["elbow=2"]}, "'elbow=2' matches no joint"),
-        ({"braking_decelerations": ["l_x=0"]}, "not a number from 0.001"),
         ({"release_cycles": 0}, "release_cycles"),
-        ({"escape_scale": 1.5}, "escape_scale"),
-        ({"reaction_time": math.nan}, "reaction_time"),
         ({"stop_service": "/s", "stop_service_timeout": 0.0}, "stop_service_timeout"),
         ({"joint_limits": "/other"}, "read-only"),
         ({"latch_stops": True, "stop_distance": 0.5}, "above warn_distance"),
@@ -294,18 +253,13 @@ def test_what_was_refused_is_not_in_force(cell):
     assert float(cell.values["warn_distance"]) == 0.1
 
 
-def test_the_scale_is_steady_where_the_distance_is_noisy(cell):
-    cell.graph.listen("scales", Float64, EVERY, f"{ME}/speed_scale")
-    cell.graph.listen("changes", type(cell.graph.state), LATCHED, f"{ME}/state")
-    cell.until_action("stop", 0.018)
-    cell.graph.heard["scales"].clear()
-    cell.graph.heard["changes"].clear()
-    for k in range(200):
-        cell.send(0.02 + 0.002 * (-1) ** k)
-        cell.graph.spin(0.005)
-    assert {message.data for message in cell.graph.heard["scales"]} == {0.0}
-    actions = {
-        item.value for message in cell.graph.heard["changes"] for item in message.values
-        if item.key == "action"
-    }  # fmt: skip
-    assert actions == {"stop"}
+def test_out_of_contact_the_way_is_said_and_free(cell):
+    cell.until_action("stop", -0.02)
+    way = dict(item.split("=") for item in cell.values["way_out"].split())
+    assert float(way["r_x"]) < 0.0 < float(way["l_x"])
+    cell.until(lambda: "collision: 0.020 m deep" in cell.graph.state.message, -0.02)
+    cell.until_action("limit", -0.02, 0.2)
+    cell.until_scale(0.25, -0.02, 0.2)
+    assert cell.graph.heard["safe"][-1].data is False
+    cell.until_action("none", 0.5, 0.2)
+    assert "way_out" not in cell.values

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support.paths import ROOT
 from support.robots.toys import chain
-from support.ros.ros_graph import DIAGNOSTICS, ERROR, LATCHED, OK, STALE, WARN, Graph, rclpy
+from support.ros.ros_graph import ERROR, LATCHED, OK, STALE, WARN, Graph, rclpy
 from support.ros.rviz_twin import RvizTwin
 
 from collision_monitor import CollisionModel
@@ -55,14 +55,6 @@ def cell(files):
     )  # fmt: skip
     graph.until_distance(lambda: graph.send(model.joint_names, CLEAR))
     yield graph, model
-    graph.close()
-
-
-@pytest.fixture
-def graph():
-    """A graph of its own for one test."""
-    graph = Graph()
-    yield graph
     graph.close()
 
 
@@ -144,18 +136,6 @@ def test_contact_is_an_error_and_moving_away_ends_it(cell):
     settled(cell)
     graph.until(lambda: graph.heard["safe"][-1].data and graph.heard["speed_scale"][-1].data == 1.0,
                 sending=lambda: graph.send(model.joint_names, CLEAR))  # fmt: skip
-
-
-def test_the_points_lie_at_the_distance_reported(cell):
-    graph, model = settled(cell, CONTACT, ERROR)
-    graph.until(
-        lambda: "point_a" in graph.values, sending=lambda: graph.send(model.joint_names, CONTACT)
-    )
-    keys = ("point_a", "point_b", "normal")
-    a, b, n = (np.array(graph.values[key].split(), float) for key in keys)
-    distance = float(graph.values["distance"])
-    assert b - a == pytest.approx(distance * n, abs=1e-5)
-    assert np.linalg.norm(n) == pytest.approx(1.0, abs=1e-5)
 
 
 def test_bytes_that_are_no_message_are_an_error_and_the_node_goes_on(cell):
@@ -279,18 +259,6 @@ def test_markers_follow_the_state(cell):
     graph.until(lambda: shown("leaves", "obstacles") and rviz.shown["leaves", 0].color != green)
 
 
-def test_diagnostics_say_the_same(cell):
-    graph, model = settled(cell)
-    graph.listen(*DIAGNOSTICS)
-    graph.until(
-        lambda: graph.heard["diagnostics"], sending=lambda: graph.send(model.joint_names, CLEAR)
-    )
-    status = graph.heard["diagnostics"][-1].status[0]
-    assert (status.level, status.name, status.hardware_id) == (
-        OK, "collision_monitor: clearance", "toy",
-    )  # fmt: skip
-
-
 def test_who_comes_late_gets_state_safe_and_pair_names_at_once(cell):
     graph, model = settled(cell)
     for name in ("state", "safe", "pair_names"):
@@ -317,13 +285,9 @@ def test_thresholds_change_while_it_runs(cell):
     ("values", "says"),
     [
         ({"stop_distance": 0.5, "warn_distance": 0.2}, "stop_distance 0.5 is above"),
-        ({"stop_distance": 0.3}, "above warn_distance 0.1"),
         ({"warn_distance": -0.1}, ""),
-        ({"warn_distance": math.nan}, ""),
-        ({"warn_distance": "near"}, ""),
         ({"state_rate": 0.5}, "heartbeat"),
         ({"narrow_phase": "mesh"}, "started with 'auto'"),
-        ({"narrow_phase": "fine"}, "not one of leaf, auto, mesh"),
         ({"robot_description": "other"}, ""),
     ],
 )

@@ -34,14 +34,6 @@ LEFT, RIGHT = "/left/collision_monitor", "/cell/right/watch"
 LEFT_TOPIC, RIGHT_TOPIC = "/left/joint_states", "/cell/right/arm/states"
 
 
-@pytest.fixture(scope="module")
-def urdf(tmp_path_factory):
-    """The robot in a file."""
-    path = tmp_path_factory.mktemp("slides") / "robot.urdf"
-    path.write_text(URDF)
-    return str(path)
-
-
 @contextlib.contextmanager
 def opened(monitor):
     """A graph, closed at the end."""
@@ -62,10 +54,10 @@ def pose(gap):
 
 
 @pytest.fixture(scope="module")
-def two(urdf):
+def two(slides_file):
     """Two nodes that have heard their robots."""
     with opened(LEFT) as graph:
-        robot = ("-p", f"robot_description:={urdf}", "-p", "joint_state_timeout:=5.0")
+        robot = ("-p", f"robot_description:={slides_file}", "-p", "joint_state_timeout:=5.0")
         graph.start("-r", "__ns:=/left", *robot)
         graph.start(
             "-r", "__ns:=/cell/right", "-r", "__node:=watch", "-r", "joint_states:=arm/states",
@@ -237,12 +229,12 @@ class Simulation:
 
 
 @pytest.fixture(scope="module")
-def simulation(urdf):
+def simulation(slides_file):
     """A node on simulated time."""
     with opened("/collision_monitor") as graph:
         simulation = Simulation(graph)
         simulation.process = graph.start(
-            "-p", f"robot_description:={urdf}", "-p", "use_sim_time:=true"
+            "-p", f"robot_description:={slides_file}", "-p", "use_sim_time:=true"
         )
         yield simulation
 
@@ -338,13 +330,13 @@ def test_a_scene_file_that_is_lost_takes_no_obstacle_away(tmp_path):
 # -- overload ----------------------------------------------------------------------------
 
 
-def test_a_node_too_slow_for_its_joint_states_works_on_the_newest_and_says_so(urdf):
+def test_a_node_too_slow_for_its_joint_states_works_on_the_newest_and_says_so(slides_file):
     with opened("/collision_monitor") as graph:
         program = ROOT / "test/support/ros/slow_monitor.py"
         graph.processes.append(
             subprocess.Popen(
                 [sys.executable, program, "0.04", "--ros-args",
-                 "-p", f"robot_description:={urdf}", "-p", "cycle_deadline:=0.02"],
+                 "-p", f"robot_description:={slides_file}", "-p", "cycle_deadline:=0.02"],
                 env={**graph.environment, "PYTHONPATH": os.pathsep.join(sys.path)},
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                 start_new_session=True,

@@ -86,14 +86,6 @@ def test_what_the_controller_cancels_by_itself_is_aborted(stage):
     assert ended(stage, handle)[0] == ["aborted"]
 
 
-def test_a_refused_goal_is_aborted_with_the_reason_and_never_sent(stage):
-    handle = stage.plan()
-    stage.relay.refuse(stage.submitted[0], "the arms would collide")
-    assert ended(stage, handle) == (["aborted"], Result.INVALID_GOAL, "the arms would collide")
-    stage.relay.forward(stage.submitted[0], JointTrajectory())
-    assert stage.controller.goals == []
-
-
 def test_a_goal_for_a_moving_base_is_refused(stage):
     handle = stage.plan(multi_dof_trajectory=SimpleNamespace(points=[1]))
     assert stage.submitted == []
@@ -101,39 +93,10 @@ def test_a_goal_for_a_moving_base_is_refused(stage):
     assert (ends, code) == (["aborted"], Result.INVALID_GOAL) and "multi_dof" in text
 
 
-@pytest.mark.parametrize("accepted", [False, None])
-def test_a_controller_that_does_not_take_it_is_said(stage, accepted):
-    handle = stage.plan()
-    stage.relay.forward(stage.submitted[0], JointTrajectory())
-    if accepted is None:
-        stage.controller.answer.finish(fault=RuntimeError("gone"))
-    else:
-        stage.controller.answer.finish(SimpleNamespace(accepted=False))
-    ends, code, text = ended(stage, handle)
-    assert ends == ["aborted"] and ("gone" if accepted is None else "rejected") in text
-
-
 def test_a_controller_that_is_not_there_is_said(stage):
     assert stage.relay.can_forward() == ""
     stage.controller.ready = False
     assert "'/arms/follow' is not available" in stage.relay.can_forward()
-
-
-def test_cancelling_is_passed_on(stage):
-    handle = stage.sent()
-    assert stage.cancel(handle) == CancelResponse.ACCEPT
-    assert stage.controller.cancelled == 1 and handle.ends == []
-    stage.controller.end(GoalStatus.STATUS_CANCELED, 0, "stopped")
-    assert ended(stage, handle) == (["canceled"], 0, "stopped")
-    assert stage.on_cancel(handle) == CancelResponse.REJECT
-
-
-def test_cancelling_before_it_is_sent_ends_it(stage):
-    handle = stage.plan()
-    assert stage.cancel(handle) == CancelResponse.ACCEPT
-    assert ended(stage, handle)[0] == ["canceled"]
-    stage.relay.forward(stage.submitted[0], JointTrajectory())
-    assert stage.controller.goals == []
 
 
 def test_cancelling_while_the_controller_thinks_is_passed_on_when_it_has_thought(stage):

@@ -29,14 +29,6 @@ NAMES = (*JOINTS, "mast_joint")
 ME = "/collision_monitor"
 
 
-@pytest.fixture
-def graph():
-    """A graph of its own."""
-    graph = Graph()
-    yield graph
-    graph.close()
-
-
 def change(graph, name):
     """Whether a transition succeeded."""
     number = getattr(Transition, f"TRANSITION_{name.upper()}")

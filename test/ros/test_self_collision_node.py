@@ -105,16 +105,6 @@ def test_a_colliding_trajectory_comes_out_adjusted(robot, arms):
     assert values["largest_change_joint"] in NAMES
 
 
-def test_the_published_method_does_it_too(robot, arms):
-    set_parameters(robot, method="published")
-    try:
-        message = robot.want(MOTION.positions, MOTION.times, seconds=60.0)
-        assert robot.values["method"] == "published"
-        assert arms.min_distances(rows_of(message)).min() >= SAFE - 1e-9
-    finally:
-        set_parameters(robot, method="robust")
-
-
 def test_an_impossible_trajectory_does_not_come_out_and_the_reason_does(robot, arms):
     goal = 51  # the arms are through each other here
     assert arms.distance(MOTION.positions[goal - 1]).distance < 0.0
@@ -150,14 +140,6 @@ def test_what_makes_no_sense_is_refused_with_the_reason(robot, rows, times, says
     assert robot.graph.state.level == OK
 
 
-def test_one_point_is_gone_to_from_where_the_robot_stands(robot):
-    message = robot.want([MOTION.positions[15]], [5.0])
-    rows = rows_of(message)
-    assert np.allclose(rows[0], MOTION.positions[0], atol=1e-9)
-    assert np.allclose(rows[-1], MOTION.positions[15], atol=1e-9)
-    assert times_of(message)[-1] >= 5.0 - 1e-9
-
-
 @pytest.fixture
 def many(robot):
     """Ten thousand points of the colliding motion."""
@@ -166,15 +148,6 @@ def many(robot):
     times = np.linspace(0.0, 62.0, 10_000)
     yield np.array([MOTION.at(t) for t in times]), times
     assert set_parameters(robot, joint_state_timeout=0.5).successful
-
-
-@pytest.mark.slow
-def test_ten_thousand_points_come_out_in_bounded_time(robot, arms, many):
-    message = robot.want(*many, seconds=120.0)
-    assert message is not None, robot.message
-    assert len(message.points) >= 10_000
-    assert arms.min_distances(rows_of(message)).min() >= SAFE - 1e-9
-    assert float(robot.values["adjusting_seconds"]) < 100.0
 
 
 def test_the_guard_goes_on_while_ten_thousand_points_are_adjusted(robot, arms, many):
@@ -191,30 +164,6 @@ def test_the_guard_goes_on_while_ten_thousand_points_are_adjusted(robot, arms, m
     assert robot.want(*many, seconds=60.0) is None  # it does not start here
 
 
-def test_one_arm_alone_moves_beside_the_other_which_is_held(robot):
-    columns = slice(0, 7)
-    message = robot.want(MOTION.positions[:30, columns], MOTION.times[:30], names=NAMES[columns])
-    assert tuple(message.joint_names) == NAMES[columns]
-    assert robot.graph.state.level == WARN
-    assert "'left_arm' is not named and is held" in robot.message
-
-
-def test_an_arm_does_not_start_beside_one_that_is_still_moving(robot):
-    message = robot.want(MOTION.positions[:30, :7], MOTION.times[:30], names=NAMES[:7])
-    assert message is not None
-    assert robot.want(MOTION.positions[:9, 7:], MOTION.times[:9], names=NAMES[7:]) is None
-    assert "which an earlier trajectory still moves" in robot.message
-    assert robot.want(MOTION.positions[:2], MOTION.times[:2]) is not None  # both may be replaced
-
-
-def test_a_stamp_in_the_past_is_remarked_one_ahead_is_kept(robot):
-    message = robot.want(MOTION.positions[:3], MOTION.times[:3], stamp=-4.0)
-    assert message.header.stamp.sec == 0
-    assert robot.graph.state.level == WARN and "s in the past" in robot.message
-    message = robot.want(MOTION.positions[:3], MOTION.times[:3], stamp=30.0)
-    assert message.header.stamp.sec > 0 and robot.graph.state.level == OK
-
-
 def test_the_newest_of_many_comes_out(robot):
     goals = (20, 18, 16, 14, 12, 10)
     sent = len(robot.sent)
@@ -227,14 +176,6 @@ def test_the_newest_of_many_comes_out(robot):
     robot.spin(0.5)
     assert np.allclose(rows_of(robot.sent[-1])[-1], MOTION.positions[goals[-1] - 1])
     assert robot.values["event"] == "forwarded"
-
-
-def test_without_joint_states_nothing_comes_out(robot):
-    robot.q = None
-    robot.graph.until_level(STALE)
-    assert robot.want(MOTION.positions[:3], MOTION.times[:3]) is None
-    assert robot.graph.state.level == ERROR
-    assert "the present joint state is not known: joint states are" in robot.message
 
 
 def test_the_state_is_latched_and_beats(robot):

@@ -52,10 +52,6 @@ def test_a_duration_is_rounded_to_the_nanosecond(seconds, sec, nanosec):
     assert duration_message(seconds) == Duration(sec=sec, nanosec=nanosec)
 
 
-def test_a_negative_time_is_what_it_says():
-    assert seconds_of(Duration(sec=-1, nanosec=500_000_000)) == pytest.approx(-0.5)
-
-
 def test_a_motion_goes_there_and_back():
     times, rows = np.array([3.0, 3.5, 7.25]), np.random.default_rng(0).normal(size=(3, 2))
     message = motion_message(Motion(("a", "b"), times, rows), Time(sec=8, nanosec=9))
@@ -88,11 +84,6 @@ def test_a_message_is_read_and_its_points_are_counted_first(names, frame):
 def test_what_is_not_a_message_is_refused(data):
     with pytest.raises(TrajectoryError, match="cannot be read"):
         read_trajectory(data, 10)
-
-
-def test_without_a_stamp_it_means_now():
-    message = motion_message(Motion(("a",), np.zeros(1), np.zeros((1, 1))))
-    assert message.header.stamp == Time()
 
 
 def test_the_lengths_of_further_fields_are_told():
@@ -272,13 +263,6 @@ def test_what_is_worse_is_said(report, state, in_event, running, expected):
     said = overruled(report, state, in_event, running)
     assert (said.level, said.event) == expected[:2]
     assert said.reason.startswith(expected[2])
-
-
-def test_nothing_is_said_where_nothing_is_missing():
-    shortage = Shortage()
-    assert shortage.warnings == [] and shortage.names == shortage.solvers == shortage.points == ""
-    assert shortage.method("robust") == "robust"
-    assert shortage.ready == (Level.OK, "ready", "ready for a trajectory")
 
 
 @pytest.mark.parametrize(

@@ -121,20 +121,6 @@ def test_a_goal_that_collides_is_exit_code_1_and_no_file(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_input_that_cannot_be_read_is_exit_code_2(tmp_path):
-    (tmp_path / "motion.csv").write_text("time,right_joint_1\n0,0\n1,fast\n")
-    for arguments, says in (
-        ((URDF, "motion.csv"), "motion.csv:3: 'fast' in column 'right_joint_1'"),
-        (("none.urdf", MOTION), "none.urdf"),
-        ((URDF, MOTION, "--danger-distance", "0.2"), "danger_distance: 0.2 m is above"),
-    ):
-        done = command(tmp_path, *arguments)
-        assert done.returncode == 2, arguments
-        assert says in done.stderr and "Traceback" not in done.stderr
-        assert done.stdout == ""
-    assert [path.name for path in tmp_path.iterdir()] == ["motion.csv"]
-
-
 # -- what is written and said ---------------------------------------------------------------
 
 
@@ -203,17 +189,6 @@ def test_a_bag_is_adjusted_by_its_topic(place, capsys):
     table = np.array(table, dtype=float)[:, 1:]
     assert sorted(header[1:]) == sorted(JOINTS)
     assert least(table[:, [header.index(name) - 1 for name in JOINTS]]) >= SAFE
-
-
-def test_no_adjustment_is_exit_code_1_the_reason_and_no_file(place, capsys):
-    refuse(place)
-    output, plot = place / "adjusted.csv", place / "plot.png"
-    assert run(place, "--output", str(output), "--plot", str(plot)) == 1
-    printed = capsys.readouterr()
-    assert not output.exists() and not plot.exists()
-    assert "no safe adjustment, method robust: waypoint 20 at 20 s" in printed.out
-    assert "safe until   t = " in printed.out
-    assert "from an earlier run" not in printed.err
 
 
 def test_an_old_file_is_left_alone_and_called_old(place, capsys):
@@ -421,12 +396,3 @@ def test_options_that_mean_nothing_are_exit_code_2(place, capsys, options, says)
         run(place, *options)
     assert caught.value.code == 2
     assert says in capsys.readouterr().err
-
-
-def test_a_motion_that_cannot_be_read_is_exit_code_2(place, capsys):
-    (place / "motion.csv").write_text("time,right_j1\n0,nan\n")
-    assert run(place) == 2
-    assert "motion.csv:2: 'nan' in column 'right_j1'" in capsys.readouterr().err
-    (place / "motion.csv").write_text("time,right_elbow\n0,0\n")
-    assert run(place) == 2
-    assert "no joint 'right_elbow'" in capsys.readouterr().err

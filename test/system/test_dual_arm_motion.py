@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.optimize import lsq_linear
+from support.geometry.segment_distance import segment_distance
 from support.paths import ROOT
 
 from collision_monitor import CollisionModel
@@ -55,20 +55,6 @@ def test_the_table_is_the_formula():
     assert np.array_equal(table[:, 8:], -table[:, 1:8])
 
 
-def test_the_motion_keeps_to_the_limits(motion, model):
-    assert motion.joint_names == model.joint_names == JOINTS
-    assert np.all((model.lower < motion.positions) & (motion.positions < model.upper))
-    speed = np.abs(np.diff(motion.positions, axis=0)) / np.diff(motion.times)[:, None]
-    assert np.all(speed < model.velocity_limits)
-
-
-def segment_distance(p: np.ndarray, q: np.ndarray) -> float:
-    """Distance of two segments (2, 3), as a box-constrained least-squares problem."""
-    matrix = np.column_stack([p[1] - p[0], q[0] - q[1]])
-    x = lsq_linear(matrix, q[0] - p[0], bounds=(0.0, 1.0), method="bvls", tol=1e-15).x
-    return float(np.linalg.norm(matrix @ x - (q[0] - p[0])))
-
-
 @pytest.fixture(scope="module")
 def arms(motion) -> np.ndarray:
     """Base, shoulder, elbow, wrist and tip of the right and the left arm, (63, 2, 5, 3)."""
@@ -100,14 +86,6 @@ def centre_lines(arms) -> np.ndarray:
     )
 
 
-def test_the_arms_start_sideways_and_meet_in_front(arms):
-    reach = 0.195 + np.cumsum([0.0, 0.145, 0.415, 0.405, 0.150])
-    for arm, sign in zip(arms[0], (-1.0, 1.0), strict=True):
-        sideways = np.column_stack([0.0 * reach, sign * reach, 1.2 + 0.0 * reach])
-        assert arm == pytest.approx(sideways, abs=1e-12)
-    assert np.all(arms[41:60, :, 3:, 0] > 0.0)  # wrists and tips
-
-
 @pytest.mark.parametrize(
     ("t", "expected", "digits"),
     [
@@ -124,14 +102,6 @@ def test_the_arms_start_sideways_and_meet_in_front(arms):
 def test_the_arms_come_as_near_as_published(centre_lines, t, expected, digits):
     assert abs(centre_lines[t] - expected) <= 0.5 * 10.0**-digits
     assert centre_lines.argmin() == 50
-
-
-@pytest.mark.parametrize(
-    ("below", "first", "last"),
-    [(0.2, 41, 59), (0.15, 43, 58), (0.1, 44, 57)],
-)
-def test_the_arms_are_near_just_when_published(centre_lines, below, first, last):
-    assert np.flatnonzero(centre_lines < below).tolist() == list(range(first, last + 1))
 
 
 @pytest.fixture(scope="module")
@@ -151,21 +121,6 @@ def between_arms(model) -> np.ndarray:
     return np.array([side == {"right", "left"} for side in sides])
 
 
-def test_every_link_of_one_arm_is_checked_against_every_link_of_the_other(model):
-    assert between_arms(model).sum() == 49
-    assert model.warnings == ()
-
-
-def test_the_model_sees_the_arms_meet_when_they_do(model, motion, centre_lines):
-    arms = between_arms(model)
-    seen = np.array([model.distances(q)[arms].min() for q in motion.positions])
-    # leaves enclose the meshes, and the meshes a capsule of radius 0.05 round each segment
-    assert np.all(seen <= centre_lines - 0.1 + 1e-9)
-    # nor are housings and their leaves thicker than 0.07
-    assert np.all(seen >= centre_lines - 0.14)
-    assert np.flatnonzero(seen < 0.0).tolist() == list(range(44, 58))
-
-
 def test_nothing_but_the_arms_meets(model, motion):
     others = ~between_arms(model)
     table = np.array([any(n.startswith(("table_", "part")) for n in p) for p in model.pairs])
@@ -183,9 +138,16 @@ def test_the_motion_starts_clear(model, motion):
     assert model.contacts(motion.positions[0], margin=0.25) == []
 
 
-def test_leaves_as_they_are_fitted_tell_the_published_waypoints():
-    model = CollisionModel.from_urdf(URDF, srdf=ROOT / "urdf/dual_arm.srdf")
+def test_every_link_of_one_arm_is_checked_against_every_link_of_the_other(model):
+    assert between_arms(model).sum() == 49
+    assert model.warnings == ()
+
+
+def test_the_model_sees_the_arms_meet_when_they_do(model, motion, centre_lines):
     arms = between_arms(model)
-    positions = read_motion(MOTION).positions
-    seen = np.array([model.distances(q)[arms].min() for q in positions])
-    assert np.flatnonzero(seen < 0.2 - 0.1).tolist() == list(range(41, 60))
+    seen = np.array([model.distances(q)[arms].min() for q in motion.positions])
+    # leaves enclose the meshes, and the meshes a capsule of radius 0.05 round each segment
+    assert np.all(seen <= centre_lines - 0.1 + 1e-9)
+    # nor are housings and their leaves thicker than 0.07
+    assert np.all(seen >= centre_lines - 0.14)
+    assert np.flatnonzero(seen < 0.0).tolist() == list(range(44, 58))

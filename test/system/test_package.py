@@ -145,16 +145,6 @@ def test_the_sourced_library_finds_the_installed_robot(workspace, tmp_path):
     assert Path(lines[1]) == workspace.share / "urdf/dual_arm.urdf"
 
 
-@pytest.fixture
-def graph():
-    """A ROS graph of its own."""
-    from support.ros.ros_graph import Graph  # skips where there is no rclpy
-
-    graph = Graph()
-    yield graph
-    graph.close()
-
-
 @pytest.mark.parametrize(
     "ending", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )

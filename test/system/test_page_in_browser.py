@@ -18,8 +18,6 @@ from collision_monitor.viewer.page import Page
 pytest.importorskip("viser", reason="viser is not installed (extra 'view')")
 
 
-
-
 @pytest.fixture(scope="module")
 def browser():
     """One browser for all."""

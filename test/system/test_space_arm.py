@@ -6,7 +6,6 @@ import json
 import math
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +13,6 @@ from support.documented import commands, with_options
 from support.geometry.reference import Reference, coal, pin
 from support.paths import ROOT
 from support.robots.robots import require
-
-from collision_monitor import CollisionModel
 
 sys.path.append(str(ROOT / "benchmarks"))
 
@@ -111,12 +108,6 @@ def test_one_leaf_a_body_gives_the_tree_of_the_paper(model):
     assert kinds == {"capsule", "sphere"}
 
 
-def test_only_neighbours_and_what_is_joined_rigidly_are_left_out(model):
-    reasons = {reason for _, _, reason in model.unmonitored_pairs}
-    assert reasons == {"rigidly joined", "neighbours over one joint"}
-    assert model.warnings == ()
-
-
 def _surface(shape, rng, count=4000):
     """Points on a shape's surface in the link's frame; cylinders and spheres as they are."""
     if shape.kind == "cylinder":
@@ -189,24 +180,6 @@ def test_the_alarm_comes_at_the_right_pose(model, reference, rows, closed_form):
     coals = [reference.distances(geometry, q).min() for q in rows[first - 2 : first + 2]]
     assert first - 2 + _first(np.array(coals) <= threshold) == first
     assert _first(closed_form <= threshold) == first
-
-
-def test_growing_every_volume_is_the_same_alarm(model, rows):
-    """Each leaf grown by 50 mm: contact there is a distance of 100 mm here."""
-    grown: dict[str, list] = {}
-    for leaf in model.leaves:
-        grown.setdefault(leaf.link, []).append(replace(leaf, radius=leaf.radius + GROWN))
-    thick = CollisionModel(model.robot, model.semantics, leaves=grown)
-    assert thick.pairs == model.pairs
-    first = _first(model.min_distances(rows) <= 2.0 * GROWN)
-    assert _first(thick.min_distances(rows) <= 0.0) == first
-    for q in rows[: first : 20]:
-        assert thick.contacts(q) == []
-        assert model.contacts(q, 2.0 * GROWN) == []
-    assert thick.contacts(rows[first - 1]) == []
-    for found in (thick.contacts(rows[first]), model.contacts(rows[first], 2.0 * GROWN)):
-        ((i, j),) = found
-        assert {model.leaves[i].link, model.leaves[j].link} == {"arm_link_7", "lab_module_1"}
 
 
 def test_the_alarm_is_not_later_than_the_triangles_say_nor_much_earlier(model, rows):
@@ -351,18 +324,6 @@ def test_the_benchmark_measures_real_robots_between_copies(monkeypatch, capsys):
     assert "24 leaves around 24 shapes, fit published" in text
     ur5["savings"][0]["less"] = -0.07
     assert ": 7% more time than all pairs" in hybrid_tree.report_robots(result)
-
-
-def test_trees_of_boxes_have_a_box_a_shape_however_many_leaves_there_are(model, rows):
-    twice: dict[str, list] = {}
-    for leaf in (*model.leaves, *model.leaves):
-        twice.setdefault(leaf.link, []).append(leaf)
-    more = CollisionModel(model.robot, model.semantics, leaves=twice)
-    assert len(more.leaves) == 2 * len(model.leaves)
-    found, same = hybrid_tree.ways(more), hybrid_tree.ways(model)
-    for q in rows[::60]:
-        for name in hybrid_tree.BOXES:
-            assert found[name].ask(q) == same[name].ask(q)
 
 
 @pytest.mark.parametrize(

@@ -13,22 +13,7 @@ import numpy as np
 
 from collision_monitor.mesh_distance.parts import merged
 from collision_monitor.robot.insides import Inside
-
-
-def coal_shape(shape):
-    """A box, cylinder, sphere or capsule of the URDF as coal's."""
-    kinds = {"box": "Box", "sphere": "Sphere", "cylinder": "Cylinder", "capsule": "Capsule"}
-    return getattr(coal, kinds[shape.kind])(*map(float, shape.size))
-
-
-def coal_mesh(vertices, triangles):
-    """Triangles as coal's hierarchy of OBBs and RSSs."""
-    tree = coal.BVHModelOBBRSS()
-    tree.beginModel(len(triangles), len(vertices))
-    tree.addVertices(np.asarray(vertices, dtype=float))
-    tree.addTriangles(np.asarray(triangles, dtype=np.int64))
-    tree.endModel()
-    return tree
+from support.geometry.coal_shapes import coal_mesh, coal_shape
 
 
 class ExactReference:

@@ -11,8 +11,6 @@ import pinocchio as pin
 from collision_monitor import CollisionModel
 from support.geometry.reference import Reference
 
-_BATCH = 200
-
 
 class MeshClearance:
     """Mesh distances of some pairs of links: only where balls and convex hulls leave it open."""

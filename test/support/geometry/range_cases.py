@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Robots for proofs about ranges: chains out of text, their pairs, and slow distances in numpy."""
+"""Robots for proofs about ranges: chains out of text, and their pairs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from collision_monitor import CollisionModel
 from collision_monitor.acm.link_pair import PairGeometries
-from collision_monitor.geometry.leaf import Leaf
 from support.robots.toys import joint, link, robot
 
 _SHAPES = (
@@ -45,43 +44,3 @@ def pair_of(urdf: str, a: str, b: str):
     """(model, pair) of two links of a robot; the model has one leaf for each shape."""
     model = CollisionModel.from_urdf(urdf, max_leaves_per_link=1)
     return model, PairGeometries(model).pair(a, b)
-
-
-def leaves_of(model: CollisionModel, link: str) -> list[Leaf]:
-    """Leaves of a link, in its frame."""
-    return [leaf for leaf in model.leaves if leaf.link == link]
-
-
-def capsule_points(leaf: Leaf, pose: np.ndarray) -> np.ndarray:
-    """End points (2, 3) of a leaf of a link at ``pose`` (4, 4)."""
-    return np.array([leaf.p0, leaf.p1]) @ pose[:3, :3].T + pose[:3, 3]
-
-
-def segment_distance(p: np.ndarray, q: np.ndarray) -> float:
-    """Distance of two segments (2, 3): the least of a quadratic on a square, by its borders."""
-    u, v, w = p[1] - p[0], q[1] - q[0], p[0] - q[0]
-    candidates = []
-    normal = np.array([[u @ u, -u @ v], [-u @ v, v @ v]])
-    if np.linalg.matrix_rank(normal) == 2:
-        s, t = np.linalg.solve(normal, [-u @ w, v @ w])
-        if 0.0 <= s <= 1.0 and 0.0 <= t <= 1.0:
-            candidates.append((s, t))
-    for s in (0.0, 1.0):
-        t = (w + s * u) @ v / (v @ v) if v @ v > 0.0 else 0.0
-        candidates.append((s, min(max(t, 0.0), 1.0)))
-    for t in (0.0, 1.0):
-        s = (t * v - w) @ u / (u @ u) if u @ u > 0.0 else 0.0
-        candidates.append((min(max(s, 0.0), 1.0), t))
-    return min(float(np.linalg.norm(w + s * u - t * v)) for s, t in candidates)
-
-
-def leaf_distance(model: CollisionModel, a: str, b: str, q: np.ndarray) -> float:
-    """Signed distance of the leaves of two links at ``q`` (nq,), in numpy."""
-    poses = model.link_poses(q)
-    return min(
-        segment_distance(capsule_points(i, poses[a]), capsule_points(j, poses[b]))
-        - i.radius
-        - j.radius
-        for i in leaves_of(model, a)
-        for j in leaves_of(model, b)
-    )

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import coal
 import numpy as np
 
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import solid_row
+from support.geometry.coal_shapes import coal_shape
 
 SOLIDS = ("box", "cylinder", "sphere", "capsule")
 
@@ -28,5 +28,4 @@ def solid_cases(kind: str, rng: np.random.Generator) -> Solid:
     sizes = 10.0 ** rng.uniform(-2.0, -0.2, 3)
     size = {"box": sizes, "sphere": sizes[:1] / 2}.get(kind, sizes[:2] * [0.5, 1.0])
     shape = Shape(kind, np.eye(4), tuple(map(float, size)))
-    names = {"box": "Box", "sphere": "Sphere", "cylinder": "Cylinder", "capsule": "Capsule"}
-    return Solid(shape, solid_row(shape), getattr(coal, names[kind])(*map(float, size)))
+    return Solid(shape, solid_row(shape), coal_shape(shape))

@@ -199,24 +199,3 @@ def largest_step(positions: np.ndarray) -> float:
 def largest_deviation(positions: np.ndarray, desired: np.ndarray) -> float:
     """Largest change of a joint by an adjustment, degrees."""
     return float(np.degrees(np.abs(positions - desired).max()))
-
-
-def check_safe(case: Case, positions: np.ndarray, tolerance: float = 1e-9) -> None:
-    """An adjusted motion keeps d_saf at every instant, the ends, and the limits of the joints."""
-    desired, model = case.desired, capsule_model(case.offset)
-    assert positions.shape == desired.shape
-    assert case.segment_distances(refined(positions)).min() >= case.safe - tolerance
-    assert np.array_equal(positions[[0, -1]], desired[[0, -1]])
-    assert np.all((model.lower <= positions) & (positions <= model.upper))
-
-
-def check_unchanged_where_nothing_is_near(
-    case: Case, positions: np.ndarray, spread: int = 0
-) -> None:
-    """Waypoints ``spread`` steps and more from any that is too near are the desired ones."""
-    desired = case.desired
-    near = case.segment_distances(desired) < case.safe
-    for shift in range(1, spread + 1):
-        near[:-shift] |= case.segment_distances(desired)[shift:] < case.safe
-        near[shift:] |= case.segment_distances(desired)[:-shift] < case.safe
-    assert np.array_equal(positions[~near], desired[~near])

@@ -87,11 +87,6 @@ def arm_distance(q: np.ndarray) -> float:
     return float(gaps.min()) - 2.0 * RADIUS
 
 
-def line(start: list[float], end: list[float], count: int = 21) -> np.ndarray:
-    """A straight motion (count, 6)."""
-    return np.linspace(start, end, count)
-
-
 def meeting(count: int = 41, depth: float = 1.0) -> np.ndarray:
     """Both arms turn towards each other, through each other in the middle, and back; (count, 6)."""
     turn = -0.4 + depth * np.sin(np.linspace(0.0, np.pi, count))

@@ -14,6 +14,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.fitting.coverage import winding_numbers
 from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.robot.description import Shape
+from support.geometry.coal_shapes import coal_capsule, coal_shape
 from support.geometry.reference import coal
 from support.robots.robots import require
 
@@ -74,47 +75,6 @@ def points_of(shape: Shape, rng: np.random.Generator, count: int = 300) -> np.nd
     if shape.kind == "capsule":
         ball[:, 2] += np.sign(ball[:, 2]) * 0.5 * shape.size[1]
     return ball
-
-
-def coal_shape(shape: Shape):
-    """The shape itself, or a mesh as coal's hierarchy of its triangles."""
-    if shape.kind == "box":
-        return coal.Box(*shape.size)
-    if shape.kind == "sphere":
-        return coal.Sphere(*shape.size)
-    if shape.kind == "cylinder":
-        return coal.Cylinder(*shape.size)
-    if shape.kind == "capsule":
-        return coal.Capsule(*shape.size)
-    mesh = coal.BVHModelOBBRSS()
-    mesh.beginModel(len(shape.triangles), len(shape.vertices))
-    for triangle in shape.vertices[shape.triangles]:
-        mesh.addTriangle(*triangle)
-    mesh.endModel()
-    return mesh
-
-
-def coal_capsule(ends: np.ndarray, radius: float):
-    """(shape, transform) of a leaf."""
-    axis = ends[1] - ends[0]
-    length = float(np.linalg.norm(axis))
-    if length < 1e-12:
-        return coal.Sphere(radius), coal.Transform3s(np.eye(3), ends[0])
-    z = axis / length
-    x = np.cross(np.eye(3)[np.abs(z).argmin()], z)
-    x /= np.linalg.norm(x)
-    turn = np.column_stack([x, np.cross(z, x), z])
-    return coal.Capsule(radius, length), coal.Transform3s(turn, ends.mean(axis=0))
-
-
-def least(first: list, second: list) -> float:
-    """Signed distance of two lists of (shape, transform), as coal sees it."""
-    request = coal.DistanceRequest()
-    return min(
-        coal.distance(a, ta, b, tb, request, coal.DistanceResult())
-        for a, ta in first
-        for b, tb in second
-    )
 
 
 def coal_leaves(live: LiveScene, q: np.ndarray) -> dict[str, list]:

@@ -148,15 +148,3 @@ def test_none_seen_is_the_rule_of_three():
         assert share_bounds(0, samples, 0.95)[1] == pytest.approx(3.0 / samples, rel=0.02)
     assert share_bounds(0, 2000, 0.95)[0] == 0.0
     assert share_bounds(2000, 2000, 0.95)[1] == 1.0
-
-
-def test_the_truth_is_within_as_often_as_said():
-    from scipy.stats import binom
-
-    share, samples = 0.013, 400
-    missed = sum(
-        binom.pmf(k, samples, share)
-        for k in range(samples + 1)
-        if share_bounds(k, samples, 0.95)[1] < share
-    )
-    assert missed <= 0.05

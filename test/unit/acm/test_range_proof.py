@@ -1,144 +1,188 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Proofs over joint ranges: whatever is proved never meets, and what is found meets."""
+"""Bounds over boxes of joint values, held to what dense samples find."""
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.geometry.range_cases import branched, pair_of
-from support.robots import robots
-from support.robots.toys import joint, link, robot
+from support.geometry.segment_distance import segment_distance
 
-from collision_monitor import CollisionModel
-from collision_monitor.acm import pair_search
-from collision_monitor.acm.link_pair import PairGeometries
-from collision_monitor.acm.matrix import where_links_meet
-from collision_monitor.acm.pair_search import PairSearch
+from collision_monitor.acm import range_proof
+from collision_monitor.acm.link_pair import place_chain, place_ends
+from collision_monitor.hierarchy.packed import PRISMATIC
 
-# Two arms of one joint each, 1 m long, side by side; their tips pass each other at a gap.
-ARMS = robot(
-    link("base", ""),
-    link("left", '<box size="1 0.02 0.02"/>', "0.5 0 0"),
-    link("right", '<box size="1 0.02 0.02"/>', "0.5 0 0"),
-    joint("jl", "base", "left", xyz="0 0 0"),
-    joint("jr", "base", "right", xyz="0 0 {gap}"),
+_kept = {}
+
+
+def case(seed, names):
+    if (seed, names) not in _kept:
+        _kept[seed, names] = pair_of(branched(np.random.default_rng(seed)), *names)
+    return _kept[seed, names]
+
+
+class Box:
+    """All that the kernels fill for a box, and a slow way to the same numbers."""
+
+    def __init__(self, pair, q, half):
+        chain = pair.chain
+        joints, rows = len(chain.joints), len(chain.ends)
+        self.chain, self.q, self.half = chain, q, half
+        self.axes, self.poses = np.empty((joints, 6)), np.empty((2, 12))
+        self.widths, self.chords = np.empty(joints), np.empty(joints)
+        self.ends = np.empty((rows, 6))
+        self.reaches = np.empty((rows + 2, joints))
+        self.bends = np.empty((rows + 2, joints + 1))
+        range_proof.spans(chain, half, self.widths, self.chords)
+        place_chain(chain, q, self.axes, self.poses)
+        place_ends(chain, self.poses, self.ends)
+        range_proof.fill_reaches(chain, self.axes, self.chords, self.ends, self.reaches)
+        range_proof.fill_bends(chain, self.widths, self.reaches, self.bends)
+
+    def distances(self, values):
+        """Signed distance (rows, rows) of leaves of A and B at other values of the columns."""
+        axes, poses = np.empty_like(self.axes), np.empty_like(self.poses)
+        ends = np.empty_like(self.ends)
+        place_chain(self.chain, values, axes, poses)
+        place_ends(self.chain, poses, ends)
+        out = np.full((len(ends), len(ends)), np.inf)
+        for start in (0, self.chain.rows):
+            for i in range(start, start + self.chain.leaves):
+                for j in range(start + self.chain.leaves, start + self.chain.rows):
+                    out[i, j] = (
+                        segment_distance(ends[i].reshape(2, 3), ends[j].reshape(2, 3))
+                        - self.chain.radii[i, 0]
+                        - self.chain.radii[j, 0]
+                    )
+        return out
+
+    def bound_arguments(self):
+        return (self.chain, self.axes, self.widths, self.chords, self.reaches, self.bends,
+                self.ends)  # fmt: skip
+
+
+PAIRS = st.tuples(
+    st.integers(1, 4),
+    st.sampled_from([("a3", "b3"), ("base", "a3"), ("a0", "a3"), ("b3", "b0"), ("a1", "b2")]),
 )
 
 
-def searched(pair, most=20_000):
-    """The search of a pair by boxes alone."""
-    search = PairSearch(pair)
-    search.prove(most)
-    return search
+def box_of(drawn, seed, largest):
+    model, pair = case(*drawn)
+    rng = np.random.default_rng(seed)
+    half = rng.uniform(0.0, largest, len(pair.columns)) * rng.uniform()
+    q = rng.uniform(pair.low + half, np.maximum(pair.high - half, pair.low + half))
+    return pair, Box(pair, q, half), rng
 
 
-@pytest.mark.parametrize("gap", [0.05, 0.025, 0.021])
-def test_arms_that_pass_each_other_are_proved(gap):
-    _, pair = pair_of(ARMS.replace("{gap}", str(gap)), "left", "right")
-    search = searched(pair)
-    assert search.proved and search.witness is None
-    assert search.unproved == 0.0
+@settings(deadline=None, max_examples=60)
+@given(PAIRS, st.integers(0, 10**6), st.sampled_from([0.05, 0.3, 1.5, 4.0]))
+def test_nothing_comes_nearer_than_the_bounds_say(drawn, seed, largest):
+    pair, box, rng = box_of(drawn, seed, largest)
+    chain = box.chain
+    middle = box.distances(box.q)
+    rows = [box.q + box.half * s for s in rng.choice([-1.0, 0.0, 1.0], (20, len(box.q)))]
+    rows += [box.q + box.half * s for s in rng.uniform(-1.0, 1.0, (20, len(box.q)))]
+    least = np.min([box.distances(row) for row in rows], axis=0)
+    for start in (0, chain.rows):
+        lowest = np.inf
+        for i in range(start, start + chain.leaves):
+            for j in range(start + chain.leaves, start + chain.rows):
+                loss = range_proof.travel(box.chords, box.reaches, i, j)
+                assert least[i, j] >= middle[i, j] - loss - 1e-9
+                lowest = min(lowest, least[i, j])
+                if middle[i, j] > 0.0:
+                    gap = range_proof.leaves_gap(
+                        chain, box.axes, box.widths, box.bends, box.ends, i, j
+                    )
+                    assert least[i, j] >= gap - 1e-9
+        bound, i, _ = range_proof.leaves_bound(*box.bound_arguments(), start)
+        assert lowest >= (0.0 if i < 0 else bound) - 1e-9
+    # What is swept encloses what is not.
+    assert least[chain.rows :, chain.rows :].min() <= least[: chain.rows, : chain.rows].min() + 1e-9
 
 
-@pytest.mark.parametrize("gap", [0.019, 0.0])
-def test_arms_that_hit_each_other_are_found(gap):
-    model, pair = pair_of(ARMS.replace("{gap}", str(gap)), "left", "right")
-    search = searched(pair)
-    assert not search.proved
-    q = pair.complete(search.witness, np.zeros(2))
-    assert where_links_meet(model, ("left", "right"), q[None])[0]
-
-
-def test_what_cannot_be_told_from_touching_is_a_witness_and_no_proof(monkeypatch):
-    monkeypatch.setattr(pair_search, "_MOST_WAITING", 50)
-    _, pair = pair_of(ARMS.replace("{gap}", "0.02000000001"), "left", "right")
-    search = searched(pair)
-    assert not search.proved
-    assert search.witness is not None
-
-
-def test_one_link_inside_the_other_is_no_proof():
-    urdf = robot(
-        link("shell", '<box size="2 2 2"/>'),
-        link("kernel", '<box size="0.2 0.2 0.2"/>'),
-        joint("spin", "shell", "kernel", xyz="0 0 0"),
+@settings(deadline=None, max_examples=40)
+@given(PAIRS, st.integers(0, 10**6), st.sampled_from([0.05, 0.3, 1.0]))
+def test_hulls_stay_beyond_the_plane(drawn, seed, largest):
+    pair, box, rng = box_of(drawn, seed, largest)
+    n = rng.normal(size=3)
+    n /= np.linalg.norm(n)
+    gap = range_proof.hulls_gap(
+        box.chain, box.axes, box.poses, box.widths, box.bends, *n, np.empty((1, 3))
     )
-    _, pair = pair_of(urdf, "shell", "kernel")
-    assert searched(pair).witness is not None
+    axes, poses = np.empty_like(box.axes), np.empty_like(box.poses)
+    for s in rng.uniform(-1.0, 1.0, (30, len(box.q))):
+        place_chain(box.chain, box.q + box.half * s, axes, poses)
+        hulls = [
+            hull @ pose[:9].reshape(3, 3).T + pose[9:]
+            for hull, pose in zip((box.chain.hull_a, box.chain.hull_b), poses, strict=True)
+        ]
+        if gap > 0.0:  # a plane parts them, so the distance of any two points is no less
+            apart = np.linalg.norm(hulls[0][:, None] - hulls[1][None], axis=2).min()
+            assert apart - box.chain.thick.sum() >= gap - 1e-9
 
 
-def test_random_arms_never_meet_where_it_is_proved():
-    proved = met = 0
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        model = CollisionModel.from_urdf(branched(rng, 3), max_leaves_per_link=1)
-        geometries = PairGeometries(model)
-        links = geometries.links
-        rows = model.random_configurations(400, seed)
-        for a, b in ((links[1], links[3]), (links[0], links[2]), (links[0], links[5]),
-                     (links[3], links[5])):  # fmt: skip
-            search = searched(geometries.pair(a, b), 3000)
-            meet = where_links_meet(model, (a, b), rows)
-            if search.proved:
-                proved += 1
-                assert not meet.any(), (seed, a, b)
-            elif search.witness is not None:
-                met += 1
-                q = geometries.pair(a, b).complete(search.witness, model.lower)
-                # Prisms stand for cylinders, and rounding for what just touches.
-                assert where_links_meet(model, (a, b), q[None])[0] or not meet.all()
-    assert proved > 2 and met > 2
+def twin_reaches(box):
+    """Reaches of the leaves as they are, written down as their definition reads."""
+    chain = box.chain
+    joints = len(chain.joints)
+    out = np.zeros((chain.rows, joints))
+    for i in range(chain.rows):
+        order = range(joints) if i < chain.leaves else range(joints - 1, -1, -1)
+        done = []
+        for k in order:
+            if chain.joints[k, 0] == PRISMATIC:
+                out[i, k] = 1.0
+            else:
+                axis, origin = box.axes[k, :3], box.axes[k, 3:]
+                points = box.ends[i].reshape(2, 3) - origin
+                radial = np.linalg.norm(np.cross(points, axis), axis=1).max()
+                between = sum(box.chords[j] * out[i, j] for j in done)
+                out[i, k] = radial + chain.radii[i, 0] + between
+            done.append(k)
+    return out
 
 
-@pytest.mark.parametrize(
-    ("name", "links"),
-    [
-        ("panda", ("panda_link3", "panda_link5")),
-        ("panda", ("panda_link4", "panda_rightfinger")),
-        ("panda", ("panda_link0", "panda_link4")),
-        ("ur5", ("wrist_1_link", "ee_link")),
-    ],
-)
-def test_what_is_proved_does_not_meet_in_100000_samples(name, links):
-    files = robots.require(name)
-    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
-    pair = PairGeometries(model).pair(*links)
-    assert searched(pair).proved
-    rng = np.random.default_rng(9)
-    rows = np.tile(np.clip(0.0, model.lower, model.upper), (100_000, 1))
-    rows[:, pair.columns] = rng.uniform(pair.low, pair.high, (len(rows), len(pair.columns)))
-    assert not where_links_meet(model, links, rows).any()
+def twin_bends(box, reaches):
+    """Accelerations as sums over pairs of joints."""
+    chain, w = box.chain, box.widths
+    joints = len(w)
+    turns = chain.joints[:, 0] != PRISMATIC
+    out = np.zeros((chain.rows, joints + 1))
+    for i in range(chain.rows):
+        first = i < chain.leaves
+        for s in range(joints + 1):
+            movers = range(s) if first else range(s, joints)
+            for k in movers:
+                if turns[k]:
+                    out[i, s] += w[k] ** 2 * reaches[i, k]
+                for j in movers:
+                    nearer = j > k if first else j < k
+                    if nearer and turns[j]:
+                        out[i, s] += 2.0 * w[j] * w[k] * reaches[i, k]
+    return out
 
 
-def test_the_part_that_is_not_proved_holds_all_that_meets(monkeypatch):
-    model, pair = pair_of(ARMS.replace("{gap}", "0.0201"), "left", "right")
-    for waiting in (20_000, 8):  # the second has to go deep
-        monkeypatch.setattr(pair_search, "_MOST_WAITING", waiting)
-        search = PairSearch(pair)
-        before = 1.0
-        for most in (1, 40, 200, 400):
-            search.prove(most)
-            assert 0.0 <= search.unproved <= before + 1e-12
-            before = search.unproved
-        assert search.boxes >= 600
-        search.prove(500_000)
-        assert search.proved
+@settings(deadline=None, max_examples=60)
+@given(PAIRS, st.integers(0, 10**6))
+def test_reaches_and_accelerations_are_those_of_the_twin(drawn, seed):
+    _, box, _ = box_of(drawn, seed, 1.0)
+    rows = box.chain.rows
+    reaches = twin_reaches(box)
+    assert box.reaches[:rows] == pytest.approx(reaches, rel=1e-9)
+    assert box.bends[:rows] == pytest.approx(twin_bends(box, reaches), rel=1e-9, abs=1e-12)
+    assert box.reaches[-2] == pytest.approx(reaches[: box.chain.leaves].max(axis=0))
+    assert box.reaches[-1] == pytest.approx(reaches[box.chain.leaves :].max(axis=0))
 
 
-def test_boxes_in_waiting_are_few_once_the_search_goes_deep(monkeypatch):
-    monkeypatch.setattr(pair_search, "_MOST_WAITING", 50)
-    _, pair = pair_of(ARMS.replace("{gap}", "0.02001"), "left", "right")
-    search = PairSearch(pair)
-    search.prove(20_000)
-    assert search.open
-    assert 50 < search._boxes.counts[0] < 600
-
-
-def test_where_the_first_half_of_a_box_meets_the_second_is_not_lost():
-    _, pair = pair_of(ARMS.replace("{gap}", "0.0"), "left", "right")
-    search = PairSearch(pair)
-    while search.open:
-        search.prove(1)
-    shares = search._waiting()[1]
-    # Neither arm lies along the other in the boxes that are proved.
-    assert shares.sum() <= 1.0 + 1e-12
-    assert len(shares) == search._boxes.counts[0]
+def test_a_box_of_one_configuration_loses_nothing():
+    pair, box, _ = box_of((2, ("base", "a3")), 5, 0.0)
+    assert range_proof.travel(box.chords, box.reaches, 0, box.chain.leaves) == 0.0
+    middle = box.distances(box.q)[0, box.chain.leaves]
+    if middle > 0.0:
+        gap = range_proof.leaves_gap(
+            box.chain, box.axes, box.widths, box.bends, box.ends, 0, box.chain.leaves
+        )
+        assert gap == pytest.approx(middle, abs=1e-9)

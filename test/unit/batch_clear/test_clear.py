@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collision_monitor.batch_clear.clear import CHUNK, CLEAR, DOUBTFUL, TOO_CLOSE, clear
-from collision_monitor.batch_clear.tables import clear_tables, copied
-from collision_monitor.geometry.leaf import Leaf
+from collision_monitor.batch_clear.tables import clear_tables, link_solid
+from collision_monitor.geometry.leaf import Leaf, distances_to_segment
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.packed import pack_model, windows
 from collision_monitor.robot.bodies import Bodies
@@ -156,15 +156,26 @@ def test_large_angles_are_angles_and_large_slides_are_slides():
     assert np.array_equal((states(cell.tables(), rows, 0.0) == CLEAR)[sure], (least >= 0.0)[sure])
 
 
-def test_copies_of_tables_share_nothing():
-    tables = Cell(3, 6, 40, 1.0).tables()
-    for mine, theirs in zip(tables, copied(tables), strict=True):
-        assert np.array_equal(mine, theirs) and mine.dtype == theirs.dtype
-        assert not np.shares_memory(mine, theirs)
-
-
 def test_no_rows_and_no_pairs_are_no_trouble():
     cell = Cell(3, 6, 10, 1.0)
     assert len(states(cell.tables(), np.empty((0, 6)), 0.0)) == 0
     lonely = Cell(3, 6, 10, 0.0)
     assert (states(lonely.tables(), lonely.rows, 0.0) == CLEAR).all()
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12), st.sampled_from([0.0, 1e-6, 0.2, 3.0]))
+@settings(max_examples=150, deadline=None)
+def test_leaves_lie_inside_capsule_and_ball(seed, count, spread):
+    rng = np.random.default_rng(seed)
+    p = rng.normal(size=(count, 3)) * rng.choice([0.0, 1.0, 10.0], size=3)
+    ends = np.hstack([p, p + spread * rng.normal(size=(count, 3))])
+    radii = rng.uniform(0.0, 0.5, count)
+    center, half, radius, reach = link_solid(ends, radii)
+    directions = rng.normal(size=(200, 3))
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
+    for leaf, r in zip(ends, radii, strict=True):
+        t = rng.uniform(size=(200, 1))
+        surface = leaf[:3] * (1 - t) + leaf[3:] * t + r * directions
+        scale = 1e-12 * (1.0 + np.abs(surface).max())
+        assert distances_to_segment(surface, center - half, center + half).max() <= radius + scale
+        assert np.linalg.norm(surface - center, axis=1).max() <= reach + scale

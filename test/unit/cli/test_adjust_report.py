@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from support.files.made_adjustment import MARGINS, PAIRS, bent, straight
 from support.robots.toys import joint, link, robot
 
@@ -131,11 +130,6 @@ def test_where_nothing_is_kept_apart_no_clearance_is_made_up():
     assert "least clearance" not in text and "certified" not in text
 
 
-def test_the_published_method_says_what_it_does_not_look_at():
-    _, text = told(bent(DESIRED, ARMS, "published"))
-    assert "1 others do not touch (not between arms)" in text
-
-
 def test_a_refusal_says_where_and_how_far():
     prefix = Motion(("right_j1",), np.array([0.0, 1.5]), np.zeros((2, 1)))
     error = AdjustmentError(
@@ -157,8 +151,3 @@ def test_a_refusal_without_a_pair_or_a_prefix_can_be_said_too():
     result = adjust_report.failure(Model, "robust", AdjustmentError("limits"))
     assert (result["pair"], result["distance"], result["safe_until"]) == (None, None, None)
     assert "safe until   never" in adjust_report.failure_text(result)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_units_are_those_of_the_joints(name):
-    assert adjust_report.units(Model)[name] == ("m" if name.endswith("2") else "rad")

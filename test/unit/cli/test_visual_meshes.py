@@ -11,7 +11,7 @@ from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.__main__ import main
-from collision_monitor.errors import MeshError, RobotDescriptionError
+from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.urdf import load_robot
 
 BOX = "<geometry><box size='1 2 3'/></geometry>"
@@ -85,16 +85,6 @@ def test_what_is_wrong_with_it_names_the_link_but_only_where_it_is_used(inside, 
         load_robot(linked(inside), visual_meshes=True)
     assert says in str(caught.value)
     assert shapes(linked(inside)) == []
-
-
-def test_a_broken_visual_mesh_is_named_with_its_link(tmp_path):
-    mesh = tmp_path / "cover.stl"
-    mesh.write_bytes(bytes(80) + (7).to_bytes(4, "little") + bytes(100))
-    text = linked(f"<visual><geometry><mesh filename='{mesh}'/></geometry></visual>")
-    with pytest.raises(MeshError) as caught:
-        CollisionModel.from_urdf(text, visual_meshes=True)
-    assert "link 'b'" in str(caught.value)
-    assert f"{mesh}: unreadable mesh: truncated" in str(caught.value)
 
 
 def test_a_robot_of_nothing_else_says_what_would_help():

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.geometry.scan_cases import (
-    PRECISION,
     limits_of,
     random_motion,
     request,
@@ -18,7 +17,6 @@ from support.robots import robots
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.continuous.clearance_scan import target_of
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.verification.clearance.scanner import Scanner
 from collision_monitor.verification.clearance.schedule import Schedule
@@ -27,23 +25,6 @@ from collision_monitor.verification.clearance.schedule import Schedule
 @pytest.fixture(scope="module")
 def scanner():
     return Scanner(two_arms())
-
-
-def twin_target(limits, upper, best):
-    """`target_of` written out."""
-    kept = limits[limits <= upper].max(initial=-np.inf)
-    slack = min(1e-3, best / 2) if best > 0 else 1e-3
-    return max(upper - 1e-3 - 0.1 * abs(upper), best - slack - 0.01 * abs(best), kept)
-
-
-@given(
-    st.lists(st.floats(0, 1), min_size=3, max_size=3), st.floats(-1, 2), st.floats(0, 1)
-)  # fmt: skip
-def test_what_a_bound_has_to_reach(limits, upper, less):
-    limits = np.sort(limits)
-    best = upper - less
-    found = target_of.py_func(PRECISION, limits[None], 0, upper, best)
-    assert found == twin_target(limits, upper, best)
 
 
 def check(scanner, schedule, limits, edges, rows):

@@ -10,7 +10,7 @@ from support.robots.toys import chain, joint, link, robot
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.proximity import Proximity
-from unit.hierarchy.test_near import SCENE
+from unit.model.test_proximity import SCENE
 
 ARM = robot(
     link("base"), link("arm", '<box size="2 0.02 0.02"/>', "1 0 0"),

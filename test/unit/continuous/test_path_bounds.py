@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Bounds on a path from distances at some places: a plain twin, and what they promise."""
+"""Bounds on a path from distances at some places, and what they promise."""
 
 import numpy as np
 import pytest
@@ -16,38 +16,6 @@ def monotone_path(rng, intervals=5, joints=3):
     """(2 n + 1, nq) configurations, each joint going one way."""
     steps = rng.random((2 * intervals + 1, joints)) * rng.choice([-1.0, 0.0, 1.0], joints)
     return rng.normal(size=joints) + np.cumsum(steps, axis=0)
-
-
-def farthest(path, weights, place):
-    """Travel (n,) from a place to the farthest end of each interval, joint by joint."""
-    ways = np.abs(path[::2] - place)
-    return np.maximum(ways[1:], ways[:-1]) @ weights
-
-
-@given(SEEDS)
-@settings(max_examples=200)
-def test_bounds_are_those_of_a_plain_twin(seed):
-    rng = np.random.default_rng(seed)
-    path, weights, now = monotone_path(rng), rng.random((2, 3)), rng.random(2)
-    weights[0, 1] = 0.0
-    places, distances = rng.normal(size=(3, 4, 3)), rng.random((3, 4))
-    counts = np.array([9, 0, 2])  # of the last one, two are unused
-    slots, bounds = np.array([2, 0]), np.empty((2, 5))
-    expected = np.array([
-        np.max([
-            now[k] - farthest(path, weights[k], path[0]),
-            *(distances[slot, m] - farthest(path, weights[k], places[slot, m])
-              for m in range(min(counts[slot], 4))),
-        ], axis=0)
-        for k, slot in enumerate(slots)
-    ])  # fmt: skip
-    kept = places, distances, counts
-    bounds_of_pairs(path, weights, now, np.full(2, np.inf), slots, *kept, bounds)
-    assert bounds == pytest.approx(expected, abs=1e-12)
-    enough = rng.random(2) - 1.0
-    bounds_of_pairs(path, weights, now, enough, slots, *kept, bounds)
-    assert (bounds <= expected + 1e-12).all()
-    assert ((bounds >= enough[:, None]) == (expected >= enough[:, None])).all()
 
 
 @given(SEEDS)
@@ -82,3 +50,35 @@ def test_the_lowest_interval_is_looked_at_as_long_as_that_may_raise_its_bound():
     assert lowest(1.41) == (2, False)
     places[0], distances[0] = 0.625, 0.225  # measured: the bound is what that says
     assert lowest(0.01) == (2, False)
+
+
+def farthest(path, weights, place):
+    """Travel (n,) from a place to the farthest end of each interval, joint by joint."""
+    ways = np.abs(path[::2] - place)
+    return np.maximum(ways[1:], ways[:-1]) @ weights
+
+
+@given(SEEDS)
+@settings(max_examples=200)
+def test_bounds_are_those_of_a_plain_twin(seed):
+    rng = np.random.default_rng(seed)
+    path, weights, now = monotone_path(rng), rng.random((2, 3)), rng.random(2)
+    weights[0, 1] = 0.0
+    places, distances = rng.normal(size=(3, 4, 3)), rng.random((3, 4))
+    counts = np.array([9, 0, 2])  # of the last one, two are unused
+    slots, bounds = np.array([2, 0]), np.empty((2, 5))
+    expected = np.array([
+        np.max([
+            now[k] - farthest(path, weights[k], path[0]),
+            *(distances[slot, m] - farthest(path, weights[k], places[slot, m])
+              for m in range(min(counts[slot], 4))),
+        ], axis=0)
+        for k, slot in enumerate(slots)
+    ])  # fmt: skip
+    kept = places, distances, counts
+    bounds_of_pairs(path, weights, now, np.full(2, np.inf), slots, *kept, bounds)
+    assert bounds == pytest.approx(expected, abs=1e-12)
+    enough = rng.random(2) - 1.0
+    bounds_of_pairs(path, weights, now, enough, slots, *kept, bounds)
+    assert (bounds <= expected + 1e-12).all()
+    assert ((bounds >= enough[:, None]) == (expected >= enough[:, None])).all()

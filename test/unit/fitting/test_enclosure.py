@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 from support.geometry.shape_fit import fit_shape
-from support.robots import robots
+from support.ros.live_cases import pose_of
 
 from collision_monitor.errors import LeavesError
 from collision_monitor.fitting.bounding_shapes import fit_capsule
@@ -19,13 +19,11 @@ from collision_monitor.fitting.enclosure import (
     check_enclosing,
     gap,
     outer_triangles,
-    outside_leaf,
     uncovered,
 )
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Link, Robot, Shape
-from collision_monitor.robot.urdf import load_robot
 
 
 def leaf(p0, p1, radius):
@@ -42,30 +40,11 @@ def sticks_out(leaves, points):
     return float(np.min([one.distances_to(points) for one in leaves], axis=0).max())
 
 
-def pose(seed):
-    rng = np.random.default_rng(seed)
-    matrix = np.eye(4)
-    matrix[:3, :3] = Rotation.random(random_state=seed).as_matrix()
-    matrix[:3, 3] = rng.normal(size=3)
-    return matrix
-
-
 def barycentric(steps):
     """Weights (n, 3) of a grid over a triangle."""
     return np.array(
         [(i, j, steps - i - j) for i in range(steps + 1) for j in range(steps + 1 - i)]
     ) / steps
-
-
-def test_the_distance_to_a_leaf_is_that_of_the_leaf():
-    rng = np.random.default_rng(0)
-    leaves = [leaf(*rng.normal(size=(2, 3)), rng.uniform(0, 1)) for _ in range(20)]
-    leaves.append(leaf([1, 2, 3], [1, 2, 3], 0.5))
-    ends, radii = arrays(leaves)
-    for i, one in enumerate(leaves):
-        point = rng.normal(size=3)
-        expected = one.distances_to(point[None])[0]
-        assert outside_leaf(*point, ends, radii, i) == pytest.approx(expected, abs=1e-12)
 
 
 @given(st.integers(0, 100_000), st.integers(1, 5), st.sampled_from([0.05, 0.01, 0.002]))
@@ -145,7 +124,7 @@ def surface(shape):
 
 @pytest.mark.parametrize("kind", SIZES)
 def test_the_triangles_of_a_primitive_lie_outside_of_it_and_near(kind):
-    shape = Shape(kind, pose(3), SIZES[kind])
+    shape = Shape(kind, pose_of(np.random.default_rng(3)), SIZES[kind])
     hull = trimesh.convex.convex_hull(outer_triangles(shape).reshape(-1, 3))
     normals, origins = hull.face_normals, hull.triangles[:, 0]
     depth = surface(shape)[:2000] @ normals.T - np.einsum("ij,ij->i", normals, origins)
@@ -164,7 +143,7 @@ def test_the_triangles_of_a_primitive_lie_outside_of_it_and_near(kind):
 @pytest.mark.parametrize("kind", SIZES)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_leaf_of_a_primitive_encloses_it_and_a_thinner_one_does_not(kind, seed):
-    shape = Shape(kind, pose(seed), SIZES[kind])
+    shape = Shape(kind, pose_of(np.random.default_rng(seed)), SIZES[kind])
     link = Link("a", (shape,))
     robot = Robot("r", "a", {"a": link}, ())
     fitted = one_leaf(shape, "a")
@@ -177,6 +156,37 @@ def test_the_leaf_of_a_primitive_encloses_it_and_a_thinner_one_does_not(kind, se
     with pytest.raises(LeavesError, match=r"by 0\.002 mm"):
         check_enclosing(robot, {"a": [barely]})
     check_enclosing(robot, {"a": [barely]}, tolerance=3e-6)
+
+
+def test_all_links_that_stick_out_are_named_the_worst_first():
+    shapes = {name: (Shape("sphere", np.eye(4), (0.1,), source=f"ball {name}"),) for name in "abc"}
+    robot = Robot("r", "a", {name: Link(name, shapes[name]) for name in "abc"}, ())
+    fits = {name: [leaf([0, 0, 0], [0, 0, 0], 0.1)] for name in "abc"}
+    check_enclosing(robot, fits)
+    fits["a"] = [leaf([0, 0, 0], [0, 0, 0], 0.09)]
+    fits["c"] = [leaf([0, 0, 0], [0, 0, 0], 0.08)]
+    with pytest.raises(LeavesError) as caught:
+        check_enclosing(robot, fits)
+    text = str(caught.value)
+    assert text.startswith("link 'c': ball c sticks out of its leaves by 20.0")
+    assert "'a' 10.0" in text
+    assert "'b'" not in text
+    with pytest.raises(LeavesError, match="'b' has a shape .ball b., but no leaf"):
+        check_enclosing(robot, {"a": fits["a"], "c": fits["c"]})
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.tuples(*[st.floats(0.02, 0.5)] * 3), st.integers(2, 12))
+def test_leaves_that_just_touch_corners_of_a_box_are_not_refused(size, most):
+    turned = np.eye(4)
+    turned[:3, :3] = Rotation.from_rotvec([0.3, -0.7, 1.1]).as_matrix()
+    box = Shape("box", turned, size, source="box b")
+    robot = Robot("r", "b", {"b": Link("b", (box,))}, ())
+    leaves = fit_shape(box, "b", FitSettings(most, 1e-9)).leaves
+    check_enclosing(robot, {"b": leaves})
+    thinner = [Leaf("b", one.p0, one.p1, one.radius - 5e-6) for one in leaves]
+    with pytest.raises(LeavesError, match="sticks out"):
+        check_enclosing(robot, {"b": thinner})
 
 
 @given(st.sampled_from(sorted(SIZES)), st.integers(0, 10_000))
@@ -198,51 +208,3 @@ def test_a_capsule_of_three_spheres_that_share_it_is_enclosed():
     leaves = [leaf([0, 0, z], [0, 0, z], 0.13) for z in (-0.1, 0.0, 0.1)]
     assert gap(shape, leaves) == 0.0
     assert gap(shape, leaves[:2]) == pytest.approx(0.07, abs=2e-3)
-
-
-def test_all_links_that_stick_out_are_named_the_worst_first():
-    shapes = {name: (Shape("sphere", np.eye(4), (0.1,), source=f"ball {name}"),) for name in "abc"}
-    robot = Robot("r", "a", {name: Link(name, shapes[name]) for name in "abc"}, ())
-    fits = {name: [leaf([0, 0, 0], [0, 0, 0], 0.1)] for name in "abc"}
-    check_enclosing(robot, fits)
-    fits["a"] = [leaf([0, 0, 0], [0, 0, 0], 0.09)]
-    fits["c"] = [leaf([0, 0, 0], [0, 0, 0], 0.08)]
-    with pytest.raises(LeavesError) as caught:
-        check_enclosing(robot, fits)
-    text = str(caught.value)
-    assert text.startswith("link 'c': ball c sticks out of its leaves by 20.0")
-    assert "'a' 10.0" in text
-    assert "'b'" not in text
-    with pytest.raises(LeavesError, match="'b' has a shape .ball b., but no leaf"):
-        check_enclosing(robot, {"a": fits["a"], "c": fits["c"]})
-
-
-@pytest.mark.parametrize("name", ["ur5", "panda", "baxter", "tiago_dual"])
-def test_the_leaves_of_real_robots_enclose_them(name):
-    files = robots.require(name)
-    robot = load_robot(files.urdf, files.package_dirs)
-    leaves = {
-        link.name: [one_leaf(shape, link.name) for shape in link.shapes]
-        for link in robot.links.values()
-        if link.shapes
-    }
-    check_enclosing(robot, leaves)
-    victim = max(leaves, key=lambda key: leaves[key][0].radius)
-    one = leaves[victim][0]
-    leaves[victim][0] = Leaf(victim, one.p0, one.p1, 0.9 * one.radius)
-    with pytest.raises(LeavesError, match=victim):
-        check_enclosing(robot, leaves)
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.tuples(*[st.floats(0.02, 0.5)] * 3), st.integers(2, 12))
-def test_leaves_that_just_touch_corners_of_a_box_are_not_refused(size, most):
-    turned = np.eye(4)
-    turned[:3, :3] = Rotation.from_rotvec([0.3, -0.7, 1.1]).as_matrix()
-    box = Shape("box", turned, size, source="box b")
-    robot = Robot("r", "b", {"b": Link("b", (box,))}, ())
-    leaves = fit_shape(box, "b", FitSettings(most, 1e-9)).leaves
-    check_enclosing(robot, {"b": leaves})
-    thinner = [Leaf("b", one.p0, one.p1, one.radius - 5e-6) for one in leaves]
-    with pytest.raises(LeavesError, match="sticks out"):
-        check_enclosing(robot, {"b": thinner})

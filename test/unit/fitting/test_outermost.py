@@ -5,31 +5,12 @@
 import numpy as np
 import pytest
 import trimesh
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from collision_monitor.fitting import body
-from collision_monitor.fitting.body import MANY, farthest, outermost, spread_directions
+from collision_monitor.fitting.body import MANY, outermost
 from collision_monitor.fitting.enclosure import gap
 from collision_monitor.fitting.shapes import fits_in_own_frame
 from collision_monitor.robot.description import Shape
-
-
-@given(st.integers(0, 100_000), st.integers(1, 300), st.integers(1, 40))
-@settings(max_examples=50, deadline=None)
-def test_farthest_are_those_of_a_search_of_all_at_once(seed, count, directions):
-    points = np.random.default_rng(seed).normal(size=(count, 3))
-    along = spread_directions(directions)
-    expected = np.unique((points @ along.T).argmax(axis=0))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(body, "_BLOCK", 1)
-        found = farthest(points, along)
-    np.testing.assert_array_equal(found, expected)
-
-
-def test_few_points_stay_as_they_are():
-    points = np.random.default_rng(1).normal(size=(MANY, 3))
-    assert outermost(points) is points
 
 
 @pytest.mark.parametrize("size", [(1.0, 1.0, 1.0), (0.02, 0.03, 1.0), (1.0, 1.0, 1e-5)])

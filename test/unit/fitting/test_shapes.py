@@ -10,24 +10,20 @@ import pytest
 import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.spatial.transform import Rotation
 from support.geometry.shape_fit import fit_shape
+from support.ros.live_cases import pose_of
 
 from collision_monitor.errors import FitError
 from collision_monitor.fitting.bounding_shapes import fit_capsule, fit_sphere
-from collision_monitor.fitting.shapes import FitSettings, fit_of_given, fits_in_own_frame
+from collision_monitor.fitting.shapes import (
+    FitSettings,
+    fit_of_given,
+    fits_in_own_frame,
+    union_volume,
+)
 from collision_monitor.robot.description import Shape
 
 size = st.floats(0.01, 3.0)
-
-
-def pose(seed):
-    """A random pose (4, 4)."""
-    rng = np.random.default_rng(seed)
-    matrix = np.eye(4)
-    matrix[:3, :3] = Rotation.random(random_state=rng.integers(1 << 30)).as_matrix()
-    matrix[:3, 3] = rng.normal(size=3)
-    return matrix
 
 
 def surface(kind, dimensions):
@@ -59,7 +55,7 @@ def mesh_shape(mesh):
 def test_every_kind_of_shape_is_enclosed_in_the_link_frame(kind_and_most, a, b, c, seed):
     kind, most = kind_and_most
     dimensions = {"box": (a, b, c), "sphere": (a,), "cylinder": (a, b), "capsule": (a, b)}[kind]
-    placed = pose(seed)
+    placed = pose_of(np.random.default_rng(seed))
     fit = fit_shape(Shape(kind, placed, dimensions), "link", FitSettings(most))
     points = surface(kind, dimensions) @ placed[:3, :3].T + placed[:3, 3]
     assert outside(fit, points).max() <= 1e-9
@@ -156,3 +152,26 @@ def test_what_means_nothing_is_refused_by_name(field, value):
 
 def test_the_defaults_stand():
     assert FitSettings() == FitSettings(8, 0.002)
+
+
+BALL = 4.0 / 3.0 * math.pi
+
+
+def ball(x, radius=1.0):
+    return [x, 0.0, 0.0, x, 0.0, 0.0, radius]
+
+
+def test_one_leaf_is_exact():
+    assert union_volume(np.array([ball(3.0)])) == pytest.approx(BALL, rel=1e-12)
+    capsule = np.array([[0.0, 0, 0, 0, 0, 2.0, 0.5]])
+    assert union_volume(capsule) == pytest.approx(math.pi * 0.25 * (2.0 + 2.0 / 3.0), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("rows", "volume"),
+    [([ball(0.0), ball(5.0)], 2 * BALL), ([ball(0.0), ball(0.0)], BALL),
+     # two balls of radius 1, centres 1 apart: twice a ball less the lens 5 pi / 12
+     ([ball(0.0), ball(1.0)], 2 * BALL - 5.0 * math.pi / 12.0)],
+)  # fmt: skip
+def test_overlaps_count_once(rows, volume):
+    assert union_volume(np.array(rows)) == pytest.approx(volume, rel=0.005)

@@ -9,33 +9,9 @@ from support.geometry.free_body import free_body, mesh_shape
 from support.geometry.mesh_cases import mesh
 
 from collision_monitor.geometry.closed_surfaces import (
-    closed_pieces,
     closed_surfaces,
-    connected_pieces,
 )
 from collision_monitor.robot.insides import Inside
-
-
-def test_pieces_hang_together_by_corners():
-    vertices, triangles = mesh("ball")
-    both = np.vstack([triangles, triangles + len(vertices)])
-    pieces = connected_pieces(2 * len(vertices), both)
-    assert len(set(pieces[: len(triangles)])) == 1
-    assert len(set(pieces[len(triangles) :])) == 1
-    assert pieces[0] != pieces[-1]
-
-
-def test_a_hole_or_a_turned_triangle_opens_its_own_piece_alone():
-    vertices, triangles = mesh("ball")
-    count = len(triangles)
-    turned = triangles.copy()
-    turned[7] = turned[7][::-1]
-    for broken in (triangles[1:], turned):
-        both = np.vstack([triangles, broken + len(vertices)])
-        pieces = connected_pieces(2 * len(vertices), both)
-        closed = closed_pieces(2 * len(vertices), both, pieces)
-        assert closed[:count].all()
-        assert not closed[count:].any()
 
 
 def outside_in(triangles):

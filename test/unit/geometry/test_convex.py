@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Distances of convex solids, against coal's."""
 
-import coal
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.geometry.exact_reference import coal_mesh
+from support.geometry.coal_shapes import coal_distance, coal_mesh
 from support.geometry.mesh_cases import random_pose
 from support.geometry.solid_cases import SOLIDS, solid_cases
 
@@ -31,13 +30,6 @@ def distance(solids, other, is_triangle=False, limit=np.inf):
     rows[: len(solids)] = solids
     found = _distance(rows.ravel(), other.ravel().copy(), is_triangle, limit, points.reshape(-1))
     return found, points
-
-
-def coal_distance(first, second, rotation, translation):
-    request, result = coal.DistanceRequest(), coal.DistanceResult()
-    request.gjk_tolerance = 1e-9
-    place = coal.Transform3s(rotation, translation)
-    return coal.distance(first, coal.Transform3s(), second, place, request, result)
 
 
 def is_in(solid, point):

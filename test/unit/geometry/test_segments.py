@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Segment and capsule kernels against brute force, exact optimality and coal."""
 
-import coal
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import lsq_linear
+from support.geometry.coal_shapes import coal_capsule, least
+from support.geometry.segment_distance import segment_distance as slow_segment_distance
 
 from collision_monitor.geometry.segments import (
     capsule_distance,
@@ -29,17 +29,10 @@ def segment_distance(p0, p1, q0, q1):
     return np.linalg.norm(p0 + s * u - q0 - t * v)
 
 
-def slow_segment_distance(p0, p1, q0, q1):
-    """The same as a box-constrained linear least-squares problem, by scipy."""
-    matrix = np.column_stack([p1 - p0, -(q1 - q0)])
-    result = lsq_linear(matrix, q0 - p0, bounds=(0.0, 1.0), method="bvls", tol=1e-15)
-    return np.linalg.norm(matrix @ result.x - (q0 - p0))
-
-
 @given(point, point, point, point)
 @settings(max_examples=500, deadline=None)
 def test_segment_distance_is_the_constrained_least_squares_solution(p0, p1, q0, q1):
-    expected = slow_segment_distance(p0, p1, q0, q1)
+    expected = slow_segment_distance(np.array([p0, p1]), np.array([q0, q1]))
     assert segment_distance(p0, p1, q0, q1) == pytest.approx(expected, abs=1e-9)
 
 
@@ -112,19 +105,8 @@ def test_capsules_agree_with_coal():
     for _ in range(3000):
         ends = rng.uniform(-1.0, 1.0, (2, 6))
         radii = rng.uniform(0.01, 0.3, (2, 1))
-        shapes, poses = [], []
-        for row, (r,) in zip(ends, radii, strict=True):
-            axis = row[3:] - row[:3]
-            length = np.linalg.norm(axis)
-            z = axis / length
-            x = np.cross(np.eye(3)[np.abs(z).argmin()], z)
-            x /= np.linalg.norm(x)
-            shapes.append(coal.Capsule(r, length))
-            poses.append(
-                coal.Transform3s(np.column_stack([x, np.cross(z, x), z]), row[:3] + axis / 2)
-            )
-        request, result = coal.DistanceRequest(), coal.DistanceResult()
-        expected = coal.distance(shapes[0], poses[0], shapes[1], poses[1], request, result)
+        leaves = [coal_capsule(e.reshape(2, 3), r) for e, (r,) in zip(ends, radii, strict=True)]
+        expected = least(leaves[:1], leaves[1:])
         mine = capsule_distance(ends, radii, 0, 1)
         if expected > 0.0:
             worst = max(worst, abs(mine - expected))

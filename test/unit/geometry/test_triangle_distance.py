@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.geometry.coal_shapes import coal_mesh
 from support.geometry.exact_geometry import share_a_point, squared_distance
 
 from collision_monitor.geometry.triangles import squared_distance_below, triangles_intersect
@@ -132,25 +133,6 @@ def test_triangles_segments_and_points_of_a_grid(p):
         assert a == b
 
 
-@given(six_points, st.tuples(*[st.integers(-4, 4)] * 3))
-@settings(max_examples=300, deadline=None)
-def test_neither_order_nor_place_matters(p, offset):
-    distance, *_ = triangle_distance(p, 0, 3)
-    swapped, *points = triangle_distance(p, 3, 0)
-    assert swapped == pytest.approx(distance, abs=1e-14)
-    rolled = np.vstack([np.zeros((2, 3)), p[[4, 3, 5, 1, 2, 0]] + offset])
-    assert triangle_distance(rolled, 2, 5)[0] == pytest.approx(distance, abs=1e-14)
-
-
-def coal_mesh(points):
-    """One triangle as a mesh; coal has no distance of its bare triangles."""
-    mesh = coal.BVHModelOBBRSS()
-    mesh.beginModel(1, 3)
-    mesh.addTriangle(*points)
-    mesh.endModel()
-    return mesh
-
-
 @pytest.mark.parametrize("spread", [0.0, 2.0, 5.0])
 def test_against_coal(spread):
     rng = np.random.default_rng(12)
@@ -158,7 +140,7 @@ def test_against_coal(spread):
     for _ in range(1000):
         p = rng.normal(size=(6, 3))
         p[3:] += rng.normal(size=3) * spread
-        first, second = coal_mesh(p[:3]), coal_mesh(p[3:])
+        first, second = coal_mesh(p[:3], [[0, 1, 2]]), coal_mesh(p[3:], [[0, 1, 2]])
         request, result = coal.DistanceRequest(), coal.DistanceResult()
         expected = coal.distance(first, here, second, here, request, result)
         assert triangle_distance(p, 0, 3)[0] == pytest.approx(max(expected, 0.0), abs=1e-9)

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether triangles share a point: against a linear program in fractions, and coal."""
 
-from itertools import permutations, product
 
 import coal
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.geometry.coal_shapes import coal_mesh
 from support.geometry.exact_geometry import share_a_point
 
 from collision_monitor.geometry.triangles import triangles_intersect
@@ -55,14 +55,6 @@ def test_segments_and_points(start, direction, places, p, on_the_same_line):
         assert meets(first, other) == share_a_point(first, other)
 
 
-@given(six_points)
-@settings(max_examples=30, deadline=None)
-def test_neither_the_order_of_vertices_nor_that_of_triangles_matters(p):
-    expected = triangles_intersect(p, 0, 3)
-    for first, second in product(permutations(p[:3]), permutations(p[3:])):
-        assert meets(first, second) == expected
-
-
 @given(six_points, st.sampled_from([1e-70, 1e-9, 1e60]), st.tuples(*[st.integers(-9, 9)] * 3))
 @settings(max_examples=100, deadline=None)
 def test_any_scale_and_place(p, scale, offset):
@@ -107,40 +99,18 @@ def test_a_float_more_or_less_decides():
         assert meets(EASY, above)
 
 
-def plain_meets(p):
-    """Whether an edge of one crosses the inside of the other, by signs of plain floats."""
-
-    def sign(a, b, c, d):
-        return np.sign(np.dot(np.cross(b - a, c - a), d - a))
-
-    def crosses(s, t, a, b, c):
-        if sign(a, b, c, s) * sign(a, b, c, t) > 0:
-            return False
-        round_it = {sign(s, t, a, b), sign(s, t, b, c), sign(s, t, c, a)}
-        return not {-1, 1} <= round_it
-
-    return any(
-        crosses(one[k], one[k - 1], *other)
-        for one, other in ((p[:3], p[3:]), (p[3:], p[:3]))
-        for k in range(3)
-    )
-
-
-def test_nearly_coplanar_triangles_where_plain_signs_err():
+def test_nearly_coplanar_triangles():
     """Both of one plane but for rounding: their planes cross at will."""
     rng = np.random.default_rng(1)
-    wrong = hits = 0
-    cases = 600
-    for _ in range(cases):
+    hits = 0
+    for _ in range(600):
         p = rng.normal(size=(6, 3))
         u, v = rng.normal(scale=0.7, size=(2, 3, 1))
         p[3:] = p[0] + u * (p[1] - p[0]) + v * (p[2] - p[0])
         expected = share_a_point(p[:3], p[3:])
         assert meets(p[:3], p[3:]) == expected
-        wrong += plain_meets(p) != expected
         hits += expected
-    assert 0.1 * cases < hits < 0.9 * cases
-    assert wrong > 0.02 * cases
+    assert 60 < hits < 540
 
 
 def test_touching_within_rounding():
@@ -157,15 +127,6 @@ def test_touching_within_rounding():
     assert 100 < hits < 400
 
 
-def coal_mesh(points):
-    """One triangle as a mesh."""
-    mesh = coal.BVHModelOBBRSS()
-    mesh.beginModel(1, 3)
-    mesh.addTriangle(*points)
-    mesh.endModel()
-    return mesh
-
-
 def test_against_coal_on_random_triangles():
     """Three thousand, and none so near to touching that floats could mistake it."""
     rng = np.random.default_rng(3)
@@ -174,7 +135,7 @@ def test_against_coal_on_random_triangles():
         p = rng.normal(size=(6, 3))
         p[3:] += rng.normal(size=3) * (k % 3)
         expected = coal.collide(
-            coal_mesh(p[:3]), here, coal_mesh(p[3:]), here,
+            coal_mesh(p[:3], [[0, 1, 2]]), here, coal_mesh(p[3:], [[0, 1, 2]]), here,
             coal.CollisionRequest(), coal.CollisionResult(),
         )  # fmt: skip
         hits += expected

@@ -12,22 +12,6 @@ from collision_monitor.hierarchy.clearance import Clearance
 NUMBERS = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0)
 
 
-@pytest.mark.parametrize(
-    "points", [NUMBERS, list(NUMBERS), (NUMBERS[:3], NUMBERS[3:]), np.array(NUMBERS).reshape(2, 3)]
-)
-def test_points_in_any_nesting_are_two_rows(points):
-    clearance = Clearance(0.1, ("a", "b"), points, (0, 0, 1))
-    assert clearance.points.dtype == clearance.normal.dtype == float
-    assert clearance.points.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
-    assert clearance.normal.tolist() == [0.0, 0.0, 1.0]
-    assert clearance.leaves == (-1, -1)
-
-
-def test_points_that_are_not_two_are_refused():
-    with pytest.raises(ValueError, match="reshape"):
-        _ = Clearance(0.1, ("a", "b"), NUMBERS[:5], (0, 0, 1)).points
-
-
 def test_what_a_reader_does_to_the_arrays_does_not_come_back():
     points, normal = np.array(NUMBERS), np.array([0.0, 0.0, 1.0])
     clearance = Clearance(0.1, ("a", "b"), points, normal)
@@ -35,12 +19,6 @@ def test_what_a_reader_does_to_the_arrays_does_not_come_back():
     clearance.normal[:] = -1.0
     assert clearance.points.ravel().tolist() == list(NUMBERS)
     assert clearance.normal.tolist() == [0.0, 0.0, 1.0]
-
-
-def test_a_misspelt_attribute_is_an_error():
-    clearance = Clearance(0.1, ("a", "b"), NUMBERS, (0, 0, 1))
-    with pytest.raises(AttributeError):
-        clearance.distanse = 0.2
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from support.robots import robots
 from support.robots.toys import joint, link, robot
 
 from collision_monitor.geometry.leaf import Leaf
-from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.kinematics import forward_kinematics
 from collision_monitor.hierarchy.packed import pack_model, unpack
 from collision_monitor.robot.bodies import rigid_bodies
@@ -31,9 +30,7 @@ def body_poses(numbers, index, rows, out):
 
 
 class Kinematics:
-    """A robot packed with one leaf a link, from the link's origin to (0.3, -0.2, 0.1) in it."""
-
-    TIP = np.array([0.3, -0.2, 0.1])
+    """A robot packed with one leaf a link."""
 
     def __init__(self, source, package_dirs=()):
         self.robot = load_robot(source, package_dirs)
@@ -42,7 +39,7 @@ class Kinematics:
         self.joint_names = bodies.joint_names
         self.links = sorted(self.robot.links, key=lambda name: bodies.link_bodies[name] == 0)
         leaves = [
-            Leaf(name, np.zeros(3), self.TIP, 0.01).moved(bodies.link_poses[name], name)
+            Leaf(name, np.zeros(3), np.zeros(3), 0.01).moved(bodies.link_poses[name], name)
             for name in self.links
         ]
         first = np.arange(len(leaves))
@@ -50,7 +47,6 @@ class Kinematics:
             bodies, leaves, np.array([bodies.link_bodies[name] for name in self.links]),
             np.column_stack([first, first + 1]), np.empty((0, 2), dtype=np.int64),
         )  # fmt: skip
-        query.place_all(self.numbers, self.index)
 
     def rows(self, count=CONFIGURATIONS, seed=0):
         """Random configurations within the limits; beyond one turn where there are none."""
@@ -70,12 +66,6 @@ class Kinematics:
             [poses[:, self.bodies.link_bodies[name]] @ self.bodies.link_poses[name]
              for name in self.links], axis=1,
         )  # fmt: skip
-
-    def segments(self, q):
-        """End points (links, 2, 3) of the leaves by the kernel."""
-        ends = np.empty((len(self.links), 6))
-        assert query.leaf_segments(self.numbers, self.index, q, ends) == 0
-        return ends.reshape(-1, 2, 3)
 
 
 def position(by_name, name, values):
@@ -139,26 +129,6 @@ def test_links_stand_where_pinocchio_has_them(real):
         expected = np.array([(base * data.oMf[frame]).homogeneous for frame in frames])
         worst = max(worst, np.abs(row - expected).max())
     assert worst < 1e-9
-
-
-def test_the_leaves_of_a_real_robot_go_with_their_links(real):
-    kinematics, _ = real
-    for q in kinematics.rows(20, seed=1):
-        poses = kinematics.link_poses(q[None])[0]
-        expected = np.stack([poses[:, :3, 3], (poses @ [*Kinematics.TIP, 1.0])[:, :3]], axis=1)
-        assert kinematics.segments(q) == pytest.approx(expected, abs=1e-12)
-
-
-def test_a_real_robot_is_its_own_definition(real):
-    compare_with_twin(real[0], real[0].rows(10, seed=2))
-
-
-def test_the_real_robots_have_joints_of_every_kind():
-    loaded = [load_robot(robots.require(n).urdf, robots.require(n).package_dirs) for n in REAL]
-    joints = [j for description in loaded for j in description.joints]
-    assert {"revolute", "continuous", "prismatic"} <= {j.kind for j in joints}
-    assert any(j.mimic for j in joints if j.kind == "revolute")
-    assert any(j.mimic for j in joints if j.kind == "prismatic")
 
 
 MIXED = robot(

@@ -5,13 +5,15 @@
 import numpy as np
 import pytest
 import trimesh
+from support.geometry.free_body import mesh_shape
 from support.geometry.mesh_cases import KIND_NAMES, mesh
 
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import kernel
 from collision_monitor.fitting.coverage import winding_numbers
-from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, unpack_tree
+from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, unpack_tree, windows
 from collision_monitor.mesh_distance.part_distance import winding_number
+from collision_monitor.mesh_distance.parts import parts_of
 
 
 @kernel
@@ -66,3 +68,10 @@ def test_open_surfaces_hold_nothing():
     built = build_triangle_tree(vertices, triangles)
     closed = np.zeros(len(triangles), dtype=np.int64)
     assert winding(built, [[0.0, 0.0, 0.0]], closed).tolist() == [0]
+
+
+def test_only_triangles_of_closed_pieces_count_as_closed():
+    ball, cone = mesh("ball"), mesh("cone")
+    part = parts_of([mesh_shape(*ball), mesh_shape(cone[0], cone[1][1:])], "obb")[0]
+    names = windows(*part.tree).names[:, 0]
+    assert (part.closed == (names < len(ball[1]))).all()

@@ -2,20 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """How deep shapes are in one another: where it is known, where it begins, and that it suffices."""
 
-
-import coal
 import numpy as np
 import pytest
 import trimesh
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from support.geometry.exact_reference import coal_mesh, coal_shape
+from support.geometry.coal_shapes import coal_distance, coal_shape
 from support.geometry.free_body import free_body, mesh_shape, middle_of, outwards, turned
 from support.geometry.mesh_cases import KIND_NAMES, mesh, soup
 from support.geometry.solid_cases import SOLIDS, solid_cases
 from support.paths import ROOT
 
 from collision_monitor import CollisionModel
+from collision_monitor.common.compiled import kernel
+from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, unpack_tree
+from collision_monitor.mesh_distance.separation import mesh_reach
 from collision_monitor.motion import read_motion
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.insides import Inside
@@ -112,23 +113,21 @@ def test_an_open_mesh_and_a_cavity_hold_nothing():
     assert model.distance(pose(), exact=True).distance == pytest.approx(0.3, abs=1e-3)
 
 
+def test_a_ball_in_a_board_of_a_shelf_is_free_before_the_next_board():
+    boards = [trimesh.creation.box((1, 1, 0.02)).apply_translation((0, 0, z)) for z in (0, 0.5)]
+    shelf = trimesh.util.concatenate(boards)
+    model = free_body([mesh_shape(shelf.vertices, shelf.faces)], [ball_mesh()])
+    found = model.distance(pose(x=0.1, y=0.2, z=0.01 + 0.1 - 0.03), exact=True)
+    assert found.distance == pytest.approx(-0.03, abs=1e-3)
+    check(found)
+
+
 def shape_of(name, rng):
     if name in SOLIDS:
         return solid_cases(name, rng).shape
     if name == "soup":
         return mesh_shape(*soup(rng, int(rng.integers(1, 6))))
     return mesh_shape(*mesh(name))
-
-
-def coal_touches(first, second, rotation, translation):
-    shapes = [
-        coal_mesh(s.vertices, s.triangles) if s.kind == "mesh" else coal_shape(s)
-        for s in (first, second)
-    ]
-    request, result = coal.DistanceRequest(), coal.DistanceResult()
-    request.gjk_tolerance = 1e-9
-    place = coal.Transform3s(np.ascontiguousarray(rotation), translation)
-    return coal.distance(shapes[0], coal.Transform3s(), shapes[1], place, request, result)
 
 
 def one_holds(first, second, rotation, translation):
@@ -141,14 +140,19 @@ def one_holds(first, second, rotation, translation):
 NAMES = (*SOLIDS, "ball", "ring", "rod", "cone", "soup", "arm_link_2.stl")
 
 
-@given(st.sampled_from(NAMES), st.sampled_from(NAMES), st.integers(0, 2**31))
-@settings(max_examples=60, deadline=None)
-def test_moved_by_the_depth_shapes_are_apart(first, second, seed):
+@given(
+    st.sampled_from(NAMES),
+    st.sampled_from(NAMES),
+    st.sampled_from(KIND_NAMES),
+    st.integers(0, 2**31),
+)
+@settings(max_examples=100, deadline=None)
+def test_moved_by_the_depth_shapes_are_apart(first, second, kind, seed):
     # Coal misjudges solids and triangles without an area.
     assume("soup" not in (first, second) or not {first, second} & set(SOLIDS))
     rng = np.random.default_rng(seed)
     shapes = shape_of(first, rng), shape_of(second, rng)
-    model = free_body([shapes[0]], [shapes[1]])
+    model = free_body([shapes[0]], [shapes[1]], kind)
     q = np.r_[np.zeros(3), rng.uniform(-3, 3, 3)]
     rotation, _ = turned(q)
     q[:3] = middle_of(model, "fixed") - rotation @ middle_of(model, "moving")
@@ -159,7 +163,7 @@ def test_moved_by_the_depth_shapes_are_apart(first, second, seed):
     assume(found.distance <= 0.0 and found.distance > model.distance(q).distance + 1e-9)
     rotation, translation = turned(q)
     beyond = translation + (1e-6 - found.distance) * outwards(found)
-    assert coal_touches(*shapes, rotation, beyond) > 0.0
+    assert coal_distance(*map(coal_shape, shapes), rotation, beyond) > 0.0
     assert not one_holds(*shapes, rotation, beyond)
 
 
@@ -189,7 +193,6 @@ def test_depth_begins_at_zero(first, second, seed):
     check(found)
 
 
-
 def test_deep_in_one_another_the_depth_changes_no_faster_than_links_move():
     """Too deep for ways to be followed to their ends, where the demo's arms meet."""
     model = CollisionModel.from_urdf(ROOT / "urdf/dual_arm.urdf", srdf=ROOT / "urdf/dual_arm.srdf")
@@ -210,3 +213,25 @@ def test_deep_in_one_another_the_depth_changes_no_faster_than_links_move():
                 moved += np.linalg.norm(way[:, :3], axis=1).max()
         assert abs(other.distance - one.distance) <= 1.5 * moved
         check(one)
+
+
+@kernel
+def _reach(numbers, index, x, y, z, least):
+    return mesh_reach(unpack_tree(numbers, index, 0, 0), x, y, z, least)
+
+
+@given(st.sampled_from(KIND_NAMES), st.sampled_from(("soup", "ring", "arm_link_2.stl")),
+       st.integers(0, 2**31))  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_a_mesh_reaches_as_far_as_its_farthest_corner(kind, name, seed):
+    rng = np.random.default_rng(seed)
+    vertices, triangles = soup(rng, int(rng.integers(1, 40))) if name == "soup" else mesh(name)
+    tree = build_triangle_tree(vertices, triangles, kind)
+    way = rng.normal(size=3)
+    way /= np.linalg.norm(way)
+    farthest = (vertices[np.unique(triangles)] @ way).max()
+    assert _reach(tree.numbers, tree.index, *way, -np.inf) == pytest.approx(farthest, abs=1e-12)
+    assert _reach(tree.numbers, tree.index, *way, farthest + 1e-9) == farthest + 1e-9
+    assert _reach(tree.numbers, tree.index, *way, farthest - 1e-3) == pytest.approx(
+        farthest, abs=1e-12
+    )

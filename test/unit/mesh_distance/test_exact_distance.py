@@ -8,17 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import trimesh
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.geometry.exact_reference import ExactReference
 from support.geometry.free_body import at, free_body, mesh_shape, turned
-from support.geometry.mesh_cases import KIND_NAMES, mesh, soup
+from support.geometry.mesh_cases import KIND_NAMES, mesh
 from support.paths import ROOT
 from support.robots.toys import joint, robot
 from support.robots.toys import link as link_of
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError, FitError, NothingToCheckError
+from collision_monitor.mesh_distance.mesh_distance import ball_around
+from collision_monitor.mesh_distance.parts import merged, parts_of
 from collision_monitor.robot.description import Link, Robot, Shape
 from unit.mesh_distance.test_mesh_distance import distance_to
 
@@ -104,52 +104,6 @@ def test_shapes_of_all_kinds_have_coals_distance_in_all_hierarchies(mixed):
             check(mixed[kind], q, clearance)
 
 
-@given(st.integers(0, 2**31), st.sampled_from(KIND_NAMES))
-@settings(max_examples=25, deadline=None)
-def test_little_meshes_by_brute_force(seed, kind):
-    """Against numpy, on triangles without order, some without area."""
-    rng = np.random.default_rng(seed)
-    first, second = (soup(rng, int(rng.integers(1, 6))) for _ in range(2))
-    model = free_body([mesh_shape(*first)], [mesh_shape(*second)], kind)
-    q = configurations(1, seed, reach=2.0)[0]
-    found = model.distance(q, exact=True)
-    check(model, q, found)
-    rotation, translation = turned(q)
-    a = first[0][first[1]]
-    b = second[0][second[1]] @ rotation.T + translation
-    # Corners to triangles is never nearer than the truth; edges by points along them.
-    corners = min(
-        distance_to(t, p)
-        for one, other in ((a, b), (b, a))
-        for t in one
-        for p in other.reshape(-1, 3)
-    )
-    assert found.distance <= corners + 1e-9
-    assert found.distance == pytest.approx(_by_edges(a, b, corners), abs=1e-6) or (
-        found.distance <= 0.0
-    )
-
-
-def _by_edges(a, b, best):
-    """The least distance of corners from triangles, and of edges from edges (Ericson 5.1.9)."""
-    for p, q in ((t[k], t[k - 1]) for t in a for k in range(3)):
-        for r, s in ((t[k], t[k - 1]) for t in b for k in range(3)):
-            u, v, w = q - p, s - r, p - r
-            system = np.array([[u @ u, -(u @ v)], [u @ v, -(v @ v)]])
-            ways = [(0.0, None), (1.0, None), (None, 0.0), (None, 1.0)]
-            if abs(np.linalg.det(system)) > 1e-14:
-                x, y = np.linalg.solve(system, [-(u @ w), -(v @ w)])
-                if 0 <= x <= 1 and 0 <= y <= 1:
-                    best = min(best, np.linalg.norm(w + x * u - y * v))
-            for x, y in ways:
-                if x is None:
-                    x = np.clip((y * v - w) @ u / max(u @ u, 1e-300), 0, 1)
-                else:
-                    y = np.clip((w + x * u) @ v / max(v @ v, 1e-300), 0, 1)
-                best = min(best, np.linalg.norm(w + x * u - y * v))
-    return best
-
-
 def test_the_nearest_pair_is_the_least_of_all(arms):
     for q in arms.random_configurations(60, seed=2):
         found, every = arms.distance(q, exact=True), arms.distances(q, exact=True)
@@ -221,26 +175,6 @@ def test_a_twin_of_fewer_pairs_and_a_pickled_model_answer_as_well(arms):
     assert arms.twin(some).distances(q, exact=True) == pytest.approx(expected[::4], abs=1e-12)
     again = pickle.loads(pickle.dumps(arms))
     assert again.distances(q, exact=True) == pytest.approx(expected, abs=1e-12)
-
-
-def test_obstacles_are_measured_too():
-    scene = {
-        "obstacles": [
-            {"name": "wall", "type": "box", "size": [0.1, 4.0, 4.0], "position": [1.5, 0, 0]},
-            {"name": "held", "type": "cylinder", "radius": 0.02, "length": 0.3,
-             "link": "left_link_3", "position": [0, 0, 0.4]},
-        ]
-    }  # fmt: skip
-    model = CollisionModel.from_urdf(ARMS[0], srdf=ARMS[1], scene=scene)
-    rows = model.random_configurations(40, seed=6)
-    seen = set()
-    for q in rows:
-        found = model.distance(q, exact=True)
-        seen.update(found.links)
-        assert model.distance(q).distance <= found.distance + 1e-9
-    every = model.distances(rows[0], exact=True)
-    assert np.isfinite(every).all()
-    assert {"wall", "held"} & seen
 
 
 def test_bounds_along_a_motion_are_never_above_the_distances_and_soon_close(arms):
@@ -346,3 +280,45 @@ def test_without_pairs_there_is_nothing_to_ask():
     with pytest.raises(NothingToCheckError):
         model.distance(np.empty(0), exact=True)
     assert model.distances(np.empty(0), exact=True).shape == (0,)
+
+
+SHAPES = (
+    Shape("box", at(1.0), (0.2, 0.4, 0.6)),
+    mesh_shape(*mesh("ball")),
+    Shape("sphere", at(0.0, 1.0), (0.1,)),
+    mesh_shape(*mesh("cone"), at(0.0, 0.0, 2.0)),
+)
+
+
+def test_balls_hold_their_parts():
+    mesh_part, box, sphere = parts_of(SHAPES, "obb")
+    vertices, _ = merged([SHAPES[1], SHAPES[3]])
+    corners = at(1.0)[:3, 3] + np.array([0.1, 0.2, 0.3]) * [[1, 1, 1], [-1, -1, -1], [1, -1, 1]]
+    for part, points in ((mesh_part, vertices), (box, corners)):
+        distances = np.linalg.norm(points - part.ball[:3], axis=1)
+        assert (distances <= part.ball[3]).all()
+        assert part.ball[3] <= 1.01 * distances.max()
+    assert sphere.ball == pytest.approx([0.0, 1.0, 0.0, 0.1])
+    balls = np.array([part.ball for part in (mesh_part, box, sphere)])
+    link = ball_around(balls)
+    assert (np.linalg.norm(balls[:, :3] - link[:3], axis=1) + balls[:, 3] <= link[3]).all()
+
+
+def test_obstacles_are_measured_too():
+    scene = {
+        "obstacles": [
+            {"name": "wall", "type": "box", "size": [0.1, 4.0, 4.0], "position": [1.5, 0, 0]},
+            {"name": "held", "type": "cylinder", "radius": 0.02, "length": 0.3,
+             "link": "left_link_3", "position": [0, 0, 0.4]},
+        ]
+    }  # fmt: skip
+    model = CollisionModel.from_urdf(ARMS[0], srdf=ARMS[1], scene=scene)
+    rows = model.random_configurations(40, seed=6)
+    seen = set()
+    for q in rows:
+        found = model.distance(q, exact=True)
+        seen.update(found.links)
+        assert model.distance(q).distance <= found.distance + 1e-9
+    every = model.distances(rows[0], exact=True)
+    assert np.isfinite(every).all()
+    assert {"wall", "held"} & seen

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The distance of two meshes, against coal's on the very same triangles."""
 
-import coal
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.geometry.coal_shapes import coal_distance, coal_mesh
 from support.geometry.mesh_cases import KIND_NAMES, mesh, random_pose, soup
 
 from collision_monitor.mesh_distance.mesh_pair_distance import mesh_distance
@@ -23,30 +23,11 @@ def tree(name, kind):
     return _kept[name, kind]
 
 
-def coal_tree(vertices, triangles):
-    built = coal.BVHModelOBBRSS()
-    built.beginModel(len(triangles), len(vertices))
-    built.addVertices(np.asarray(vertices, dtype=float))
-    built.addTriangles(np.asarray(triangles, dtype=np.int64))
-    built.endModel()
-    return built
-
-
-def coal_distance(first, second, rotation, translation):
-    """Distance by coal, 0 in contact."""
-    result = coal.DistanceResult()
-    place = coal.Transform3s(rotation, translation)
-    found = coal.distance(
-        first, coal.Transform3s(), second, place, coal.DistanceRequest(), result
-    )
-    return max(found, 0.0)
-
-
 def by_coal(name_a, name_b, pose):
     for name in (name_a, name_b):
         if (name, "coal") not in _kept:
-            _kept[name, "coal"] = coal_tree(*mesh(name))
-    return coal_distance(_kept[name_a, "coal"], _kept[name_b, "coal"], *pose)
+            _kept[name, "coal"] = coal_mesh(*mesh(name))
+    return max(coal_distance(_kept[name_a, "coal"], _kept[name_b, "coal"], *pose), 0.0)
 
 
 def query(a, b, pose, guess=(-1, -1), limit=np.inf):
@@ -107,10 +88,10 @@ def test_triangles_without_order_and_without_area_have_coals_distance(kind, seed
     least = min(
         # one by one: coal's own hierarchy has no say in this
         coal_distance(one, other, *pose)
-        for one in (coal_tree(meshes[0][0], t[None]) for t in meshes[0][1])
-        for other in (coal_tree(meshes[1][0], t[None]) for t in meshes[1][1])
+        for one in (coal_mesh(meshes[0][0], t[None]) for t in meshes[0][1])
+        for other in (coal_mesh(meshes[1][0], t[None]) for t in meshes[1][1])
     )
-    assert answer[0] == pytest.approx(least, abs=1e-6)
+    assert answer[0] == pytest.approx(max(least, 0.0), abs=1e-6)
     check_points(a, b, pose, answer)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.geometry.coal_shapes import coal_distance, coal_mesh
 from support.geometry.mesh_cases import KIND_NAMES, mesh, random_pose
 from support.geometry.solid_cases import SOLIDS, solid_cases
 
@@ -14,8 +15,7 @@ from collision_monitor.common.compiled import kernel
 from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, unpack_tree, windows
 from collision_monitor.mesh_distance.part_distance import nearest_to_solid, touching_rows
 from collision_monitor.mesh_distance.parts import parts_of
-from unit.geometry.test_convex import coal_distance, distance
-from unit.mesh_distance.test_mesh_distance import coal_tree
+from unit.geometry.test_convex import distance
 
 
 @kernel
@@ -54,7 +54,7 @@ def test_distances_are_coals_whatever_the_guess(kind, name, solid_name, seed):
     volume = parts_of([solid.shape], kind)[0].tree
     rotation, translation = random_pose(rng, 0.5)
     arrays = (tree.numbers, tree.index, *volume, solid.row, posed(rotation, translation))
-    expected = coal_distance(coal_tree(*mesh(name)), solid.geometry, rotation, translation)
+    expected = coal_distance(coal_mesh(*mesh(name)), solid.geometry, rotation, translation)
     points = np.full((2, 3), np.nan)
     found, row = _nearest(*arrays, -1, np.inf, points.reshape(-1))
     if found <= solid.row[4]:

@@ -10,10 +10,10 @@ from support.geometry.mesh_cases import KIND_NAMES, mesh, soup
 
 from collision_monitor.errors import FitError
 from collision_monitor.mesh_distance.mesh_tree import (
-    STACK,
     build_triangle_tree,
+    clip,
     corners_of,
-    halved,
+    octree,
     windows,
 )
 
@@ -84,15 +84,6 @@ def test_every_volume_encloses_the_triangles_below_it(kind, seed):
         assert outside(kind, tree.volumes[node], points).max() <= 0.0
 
 
-@pytest.mark.parametrize("kind", ["aabb", "obb", "rss"])
-@pytest.mark.parametrize("name", ["ring", "box", "arm_link_3.stl"])
-def test_volumes_of_real_meshes_enclose_too(kind, name):
-    tree = check(*mesh(name), kind)
-    for node in range(len(tree.nodes)):
-        points = tree.corners[tree.slots[below(tree, node), 0]].reshape(-1, 3)
-        assert outside(kind, tree.volumes[node], points).max() <= 0.0
-
-
 @given(st.integers(0, 100_000))
 @settings(max_examples=25, deadline=None)
 def test_every_point_is_in_an_octree_leaf_that_knows_its_triangle(seed):
@@ -108,16 +99,6 @@ def test_every_point_is_in_an_octree_leaf_that_knows_its_triangle(seed):
     assert held.all()
 
 
-def test_an_octrees_cells_lie_within_each_other():
-    tree = check(*mesh("ring"), "octree")
-    low = tree.volumes[:, :3] - tree.volumes[:, 3:6]
-    high = tree.volumes[:, :3] + tree.volumes[:, 3:6]
-    for node, (first, count) in enumerate(tree.nodes):
-        for child in range(first, first + count):
-            assert (low[child] >= low[node] - 1e-12).all()
-            assert (high[child] <= high[node] + 1e-12).all()
-
-
 @pytest.mark.parametrize("kind", KIND_NAMES)
 def test_many_equal_triangles_are_no_endless_division(kind):
     vertices, triangles = mesh("box")
@@ -130,11 +111,6 @@ def test_one_far_off_does_not_make_a_tree_that_is_too_deep(kind):
     corners = (2.0 ** np.arange(60))[:, None, None] * np.ones((60, 3, 3))
     corners += np.eye(3)
     check(corners.reshape(-1, 3), np.arange(180).reshape(-1, 3), kind)
-
-
-def test_half_the_stack_is_more_than_any_tree_asks_for():
-    # Binary: a part of 5/6 at most goes on; 2^40 triangles do not fit into any memory.
-    assert np.log(2.0**40) / np.log(6 / 5) < STACK // 2
 
 
 @pytest.mark.parametrize(
@@ -153,26 +129,90 @@ def test_errors_say_what_is_wrong(vertices, triangles, kind, words):
         build_triangle_tree(vertices, np.asarray(triangles), kind)
 
 
-# -- binary trees: balanced enough, and split where the triangles are apart --
+def test_deeper_cells_hold_less():
+    corners = corners_of(*mesh("ball"))
+    most = []
+    for depth in range(5):
+        tree = octree(corners, 1, depth)
+        most.append(-tree.nodes[:, 1].min())
+    assert most[0] == len(corners)
+    assert sorted(most, reverse=True) == most and most[-1] < 40
+
+
+def test_large_triangles_in_small_cells_do_not_fill_the_memory():
+    rng = np.random.default_rng(1)
+    corners = rng.uniform(size=(3000, 1, 3)) + 0.1 * rng.normal(size=(3000, 3, 3))
+    found = octree(corners, in_a_leaf=1, depth=9)
+    assert 3000 < len(found.slots) <= 32 * 3000
+    assert sorted(found.rows) == list(range(3000))
+    assert set(found.slots) == set(range(3000))
 
 
 @pytest.mark.parametrize("kind", ["aabb", "obb", "rss"])
-@pytest.mark.parametrize("in_a_leaf", [1, 3])
-def test_leaves_hold_no_more_than_they_may(kind, in_a_leaf):
-    corners = corners_of(*mesh("ring"))
-    found = halved(corners, kind, in_a_leaf)
-    held = -found.nodes[found.nodes[:, 1] < 0, 1]
-    assert held.sum() == len(corners) and held.max() <= in_a_leaf
-    assert np.log2(len(corners) / in_a_leaf) <= found.waiting <= 2 * np.log2(len(corners))
+@pytest.mark.parametrize("name", ["ring", "box", "arm_link_3.stl"])
+def test_volumes_of_real_meshes_enclose_too(kind, name):
+    tree = check(*mesh(name), kind)
+    for node in range(len(tree.nodes)):
+        points = tree.corners[tree.slots[below(tree, node), 0]].reshape(-1, 3)
+        assert outside(kind, tree.volumes[node], points).max() <= 0.0
 
 
-@pytest.mark.parametrize("kind", ["aabb", "obb", "rss"])
-def test_two_lumps_are_parted_first(kind):
-    rng = np.random.default_rng(2)
-    corners = rng.normal(size=(90, 3, 3)) * 0.1
-    far = np.arange(90) % 3 == 0
-    corners[far] += [0.0, 5.0, 0.0]
-    found = halved(corners, kind)
-    first = found.nodes[0, 0]
-    sides = found.volumes[[first, first + 1], 1]
-    assert sides.min() < 0.5 and sides.max() > 4.5
+def test_an_octrees_cells_lie_within_each_other():
+    tree = check(*mesh("ring"), "octree")
+    low = tree.volumes[:, :3] - tree.volumes[:, 3:6]
+    high = tree.volumes[:, :3] + tree.volumes[:, 3:6]
+    for node, (first, count) in enumerate(tree.nodes):
+        for child in range(first, first + count):
+            assert (low[child] >= low[node] - 1e-12).all()
+            assert (high[child] <= high[node] + 1e-12).all()
+
+
+def clipped(corners, cell):
+    """(whether there is a part in the cell (2, 3), the box around it (2, 3))."""
+    box = np.empty(6)
+    there = clip(corners, cell.ravel(), np.empty((9, 3)), np.empty((9, 3)), box)
+    return there, box.reshape(2, 3)
+
+
+@given(st.integers(0, 100_000))
+@settings(max_examples=400, deadline=None)
+def test_a_clipped_box_is_that_of_the_points_inside(seed):
+    rng = np.random.default_rng(seed)
+    a, b, c = corners = rng.normal(size=(3, 3))
+    low = rng.normal(size=3) - 0.5
+    cell = np.stack([low, low + rng.uniform(0.1, 2.0, 3)])
+    there, box = clipped(corners, cell)
+    # A grid over the triangle: its box can only be a little smaller.
+    steps = 120
+    s, t = np.divmod(np.arange((steps + 1) ** 2), steps + 1)
+    s, t = s[s + t <= steps] / steps, t[s + t <= steps] / steps
+    points = a + s[:, None] * (b - a) + t[:, None] * (c - a)
+    within = points[((points >= cell[0]) & (points <= cell[1])).all(axis=1)]
+    if len(within) == 0:
+        return
+    assert there
+    assert (within >= box[0] - 1e-12).all() and (within <= box[1] + 1e-12).all()
+    if len(within) > 200:
+        spacing = 3.0 * np.ptp(corners, axis=0).max() / steps
+        corner_room = 10 * spacing  # a thin corner of the cut may hold no point of the grid
+        assert (within.min(axis=0) - box[0] < corner_room).all()
+        assert (box[1] - within.max(axis=0) < corner_room).all()
+
+
+def test_all_six_planes_can_cut():
+    """A triangle through the middle of a cube, across it: a hexagon is left."""
+    corners = np.array([[3.0, 0, 0], [0, 3, 0], [0, 0, 3]]) * 2 - 1.0
+    there, box = clipped(corners, np.array([[0.0, 0, 0], [2, 2, 2]]))
+    assert there
+    np.testing.assert_allclose(box, [[0, 0, 0], [2, 2, 2]], atol=1e-12)
+
+
+def test_segments_and_points_are_cut_as_well():
+    cell = np.array([[0.0, 0, 0], [1, 1, 1]])
+    there, box = clipped(np.array([[-1.0, 0.5, 0.5], [3, 0.5, 0.5], [1, 0.5, 0.5]]), cell)
+    assert there
+    np.testing.assert_array_equal(box, [[0, 0.5, 0.5], [1, 0.5, 0.5]])
+    there, box = clipped(np.full((3, 3), 1.0), cell)  # a corner of the cell
+    assert there
+    np.testing.assert_array_equal(box, np.ones((2, 3)))
+    assert not clipped(np.full((3, 3), 1.1), cell)[0]

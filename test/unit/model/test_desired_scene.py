@@ -4,10 +4,10 @@
 
 import numpy as np
 import pytest
+from support.geometry.free_body import at
 from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
-from collision_monitor.errors import LiveSceneError
 from collision_monitor.model.desired_scene import DesiredScene, ObjectRequest
 from collision_monitor.model.live_objects import Bounds
 from collision_monitor.model.live_scene import LiveScene
@@ -15,12 +15,6 @@ from collision_monitor.robot.description import Shape
 
 BALL = Shape("sphere", np.eye(4), (0.1,))
 Q = np.array([0.5, 0.5, 0.3])
-
-
-def at(x, y, z):
-    pose = np.eye(4)
-    pose[:3, 3] = x, y, z
-    return pose
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +80,6 @@ def test_what_is_there_stays_when_what_should_replace_it_is_bad(keeper):
     assert keeper.live.distance(Q).distance == before
 
 
-def test_a_shape_that_is_to_come_is_a_fault_until_it_is_there(keeper):
-    request = ObjectRequest("c/1", None, "l0", at(0, 2, 0))
-    keeper.request(request)
-    assert keeper.fault(0.0) == "scene refused: c/1: its mesh is being loaded"
-    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
-    assert keeper.fault(0.0) == ""
-
-
 def test_what_is_carried_is_carried_by_the_next_robot_as_well(keeper):
     keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
     assert keeper.attach("c/1", "l3", Q, ["l2"])
@@ -128,22 +114,6 @@ def test_what_cannot_be_attached_is_a_fault(keeper):
     assert keeper.live.objects["c/1"].link == "l0"
     assert keeper.attach("c/1", "l3", Q)
     assert keeper.fault(0.0) == ""
-
-
-def test_frames_are_found_by_whoever_knows_them(scene):
-    scene.clear()
-
-    def find(frame):
-        if frame != "cell":
-            raise LiveSceneError(f"frame {frame!r} is not known")
-        return "l0", at(0, 1, 0)
-
-    keeper = DesiredScene(find)
-    keeper.use_scene(scene)
-    keeper.request(ObjectRequest("c/1", BALL, "cell", at(0, 1, 0)))
-    np.testing.assert_allclose(scene.segments(Q)["c/1"][0][0, 0], [0, 2, 0], atol=1e-12)
-    keeper.request(ObjectRequest("c/2", BALL, "moon", at(0, 1, 0)))
-    assert "frame 'moon' is not known" in keeper.fault(0.0)
 
 
 def test_wishes_that_have_expired_are_forgotten(keeper):
@@ -227,15 +197,6 @@ def test_attaching_that_is_taken_back_does_not_happen_later(keeper):
     assert keeper.fault(0.0) == ""
 
 
-def test_attaching_that_waits_is_a_fault_for_the_next_robot_as_well(keeper):
-    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
-    keeper.attach("c/1", "l3", None)
-    keeper.use_scene(keeper.live)
-    assert "to be attached to 'l3'" in keeper.fault(0.0)
-    keeper.retry(Q)
-    assert keeper.fault(0.0) == ""
-
-
 def test_wishes_without_end_are_not_kept(keeper):
     for k in range(7000):
         keeper.request(ObjectRequest(f"c/{k}", BALL, "l0", at(0, 2, 0)))
@@ -286,6 +247,8 @@ def test_an_attaching_that_is_taken_back_leaves_said_what_else_is_wrong(keeper):
     keeper.use_scene(keeper.live)
     keeper.detach("c/1", None)
     assert "'nowhere' is not a link" in keeper.fault(0.0)
+
+
 def test_a_new_robot_clears_only_faults_caused_by_links_of_the_previous_one(keeper):
     """A bad marker of an object that is there stays a fault, whichever robot is around it."""
     keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))

@@ -7,17 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from support.geometry.coal_shapes import coal_capsule, coal_shape, least
+from support.geometry.free_body import at
 from support.geometry.reference import coal
 from support.robots.robots import require
 from support.robots.toys import joint, link, robot
 from support.ros.live_cases import (
     LINKS,
-    coal_capsule,
     coal_leaves,
-    coal_shape,
     coal_shapes,
     is_inside,
-    least,
     pose_of,
     shape_of,
     ur5,
@@ -32,12 +31,6 @@ from collision_monitor.robot.description import Shape
 
 BALL = np.array([[0.0] * 6 + [0.05]])
 TOUCHES = ((), ("wrist_1_link", "o/3"), ("upper_arm_link",), ("table",))
-
-
-def at(x, y, z):
-    pose = np.eye(4)
-    pose[:3, 3] = x, y, z
-    return pose
 
 
 @pytest.fixture(scope="module")

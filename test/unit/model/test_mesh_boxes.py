@@ -96,9 +96,3 @@ def test_the_test_of_two_boxes_says_what_coal_does():
     assert columns.tolist() == np.flatnonzero(met.any(axis=0)).tolist()
     for i in range(60):
         assert overlapping(a[np.array([i])], b)[1].tolist() == np.flatnonzero(met[i]).tolist()
-
-
-def test_edges_have_the_length_of_the_sides(urdf):
-    own = MeshBoxes(model_of(urdf, "octree")).at_level("box", 0)
-    lengths = np.linalg.norm(np.diff(own.edges(), axis=2), axis=-1)
-    assert lengths == pytest.approx(np.full((1, 12, 1), 0.1))

@@ -1,12 +1,97 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The work space of Proximity: it grows, and is nobody else's."""
+"""Near leaf pairs: those of a loop over all pairs, with gradients by difference quotients."""
 
 import numpy as np
+import pytest
+from support.robots import robots
 from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
+from collision_monitor.geometry.segments import capsule_distance
 from collision_monitor.model.proximity import Proximity
+from unit.model.test_reach import MIXED
+
+SCENE = {"obstacles": [{"name": "crate", "type": "box", "size": [0.4, 0.4, 0.4],
+                        "position": [1.0, 0.8, 0.2]}]}  # fmt: skip
+
+
+def build(name):
+    if name in ("mixed", "chain"):
+        return CollisionModel.from_urdf(MIXED if name == "mixed" else chain(5), scene=SCENE)
+    files = robots.require(name)
+    return CollisionModel.from_urdf(
+        files.urdf, files.srdf, files.package_dirs, max_leaves_per_link=2
+    )
+
+
+def slow_near(model, q, limits):
+    """{(leaf, leaf): distance} of checked leaf pairs below their limit, one by one."""
+    ends = model.leaf_segments(q).reshape(-1, 6)
+    radii = np.array([[leaf.radius] for leaf in model.leaves])
+    links = [leaf.link for leaf in model.leaves]
+    found = {}
+    limit_of = {frozenset(pair): limit for pair, limit in zip(model.pairs, limits, strict=True)}
+    for i in range(len(links)):
+        for j in range(i):
+            limit = limit_of.get(frozenset((links[i], links[j])))
+            if limit is not None and capsule_distance(ends, radii, i, j) < limit:
+                found[frozenset((i, j))] = capsule_distance(ends, radii, i, j)
+    return found
+
+
+@pytest.mark.parametrize("name", ["mixed", "chain", "ur5", "panda"])
+def test_near_pairs_are_those_of_a_loop_over_all(name):
+    model = build(name)
+    proximity = Proximity(model)
+    rng = np.random.default_rng(1)
+    some = 0
+    for q in model.random_configurations(60, seed=2):
+        limits = rng.uniform(-0.2, 0.4, len(model.pairs))
+        limits[rng.random(len(limits)) < 0.2] = -np.inf
+        near = proximity.near(q, limits)
+        found = {frozenset(pair): d for pair, d in
+                 zip(near.leaves.tolist(), near.distances.tolist(), strict=True)}  # fmt: skip
+        assert len(found) == len(near.pairs)
+        assert found == pytest.approx(slow_near(model, q, limits), abs=1e-12)
+        for (i, j), pair in zip(near.leaves, near.pairs, strict=True):
+            links = {model.leaves[i].link, model.leaves[j].link}
+            assert links == set(model.pairs[pair])
+        some += len(found)
+    assert some > 50
+
+
+@pytest.mark.parametrize("name", ["mixed", "chain", "panda"])
+def test_gradients_are_difference_quotients(name):
+    model = build(name)
+    proximity = Proximity(model)
+    limits = np.full(len(model.pairs), 0.6)
+    radii = np.array([[leaf.radius] for leaf in model.leaves])
+    h, tested = 1e-6, 0
+    for q in model.random_configurations(30, seed=3):
+        near = proximity.near(q, limits)
+        for k in np.flatnonzero(near.distances > 0.02)[:5]:
+            i, j = near.leaves[k]
+            slopes = []
+            for step in np.eye(len(q)) * h:
+                ends = [model.leaf_segments(q + s * step).reshape(-1, 6) for s in (1, -1)]
+                ahead, behind = (capsule_distance(e, radii, i, j) for e in ends)
+                slopes.append((ahead - behind) / (2 * h))
+            # The distance bends where a nearest point reaches an end of its segment.
+            assert near.gradients[k] == pytest.approx(slopes, abs=2e-4)
+            gap = near.points[k, 1] - near.points[k, 0]
+            assert gap == pytest.approx(near.distances[k] * near.normals[k], abs=1e-12)
+            tested += 1
+    assert tested > 20
+
+
+def test_joints_that_carry_both_links_do_not_count():
+    model = CollisionModel.from_urdf(chain(5))
+    proximity = Proximity(model)
+    near = proximity.near(np.array([0.3, 1.9, 1.9, 1.0]), np.full(len(model.pairs), 9.0))
+    for pair, gradient in zip(near.pairs, near.gradients, strict=True):
+        first = min(int(name[1:]) for name in model.pairs[pair])
+        assert np.abs(gradient[:first]).max(initial=0.0) < 1e-12
 
 
 def test_room_grows_with_what_is_near():

@@ -3,7 +3,8 @@
 """With live objects the level follows the distance of the shapes, not that of the leaves."""
 
 import numpy as np
-from support.ros.live_cases import coal_shapes, is_inside, least, pose_of, shape_of, ur5
+from support.geometry.coal_shapes import least
+from support.ros.live_cases import coal_shapes, is_inside, pose_of, shape_of, ur5
 
 from collision_monitor import Monitor
 from collision_monitor.model.live_objects import Bounds

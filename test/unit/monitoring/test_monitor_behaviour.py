@@ -21,7 +21,6 @@ MODEL = model()
 NAMES = [*JOINTS, "mast_joint"]
 AT_ONCE = SpeedSettings(release_distance=0.0, release_cycles=1, rise_time=0.0)
 PERIOD = 0.01
-BEHAVIOUR = SpeedPolicy(MODEL, AT_ONCE)
 
 
 def test_the_default_policy_is_that_of_the_node():
@@ -89,13 +88,6 @@ def test_what_to_do_follows_from_distance_and_direction(gap, velocity, level, ac
     assert state.speed_scale == pytest.approx(expected, abs=0.02)
 
 
-def test_without_velocities_distances_alone_decide():
-    state = Story().at(0.06)
-    assert (state.action, state.speed_scale) == ("slowdown", pytest.approx(0.5))
-    assert math.isnan(state.decision.rate)
-    assert Story().at(0.01).action == "stop"
-
-
 def test_without_prediction_only_the_direction_counts():
     blind = SpeedSettings(prediction=False, release_distance=0.0, release_cycles=1, rise_time=0.0)
     assert Story(blind).moving(0.15, -1.2).action == "none"
@@ -107,19 +99,6 @@ def test_velocities_of_the_driver_are_heeded_at_once():
     story = Story()
     story.at(0.15, 0.0)
     assert story.at(0.15, -1.2).action == "stop"
-
-
-def test_time_to_collision_is_the_gap_over_its_rate():
-    story = Story()
-    story.moving(0.3, -0.5)
-    q = story.monitor.buffer.q
-    assert story.behaviour.time_to_collision(q) == pytest.approx(0.6, abs=0.02)
-    for gap, velocity, expected in (
-        (0.3, 0.5, math.inf), (0.3, 0.0, math.inf), (-0.02, -0.1, 0.0), (-0.02, 0.1, math.inf),
-    ):  # fmt: skip
-        story = Story()
-        story.moving(gap, velocity)
-        assert story.behaviour.time_to_collision(story.monitor.buffer.q) == expected
 
 
 def test_after_contact_monitoring_continues_and_motion_out_of_contact_is_allowed():

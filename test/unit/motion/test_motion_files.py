@@ -56,17 +56,6 @@ def load(tmp_path, name, data, **options):
     return load_trajectory(path, ROBOT, **options)
 
 
-def test_csv_is_linear_between_its_rows(tmp_path):
-    loaded = load(tmp_path, "move.csv", CSV)
-    assert loaded.trajectory.joint_names == ("j1", "j2", "j3")
-    assert loaded.trajectory.positions([0.5, 2.0]).tolist() == [[1, 0.25, 0], [0.5, 0.25, 0]]
-    assert loaded.source == "move.csv (CSV, 3 rows)"
-    assert loaded.violations == ()
-    assert [w.split(": ", 1)[1] for w in loaded.warnings] == [
-        "joints that are not named are held: j3 at 0"
-    ]
-
-
 def test_yaml_goes_by_its_velocities(tmp_path):
     loaded = load(tmp_path, "move.yaml", YAML)
     found = loaded.trajectory.sample(np.array([2.0 - 1e-9, 2.5]))

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.interpolate import BPoly, PPoly
 
 from collision_monitor.errors import TrajectoryError
-from collision_monitor.motion.trajectory import Trajectory, hermite, joined, raised
+from collision_monitor.motion.trajectory import Trajectory, hermite, joined
 
 NAMES = ("a", "b")
 values = st.floats(-3, 3)
@@ -48,33 +48,12 @@ def test_each_piece_has_the_order_that_both_its_ends_allow():
     assert not trajectory.polynomial.c[:2, [0, 1, 3]].any(), "quintic where it should not be"
 
 
-def test_long_motions_of_many_joints_pass_through_their_points():
-    times = np.arange(5000) * 0.002
-    p = np.cumsum(np.random.default_rng(0).normal(size=(5000, 14)), axis=0) * 1e-3
-    v = np.gradient(p, times, axis=0)
-    trajectory = Trajectory.through([f"j{k}" for k in range(14)], times, p, v, np.zeros_like(p))
-    assert np.abs(trajectory.positions(times) - p).max() < 1e-12
-
-
-def test_positions_alone_are_joined_by_straight_lines():
-    trajectory = Trajectory.through(NAMES, [1.0, 2.0, 4.0], [[0.0, 0], [1, 2], [3, 2]])
-    found = trajectory.sample(np.array([0.5, 2.0]))
-    assert found.positions.tolist() == [[0.5, 1.0], [2.0, 2.0]]
-    assert found.velocities.tolist() == [[1.0, 2.0], [1.0, 0.0]]
-    assert not found.accelerations.any()
-
-
 def test_it_rests_beyond_its_ends():
     trajectory = Trajectory.through(NAMES, [0.0, 1.0], np.eye(2), np.ones((2, 2)))
     found = trajectory.sample(np.array([-1.0, 5.0]))
     assert np.allclose(found.positions, np.eye(2))
     assert not found.velocities.any()
     assert np.allclose(trajectory.positions(np.array([-1.0, 5.0])), np.eye(2))
-
-
-def test_a_single_point_is_held():
-    trajectory = Trajectory.through(NAMES, [3.0], [[1.0, 2.0]])
-    assert trajectory.positions(np.array([0.0, 7.0])).tolist() == [[1.0, 2.0], [1.0, 2.0]]
 
 
 @pytest.mark.parametrize(
@@ -121,14 +100,6 @@ def test_it_is_the_polynomial_that_scipy_finds(count, steps, rows):
     for order in range(count):
         size = 1.0 + np.abs(expected(at, order)).max()
         assert np.allclose(found(at, order), expected(at, order), atol=1e-8 * size)
-
-
-def test_a_polynomial_raised_is_the_same():
-    low = np.random.default_rng(0).normal(size=(2, 3, 4))
-    high = raised(low, 6)
-    assert high.shape == (6, 3, 4)
-    at = np.linspace(0.0, 3.0, 31)
-    assert np.array_equal(PPoly(low, np.arange(4.0))(at), PPoly(high, np.arange(4.0))(at))
 
 
 @st.composite

@@ -13,9 +13,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from builtin_interfaces.msg import Time  # noqa: E402
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
-from std_msgs.msg import Float64  # noqa: E402
 
 from collision_monitor.motion.trajectory import Motion  # noqa: E402
 from collision_monitor.nodes import demo as module  # noqa: E402
@@ -91,24 +89,7 @@ def test_the_whole_motion_takes_the_seconds_given(node, seconds, share, position
     assert player.at_end(now + 1e-9) == (share >= 1.0)
 
 
-def test_every_message_has_the_time_of_its_sending(node):
-    player = MotionPlayer(node, MOTION, 3.0)
-    player.send(0.0)
-    node.stamp = Time(sec=7, nanosec=8)
-    player.send(0.1)
-    assert [stamp for _, _, stamp in node.sent] == [(5, 6), (7, 8)]
-
-
-def test_a_motion_of_one_row_is_at_its_end_at_once(node):
-    player = MotionPlayer(node, Motion(("a",), np.array([3.0]), np.array([[0.5]])), 10.0)
-    assert not player.at_end(0.0)
-    player.start(1.0)
-    assert player.at_end(1.0)
-    player.send(2.0)
-    assert node.sent[-1][1] == [0.5]
-
-
-# -- what a listener keeps of a monitor: levels, times, rates and the nearest moment --
+# -- what a listener keeps of a monitor --
 
 
 class Scene:
@@ -127,30 +108,10 @@ class Scene:
         kind, callback = self.callbacks[f"{self.monitor}/min_distance"]
         callback(kind(data=distance))
 
-    def is_in(self, level, after=0.0, **values):
-        self.now += after
-        kind, callback = self.callbacks[f"{self.monitor}/state"]
-        pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
-        callback(kind(level=level, message=f"level {level[0]}", values=pairs))
-
 
 @pytest.fixture
 def scene(monkeypatch):
     return Scene(monkeypatch)
-
-
-def test_before_anything_is_heard_nothing_is_known(scene):
-    listener = scene.listener
-    assert not listener.knows_distance and math.isnan(listener.distance)
-    assert (listener.level, listener.links, listener.received) == ("silent", "", 0)
-    assert listener.rate(scene.now) == 0.0
-    assert listener.changes == [] and not listener.seconds
-
-
-def test_the_kinds_of_its_topics_are_those_of_the_monitor(monkeypatch):
-    scene = Scene(monkeypatch, "cell/watch")
-    kinds = {topic: kind for topic, (kind, _) in scene.callbacks.items()}
-    assert kinds == {"cell/watch/min_distance": Float64, "cell/watch/state": DiagnosticStatus}
 
 
 def test_nan_is_not_a_distance_and_not_the_nearest(scene):
@@ -162,59 +123,6 @@ def test_nan_is_not_a_distance_and_not_the_nearest(scene):
     scene.says(-0.2, 0.1)
     assert scene.listener.knows_distance
     assert scene.listener.nearest[0] == -0.2
-
-
-def test_the_nearest_moment_keeps_its_time_and_links(scene):
-    scene.is_in(DiagnosticStatus.OK, link_a="a", link_b="b")
-    scene.says(0.5, 1.0)
-    scene.is_in(DiagnosticStatus.ERROR, link_a="c", link_b="d")
-    scene.says(-0.1, 1.0)
-    scene.is_in(DiagnosticStatus.OK, link_a="e", link_b="f")
-    scene.says(0.3, 1.0)
-    assert scene.listener.nearest == (-0.1, 102.0, "c - d")
-    assert scene.listener.links == "e - f"
-
-
-def test_links_are_named_only_in_pairs(scene):
-    scene.is_in(DiagnosticStatus.OK, link_a="a")
-    assert scene.listener.links == ""
-    scene.is_in(DiagnosticStatus.STALE)
-    assert scene.listener.links == ""
-
-
-def test_only_changes_of_the_level_are_kept_with_their_times(scene):
-    levels = [DiagnosticStatus.STALE, DiagnosticStatus.OK, DiagnosticStatus.OK,
-              DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.OK]  # fmt: skip
-    for level in levels:
-        scene.is_in(level, after=1.0)
-    assert scene.listener.changes == [
-        (101.0, "STALE"), (102.0, "OK"), (104.0, "WARN"), (105.0, "ERROR"), (106.0, "OK"),
-    ]  # fmt: skip
-    assert (scene.listener.level, scene.listener.message) == ("OK", "level 0")
-
-
-def test_time_goes_to_the_level_it_was_spent_in(scene):
-    scene.is_in(DiagnosticStatus.OK)
-    for level, count in (("OK", 4), ("WARN", 2), ("ERROR", 1)):
-        scene.is_in(getattr(DiagnosticStatus, level))
-        for _ in range(count):
-            scene.says(0.1, 0.25)
-    # The first distance begins the count; it ends no stretch.
-    assert scene.listener.seconds == pytest.approx({"OK": 0.75, "WARN": 0.5, "ERROR": 0.25})
-
-
-@pytest.mark.parametrize("period", [0.01, 0.05, 0.25])
-def test_the_rate_is_that_of_the_last_second(scene, period):
-    for _ in range(300):
-        scene.says(0.1, period)
-    assert scene.listener.rate(scene.now) == pytest.approx(1.0 / period, rel=1e-6)
-    assert scene.listener.rate(scene.now + 5.0) == 0.0  # silence is not a rate
-
-
-def test_a_rate_above_200_hz_is_told_too(scene):
-    for _ in range(1000):
-        scene.says(0.1, 0.001)
-    assert scene.listener.rate(scene.now) == pytest.approx(1000.0, rel=1e-6)
 
 
 # -- the page beside the demo: it shows what is sent, and leads once somebody has the robot --
@@ -267,14 +175,6 @@ def test_the_page_follows_in_its_own_order_and_leads_when_it_is_taken_over():
     assert page.configuration.tolist() == [0.1, 0.2, 0.3]
     beside.close()
     assert page.closed.is_set() and not beside._thread.is_alive()
-
-
-def test_while_it_loads_what_is_played_is_sent():
-    go = threading.Event()
-    beside = DemoPage(lambda: go.wait(20.0) and Page(), ["a"])
-    assert beside.loading and beside.exchange([5.0], NODE) == [5.0]
-    go.set()
-    ready(beside).close()
 
 
 def test_a_page_that_cannot_be_made_is_told_and_harms_nothing():

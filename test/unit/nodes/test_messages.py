@@ -79,20 +79,6 @@ def test_what_is_not_known_is_not_a_number_and_names_no_links():
     assert set(values) == {"action", "reason", "distance", "speed_scale", "age"}
 
 
-def test_more_values_are_added():
-    status, values = sent(MonitorState(Level.OK, clearance=CLEARANCE), {"watchdog": "OFF"})
-    assert values["watchdog"] == "OFF"
-    assert values["link_a"] == "left_7"
-    assert status.message == "clear: 0.012 m between left_7 and right_7"
-
-
-def test_names_of_any_language_arrive():
-    clearance = Clearance(1.0, ("ручка", "Tür"), POINTS, [1.0, 0.0, 0.0])
-    status, values = sent(MonitorState(Level.OK, clearance=clearance), robot="机器人")
-    assert (values["link_a"], values["link_b"]) == ("ручка", "Tür")
-    assert status.hardware_id == "机器人"
-
-
 @pytest.mark.parametrize("numbers", [[0.5, -0.25, math.inf], [], [float(k) for k in range(547)]])
 def test_distances_come_one_a_pair(numbers):
     message = distances_message(numbers)
@@ -110,12 +96,6 @@ def test_distances_come_one_a_pair(numbers):
 
 def values(message):
     return {item.key: item.value for item in message.values}
-
-
-def test_nothing_touches():
-    message = contacts_status({}, {}, "simulation", "robot")
-    assert message.level == b"\x00" and message.message == "no contact now or earlier"
-    assert (message.name, message.hardware_id, values(message)) == ("simulation", "robot", {})
 
 
 def test_what_touches_is_an_error_with_its_links():
@@ -154,15 +134,6 @@ def test_a_little_behind_is_caught_up_with_and_much_is_given_up():
     assert pacer.due(0.0, 0.15) == pytest.approx(0.15)
     assert pacer.due(0.1, 2.0) == pytest.approx(0.1)  # starts anew from here
     assert pacer.due(0.1, 2.1) == pytest.approx(0.2)
-
-
-def test_another_factor_counts_from_now_on():
-    pacer = Pacer(1.0)
-    pacer.due(0.0, 0.0)
-    pacer.due(10.0, 10.0)
-    pacer.factor = 2.0
-    assert pacer.due(10.0, 10.05) == 10.0
-    assert pacer.due(10.0, 10.1) == pytest.approx(10.1)
 
 
 def test_the_pace_that_is_kept_is_measured():

@@ -8,7 +8,6 @@ import sys
 import numpy as np
 import pytest
 from support.paths import ROOT
-from support.robots import robots
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError
@@ -30,12 +29,9 @@ from probe_motion import (  # noqa: E402
     PRINTED_WAY,
     REACHES,
     START,
-    UR5_ASIDE,
-    UR5_PART,
     box,
     points,
     probe_arm,
-    scene,
     tip,
     trajectory,
 )
@@ -193,30 +189,6 @@ def test_all_links_are_cleared_at_every_instant_where_leaves_are_not(arm):
         assert two_level.violations == () and two_level.placed < two_level.points
         near = [s for s in two_level.suspects if "obstacle" in s.pair]
         assert [s.first < 4.6 < s.last for s in near] == ([True] if center is NEAR else [])
-
-
-def test_the_same_on_a_real_ur5():
-    """The hand passes the obstacle so that leaves touch and shapes do not."""
-    files = robots.require("ur5")
-    robot = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
-    motion = trajectory(robot.joint_names, START, START + UR5_PART * (END - START))
-    half = motion.positions(np.array([4.6]))[0]
-    hand = robot.link_poses(half)["ee_link"][:3, 3]
-    model = CollisionModel.from_urdf(
-        files.urdf, files.srdf, files.package_dirs, scene=scene(hand + UR5_ASIDE)
-    )
-    assert check_clearance(model, motion).verdict is CollisionVerdict.COLLIDES
-    found = check_clearance(model, motion, exact=True)
-    assert (found.verdict, found.violations) == (CollisionVerdict.FREE, ())
-    pairs = {p.links: p for p in found.series.minima if "obstacle" in p.links}
-    near = min(pairs.values(), key=lambda pair: pair.upper)
-    assert near.exact
-    rows = motion.positions(np.linspace(0.0, motion.duration, 1500))
-    alone = model.twin([near.links])
-    least = min(alone.distance(q, exact=True).distance for q in rows)
-    assert near.lower <= least + 1e-9
-    assert 0.0 < near.lower
-    assert near.upper <= least + 1e-3 + 0.1 * least
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import coal
 import numpy as np
 import pytest
 from lxml import etree
+from support.geometry.coal_shapes import coal_capsule, least
 from support.robots.robots import require
 from support.robots.toys import chain, joint, link
 from support.robots.toys import robot as toy
@@ -109,68 +109,18 @@ def test_two_ur5_are_the_robot_that_one_urdf_describes():
     np.testing.assert_array_equal(composed.is_clear(rows, 0.05), one.is_clear(rows, 0.05))
 
 
-def test_pairs_are_those_of_each_and_all_across():
-    single, composed, _ = two_ur5()
-    links = [name for name in single.link_names]
-    own = {frozenset((p + a, p + b)) for p in PLACES for a, b in single.pairs}
-    left, right = PLACES
-    across = {frozenset((left + a, right + b)) for a in links for b in links}
-    bases = {name for name in links if name not in single.moving_links}
-    across -= {frozenset((left + a, right + b)) for a in bases for b in bases}  # never move
-    assert {frozenset(pair) for pair in composed.pairs} == own | across
-    assert len(composed.pairs) == 2 * len(single.pairs) + len(across)
-
-
-def test_each_moves_as_it_does_alone_where_it_is_mounted():
-    single, composed, _ = two_ur5()
-    rows = single.random_configurations(20, seed=5)
-    for q, r in zip(rows[::2], rows[1::2], strict=True):
-        poses = composed.link_poses(np.r_[q, r])
-        for alone, (prefix, place) in zip((q, r), PLACES.items(), strict=True):
-            base = pose_from_xyz_rpy(*place)
-            for name, pose in single.link_poses(alone).items():
-                np.testing.assert_allclose(poses[prefix + name], base @ pose, atol=1e-12)
-            own = {
-                pair: distance
-                for pair, distance in zip(
-                    composed.pairs, composed.distances(np.r_[q, r]), strict=True
-                )
-                if all(name.startswith(prefix) for name in pair)
-            }
-            expected = dict(zip(single.pairs, single.distances(alone), strict=True))
-            assert len(own) == len(expected)
-            for (a, b), distance in expected.items():
-                assert own[prefix + a, prefix + b] == pytest.approx(distance, abs=1e-12)
-
-
 def test_distances_across_are_those_of_coal_between_the_leaves():
     _, composed, _ = two_ur5()
     q = composed.random_configurations(1, seed=8)[0]
     segments = composed.leaf_segments(q)
 
-    def placed(k):
-        leaf, (p0, p1) = composed.leaves[k], segments[k]
-        pose = np.eye(4)
-        if leaf.length > 0.0:
-            z = (p1 - p0) / leaf.length
-            x = np.linalg.svd(z[None])[2][1]
-            pose[:3, :3] = np.column_stack([x, np.cross(z, x), z])
-        pose[:3, 3] = 0.5 * (p0 + p1)
-        return coal.Capsule(leaf.radius, leaf.length), coal.Transform3s(pose[:3, :3], pose[:3, 3])
-
     solids = {}
-    for k, leaf in enumerate(composed.leaves):
-        solids.setdefault(leaf.link, []).append(placed(k))
-    request, result = coal.DistanceRequest(), coal.DistanceResult()
+    for leaf, ends in zip(composed.leaves, segments, strict=True):
+        solids.setdefault(leaf.link, []).append(coal_capsule(ends, leaf.radius))
     for (a, b), distance in zip(composed.pairs, composed.distances(q), strict=True):
         if a.split("_")[0] == b.split("_")[0] or distance < 0.0:
             continue
-        found = np.inf
-        for one, at in solids[a]:
-            for other, there in solids[b]:
-                result.clear()
-                found = min(found, coal.distance(one, at, other, there, request, result))
-        assert distance == pytest.approx(found, abs=1e-6)
+        assert distance == pytest.approx(least(solids[a], solids[b]), abs=1e-6)
 
 
 TORSO = toy(
@@ -273,9 +223,6 @@ def test_a_scene_around_robots_and_what_they_are_warned_of():
     )
     pairs = {frozenset(pair) for pair in model.pairs}
     assert frozenset(("ball", "a_l2")) in pairs and frozenset(("a_l2", "b_l0")) not in pairs
-
-
-GOOD = np.eye(4)
 WRONG = {
     "nothing": ([], "has no parts"),
     "same links": (

@@ -70,17 +70,6 @@ def test_turning_sliding_and_following_joints():
     check(load_robot(MIXED))
 
 
-def test_what_is_fixed_to_the_base_does_not_move():
-    bodies = rigid_bodies(load_robot(MIXED))
-    assert not Jacobians(bodies, np.zeros(2)).of_point(0, np.ones(3)).any()
-
-
-@pytest.mark.parametrize("name", ["baxter", "tiago_dual"])
-def test_real_robots(name):
-    files = robots.require(name)
-    check(load_robot(files.urdf, files.package_dirs))
-
-
 def test_a_real_robot_moves_as_pinocchio_has_it():
     files = robots.require("baxter")
     loaded = load_robot(files.urdf, files.package_dirs)

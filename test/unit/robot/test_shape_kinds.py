@@ -13,7 +13,6 @@ from collision_monitor.fitting.fast_fit import cover
 from collision_monitor.fitting.shapes import fits_in_own_frame
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import (
-    KINDS,
     Facets,
     bounding_ball,
     enclosing_surface,
@@ -51,10 +50,6 @@ def surface_points(shape, count=2000):
         lengths = np.linalg.norm(directions, axis=1)[:, None]
         directions /= np.where(lengths > 0.0, lengths, 1.0)
     return ends + radius * directions
-
-
-def test_each_kind_has_a_row():
-    assert set(SIZES) == set(KINDS) - {"mesh"}
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape.kind} {shape.size}")

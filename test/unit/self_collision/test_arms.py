@@ -249,10 +249,6 @@ def test_a_chain_that_ends_in_a_hand_is_an_arm():
     assert left.tip_link == "left_hand"
 
 
-def test_a_chain_of_joints_is_one_arm():
-    assert len(find_chains(load_robot(chain(5)), None)) == 1
-
-
 # -- chains in the tree of a robot: where an arm ends ------------------------------------
 
 
@@ -295,19 +291,6 @@ def test_a_linkage_that_follows_the_arm_does_not_end_it():
         ("j3", "b", "c"),
     )  # fmt: skip
     assert names(found.stem(found.robot.joints[0])) == ["j1", "j2", "j3"]
-
-
-def test_the_tip_is_the_end_of_the_rigid_part():
-    found = tree(*ARM, ("t", "flange", "tool", "fixed"))
-    assert found.tip_of(found.robot.joints[1]) == "tool"
-    forked = tree(*ARM, ("t", "flange", "tool", "fixed"), ("c", "flange", "camera", "fixed"))
-    assert forked.tip_of(forked.robot.joints[1]) == "flange"
-
-
-def test_links_below_are_all_that_a_joint_moves():
-    found = tree(*ARM, ("head", "base", "eyes"), ("p", "flange", "finger", "prismatic"))
-    assert found.links_below(found.robot.joints[0]) == ("a", "b", "flange", "finger")
-    assert names(found.path("finger")) == ["j1", "j2", "f", "p"]
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,6 @@ def test_poses_are_spread_as_well_as_can_be(path, rows):
     assert ((out - rows) ** 2).sum() == pytest.approx(best, abs=1e-9)
 
 
-def test_a_path_that_is_the_rows_stays_so():
-    rows = np.random.default_rng(2).normal(size=(30, 6))
-    assert np.array_equal(spread(rows, rows), rows)
-
-
 MODEL = planar_model()
 LIMITS = np.array([-np.inf if "base" in p or p[0][:4] == p[1][:4] else 0.1 for p in MODEL.pairs])
 
@@ -63,17 +58,6 @@ def test_walking_on_arrives_late():
     ahead = stepper.walk(rows, 0.02, 0.05)  # too slow to be back in time
     assert np.abs(ahead[-1] - rows[-1]).max() > 0.05
     check(find_detour(stepper, rows, ahead), rows[0], rows[-1])
-
-
-def test_no_way_is_none():
-    stepper = Stepper(Proximity(MODEL), np.array([0]), LIMITS, np.eye(1), 0.003)
-    rows = np.zeros((41, 6))
-    rows[:, 0] = np.linspace(-0.4, 1.9, 41)  # a stiff right arm sweeps through the left one
-    rows[:, 3] = 0.2
-    assert arm_distance(rows[0]) > 0.1 and arm_distance(rows[-1]) > 0.1
-    ahead = stepper.walk(rows, 0.02, 0.2)
-    assert np.abs(ahead[-1] - rows[-1]).max() > 0.5
-    assert find_detour(stepper, rows, ahead) is None
 
 
 # -- ways where no direct one keeps the clearances: free, whole, the same at every run ---
@@ -109,10 +93,6 @@ def test_a_way_is_found_where_there_is_no_direct_one(way):
     assert min(map(arm_distance, refined(way, 4))) > SAFE
     assert np.array_equal(way[:, 3:], np.repeat(START[None, 3:], len(way), axis=0))
     assert ((MODEL.lower <= way) & (way <= MODEL.upper)).all()
-
-
-def test_it_is_the_same_way_at_every_run(way):
-    assert np.array_equal(explore(stepper(), STRAIGHT, Effort()), way)
 
 
 def test_where_there_is_no_way_none_is_found():

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.robots.dual_arm_cases import PAPER, RADIUS, ROOT, capsule_model
-from support.robots.planar_arms import RADIUS as PLANAR_RADIUS
+from support.robots.dual_arm_cases import PAPER, ROOT, capsule_model
 from support.robots.planar_arms import arm_distance, meeting, planar_model
 from support.robots.two_slides import ARMS, JOINTS, distance, model
 from support.robots.two_slides import RADIUS as BALL_RADIUS
@@ -49,14 +48,6 @@ def test_infinitely_far_is_safe_and_unknown_is_not():
     assert FIELD.force(-math.inf) == math.inf
     assert FIELD.force(math.nan) == math.inf
     assert FIELD.index([1.0, math.nan]) == math.inf
-
-
-def test_the_index_is_the_sum_of_all():
-    distances = np.array([[0.3, 0.19], [0.17, 0.2]])
-    assert FIELD.force(distances).shape == (2, 2)
-    assert FIELD.index(distances) == pytest.approx(3.0 * (0.01 + 0.03))
-    assert FIELD.index([]) == 0.0
-    assert FIELD.index([0.3, 0.1]) == math.inf
 
 
 @given(length, length, st.floats(1e-3, 1e3), length, length)
@@ -128,16 +119,6 @@ def test_it_is_what_all_pairs_say_one_by_one(which, distances):
         if ours != theirs:  # a tie, as in a motion of two arms that mirror each other
             at = model.distances(ROWS[k])
             assert at[ours] == pytest.approx(at[theirs], abs=1e-9)
-
-
-def test_the_paper_s_collision_is_seen_when_it_was():
-    problem = PAPER.problem()
-    found = field_along(Proximity(problem.model), problem.margins, problem.desired)
-    assert np.flatnonzero(found.index > 0.0).tolist() == list(range(41, 60))
-    assert np.flatnonzero(np.isinf(found.index)).tolist() == list(range(43, 59))
-    least = PAPER.segment_distances(problem.desired) - 2.0 * RADIUS
-    near = least < 0.5
-    assert found.clearance[near] == pytest.approx(least[near], abs=1e-9)
 
 
 def test_a_pair_counts_once_however_many_leaves_are_near():
@@ -213,38 +194,6 @@ def test_no_failure_is_a_proof(a, b, limit):
         assert densely(a, b, 4001) < limit + 1e-4
 
 
-def test_a_dip_between_two_waypoints_that_are_safe_is_found():
-    rows = np.array([[-0.6, 0, 0, 0.0, 0, 0], [0.9, 0, 0, 1.5, 0, 0]])
-    rows = np.array([[0.0, -2.0, 0, 0.55, 0, 0], [0.9, -2.0, 0, 0.55, 0, 0]])
-    ends = min(map(arm_distance, rows))
-    middle = densely(*rows)
-    if middle > ends - 1e-3:  # the elbow passes by
-        rows = meeting(5)[1:4:2]
-        ends, middle = min(map(arm_distance, rows)), densely(*rows)
-    assert failures(PROXIMITY, rows, limits(min(ends, middle) - 1e-3)) == []
-    assert failures(PROXIMITY, rows, limits(middle + 1e-3))
-
-
-def test_limits_of_single_segments_count_for_these():
-    rows = meeting(25)
-    whole = failures(PROXIMITY, rows, limits(0.1))
-    each = np.repeat(limits(0.1)[None, :], len(rows) - 1, axis=0)
-    assert failures(PROXIMITY, rows, each) == whole
-    each[[f.segment for f in whole[1:]]] = -2.0 * PLANAR_RADIUS - 1.0
-    assert failures(PROXIMITY, rows, each) == whole[:1]
-
-
-def test_one_row_is_tested_where_it_is():
-    rows = meeting(25)
-    assert failures(PROXIMITY, rows[:1], limits(0.1)) == []
-    (bad,) = failures(PROXIMITY, rows[12:13], limits(0.1))
-    assert bad.segment == 0 and bad.missing > 0.1
-
-
-def test_pairs_that_take_no_part_are_not_looked_at():
-    assert failures(PROXIMITY, meeting(25), np.full(len(MODEL.pairs), -np.inf)) == []
-
-
 # -- control points: the nearest points of two arms along a motion -----------------------
 
 
@@ -271,14 +220,6 @@ def test_points_lie_on_the_balls_on_the_line_of_their_centres(slides):
         assert found.points[k, 0] == pytest.approx(right + BALL_RADIUS * along)
         assert found.points[k, 1] == pytest.approx(left - BALL_RADIUS * along)
         assert found.distances[k] == pytest.approx(distance(r_x, r_y, l_x, l_y))
-
-
-def test_whichever_link_comes_first_right_is_right(slides):
-    rows = np.random.default_rng(1).uniform(-0.3, 0.3, (5, 4))
-    one = approach_points(slides, ARMS[0].links, motion(JOINTS, rows), HELD)
-    other = approach_points(slides, ARMS[1].links, motion(JOINTS, rows), HELD)
-    assert other.points == pytest.approx(one.points[:, ::-1])
-    assert other.directions == pytest.approx(-one.directions)
 
 
 def test_joints_that_the_motion_does_not_name_are_held(slides):

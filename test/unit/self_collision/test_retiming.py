@@ -174,12 +174,6 @@ def test_a_motion_that_starts_and_stops_at_speed_may_keep_its_own_jerk_there():
     assert (retime(times, positions, 2.0, 6.0, 1.0) == times).all()
 
 
-def test_intervals_of_all_lengths():
-    times = np.concatenate([[0.0], np.cumsum(np.tile([1.0, 0.5, 0.25, 0.125, 0.125], 12))])
-    positions = np.column_stack([np.sin(times), np.cos(2 * times)])
-    checked(times, positions, 1.0, 0.3)
-
-
 def test_ten_thousand_waypoints():
     times, positions = wave(10_000, 14)
     checked(times, positions, 1.0, 1.0)

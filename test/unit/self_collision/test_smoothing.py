@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs over all waypoints: against dense linear algebra, and what no change may do."""
 
-import sys
 
 import numpy as np
 import pytest
 from support.robots.planar_arms import meeting, planar_model
 
-from collision_monitor.errors import MissingDependencyError
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.self_collision.smoothing import Smoother, SmoothingWindow
 from collision_monitor.self_collision.stepper import Stepper
@@ -70,15 +68,6 @@ def least_cost(ends, weights):
     return cost(change, weights), change
 
 
-def test_blends_are_linear_between_knots():
-    rng = np.random.default_rng(1)
-    knots, change = rng.normal(size=(7, 6)), rng.normal(size=(7, 6))
-    window = window_of(knots)
-    at = window.places + window.parts
-    expected = np.array([np.interp(at, np.arange(7), column) for column in change.T]).T
-    assert window.blend(change) == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("kind", ["one", "dear joints", "a weight a knot"])
 def test_without_clearances_it_is_the_least_squares_solution(kind):
     rng = np.random.default_rng(3)
@@ -128,33 +117,3 @@ def test_a_change_becomes_smaller_and_smoother_and_keeps_clearances(first):
     rows = knots + found
     assert (MODEL.lower <= rows).all() and (rows <= MODEL.upper).all()
     assert np.abs(np.diff(rows, axis=0)).max() <= 0.25 + 1e-5
-
-
-def test_more_that_is_needed_is_more_that_is_kept(first):
-    knots, change = first
-    window = window_of(knots)
-    need = np.full(len(window.samples), 0.03)
-    found = smoother().smooth(window, change, need, 3 * ROUNDS)
-    assert gaps(window, found).min() > 0.028
-
-
-def test_only_the_arm_that_may_move_is_moved(first):
-    knots, change = first
-    columns = np.arange(3)
-    window = window_of(knots, columns)
-    found = smoother(columns).smooth(window, change[:, columns], np.full(81, NEED), ROUNDS)
-    assert found.shape == (41, 3)
-    whole = np.hstack([found, np.zeros((41, 3))])
-    assert gaps(window, whole).min() > -1e-3
-
-
-def test_a_window_without_inner_knots_is_left_alone():
-    knots = meeting(41)[:2]
-    ends = np.full((2, 6), 0.01)
-    assert np.array_equal(smoother().smooth(window_of(knots), ends, np.full(3, NEED), 3), ends)
-
-
-def test_a_solver_that_is_missing_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "piqp", None)
-    with pytest.raises(MissingDependencyError, match=r"piqp.*pip install daqp piqp"):
-        smoother()

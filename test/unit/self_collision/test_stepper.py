@@ -13,7 +13,6 @@ from scipy import sparse
 from scipy.optimize import minimize
 from support.robots.planar_arms import (
     LENGTH,
-    arm_distance,
     ball,
     meeting,
     planar_model,
@@ -49,11 +48,6 @@ def stepper(columns=ALL, safe=0.1, weights=None):
     return Stepper(Proximity(MODEL), columns, limits, weights, BUFFER)
 
 
-def missing_of(limits, q):
-    """By how much the worst pair is too near."""
-    return float((limits - MODEL.distances(q)).max())
-
-
 angles = st.lists(st.floats(-2.0, 2.0), min_size=6, max_size=6).map(np.array)
 
 
@@ -71,16 +65,6 @@ def test_a_step_keeps_reach_and_limits_and_moves_what_it_may(q, target, reach, w
     others = np.setdiff1d(ALL, columns)
     assert np.array_equal(after[others], target[others])
     assert (MODEL.lower <= after).all() and (after <= MODEL.upper).all()
-
-
-@settings(max_examples=100, deadline=None)
-@given(q=angles, target=angles)
-def test_where_nothing_is_near_a_step_goes_straight_for_the_target(q, target):
-    work = stepper()
-    reach = 0.02
-    if missing_of(work.limits + 0.3, q) > 0.0:
-        return
-    assert work.step(q, target, reach) == pytest.approx(q + np.clip(target - q, -reach, reach))
 
 
 def test_steps_are_the_solutions_of_the_quadratic_program():
@@ -114,66 +98,6 @@ def test_steps_are_the_solutions_of_the_quadratic_program():
     assert tested > 15
 
 
-def test_a_step_from_too_near_leads_out():
-    work = stepper()
-    rng = np.random.default_rng(6)
-    led = 0
-    for q in rng.uniform(-0.8, 0.8, (200, 6)):
-        before = missing_of(work.limits, q)
-        if not 0.005 < before < 0.1:
-            continue
-        after = q
-        for _ in range(12):
-            after = work.step(after, after, 0.02)
-        assert missing_of(work.limits, after) < max(0.5 * before, 1e-3)
-        led += 1
-    assert led > 10
-
-
-def test_a_start_beyond_the_limits_is_led_back_within_reach():
-    work = stepper()
-    q = np.array([2.3, 0.0, 0.0, -2.3, 0.0, 0.0])
-    after = work.step(q, q, 0.1)
-    assert np.abs(after - q).max() <= 0.1 + 1e-12
-    assert after[0] == pytest.approx(2.2) and after[3] == pytest.approx(-2.2)
-
-
-def test_a_walk_follows_as_near_as_clearances_allow():
-    work = stepper()
-    rows = meeting(41)
-    assert min(map(arm_distance, rows)) < -2.0 * 0.03 + 1e-6  # through each other
-    out = work.walk(rows, np.radians(1.0), 0.2)
-    assert np.array_equal(out[0], rows[0])
-    assert min(map(arm_distance, out)) > 0.1
-    free = [k for k, q in enumerate(rows) if missing_of(work.limits, q) < -0.3]
-    assert [k for k in free if k < 15]
-    assert out[[k for k in free if k < 15]] == pytest.approx(rows[[k for k in free if k < 15]])
-    assert np.abs(np.diff(out, axis=0)).max() <= 0.2 + 1e-9
-    slow = np.abs(np.diff(work.walk(rows, 0.02, 0.05), axis=0)).max(axis=1)
-    assert (slow <= 0.05 + 1e-9).all() and slow.max() == pytest.approx(0.05)
-    elsewhere = rows[0] + 0.05
-    assert np.array_equal(work.walk(rows, 0.02, 0.05, start=elsewhere)[0], elsewhere)
-
-
-def test_a_push_arrives_or_stops():
-    work = stepper()
-    start, goal = meeting()[0], np.array([-1.0, 0.5, 0.5, 1.0, -0.5, -0.5])
-    there = work.push(start, goal, 0.05, 400)
-    assert there[-1] == pytest.approx(goal, abs=1e-9) and np.array_equal(there[0], start)
-    through = np.array([1.0, 0.0, 0.0, -1.0, 0.0, 0.0])  # each on the other's side
-    stuck = work.push(start, through, 0.05, 400)
-    assert len(stuck) < 400
-    assert np.abs(stuck[-1] - through).max() > 0.1
-    assert max(missing_of(work.limits, q) for q in stuck) < 1e-3
-    assert len(work.push(start, through, 0.05, 3)) == 4
-
-
-def test_a_solver_that_is_missing_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "daqp", None)
-    with pytest.raises(MissingDependencyError, match=r"daqp.*pip install daqp piqp"):
-        stepper()
-
-
 # -- shares of a change between two arms, and what displacing tips costs -----------------
 
 
@@ -184,10 +108,6 @@ def share_of(rows):
     return shares(planar_problem(ALONE, rows), Proximity(ALONE), rows)
 
 
-def test_arms_that_approach_alike_share_alike():
-    assert share_of(meeting()[:18]) == pytest.approx((0.5, 0.5), abs=1e-9)
-
-
 def test_the_arm_that_approaches_gives_way():
     rows = meeting(41, 0.85)[:21]
     rows[:, 3:] = rows[20, 3:]
@@ -196,13 +116,6 @@ def test_the_arm_that_approaches_gives_way():
     assert 0.9 < right < 1.0 and left > 0.0
     mirrored = -rows[:, [3, 4, 5, 0, 1, 2]]
     assert share_of(mirrored) == pytest.approx((left, right))
-
-
-def test_half_each_where_nobody_approaches_or_is_near():
-    rows = meeting(41, 0.7)
-    assert share_of(rows[20::]) == pytest.approx((0.5, 0.5), abs=1e-9)  # on the way back
-    assert share_of(rows[:3]).tolist() == [0.5, 0.5]
-    assert share_of(rows[20:21]).tolist() == [0.5, 0.5]
 
 
 def test_weights_make_changes_as_the_shares_are():

@@ -19,15 +19,12 @@ from collision_monitor.robot.srdf import load_srdf  # isort: skip
 from collision_monitor.robot.urdf import load_robot  # isort: skip
 from collision_monitor.simulation.mujoco_model import ALWAYS, simulated_robot  # isort: skip
 
-import sys
 
 from support.robots.robots import require
 
 from collision_monitor import CollisionModel
-from collision_monitor.errors import MissingDependencyError
 from collision_monitor.robot.pairs import NEIGHBOURS, RIGID, omitted_pairs
 from collision_monitor.robot.scene import Scene
-from collision_monitor.simulation.mujoco_model import mujoco_library
 
 NAMES = ("dual_arm", "ur5", "panda", "baxter", *(n for n in ("pr2", "talos") if n in ROBOTS))
 
@@ -214,22 +211,6 @@ def test_the_same_robot_comes_out_the_same():
     _, other = load("ur5")
     assert np.array_equal(one.model.body_inertia, other.model.body_inertia)
     assert replace(one, model=None, bodies=None).names == other.names
-
-
-def test_a_missing_mujoco_is_said_with_the_command_that_installs_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mujoco", None)
-    mujoco_library.cache_clear()
-    with pytest.raises(MissingDependencyError, match=r"pip install .*'mujoco>="):
-        mujoco_library()
-    mujoco_library.cache_clear()
-
-
-def test_an_old_one_is_said_too(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mujoco", type(sys)("mujoco"))
-    mujoco_library.cache_clear()
-    with pytest.raises(MissingDependencyError, match=r"3\.3 or later.*MjSpec"):
-        mujoco_library()
-    mujoco_library.cache_clear()
 
 
 def test_they_are_those_that_the_model_leaves_out():

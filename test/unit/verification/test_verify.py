@@ -153,17 +153,6 @@ def test_motions_beside_each_other_meet_only_when_their_times_do():
     assert verdicts == [Verdict.SAFE, Verdict.NOT_SAFE, Verdict.NOT_SAFE, Verdict.SAFE]
 
 
-def test_joints_that_another_motion_moves_are_in_its_table_alone():
-    other = Trajectory.through(("j2",), [0.0, 2.0], [[0.0], [0.5]])
-    loaded = LoadedMotion(other, (), (), "other", named=frozenset(["j2"]))
-    beside = SimultaneousMotion(loaded, 1.0, 1.0)
-    own = motion((0.3, 0.0, 0.3))
-    own = LoadedMotion(own.trajectory, (), (), "own", named=frozenset(["j1", "j3"]))
-    result = verify(model(), own, Settings(exact=False, beside=[beside]))
-    assert result.limits.joint_names == ("j1", "j3")
-    assert [c.limits.joint_names for c in result.companions] == [("j2",)]
-
-
 POST = {"name": "post", "type": "sphere", "radius": 0.1, "position": [0, -3, 0]}
 
 
@@ -260,16 +249,6 @@ def test_processes_give_the_same_answers_in_the_same_order(expected, monkeypatch
     results = verify_many(model(), MANY, FAST, done=done.append)
     assert verdicts(results) == expected
     assert sorted(r.source for r in done) == sorted(r.source for r in results)
-
-
-def test_torques_come_back_from_processes(monkeypatch):
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
-    spring = Drives(default=Drive(stiffness=1e4, damping=9.0))
-    one, given, settings = torque_case({"obstacles": [POST]}, spring)
-    alone = verify(one, given, settings).torques
-    for result in verify_many(one, [given, given], settings):
-        assert result.torques.peaks == alone.peaks
-        assert np.array_equal(result.torques.link_torques, alone.link_torques)
 
 
 def test_a_dask_cluster_gives_the_same_answers(expected):

@@ -17,7 +17,6 @@ from collision_monitor.viewer.clearance_display import (
     SECONDS,
     ClearanceCurve,
     NodeReport,
-    chart_data,
     clearance_colour,
     level,
     status_html,
@@ -36,11 +35,6 @@ def test_colours_at_the_borders(distance, colour):
 def test_between_stop_and_warn_it_is_a_mixture():
     middle = clearance_colour(0.06, 0.1, 0.02)
     assert middle == pytest.approx([(a + b) / 2 for a, b in zip(NEAR, CONTACT, strict=True)])
-
-
-def test_equal_thresholds_have_no_band():
-    assert clearance_colour(0.02, 0.02, 0.02) == CONTACT
-    assert clearance_colour(0.021, 0.02, 0.02) == CLEAR
 
 
 @pytest.mark.parametrize(
@@ -110,16 +104,3 @@ def test_a_short_dip_between_two_points_is_kept():
     times, distances = curve.arrays(1.0)
     assert times.tolist() == [-1.0, -0.5, 0.0]
     assert distances.tolist() == [1.0, -0.2, 1.0]
-
-
-def test_nothing_yet_is_no_point():
-    assert [len(part) for part in ClearanceCurve().arrays(3.0)] == [0, 0]
-
-
-def test_a_chart_has_thresholds_as_long_as_its_curves():
-    times = np.array([0.0, 1.0, 2.0])
-    data = chart_data(times, 0.1, 0.02, np.array([1.0, 2.0, 3.0]))
-    assert [array.tolist() for array in data] == [
-        [0.0, 1.0, 2.0], [0.1, 0.1, 0.1], [0.02, 0.02, 0.02], [1.0, 2.0, 3.0],
-    ]  # fmt: skip
-    assert all(array.dtype == np.float64 for array in data)

@@ -9,7 +9,7 @@ from support.robots.toys import chain
 from collision_monitor import CollisionModel
 from collision_monitor.errors import MotionError
 from collision_monitor.motion.trajectory import Motion
-from collision_monitor.viewer.controls import Playback, curve_times, planned
+from collision_monitor.viewer.controls import Playback, planned
 
 
 @pytest.fixture(scope="module")
@@ -34,19 +34,6 @@ def test_joints_are_put_in_the_order_of_the_model_and_the_others_held(model):
 def test_a_motion_of_another_robot_is_an_error_that_names_the_joint(model):
     with pytest.raises(MotionError, match="far.csv: 'toy' has no joint 'j9'; it has j1, j2, j3"):
         planned(model, "far.csv", motion("j1", "j9"), np.zeros(3))
-
-
-def test_distances_along_it_are_those_of_the_model(model):
-    one = planned(model, "one", motion("j1", "j2"), np.zeros(3))
-    times = np.linspace(0.0, 2.0, 7)
-    expected = [model.distance(one.at(time)).distance for time in times]
-    assert one.distances(model, times) == pytest.approx(expected, abs=1e-12)
-
-
-def test_the_curve_is_as_long_as_the_longest(model):
-    motions = [planned(model, "m", motion("j1", end=end), np.zeros(3)) for end in (2.0, 7.0)]
-    times = curve_times(motions)
-    assert times[0] == 0.0 and times[-1] == 7.0 and (np.diff(times) > 0.0).all()
 
 
 def test_it_plays_pauses_seeks_and_ends(model):

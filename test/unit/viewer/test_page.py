@@ -12,12 +12,9 @@ import pytest
 from support.robots.toys import chain, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.errors import MissingDependencyError, MotionError, ViewError
 from collision_monitor.motion.trajectory import Motion
-from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.viewer.clearance_display import NodeReport
 from collision_monitor.viewer.page import Page
-from collision_monitor.viewer.scene_nodes import position_and_wxyz
 
 pytest.importorskip("viser", reason="viser is not installed (extra 'view')")
 logging.getLogger("websockets").setLevel(logging.CRITICAL)
@@ -165,13 +162,6 @@ def test_boxes_of_meshes_and_what_meets_are_shown_while_they_are_wanted(serve):
     assert not nodes._boxes and not nodes._meeting
 
 
-def test_only_what_has_moved_is_sent_again(serve):
-    page = serve()
-    poses = load().link_poses(np.zeros(3))
-    assert page._robot.place(poses) == 0
-    assert page._robot.place(load().link_poses([0.0, 0.0, 0.5])) == 1  # l3 turns about itself
-
-
 def _slide(value):
     return lambda page: page._slider_moved(1, value)
 
@@ -262,37 +252,6 @@ def test_names_with_slashes_and_markup_do_no_harm(serve):
     page = serve(CollisionModel.from_urdf(text))
     assert "<b>" not in shown(page)
     assert "/robot/arm\N{FRACTION SLASH}<b>l1" in page._robot._frames["arm/<b>l1"].name
-
-
-def test_a_port_that_is_taken_is_an_error(serve):
-    page = serve()
-    with pytest.raises(ViewError, match=f"port {page.address.port} of 127.0.0.1 is taken"):
-        serve(port=page.address.port)
-
-
-def test_a_motion_of_another_robot_is_an_error(serve):
-    motion = Motion(("elbow",), np.array([0.0, 1.0]), np.zeros((2, 1)))
-    with pytest.raises(MotionError, match="no joint 'elbow'"):
-        serve(motions=[("one", motion)])
-
-
-def test_without_viser_it_says_what_to_install(serve, monkeypatch):
-    def missing():
-        raise MissingDependencyError("pip install 'collision_monitor[view]'")
-
-    monkeypatch.setattr("collision_monitor.viewer.server.require_viser", missing)
-    with pytest.raises(MissingDependencyError, match=r"collision_monitor\[view\]"):
-        serve()
-
-
-def test_a_dragged_obstacle_keeps_its_turn(serve):
-    page = serve()
-    page._editor.choose("ball")
-    turned = pose_from_xyz_rpy((1.0, 2.0, 3.0), (0.3, -0.2, 1.1))
-    gizmo = page._editor._gizmo
-    gizmo.position, gizmo.wxyz = position_and_wxyz(turned)
-    page._editor._move(gizmo, "ball")
-    assert page._editor.scene.obstacles[0].shape.pose == pytest.approx(turned, abs=1e-6)
 
 
 def test_the_loop_runs_at_thirty_turns_a_second_until_it_is_closed(serve):

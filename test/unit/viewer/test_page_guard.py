@@ -164,11 +164,6 @@ def test_garbage_ends_its_own_connection_and_nothing_else(page, capfd):
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_a_port_in_use_is_an_error(page):
-    with pytest.raises(ViewError, match=f"port {page.address.port} of 127.0.0.1 is taken"):
-        Page(page._model, np.zeros(3), warn=0.5, stop=0.1, port=page.address.port)
-
-
 def test_a_viser_that_cannot_be_guarded_is_refused(monkeypatch):
     monkeypatch.setattr(PageGuard, "installed", lambda self, viser: nullcontext())
     with pytest.raises(ViewError, match="cannot be guarded"):

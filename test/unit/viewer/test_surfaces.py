@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.poses import pose_from_xyz_rpy
-from collision_monitor.viewer.surfaces import capsule_surface, joined, leaf_surface, shape_surface
+from collision_monitor.viewer.surfaces import leaf_surface, shape_surface
 
 POSE = pose_from_xyz_rpy((0.3, -0.2, 0.5), (0.4, -1.0, 2.0))
 LENGTH = st.floats(0.05, 2.0)
@@ -54,12 +54,6 @@ def test_a_mesh_stays_what_it_is_with_its_edges_apart():
     assert vertices[triangles] == pytest.approx(placed[FACES])
 
 
-def test_a_round_surface_keeps_its_corners_together():
-    ball = trimesh.creation.icosphere(subdivisions=3)
-    vertices, _ = shape_surface(Shape("mesh", np.eye(4), (), ball.vertices, ball.faces))
-    assert len(vertices) == len(ball.vertices)
-
-
 @settings(deadline=None)
 @given(POINT, POINT, LENGTH)
 def test_a_leaf_is_drawn_around_itself_and_no_more_than_needed(p0, p1, radius):
@@ -69,21 +63,3 @@ def test_a_leaf_is_drawn_around_itself_and_no_more_than_needed(p0, p1, radius):
     away = np.r_[leaf.distances_to(vertices), leaf.distances_to(middles)]
     assert away.min() > -1e-9
     assert away.max() < 0.02 * radius
-
-
-def test_a_leaf_without_length_is_a_ball():
-    centre = np.array([1.0, 2.0, 3.0])
-    found, middle = volume(capsule_surface(centre, centre, 0.5))
-    assert found == pytest.approx(4 / 3 * math.pi * 0.125, rel=0.05)
-    assert middle == pytest.approx(centre)
-
-
-def test_surfaces_are_joined_with_their_own_corners():
-    one, other = shape_surface(Shape("box", np.eye(4), (1, 1, 1))), capsule_surface(
-        np.zeros(3), np.ones(3), 0.1
-    )
-    vertices, triangles = joined([one, other])
-    assert vertices[triangles] == pytest.approx(
-        np.vstack([one[0][one[1]], other[0][other[1]]])
-    )
-    assert [part.shape for part in joined([])] == [(0, 3), (0, 3)]

@@ -19,12 +19,6 @@ def watch(*counts, message=0.0, topic="joint_states"):
     return found
 
 
-def test_without_a_count_there_is_nothing_to_report():
-    found = watch()
-    assert (found.gone(), found.no_publisher(), found.remark(0.0)) == ("", "", "")
-    assert (found.count, found.lost, found.is_single) == (None, 0, False)
-
-
 def test_the_last_publisher_is_reported_as_gone_until_another_one_comes():
     found = watch(1, 1, 0, message=0.06)
     assert found.gone() == GONE

@@ -5,10 +5,10 @@
 import numpy as np
 import pytest
 from support.robots.robots import require
-from support.ros.live_cases import TABLE, pose_of
+from support.ros.live_cases import TABLE
 
 from collision_monitor import CollisionModel
-from collision_monitor.errors import ConfigurationError, ThresholdsError
+from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.shapes import leaf_rows
 from collision_monitor.model.live_objects import Bounds
 from collision_monitor.model.live_scene import LiveScene
@@ -157,14 +157,6 @@ def test_what_comes_and_goes_between_two_states_counts_at_the_next(models):
     assert "hand/1" not in look(1.06).clearance.links
 
 
-def test_a_rule_may_name_objects_to_come_but_no_link_that_is_not_there(models):
-    _, monitor = monitors(models)
-    monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule("wrist_* hand/*", warn=0.3),)))
-    for pattern in ("wrst_* elbow_*", "wrist_1_link hand"):
-        with pytest.raises(ThresholdsError, match="matches none"):
-            monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule(pattern, warn=0.3),)))
-
-
 def test_a_fault_of_the_scene_is_an_error_whatever_the_distance(models):
     _, monitor = monitors(models)
     names, q = list(monitor.model.joint_names), np.array([0.0, -1.2, 1.0, 0.2, 0.3, 0.0])
@@ -180,18 +172,3 @@ def test_two_scenes_are_one_too_many(models):
     _, bare, live = models
     with pytest.raises(ConfigurationError, match="different live scenes"):
         Monitor(bare, behaviour=SpeedPolicy(bare), live=live)
-
-
-def test_many_moves_of_carried_objects_do_not_pile_up(models):
-    """Each reaches differently far: what is known of the last must go."""
-    _, bare, live = models
-    fill(models)
-    _, monitor = monitors(models)
-    rng = np.random.default_rng(1)
-    q = np.array([0.0, -1.2, 1.0, 0.2, 0.3, 0.0])
-    sizes = []
-    for k in range(30):
-        live.move("cell/tool", pose_of(rng, 0.2))
-        monitor.update(list(bare.joint_names), q, 1.0 + 0.01 * k, 0.0, 0.0, (1.0,) * 6)
-        sizes.append(len(monitor.behaviour._braking_check._live_paths._rows))
-    assert len(set(sizes)) == 1

@@ -1,12 +1,14 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Braking paths that are too long to be searched end in a stop, in bounded time."""
+"""What is too much for the braking check: long paths are a stop, too many weights an error."""
 
 import numpy as np
 import pytest
 from support.robots.toys import chain
 
 from collision_monitor import CollisionModel, Monitor
+from collision_monitor.errors import LoadingLimitError
+from collision_monitor.monitoring.speed_policy.braking_paths import distinct_weights
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings, braking_decelerations
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
@@ -30,3 +32,10 @@ def test_a_robot_that_brakes_over_a_long_way_is_stopped(narrow_phase, decelerati
         tests.append(policy._braking_check.tests)
     assert state.action == "stop" and not state.safe
     assert max(tests) < 10_000
+
+
+def test_more_weights_than_fit_into_memory_are_refused():
+    reach = np.tril(np.ones((500, 500)))
+    ends = np.array([(a, b) for a in range(500) for b in range(a)])
+    with pytest.raises(LoadingLimitError, match="124750 kinds of pairs times 500 joints"):
+        distinct_weights(reach, ends, "toy")

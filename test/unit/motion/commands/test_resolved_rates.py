@@ -96,6 +96,24 @@ def test_links_and_joints_that_cannot_be(link, names, says):
         ResolvedRates(bodies, link, line, np.zeros(3), names)
 
 
+@pytest.mark.parametrize("degrees", [60, 89, 91, 150, 179, 180])
+def test_angles_above_90_degrees_are_those_meant(degrees):
+    turned = Rotation.from_euler("z", degrees, degrees=True).as_matrix()
+    line = CartesianLine(np.eye(4), pose(turned, [0.0, 0.0, 2.0]))
+    assert line.angle == pytest.approx(math.radians(degrees))
+    assert line.length == 2.0
+    # The paper's formula, half the sum of the axes' cross products, has the length of the sine.
+    published = 0.5 * sum(np.cross(np.eye(3)[:, k], turned[:, k]) for k in range(3))
+    wrong = math.degrees(math.asin(min(1.0, np.linalg.norm(published))))
+    assert wrong == pytest.approx(degrees if degrees <= 90 else 180 - degrees, abs=1e-6)
+
+
+def test_a_line_without_a_turn():
+    line = CartesianLine(np.eye(4), pose(np.eye(3), [1.0, 0.0, 0.0]))
+    assert line.angle == 0.0
+    assert line.pull(0.5, np.eye(4)).tolist() == [0.5, 0, 0, 0, 0, 0]
+
+
 parts = st.floats(0.0, 1.0)
 
 
@@ -137,21 +155,3 @@ def test_the_pull_is_what_leads_ahead_but_for_the_third_order(line, s, size, see
     at[:3, :3] = Rotation.from_rotvec(off[3:]).as_matrix() @ at[:3, :3]
     at[:3, 3] += off[:3]
     assert line.pull(s, at) == pytest.approx(line.ahead([s], at[None])[0], abs=30 * size**3 + 1e-12)
-
-
-@pytest.mark.parametrize("degrees", [60, 89, 91, 150, 179, 180])
-def test_angles_above_90_degrees_are_those_meant(degrees):
-    turned = Rotation.from_euler("z", degrees, degrees=True).as_matrix()
-    line = CartesianLine(np.eye(4), pose(turned, [0.0, 0.0, 2.0]))
-    assert line.angle == pytest.approx(math.radians(degrees))
-    assert line.length == 2.0
-    # The paper's formula, half the sum of the axes' cross products, has the length of the sine.
-    published = 0.5 * sum(np.cross(np.eye(3)[:, k], turned[:, k]) for k in range(3))
-    wrong = math.degrees(math.asin(min(1.0, np.linalg.norm(published))))
-    assert wrong == pytest.approx(degrees if degrees <= 90 else 180 - degrees, abs=1e-6)
-
-
-def test_a_line_without_a_turn():
-    line = CartesianLine(np.eye(4), pose(np.eye(3), [1.0, 0.0, 0.0]))
-    assert line.angle == 0.0
-    assert line.pull(0.5, np.eye(4)).tolist() == [0.5, 0, 0, 0, 0, 0]

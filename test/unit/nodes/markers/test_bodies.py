@@ -140,20 +140,6 @@ def test_what_a_link_carries_moves_with_it_as_it_is_and_stays_where_it_is_left(s
     assert pose_of(box) == pytest.approx(MODEL.link_poses(other)["l3"] @ held, abs=1e-9)
 
 
-def test_a_cloud_is_one_list_of_its_balls(show):
-    balls = np.column_stack([np.random.default_rng(0).normal(size=(40, 3)), np.full(40, 0.05)])
-    for count in (40, 7, 1):
-        show.live.set_cloud(balls[:count])
-        show.send()
-        (marker,) = show.rviz.shown.values()
-        assert marker.ns == "scene/cloud" and marker.scale.x == 0.1
-        where = [[p.x, p.y, p.z] for p in marker.points]
-        np.testing.assert_allclose(where, balls[:count, :3], atol=1e-12)
-    show.live.set_cloud(balls[:0])
-    show.send()
-    assert not show.rviz.shown
-
-
 def test_colours_are_those_of_their_slots_and_changes_are_sent(show):
     for k in range(5):
         show.live.add(f"o{k}", SHAPES["ball"], "l0", at(k, 3.0, 0.0))
@@ -333,35 +319,6 @@ def test_an_obstacle_that_a_joint_moves_goes_with_it():
         hand = model.link_poses(q)["hand"]
         assert pose_of(found[0]) == pytest.approx(hand @ model.scene.obstacles[0].shape.pose)
         assert pose_of(found[-1])[:3, 3] == pytest.approx((hand @ [0.0, -2.0, 0.0, 1.0])[:3])
-
-
-@pytest.fixture(scope="module")
-def crowd():
-    """Seventy balls around two joints."""
-    obstacles = [
-        {"name": f"o{k}", "type": "sphere", "radius": 0.1, "position": [3.0 + k, 0.0, 0.0]}
-        for k in range(70)
-    ]
-    return CollisionModel.from_urdf(chain(3), scene={"obstacles": obstacles})
-
-
-def test_many_obstacles_are_sent_a_few_at_a_time_and_all_are_shown(crowd, monkeypatch):
-    monkeypatch.setattr(bodies, "SHARE", 20)
-    shown = Fixed(crowd)
-    for k in range(30):
-        assert len(shown.send()) <= 2 * 20
-        assert k < 3 or len(shown.rviz.shown) == 70  # none vanishes while others have their turn
-
-
-def test_the_most_alarming_change_of_an_obstacle_is_shown_at_once(crowd, monkeypatch):
-    monkeypatch.setattr(bodies, "SHARE", 20)
-    shown = Fixed(crowd)
-    for _ in range(8):
-        shown.send()
-    for number in (3, 33, 65):
-        shown.colours[crowd.link_names.index(f"o{number}")] = RED
-        red = [m for m in shown.send() if m.color.r > 0.8]
-        assert number + 3.0 in [m.pose.position.x for m in red]
 
 
 def test_without_obstacles_nothing_is_sent():

@@ -125,14 +125,6 @@ def test_every_marker_has_frame_stamp_lifetime_and_a_name_of_its_own(arm):
         assert 0.0 < marker.color.a <= 1.0
 
 
-def test_places_stay_the_same_and_stamps_do_not(arm):
-    builder = MarkerBuilder(arm, 1.5)
-    first = build(arm, [0.3, 0.2], builder=builder)
-    second = build(arm, [-0.4, 0.1], builder=builder, stamp=Time(sec=13))
-    assert [(m.ns, m.id) for m in second] == [(m.ns, m.id) for m in first]
-    assert {(m.header.stamp.sec, m.header.stamp.nanosec) for m in second} == {(13, 0)}
-
-
 def test_colours_at_and_beside_the_borders():
     model = CollisionModel.from_urdf(chain(3))  # stretched: one pair, its two ends
     q = np.zeros(2)
@@ -153,15 +145,6 @@ def test_colours_at_and_beside_the_borders():
     assert colour(distance + 0.4, distance - 0.4) == pytest.approx(0.5 * (red + yellow))
     assert colour(above, above) == pytest.approx(red)
     assert colour(below, below) == pytest.approx(green)
-
-
-def test_only_links_that_are_near_are_red_and_a_link_without_partners_is_green():
-    model = CollisionModel.from_urdf(chain(3))  # l1 is a neighbour of both others
-    markers = of(build(model, [math.pi, 0.0]), "leaves")  # l2 folded back onto l0
-    by_link = {model.leaves[m.id].link: rgb(m) for m in markers}
-    assert by_link["l0"] == pytest.approx(by_link["l2"])
-    assert by_link["l0"][0] > 3.0 * by_link["l0"][1]
-    assert by_link["l1"][1] > 1.5 * by_link["l1"][0]
 
 
 def test_a_cylinder_and_an_obstacle_take_the_colour_of_their_link(arm):
@@ -196,12 +179,6 @@ def test_the_nearest_line_ends_at_the_points_and_its_text_is_the_distance(arm):
     assert np.linalg.norm([place.x, place.y, place.z] - middle) < 0.1
 
 
-def test_penetration_is_a_negative_text():
-    model = CollisionModel.from_urdf(chain(3))
-    text = of(build(model, [math.pi, 0.0]), "nearest")[1].text
-    assert text.startswith("-0.200 m\n")
-
-
 def test_what_is_not_known_is_grey_and_has_no_nearest_line(arm):
     builder = MarkerBuilder(arm, 1.0)
     build(arm, [0.3, 0.2], builder=builder)
@@ -213,19 +190,6 @@ def test_what_is_not_known_is_grey_and_has_no_nearest_line(arm):
     assert len({tuple(rgb(m)) for m in shown}) == 1
     again = build(arm, [0.3, 0.2], builder=builder)
     assert again == build(arm, [0.3, 0.2], builder=MarkerBuilder(arm, 1.0))
-
-
-def test_labels_are_as_large_as_the_robot_asks_for():
-    small, large = (
-        of(build(CollisionModel.from_urdf(chain(3, xyz=xyz)), [0.3, 0.3]), "nearest")[1].scale.z
-        for xyz in ("0.3 0 0", "30 0 0")
-    )
-    assert 0.01 < small < 0.03 and large == 0.5
-
-
-def test_clear_removes_what_was_shown():
-    (marker,) = MarkerBuilder.clear().markers
-    assert marker.action == Marker.DELETEALL
 
 
 SLIDES = {

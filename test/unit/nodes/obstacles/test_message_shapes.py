@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.geometry.shape_fit import outside
 from support.robots.toys import chain
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
@@ -17,7 +18,6 @@ from visualization_msgs.msg import Marker  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.errors import LiveSceneError  # noqa: E402
-from collision_monitor.geometry.leaf import distances_to_segment  # noqa: E402
 from collision_monitor.nodes.obstacles.cloud import read_points  # noqa: E402
 from collision_monitor.nodes.obstacles.message_shapes import (
     AT_ONCE,
@@ -39,11 +39,6 @@ def of(kind, x=0.2, y=0.2, z=0.2, **more):
 def some_points(count, seed=0):
     rows = np.random.default_rng(seed).uniform(-1, 1, (count, 3))
     return rows, [Point(x=x, y=y, z=z) for x, y, z in rows.tolist()]
-
-
-def outside(rows, points):
-    depth = [distances_to_segment(points, row[:3], row[3:6]) - row[6] for row in rows]
-    return np.min(depth, axis=0).max()
 
 
 def test_bodies_have_their_lengths():

@@ -18,14 +18,13 @@ from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.model.desired_scene import DesiredScene  # noqa: E402
 from collision_monitor.model.live_objects import Bounds  # noqa: E402
 from collision_monitor.model.live_scene import LiveScene  # noqa: E402
-from collision_monitor.nodes.obstacles.message_shapes import AT_ONCE, Triangles, object_shape  # noqa: E402
+from collision_monitor.nodes.obstacles.message_shapes import Triangles  # noqa: E402
 from collision_monitor.nodes.obstacles.scene_topics import (
     ADD,
     APPEND,
     MOVE,
     REMOVE,
     PlanningSceneTopic,
-    message_type,
 )
 
 Q = np.array([0.5, 0.5, 0.3])
@@ -199,31 +198,3 @@ def test_an_octomap_is_a_fault_as_long_as_it_is_there(taken):
     assert found.keeper.fault(0.0)
     topic.process(scene(is_diff=False))
     assert found.keeper.fault(0.0) == ""
-
-
-def test_meshes_are_enclosed_at_once_whatever_their_size():
-    rng = np.random.default_rng(0)
-    for count in (5, AT_ONCE + 1):
-        corners = rng.uniform(-1, 1, (count, 3, 3))
-        found = object_shape(thing(meshes=[mesh(corners)], mesh_poses=[at(1)]), 8)
-        if count > AT_ONCE:
-            np.testing.assert_allclose(found.corners, corners + [1, 0, 0])
-            found = found.coarse
-        gaps = [
-            np.linalg.norm(np.cross(corners - row[:3] + [1, 0, 0], _unit(row)), axis=-1) - row[6]
-            for row in found
-        ]
-        assert np.min(gaps, axis=0).max() <= 1e-9
-
-
-def _unit(row):
-    axis = row[3:6] - row[:3]
-    length = np.linalg.norm(axis)
-    return axis / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
-
-
-def test_the_topic_is_there_where_its_message_is():
-    kind = message_type()
-    if kind is None:
-        pytest.skip("moveit_msgs is not installed")
-    assert kind.__name__ == "PlanningScene"

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
-from support.robots.dual_arm_cases import LAGGING, PAPER, ROOT, capsule_model, capsule_urdf
+from support.robots.dual_arm_cases import PAPER, ROOT, capsule_model, capsule_urdf
 
 from collision_monitor import CollisionModel
 from collision_monitor.robot.bodies import Jacobians
 from collision_monitor.self_collision.margins import Margins
 from collision_monitor.self_collision.nine_cases import control_points
 from collision_monitor.self_collision.repulsion_field import (
-    Clearing,
     CrossPairs,
     PushedArm,
     direction,
@@ -45,18 +44,6 @@ def point_of(q, body, local):
     return (poses[link] @ np.r_[local, 1.0])[:3], poses["right_tool"]
 
 
-@given(seven, st.floats(1e-4, 0.1))
-@settings(max_examples=200, deadline=None)
-def test_the_least_push_is_the_one_of_least_norm(gradient, amount):
-    wide = np.full(7, 1e9)
-    change = least_push(gradient, amount, np.zeros(7), -wide, wide)
-    if gradient @ gradient <= 1e-8:
-        assert not change.any()
-    else:
-        assert gradient @ change == pytest.approx(amount)
-        assert change == pytest.approx(np.linalg.lstsq(gradient[None], [amount], rcond=None)[0])
-
-
 @given(seven, seven, st.floats(0.01, 1.0))
 @settings(max_examples=200, deadline=None)
 def test_limits_are_kept_and_the_others_take_over(gradient, q, amount):
@@ -70,43 +57,6 @@ def test_limits_are_kept_and_the_others_take_over(gradient, q, amount):
         assert reached == pytest.approx(amount)
     elif most < amount and np.abs(gradient).min() > 0.01:
         assert reached == pytest.approx(most, abs=1e-6)
-
-
-def test_keeping_the_tip_is_the_least_motion_of_all_that_do():
-    rng = np.random.default_rng(2)
-    kept = 0
-    for _ in range(50):
-        tip = rng.normal(size=(4, 7))
-        gradient = rng.normal(size=7)
-        change = held_push(gradient, tip, 0.01)
-        if change is None:
-            continue
-        kept += 1
-        both = np.vstack([gradient, tip])
-        expected = np.linalg.lstsq(both, np.r_[0.01, np.zeros(4)], rcond=None)[0]
-        assert change == pytest.approx(expected, abs=1e-12)
-    assert kept > 10
-
-
-def test_a_tip_that_would_have_to_move_is_no_answer():
-    gradient = np.r_[1.0, np.zeros(6)]
-    assert held_push(gradient, np.r_[1.0, np.zeros(6)][None], 0.01) is None
-    assert held_push(np.zeros(7), np.eye(7)[:1], 0.01) is None
-    nearly = np.r_[1.0, 0.01, np.zeros(5)][None]  # 100 times the motion
-    assert held_push(gradient, nearly, 0.01) is None
-
-
-@pytest.mark.parametrize("body", [HAND, UPPER_ARM])
-def test_the_point_goes_where_it_is_told(body):
-    rng = np.random.default_rng(body)
-    for q in rng.uniform(0.5 * MODEL.lower, 0.5 * MODEL.upper, (30, 14)):
-        point, _ = point_of(q, body, [0.0, 0.0, 0.1])
-        direction = Jacobians(BODIES, q).of_point(body, point)[:3, :7] @ rng.normal(size=7)
-        direction /= np.linalg.norm(direction)
-        pushed = ARM.pushed(q, body, point, direction, 1e-4)
-        moved = point_of(pushed, body, [0.0, 0.0, 0.1])[0] - point
-        assert moved @ direction == pytest.approx(1e-4, rel=0.06)  # 5 % for a tip that is held
-        assert np.array_equal(pushed[7:], q[7:])
 
 
 def test_the_elbow_moves_and_the_tip_stays_where_the_arm_can():
@@ -154,14 +104,6 @@ def test_where_the_tip_cannot_stay_the_least_motion_is_taken():
         pytest.fail("the tip was kept everywhere")
 
 
-def test_one_push_is_never_a_jump():
-    q = np.zeros(14)
-    q[3] = 1.0
-    point, _ = point_of(q, HAND, [0.0, 0.0, 0.1])
-    pushed = ARM.pushed(q, HAND, point, np.array([1.0, 0.0, 0.0]), 10.0)
-    assert np.abs(pushed - q).max() == pytest.approx(np.radians(2.0))
-
-
 def test_no_joint_leaves_its_limits():
     rng = np.random.default_rng(6)
     for _ in range(30):
@@ -179,18 +121,7 @@ def test_no_joint_leaves_its_limits():
 coordinate = st.floats(-2.0, 2.0).map(lambda x: round(x, 3))
 point = st.tuples(coordinate, coordinate, coordinate).map(np.array)
 segment = st.tuples(point, point).map(np.array)
-rate = st.floats(-1.0, 1.0)
 BOTH = (True, True)
-
-
-@given(segment, segment, point)
-@settings(max_examples=300, deadline=None)
-def test_the_normal_is_a_unit_vector_from_first_to_second(first, second, approach):
-    n = direction(first, second, approach)
-    assert np.linalg.norm(n) == pytest.approx(1.0, abs=1e-12)
-    found = control_points(first, second)
-    if found.distance > 1e-9:
-        assert found.distance * n == pytest.approx(found.second - found.first, abs=1e-9)
 
 
 @given(point, point, point, st.floats(0.0, 1.0), point)
@@ -245,37 +176,6 @@ def test_shares(right, left, expected):
     assert share(right, left, (False, True)) == 0.0
 
 
-@given(rate, rate)
-def test_a_share_is_a_part(right, left):
-    assert 0.0 <= share(right, left, BOTH) <= 1.0
-
-
-def shares_of(case):
-    problem = case.problem()
-    clearing = Clearing(problem)
-    pairs = clearing.pairs
-    links = [problem.model.leaves[i].link for i in pairs.right]
-    others = [problem.model.leaves[i].link for i in pairs.left]
-    hands = list(zip(links, others, strict=True)).index(("right_link_7", "left_link_7"))
-    return clearing, hands
-
-
-def test_arms_that_mirror_each_other_share_alike():
-    shares, hands = shares_of(PAPER)
-    found = [shares.share(k, hands) for k in range(35, 63)]
-    assert found == pytest.approx([0.5] * len(found), abs=1e-6)
-
-
-def test_the_arm_that_waits_has_no_share():
-    shares, hands = shares_of(LAGGING)
-    # The left arm stands still for four seconds; both spread out, the right hand comes on.
-    gaps = [float(np.linalg.norm(LAGGING.desired[k, 7:])) for k in range(5)]
-    assert gaps == [0.0] * 5
-    assert {shares.share(k, hands) for k in (1, 2, 3, 4)} <= {0.5, 1.0}
-    # and at the end the right one is done, while the left hand withdraws
-    assert shares.share(66, hands) in (0.0, 0.5)
-
-
 # -- which leaves are right against left, and how far apart ------------------------------
 
 
@@ -301,35 +201,6 @@ def test_they_are_the_right_arm_against_the_left():
         assert pairs.depth[k] == min(int(link[-1]) for link in links)
 
 
-def test_gaps_are_the_model_s_own():
-    problem = PAPER.problem()
-    pairs = cross_pairs(problem)
-    for q in problem.model.random_configurations(50):
-        expected = problem.model.distances(q)[pairs.pair]  # one leaf a link
-        assert pairs.gaps(q) == pytest.approx(expected, abs=1e-12)
-        assert [pairs.gap(q, k) for k in range(16)] == pytest.approx(expected, abs=1e-12)
-        near = expected < 0.3
-        assert pairs.gaps(q, 0.3)[near] == pytest.approx(expected[near], abs=1e-12)
-        assert np.all(pairs.gaps(q, 0.3)[~near] >= 0.3 - 1e-12)
-
-
-def test_a_pair_that_takes_no_part_is_left_out():
-    problem = PAPER.problem()
-    safe = problem.margins.safe.copy()
-    out = problem.model.pairs.index(("right_link_7", "left_link_7"))
-    safe[out] = -np.inf
-    pairs = cross_pairs(replace(problem, margins=Margins(safe, problem.margins.danger)))
-    assert len(pairs.pair) == 15
-    assert out not in pairs.pair
-
-
-def test_swapped_arms_are_swapped_here():
-    problem = PAPER.problem()
-    swapped = replace(problem, arms=problem.arms[::-1], columns=problem.columns[::-1])
-    there, back = cross_pairs(problem), cross_pairs(swapped)
-    assert names(swapped, back) == {(b, a) for a, b in names(problem, there)}
-
-
 def test_what_a_hand_carries_counts_as_the_arm():
     obstacles = [
         {"name": "tray", "type": "box", "size": [0.1, 0.1, 0.02], "link": "right_tool"},
@@ -344,3 +215,82 @@ def test_what_a_hand_carries_counts_as_the_arm():
     assert ("tray", "left_link_7") in found
     assert not any("post" in pair for pair in found)
     assert ("tray", "right_link_1") not in found
+
+
+@given(seven, st.floats(1e-4, 0.1))
+@settings(max_examples=200, deadline=None)
+def test_the_least_push_is_the_one_of_least_norm(gradient, amount):
+    wide = np.full(7, 1e9)
+    change = least_push(gradient, amount, np.zeros(7), -wide, wide)
+    if gradient @ gradient <= 1e-8:
+        assert not change.any()
+    else:
+        assert gradient @ change == pytest.approx(amount)
+        assert change == pytest.approx(np.linalg.lstsq(gradient[None], [amount], rcond=None)[0])
+
+
+def test_keeping_the_tip_is_the_least_motion_of_all_that_do():
+    rng = np.random.default_rng(2)
+    kept = 0
+    for _ in range(50):
+        tip = rng.normal(size=(4, 7))
+        gradient = rng.normal(size=7)
+        change = held_push(gradient, tip, 0.01)
+        if change is None:
+            continue
+        kept += 1
+        both = np.vstack([gradient, tip])
+        expected = np.linalg.lstsq(both, np.r_[0.01, np.zeros(4)], rcond=None)[0]
+        assert change == pytest.approx(expected, abs=1e-12)
+    assert kept > 10
+
+
+def test_a_tip_that_would_have_to_move_is_no_answer():
+    gradient = np.r_[1.0, np.zeros(6)]
+    assert held_push(gradient, np.r_[1.0, np.zeros(6)][None], 0.01) is None
+    assert held_push(np.zeros(7), np.eye(7)[:1], 0.01) is None
+    nearly = np.r_[1.0, 0.01, np.zeros(5)][None]  # 100 times the motion
+    assert held_push(gradient, nearly, 0.01) is None
+
+
+@pytest.mark.parametrize("body", [HAND, UPPER_ARM])
+def test_the_point_goes_where_it_is_told(body):
+    rng = np.random.default_rng(body)
+    for q in rng.uniform(0.5 * MODEL.lower, 0.5 * MODEL.upper, (30, 14)):
+        point, _ = point_of(q, body, [0.0, 0.0, 0.1])
+        direction = Jacobians(BODIES, q).of_point(body, point)[:3, :7] @ rng.normal(size=7)
+        direction /= np.linalg.norm(direction)
+        pushed = ARM.pushed(q, body, point, direction, 1e-4)
+        moved = point_of(pushed, body, [0.0, 0.0, 0.1])[0] - point
+        assert moved @ direction == pytest.approx(1e-4, rel=0.06)  # 5 % for a tip that is held
+        assert np.array_equal(pushed[7:], q[7:])
+
+
+def test_one_push_is_never_a_jump():
+    q = np.zeros(14)
+    q[3] = 1.0
+    point, _ = point_of(q, HAND, [0.0, 0.0, 0.1])
+    pushed = ARM.pushed(q, HAND, point, np.array([1.0, 0.0, 0.0]), 10.0)
+    assert np.abs(pushed - q).max() == pytest.approx(np.radians(2.0))
+
+
+@given(segment, segment, point)
+@settings(max_examples=300, deadline=None)
+def test_the_normal_is_a_unit_vector_from_first_to_second(first, second, approach):
+    n = direction(first, second, approach)
+    assert np.linalg.norm(n) == pytest.approx(1.0, abs=1e-12)
+    found = control_points(first, second)
+    if found.distance > 1e-9:
+        assert found.distance * n == pytest.approx(found.second - found.first, abs=1e-9)
+
+
+def test_gaps_are_the_model_s_own():
+    problem = PAPER.problem()
+    pairs = cross_pairs(problem)
+    for q in problem.model.random_configurations(50):
+        expected = problem.model.distances(q)[pairs.pair]  # one leaf a link
+        assert pairs.gaps(q) == pytest.approx(expected, abs=1e-12)
+        assert [pairs.gap(q, k) for k in range(16)] == pytest.approx(expected, abs=1e-12)
+        near = expected < 0.3
+        assert pairs.gaps(q, 0.3)[near] == pytest.approx(expected[near], abs=1e-12)
+        assert np.all(pairs.gaps(q, 0.3)[~near] >= 0.3 - 1e-12)

@@ -214,13 +214,6 @@ def test_joints_of_neither_arm_are_where_they_are_said_to_be():
     assert np.array_equal(streamer.step(q, 0.1)[0], q)
 
 
-def test_another_reset_begins_anew():
-    streamer = Streamer(MODEL)
-    rows = meeting(41, 0.3)
-    first = streamed(streamer, rows, 0.5)
-    assert np.array_equal(streamed(streamer, rows, 0.5), first)
-
-
 def test_what_cannot_be_is_refused():
     streamer = Streamer(capsule_model(PAPER.offset))
     q = PAPER.desired[0]

@@ -16,7 +16,7 @@ from collision_monitor.verification.clearance.clearance_check import (
     check_clearance,
     clearance_series,
 )
-from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
+from collision_monitor.verification.clearance.schedule import Schedule
 
 
 @pytest.fixture(scope="module")
@@ -79,26 +79,6 @@ def test_a_file_that_cannot_be_written_is_an_error(series, tmp_path):
         series.write_csv(tmp_path / "none" / "clearance.csv")
 
 
-def test_pairs_of_interest_are_measured_between_their_shapes(model):
-    motion = random_motion(model, 11, 5, 3)
-    by_leaves = clearance_series(model, motion, bins=9)
-    free = next(pair.links for pair in by_leaves.minima if pair.upper > 0.1)
-    chosen = [model.pairs.index(free)]
-    found = clearance_series(model, motion, exact=True, exact_pairs=chosen, bins=9)
-    pair = next(p for p in found.minima if p.links == model.pairs[chosen[0]])
-    assert pair.exact
-    assert pair.upper >= pair.lower > 0.1
-
-
-def test_parts_may_begin_at_different_times(model):
-    motion = random_motion(model, 11, 5, 3)
-    early = clearance_series(model, motion, bins=9)
-    late = clearance_series(model, Scheduled(motion, 5.0), bins=9)
-    assert late.edges[0] == 5.0
-    assert [p.links for p in late.minima] == [p.links for p in early.minima]
-    assert late.minima[0].time == pytest.approx(early.minima[0].time + 5.0, abs=1e-6)
-
-
 def short(model, seed):
     """A motion of about a hand's width."""
     rng = np.random.default_rng(seed)
@@ -134,9 +114,3 @@ def test_a_margin_is_kept_by_all_samples(model):
     assert kept > 2
 
 
-def test_long_motions_that_collide_are_not_certified(model):
-    certifier = Certifier(model)
-    for seed in range(5):
-        motion = random_motion(model, seed)
-        assert check_clearance(model, motion, exact=True).verdict is CollisionVerdict.COLLIDES
-        assert not certifier.certify(Schedule(model, motion))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from support.geometry.scan_cases import request, two_arms
 
-from collision_monitor.hierarchy.packed import windows
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.verification.clearance.scanner import Scanner, scan_any_start
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
@@ -48,17 +47,6 @@ def test_no_start_of_the_range_is_worse_than_certified(scanner, seed):
         assert there == pytest.approx(scan.best[k], abs=1e-9)
 
 
-def test_pairs_of_one_part_alone_are_the_same_whenever_it_begins(scanner):
-    model = scanner.model
-    one, other = arms(9)
-    k = [set(pair) for pair in model.pairs].index({"b1", "b3"})
-    best = []
-    for part in (other, Scheduled(other, 0.0, 4.0)):
-        wanted = request(model, Schedule(model, [one, part]), 10, 0.0, pairs=[k])
-        best.append(scan_any_start(scanner.scan, scanner, wanted).best[0])
-    assert best[0] == pytest.approx(best[1], abs=1.1e-3 + 0.01 * abs(best[0]))
-
-
 def test_one_start_that_collides_is_found_among_many_that_do_not(scanner):
     """Two arms that sweep past each other quickly: only about one start in fifty meets."""
     model = scanner.model
@@ -96,38 +84,3 @@ def test_the_first_instant_is_that_of_the_worst_start(scanner):
             found += 1
             assert first >= min(below) - 0.15  # between the starts of the grid
     assert found
-
-
-def test_the_innermost_joint_that_parts_two_links_is_known(scanner):
-    names = ("lift", "a_1", "a_2", "a_3", "b_1", "b_2", "b_3")  # as the kernels number them
-    firsts = {
-        frozenset(pair): {names[k] for k in row if k >= 0}
-        for pair, row in zip(scanner.model.pairs, scanner.firsts.tolist(), strict=True)
-    }
-    assert firsts[frozenset(("a2", "b3"))] == {"a_1", "b_1"}
-    assert firsts[frozenset(("a1", "a3"))] == {"a_2"}
-    assert firsts[frozenset(("cart", "b3"))] == {"b_1"}
-    assert firsts[frozenset(("a3", "post"))] == {"lift"}
-
-
-def test_balls_hold_their_leaves(scanner):
-    view = windows(*scanner.arrays)
-    space = scanner.space(1, 2)
-    centers = space.link_centers.reshape(-1, 4)
-    for link, (first, stop) in enumerate(view.links.tolist()):
-        ends, radii = view.leaf_ends[first:stop].reshape(-1, 2, 3), view.radii[first:stop]
-        far = (np.linalg.norm(ends - centers[link, 1:], axis=2) + radii).max()
-        assert far <= space.radii[len(view.leaf_ends) + link] + 1e-12
-        assert (centers[link, 0] == view.leaf_bodies[first:stop, 0]).all()
-
-
-def test_what_drives_a_pair_is_what_moves_its_links_apart(scanner):
-    def still(joint):
-        return Trajectory.through((joint,), [0.0, 1.0], [[0.0], [0.1]])
-
-    schedule = Schedule(scanner.model, [still("lift"), still("a_2"), still("b_2")])
-    drivers = dict(zip(map(frozenset, scanner.model.pairs), scanner.drivers(schedule), strict=True))
-    assert drivers[frozenset(("a3", "b2"))] == {1, 2}
-    assert drivers[frozenset(("a1", "b1"))] == set()
-    assert drivers[frozenset(("a3", "cart"))] == {1}
-    assert drivers[frozenset(("b3", "ball"))] == {0, 2}  # b_3 mimics b_2

@@ -68,17 +68,6 @@ def test_a_part_alone_has_a_time_of_its_own(model):
     assert not alone.widths.any()
 
 
-def test_bins_end_where_pieces_do_unless_these_are_many(model):
-    few = Trajectory.through(("a_1",), [0.0, 0.3, 2.0], [[0.0], [1.0], [0.0]])
-    edges = Schedule(model, [few, Scheduled(line("b_1", 1.0), 0.71)]).bins(10)
-    for time in (0.0, 0.3, 0.71, 2.0, 2.71):
-        assert np.abs(edges - time).min() < 1e-12
-    assert 9 <= len(edges) - 1 <= 14
-    assert (np.diff(edges) > 0.0).all()
-    many = Trajectory.through(("a_1",), np.arange(50.0), np.zeros((50, 1)))
-    assert len(Schedule(model, many).bins(10)) == 11
-
-
 @pytest.mark.parametrize(
     ("motion", "held", "message"),
     [

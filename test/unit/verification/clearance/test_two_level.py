@@ -91,6 +91,13 @@ def test_slides_beyond_their_limits_are_certified_by_shapes_alone():
     assert not check_two_levels(far, slide(-1.9)).suspects
 
 
+def test_a_start_that_is_not_known_and_an_unknown_method_are_refused():
+    with pytest.raises(TrajectoryError, match="known time"):
+        check_two_levels(slider(2.0), Scheduled(slide(), 0.0, 1.0))
+    with pytest.raises(ConfigurationError, match="'three-level' is not one of continuous"):
+        Settings(method="three-level")
+
+
 def test_ways_are_no_shorter_than_those_of_the_joints():
     model = two_arms()
     for kind in (1, 2, 3):
@@ -103,10 +110,3 @@ def test_ways_are_no_shorter_than_those_of_the_joints():
             gone = np.abs(np.diff(rows, axis=0)).sum(axis=0)
             assert (ways[k] >= gone - 1e-12).all()
             assert (ways[k] <= 2.0 * gone + 0.1).all()
-
-
-def test_a_start_that_is_not_known_and_an_unknown_method_are_refused():
-    with pytest.raises(TrajectoryError, match="known time"):
-        check_two_levels(slider(2.0), Scheduled(slide(), 0.0, 1.0))
-    with pytest.raises(ConfigurationError, match="'three-level' is not one of continuous"):
-        Settings(method="three-level")

@@ -236,13 +236,3 @@ def test_real_robots_from_end_to_end_of_their_limits(name, tmp_path):
 def robot_joint(robot, name):
     """A joint by name."""
     return next(joint for joint in robot.joints if joint.name == name)
-
-
-def test_plots_of_lines_have_accelerations_at_their_corners_alone():
-    lines = Trajectory.through(("j1",), [0.0, 4.0, 8.0], [[0.0], [1.0], [0.0]])
-    check = check_joint_limits(lines, CHAIN)
-    shaken = np.abs(check.accelerations[:, 0]) > 1e-9
-    from_corner = np.abs(check.times[:, None] - lines.times).min(axis=1)
-    assert from_corner[shaken].max() <= 0.05
-    assert check.accelerations[:, 0].min() == pytest.approx(-5.0)
-    assert len(check.times) == len(check.positions) == len(check.jerks)

@@ -211,6 +211,43 @@ def test_momentum_stays_zero(urdf):
     assert np.abs(np.array(centres) - centres[0]).max() < 1e-13 * max(1.0, np.abs(centres).max())
 
 
+def test_the_centre_of_mass_falls_with_gravity():
+    ours = dynamics_of(LIGHT, floating=True, gravity=(0.0, 0.0, -2.0))
+    base, motion = moved(ours, swinging(ours.joint_names))
+    for k in (0, len(base.times) // 2, -1):
+        centre = base.poses[k] @ np.append(ours.centre_of_mass(motion.positions[k]), 1.0)
+        start = ours.centre_of_mass(motion.positions[0])
+        assert centre[:3] == pytest.approx(start + [0.0, 0.0, -base.times[k] ** 2])
+
+
+@pytest.mark.parametrize("urdf", [SPACE_ARM, LIGHT], ids=["space arm", "light base"])
+def test_mujoco_moves_the_same_way_under_our_torques(urdf, tmp_path):
+    """Nothing but our torques, open loop: joints and base come out where we say."""
+    if not isinstance(urdf, Path):
+        (tmp_path / "light.urdf").write_text(urdf)
+        urdf = tmp_path / "light.urdf"
+    robot = load_robot(urdf)
+    names = [j.name for j in robot.joints if j.moves]
+    ours = RobotDynamics(robot, read_inertials(urdf), names, floating=True)
+    way = 0.5 * WAY[: len(names)]
+    trajectory = trapezoid(tuple(names), way, 4.0, 1.0)
+    base, motion = moved(ours, trajectory)
+    twin = Twin(urdf, names, floating=True, gravity=(0, 0, 0))
+    dt = twin.model.opt.timestep
+    for k in range(round(trajectory.duration / dt)):
+        middle = trajectory.sample(np.array([(k + 0.5) * dt]))
+        twin.data.qfrc_applied[twin.v] = ours.torques(
+            middle.positions[0], middle.velocities[0], middle.accelerations[0]
+        )
+        mujoco.mj_step(twin.model, twin.data)
+    assert np.allclose(twin.data.qpos[twin.q], motion.positions[-1], atol=1e-5)
+    assert np.abs(base.poses[-1, :3, 3]).max() > 1e-3
+    assert np.allclose(twin.data.qpos[:3], base.poses[-1, :3, 3], atol=1e-5)
+    turned = Rotation.from_quat(twin.data.qpos[[4, 5, 6, 3]])
+    apart = Rotation.from_matrix(base.poses[-1, :3, :3]).inv() * turned
+    assert apart.magnitude() < 1e-5
+
+
 def test_attitude_is_that_of_a_tight_integration():
     ours = dynamics_of(LIGHT, floating=True)
     trajectory = swinging(ours.joint_names)
@@ -255,40 +292,3 @@ def test_velocities_are_the_rates_of_the_poses():
     assert np.allclose(turned.T @ rates[:3, 3], base.velocities[2, :3], atol=1e-6)
     spin = turned.T @ rates[:3, :3]
     assert np.allclose([spin[2, 1], spin[0, 2], spin[1, 0]], base.velocities[2, 3:], atol=1e-6)
-
-
-def test_the_centre_of_mass_falls_with_gravity():
-    ours = dynamics_of(LIGHT, floating=True, gravity=(0.0, 0.0, -2.0))
-    base, motion = moved(ours, swinging(ours.joint_names))
-    for k in (0, len(base.times) // 2, -1):
-        centre = base.poses[k] @ np.append(ours.centre_of_mass(motion.positions[k]), 1.0)
-        start = ours.centre_of_mass(motion.positions[0])
-        assert centre[:3] == pytest.approx(start + [0.0, 0.0, -base.times[k] ** 2])
-
-
-@pytest.mark.parametrize("urdf", [SPACE_ARM, LIGHT], ids=["space arm", "light base"])
-def test_mujoco_moves_the_same_way_under_our_torques(urdf, tmp_path):
-    """Nothing but our torques, open loop: joints and base come out where we say."""
-    if not isinstance(urdf, Path):
-        (tmp_path / "light.urdf").write_text(urdf)
-        urdf = tmp_path / "light.urdf"
-    robot = load_robot(urdf)
-    names = [j.name for j in robot.joints if j.moves]
-    ours = RobotDynamics(robot, read_inertials(urdf), names, floating=True)
-    way = 0.5 * WAY[: len(names)]
-    trajectory = trapezoid(tuple(names), way, 4.0, 1.0)
-    base, motion = moved(ours, trajectory)
-    twin = Twin(urdf, names, floating=True, gravity=(0, 0, 0))
-    dt = twin.model.opt.timestep
-    for k in range(round(trajectory.duration / dt)):
-        middle = trajectory.sample(np.array([(k + 0.5) * dt]))
-        twin.data.qfrc_applied[twin.v] = ours.torques(
-            middle.positions[0], middle.velocities[0], middle.accelerations[0]
-        )
-        mujoco.mj_step(twin.model, twin.data)
-    assert np.allclose(twin.data.qpos[twin.q], motion.positions[-1], atol=1e-5)
-    assert np.abs(base.poses[-1, :3, 3]).max() > 1e-3
-    assert np.allclose(twin.data.qpos[:3], base.poses[-1, :3, 3], atol=1e-5)
-    turned = Rotation.from_quat(twin.data.qpos[[4, 5, 6, 3]])
-    apart = Rotation.from_matrix(base.poses[-1, :3, :3]).inv() * turned
-    assert apart.magnitude() < 1e-5

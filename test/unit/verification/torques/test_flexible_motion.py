@@ -76,59 +76,6 @@ def test_two_masses_driven_apart_by_a_torque(method):
     assert (motion.motor_torques == torque).all()
 
 
-def test_motors_driven_by_what_following_takes_follow():
-    """Spong's equations both ways: torques of motors that follow make them follow."""
-    joints = FlexibleJoints(dynamics_of(LIGHT), [Drive(0.4, 1.0, 300.0, 2.0)] * 2)
-    trajectory = Trajectory.through(
-        ("j1", "j2"), [0.0, 1.5], [[0.0, 0.0], [0.6, -0.4]], np.zeros((2, 2)), np.zeros((2, 2))
-    )
-    first = follow(joints, MotorCommand(trajectory), tolerance=1e-9)
-    rows = np.append(True, np.diff(first.times) > 0.0)
-
-    def torques(t):
-        return np.array([
-            np.interp(t, first.times[rows], first.motor_torques[rows, j]) for j in range(2)
-        ])  # fmt: skip
-
-    second = driven(joints, np.zeros(2), 1.5, torques, tolerance=1e-8)
-    assert np.allclose(second.positions[-1], first.positions[-1], atol=1e-3)
-
-
-@pytest.mark.parametrize("floating", [False, True])
-def test_energy_is_what_motors_give_and_dampers_take(floating):
-    gravity = None if floating else (0.0, -9.81, 1.0)
-    dynamics = dynamics_of(LIGHT, floating=floating, gravity=gravity)
-    drives = [Drive(stiffness=800.0, damping=3.0), Drive(stiffness=500.0, damping=1.0)]
-    joints = FlexibleJoints(dynamics, drives)
-    command = MotorCommand(trapezoid(("j1", "j2"), np.array([1.2, -0.9]), 2.0, 0.4), rest=1.0)
-    motion = follow(joints, command, tolerance=1e-9)
-    spring = 0.5 * (motion.deflections**2 @ [800.0, 500.0])
-    total = spring + [
-        energy(dynamics, q, v) for q, v in zip(motion.positions, motion.velocities, strict=True)
-    ]
-    bending = np.concatenate([
-        command.at(motion.times[inside], end).velocities
-        for begin, end in command.segments
-        for inside in [rows_of(motion.times, begin, end)]
-    ])  # fmt: skip
-    work = (motion.link_torques * bending).sum(axis=1)
-    lost = ((bending - motion.velocities) ** 2) @ [3.0, 1.0]
-    gained = np.append(0.0, np.cumsum(0.5 * (work - lost)[1:] * np.diff(motion.times)))
-    gained += np.append(0.0, np.cumsum(0.5 * (work - lost)[:-1] * np.diff(motion.times)))
-    assert np.ptp(total) > 0.05
-    assert np.allclose(total - total[0], gained, atol=2e-3 * np.ptp(total))
-    # Springs hang in gravity at the start: nothing moves until the motors do.
-    hanging = dynamics.torques(motion.positions[0], np.zeros(2), np.zeros(2))
-    assert np.allclose(motion.link_torques[0], hanging)
-
-
-def rows_of(times, begin, end):
-    """Rows of one segment: a time that is there twice ends one and begins the next."""
-    first = np.searchsorted(times, begin, "right") - 1 if begin > 0.0 else 0
-    last = np.searchsorted(times, end, "left") + 1
-    return slice(first, last)
-
-
 @pytest.mark.parametrize("urdf", [SPACE_ARM, LIGHT], ids=["space arm", "light base"])
 def test_mujoco_swings_the_same_way(urdf, tmp_path):
     if not isinstance(urdf, Path):
@@ -215,15 +162,6 @@ def test_a_step_of_velocity_of_a_rigid_joint_kicks_the_others():
     assert motion.velocities[0, 0] == pytest.approx(-mass[0, 1] / mass[0, 0] * 1e-3)
 
 
-def test_solvers_agree():
-    joints = one_joint(20.0, 0.05, 0.1)
-    command = MotorCommand(trapezoid(("j",), np.array([1.0]), 2.0, 0.3), rest=0.5)
-    times = np.linspace(0.01, 2.45, 100)
-    right = follow(joints, command, "DOP853", 1e-9).state(times)[0]
-    for method in ("RK45", "Radau", "BDF", "LSODA"):
-        assert np.allclose(follow(joints, command, method, 1e-7).state(times)[0], right, atol=1e-5)
-
-
 def test_sampled_positions_do_not_knock_on_springs():
     """A table of positions at 100 Hz swings like the motion it was taken from."""
     smooth = Trajectory.through(
@@ -262,34 +200,36 @@ def test_what_takes_long_is_announced(caplog):
     assert "15000 periods of a lightly damped mode of 150 Hz" in caplog.text
 
 
-def test_a_trapezoid_has_segments_between_its_steps_and_rests():
-    command = MotorCommand(trapezoid(("j",), np.array([1.5]), 2.0, 0.5), rest=1.0)
-    assert command.duration == pytest.approx(3.0)
-    assert command.segments.tolist() == [[0.0, 0.5], [0.5, 1.5], [1.5, 2.0], [2.0, 3.0]]
-    assert not command.jumps.any()
-    before, after = command.at(0.5, 0.5), command.at(0.5, 1.5)
-    assert before.accelerations[0] == pytest.approx(2.0) and after.accelerations[0] == 0.0
-    assert before.velocities[0] == pytest.approx(after.velocities[0])
-    rest = command.at(np.array([2.0, 2.5, 3.0]), 3.0)
-    assert np.allclose(rest.positions, 1.5) and not rest.velocities.any()
+@pytest.mark.parametrize("floating", [False, True])
+def test_energy_is_what_motors_give_and_dampers_take(floating):
+    gravity = None if floating else (0.0, -9.81, 1.0)
+    dynamics = dynamics_of(LIGHT, floating=floating, gravity=gravity)
+    drives = [Drive(stiffness=800.0, damping=3.0), Drive(stiffness=500.0, damping=1.0)]
+    joints = FlexibleJoints(dynamics, drives)
+    command = MotorCommand(trapezoid(("j1", "j2"), np.array([1.2, -0.9]), 2.0, 0.4), rest=1.0)
+    motion = follow(joints, command, tolerance=1e-9)
+    spring = 0.5 * (motion.deflections**2 @ [800.0, 500.0])
+    total = spring + [
+        energy(dynamics, q, v) for q, v in zip(motion.positions, motion.velocities, strict=True)
+    ]
+    bending = np.concatenate([
+        command.at(motion.times[inside], end).velocities
+        for begin, end in command.segments
+        for inside in [rows_of(motion.times, begin, end)]
+    ])  # fmt: skip
+    work = (motion.link_torques * bending).sum(axis=1)
+    lost = ((bending - motion.velocities) ** 2) @ [3.0, 1.0]
+    gained = np.append(0.0, np.cumsum(0.5 * (work - lost)[1:] * np.diff(motion.times)))
+    gained += np.append(0.0, np.cumsum(0.5 * (work - lost)[:-1] * np.diff(motion.times)))
+    assert np.ptp(total) > 0.05
+    assert np.allclose(total - total[0], gained, atol=2e-3 * np.ptp(total))
+    # Springs hang in gravity at the start: nothing moves until the motors do.
+    hanging = dynamics.torques(motion.positions[0], np.zeros(2), np.zeros(2))
+    assert np.allclose(motion.link_torques[0], hanging)
 
 
-def test_samples_become_a_spline_without_steps():
-    times = np.arange(201) / 100.0
-    values = (1.0 - np.cos(np.pi * times / 2.0))[:, None]
-    command = MotorCommand(Trajectory.through(("j",), times, values), rest=0.5)
-    assert command.segments.tolist() == [[0.0, 2.0], [2.0, 2.5]]
-    found = command.at(np.array([0.333, 1.0]), 2.0)
-    right = np.pi / 2.0 * np.sin(np.pi / 2.0 * np.array([0.333, 1.0]))
-    assert np.allclose(found.velocities[:, 0], right, atol=1e-6)
-
-
-def test_lines_between_far_points_jump():
-    command = MotorCommand(Trajectory.through(("j",), [0.0, 1.0, 3.0], [[0.0], [1.0], [0.0]]))
-    assert command.segments.tolist() == [[0.0, 1.0], [1.0, 3.0]]
-    assert np.allclose(command.jumps[:, 0], [1.0, -1.5])
-    assert np.allclose(command.extra[:, 0], [10.0, -15.0])
-    moving = MotorCommand(
-        Trajectory.through(("j",), [0.0, 1.0], [[0.0], [1.0]]), from_rest=False
-    )
-    assert not moving.jumps.any()
+def rows_of(times, begin, end):
+    """Rows of one segment: a time that is there twice ends one and begins the next."""
+    first = np.searchsorted(times, begin, "right") - 1 if begin > 0.0 else 0
+    last = np.searchsorted(times, end, "left") + 1
+    return slice(first, last)

@@ -5,16 +5,11 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.geometry.shape_fit import outside
 from support.ros.live_cases import KINDS, points_of, shape_of
 
-from collision_monitor.fitting.fast_fit import cover, cover_bounds, cover_triangles
-from collision_monitor.geometry.leaf import distances_to_segment
-
-
-def outside(rows, points):
-    """How far points are outside all leaves at most, metres."""
-    depth = [distances_to_segment(points, row[:3], row[3:6]) - row[6] for row in rows]
-    return np.min(depth, axis=0).max()
+from collision_monitor.fitting.coverage import gaps_to_union
+from collision_monitor.fitting.fast_fit import cover, cover_bounds, cover_box, cover_triangles
 
 
 @settings(max_examples=60, deadline=None)
@@ -56,3 +51,24 @@ def test_more_leaves_are_tighter():
     assert radii[0] > 0.4
     assert radii[2] < 0.1
     assert radii[0] > radii[1] > radii[2]
+
+
+side = st.floats(0.001, 5.0)
+
+
+@given(side, side, side, st.integers(1, 32), st.sampled_from([0.0, 0.002, 0.05]))
+@settings(max_examples=300, deadline=None)
+def test_every_box_is_enclosed_within_the_budget(a, b, c, most, tolerance):
+    rows, stand_off = cover_box((a, b, c), most, tolerance)
+    assert 1 <= len(rows) <= most
+    grid = np.linspace(-0.5, 0.5, 9)
+    points = np.stack(np.meshgrid(grid, grid, grid), axis=-1).reshape(-1, 3) * [a, b, c]
+    assert gaps_to_union(points, rows).max() <= 0.0
+    assert stand_off > 0.0
+
+
+def test_fewer_leaves_are_taken_where_they_are_good_enough():
+    few, off = cover_box((0.02, 0.03, 0.8), 8, 0.02)
+    assert len(few) == 1 and off <= 0.02
+    many, _ = cover_box((0.02, 0.4, 0.8), 8, 0.001)
+    assert len(many) == 8

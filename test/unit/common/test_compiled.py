@@ -6,7 +6,6 @@ import ast
 import gc
 import logging
 import os
-import pickle
 import shutil
 import subprocess
 import sys
@@ -166,27 +165,13 @@ def test_without_any_place_kernels_still_compile_and_a_warning_says_so(tmp_path)
 # -- damaged files -------------------------------------------------------------------
 
 
-WHOLE = pickle.dumps(("0.68", {"name": 1}))
-
-
-@pytest.mark.parametrize("kind", ["nbi", "nbc"])
-def test_files_that_are_not_whole_are_deleted(tmp_path, kind, caplog):
-    # Zeros: as some file systems leave a file that was being written when the power failed.
-    damaged = {"empty": b"", "cut": WHOLE[:-3], "zeros": bytes(len(WHOLE))}
-    for name, content in {**damaged, "whole": WHOLE}.items():
-        (tmp_path / f"{name}.{kind}").write_bytes(content)
-    compiled._remove_truncated(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == [f"whole.{kind}"]
-    assert len(caplog.messages) == 3
-    assert all("cannot be read: compiled anew" in message for message in caplog.messages)
-
-
 def test_kernels_are_compiled_anew_after_damage(tmp_path):
     place = {"NUMBA_CACHE_DIR": str(tmp_path)}
     ask(**place)
     files = [path for kind in ("nbi", "nbc") for path in tmp_path.rglob(f"*.{kind}")]
-    for path in files:
-        os.truncate(path, path.stat().st_size // 2)
+    for k, path in enumerate(files):
+        content = path.read_bytes()  # zeros: as some file systems leave files after a power failure
+        path.write_bytes(content[: len(content) // 2] if k % 2 else bytes(len(content)))
     _, errors = ask(**place)
     assert files
     assert errors.count("compiled anew") == len(files)

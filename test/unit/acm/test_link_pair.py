@@ -5,7 +5,10 @@
 import coal
 import numpy as np
 import pytest
-from support.geometry.range_cases import branched, leaf_distance, pair_of, segment_distance
+from scipy.spatial import ConvexHull
+from support.geometry.coal_shapes import coal_distance, coal_mesh, coal_shape
+from support.geometry.range_cases import branched, pair_of
+from support.geometry.segment_distance import segment_distance
 from support.robots import robots
 
 from collision_monitor import CollisionModel
@@ -14,9 +17,9 @@ from collision_monitor.acm.link_pair import (
     as_triangles,
     place_chain,
     place_ends,
-    rate,
     surface_distance,
 )
+from collision_monitor.robot.description import Shape
 
 
 def placed(pair, q):
@@ -54,46 +57,7 @@ def test_only_joints_between_the_links_are_columns():
     assert [model.joint_names[k] for k in pair.columns] == ["jb0", "jb2"]
 
 
-def test_leaves_lie_where_those_of_the_model_do():
-    model, pair = pair_of(branched(np.random.default_rng(4)), "a2", "b3")
-    for q in model.random_configurations(20):
-        _, poses = placed(pair, q)
-        ends = np.empty((2 * pair.chain.rows, 6))
-        place_ends(pair.chain, poses, ends)
-        lengths = np.linalg.norm(ends[:, 3:] - ends[:, :3], axis=1)
-        assert lengths[: pair.chain.rows] == pytest.approx(
-            [leaf.length for name in ("a2", "b3") for leaf in model.leaves if leaf.link == name]
-        )
-        expected = leaf_distance(model, "a2", "b3", q)
-        nearest = min(
-            segment_distance(ends[i].reshape(2, 3), ends[j].reshape(2, 3))
-            - pair.chain.radii[i, 0]
-            - pair.chain.radii[j, 0]
-            for i in range(pair.chain.leaves)
-            for j in range(pair.chain.leaves, pair.chain.rows)
-        )
-        assert nearest == pytest.approx(expected, abs=1e-9)
-
-
-def test_rates_are_the_derivatives_of_points():
-    model, pair = pair_of(branched(np.random.default_rng(5)), "base", "a3")
-    rng = np.random.default_rng(6)
-    step = 1e-6
-    for q in model.random_configurations(10):
-        axes, poses = placed(pair, q)
-        local, n = rng.normal(size=3), rng.normal(size=3)
-        point = matrix(poses[1])[:3, :3] @ local + poses[1, 9:]
-        for k, column in enumerate(pair.columns):
-            moved = q.copy()
-            moved[column] += step
-            _, after = placed(pair, moved)
-            shift = matrix(after[1])[:3, :3] @ local + after[1, 9:] - point
-            assert rate(pair.chain, axes, k, *point, *n) == pytest.approx(
-                n @ shift / step, abs=1e-4
-            )
-
-
-def coal_shape(shapes):
+def coal_link(shapes):
     """Shapes of a link as one hierarchy of coal, with its own triangles."""
     vertices, triangles = [], []
     for shape in shapes:
@@ -101,12 +65,7 @@ def coal_shape(shapes):
         assert skin == 0.0
         triangles.append(np.asarray(faces) + sum(map(len, vertices)))
         vertices.append(corners)
-    tree = coal.BVHModelOBBRSS()
-    tree.beginModel(sum(map(len, triangles)), sum(map(len, vertices)))
-    tree.addVertices(np.concatenate(vertices))
-    tree.addTriangles(np.concatenate(triangles).astype(np.int64))
-    tree.endModel()
-    return tree
+    return coal_mesh(np.concatenate(vertices), np.concatenate(triangles))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +76,7 @@ def test_surfaces_are_as_far_apart_as_coal_finds_them(name, links):
     files = robots.require(name)
     model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
     pair = PairGeometries(model).pair(*links)
-    trees = [coal_shape(model.robot.links[link].shapes) for link in links]
+    trees = [coal_link(model.robot.links[link].shapes) for link in links]
     guess, points = pair.guess(), np.empty((3, 3))
     met = 0
     for q in model.random_configurations(60, seed=2):
@@ -144,14 +103,45 @@ def test_balls_and_capsules_are_exact():
     for q in model.random_configurations(40):
         _, poses = placed(pair, q)
         found = surface_distance(pair.chain, poses, np.inf, pair.guess(), np.empty((3, 3)))
-        kinds = {"box": "Box", "sphere": "Sphere", "cylinder": "Cylinder", "capsule": "Capsule"}
-        other = getattr(coal, kinds[shape.kind])(*shape.size)
         at = model.link_poses(q)["a1"] @ shape.pose
         base = model.robot.links["base"].shapes[0]
-        expected = coal.distance(
-            coal.Capsule(*base.size), coal.Transform3s(base.pose[:3, :3], base.pose[:3, 3]),
-            other, coal.Transform3s(at[:3, :3], at[:3, 3]),
-            coal.DistanceRequest(), coal.DistanceResult(),
-        )  # fmt: skip
+        apart = np.linalg.inv(base.pose) @ at
+        expected = coal_distance(
+            coal_shape(base), coal_shape(shape), apart[:3, :3], apart[:3, 3]
+        )
         # A prism around a cylinder may come 0.05 % of the radius nearer.
         assert max(expected, 0.0) - 1e-4 <= found <= max(expected, 0.0) + 1e-5
+
+
+def test_a_prism_encloses_its_cylinder_closely():
+    vertices, triangles, skin = as_triangles(Shape("cylinder", np.eye(4), (0.3, 1.0)))
+    assert skin == 0.0
+    hull = ConvexHull(vertices)
+    angle = np.linspace(0.0, 2.0 * np.pi, 1000)
+    rims = [np.column_stack([0.3 * np.cos(angle), 0.3 * np.sin(angle), np.full(1000, z)])
+            for z in (-0.5, 0.5)]  # fmt: skip
+    beyond = np.concatenate(rims) @ hull.equations[:, :3].T + hull.equations[:, 3]
+    assert beyond.max() < 1e-9
+    assert np.linalg.norm(vertices[:, :2], axis=1).max() < 0.3 * 1.0006
+    assert len(triangles) > 100
+
+
+def test_leaves_lie_where_those_of_the_model_do():
+    model, pair = pair_of(branched(np.random.default_rng(4)), "a2", "b3")
+    for q in model.random_configurations(20):
+        _, poses = placed(pair, q)
+        ends = np.empty((2 * pair.chain.rows, 6))
+        place_ends(pair.chain, poses, ends)
+        lengths = np.linalg.norm(ends[:, 3:] - ends[:, :3], axis=1)
+        assert lengths[: pair.chain.rows] == pytest.approx(
+            [leaf.length for name in ("a2", "b3") for leaf in model.leaves if leaf.link == name]
+        )
+        expected = dict(zip(model.pairs, model.distances(q), strict=True))["a2", "b3"]
+        nearest = min(
+            segment_distance(ends[i].reshape(2, 3), ends[j].reshape(2, 3))
+            - pair.chain.radii[i, 0]
+            - pair.chain.radii[j, 0]
+            for i in range(pair.chain.leaves)
+            for j in range(pair.chain.leaves, pair.chain.rows)
+        )
+        assert nearest == pytest.approx(expected, abs=1e-9)

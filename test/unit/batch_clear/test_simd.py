@@ -1,15 +1,18 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Solids in lanes against the kernels that take one pair at a time."""
+"""Solids, sine and cosine in eight lanes against what one pair or number at a time gives."""
 
+import math
+import re
+
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.spatial.transform import Rotation
 
 from collision_monitor.batch_clear import clear
-from collision_monitor.batch_clear.simd import LANES, store
+from collision_monitor.batch_clear.simd import LANES, any_angle, load, sine_cosine, store
 from collision_monitor.common.compiled import kernel
 from collision_monitor.geometry.segments import capsule_distance
 
@@ -28,13 +31,6 @@ def closer(places, solids, distance):
         clear.solids_closer(places, solids, 0, 1, distance),
         clear.balls_closer(places, solids, 0, 1, distance),
     )
-
-
-@kernel
-def place(poses, solids, places):
-    """Solid 0 on body 1, and solid 1 still."""
-    clear.place_solid(poses, 1, solids, places, 0)
-    clear.place_fixed(solids, 0, solids, places, 1)
 
 
 def pair(ends, radii):
@@ -109,16 +105,51 @@ def test_closer_means_closer_and_balls_never_miss_what_is_near(case, distance):
             assert balls >> lane & 1
 
 
-def test_a_solid_goes_where_its_body_is_and_a_fixed_one_stays():
-    rng = np.random.default_rng(0)
-    rotations = Rotation.random(LANES, random_state=1).as_matrix()
-    origins = rng.normal(size=(LANES, 3))
-    poses = np.zeros((24, LANES))
-    poses[12:] = np.hstack([rotations.reshape(LANES, 9), origins]).T
-    solids, places = rng.normal(size=(2, clear.COLUMNS)), np.empty((12, LANES))
-    place(poses, solids, places)
-    center, half = solids[0, :3], solids[0, 3:6]
-    assert places[:3].T == pytest.approx(rotations @ center + origins, abs=1e-15)
-    assert places[3:6].T == pytest.approx(rotations @ half, abs=1e-15)
-    assert np.array_equal(places[6:], np.tile(solids[0, :6, None], LANES))
-    assert np.array_equal(solids[1], solids[0])
+@kernel
+def all_rows(angles, sines, cosines, scratch):
+    """Sine and cosine of every row."""
+    for row in range(len(angles)):
+        sine, cosine = sine_cosine(any_angle(load(angles, row), scratch, 1))
+        store(sines, row, sine)
+        store(cosines, row, cosine)
+
+
+def sine_and_cosine(angles):
+    """Both of any number of angles, which fill lanes from the left."""
+    rows = np.resize(angles, (-(-len(angles) // LANES), LANES)).astype(float)
+    sines, cosines = np.empty_like(rows), np.empty_like(rows)
+    all_rows(rows, sines, cosines, np.zeros((2, LANES)))
+    return sines.ravel()[: len(angles)], cosines.ravel()[: len(angles)]
+
+
+@pytest.mark.parametrize("largest", [1e-300, 1e-8, 0.1, math.pi, 10.0, 1e3, 1e5, 9.9e5])
+def test_errors_are_below_half_a_quadrillionth(largest):
+    angles = np.random.default_rng(0).uniform(-largest, largest, 20_000)
+    sines, cosines = sine_and_cosine(angles)
+    assert np.abs(sines - np.sin(angles)).max() < 5e-16
+    assert np.abs(cosines - np.cos(angles)).max() < 5e-16
+    assert np.abs(sines**2 + cosines**2 - 1.0).max() < 1.5e-15
+
+
+def test_angles_beside_multiples_of_half_a_right_angle():
+    corners = np.arange(-5000, 5001) * (math.pi / 4)
+    for angles in (corners, np.nextafter(corners, np.inf), np.nextafter(corners, -np.inf)):
+        sines, cosines = sine_and_cosine(angles)
+        assert np.abs(sines - np.sin(angles)).max() < 5e-16
+        assert np.abs(cosines - np.cos(angles)).max() < 5e-16
+
+
+def test_very_large_angles_take_the_slow_way_beside_small_ones():
+    rng = np.random.default_rng(2)
+    angles = rng.uniform(-3.0, 3.0, 8000)
+    angles[rng.random(8000) < 0.3] *= 10.0 ** rng.uniform(6, 300)
+    sines, cosines = sine_and_cosine(angles)
+    assert np.abs(sines - np.sin(angles)).max() < 1e-15
+    assert np.abs(cosines - np.cos(angles)).max() < 1e-15
+
+
+def test_lanes_become_vector_instructions():
+    compiled = numba.njit(gaps.py_func)  # code from the cache cannot be inspected
+    compiled(*pair(np.ones((LANES, 2, 6)), np.ones(2)), np.empty((2, LANES)))
+    code = compiled.inspect_llvm(compiled.signatures[0])
+    assert re.search(f"fmul .*<{LANES} x double>", code)

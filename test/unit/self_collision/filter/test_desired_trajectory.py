@@ -4,18 +4,15 @@
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from collision_monitor.errors import TrajectoryError
-from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.trajectory_filter import (
     DesiredTrajectory,
     checked,
     checked_point,
-    distance_from,
 )
 
 ARMS = ("r1", "r2", "l1", "l2")
@@ -35,11 +32,6 @@ def test_a_trajectory_from_where_the_robot_stands_is_taken_as_it_is():
     assert way.joint_names == ARMS
     assert way.times.tolist() == [0.0, 1.0]
     assert way.positions.tolist() == [HERE, THERE]
-
-
-def test_the_order_of_names_is_that_of_the_message():
-    way = check(names=("l2", "r1"), positions=([0.0, 0.1], [1.0, 1.1]))
-    assert way.joint_names == ("l2", "r1")
 
 
 @given(off=st.floats(-0.1, 0.1), joint=st.sampled_from(range(4)))
@@ -150,8 +142,3 @@ def test_a_point_of_a_stream_names_every_joint_of_both_arms_in_any_order():
 def test_a_wrong_point_of_a_stream_is_refused(names, times, positions, says):
     with pytest.raises(TrajectoryError, match=says):
         checked_point(DesiredTrajectory(tuple(names), times, positions), ARMS, PRESENT)
-
-
-def test_the_joint_farthest_from_its_start_is_found():
-    motion = Motion(("r2", "l1"), np.zeros(1), np.array([[0.0, 0.2]]))
-    assert distance_from(motion, PRESENT) == ("r2", pytest.approx(0.2))

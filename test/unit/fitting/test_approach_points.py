@@ -4,14 +4,10 @@
 
 import numpy as np
 import pytest
-import trimesh
 
 from collision_monitor.common.disk_cache import Store
 from collision_monitor.fitting.approach_points import merged, watchers_of
 from collision_monitor.robot.description import Shape
-from collision_monitor.robot.shape_kinds import Facets, surface_mesh
-
-MESH = trimesh.creation.icosphere(2, 0.1)
 
 
 def at(x, kind="box", size=(0.1, 0.1, 0.1)):
@@ -90,19 +86,3 @@ def test_merging_keeps_the_weight_and_does_not_see_the_last_digit():
     noise = grid + np.r_[1e-13, -1e-13, 1e-13, 0.0]
     assert np.array_equal(merged(grid), merged(noise))
     assert merged([]).shape == (0, 4)
-
-
-@pytest.mark.parametrize(
-    "shape, volume",
-    [
-        (at(0, "box", (0.1, 0.2, 0.3)), 0.006),
-        (at(0, "sphere", (0.1,)), 4 / 3 * np.pi * 1e-3),
-        (at(0, "cylinder", (0.1, 0.3)), np.pi * 3e-3),
-        (at(0, "capsule", (0.1, 0.3)), np.pi * (3e-3 + 4 / 3 * 1e-3)),
-        (Shape("mesh", np.eye(4), vertices=MESH.vertices, triangles=MESH.faces), MESH.volume),
-    ],
-)
-def test_every_kind_of_shape_has_a_surface(shape, volume):
-    mesh = surface_mesh(shape, Facets(ball=2, sides=32))
-    assert mesh.volume == pytest.approx(volume, rel=0.06)
-    assert mesh.centroid == pytest.approx([0, 0, 0], abs=1e-3)

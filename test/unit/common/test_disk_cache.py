@@ -106,13 +106,6 @@ def test_values_outlive_the_store(place):
     assert Store("other").get("k") is None
 
 
-def test_floats_come_back_to_the_last_bit():
-    values = np.random.default_rng(0).normal(size=1000).tolist()
-    with Store("fits") as store:
-        store.set("k", values)
-        assert store.get("k") == values
-
-
 def test_what_json_cannot_hold_is_a_bug_of_the_caller():
     with Store("fits") as store, pytest.raises(TypeError):
         store.set("k", np.zeros(3))
@@ -171,14 +164,6 @@ def test_a_file_that_is_no_database_makes_it_empty(place, caplog):
     place.chmod(0o700)
     (place / "fits" / "cache.db").write_bytes(b"no database" * 1000)
     empty_with_one_warning(caplog, f"{place / 'fits'} is not used: DatabaseError")
-
-
-def test_a_database_with_other_tables_makes_it_empty(place, caplog):
-    Store("fits").set("k", 1)
-    with sqlite3.connect(place / "fits" / "cache.db") as connection:
-        connection.execute("DROP TABLE Cache")
-        connection.execute("CREATE TABLE Cache (wrong)")
-    empty_with_one_warning(caplog, "OperationalError")
 
 
 def test_a_damaged_database_makes_it_empty(place, caplog):

@@ -3,7 +3,6 @@
 """A path about an instant: nothing strays farther than told, and little is told too much."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +15,6 @@ from collision_monitor.continuous.scan_space import (
     ScanMotion,
     path_range,
     paths_of,
-    piece_at,
 )
 from collision_monitor.motion.trajectory import Trajectory
 
@@ -29,11 +27,6 @@ def about(motion, center, half, work, q, rates):
         paths_of(motion), motion.order, len(q), 0, center, half,
         borrow(work, 0, motion.order, 1), q, rates,
     )  # fmt: skip
-
-
-@offline_kernel
-def piece(breaks, first, pieces, time):
-    return piece_at(borrow(breaks, 0, len(breaks), 1), first, pieces, time)
 
 
 def told(trajectory: Trajectory, center: float, half: float) -> tuple[np.ndarray, np.ndarray]:
@@ -87,26 +80,3 @@ def test_of_straight_pieces_nothing_is_told_too_much(seed, points, part, half):
     straight = q + rates[:, SLOPE] * (times - center)[:, None]
     assert np.allclose(np.abs(rows - q).max(axis=0), rates[:, SPAN], atol=1e-9)
     assert np.allclose(np.abs(rows - straight).max(axis=0), rates[:, STRAY], atol=1e-9)
-
-
-def test_what_a_smooth_path_strays_falls_with_the_square_of_the_time():
-    trajectory = path(3, 3, 4)
-    center = trajectory.times[1] + 0.04
-    strays = [told(trajectory, center, half)[1][:, STRAY] for half in (1e-2, 1e-3)]
-    assert (strays[1] < 0.0105 * strays[0]).all()
-    bend = np.abs(trajectory.polynomial(center, 2)) / 2.0
-    assert np.allclose(strays[1], bend * 1e-6, rtol=0.05)
-
-
-def test_an_instant_alone_does_not_move():
-    trajectory = path(5, 2, 4)
-    q, rates = told(trajectory, trajectory.times[2], 0.0)
-    assert np.allclose(q, trajectory.positions(trajectory.times[2:3])[0])
-    assert not rates[:, SPAN:].any()
-
-
-@pytest.mark.parametrize(
-    ("time", "found"), [(-1, 0), (0, 0), (0.5, 0), (1, 1), (2.5, 1), (3, 2), (9, 2)]
-)
-def test_pieces_are_found_by_their_beginning(time, found):
-    assert piece(np.array([7.0, 0.0, 1.0, 3.0, 4.0]), 1, 3, float(time)) == found
