@@ -20,13 +20,16 @@ from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import Facets, surface_mesh
 
 # Increase when the same input gives another result.
-_VERSION = 1
+_VERSION = 2
 _FACETS = Facets(ball=2, sides=32, capsule=(16, 16))
 _SAMPLES = 200  # random points on a link
 _DIRECTIONS = 100  # plus the farthest points along this many directions
 _MAX_DISTANCE = 0.3  # metres; pairs farther apart are ignored
 # A pair counts if its distance exceeds that of the nearest pair by less, in metres.
 _WINDOW = 0.03
+# Pairs closer than this distance (metres) in this share of the configurations are near by
+# construction. Other pairs are compared with the nearest of these others.
+_NEAR, _NEAR_SHARE = 0.1, 0.5
 # Pairs closer than this distance (metres) in this share of the configurations are ignored: they
 # nearly always touch, so tighter leaves gain nothing.
 _TOUCHING, _TOUCHING_SHARE = 0.015, 0.9
@@ -127,21 +130,26 @@ def _look(
     links: Mapping[str, Sequence[Shape]], poses: Mapping[str, np.ndarray], pairs: Sequence[Pair]
 ) -> dict[str, list[np.ndarray]]:
     samples_of = _Clouds(links, poses)
-    pairs = _separable_pairs(samples_of, pairs)
+    pairs = _without_frequent(samples_of, pairs, _TOUCHING, _TOUCHING_SHARE)
+    rarely_near = set(_without_frequent(samples_of, pairs, _NEAR, _NEAR_SHARE))
     seen: dict[tuple[str, int], list[np.ndarray]] = {}
     bounds = samples_of.bounds(pairs) if pairs else np.empty((0, 0))
     for n in range(len(bounds)):
         order = np.argsort(bounds[n], kind="stable")
-        nearest, near_pairs = _MAX_DISTANCE, []
+        nearest = {True: _MAX_DISTANCE, False: _MAX_DISTANCE}  # by whether a pair is rarely near
+        near_pairs = []
         for k in order:
-            if bounds[n, k] > nearest + _WINDOW:
+            is_rare = pairs[k] in rarely_near
+            if bounds[n, k] > max(nearest.values()) + _WINDOW:
                 break
+            if bounds[n, k] > nearest[is_rare] + _WINDOW:
+                continue
             a, b = pairs[k]
             distance, i, j = closest_points(samples_of.placed(a, n), samples_of.placed(b, n))
-            nearest = min(nearest, distance)
-            near_pairs.append((distance, a, i, b, j))
-        for distance, a, i, b, j in near_pairs:
-            weight = 1.0 - (distance - nearest) / _WINDOW
+            nearest[is_rare] = min(nearest[is_rare], distance)
+            near_pairs.append((distance, is_rare, a, i, b, j))
+        for distance, is_rare, a, i, b, j in near_pairs:
+            weight = 1.0 - (distance - nearest[is_rare]) / _WINDOW
             if weight > 0.0 and distance < _MAX_DISTANCE:
                 _note(samples_of, seen, n, (a, i), (b, j), weight)
                 _note(samples_of, seen, n, (b, j), (a, i), weight)
@@ -151,21 +159,25 @@ def _look(
     }
 
 
-def _separable_pairs(samples_of: _Clouds, pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs that do not touch in nearly all configurations."""
+def _without_frequent(
+    samples_of: _Clouds, pairs: Sequence[Pair], distance: float, share: float
+) -> list[Pair]:
+    """Return the pairs that are not within ``distance`` metres in ``share`` of all samples."""
+    if not pairs:
+        return []
     stride = max(1, len(next(iter(samples_of.poses.values()))) // 20)
-    apart = []
-    for k, near in enumerate((samples_of.bounds(pairs)[::stride] < _TOUCHING).T):
-        touching = 0
-        if near.mean() >= _TOUCHING_SHARE:
+    others = []
+    for k, near in enumerate((samples_of.bounds(pairs)[::stride] < distance).T):
+        found = 0.0
+        if near.mean() >= share:
             a, b = pairs[k]
-            touching = np.mean([
-                closest_points(samples_of.placed(a, n), samples_of.placed(b, n))[0] < _TOUCHING
+            found = np.mean([
+                closest_points(samples_of.placed(a, n), samples_of.placed(b, n))[0] < distance
                 for n in stride * np.arange(len(near))
             ])  # fmt: skip
-        if touching < _TOUCHING_SHARE:
-            apart.append(pairs[k])
-    return apart
+        if found < share:
+            others.append(pairs[k])
+    return others
 
 
 def _note(

@@ -56,6 +56,17 @@ def test_only_the_nearest_pairs_watch(store):
     assert [len(seen[name][0]) for name in "abc"] == [1, 1, 0]
 
 
+def test_a_pair_that_is_always_near_does_not_hide_other_pairs(store):
+    links = {"a": (at(0.0),), "b": (at(0.0),), "c": (at(0.0),)}
+    poses = {  # a and b are 50 mm apart, a and c 120 mm or far apart
+        "a": poses_along_x(0.0, 0.0, 0.0),
+        "b": poses_along_x(0.15, 0.15, 0.15),
+        "c": poses_along_x(-0.22, -1.0, -1.0),
+    }
+    seen = watchers_of(links, poses, [("a", "b"), ("a", "c")], store())
+    assert [len(seen[name][0]) for name in "abc"] == [2, 1, 1]
+
+
 def test_who_is_far_away_or_always_touches_does_not_watch(store):
     links = {"a": (at(0.0),), "b": (at(0.0),)}
     for x in (0.1, 0.105, 0.6):
