@@ -192,7 +192,7 @@ def test_what_cannot_be_simulated_ends_the_node_with_the_reason(urdf):
     cell.process.wait(timeout=30)
     code, output = cell.graph.stop(cell.process)
     cell.graph.close()
-    assert code == 1 and "simulation: error: start: joint 'elbow' is not of the robot" in output
+    assert code == 1 and "simulation: error: start: the robot has no joint 'elbow'" in output
     assert "Traceback" not in output
 
 

@@ -15,6 +15,8 @@ from builtin_interfaces.msg import Duration, Time  # isort: skip
 from rclpy.serialization import serialize_message  # isort: skip
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
 
+from collision_monitor.monitoring.joint_state_buffer import JointState
+
 from collision_monitor.errors import AdjustmentError, MotionError, TrajectoryError  # isort: skip
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.monitoring.monitor import Level, MonitorState
@@ -117,7 +119,7 @@ class Robot:
         self.supervisor = HoldSupervisor(MODEL, ARMS)
         self.filter = TrajectoryFilter(MODEL, ARMS, self.supervisor)
         self.stream = PointStreaming(MODEL, self.filter, VALUES)
-        self.supervisor.update((*JOINTS, "mast_joint"), [*apart(gap), 0.0], NOW)
+        self.supervisor.update(JointState((*JOINTS, "mast_joint"), [*apart(gap), 0.0], NOW))
 
     def follow(self, gap, span=0.1, stamp=None, clock=CLOCK):
         wanted = dict(zip(JOINTS, apart(gap), strict=True))
@@ -249,7 +251,7 @@ HOLD = Report(Level.ERROR, "hold", "held: so")
     ("report", "state", "in_event", "running", "expected"),
     [
         (SENT, FINE, False, True, (Level.OK, "forwarded", "sent")),
-        (SENT, NEAR, True, True, (Level.ERROR, "forwarded", "sent; the arms are nearer than ")),
+        (SENT, NEAR, True, True, (Level.ERROR, "forwarded", "sent; the arms are closer than ")),
         (SENT, GONE, False, False, (Level.STALE, "stale", "too old")),
         (SENT, GONE, True, True, (Level.STALE, "stale", "distances are unknown while a ")),
         (REFUSED, FINE, False, False, (Level.ERROR, "refused", "refused: so")),
