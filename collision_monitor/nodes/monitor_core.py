@@ -348,7 +348,7 @@ class MonitorCore:
         try:
             if cycles.is_behind(start):  # merge waiting messages, and check the newest
                 for newer in self._robots.waiting():
-                    monitor.merge(self._read(source, data))
+                    self._merge(monitor, source, data)
                     self._report.messages += 1
                     source, data = newer
                 self._scene.process_waiting()
@@ -367,6 +367,13 @@ class MonitorCore:
             self._publish_state(state)
         if cycles.add(start, time.monotonic(), lag_at_start):
             self._refresh()
+
+    def _merge(self, monitor: Monitor, source: JointStateSource, data: bytes) -> None:
+        """Process a joint state without a query; faults are reported with the next state."""
+        try:
+            monitor.merge(self._read(source, data))
+        except JointStateError as error:
+            monitor.reject(error, time.monotonic())
 
     def _read(self, source: JointStateSource, data: bytes) -> JointState:
         """Read a joint state, with its lag.

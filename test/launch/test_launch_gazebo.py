@@ -104,7 +104,9 @@ def everything(source, graph, exits, tmp_path, monkeypatch):
 @pytest.mark.launch(fixture=everything)
 def test_everything_is_started_and_told_what_it_needs(everything, graph, exits, tmp_path):
     folder = tmp_path / "told"
-    graph.until(lambda: told(folder, "spawner"), 60.0)  # after create has ended
+    # The spawner is started after create has ended; the others at any time.
+    started = ("spawner", "create", "parameter_bridge", "robot_state_publisher")
+    graph.until(lambda: all(told(folder, name) for name in started), 60.0)
     assert told(folder, "create")[:4] == ["-topic", "robot_description", "-name", "dual_arm"]
     spawner = told(folder, "spawner")
     assert spawner[:3] == ["joint_state_broadcaster", "arms_controller", "--param-file"]

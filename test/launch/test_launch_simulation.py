@@ -88,7 +88,9 @@ def test_what_is_wanted_goes_through_all_nodes_and_comes_back(graph, exits):
         and values("sim")["event"] == "holding"  # the monitor is heard: else it were stopped
         and values("front").get("joint_states") == "fresh"
         and wanted.get_subscription_count()
-        and graph.node.count_publishers("/cell/simulation/joint_trajectory") == 1,
+        and graph.node.count_publishers("/cell/simulation/joint_trajectory") == 1
+        and graph.heard["min_distance"]
+        and graph.heard["min_distance"][-1].data > 0.0,
         90.0,
     )
     assert values("sim")["wanted_real_time_factor"] == "2"

@@ -57,7 +57,10 @@ class Cell:
 def running(slides_file):
     """A node that has been running for some time."""
     graph = Graph()
-    graph.start("-p", f"robot_description:={slides_file}", "-p", "rise_time:=0.2")
+    graph.start(
+        "-p", f"robot_description:={slides_file}", "-p", "rise_time:=0.2",
+        "-p", "joint_state_timeout:=5.0",  # none are sent while a service is waited for
+    )  # fmt: skip
     cell = Cell(graph)
     graph.until_distance(lambda: cell.send(0.5))
     yield cell

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from support.paths import ROOT
@@ -67,7 +68,8 @@ def two(slides_file):
         graph.listen("right_state", DiagnosticStatus, LATCHED, f"{RIGHT}/state")
         graph.until_distance(lambda: send_both(graph, 0.5, 0.5))
         graph.until(
-            lambda: any(m.data == m.data for m in graph.heard["right_distance"]), 60.0,
+            lambda: graph.heard["right_state"]
+            and any(m.data == m.data for m in graph.heard["right_distance"]), 60.0,
             lambda: send_both(graph, 0.5, 0.5),
         )  # fmt: skip
         yield graph
@@ -176,10 +178,12 @@ def test_stamps_that_go_back_are_a_warning_or_where_a_clock_was_set_back_a_fault
     send(0.5)
     two.until(lambda: "joint state stamps go back by" in two.state.message,
               sending=lambda: send(0.2))  # fmt: skip
-    assert two.state.level == WARN and two.heard["safe"][-1].data is True
+    assert two.state.level == WARN
+    two.until_safe(True, lambda: send_both(two, 0.5, 0.5))
     two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
     two.until(lambda: "a clock was set back" in two.state.message, sending=lambda: send(-2.0))
-    assert two.state.level == ERROR and two.heard["safe"][-1].data is False
+    assert two.state.level == ERROR
+    two.until_safe(False)
     two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
 
 
@@ -234,8 +238,9 @@ def simulation(slides_file):
     with opened("/collision_monitor") as graph:
         simulation = Simulation(graph)
         simulation.process = graph.start(
-            "-p", f"robot_description:={slides_file}", "-p", "use_sim_time:=true"
-        )
+            "-p", f"robot_description:={slides_file}", "-p", "use_sim_time:=true",
+            "-p", "joint_state_timeout:=2.0",
+        )  # fmt: skip
         yield simulation
 
 
@@ -256,12 +261,11 @@ def test_without_a_clock_the_reason_is_named_and_with_one_it_begins(simulation):
 
 def test_a_clock_that_is_paused_is_no_fault_while_joint_states_come_and_stale_without(simulation):
     graph = settle(simulation)
-    graph.listen("states", DiagnosticStatus, QoSProfile(depth=999), "/collision_monitor/state")
-    seen = len(graph.heard["states"])
+    seen = len(graph.heard["state"])
     graph.until(
-        lambda: len(graph.heard["states"]) > seen + 15, sending=lambda: simulation.send(passes=0.0)
+        lambda: len(graph.heard["state"]) > seen + 15, sending=lambda: simulation.send(passes=0.0)
     )
-    bad = [m for m in graph.heard["states"][seen:] if m.level not in (OK, WARN)]
+    bad = [m for m in graph.heard["state"][seen:] if m.level not in (OK, WARN)]
     assert not bad, [m.message for m in bad]
     graph.until_level(STALE)
     settle(simulation)
@@ -270,15 +274,15 @@ def test_a_clock_that_is_paused_is_no_fault_while_joint_states_come_and_stale_wi
 @pytest.mark.parametrize(("by", "says"), [(100.0, "forward"), (-60.0, "back")])
 def test_a_jump_of_simulated_time_is_reported_and_monitoring_continues(simulation, by, says):
     graph = settle(simulation)
-    jumps = int(figures(graph).get("clock_jumps", 0))
-    graph.heard["states"].clear()
+    jumps = int(figures(graph, "collision_monitor").get("clock_jumps", 0))
+    seen = len(graph.heard["state"])
     simulation.send(passes=by)
     graph.until(
-        lambda: any(f"set {says}" in m.message for m in graph.heard["states"]),
+        lambda: any(f"set {says}" in m.message for m in graph.heard["state"][seen:]),
         sending=simulation.send,
     )
     until_counted(graph, simulation.send, "collision_monitor", clock_jumps=jumps + 1)
-    assert any(m.level in (ERROR, STALE) for m in graph.heard["states"])
+    assert any(m.level in (ERROR, STALE) for m in graph.heard["state"][seen:])
     settle(simulation)
 
 
@@ -287,7 +291,7 @@ def test_a_node_that_stood_still_does_not_take_its_late_clock_for_another(simula
     heard = len(graph.heard["diagnostics"])
     graph.until(lambda: len(graph.heard["diagnostics"]) > heard, sending=simulation.send)
     before = int(figures(graph, "collision_monitor")["refused_future"])
-    seen = len(graph.heard["states"])
+    seen = len(graph.heard["state"])
     os.kill(simulation.process.pid, signal.SIGSTOP)
     try:
         for _ in range(125):  # 2.5 s
@@ -298,7 +302,7 @@ def test_a_node_that_stood_still_does_not_take_its_late_clock_for_another(simula
     heard = len(graph.heard["diagnostics"])
     graph.until(lambda: len(graph.heard["diagnostics"]) > heard + 1, sending=simulation.send)
     assert int(figures(graph, "collision_monitor")["refused_future"]) == before
-    assert not any("disagree" in m.message for m in graph.heard["states"][seen:])
+    assert not any("disagree" in m.message for m in graph.heard["state"][seen:])
     settle(simulation)
 
 
@@ -322,9 +326,12 @@ def test_a_scene_file_that_is_lost_takes_no_obstacle_away(tmp_path):
         near = (-0.5 + 0.75, 0.29, 0.6, 0.0, 0.3)  # the right ball beside the post
         graph.until_level(ERROR, lambda: graph.send(NAMES, near))
         assert "post" in (graph.values["link_a"], graph.values["link_b"])
-        graph.until_level(WARN, lambda: graph.send(NAMES, pose(0.5)))
-        assert "new robot description rejected" in graph.state.message
-        assert graph.heard["safe"][-1].data is True
+        graph.until(
+            lambda: graph.state.level == WARN
+            and "new robot description rejected" in graph.state.message,
+            sending=lambda: graph.send(NAMES, pose(0.5)),
+        )
+        graph.until_safe(True, lambda: graph.send(NAMES, pose(0.5)))
 
 
 # -- overload ----------------------------------------------------------------------------
@@ -347,13 +354,18 @@ def test_a_node_too_slow_for_its_joint_states_works_on_the_newest_and_says_so(sl
                     sending=lambda: graph.send(NAMES, pose(0.9)))  # fmt: skip
         assert graph.state.level == WARN
         distances, states = len(graph.heard["min_distance"]), len(graph.heard["state"])
+        began = time.monotonic()
         for k in range(400):
             graph.send(NAMES, pose(0.9 - 0.001 * k))
             graph.spin(0.004)
         at_the_end = len(graph.heard["min_distance"])
-        assert at_the_end - distances <= 100  # 40 ms each
+        assert at_the_end - distances <= (time.monotonic() - began) / 0.04 + 3  # 40 ms each
         assert len(graph.heard["state"]) - states >= 3  # the heartbeat goes on
-        graph.until(lambda: abs(graph.heard["min_distance"][-1].data - 0.501) < 1e-6)
+        graph.until(
+            lambda: any(
+                abs(m.data - 0.501) < 1e-6 for m in graph.heard["min_distance"][distances:]
+            )
+        )
         # What was under way; a queue worked through would bring a hundred.
         assert len(graph.heard["min_distance"]) - at_the_end <= 10
         until_counted(graph, name="collision_monitor", skipped=50, overruns=5)

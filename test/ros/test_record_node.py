@@ -81,8 +81,10 @@ def story(tmp_path_factory):
 
     node = graph.start(
         "-r", "__ns:=/cell", "-p", f"robot_description:={folder / 'chain.urdf'}",
-        "-p", f"scene:={folder / 'cell.yaml'}", "-p", "record_after:=1.5",
-        "-p", "prediction:=false", "--", "--record", str(folder / "stop.mcap"),
+        "-p", f"scene:={folder / 'cell.yaml'}", "-p", "record_after:=3.0",
+        # A state that is STALE is a stop, too.
+        "-p", "joint_state_timeout:=5.0", "-p", "prediction:=false",
+        "--", "--record", str(folder / "stop.mcap"),
     )  # fmt: skip
     scene = graph.node.create_publisher(MarkerArray, "/cell/collision_monitor/scene", 10)
     try:
@@ -90,8 +92,9 @@ def story(tmp_path_factory):
         graph.until_level(OK, lambda: send(CLEAR))
         there_and_back = np.r_[np.linspace(0.0, 1.0, 40), np.linspace(1.0, 0.0, 40)[1:]]
         for share in there_and_back:
+            seen = len(graph.heard["min_distance"])
             send(CLEAR + share * (NEAR - CLEAR))
-            graph.spin(0.01)
+            graph.until(lambda seen=seen: len(graph.heard["min_distance"]) > seen, period=0.01)
         graph.until_level(OK, lambda: send(CLEAR))
         graph.until(
             lambda: "stop.mcap" in graph.values.get("record", "").partition("last ")[2],
@@ -101,6 +104,7 @@ def story(tmp_path_factory):
         scene.publish(MarkerArray(markers=[bump]))
         graph.until(lambda: graph.values.get("scene_objects") == "1", sending=lambda: send(CLEAR))
         graph.until_level(ERROR, lambda: send(NEAR))
+        graph.spin(0.3)  # the node has taken all that was sent
         code, output = graph.stop(node)
     finally:
         graph.close()

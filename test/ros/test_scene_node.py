@@ -13,6 +13,8 @@ from support.ros.obstacle_messages import cloud_message, marker
 from support.ros.ros_graph import ERROR, OK, Graph
 from support.ros.rviz_twin import RvizTwin
 
+from collision_monitor.model.point_cloud import warm_up
+
 from builtin_interfaces.msg import Duration  # isort: skip
 from geometry_msgs.msg import Point  # isort: skip
 from rclpy.qos import qos_profile_sensor_data  # isort: skip
@@ -94,6 +96,7 @@ def _stl():
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
+    warm_up()  # else the first cloud may wait for it
     found = Cell(tmp_path_factory.mktemp("cell"))
     yield found
     found.graph.close()
@@ -157,7 +160,7 @@ def test_distances_come_with_the_names_of_their_pairs(cell):
 
 def test_what_has_a_lifetime_goes_by_itself(cell):
     x, y, _ = tip()
-    cell.scene(marker(1, at=(x, y, 0.21), lifetime=Duration(nanosec=500_000_000)))
+    cell.scene(marker(1, at=(x, y, 0.21), lifetime=Duration(sec=3)))
     cell.until_nearest("cell/1", 0.01)
     cell.until_clear()
 

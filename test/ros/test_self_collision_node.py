@@ -44,7 +44,9 @@ def arms():
 @pytest.fixture(scope="module")
 def dual(arms):
     """A node for the package's robot, which stands at the beginning of its motion."""
-    cell = Cell(DUAL_ARM, NAMES, f"robot_description_semantic:={SRDF}")
+    cell = Cell(
+        DUAL_ARM, NAMES, f"robot_description_semantic:={SRDF}", "joint_state_timeout:=5.0"
+    )
     cell.stand(MOTION.positions[0])
     yield cell
     code, output = cell.graph.stop(cell.process)
@@ -147,7 +149,7 @@ def many(robot):
     assert set_parameters(robot, joint_state_timeout=10.0).successful
     times = np.linspace(0.0, 62.0, 10_000)
     yield np.array([MOTION.at(t) for t in times]), times
-    assert set_parameters(robot, joint_state_timeout=0.5).successful
+    assert set_parameters(robot, joint_state_timeout=5.0).successful
 
 
 def test_the_guard_goes_on_while_ten_thousand_points_are_adjusted(robot, arms, many):
@@ -181,9 +183,9 @@ def test_the_newest_of_many_comes_out(robot):
 def test_the_state_is_latched_and_beats(robot):
     robot.graph.listen("late", type(robot.graph.state), LATCHED, "/self_collision/state")
     robot.until(lambda: robot.graph.heard["late"])
-    before = len(robot.graph.heard["state"])
-    robot.spin(2.0)
-    assert 14 <= len(robot.graph.heard["state"]) - before <= 30
+    before, began = len(robot.graph.heard["state"]), time.monotonic()
+    robot.until(lambda: len(robot.graph.heard["state"]) >= before + 20, 10.0)
+    assert time.monotonic() - began > 1.3
 
 
 # -- markers -----------------------------------------------------------------------------
@@ -289,7 +291,7 @@ def stream(cell, gaps, ahead=0.1, period=0.05):
             cell.trajectory([apart(gap)], [ahead], names=JOINTS, stamp=1e-9)
         )
         cell.spin(period)
-    cell.spin(0.2)
+    cell.until(lambda: len(cell.sent) >= sent + len(gaps))
     assert all(len(message.points) == 1 for message in cell.sent[sent:])
     rows = [rows_of(message)[0] for message in cell.sent[sent:]]
     return [1.0 + l_x - r_x - 0.2 for r_x, _, l_x, _ in rows]
@@ -297,6 +299,7 @@ def stream(cell, gaps, ahead=0.1, period=0.05):
 
 def test_points_that_lead_together_are_stopped_at_the_safe_distance(slides):
     cell = slides(gap=0.2)
+    stream(cell, [0.2])  # what streams is made at the first point, which takes a moment
     gaps = np.linspace(0.2, -0.1, 31)
     got = stream(cell, gaps)
     assert len(got) == 31

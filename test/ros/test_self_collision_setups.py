@@ -182,8 +182,9 @@ def output_of(cell):
 
 def test_without_solvers_a_trajectory_comes_out_adjusted_and_certified(start_without):
     robot = start_without(
-        ("daqp", "piqp"), DUAL_ARM, MOTION.joint_names, f"robot_description_semantic:={SRDF}"
-    )
+        ("daqp", "piqp"), DUAL_ARM, MOTION.joint_names, f"robot_description_semantic:={SRDF}",
+        "joint_state_timeout:=5.0",
+    )  # fmt: skip
     robot.stand(MOTION.positions[0])
     # At the start, before anything was asked for.
     assert robot.values["missing"] == "daqp, piqp" and robot.values["method"] == "field"

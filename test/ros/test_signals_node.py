@@ -1,6 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""SIGINT and SIGTERM in every phase of a node: code 0 within three seconds, no child is left."""
+"""SIGINT and SIGTERM in every phase of a node: code 0 within seconds, no child is left.
+
+Limits leave room for a busy machine; what holds on an idle one is in docs/safety.md.
+"""
 
 import os
 import select
@@ -12,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from support.paths import ROOT
+from support.processes import is_alive
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
@@ -48,11 +52,15 @@ def descendants(pid):
     return found
 
 
-def is_alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+def until_handled(process, seconds=60.0):
+    """Wait until the node handles signals: not in the first moment, in which Python starts."""
+    end, bit = time.monotonic() + seconds, 1 << (signal.SIGTERM - 1)
+    while True:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        if int(status.partition("SigCgt:")[2].split()[0], 16) & bit:
+            return
+        assert process.poll() is None and time.monotonic() < end, status
+        time.sleep(0.01)
 
 
 def read_until(process, word, seconds=120.0):
@@ -67,10 +75,10 @@ def read_until(process, word, seconds=120.0):
     return output
 
 
-COMPILING = 6.0  # seconds; the compiler holds the GIL
+COMPILING = 10.0  # seconds; the compiler holds the GIL
 
 
-def ends_well(process, number, seconds=3.0):
+def ends_well(process, number, seconds=5.0):
     """Send the signal; the rest of the output."""
     children = descendants(process.pid)
     sent = time.monotonic()
@@ -99,6 +107,7 @@ def ends_well(process, number, seconds=3.0):
 )
 def test_starting(start, node, number, seconds):
     process = start(node, *ROBOT)
+    until_handled(process)
     time.sleep(seconds)
     ends_well(process, number)
 
@@ -106,7 +115,7 @@ def test_starting(start, node, number, seconds):
 def test_compiling(start, tmp_path):
     process = start("collision_monitor", *ROBOT, NUMBA_CACHE_DIR=str(tmp_path))
     read_until(process, "compiling kernels")
-    assert descendants(process.pid) or os.cpu_count() == 1
+    assert descendants(process.pid) or len(os.sched_getaffinity(0)) == 1
     ends_well(process, signal.SIGINT, COMPILING)
 
 

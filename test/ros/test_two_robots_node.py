@@ -46,11 +46,6 @@ def send(graph, q):
     graph.send(("j1", "j2"), right, topic="right/joint_states")
 
 
-def until_unsafe(graph, sending=None):
-    """What is not safe is said on a topic of its own, which may come a moment later."""
-    graph.until(lambda: graph.heard["safe"][-1].data is False, 20.0, sending)
-
-
 def poses():
     """Some where pairs across are nearest, near and in contact; one where they are far."""
     rows = MODEL.random_configurations(4000, seed=3)
@@ -116,7 +111,7 @@ def test_it_waits_for_every_description_and_every_robot_by_name(graph):
         20.0, lambda: graph.send(("j1", "j2", "j3"), (0.1, 0.1, 0.1), topic="left/joint_states"),
     )  # fmt: skip
     assert graph.state.level == STALE
-    until_unsafe(graph)
+    graph.until_safe(False)
 
 
 def test_distances_are_those_of_the_library_and_across_those_of_coal(graph):
@@ -168,12 +163,12 @@ def test_either_robot_that_falls_silent_makes_it_stale_and_is_named(graph, silen
         graph.send(names, values, topic=f"{heard}/joint_states")
 
     graph.until(
-        lambda: graph.state.message.startswith(f"{silent}: joint states are "), 20.0, sending
-    )
-    assert graph.state.level == STALE
-    assert "(all joints)" in graph.state.message and f"{heard}:" not in graph.state.message
+        lambda: graph.state.message.startswith(f"{silent}: joint states are ")
+        and f"{heard}:" not in graph.state.message, 20.0, sending,
+    )  # fmt: skip
+    assert graph.state.level == STALE and "(all joints)" in graph.state.message
     assert float(graph.values[f"age.{silent}"]) > 0.6 > float(graph.values[f"age.{heard}"])
-    until_unsafe(graph, sending)
+    graph.until_safe(False, sending)
     graph.until_level(OK, lambda: send(graph, q), 20.0)
 
 
@@ -188,7 +183,7 @@ def test_a_fault_of_one_robot_is_not_made_good_by_the_other(graph):
     said = "right: position of joint 'right/j2' is nan"
     graph.until(lambda: graph.state.message.startswith(said), 20.0, sending)
     assert graph.state.level == ERROR
-    until_unsafe(graph, sending)
+    graph.until_safe(False, sending)
     graph.until_level(OK, lambda: send(graph, q), 20.0)
 
 

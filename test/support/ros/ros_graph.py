@@ -32,11 +32,13 @@ from std_msgs.msg import Bool, Float64, Float64MultiArray, String  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+# Of a state that lasts a moment a slow listener would miss, with a depth of 1.
+HEARD = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 TOPICS = {
     "min_distance": (Float64, 100),
     "speed_scale": (Float64, 100),
-    "safe": (Bool, LATCHED),
-    "state": (DiagnosticStatus, LATCHED),
+    "safe": (Bool, HEARD),
+    "state": (DiagnosticStatus, HEARD),
     "pair_names": (String, LATCHED),
 }
 ON_DEMAND = {"distances": (Float64MultiArray, 10), "markers": (MarkerArray, 10)}
@@ -63,6 +65,7 @@ class Graph:
         for name, (kind, qos) in TOPICS.items():
             self.listen(name, kind, qos)
         self.joint_states = {}
+        self._clients = {}
 
     def listen(self, name: str, kind=None, qos=None, topic: str | None = None) -> None:
         """Collect the messages of one topic of the monitor under ``name``."""
@@ -158,6 +161,11 @@ class Graph:
             lambda: self.heard["state"] and self.state.level == level, seconds, sending
         )
 
+    def until_safe(self, value: bool, sending=None, seconds: float = 10.0) -> None:
+        """Listen until this is said on ~/safe; it may come after the state, or before it."""
+        heard = self.heard["safe"]
+        self.until(lambda: heard and heard[-1].data is value, seconds, sending)
+
     def until_distance(self, sending, seconds: float = 400.0) -> float:
         """Send until a robot is monitored and a distance comes that is not NaN.
 
@@ -175,12 +183,14 @@ class Graph:
         return self.heard["min_distance"][-1].data
 
     def call(self, kind, name: str, **fields):
-        """The answer of a service."""
-        client = self.node.create_client(kind, name)
-        assert client.wait_for_service(10.0), name
+        """The answer of a service, which may have to compile kernels first."""
+        client = self._clients.get(name)
+        if client is None:
+            client = self._clients[name] = self.node.create_client(kind, name)
+            assert client.wait_for_service(60.0), name
+            self.spin(0.3)  # an answer is lost where the client has not been discovered yet
         future = client.call_async(kind.Request(**fields))
-        self.until(future.done)
-        self.node.destroy_client(client)
+        self.until(future.done, 400.0)
         return future.result()
 
     def set_parameters(self, node: str = "", sending=None, **values):
@@ -190,7 +200,7 @@ class Graph:
         """
         service = f"{node or self.monitor}/set_parameters_atomically"
         client = self.node.create_client(SetParametersAtomically, service)
-        assert client.wait_for_service(10.0), service
+        assert client.wait_for_service(60.0), service
         parameters = [
             rclpy.parameter.Parameter(name, value=value).to_parameter_msg()
             for name, value in values.items()

@@ -96,11 +96,7 @@ class SimulationCell:
         self.trajectories.publish(trajectory(names, rows, times, **fields))
 
     def call(self, service, kind=Trigger):
-        client = self.graph.node.create_client(kind, service)
-        self.until(client.service_is_ready)
-        future = client.call_async(kind.Request())
-        self.until(future.done)
-        return future.result()
+        return self.graph.call(kind, service)
 
     def set_parameters(self, node, **values):
         """Set parameters of a node; they must be taken."""

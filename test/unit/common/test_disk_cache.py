@@ -251,10 +251,11 @@ def test_several_processes_write_at_once():
 ENDLESS = """
 from collision_monitor.common.disk_cache import Store
 store, k = Store("fits"), 0
-print("writing", flush=True)
 while True:
     k += 1
     store.set_many({f"{k}/{n}": [k] * 500 for n in range(20)} | {"shared": [k] * 5000})
+    if k == 1:
+        print("writing", flush=True)
 """
 
 

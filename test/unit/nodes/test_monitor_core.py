@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states are checked against obstacles whose messages are waiting, if the node is behind."""
+"""A node that is behind: obstacles that wait count first, and no joint state that waits is lost."""
 
 import time
 
@@ -15,6 +15,7 @@ from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
+from collision_monitor.monitoring.monitor import Level  # noqa: E402
 from collision_monitor.nodes.collision_monitor import CollisionMonitorNode  # noqa: E402
 
 
@@ -52,3 +53,17 @@ def test_waiting_obstacles_count_for_the_next_joint_state_if_the_node_is_behind(
     message = serialize_message(JointState(name=names, position=[0.0] * len(names)))
     core._on_joint_state(source, message)
     assert ("post/1" in core._monitor.live.objects) is is_behind
+
+
+def test_a_joint_state_is_not_lost_if_one_before_it_is_unreadable_and_the_node_is_behind(node):
+    core = node._core
+    (source,) = core._robots._joint_states.values()
+    core._watchdogs.cycles.is_behind = lambda start: True
+    names = list(core._monitor.model.joint_names)
+    newest = serialize_message(JointState(name=names, position=[0.5] * len(names)))
+    core._robots.waiting = lambda: iter([(source, b"no message"), (source, newest)])
+    core._on_joint_state(source, b"no message")
+    assert core._monitor.buffer.q.tolist() == [0.5] * len(names)
+    assert core._watchdogs.refused["unreadable"] == 2
+    state = core._current_state()  # it is at fault all the same
+    assert state.level == Level.ERROR and "unreadable joint state" in state.message

@@ -9,10 +9,10 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
+from support.processes import is_alive
 from support.robots import robots
 from support.robots.toys import chain
 
@@ -29,15 +29,6 @@ def until(condition, seconds=120.0):
         assert time.monotonic() < end, f"not within {seconds} s"
         time.sleep(0.02)
     return found
-
-
-def is_alive(pid):
-    """Whether a process is there, and no zombie."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
 
 
 def test_a_model_comes_back_as_if_it_had_been_loaded_here():
