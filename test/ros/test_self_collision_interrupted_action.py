@@ -31,6 +31,7 @@ from collision_monitor.self_collision.adjustment import adjust
 
 NAMES = (*JOINTS, "mast_joint")
 MAX_POINTS = 5000
+TIMEOUT = 2.0  # seconds; adjusting in the same process may keep joint states waiting
 ABORTED = ["aborted"], Result.INVALID_GOAL
 
 
@@ -43,7 +44,7 @@ def trajectory(*gaps, count=2, seconds=1.0):
 
 def slowly(*arguments, cancelled, **options):
     """`adjust`, which takes longer than joint_state_timeout on a fast machine too if it is long."""
-    motion, end = arguments[1], time.monotonic() + 1.5
+    motion, end = arguments[1], time.monotonic() + 2.0 * TIMEOUT
     adjustment = adjust(*arguments, cancelled=cancelled, **options)
     while len(motion.times) >= MAX_POINTS and time.monotonic() < end and not cancelled():
         time.sleep(0.01)
@@ -76,6 +77,7 @@ class Scene(Planner):
             "right_base_link": "base", "right_tip_link": "r_ball",
             "left_base_link": "base", "left_tip_link": "l_ball",
             "controller_action": "/arms/follow", "max_points": MAX_POINTS,
+            "joint_state_timeout": TIMEOUT,
         }  # fmt: skip
         overrides = [Parameter(name, value=value) for name, value in values.items()]
         self.node = self_collision.SelfCollisionNode(
