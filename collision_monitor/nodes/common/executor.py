@@ -241,11 +241,12 @@ class _End:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
         # C code that calls back, as numba's does, drops the exception: the process ends later.
+        # Objects whose construction was interrupted may lack attributes when they are deleted.
         self._report = sys.unraisablehook
         sys.unraisablehook = self._on_dropped
 
     def _on_dropped(self, dropped: Any) -> None:
-        if not (self.wanted and dropped.exc_type is KeyboardInterrupt):
+        if not (self.wanted and dropped.exc_type in (KeyboardInterrupt, AttributeError)):
             self._report(dropped)
 
     def _on_signal(self, number: int, frame: object) -> None:
