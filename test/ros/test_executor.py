@@ -343,9 +343,14 @@ def callback():
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(0.1)
 
+class HalfMade:
+    def __del__(self):
+        self.missing
+
 end = _End()
 ctypes.CFUNCTYPE(None)(callback)()
 assert end.wanted
+HalfMade()
 os._exit(0)
 """
 
