@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import coal
 import numpy as np
 import trimesh
 
@@ -49,13 +48,3 @@ def relative(poses: dict[str, np.ndarray], a: str, b: str) -> tuple[np.ndarray, 
     rotation, origin = poses[a][:3, :3], poses[a][:3, 3]
     turned = rotation.T @ poses[b][:3, :3]
     return np.ascontiguousarray(turned), rotation.T @ (poses[b][:3, 3] - origin)
-
-
-def coal_mesh(vertices: np.ndarray, triangles: np.ndarray) -> coal.BVHModelOBBRSS:
-    """The same mesh for coal, with its default hierarchy."""
-    mesh = coal.BVHModelOBBRSS()
-    mesh.beginModel(len(triangles), len(vertices))
-    mesh.addVertices(np.asarray(vertices, dtype=float))
-    mesh.addTriangles(np.asarray(triangles, dtype=np.int64))
-    mesh.endModel()
-    return mesh

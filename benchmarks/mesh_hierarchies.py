@@ -24,8 +24,9 @@ from collections.abc import Callable
 import coal
 import numpy as np
 from command_line import arguments
-from link_meshes import coal_mesh, link_meshes, relative
+from link_meshes import link_meshes, relative
 from scipy.spatial.transform import Rotation
+from support.geometry.coal_shapes import coal_mesh
 from support.robots.robots import RobotFiles
 
 from collision_monitor import CollisionModel
