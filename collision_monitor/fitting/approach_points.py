@@ -10,6 +10,7 @@ accurate enough to find where the other links come near, and much faster than di
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
 
 import numpy as np
 
@@ -130,16 +131,17 @@ def _look(
     links: Mapping[str, Sequence[Shape]], poses: Mapping[str, np.ndarray], pairs: Sequence[Pair]
 ) -> dict[str, list[np.ndarray]]:
     samples_of = _Clouds(links, poses)
-    pairs = _without_frequent(samples_of, pairs, _TOUCHING, _TOUCHING_SHARE)
-    rarely_near = set(_without_frequent(samples_of, pairs, _NEAR, _NEAR_SHARE))
+    bounds = samples_of.bounds(pairs)
+    touches = _often_within(samples_of, pairs, bounds, _TOUCHING, _TOUCHING_SHARE)
+    pairs, bounds = list(compress(pairs, ~touches)), bounds[:, ~touches]
+    is_rarely_near = ~_often_within(samples_of, pairs, bounds, _NEAR, _NEAR_SHARE)
     seen: dict[tuple[str, int], list[np.ndarray]] = {}
-    bounds = samples_of.bounds(pairs) if pairs else np.empty((0, 0))
     for n in range(len(bounds)):
         order = np.argsort(bounds[n], kind="stable")
         nearest = {True: _MAX_DISTANCE, False: _MAX_DISTANCE}  # by whether a pair is rarely near
         near_pairs = []
         for k in order:
-            is_rare = pairs[k] in rarely_near
+            is_rare = bool(is_rarely_near[k])
             if bounds[n, k] > max(nearest.values()) + _WINDOW:
                 break
             if bounds[n, k] > nearest[is_rare] + _WINDOW:
@@ -159,25 +161,23 @@ def _look(
     }
 
 
-def _without_frequent(
-    samples_of: _Clouds, pairs: Sequence[Pair], distance: float, share: float
-) -> list[Pair]:
-    """Return the pairs that are not within ``distance`` metres in ``share`` of all samples."""
-    if not pairs:
-        return []
-    stride = max(1, len(next(iter(samples_of.poses.values()))) // 20)
-    others = []
-    for k, near in enumerate((samples_of.bounds(pairs)[::stride] < distance).T):
-        found = 0.0
-        if near.mean() >= share:
-            a, b = pairs[k]
-            found = np.mean([
-                closest_points(samples_of.placed(a, n), samples_of.placed(b, n))[0] < distance
-                for n in stride * np.arange(len(near))
-            ])  # fmt: skip
-        if found < share:
-            others.append(pairs[k])
-    return others
+def _often_within(
+    samples_of: _Clouds, pairs: Sequence[Pair], bounds: np.ndarray, distance: float, share: float
+) -> np.ndarray:
+    """Return whether (pairs,) links are within ``distance`` metres in ``share`` of the samples.
+
+    ``bounds``: (n, pairs) lower bounds of their distances, metres.
+    """
+    stride = max(1, len(bounds) // 20)
+    often = np.mean(bounds[::stride] < distance, axis=0) >= share
+    for k in np.flatnonzero(often).tolist():
+        a, b = pairs[k]
+        found = np.mean([
+            closest_points(samples_of.placed(a, n), samples_of.placed(b, n))[0] < distance
+            for n in range(0, len(bounds), stride)
+        ])  # fmt: skip
+        often[k] = found >= share
+    return often
 
 
 def _note(
