@@ -82,7 +82,7 @@ def test_while_kernels_are_compiled_distances_are_of_leaves_and_nothing_is_safe(
 ):
     urdf, scene, model = files
     graph.start("-p", f"robot_description:={urdf}", "-p", f"scene:={scene}", environment=cold)
-    graph.until_level(OK, lambda: graph.send(model.joint_names, CLEAR), 400.0)
+    graph.until_level(OK, lambda: graph.send(model.joint_names, CLEAR), 200.0)
     graph.until_safe(True, lambda: graph.send(model.joint_names, CLEAR))
     assert {state.level for state in graph.heard["state"]} == {STALE, OK}
     assert any(state.message.startswith("compiling") for state in graph.heard["state"])
@@ -120,8 +120,8 @@ def test_a_distance_comes_with_every_joint_state_also_when_all_is_clear(cell):
         graph.send(model.joint_names, CLEAR)
         graph.spin(0.01)
     graph.spin(0.2)
-    known = [m.data for m in graph.heard["min_distance"][before:] if not math.isnan(m.data)]
-    assert len(known) >= 25 and all(distance > 0 for distance in known)
+    assert len(graph.heard["min_distance"]) - before >= 45
+    assert all(m.data > 0 for m in graph.heard["min_distance"][before:])
 
 
 def test_contact_is_an_error_and_moving_away_ends_it(cell):
@@ -153,7 +153,7 @@ def test_missing_joint_states_are_stale_within_the_timeout_until_new_ones_arrive
     graph, model = settled(cell)
     start = time.monotonic()
     graph.until_level(STALE)
-    assert time.monotonic() - start < 0.4 + 3.0
+    assert time.monotonic() - start < 0.4 + 0.5
     graph.until_safe(False)
     graph.until(lambda: math.isnan(graph.heard["min_distance"][-1].data))
     count = len([m for m in graph.heard["min_distance"] if not math.isnan(m.data)])

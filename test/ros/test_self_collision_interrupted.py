@@ -274,7 +274,7 @@ def test_a_million_points_are_refused_unread_and_disturb_nothing(patient):
     since, began = len(robot.graph.heard["state"]), time.monotonic()
     robot.wanted.publish(data)
     message = robot.until_event("refused", first + 1, 60.0)
-    assert time.monotonic() - began < 20.0
+    assert time.monotonic() - began < 5.0
     assert "has 1000000 points; max_points allows 20000" in message
     robot.check_next(sent, first)  # joint states were read all the time
     assert len(robot.graph.heard["state"]) > since

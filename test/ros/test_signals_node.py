@@ -1,9 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""SIGINT and SIGTERM in every phase of a node: code 0 within seconds, no child is left.
-
-Limits leave room for a busy machine; what holds on an idle one is in docs/safety.md.
-"""
+"""SIGINT and SIGTERM in every phase of a node: code 0 within three seconds, no child is left."""
 
 import os
 import select
@@ -75,10 +72,10 @@ def read_until(process, word, seconds=120.0):
     return output
 
 
-COMPILING = 10.0  # seconds; the compiler holds the GIL
+COMPILING = 6.0  # seconds; the compiler holds the GIL
 
 
-def ends_well(process, number, seconds=5.0):
+def ends_well(process, number, seconds=3.0):
     """Send the signal; the rest of the output."""
     children = descendants(process.pid)
     sent = time.monotonic()

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.early
 
 COMMAND = [sys.executable, "-m", "collision_monitor", "demo"]
 MARK = "COLLISION_MONITOR_DEMO_TEST"
-START_SECONDS = 400.0  # kernels may have to be compiled first
+START_SECONDS = 120.0  # kernels may have to be compiled first
 
 
 class Run:
@@ -120,13 +120,13 @@ def test_two_arms_meet_and_the_monitor_says_so(start):
     assert len(lines) >= 4, output
     times = [float(line["t"]) for line in lines]
     assert times == sorted(times) and times[-1] > times[0]
-    assert all(5 <= int(line["rate"]) <= 80 for line in lines[2:]), output
+    assert all(20 <= int(line["rate"]) <= 80 for line in lines[2:]), output
     actions = {"OK": {"none"}, "WARN": {"none", "approach", "slowdown"}, "ERROR": {"stop", "limit"}}
     assert all(line["action"] in actions[line["level"]] for line in lines), output
 
     sent, received = map(int, re.search(
         r"(\d+) joint states sent, (\d+) distances received", summary).groups())  # fmt: skip
-    assert 4.5 * 50 * 0.3 < received <= sent
+    assert 4.5 * 50 * 0.7 < received <= sent
     nearest, when = map(float, re.search(
         r"nearest: (-[\d.]+) m at t = ([\d.]+) s, right_link_\d - left_link_\d", summary,
     ).groups())  # fmt: skip

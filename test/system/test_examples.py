@@ -62,7 +62,7 @@ def graph():
         "-p", f"robot_description:={ROOT}/urdf/dual_arm.urdf",
         "-p", f"robot_description_semantic:={ROOT}/urdf/dual_arm.srdf",
     )  # fmt: skip
-    graph.until(lambda: graph.heard["pair_names"], 400.0)
+    graph.until(lambda: graph.heard["pair_names"], 120.0)
     yield graph
     graph.close()
 
@@ -99,7 +99,7 @@ def test_joint_states_swing_and_are_listened_to(graph):
 
 def test_a_motion_stops_before_the_arms_meet(graph):
     mover = subprocess.Popen(
-        [sys.executable, EXAMPLES / "speed_scale.py", "--rate", "4", "--seconds", "60"],
+        [sys.executable, EXAMPLES / "speed_scale.py", "--rate", "8", "--seconds", "40"],
         cwd=ROOT, env=graph.environment, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     seen = len(graph.heard["min_distance"])

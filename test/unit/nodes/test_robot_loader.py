@@ -64,7 +64,7 @@ def test_a_load_over_its_time_is_stopped_and_the_robot_before_stays(loader, endl
     assert "loading" in loader.values()
     begin = time.monotonic()
     poll(loader)
-    assert time.monotonic() - begin < 15.0  # the load never ends
+    assert time.monotonic() - begin < 3.0
     assert "after 1.0 s, the limit max_load_seconds is 1" in loader.refused
     assert not loader.fault and loader.current is before and not loader.ready
     until_gone(pid)
