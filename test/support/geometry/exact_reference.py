@@ -35,6 +35,10 @@ class ExactReference:
             for i in range(len(self._parts[a]))
             for j in range(len(self._parts[b]))
         ]
+        self._of_links: dict = {}
+        for pair in self._pairs:
+            self._of_links.setdefault((pair[0], pair[2]), []).append(pair)
+        self._last = b"", {}  # the last configuration, and the poses there
         self._centres = {
             name: np.array([g.aabb_center @ p[:3, :3].T + p[:3, 3] for g, p in parts])
             for name, parts in self._parts.items()
@@ -55,9 +59,12 @@ class ExactReference:
 
     def poses(self, q):
         """Poses (4, 4) of all links and obstacles in the base frame."""
-        owners = {self._owner[name] for name in self.model.link_names}
-        of = {name: self._reference.link_pose(q, name) for name in owners}
-        return {name: of[self._owner[name]] for name in self.model.link_names}
+        key = np.asarray(q, dtype=float).tobytes()
+        if self._last[0] != key:
+            owners = {self._owner[name] for name in self.model.link_names}
+            of = {name: self._reference.link_pose(q, name) for name in owners}
+            self._last = key, {name: of[self._owner[name]] for name in self.model.link_names}
+        return self._last[1]
 
     def _measure(self, pair, poses):
         a, i, b, j = pair
@@ -103,7 +110,7 @@ class ExactReference:
     def distance(self, q, links):
         """Smallest distance of one pair of links, as of `least`."""
         poses = self.poses(q)
-        return min(self._measure(p, poses) for p in self._pairs if (p[0], p[2]) == links)
+        return min(self._measure(pair, poses) for pair in self._of_links[links])
 
     def holds(self, q, links):
         """Whether a closed mesh of one of two links holds a piece of the other."""
