@@ -18,8 +18,8 @@ def add_parser(commands: Any) -> None:
         "thresholds",
         help="pairs that are near by construction, with the thresholds that a monitor uses",
         description=(
-            "Print a file of thresholds (YAML) with a rule for each pair that is within its "
-            "warning distance in most configurations. A monitor uses the same thresholds for pairs "
+            "Print a file of thresholds (YAML) with a rule for each pair that is near by "
+            "construction. A monitor uses the same thresholds for pairs "
             "of links without this file; edit it to overrule them. Rules for pairs with an "
             "obstacle only apply with the file."
         ),

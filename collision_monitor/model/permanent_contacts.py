@@ -120,7 +120,7 @@ class _Search:
         return self._grazing(links) if overlap > 0.0 or at_zero > 0.0 else ""
 
     def _grazing(self, links: tuple[str, str]) -> str:
-        columns = self._joints_between(*links, max(_GRID))
+        columns = self._model.bodies.joints_between(*links)
         if len(columns) not in _GRID:
             return ""
         model = self._model
@@ -214,12 +214,3 @@ class _Search:
             if name not in self._solids:
                 self._solids[name] = Solid(model.robot.links[name].shapes, poses[name])
         return LinkContacts(*(self._solids[name].at(poses[name]) for name in links))
-
-    def _joints_between(self, a: str, b: str, most: int) -> list[int]:
-        """Entries of q that change the relative pose of two links; at most ``most`` + 1."""
-        bodies, found = self._model.bodies, set()
-        low, high = sorted((bodies.link_bodies[a], bodies.link_bodies[b]))
-        while low != high and len(found) <= most:  # a parent has the lower index
-            found.add(int(bodies.columns[high - 1]))
-            low, high = sorted((low, int(bodies.parents[high - 1])))
-        return sorted(found)

@@ -8,9 +8,10 @@ There is one pair of thresholds for all, and others for pairs that match a patte
 Some pairs are near each other by construction. For example, the forearm and the second wrist link
 of an arm are 15 mm apart in nearly every configuration: common thresholds would raise a permanent
 alarm. Such a structural pair is compared with its usual distance instead: it is reported when it is
-clearly nearer. Usual distances are taken at random configurations within the joint limits. A
-monitor does not apply this to pairs with an obstacle of the scene, because the user chooses the
-position of an obstacle.
+clearly nearer. So is a pair that few joints move and that is never in contact, compared with its
+smallest distance: a lifted torso and the antennas of its base. Distances are taken at random
+configurations within the joint limits. A monitor does not apply this to pairs with an obstacle of
+the scene, because the user chooses the position of an obstacle.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from collision_monitor.robot.yaml_values import Entry
 # -- pairs that are near by construction --
 
 # Increment when the same input gives another result.
-_VERSION = 4
+_VERSION = 5
 _SAMPLES = 400
 # A pair that is farther apart than this (metres) in most configurations is not structural.
 REACH = 0.15
@@ -45,6 +46,9 @@ _SHARE = 0.5
 _SHARE_FACTOR = 0.8
 # Share of the configurations without contact in which the distance is below the usual one.
 _USUAL_QUANTILE = 0.05
+# A pair that at most so many joints move is judged by its smallest distance if it never touches.
+_FEW_JOINTS = 3
+_AT_LIMITS = 100  # configurations with two thirds of the joints at a limit, for smallest distances
 # Shares of the usual distance.
 _WARN_PART, _STOP_PART = 0.8, 0.4
 # Stop distance (metres) of a pair that is sometimes in contact, unless it is usually nearer.
@@ -54,13 +58,16 @@ _LEVELS = np.linspace(0.0, 1.0, 41)
 
 @dataclass(frozen=True)
 class StructuralPair:
-    """A pair that is within the warning distance in most configurations; metres.
+    """A pair that is near in most configurations, or that few joints move and that never touches.
+
+    Distances are in metres.
 
     Attributes:
         links: names.
         near: share of the configurations in which the pair is within the warning distance.
         contact: share of the configurations in which the shapes touch.
-        usual: 95 % of the distances without contact are above it.
+        usual: the smallest distance if few joints move the pair and it never touches; otherwise
+            95 % of the distances without contact are above it.
         largest: largest distance, at most `REACH`.
         warn: warning distance of this pair.
         stop: stop distance of this pair.
@@ -91,11 +98,16 @@ class UsualDistances:
         pairs: (k,) indices into the pairs of the model.
         quantiles: (k, 41) of the signed distance at `_SAMPLES` random configurations, metres; 0 in
             contact, at most `REACH`.
+        smallest: (k,) distance of pairs of links that few joints move, at these configurations and
+            at limits of joints, metres; 0 for other pairs.
     """
 
-    def __init__(self, pairs: Sequence[int], quantiles: np.ndarray) -> None:
+    def __init__(
+        self, pairs: Sequence[int], quantiles: np.ndarray, smallest: Sequence[float]
+    ) -> None:
         """Created by `usual_distances`."""
         self.pairs = np.array(pairs, dtype=int)
+        self.smallest = np.array(smallest, dtype=float)
         self.quantiles = np.array(quantiles, dtype=float).reshape(len(self.pairs), len(_LEVELS))
 
     def structural(
@@ -114,11 +126,16 @@ class UsualDistances:
             obstacles: names of obstacles; their pairs are excluded.
         """
         found = {}
-        for pair, row in zip(self.pairs.tolist(), self.quantiles, strict=True):
+        for pair, row, smallest in zip(
+            self.pairs.tolist(), self.quantiles, self.smallest.tolist(), strict=True
+        ):
             near, contact = _share_below(row, min(warn, _NEAR)), _share_below(row, 0.0)
-            if near < _SHARE or contact >= 1.0 or not set(obstacles).isdisjoint(names[pair]):
+            if contact >= 1.0 or not set(obstacles).isdisjoint(names[pair]):
                 continue
-            usual = float(np.interp(contact + _USUAL_QUANTILE * (1.0 - contact), _LEVELS, row))
+            if near < _SHARE and smallest == 0.0:
+                continue
+            quantile = contact + _USUAL_QUANTILE * (1.0 - contact)
+            usual = smallest or float(np.interp(quantile, _LEVELS, row))
             own_stop = _STOP_PART * usual
             if contact > 0.0:  # a pair that can collide keeps a margin
                 middle = float(np.interp(0.5 * (1.0 + contact), _LEVELS, row))
@@ -144,14 +161,32 @@ def _share_below(quantiles: np.ndarray, distance: float) -> float:
     return float(np.searchsorted(quantiles, distance, side="right")) / len(quantiles)
 
 
-def _leaf_distances(model: Any, pairs: np.ndarray, samples: np.ndarray) -> np.ndarray:
-    """Distances (samples, k) of the leaves of some pairs, metres."""
+def _distances(model: Any, pairs: np.ndarray, samples: np.ndarray, exact: bool) -> np.ndarray:
+    """Distances (samples, k) of some pairs, metres, from 0 to `REACH`; see `usual_distances`."""
+    out = np.empty((len(samples), len(pairs)))
     if not len(pairs):
-        return np.empty((len(samples), 0))
-    if len(pairs) < len(model.pairs) // 4:  # most pairs of thousands of links are far apart
-        few = model.twin([model.pairs[k] for k in pairs])
-        return np.array([few.distances(q) for q in _within_time_limit(samples)])
-    return np.array([model.distances(q)[pairs] for q in _within_time_limit(samples)])
+        return out
+    those = model.twin([model.pairs[k] for k in pairs])  # most of thousands are far apart
+    for row, q in zip(out, _within_time_limit(samples), strict=True):
+        row[:] = those.distances(q)
+        near = row < REACH
+        if exact and near.any():
+            row[near] = model.surface_distances(q, pairs[near])
+    return np.clip(out, 0.0, REACH)
+
+
+def _moved_by_few_joints(model: Any, pair: tuple[str, str]) -> bool:
+    """Whether a pair are two links of the robot, and at most `_FEW_JOINTS` joints move them."""
+    if not all(name in model.bodies.link_bodies for name in pair):
+        return False
+    return len(model.bodies.joints_between(*pair)) <= _FEW_JOINTS
+
+
+def _at_limits(model: Any) -> np.ndarray:
+    """Configurations (`_AT_LIMITS`, nq) with each joint at one of its limits, or between them."""
+    rows = model.random_configurations(_AT_LIMITS, seed=3)
+    which = np.random.default_rng(4).integers(3, size=rows.shape)
+    return np.choose(which, (rows, model.lower + 0.0 * rows, model.upper + 0.0 * rows))
 
 
 def _within_time_limit(samples: np.ndarray) -> Iterator[np.ndarray]:
@@ -167,7 +202,7 @@ def usual_distances(model: Any, exact: bool) -> UsualDistances:
     hierarchies, unless the result is cached.
     """
     if not model.pairs:
-        return UsualDistances([], np.empty(0))
+        return UsualDistances([], np.empty(0), [])
     samples = model.random_configurations(_SAMPLES, seed=2)
     key = content_key("usual", _VERSION, exact, model.content)
     with Store("contacts") as store:
@@ -175,15 +210,16 @@ def usual_distances(model: Any, exact: bool) -> UsualDistances:
         if not isinstance(kept, list):
             # Leaves are nearer than meshes: a few samples of them exclude pairs that are far apart.
             near = model.near_shares(samples[: _SAMPLES // 4], REACH)
-            pairs = np.flatnonzero(near >= _SHARE_FACTOR * _SHARE)
-            if exact:
-                distances = np.array([
-                    model.surface_distances(q, pairs) for q in _within_time_limit(samples)
-                ])  # fmt: skip
-            else:
-                distances = _leaf_distances(model, pairs, samples)
-            quantiles = np.quantile(np.clip(distances, 0.0, REACH), _LEVELS, axis=0).T
-            kept = [pairs.tolist(), quantiles.tolist()]
+            pairs = np.flatnonzero(near > 0.0)
+            few = np.array([_moved_by_few_joints(model, model.pairs[k]) for k in pairs], dtype=bool)
+            candidates = few | (near[pairs] >= _SHARE_FACTOR * _SHARE)
+            pairs, few = pairs[candidates], few[candidates]
+            distances = _distances(model, pairs, samples, exact)
+            at_limits = _distances(model, pairs[few], _at_limits(model), exact)
+            smallest = np.zeros(len(pairs))
+            smallest[few] = np.concatenate((distances[:, few], at_limits)).min(axis=0)
+            quantiles = np.quantile(distances, _LEVELS, axis=0).T
+            kept = [pairs.tolist(), quantiles.tolist(), smallest.tolist()]
             store.set(key, kept)
     return UsualDistances(*kept)
 

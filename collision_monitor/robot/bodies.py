@@ -65,6 +65,11 @@ class Bodies:
             down.pop()
         return up, down[::-1]
 
+    def joints_between(self, a: str, b: str) -> list[int]:
+        """Sorted entries of q that change the relative pose of links ``a`` and ``b``."""
+        up, down = self.between(self.link_bodies[a], self.link_bodies[b])
+        return np.unique(self.columns[up + down]).tolist()
+
 
 def _frame_with_z_along(axis: np.ndarray) -> np.ndarray:
     """A pose (4, 4) without translation whose z axis is the unit vector ``axis``."""

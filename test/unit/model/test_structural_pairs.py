@@ -49,6 +49,35 @@ def test_a_pair_within_its_warning_distance_is_judged_by_its_usual_distance(exac
     assert usual.structural(model.pairs, 0.02, 0.1, ["post", "shelf"]) == {}
 
 
+def test_a_pair_of_few_joints_that_never_touches_is_judged_by_its_smallest_distance():
+    """A lift comes within 15 mm of a ball at its lower limit, and to contact with another one."""
+    low, contact = (
+        robot(
+            link("base"), link("ball", xyz=f"0 0 {height}"),
+            joint("f", "base", "ball", "fixed", "0 0 0"),
+            link("lift"), joint("z", "base", "lift", "prismatic", "0 0 2", "0 0 1"),
+        ).replace('lower="-2" upper="2"', 'lower="-0.5" upper="1.5"')
+        for height in (1.285, 1.31)
+    )  # fmt: skip
+    model = CollisionModel.from_urdf(low)
+    usual = model.usual_distances()
+    found = {pair.links: pair for pair in usual.structural(model.pairs, 0.02, 0.1).values()}
+    pair = found["ball", "lift"] if ("ball", "lift") in found else found["lift", "ball"]
+    assert pair.near < 0.1 and pair.usual == pytest.approx(0.015, abs=1e-6)
+    assert (pair.warn, pair.stop) == pytest.approx((0.012, 0.006))
+    assert rests(Monitor(model), [-0.5]).level is Level.OK
+    monitor = Monitor(CollisionModel.from_urdf(contact))
+    assert monitor.behaviour.thresholds.tolist() == [[0.02, 0.1]]
+    assert rests(monitor, [-0.475]).level is Level.ERROR
+
+
+def rests(monitor, q):
+    """The state of a monitor after three joint states at q."""
+    for k in range(3):
+        state = monitor.update(monitor.model.joint_names, np.array(q), now=10.0 + 0.01 * k)
+    return state
+
+
 def test_rules_come_before_structural_distances(ur5):
     monitor = Monitor(ur5)
     row = ur5.pairs.index(("wrist_2_link", "ee_link"))
@@ -67,9 +96,7 @@ def test_a_vendor_robot_is_clear_without_any_configuration(ur5):
         ("wrist_1_link", "wrist_3_link"), ("ee_link", "wrist_2_link"),
     }  # fmt: skip
     q = np.array([0.3, -1.2, 1.4, -0.9, 1.57, 0.2])
-    monitor = Monitor(ur5)
-    for k in range(3):
-        state = monitor.update(ur5.joint_names, q, now=10.0 + 0.01 * k)
+    state = rests(Monitor(ur5), q)
     assert (state.level, state.action, state.speed_scale) == (Level.OK, "none", 1.0)
     assert state.distance == pytest.approx(ur5.distance(q, exact=True).distance)
 
