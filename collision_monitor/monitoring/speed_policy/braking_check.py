@@ -243,6 +243,30 @@ class BrakingCheck:
     ) -> int:
         """Fill the rows of ``paths``, with exact distances; how many.
 
+        If a pair is too close now, and does not move away, the braking path is not searched.
+        """
+        stop = paths.thresholds[paths.number_of(nearest.links), 0]
+        if not nearest.distance > stop and inputs.initial_velocities.any():
+            at_rest = inputs._replace(initial_velocities=self._still)
+            paths.limits(at_rest)
+            count = self._measure(paths, at_rest, nearest, exact, widest)
+            rows = paths.rows[:count]
+            is_inside = ~(rows[:, DISTANCE] > paths.thresholds[rows[:, PAIR].astype(int), 0])
+            if (is_inside & (rows[:, RATE] <= self._settings.parting_speed)).any():
+                return count
+            paths.limits(inputs)
+        return self._measure(paths, inputs, nearest, exact, widest)
+
+    def _measure(
+        self,
+        paths: BrakingPaths,
+        inputs: BrakingInputs,
+        nearest: Clearance,
+        exact: ExactBounds,
+        widest: float,
+    ) -> int:
+        """Fill the rows of ``paths``, with exact distances; how many.
+
         Rates are those of leaves, except for the nearest pair. So are distances to objects on the
         braking path, unless the distance now less the farthest way of both is more.
         """

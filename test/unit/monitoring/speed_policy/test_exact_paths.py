@@ -145,3 +145,26 @@ def test_successive_cycles_of_a_motion_measure_little(paths):
     for k in range(1, 51):
         paths.least(q + 0.001 * k * v, v)
     assert paths.measured < 5 * max(first, 50)
+
+
+def test_in_contact_the_decision_is_that_of_a_search_of_the_braking_path():
+    """A pair that is too close and does not move away decides; the search is left out then."""
+    model = ur5()
+    rng, counts = np.random.default_rng(5), {"stop": 0, "limit": 0}
+    rows = model.random_configurations(4000, 5)
+    for q in rows[model.min_distances(rows) < 0.0][:200]:
+        decisions = []
+        velocities = rng.uniform(-1.0, 1.0, len(q))
+        for searches in (False, True):
+            check = BrakingCheck(model, np.full(len(q), 4.0))
+            check.set_thresholds(np.tile([0.005, 0.02], (len(model.pairs), 1)))
+            check.prepare_exact()
+            if searches:
+                check._use_exact = check._measure
+            clearance = model.distance(q, exact=True, depth=False)
+            measured = Measured(clearance, exact=partial(model.exact_bounds, q))
+            decisions.append(check.decide(q, velocities, measured))
+        one, other = decisions
+        assert (one.action, one.scale, one.inside) == (other.action, other.scale, other.inside)
+        counts[one.action] = counts.get(one.action, 0) + 1
+    assert counts["stop"] > 20 and counts["limit"] > 5, counts
