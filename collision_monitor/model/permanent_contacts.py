@@ -7,8 +7,8 @@ A pair of links is omitted only if its shapes, measured on the meshes,
 - meet in two thirds of the configurations within the joint limits, or more;
 - meet in nearly all configurations around zero, and in most of all configurations: hips and covers
   that are modelled into each other;
-- depend on one or two joints, and penetrate each other by at most a graze over their whole range: a
-  closing gripper, fingers and their knuckles; or
+- depend on one or two joints, come within a millimetre, and penetrate each other by at most a graze
+  over their whole range: a closing gripper, fingers and their knuckles; or
 - depend on one joint, often meet around zero, and over its whole range overlap hardly deeper than
   there: covers around a joint. The limits of a joint are chosen so that its two sides do not
   collide.
@@ -29,7 +29,7 @@ from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 from collision_monitor.robot.bodies import link_poses
 
 # Increase when the same input gives another result.
-_VERSION = 7
+_VERSION = 8
 _SAMPLES = 1000
 # Links that meet in this share of the configurations overlap by design. Links that can be apart met
 # in at most 0.57 of them in tests.
@@ -39,6 +39,7 @@ _AROUND_ZERO = 0.15  # of the range of a joint
 _SAMPLES_AROUND_ZERO = 100
 _GENERAL_SHARE = 0.5  # share of the samples
 _GRAZE = 0.002  # metres
+_HAIR = 0.001  # metres; the tolerance of distances on a braking path
 _OFTEN = 0.2  # share of the samples around zero
 _DEPTHS = (0.002, 0.005, 0.01, 0.02)  # metres, of an overlap around one joint
 _MAX_STEP = 0.006  # metres that links may move between positions
@@ -140,7 +141,8 @@ class _Search:
             return ""
         names = " and ".join(f"'{model.joint_names[k]}'" for k in columns)
         return (
-            f"shapes meet, but nowhere deeper than {1e3 * depth:.0f} mm over the range of {names}"
+            f"shapes meet or nearly meet, but nowhere deeper than {1e3 * depth:.0f} mm over the "
+            f"range of {names}"
         )
 
     def _depth_around_zero(self, links: tuple[str, str]) -> float:
@@ -198,13 +200,12 @@ class _Search:
         return np.array([reach[bodies.columns == column].sum() for column in columns])
 
     def _is_shallow(self, links: tuple[str, str], rows: np.ndarray, depth: float) -> bool:
-        """Whether shapes meet, and never deeper than ``depth`` metres."""
+        """Whether shapes meet or nearly do, and never deeper than ``depth`` metres."""
         contacts, touch = self._contacts(links, rows), False
         for k in range(len(rows)):
-            if contacts.meet(k):
-                touch = True
-                if not contacts.is_shallow(k, depth):
-                    return False
+            if contacts.meet(k) and not contacts.is_shallow(k, depth):
+                return False
+            touch = touch or contacts.come_near(k, _HAIR)
         return touch
 
     def _contacts(self, links: tuple[str, str], rows: np.ndarray) -> LinkContacts:

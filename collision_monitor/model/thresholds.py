@@ -49,8 +49,9 @@ _USUAL_QUANTILE = 0.05
 # A pair that at most so many joints move is judged by its smallest distance if it never touches.
 _FEW_JOINTS = 3
 _AT_LIMITS = 100  # configurations with two thirds of the joints at a limit, for smallest distances
-# Shares of the usual distance.
-_WARN_PART, _STOP_PART = 0.8, 0.4
+# Warning and stop distance as shares of the usual distance, and of the smallest one of a pair that
+# never touches. The latter leave room for the tolerance of distances on a braking path.
+_USUAL_PARTS, _NEVER_PARTS = (0.8, 0.4), (0.5, 0.25)
 # Stop distance (metres) of a pair that is sometimes in contact, unless it is usually nearer.
 _MARGIN = 0.005
 _LEVELS = np.linspace(0.0, 1.0, 41)
@@ -136,12 +137,13 @@ class UsualDistances:
                 continue
             quantile = contact + _USUAL_QUANTILE * (1.0 - contact)
             usual = smallest or float(np.interp(quantile, _LEVELS, row))
-            own_stop = _STOP_PART * usual
+            warn_part, stop_part = _NEVER_PARTS if smallest else _USUAL_PARTS
+            own_stop = stop_part * usual
             if contact > 0.0:  # a pair that can collide keeps a margin
                 middle = float(np.interp(0.5 * (1.0 + contact), _LEVELS, row))
-                own_stop = max(own_stop, min(_MARGIN, _STOP_PART * middle))
+                own_stop = max(own_stop, min(_MARGIN, stop_part * middle))
             own_stop = min(stop, own_stop)
-            own_warn = min(warn, max(_WARN_PART * usual, 1.5 * own_stop))
+            own_warn = min(warn, max(warn_part * usual, 1.5 * own_stop))
             if own_warn < warn or own_stop < stop:
                 found[pair] = StructuralPair(
                     names[pair], near, contact, usual, float(row[-1]), own_warn, own_stop

@@ -36,6 +36,7 @@ def reasons(model):
         # Fingers that close until they touch.
         ((0.0, 0.04), (0.0, 0.04), "nowhere deeper than 2 mm over the range of 'slide_left' and"),
         ((-0.0005, 0.04), (-0.0005, 0.04), "nowhere deeper than 2 mm"),
+        ((0.0004, 0.04), (0.0004, 0.04), "nearly meet, but nowhere deeper than 2 mm"),
         # Boxes that overlap nearly always.
         ((-0.02, 0.0), (-0.02, 0.0), "of 1000 sampled configurations"),
         ((-0.02, 0.004), (-0.02, 0.004), "of 1000 sampled configurations"),

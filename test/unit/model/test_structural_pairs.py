@@ -64,7 +64,7 @@ def test_a_pair_of_few_joints_that_never_touches_is_judged_by_its_smallest_dista
     found = {pair.links: pair for pair in usual.structural(model.pairs, 0.02, 0.1).values()}
     pair = found["ball", "lift"] if ("ball", "lift") in found else found["lift", "ball"]
     assert pair.near < 0.1 and pair.usual == pytest.approx(0.015, abs=1e-6)
-    assert (pair.warn, pair.stop) == pytest.approx((0.012, 0.006))
+    assert (pair.warn, pair.stop) == pytest.approx((0.0075, 0.00375))
     assert rests(Monitor(model), [-0.5]).level is Level.OK
     monitor = Monitor(CollisionModel.from_urdf(contact))
     assert monitor.behaviour.thresholds.tolist() == [[0.02, 0.1]]
@@ -81,7 +81,7 @@ def rests(monitor, q):
 def test_rules_come_before_structural_distances(ur5):
     monitor = Monitor(ur5)
     row = ur5.pairs.index(("wrist_2_link", "ee_link"))
-    assert monitor.behaviour.thresholds[row] == pytest.approx([0.0079, 0.0158], abs=2e-4)
+    assert monitor.behaviour.thresholds[row] == pytest.approx([0.0049, 0.0098], abs=2e-4)
     monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule("wrist_2_link ee_link", 0.05, 0.01),)))
     assert monitor.behaviour.thresholds[row].tolist() == [0.01, 0.05]
     monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule("* *", 0.1, 0.02),)))
