@@ -50,6 +50,7 @@ from collision_monitor.nodes.parameters.self_collision_parameters import (
     PARAMETERS,
     arm_names,
     refusal,
+    settings_of,
 )
 from collision_monitor.nodes.trajectory_messages import (
     PointStreaming,
@@ -228,8 +229,7 @@ class SelfCollisionNode(RobotNode):
             self._report_event(Level.ERROR, "refused", reason, serial=dropped.serial)
 
     def _settings(self) -> FilterSettings:
-        names = FilterSettings.__dataclass_fields__.keys() & self._values.keys()
-        settings = FilterSettings(**{name: self._values[name] for name in names})
+        settings = settings_of(self._values)
         method = self._shortage.method(settings.method)
         return replace(settings, method=method, every_pair=method != settings.method)
 
