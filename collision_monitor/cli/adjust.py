@@ -31,7 +31,7 @@ from collision_monitor.errors import (
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.motion.motion_files import open_motion
-from collision_monitor.robot.joint_limits import tightened_limits
+from collision_monitor.robot.limits import tightened_limits
 from collision_monitor.robot.srdf import srdf_beside
 from collision_monitor.self_collision import AdjustmentSettings, adjustment
 from collision_monitor.self_collision.settings import METHODS

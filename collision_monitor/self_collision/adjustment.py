@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -150,12 +150,12 @@ def adjust(
             finite, duplicate or unknown joints, or positions beyond their limits. A motion that
             starts at most 0.01 rad or m beyond a limit may stay that far beyond it.
         ConfigurationError: a setting is invalid.
-        TypeError: no setting has the name of one of the ``changes``.
+        TypeError: one of the ``changes`` is not a field of the settings.
         NothingToCheckError: no checked pair contains a link of an arm.
         MissingDependencyError: a solver is not installed.
         CancelledError: ``cancelled`` was true.
     """
-    settings = _with_changes(settings or AdjustmentSettings(), changes)
+    settings = replace(settings or AdjustmentSettings(), **changes)
     if not arms or not all(isinstance(arm, Arm) for arm in arms):
         arms = find_chains(model.robot, model.semantics, arms)
     arms = tuple(arms)
@@ -279,15 +279,6 @@ def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
 
 
 # -- inputs --
-
-
-def _with_changes(settings: AdjustmentSettings, changes: Mapping[str, Any]) -> AdjustmentSettings:
-    names = [field.name for field in fields(AdjustmentSettings)]
-    if unknown := [name for name in changes if name not in names]:
-        raise TypeError(
-            f"adjust() has no argument or setting '{unknown[0]}'; settings are {', '.join(names)}"
-        )
-    return replace(settings, **changes)
 
 
 def _possible_yielding(yielding: str, columns: Sequence[np.ndarray], arms: Sequence[Arm]) -> str:

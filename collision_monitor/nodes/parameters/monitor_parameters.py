@@ -33,7 +33,7 @@ from collision_monitor.nodes.parameters.parameter import (
     fixed,
     too_slow,
 )
-from collision_monitor.robot.joint_limits import read_joint_limits
+from collision_monitor.robot.limits import read_joint_limits
 
 _LEAST_VOXEL = 0.001  # metres
 

@@ -45,7 +45,7 @@ from collision_monitor.errors import (
 )
 from collision_monitor.motion import Motion, read_motion
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.robot.joint_limits import JointLimits
+from collision_monitor.robot.limits import JointLimits
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.self_collision import AdjustmentSettings, Streamer, adjust
 from collision_monitor.self_collision import adjustment as adjustment_module
@@ -807,7 +807,7 @@ def test_settings_are_given_as_a_whole_or_by_name():
     assert np.array_equal(found.motion.positions, adjusted(PAPER).motion.positions)
     with pytest.raises(ConfigurationError, match="method: field is for two arms, not for 1"):
         adjust(model, MOTION, ["right_arm"], settings, method="field")
-    with pytest.raises(TypeError, match=r"adjust\(\) has no .* setting 'speed'; .* safe_distance,"):
+    with pytest.raises(TypeError, match="AdjustmentSettings.* unexpected .*'speed'"):
         adjust(model, MOTION, speed=1.0)
 
 
