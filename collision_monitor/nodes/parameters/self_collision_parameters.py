@@ -13,6 +13,7 @@ from collision_monitor.nodes.parameters.parameter import (
     Parameter,
     fit_refusal,
     fixed,
+    not_a_choice,
     not_positive,
     too_slow,
 )
@@ -90,8 +91,8 @@ def refusal(values: Mapping[str, Any]) -> str:
             f"{values['safe_distance']:g}"
         )
     for name, choices in (("method", METHODS), ("yielding", YIELDING), ("guard", GUARDS)):
-        if values[name] not in choices:
-            return f"{name} '{values[name]}' is not one of {', '.join(choices)}"
+        if reason := not_a_choice(values, name, choices):
+            return reason
     positive = ("joint_state_timeout", "stream_horizon", "stream_timeout", "safe_distance")
     return (
         not_positive(values, positive) or too_slow(values) or fit_refusal(values)
