@@ -19,7 +19,7 @@ from collision_monitor.model.collision_model import CollisionModel
 if TYPE_CHECKING:
     from collision_monitor.monitoring.monitor import Monitor, MonitorState
     from collision_monitor.self_collision.adjustment import adjust
-    from collision_monitor.verification.verify import verify
+    from collision_monitor.verification.run_checks import verify
 
 __all__ = ["Clearance", "CollisionModel", "Leaf", "Monitor", "MonitorState", "adjust", "verify"]
 __version__ = "0.1.0"
@@ -30,6 +30,6 @@ __getattr__, __dir__ = lazy_exports(
     {
         "monitoring.monitor": ("Monitor", "MonitorState"),
         "self_collision.adjustment": ("adjust",),
-        "verification.verify": ("verify",),
+        "verification.run_checks": ("verify",),
     },
 )[1:]

@@ -11,6 +11,13 @@ class CollisionMonitorError(Exception):
     """Base of all errors of this package."""
 
 
+def reason_of(error: BaseException) -> str:
+    """The message of an error; one that is not of this package is internal, and has its type."""
+    if isinstance(error, CollisionMonitorError):
+        return str(error)
+    return f"internal error, {type(error).__name__}: {error}"
+
+
 class RobotDescriptionError(CollisionMonitorError, ValueError):
     """A URDF is invalid: its XML, tree, a joint, a number or a shape."""
 

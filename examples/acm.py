@@ -5,8 +5,7 @@
 from pathlib import Path
 
 from collision_monitor import CollisionModel
-from collision_monitor.acm.exemptions import exemptions
-from collision_monitor.acm.matrix import SearchSettings, classify
+from collision_monitor.acm import SearchSettings, classify, exemptions
 
 ROOT = Path(__file__).resolve().parents[1]
 

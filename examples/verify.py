@@ -7,7 +7,7 @@ from pathlib import Path
 from collision_monitor import CollisionModel
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.motion_files import load_trajectory
-from collision_monitor.verification.verify import Settings, verify
+from collision_monitor.verification import Settings, verify
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -10,8 +10,10 @@ from collision_monitor.common.lazy_exports import lazy_exports
 __all__, __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "exemptions": ("Audit", "Exemption", "Finding", "audit", "srdf_text"),
         "matrix": ("SearchSettings", "classify"),
         "pair_search": ("Ground", "Meeting", "SearchResult"),
+        "srdf_exemptions": (
+            "Audit", "Exemption", "Finding", "audit", "exemptions", "srdf_text",
+        ),
     },
 )

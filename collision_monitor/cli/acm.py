@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.acm.exemptions import (
+from collision_monitor.acm.matrix import Progress, SearchSettings, classify, default_pose
+from collision_monitor.acm.pair_search import Ground, Meeting, SearchResult
+from collision_monitor.acm.srdf_exemptions import (
     Audit,
     Exemption,
     Finding,
@@ -22,8 +24,6 @@ from collision_monitor.acm.exemptions import (
     grounds,
     srdf_text,
 )
-from collision_monitor.acm.matrix import Progress, SearchSettings, classify, default_pose
-from collision_monitor.acm.pair_search import Ground, Meeting, SearchResult
 from collision_monitor.cli.options import LiveProgress, number, output_path, print_json, text_table
 from collision_monitor.cli.robots import add_robot_arguments
 from collision_monitor.common.atomic_file import write_text

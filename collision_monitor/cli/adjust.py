@@ -31,13 +31,16 @@ from collision_monitor.errors import (
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.motion.motion_files import open_motion
-from collision_monitor.robot.joint_limits import tightened_limits
+from collision_monitor.robot.limits import tightened_limits
 from collision_monitor.robot.srdf import srdf_beside
+from collision_monitor.self_collision import AdjustmentSettings, adjustment
+from collision_monitor.self_collision.settings import METHODS
 from collision_monitor.verification.joint_limits_check import LONGEST_STEP
 
 EXIT_NO_ADJUSTMENT = 1
 _ROUNDING = 1e-6  # rad or m beyond a position limit that `verify` treats as rounding
 _READ = ("motion", "urdf", "srdf", "scene", "leaves", "limits")
+_DEFAULTS = AdjustmentSettings()
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -74,15 +77,17 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     not_negative = number(lambda x: 0.0 <= x < math.inf, "a finite number of at least 0")
     parser.add_argument(
-        "--safe-distance", type=not_negative, default=0.1, metavar="METRES",
+        "--safe-distance", type=not_negative, default=_DEFAULTS.safe_distance,
+        metavar="METRES",
         help="clearance between leaves that is kept (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--danger-distance", type=not_negative, default=0.05, metavar="METRES",
+        "--danger-distance", type=not_negative, default=_DEFAULTS.danger_distance,
+        metavar="METRES",
         help="clearance between leaves below which the field is infinite (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--method", choices=("robust", "field", "published"), default="robust",
+        "--method", choices=METHODS, default=_DEFAULTS.method,
         help="robust: all pairs at once, certified; field: the repulsion field, arm against arm, "
         "as in the paper; published: another name of field (default %(default)s)",
     )  # fmt: skip
@@ -91,12 +96,12 @@ def add_parser(commands: Any) -> None:
         help="groups of the SRDF, or base_link:tip_link, of one arm or more; detected if not given",
     )  # fmt: skip
     parser.add_argument(
-        "--yielding", default="both", metavar="ARM",
+        "--yielding", default=_DEFAULTS.yielding, metavar="ARM",
         help="which arm gives way: both for all, left or right of two, or its name "
         "(default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--tip-weight", type=not_negative, default=0.0, metavar="W",
+        "--tip-weight", type=not_negative, default=_DEFAULTS.tip_weight, metavar="W",
         help="weight of a metre of a tip against a radian of a joint (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
@@ -117,8 +122,6 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Adjust the motion, print the result, write files."""
-    from collision_monitor.self_collision.adjustment import adjust  # other commands need no solver
-
     check_outputs(options, ("output", "plot"), files_read(options, _READ))
     if options.plot:
         adjust_report.require_plot(options.plot)
@@ -129,7 +132,7 @@ def run(options: argparse.Namespace) -> int:
     limits = _limits(options.limits, model)
     safe, danger = options.safe_distance, options.danger_distance
     try:
-        adjustment = adjust(
+        adjusted = adjustment.adjust(
             model,
             motion,
             options.arms,
@@ -143,14 +146,14 @@ def run(options: argparse.Namespace) -> int:
         )
     except AdjustmentError as error:
         return _refuse(options, adjust_report.failure(model, options.method, error))
-    result = adjust_report.report(model, adjustment, safe, danger)
+    result = adjust_report.report(model, adjusted, safe, danger)
     if options.plot:
-        adjust_report.plot(options.plot, adjustment, safe, danger, adjust_report.units(model))
+        adjust_report.plot(options.plot, adjusted, safe, danger, adjust_report.units(model))
     if options.output:
-        write_motion(options.output, adjustment.motion)
+        write_motion(options.output, adjusted.motion)
     result["output"] = os.fspath(options.output) if options.output else None
-    result["beyond_limits"] = _beyond_limits(model, adjustment.motion, limits)
-    result["moving_ends"] = _moving_ends(adjustment.motion, limits)
+    result["beyond_limits"] = _beyond_limits(model, adjusted.motion, limits)
+    result["moving_ends"] = _moving_ends(adjusted.motion, limits)
     if options.json:
         print_json(result)
     else:

@@ -25,7 +25,7 @@ from collision_monitor.fitting.fitter import FITS
 from collision_monitor.fitting.leaves_file import write_leaves
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.thresholds import StructuralPair
+from collision_monitor.model.thresholds import STOP_DISTANCE, WARN_DISTANCE, StructuralPair
 from collision_monitor.robot.pairs import NEIGHBOURS, RIGID, by_reason
 from collision_monitor.viewer.picture import render, require_pyvista
 
@@ -37,7 +37,6 @@ _MOST_NAMED = 8
 _WORST = 5
 _TIGHT = 5e-4  # metres; leaves with a smaller mean distance from the link are not listed
 _MOST_LEAVES = 64
-_STOP, _WARN = 0.02, 0.1  # metres, the defaults of a monitor
 
 
 def add_parser(commands: Any) -> None:
@@ -177,7 +176,7 @@ def _structural(model: CollisionModel) -> list[StructuralPair]:
     """Structurally close pairs, with the default distances of a monitor."""
     obstacles = [obstacle.name for obstacle in model.scene.obstacles]
     usual = model.usual_distances()
-    return list(usual.structural(model.pairs, _STOP, _WARN, obstacles).values())
+    return list(usual.structural(model.pairs, STOP_DISTANCE, WARN_DISTANCE, obstacles).values())
 
 
 def _structural_table(pairs: list[dict[str, Any]]) -> str:

@@ -18,6 +18,7 @@ from collision_monitor.cli.options import LiveProgress, number, vector
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.common.limits import LoadingLimits, limited
 from collision_monitor.common.optional_dependencies import install_command
+from collision_monitor.common.text import one_line
 from collision_monitor.errors import ConfigurationError, MissingDependencyError, MotionError
 from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import FitSettings
@@ -278,8 +279,7 @@ def recorded_obstacles(path: Path) -> dict[str, Any]:
                 if found.name == _NAME and _KEY in found.metadata:
                     return json.loads(found.metadata[_KEY])
     except Exception as error:  # mcap raises various errors for damaged files
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise MotionError(f"{path}: its obstacles cannot be read: {reason}") from None
+        raise MotionError(f"{path}: its obstacles cannot be read: {one_line(error)}") from None
     return nothing
 
 

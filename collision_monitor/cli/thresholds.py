@@ -9,7 +9,13 @@ import sys
 from typing import Any
 
 from collision_monitor.cli.robots import add_model_arguments, load_model
-from collision_monitor.model.thresholds import StructuralPair, Thresholds, load_thresholds
+from collision_monitor.model.thresholds import (
+    STOP_DISTANCE,
+    WARN_DISTANCE,
+    StructuralPair,
+    Thresholds,
+    load_thresholds,
+)
 
 
 def add_parser(commands: Any) -> None:
@@ -26,11 +32,11 @@ def add_parser(commands: Any) -> None:
     )
     add_model_arguments(parser)
     parser.add_argument(
-        "--warn", type=float, default=0.1, metavar="METRES",
+        "--warn", type=float, default=WARN_DISTANCE, metavar="METRES",
         help="warning distance of all pairs (default %(default)s)",
     )
     parser.add_argument(
-        "--stop", type=float, default=0.02, metavar="METRES",
+        "--stop", type=float, default=STOP_DISTANCE, metavar="METRES",
         help="stop distance of all pairs (default %(default)s)",
     )
     parser.add_argument(

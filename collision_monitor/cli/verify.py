@@ -45,7 +45,7 @@ from collision_monitor.model.thresholds import Thresholds, load_thresholds
 from collision_monitor.motion.bags import is_bag
 from collision_monitor.motion.motion_files import LoadedMotion, load_trajectory
 from collision_monitor.robot.description import Robot
-from collision_monitor.robot.joint_limits import joint_limits
+from collision_monitor.robot.limits import joint_limits
 from collision_monitor.verification.check import METHODS, Settings, SimultaneousMotion, Torques
 from collision_monitor.verification.report.messages import (
     as_data,
@@ -56,9 +56,9 @@ from collision_monitor.verification.report.messages import (
     summary,
 )
 from collision_monitor.verification.report.report_page import require_report, write_reports
+from collision_monitor.verification.run_checks import verify, verify_many
 from collision_monitor.verification.torques.actuators import Drives, read_drives
 from collision_monitor.verification.verification import Verdict, Verification
-from collision_monitor.verification.verify import verify, verify_many
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".mcap", ".db3")
 _READ = (

@@ -15,6 +15,7 @@ import numpy as np
 
 from collision_monitor.cli.options import add_bag_arguments, number, parse_configuration
 from collision_monitor.cli.robots import add_model_arguments, load_model
+from collision_monitor.model.thresholds import STOP_DISTANCE, WARN_DISTANCE
 from collision_monitor.motion import read_motion
 from collision_monitor.motion.motion_files import Kind, open_motion
 from collision_monitor.viewer.page import Page
@@ -45,11 +46,11 @@ def add_parser(commands: Any) -> None:
     add_bag_arguments(parser)
     metres = number(lambda x: 0.0 <= x <= 1000.0, "a distance from 0 to 1000 m")
     parser.add_argument(
-        "--warn-distance", type=metres, default=0.1, metavar="METRES",
+        "--warn-distance", type=metres, default=WARN_DISTANCE, metavar="METRES",
         help="colours change below it (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--stop-distance", type=metres, default=0.02, metavar="METRES",
+        "--stop-distance", type=metres, default=STOP_DISTANCE, metavar="METRES",
         help="red at it and below (default %(default)s)",
     )  # fmt: skip
     add_page_arguments(parser)

@@ -44,6 +44,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def one_line(error: Exception) -> str:
+    """The beginning of a foreign message, in one line; the type of the error if it has none."""
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
 def json_number(value: float) -> float | None:
     """Return None for a number that JSON does not support: infinity, or NaN."""
     return float(value) if math.isfinite(value) else None

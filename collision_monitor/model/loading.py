@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from collision_monitor.common.limits import LoadingLimits, limited
 from collision_monitor.common.safe_files import ReceivedText
-from collision_monitor.errors import CollisionMonitorError, NothingToCheckError
+from collision_monitor.errors import CollisionMonitorError, NothingToCheckError, reason_of
 from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.model.collision_model import CollisionModel
@@ -284,10 +284,8 @@ def answer(recipe: Recipe) -> Answer:
     try:
         robot = recipe.load()
         loaded, error, pairs = pickle.dumps(robot, protocol=5), "", len(robot.model.pairs)
-    except CollisionMonitorError as problem:
-        loaded, error = b"", str(problem)
     except Exception as problem:  # the parent must get an answer
-        loaded, error = b"", f"internal error, {type(problem).__name__}: {problem}"
+        loaded, error = b"", reason_of(problem)
     finally:
         library.removeHandler(collector)
     return Answer(loaded, error, tuple(collector.records), pairs=pairs)

@@ -32,6 +32,8 @@ from collision_monitor.common.safe_files import read_document
 from collision_monitor.errors import SceneError, ThresholdsError
 from collision_monitor.robot.yaml_values import Entry
 
+WARN_DISTANCE, STOP_DISTANCE = 0.1, 0.02  # metres, the defaults of a monitor
+
 # -- pairs that are near by construction --
 
 # Increment when the same input gives another result.

@@ -19,6 +19,7 @@ from collision_monitor.errors import (
     CollisionMonitorError,
     ConfigurationError,
     JointStateError,
+    reason_of,
 )
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.hierarchy.query import warm_up_for_states
@@ -400,11 +401,9 @@ class Monitor:
             kind, text = error.kind, str(error)
             if kind == "future":
                 text += f": {self.watchdogs.clock.explain(now)}"
-        elif isinstance(error, CollisionMonitorError):
-            text = f"no distance: {error}"
         else:
-            text = f"no distance: internal error, {type(error).__name__}: {error}"
-            if text != self._fault:
+            text = f"no distance: {reason_of(error)}"
+            if not isinstance(error, CollisionMonitorError) and text != self._fault:
                 logger.error("%s", text, exc_info=error)
         self.watchdogs.refused[kind] += 1
         self._fault, self._fault_time = text, now

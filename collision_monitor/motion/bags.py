@@ -24,7 +24,7 @@ import numpy as np
 from scipy.interpolate import PPoly
 
 from collision_monitor.common.optional_dependencies import optional_dependency
-from collision_monitor.common.text import shortened
+from collision_monitor.common.text import one_line, shortened
 from collision_monitor.errors import MissingDependencyError, MotionError, TrajectoryError
 from collision_monitor.motion.points import Points, checked_values, joint_names, points_of
 from collision_monitor.motion.trajectory import Trajectory, hermite, joined, raised, shifted
@@ -88,10 +88,9 @@ def read_topics(path: Path, names: Sequence[str] = ()) -> list[Topic]:
     except (MotionError, MissingDependencyError):
         raise
     except Exception as error:  # on damaged files rosbags raises errors of many types
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise MotionError(
-            f"{path}: cannot be read as a ROS 2 bag: {reason}. A truncated recording can be "
-            "repaired: 'mcap recover' for mcap, 'ros2 bag reindex' for a lost metadata.yaml"
+            f"{path}: cannot be read as a ROS 2 bag: {one_line(error)}. A truncated recording can "
+            "be repaired: 'mcap recover' for mcap, 'ros2 bag reindex' for a lost metadata.yaml"
         ) from None
 
 

@@ -22,7 +22,7 @@ from rclpy.node import Node
 from collision_monitor.common.compiled import compiling
 from collision_monitor.common.compiling_process import CompilingProcess
 from collision_monitor.common.limits import limited
-from collision_monitor.errors import CollisionMonitorError, JointStateError
+from collision_monitor.errors import CollisionMonitorError, JointStateError, reason_of
 from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.loading import Answer, Loaded, LoadingProcess, Recipe
 from collision_monitor.model.thresholds import Rule
@@ -186,11 +186,10 @@ class RobotLoader:
             try:
                 self._ready(process.recipe, pickle.loads(answer.loaded))
                 self.current = process.recipe
-            except CollisionMonitorError as problem:
-                error = str(problem)
             except Exception as problem:  # monitoring of the current robot continues
-                library.exception("the new robot cannot be monitored")
-                error = f"internal error, {type(problem).__name__}: {problem}"
+                if not isinstance(problem, CollisionMonitorError):
+                    library.exception("the new robot cannot be monitored")
+                error = reason_of(problem)
         self.refused = error
         if answer.is_lost:
             self.fault = f"the new robot description is not monitored: {error}"

@@ -17,6 +17,7 @@ from sensor_msgs.msg import JointState as JointStateMessage
 from std_msgs.msg import String
 
 from collision_monitor.common.safe_files import ReceivedText
+from collision_monitor.common.text import one_line
 from collision_monitor.errors import JointStateError
 from collision_monitor.model.loading import RobotSource
 from collision_monitor.monitoring.joint_state_buffer import JointState
@@ -52,8 +53,8 @@ class JointStateReader:
         try:
             message = deserialize_message(data, JointStateMessage)
         except Exception as error:  # any error of the middleware for invalid bytes
-            reason = " ".join(str(error).split())[:200] or type(error).__name__
-            raise JointStateError(f"unreadable joint state: {reason}", "unreadable") from None
+            text = f"unreadable joint state: {one_line(error)}"
+            raise JointStateError(text, "unreadable") from None
         if message.name != self._last:
             self._last = message.name
             self._names = [self._prefix + name for name in message.name]

@@ -26,6 +26,7 @@ from collision_monitor.errors import (
     CollisionMonitorError,
     MissingDependencyError,
     TrajectoryError,
+    reason_of,
 )
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.joint_state_buffer import JointState
@@ -50,6 +51,7 @@ from collision_monitor.nodes.parameters.self_collision_parameters import (
     PARAMETERS,
     arm_names,
     refusal,
+    settings_of,
 )
 from collision_monitor.nodes.trajectory_messages import (
     PointStreaming,
@@ -173,9 +175,7 @@ class SelfCollisionNode(RobotNode):
             self._report_event(Level.STALE, "loading", f"{text}{self._note}")
         model = CollisionModel.from_urdf(
             description,
-            srdf=v["robot_description_semantic"] or None,
-            package_dirs=[folder for folder in v["package_dirs"] if folder],
-            scene=v["scene"] or None,
+            **self._sources(),
             max_leaves_per_link=v["max_leaves_per_link"],
             leaf_tolerance=v["leaf_tolerance"],
             leaves=v["leaves"] or None,
@@ -228,8 +228,7 @@ class SelfCollisionNode(RobotNode):
             self._report_event(Level.ERROR, "refused", reason, serial=dropped.serial)
 
     def _settings(self) -> FilterSettings:
-        names = FilterSettings.__dataclass_fields__.keys() & self._values.keys()
-        settings = FilterSettings(**{name: self._values[name] for name in names})
+        settings = settings_of(self._values)
         method = self._shortage.method(settings.method)
         return replace(settings, method=method, every_pair=method != settings.method)
 
@@ -346,9 +345,8 @@ class SelfCollisionNode(RobotNode):
     def _finish(self, job: Job, future: Future[Work], serial: int) -> None:
         error = future.exception()
         if error is not None:
-            reason = str(error)
+            reason = reason_of(error)
             if not isinstance(error, CollisionMonitorError):
-                reason = f"internal error, {type(error).__name__}: {error}"
                 self.get_logger().error("".join(traceback.format_exception(error)))
             if job.settings.every_pair and isinstance(error, AdjustmentError):
                 reason = f"{reason} (method robust needs {self._shortage.solvers})"

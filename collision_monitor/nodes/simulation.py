@@ -162,9 +162,7 @@ class SimulationNode(RobotNode):
         start, v = time.monotonic(), self._values
         simulation = Simulation.from_urdf(
             description,
-            srdf=v["robot_description_semantic"] or None,
-            package_dirs=[folder for folder in v["package_dirs"] if folder],
-            scene=v["scene"] or None,
+            **self._sources(),
             start=named_numbers(v["start_positions"], "start_positions"),
             timestep=v["timestep"],
             gravity=v["gravity"],

@@ -13,7 +13,7 @@ __all__, __getattr__, __dir__ = lazy_exports(
         "composed": ("Mounted", "compose", "compose_semantics"),
         "description": ("Joint", "Link", "Robot", "Shape"),
         "inertials": ("Inertial", "read_inertials"),
-        "joint_limits": ("JointLimits", "read_joint_limits"),
+        "limits": ("JointLimits", "joint_limits", "read_joint_limits"),
         "poses": ("pose_from_xyz_rpy",),
         "scene": ("Obstacle", "Scene", "load_scene"),
         "srdf": ("Semantics", "load_srdf"),

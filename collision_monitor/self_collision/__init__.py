@@ -16,10 +16,12 @@ from collision_monitor.self_collision.arms import Arm, find_chains
 from collision_monitor.self_collision.motion_clearance import LinearField
 from collision_monitor.self_collision.nine_cases import ControlPoints, control_points
 from collision_monitor.self_collision.point_stream import Streamer
+from collision_monitor.self_collision.settings import AdjustmentSettings
 
 __all__ = [
     "Adjustment",
     "AdjustmentError",
+    "AdjustmentSettings",
     "Arm",
     "ArmsError",
     "ControlPoints",

@@ -7,7 +7,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,13 +36,13 @@ from collision_monitor.self_collision.motion_clearance import (
 from collision_monitor.self_collision.preparation import (
     checked,
     configurations,
-    is_number,
     refined,
     standing,
     within,
 )
 from collision_monitor.self_collision.repulsion_field import adjust_published
-from collision_monitor.self_collision.retiming import retime as new_times
+from collision_monitor.self_collision.retiming import retime
+from collision_monitor.self_collision.settings import RATE_LIMITS, AdjustmentSettings
 from collision_monitor.self_collision.sqp_adjustment import BUFFER, SqpAdjustment
 from collision_monitor.verification.clearance.clearance_check import (
     Certifier,
@@ -54,13 +54,10 @@ from collision_monitor.verification.clearance.schedule import Schedule, rest_con
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-METHODS = ("robust", "published", "field")  # published: the former name of field
-YIELDING = ("both", "left", "right")  # of two arms; the name of an arm is also valid
 _FINER = 4  # factor for the number of waypoints if the given ones allow no solution
 _MOST_FINE = 1500  # waypoints
 # Subdivisions of each segment, and metres kept above limits between waypoints.
 _ATTEMPTS = ((1, BUFFER), (_FINER, BUFFER), (_FINER, 4.0 * BUFFER))
-_MOST_TIP_WEIGHT = 1e6  # rad/m: joint displacement is negligible then
 _RAMP = 0.5  # seconds to reach the velocity limit: default acceleration limit
 
 
@@ -124,20 +121,11 @@ def adjust(
     model: CollisionModel,
     motion: Motion,
     arms: Sequence[Arm] | Sequence[str] | None = None,
+    settings: AdjustmentSettings | None = None,
     *,
-    safe_distance: float = 0.1,
-    danger_distance: float = 0.05,
-    method: str = "robust",
-    every_pair: bool = False,
-    yielding: str = "both",
-    tip_weight: float = 0.0,
     held: Mapping[str, float] | None = None,
-    acceleration_limits: Mapping[str, float] | float | None = None,
-    velocity_limits: Mapping[str, float] | None = None,
-    jerk_limits: Mapping[str, float] | float | None = None,
-    position_limits: Mapping[str, tuple[float, float]] | None = None,
-    retime: bool = True,
     cancelled: Callable[[], bool] | None = None,
+    **changes: Any,
 ) -> Adjustment:
     """Adjust a motion of one or more arms so that it is collision-free over its whole duration.
 
@@ -146,31 +134,13 @@ def adjust(
         motion: the desired motion, of joints of all or some arms (the others are held) and any
             other joints, including those of moving obstacles.
         arms: arms, their names (see `find_chains`), or None to detect them.
-        safe_distance: d_saf, the clearance to keep between leaves, metres.
-        danger_distance: d_dan; a motion that starts closer is rejected, metres.
-        method: ``robust`` (all pairs, all waypoints at once) or ``field``, the linear repulsion
-            field (Wu et al., 2018, with its printed errors corrected; right arm against left arm
-            only). ``published`` is another name of ``field``.
-        every_pair: whether the result of ``field`` must be certified for all pairs that ``robust``
-            checks, and is rejected otherwise: this method moves an arm away from the other arm
-            only.
-        yielding: the arm that is adjusted: ``both`` for all, ``left`` or ``right`` of two, or its
-            name.
-        tip_weight: weight of tip displacement against joint displacement, rad/m, from 0 to 1e6;
-            ``robust`` only. Redundant joints then move first.
+        settings: distances, method, limits and the like; None for the defaults.
         held: positions of joints that the motion does not name, rad or m; by default 0, or the
             nearer limit.
-        acceleration_limits: rad/s^2 or m/s^2 by joint, or one value for all; by default the
-            velocity limit divided by half a second, or the acceleration of the desired motion if
-            that is higher.
-        velocity_limits: rad/s or m/s by joint, instead of those of the URDF.
-        jerk_limits: rad/s^3 or m/s^3 by joint, or one value for all; by default there are none.
-            Measured as in `verify`, but a motion may start and stop at its own speed.
-        position_limits: (lower, upper) by joint, rad or m; used if tighter than those of the URDF.
-        retime: whether to slow the result down where it exceeds velocity, acceleration or jerk
-            limits.
         cancelled: polled often, for a caller in another thread; the adjustment ends once it is
             true.
+        changes: fields of `AdjustmentSettings`, such as ``safe_distance=0.1``; they replace those
+            of ``settings``.
 
     Raises:
         AdjustmentError: there is no safe adjustment. The error contains the waypoint, the reason
@@ -179,18 +149,24 @@ def adjust(
         MotionError: the motion has no waypoints, times that do not increase, values that are not
             finite, duplicate or unknown joints, or positions beyond their limits. A motion that
             starts at most 0.01 rad or m beyond a limit may stay that far beyond it.
-        ConfigurationError: an option is invalid.
+        ConfigurationError: a setting is invalid.
+        TypeError: one of the ``changes`` is not a field of the settings.
         NothingToCheckError: no checked pair contains a link of an arm.
         MissingDependencyError: a solver is not installed.
         CancelledError: ``cancelled`` was true.
     """
+    settings = replace(settings or AdjustmentSettings(), **changes)
     if not arms or not all(isinstance(arm, Arm) for arm in arms):
         arms = find_chains(model.robot, model.semantics, arms)
     arms = tuple(arms)
-    _check_options(method, arms, tip_weight)
+    if settings.method != "robust" and len(arms) != 2:
+        raise ConfigurationError(
+            f"method: {settings.method} is for two arms, not for {len(arms)}; robust is for any "
+            "number"
+        )
     # Joints that the motion does not name are held as in `verify`, regardless of the limits.
     held = dict(zip(model.joint_names, rest_configuration(model, held or {}).tolist(), strict=True))
-    model = within(model, position_limits)
+    model = within(model, settings.position_limits)
     given = checked(model, motion)
     model = standing(model, given, held)
     configurations(model, given, held)  # reports invalid waypoints by their original index
@@ -199,17 +175,19 @@ def adjust(
         np.array([model.joint_names.index(n) for n in arm.joint_names if n in named], dtype=int)
         for arm in arms
     )
-    yielding = _possible_yielding(yielding, columns, arms)
+    yielding = _possible_yielding(settings.yielding, columns, arms)
     able = np.concatenate([columns[k] for k in yielding_arms(arms, yielding)])
-    attempts = list(_ATTEMPTS if method == "robust" else _ATTEMPTS[:2])
+    attempts = list(_ATTEMPTS if settings.method == "robust" else _ATTEMPTS[:2])
     effort = Effort()
     while True:
         times, buffer = attempts.pop(0)
         motion = refined(given, times)
         desired = configurations(model, motion, held)
-        rates = _rate_limits(model, motion, acceleration_limits, velocity_limits, jerk_limits)
-        margins = choose_margins(model, arms, desired, safe_distance, danger_distance, able)
-        if method != "robust" and not every_pair:
+        rates = _rate_limits(model, motion, settings)
+        margins = choose_margins(
+            model, arms, desired, settings.safe_distance, settings.danger_distance, able
+        )
+        if settings.method != "robust" and not settings.every_pair:
             between = sides(model, arms).between  # as in the paper
             margins = Margins(
                 np.where(between, margins.safe, -np.inf),
@@ -221,11 +199,12 @@ def adjust(
                 f"'{model.name}': no pair of links is checked in which {names} takes part"
             )
         problem = Problem(
-            model, arms, motion.times, desired, columns, margins, yielding, tip_weight, cancelled
-        )
+            model, arms, motion.times, desired, columns, margins, yielding,
+            settings.tip_weight, cancelled,
+        )  # fmt: skip
         proximity = problem.proximity()
         try:
-            if method == "robust":
+            if settings.method == "robust":
                 work = SqpAdjustment(problem, buffer, effort)
                 adjusted, limits = work.run(), work.limits
             else:
@@ -238,10 +217,10 @@ def adjust(
                 continue
             prefix = _prefix(model, motion, problem, proximity, error.safe_prefix)
             raise _renumbered(error, given, prefix) from None
-        found = _report(problem, motion, method, adjusted, limits, proximity)
-        if not retime:
+        found = _report(problem, motion, settings.method, adjusted, limits, proximity)
+        if not settings.retime:
             return found
-        times = new_times(motion.times, found.motion.positions, *rates)
+        times = retime(motion.times, found.motion.positions, *rates)
         _refuse_slowed_obstacles(model, motion, times, given)
         return replace(found, motion=replace(found.motion, times=times))
 
@@ -302,19 +281,6 @@ def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
 # -- inputs --
 
 
-def _check_options(method: str, arms: Sequence[Arm], tip_weight: float) -> None:
-    if method not in METHODS:
-        raise ConfigurationError(f"method: {method!r} is not one of {', '.join(METHODS)}")
-    if method != "robust" and len(arms) != 2:
-        raise ConfigurationError(
-            f"method: {method} is for two arms, not for {len(arms)}; robust is for any number"
-        )
-    if not (is_number(tip_weight) and 0.0 <= tip_weight <= _MOST_TIP_WEIGHT):
-        raise ConfigurationError(
-            f"tip_weight: {tip_weight!r} is not a number from 0 to {_MOST_TIP_WEIGHT:g}"
-        )
-
-
 def _possible_yielding(yielding: str, columns: Sequence[np.ndarray], arms: Sequence[Arm]) -> str:
     """``yielding``, or the only arm that the motion moves."""
     moved = [k for k, own in enumerate(columns) if len(own)]
@@ -335,21 +301,19 @@ def _possible_yielding(yielding: str, columns: Sequence[np.ndarray], arms: Seque
 
 
 def _rate_limits(
-    model: CollisionModel,
-    motion: Motion,
-    acceleration_limits: Mapping[str, float] | float | None,
-    velocity_limits: Mapping[str, float] | None,
-    jerk_limits: Mapping[str, float] | float | None,
+    model: CollisionModel, motion: Motion, settings: AdjustmentSettings
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Velocity, acceleration and jerk limits (joints,) of a motion; inf means no limit."""
-    _check_rates(model, "velocity_limits", velocity_limits)
-    _check_rates(model, "acceleration_limits", acceleration_limits)
-    _check_rates(model, "jerk_limits", jerk_limits)
+    for option in RATE_LIMITS:
+        limits = getattr(settings, option)
+        for name in limits if isinstance(limits, Mapping) else ():
+            if name not in model.joint_names:
+                raise ConfigurationError(f"{option}: '{model.name}' has no joint '{name}'")
     names = motion.joint_names
     columns = [model.joint_names.index(name) for name in names]
     velocity = model.velocity_limits[columns].copy()
     for k, name in enumerate(names):
-        velocity[k] = (velocity_limits or {}).get(name, velocity[k])
+        velocity[k] = (settings.velocity_limits or {}).get(name, velocity[k])
     spans = np.diff(motion.times)[:, None]
     rates = np.diff(motion.positions, axis=0) / spans
     changes = np.diff(rates, axis=0) / (0.5 * (spans[1:] + spans[:-1]))
@@ -357,26 +321,14 @@ def _rate_limits(
     usable = np.isfinite(velocity) & (velocity > 0.0)
     acceleration = np.where(usable, np.maximum(desired, velocity / _RAMP), np.inf)
     jerk = np.full(len(names), np.inf)
-    for values, limits in ((acceleration, acceleration_limits), (jerk, jerk_limits)):
+    for values, limits in (
+        (acceleration, settings.acceleration_limits), (jerk, settings.jerk_limits),
+    ):  # fmt: skip
         if isinstance(limits, Mapping):
             values[:] = [limits.get(name, values[k]) for k, name in enumerate(names)]
         elif limits is not None:
             values[:] = limits
     return velocity, acceleration, jerk
-
-
-def _check_rates(
-    model: CollisionModel, option: str, limits: Mapping[str, float] | float | None
-) -> None:
-    """Reject limits that are not positive, or of unknown joints; inf means no limit."""
-    if limits is None:
-        return
-    each = limits if isinstance(limits, Mapping) else {"all joints": limits}
-    for name, value in each.items():
-        if each is limits and name not in model.joint_names:
-            raise ConfigurationError(f"{option}: '{model.name}' has no joint '{name}'")
-        if not (value == np.inf or (is_number(value) and value > 0.0)):
-            raise ConfigurationError(f"{option}: {value!r} for {name} is no number above 0")
 
 
 def _renumbered(error: AdjustmentError, given: Motion, prefix: Motion | None) -> AdjustmentError:

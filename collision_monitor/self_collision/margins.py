@@ -15,7 +15,6 @@ from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.mesh_proximity import MeshProximity, carriers
-from collision_monitor.self_collision.preparation import is_number
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -210,16 +209,8 @@ def choose_margins(
     Pairs whose relative pose does not depend on the joints of the arms are not monitored.
 
     Raises:
-        ConfigurationError: a distance is negative or not finite, danger is above safe, or the arms
-            are rarely ``safe_distance`` apart.
+        ConfigurationError: the arms are rarely ``safe_distance`` apart.
     """
-    for name, value in (("safe_distance", safe_distance), ("danger_distance", danger_distance)):
-        if not is_number(value) or value < 0.0:
-            raise ConfigurationError(f"{name}: {value!r} is not a length in metres of at least 0")
-    if danger_distance > safe_distance:
-        raise ConfigurationError(
-            f"danger_distance: {danger_distance!r} m is above safe_distance, {safe_distance!r} m"
-        )
     kinds = sides(model, arms)
     columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
     moved = _moved_relatively(model, columns)

@@ -16,7 +16,7 @@ from collision_monitor.self_collision.arms import Arm, find_chains
 from collision_monitor.self_collision.margins import Problem, choose_margins, yielding_arms
 from collision_monitor.self_collision.mesh_proximity import prepare_meshes
 from collision_monitor.self_collision.motion_clearance import closest_pair
-from collision_monitor.self_collision.preparation import is_number
+from collision_monitor.self_collision.settings import AdjustmentSettings, is_number
 from collision_monitor.self_collision.stepper import Stepper, joint_weights
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Streamer:
         if not arms or not all(isinstance(arm, Arm) for arm in arms):
             arms = find_chains(model.robot, model.semantics, arms)
         yielding_arms(arms, yielding)  # raises for unknown arms
+        AdjustmentSettings(safe_distance, danger_distance)  # raises for invalid distances
         warm_up_for_states()
         prepare_meshes(model)
         self.model = model

@@ -25,14 +25,6 @@ _ROUNDING = 1e-6  # rad or m beyond a position limit that counts as rounding
 _START_TOLERANCE = 0.01  # rad or m by which a robot may start beyond a position limit: sensor noise
 
 
-def is_number(value: object) -> bool:
-    """Whether a value is a finite real number, and not a text."""
-    try:
-        return not isinstance(value, (str, bytes)) and math.isfinite(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return False
-
-
 def checked(model: CollisionModel, motion: Motion) -> Motion:
     """The motion with its values as arrays.
 

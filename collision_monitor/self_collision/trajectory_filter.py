@@ -27,6 +27,7 @@ from collision_monitor.self_collision.adjustment import Adjustment, adjust
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
 from collision_monitor.self_collision.mesh_proximity import prepare_meshes
+from collision_monitor.self_collision.settings import AdjustmentSettings
 
 
 class BackgroundWorker:
@@ -201,17 +202,14 @@ _EASE = 0.002
 
 
 @dataclass(frozen=True)
-class FilterSettings:
-    """Settings of adjustments; see the arguments of `adjust`."""
+class FilterSettings(AdjustmentSettings):
+    """Settings of adjustments, and of the checks before and after them.
 
-    safe_distance: float = 0.1
-    danger_distance: float = 0.05
-    method: str = "robust"
-    every_pair: bool = False
-    yielding: str = "both"
-    tip_weight: float = 0.0
-    acceleration_limit: float = 0.0  # of every joint; 0: none
-    jerk_limit: float = 0.0  # likewise
+    Attributes:
+        start_tolerance: of the start of a trajectory to the current joint state, rad or m.
+        max_points: trajectories with more points are rejected.
+    """
+
     start_tolerance: float = 0.01
     max_points: int = 20000
 
@@ -370,21 +368,13 @@ class TrajectoryFilter:
         Raises:
             AdjustmentError and other CollisionMonitorError: there is no safe adjustment.
         """
-        s = job.settings
         moved = job.motion.joint_names
         return adjust(
             self._model,
             job.motion,
             self.arms,
-            safe_distance=s.safe_distance,
-            danger_distance=s.danger_distance,
-            method=s.method,
-            every_pair=s.every_pair,
-            yielding=s.yielding,
-            tip_weight=s.tip_weight,
+            job.settings,
             held={name: value for name, value in job.held.items() if name not in moved},
-            acceleration_limits=s.acceleration_limit or None,
-            jerk_limits=s.jerk_limit or None,
             cancelled=job.cancelled.is_set,
         )
 

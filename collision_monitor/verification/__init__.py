@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions verified before they are sent: limits, torques, clearance between samples.
 
-`collision_monitor.verify` runs all checks; those of this room can also be called one by one. Names
+`verify` runs all checks; they can also be called one by one. Names
 are imported at their first use.
 """
 
@@ -18,10 +18,10 @@ __all__, __getattr__, __dir__ = lazy_exports(
         ),
         "clearance.schedule": ("Scheduled",),
         "joint_limits_check": ("LimitsCheck", "check_joint_limits"),
+        "run_checks": ("verify", "verify_many"),
         "torques.actuators": ("Drives", "read_drives"),
         "torques.dynamics": ("RobotDynamics",),
         "torques.torque_check": ("TorqueCheck", "check_torques"),
         "verification": ("Verdict", "Verification"),
-        "verify": ("verify_many",),
     },
 )

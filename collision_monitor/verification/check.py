@@ -16,7 +16,7 @@ from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.inertials import Inertial
-from collision_monitor.robot.joint_limits import JointLimits
+from collision_monitor.robot.limits import JointLimits
 from collision_monitor.verification.clearance.scanner import Progress
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 from collision_monitor.verification.torques.actuators import Drives

@@ -34,7 +34,7 @@ from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Robot
-from collision_monitor.robot.joint_limits import JointLimits, urdf_limits
+from collision_monitor.robot.limits import JointLimits, urdf_limits
 from collision_monitor.verification.check import (
     Outcome,
     SimultaneousMotion,
@@ -390,7 +390,7 @@ def check_joint_limits(
     Args:
         trajectory: of any joints of the robot; their mimic joints are also checked.
         robot: kinds of the joints, and mimic joints.
-        limits: by joint, as `robot.joint_limits.joint_limits` reads them from URDF and file;
+        limits: by joint, as `robot.joint_limits` reads them from URDF and file;
             None: those of the URDF.
         from_rest: the robot rests before and after the motion, so that a velocity at its ends is a
             step. Use False for a recording that starts during a motion.

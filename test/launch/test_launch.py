@@ -10,7 +10,6 @@ from support.ros.launch_cases import (
     check_arguments,
     check_refused,
     installed,
-    joined_graph,
     launched,
 )
 
@@ -26,20 +25,6 @@ JOINTS = ("j1", "j2", "j3")
 def source(workspace, monkeypatch):
     """The installed launch file."""
     return installed(workspace, monkeypatch, "collision_monitor.launch.py")
-
-
-@pytest.fixture(params=["/collision_monitor"])
-def graph(request, source, monkeypatch):
-    """A ROS graph that launched processes join."""
-    graph = joined_graph(monkeypatch, request.param)
-    yield graph
-    graph.close()
-
-
-@pytest.fixture
-def exits():
-    """Exit codes of the processes that have ended."""
-    return []
 
 
 @launch_pytest.fixture

@@ -12,7 +12,6 @@ from support.ros.launch_cases import (
     VIEW,
     check_arguments,
     installed,
-    joined_graph,
     launched,
     stand_in,
     told,
@@ -76,20 +75,6 @@ def source(workspace, monkeypatch, tmp_path):
     paths = [str(prefix), os.environ["AMENT_PREFIX_PATH"]]
     monkeypatch.setenv("AMENT_PREFIX_PATH", os.pathsep.join(paths))
     return source
-
-
-@pytest.fixture
-def graph(source, monkeypatch):
-    """A ROS graph that launched processes join."""
-    graph = joined_graph(monkeypatch, "/collision_monitor")
-    yield graph
-    graph.close()
-
-
-@pytest.fixture
-def exits():
-    """Exit codes of the processes that have ended."""
-    return []
 
 
 @launch_pytest.fixture

@@ -10,7 +10,6 @@ from support.ros.launch_cases import (
     check_arguments,
     check_refused,
     installed,
-    joined_graph,
     launched,
 )
 
@@ -23,20 +22,6 @@ from support.robots.two_slides import JOINTS, URDF, apart  # isort: skip
 def source(workspace, monkeypatch):
     """The installed launch file."""
     return installed(workspace, monkeypatch, "self_collision.launch.py")
-
-
-@pytest.fixture
-def graph(source, monkeypatch):
-    """A ROS graph that launched processes join."""
-    graph = joined_graph(monkeypatch, "/cell/self_collision")
-    yield graph
-    graph.close()
-
-
-@pytest.fixture
-def exits():
-    """Exit codes of the processes that have ended."""
-    return []
 
 
 @launch_pytest.fixture
@@ -54,6 +39,7 @@ def with_files(source, graph, exits, tmp_path):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("graph", ["/cell/self_collision"], indirect=True)
 @pytest.mark.launch(fixture=with_files)
 def test_a_trajectory_goes_through_to_the_controllers_topic(graph, exits):
     graph.listen("sent", JointTrajectory, 10, "/cell/controller/joint_trajectory")

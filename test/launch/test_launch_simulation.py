@@ -10,7 +10,6 @@ from support.ros.launch_cases import (
     check_arguments,
     check_refused,
     installed,
-    joined_graph,
     launched,
 )
 
@@ -42,20 +41,6 @@ def source(workspace, monkeypatch):
     return installed(workspace, monkeypatch, "simulation.launch.py")
 
 
-@pytest.fixture
-def graph(source, monkeypatch):
-    """A ROS graph that launched processes join."""
-    graph = joined_graph(monkeypatch, "/cell/collision_monitor")
-    yield graph
-    graph.close()
-
-
-@pytest.fixture
-def exits():
-    """Exit codes of the processes that have ended."""
-    return []
-
-
 @launch_pytest.fixture
 def all_of_it(source, graph, exits, tmp_path):
     """Two balls on slides in a namespace: the simulation, the monitor, the node in front."""
@@ -71,6 +56,7 @@ def all_of_it(source, graph, exits, tmp_path):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("graph", ["/cell/collision_monitor"], indirect=True)
 @pytest.mark.launch(fixture=all_of_it)
 def test_what_is_wanted_goes_through_all_nodes_and_comes_back(graph, exits):
     graph.listen("sim", DiagnosticStatus, LATCHED, "/cell/simulation/state")

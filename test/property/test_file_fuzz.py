@@ -15,7 +15,7 @@ from collision_monitor.fitting.leaves_file import read_leaves
 from collision_monitor.model.thresholds import load_thresholds
 from collision_monitor.motion import read_motion
 from collision_monitor.motion.motion_files import load_trajectory
-from collision_monitor.robot.joint_limits import read_joint_limits
+from collision_monitor.robot.limits import read_joint_limits
 from collision_monitor.robot.urdf import load_robot
 from collision_monitor.verification.torques.actuators import read_drives
 from property.test_robot_fuzz import WORDS, mutated

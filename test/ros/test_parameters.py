@@ -30,7 +30,8 @@ from collision_monitor.nodes.parameters.monitor_parameters import (
     recipe_of,
 )
 from collision_monitor.nodes.parameters.parameter import Parameter, declare_parameters
-from collision_monitor.nodes.parameters.self_collision_parameters import arm_names
+from collision_monitor.nodes.parameters.self_collision_parameters import arm_names, settings_of
+from collision_monitor.self_collision.trajectory_filter import FilterSettings
 
 NODES = {
     "collision_monitor": monitor_parameters,
@@ -252,6 +253,16 @@ def test_arms_are_named_as_the_library_takes_them():
     assert arm_names(given) is None
     assert arm_names({**given, "arms": ["r", "l"]}) == ["r", "l"]
     assert arm_names({**given, **LINKS}) == ["torso:right_hand", "chest:left_hand"]
+
+
+def test_settings_of_the_filter_have_the_defaults_of_the_library_and_no_limits_of_zero():
+    given = defaults(self_collision_parameters)
+    assert settings_of(given) == FilterSettings()
+    limits = {"acceleration_limit": 4.0, "jerk_limit": 90.0}
+    found = settings_of({**given, **limits, "yielding": "left", "max_points": 7})
+    assert found == FilterSettings(
+        acceleration_limits=4.0, jerk_limits=90.0, yielding="left", max_points=7
+    )
 
 
 # -- robots of a cell --

@@ -130,6 +130,7 @@ def test_every_name_that_a_room_exports_is_there(room):
     module = import_module(f"collision_monitor.{room}")
     for name in getattr(module, "__all__", ()):
         assert getattr(module, name) is not None and name in dir(module)
+        assert not (ROOT / PACKAGE / room / f"{name}.py").exists(), f"{name} is also a file"
     with pytest.raises(AttributeError, match="no_such_name"):
         module.no_such_name  # noqa: B018
 

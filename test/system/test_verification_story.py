@@ -32,9 +32,9 @@ from collision_monitor.motion.motion_files import load_trajectory
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.inertials import read_inertials
 from collision_monitor.robot.urdf import load_robot
+from collision_monitor.verification import SimultaneousMotion, verify
 from collision_monitor.verification.torques.dynamics import RobotDynamics
 from collision_monitor.verification.verification import Verdict
-from collision_monitor.verification.verify import SimultaneousMotion, verify
 
 pytestmark = pytest.mark.early
 

@@ -23,6 +23,7 @@ from collision_monitor.nodes.parameters.parameter import (
     Refusal,
     changed_values,
     declare_parameters,
+    package_dirs_of,
 )
 
 _WATCHDOG_SECONDS = 0.05
@@ -65,6 +66,14 @@ class RobotNode(Node):
         else:
             self.create_subscription(String, "robot_description", self._on_description, LATCHED)
         self.create_timer(_WATCHDOG_SECONDS, self._watch, clock=self._steady)
+
+    def _sources(self) -> dict[str, Any]:
+        """SRDF, packages and scene, as arguments of ``from_urdf``."""
+        return {
+            "srdf": self._values["robot_description_semantic"] or None,
+            "package_dirs": package_dirs_of(self._values),
+            "scene": self._values["scene"] or None,
+        }
 
     def _on_description(self, message: String) -> None:
         description = ReceivedText(message.data)

@@ -17,7 +17,7 @@ from sensor_msgs.msg import PointCloud2, PointField
 
 from collision_monitor.common.compiled import cache_directory
 from collision_monitor.common.compiling_process import CompilingProcess
-from collision_monitor.errors import CollisionMonitorError, LiveSceneError
+from collision_monitor.errors import CollisionMonitorError, LiveSceneError, reason_of
 from collision_monitor.model.live_scene import CLOUD, LiveScene
 from collision_monitor.model.point_cloud import Voxels, voxels_of, warm_up
 from collision_monitor.monitoring.compile_ahead import compile_ahead, is_compiled
@@ -245,7 +245,7 @@ class Cloud:
             except CollisionMonitorError as error:
                 made = error
             except Exception as error:
-                made = LiveSceneError(f"cloud: internal error, {type(error).__name__}: {error}")
+                made = LiveSceneError(f"cloud: {reason_of(error)}")
             with self._condition:
                 self._made = made, job, begin
                 self.is_ready = True

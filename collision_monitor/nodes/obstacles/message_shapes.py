@@ -16,7 +16,7 @@ from visualization_msgs.msg import Marker
 
 from collision_monitor.common.limits import array_range_problem, range_problem
 from collision_monitor.common.text import six_digits
-from collision_monitor.errors import CollisionMonitorError, LiveSceneError
+from collision_monitor.errors import LiveSceneError, reason_of
 from collision_monitor.fitting.fast_fit import cover, cover_bounds, cover_triangles
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.desired_scene import DesiredScene
@@ -86,10 +86,8 @@ def process_object(
     """Call ``process`` with a message; its error is the reason why object ``name`` is refused."""
     try:
         process(message)
-    except CollisionMonitorError as error:
-        keeper.refuse(name, str(error).removeprefix(f"{name}: "), expires)
     except Exception as error:  # monitoring continues, and the state reports any error
-        keeper.refuse(name, f"internal error, {type(error).__name__}: {error}", expires)
+        keeper.refuse(name, reason_of(error).removeprefix(f"{name}: "), expires)
 
 
 # -- shapes --

@@ -23,7 +23,7 @@ from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
-from collision_monitor.errors import CollisionMonitorError, LiveSceneError
+from collision_monitor.errors import CollisionMonitorError, LiveSceneError, reason_of
 from collision_monitor.fitting.fast_fit import cover_triangles
 from collision_monitor.geometry.meshes import MeshLoader
 from collision_monitor.model.desired_scene import DesiredScene, ObjectRequest
@@ -44,6 +44,7 @@ from collision_monitor.nodes.obstacles.message_shapes import (
     pose_of,
     process_object,
 )
+from collision_monitor.nodes.parameters.parameter import package_dirs_of
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.packages import FileFinder
@@ -292,8 +293,7 @@ class MeshWorker:
             elif isinstance(problem, CollisionMonitorError):
                 report(name, problem)
             else:
-                text = f"internal error, {type(problem).__name__}: {problem}"
-                report(name, LiveSceneError(text))
+                report(name, LiveSceneError(reason_of(problem)))
 
     def _make(self, name: str, wanted: MeshFile | Triangles) -> np.ndarray:
         if isinstance(wanted, Triangles):
@@ -367,9 +367,8 @@ class SceneTopics:
         self.keeper = DesiredScene() if keeper is None else keeper
         self.keeper.find = self.find
         self._monitor: Monitor | None = None
-        folders = [folder for folder in values["package_dirs"] if folder]
         self._most = values["scene_leaves_per_object"]
-        self._jobs = MeshWorker(folders, self._most)
+        self._jobs = MeshWorker(package_dirs_of(values), self._most)
         self._received = time.monotonic()
         self._logged = -math.inf
         # Time of the last update of lifetimes, and simulated time then.

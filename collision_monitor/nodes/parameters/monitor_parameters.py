@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,16 @@ from rclpy.node import Node
 from collision_monitor.common.limits import LoadingLimits
 from collision_monitor.errors import BehaviourError, ConfigurationError, RobotDescriptionError
 from collision_monitor.fitting.fitter import FITS
+from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.loading import Recipe, RobotSource
-from collision_monitor.model.thresholds import Rule, Thresholds, load_thresholds
+from collision_monitor.model.thresholds import (
+    STOP_DISTANCE,
+    WARN_DISTANCE,
+    Rule,
+    Thresholds,
+    load_thresholds,
+)
 from collision_monitor.monitoring.monitor import NARROW_PHASES
 from collision_monitor.monitoring.speed_policy.settings import (
     SpeedSettings,
@@ -31,9 +38,11 @@ from collision_monitor.nodes.parameters.parameter import (
     declare_parameters,
     fit_refusal,
     fixed,
+    not_a_choice,
+    package_dirs_of,
     too_slow,
 )
-from collision_monitor.robot.joint_limits import read_joint_limits
+from collision_monitor.robot.limits import read_joint_limits
 
 _LEAST_VOXEL = 0.001  # metres
 
@@ -52,9 +61,9 @@ GENERAL = (
           text="use the visual geometry of links without collision geometry; other links keep "
                "their collision geometry"),
     fixed("scene", "", text="YAML file with obstacles and pairs to ignore"),
-    fixed("max_leaves_per_link", 8, most=64,
+    fixed("max_leaves_per_link", FitSettings.max_leaves_per_link, most=64,
           text="maximum number of capsules and spheres per link: more are tighter and slower"),
-    fixed("leaf_tolerance", 0.002, most=1.0,
+    fixed("leaf_tolerance", FitSettings.leaf_tolerance, most=1.0,
           text="stop adding leaves to a link when their mean distance from its mesh is below "
                "this, metres"),
     fixed("leaves", "",
@@ -67,9 +76,9 @@ GENERAL = (
     fixed("hierarchy", "obb",
           text="bounding volumes over triangles: 'obb', 'aabb', 'rss' or 'octree'; all give the "
                "same distances"),
-    Parameter("warn_distance", 0.1, most=10.0,
+    Parameter("warn_distance", WARN_DISTANCE, most=10.0,
               text="WARN and slow down when the distance of two links is at or below this, metres"),
-    Parameter("stop_distance", 0.02, most=10.0,
+    Parameter("stop_distance", STOP_DISTANCE, most=10.0,
               text="ERROR and stop when the distance of two links is at or below this, metres; "
                    "at most warn_distance"),
     Parameter("narrow_phase", "auto",
@@ -167,10 +176,10 @@ SPEED_POLICY = (
     Parameter("thresholds_file", "",
               text="YAML file with a list 'pairs' of such thresholds, read when it is set; "
                    "pair_thresholds take precedence"),
-    Parameter("prediction", True,
+    Parameter("prediction", SpeedSettings.prediction,
               text="slow down and stop based on the clearance along the braking path, not only "
                    "on the current one"),
-    Parameter("reaction_time", 0.05, most=5.0,
+    Parameter("reaction_time", SpeedSettings.reaction_time, most=5.0,
               text="time from a joint state until the robot begins to brake on command, seconds"),
     Parameter("braking_decelerations", [""],
               text="braking deceleration of joints, 'left_*=3.0', rad/s^2 or m/s^2; later "
@@ -178,18 +187,18 @@ SPEED_POLICY = (
                    "divided by 0.5 s"),
     fixed("joint_limits", "",
           text="joint_limits.yaml whose max_acceleration is used as braking deceleration"),
-    Parameter("parting_speed", 0.005, most=10.0,
+    Parameter("parting_speed", SpeedSettings.parting_speed, most=10.0,
               text="two links count as moving away when their distance grows faster than this, "
                    "m/s"),
-    Parameter("escape_scale", 0.25, most=1.0,
+    Parameter("escape_scale", SpeedSettings.escape_scale, most=1.0,
               text="value of ~/speed_scale while links within their stop distance move away"),
-    Parameter("release_distance", 0.005, most=1.0,
+    Parameter("release_distance", SpeedSettings.release_distance, most=1.0,
               text="hysteresis: a level is left only when the distance exceeds its threshold by "
                    "this, metres"),
-    Parameter("release_cycles", 5, most=100,
+    Parameter("release_cycles", SpeedSettings.release_cycles, most=100,
               text="number of consecutive joint states that must allow it before a level is left "
                    "and the scale rises"),
-    Parameter("rise_time", 1.0, most=60.0,
+    Parameter("rise_time", SpeedSettings.rise_time, most=60.0,
               text="minimum time for ~/speed_scale to rise from 0 to 1, seconds; it falls "
                    "immediately"),
     Parameter("latch_stops", False, text="a stop lasts until ~/reset is called"),
@@ -226,10 +235,8 @@ def refusal(values: Mapping[str, Any]) -> str:
             f"stop_distance {values['stop_distance']:g} is above warn_distance "
             f"{values['warn_distance']:g}: the robot would stop before the warning"
         )
-    if values["narrow_phase"] not in NARROW_PHASES:
-        return (
-            f"narrow_phase {values['narrow_phase']!r} is not one of {', '.join(NARROW_PHASES)}"
-        )
+    if reason := not_a_choice(values, "narrow_phase", NARROW_PHASES):
+        return reason
     if values["cloud_voxel_size"] < _LEAST_VOXEL:
         return f"cloud_voxel_size {values['cloud_voxel_size']:g} is below {_LEAST_VOXEL:g} m"
     if values["cycle_deadline"] <= 0.0:
@@ -242,19 +249,14 @@ def refusal(values: Mapping[str, Any]) -> str:
     return fit_refusal(values) or too_slow(values)
 
 
-_DECIDING = (
-    "prediction", "reaction_time", "parting_speed", "escape_scale", "release_distance",
-    "release_cycles", "rise_time",
-)  # fmt: skip
-
-
 def settings_of(values: Mapping[str, Any]) -> SpeedSettings:
     """Settings of the speed policy.
 
     Raises:
         BehaviourError: invalid values.
     """
-    return SpeedSettings(**{name: values[name] for name in _DECIDING})
+    names = {field.name for field in fields(SpeedSettings)}
+    return SpeedSettings(**{name: value for name, value in values.items() if name in names})
 
 
 def file_rules(values: Mapping[str, Any]) -> tuple[Rule, ...]:
@@ -438,7 +440,7 @@ def recipe_of(
     """The recipe of a model of these robots; ``exact`` as of `Recipe`."""
     return Recipe(
         robots,
-        tuple(folder for folder in values["package_dirs"] if folder),
+        package_dirs_of(values),
         values["scene"],
         values["max_leaves_per_link"],
         values["leaf_tolerance"],

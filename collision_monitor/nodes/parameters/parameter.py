@@ -84,6 +84,18 @@ def not_positive(values: Mapping[str, Any], names: Iterable[str]) -> str:
     return ""
 
 
+def not_a_choice(values: Mapping[str, Any], name: str, choices: Sequence[str]) -> str:
+    """Message about a value that is not one of the choices, or empty."""
+    if values[name] in choices:
+        return ""
+    return f"{name} {values[name]!r} is not one of {', '.join(choices)}"
+
+
+def package_dirs_of(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The folders that contain packages."""
+    return tuple(folder for folder in values["package_dirs"] if folder)
+
+
 def fit_refusal(values: Mapping[str, Any]) -> str:
     """Message about inconsistent parameters of the fit, or empty."""
     try:

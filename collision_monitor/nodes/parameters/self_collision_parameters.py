@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from collision_monitor.nodes.parameters import monitor_parameters
@@ -12,12 +13,15 @@ from collision_monitor.nodes.parameters.parameter import (
     Parameter,
     fit_refusal,
     fixed,
+    not_a_choice,
     not_positive,
     too_slow,
 )
-from collision_monitor.self_collision.adjustment import METHODS, YIELDING
+from collision_monitor.self_collision.settings import METHODS, MOST_TIP_WEIGHT, YIELDING
+from collision_monitor.self_collision.trajectory_filter import FilterSettings
 
 GUARDS = ("running", "always")
+_DEFAULTS = FilterSettings()
 _CHAIN = ("right_base_link", "right_tip_link", "left_base_link", "left_tip_link")
 _SHARED = (
     "robot_description", "robot_description_semantic", "package_dirs", "visual_meshes", "scene",
@@ -36,16 +40,17 @@ PARAMETERS = (
             text="{1} link of the {0} arm, instead of a group; set all four or none".format(
                 *name.split("_")))
       for name in _CHAIN),
-    Parameter("safe_distance", 0.1, most=10.0,
+    Parameter("safe_distance", _DEFAULTS.safe_distance, most=10.0,
               text="minimum distance of the arms from each other and from everything else, "
                    "metres between leaves"),
-    Parameter("danger_distance", 0.05, most=10.0,
+    Parameter("danger_distance", _DEFAULTS.danger_distance, most=10.0,
               text="ERROR and hold the arms when they are closer to each other than this, "
                    "metres; at most safe_distance"),
-    Parameter("method", "robust",
+    Parameter("method", _DEFAULTS.method,
               text="how trajectories are adjusted: robust, or field (also called published)"),
-    Parameter("yielding", "both", text=f"which arm gives way: {', '.join(YIELDING)}"),
-    Parameter("tip_weight", 0.0, most=1e6,
+    Parameter("yielding", _DEFAULTS.yielding,
+              text=f"which arm gives way: {', '.join(YIELDING)}"),
+    Parameter("tip_weight", _DEFAULTS.tip_weight, most=MOST_TIP_WEIGHT,
               text="cost of a metre of tip displacement relative to a radian of joint "
                    "displacement; higher values keep the tips closer to their path"),
     Parameter("acceleration_limit", 0.0, most=1e6,
@@ -53,13 +58,14 @@ PARAMETERS = (
                    "limit"),
     Parameter("jerk_limit", 0.0, most=1e6,
               text="maximum joint jerk of adjusted trajectories, rad/s^3 or m/s^3; 0: no limit"),
-    Parameter("start_tolerance", 0.01, most=1.0,
+    Parameter("start_tolerance", _DEFAULTS.start_tolerance, most=1.0,
               text="maximum difference between a trajectory's start and the current joint state, "
                    "in any joint, rad or m"),
     Parameter("joint_state_timeout", 0.5, most=60.0,
               text="STALE, and trajectories are rejected, when the position of any joint is "
                    "older than this, seconds"),
-    Parameter("max_points", 20000, most=1000000, text="trajectories with more points are rejected"),
+    Parameter("max_points", _DEFAULTS.max_points, most=1000000,
+              text="trajectories with more points are rejected"),
     Parameter("guard", "running",
               text="when to hold arms that are closer than danger_distance: only while a "
                    "trajectory from this node is being executed, or always: "
@@ -85,8 +91,8 @@ def refusal(values: Mapping[str, Any]) -> str:
             f"{values['safe_distance']:g}"
         )
     for name, choices in (("method", METHODS), ("yielding", YIELDING), ("guard", GUARDS)):
-        if values[name] not in choices:
-            return f"{name} '{values[name]}' is not one of {', '.join(choices)}"
+        if reason := not_a_choice(values, name, choices):
+            return reason
     positive = ("joint_state_timeout", "stream_horizon", "stream_timeout", "safe_distance")
     return (
         not_positive(values, positive) or too_slow(values) or fit_refusal(values)
@@ -106,6 +112,16 @@ def _arms_refusal(values: Mapping[str, Any]) -> str:
         missing = [name for name in _CHAIN if name not in links]
         return f"{links[0]} is given, but not {', '.join(missing)}: all four are needed"
     return ""
+
+
+def settings_of(values: Mapping[str, Any]) -> FilterSettings:
+    """Settings of the filter; joint limits of 0 are none."""
+    names = {field.name for field in fields(FilterSettings)}
+    return FilterSettings(
+        **{name: value for name, value in values.items() if name in names},
+        acceleration_limits=values["acceleration_limit"] or None,
+        jerk_limits=values["jerk_limit"] or None,
+    )
 
 
 def arm_names(values: Mapping[str, Any]) -> Sequence[str] | None:

@@ -231,14 +231,12 @@ class MotorCommand:
 
 # -- integration --
 #
-# Either motors follow their command exactly and links oscillate on the springs, or motors have
-# given torques and everything moves freely. Deflections of the springs are integrated, so that
-# tolerances apply to torques. The solver restarts where velocities or accelerations of the command
-# step.
+# Motors follow their command exactly, and links oscillate on the springs. Deflections of springs
+# are integrated, so that tolerances apply to torques. The solver restarts where velocities or
+# accelerations of the command step.
 
 logger = logging.getLogger(__name__)
 
-METHODS = ("DOP853", "RK45", "Radau", "BDF", "LSODA")
 TOLERANCE = 1e-6  # relative to the largest rigid torque
 _DAMPED = 0.02  # damping ratio: modes with less oscillate during the whole motion
 # A stiff solver is faster if the fastest mode is damped, exceeds all oscillating modes by this
@@ -264,195 +262,34 @@ class FlexibleMotion(JointMotion):
     method: str
 
 
-@dataclass(frozen=True, eq=False)
-class _System:
-    """The integrated system: y contains deflections, speeds of the links, and further states.
-
-    Attributes:
-        joints: the robot.
-        segments: (k, 2) seconds; the solver restarts in each.
-        start, scales: y at the start, and magnitudes of its entries.
-        motors: function of (times, end of their segment, y).
-        rates, slopes: functions of (time, y, end): y' and its Jacobian.
-        kicked: function of (y, segment): y after the velocity step before the segment.
-        motor_torques: function of (segment, times, motors, link torques).
-    """
-
-    joints: FlexibleJoints
-    segments: np.ndarray
-    start: np.ndarray
-    scales: np.ndarray
-    motors: Callable[[np.ndarray, float, np.ndarray], Motors]
-    rates: Callable[[float, np.ndarray, float], np.ndarray]
-    slopes: Callable[[float, np.ndarray, float], np.ndarray]
-    kicked: Callable[[np.ndarray, int], np.ndarray]
-    motor_torques: Callable[[int, np.ndarray, Motors, np.ndarray], np.ndarray]
-
-    def links(self, times: np.ndarray, end: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and velocities of the links."""
-        n = len(self.joints.soft)
-        return self.joints.links(self.motors(times, end, y), y[..., :n], y[..., n : 2 * n])
-
-
 def follow(
     joints: FlexibleJoints,
     command: MotorCommand,
-    method: str = "auto",
     tolerance: float = TOLERANCE,
     from_rest: bool = True,
 ) -> FlexibleMotion:
     """Integrate with motors that follow ``command``; links start at rest in equilibrium.
 
+    By DOP853, or Radau if the fastest mode is damped and much faster than the motion.
+
     Args:
         joints: the robot.
         command: of all its motors.
-        method: of solve_ivp of scipy; ``auto``: DOP853, or Radau if the fastest mode is damped and
-            much faster than the motion.
         tolerance: relative, of torques and speeds.
         from_rest: if False, links start as if joints were rigid.
 
     Raises:
-        DynamicsError: an unknown method, an elastic joint that moves almost no mass, springs that
-            cannot hold the robot, or a solver failure.
+        DynamicsError: an elastic joint that moves almost no mass, springs that cannot hold the
+            robot, or a solver failure.
     """
-    n = len(joints.soft)
-
-    def rates(t: float, y: np.ndarray, end: float) -> np.ndarray:
-        now = command.at(t, end)
-        speeds = now.velocities[joints.soft] - y[n:]
-        return np.concatenate([speeds, joints.accelerations(now, y[:n], y[n:])])
-
-    def slopes(t: float, y: np.ndarray, end: float) -> np.ndarray:
-        return joints.slopes(joints.links(command.at(t, end), y[:n], y[n:])[0])
-
-    def kicked(y: np.ndarray, k: int) -> np.ndarray:
-        jump = command.jumps[k][joints.hard]
-        if jump.any():
-            begin, end = command.segments[k]
-            q, _ = joints.links(command.at(begin, end), y[:n], y[n:])
-            y = np.concatenate([y[:n], y[n:] + joints.kick(q, jump)])
-        return y
-
-    def motor_torques(part: int, times: np.ndarray, now: Motors, torques: np.ndarray) -> np.ndarray:
-        accelerations = now.accelerations.copy()
-        accelerations[0] += command.extra[part]
-        return joints.rotors * accelerations + torques
-
-    first = command.at(0.0, command.segments[0, 1])
-    bent = joints.resting(first, not from_rest)
-    start = np.concatenate([bent, first.velocities[joints.soft] * (not from_rest)])
-    system = _System(
-        joints, command.segments, start, _scales(joints, command),
-        lambda times, end, y: command.at(times, end), rates, slopes, kicked, motor_torques,
-    )  # fmt: skip
-    return _integrated(system, method, tolerance)
-
-
-def driven(
-    joints: FlexibleJoints,
-    start: np.ndarray,
-    duration: float,
-    torques: Callable[[float], np.ndarray],
-    method: str = "auto",
-    tolerance: float = TOLERANCE,
-) -> FlexibleMotion:
-    """Integrate motors from rest at ``start`` (joints,) with ``torques(t)`` after the gear.
-
-    Links start at rest in equilibrium.
-
-    Raises:
-        DynamicsError: as `follow`; or a joint without stiffness or rotor inertia.
-    """
-    lacking = [
-        name
-        for j, name in enumerate(joints.dynamics.joint_names)
-        if j in joints.hard or joints.rotors[j] <= 0.0
-    ]
-    if lacking:
-        raise DynamicsError(
-            f"motors driven by torques need rotor_inertia and stiffness: {', '.join(lacking)}"
-        )
-    n = len(joints.soft)
-    still = np.zeros(n)
-
-    def motors(times: np.ndarray, end: float, y: np.ndarray) -> Motors:
-        return Motors(y[..., 2 * n : 3 * n], y[..., 3 * n :], np.zeros_like(y[..., :n]))
-
-    def rates(t: float, y: np.ndarray, end: float) -> np.ndarray:
-        now = motors(t, end, y)
-        bent, speeds = y[:n], y[n : 2 * n]
-        spring = joints.spring_torques(now, bent, speeds)
-        return np.concatenate([
-            now.velocities - speeds,
-            joints.accelerations(now, bent, speeds),
-            now.velocities,
-            (torques(t) - spring) / joints.rotors,
-        ])  # fmt: skip
-
-    def slopes(t: float, y: np.ndarray, end: float) -> np.ndarray:
-        links = joints.slopes(joints.links(motors(t, end, y), y[:n], y[n : 2 * n])[0])
-        stiff = np.diag(joints.stiffness / joints.rotors)
-        damp, one, none = np.diag(joints.damping / joints.rotors), np.eye(n), np.zeros((n, n))
-        return np.block([
-            [links[:n, :n], links[:n, n:], none, one],
-            [links[n:, :n], links[n:, n:], none, -links[n:, n:]],
-            [none, none, none, one],
-            [-stiff, damp, none, -damp],
-        ])  # fmt: skip
-
-    bent = joints.resting(Motors(start, still, still), False)
-    given = np.abs([torques(t) for t in np.linspace(0.0, duration, 50)]).max(axis=0)
-    scale = np.maximum(given, 1e-3 * given.max()) + 1e-9
-    speed = scale * duration / joints.rotors
-    system = _System(
-        joints, np.array([[0.0, duration]]), np.concatenate([bent, still, start, still]),
-        np.concatenate([scale / joints.stiffness, speed, speed * duration, speed]),
-        motors, rates, slopes, lambda y, k: y,
-        lambda part, times, now, springs: np.array([torques(t) for t in times]),
-    )  # fmt: skip
-    return _integrated(system, method, tolerance)
-
-
-def _method(method: str, slopes: np.ndarray, duration: float) -> str:
-    if method not in ("auto", *METHODS):
-        raise DynamicsError(f"method: {method!r} is not one of auto, {', '.join(METHODS)}")
-    modes = np.linalg.eigvals(slopes)
-    ringing = np.abs(modes.imag[modes.real >= -_DAMPED * np.abs(modes)]).max(initial=0.0)
-    periods = ringing * duration / (2.0 * np.pi)
-    if periods > _MOST_PERIODS:
-        logger.warning(
-            "springs: %.0f periods of a lightly damped mode of %.3g Hz are integrated, which is "
-            "slow; add damping to the file of drives",
-            periods,
-            ringing / (2.0 * np.pi),
-        )
-    if method != "auto":
-        return method
-    fastest = np.abs(modes).max()
-    stiff = fastest > _FASTER * ringing and fastest * duration > _STIFF
-    return "Radau" if stiff else "DOP853"
-
-
-def _scales(joints: FlexibleJoints, command: MotorCommand) -> np.ndarray:
-    """(2 springs,) deflections of springs and speeds of links as if joints were rigid."""
-    torques, speeds = [], []
-    for begin, end in command.segments:
-        for t in np.linspace(begin, end, 5):
-            now = command.at(t, end)
-            torques.append(np.abs(joints.dynamics.torques(*now))[joints.soft])
-            speeds.append(np.abs(now.velocities)[joints.soft])
-    torque, speed = np.max(torques, axis=0), np.max(speeds)
-    torque = np.maximum(torque, 1e-3 * torque.max()) + 1e-9
-    return np.concatenate([torque / joints.stiffness, np.full(len(torque), speed + 1e-9)])
-
-
-def _integrated(system: _System, method: str, tolerance: float) -> FlexibleMotion:
-    """Integrate all segments, one after the other."""
-    segments, state = system.segments, system.start
-    slopes = system.slopes(0.0, state, segments[0, 1])
-    method = _method(method, slopes, segments[-1, 1])
-    options = {"method": method, "rtol": max(tolerance, 1e-12), "atol": tolerance * system.scales}
-    if method in ("Radau", "BDF"):
+    system, segments = _System(joints, command), command.segments
+    first = segments[0, 1]
+    start = state = system.start(from_rest)
+    method = _method(system.slopes(0.0, start, first), segments[-1, 1])
+    options = {
+        "method": method, "rtol": max(tolerance, 1e-12), "atol": tolerance * system.scales(),
+    }  # fmt: skip
+    if method == "Radau":
         options["jac"] = system.slopes
     parts = []
     for k, (begin, end) in enumerate(segments):
@@ -470,36 +307,106 @@ def _integrated(system: _System, method: str, tolerance: float) -> FlexibleMotio
 
     def links_at(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         where = np.clip(np.searchsorted(segments[:, 0], times, "right") - 1, 0, len(parts) - 1)
-        found = np.empty((2, len(times), len(system.joints.rotors)))
+        found = np.empty((2, len(times), len(joints.rotors)))
         for k in np.unique(where):
             inside = where == k
             y = parts[k].sol(times[inside]).T
-            found[:, inside] = system.links(times[inside], segments[k, 1], y)
+            found[:, inside] = system.links(times[inside], y, segments[k, 1])
         return found[0], found[1]
 
-    rows = [_rows(system, k, solution) for k, solution in enumerate(parts)]
-    columns = [np.concatenate(column) for column in zip(*rows, strict=True)]
-    q, _ = system.links(0.0, segments[0, 1], system.start)
-    *columns, deflections = columns
-    frequencies = system.joints.frequencies(q)
+    rows = [system.rows(k, solution) for k, solution in enumerate(parts)]
+    *columns, deflections = [np.concatenate(column) for column in zip(*rows, strict=True)]
+    frequencies = joints.frequencies(system.links(0.0, start, first)[0])
     return FlexibleMotion(*columns, links_at, deflections, frequencies, method)
 
 
-def _rows(system: _System, k: int, solution: Any) -> tuple[np.ndarray, ...]:
-    """Arrays of a `FlexibleMotion` in segment ``k``, at and between steps of the solver."""
-    joints, n = system.joints, len(system.joints.soft)
-    gaps = np.diff(solution.t)[:, None] * (np.arange(_ROWS_PER_STEP) / _ROWS_PER_STEP)
-    times = np.append((solution.t[:-1, None] + gaps).ravel(), solution.t[-1])
-    y = solution.sol(times).T
-    bent, speeds = y[:, :n], y[:, n : 2 * n]
-    now = system.motors(times, system.segments[k, 1], y)
-    torques = np.empty_like(now.positions)
-    torques[:, joints.soft] = joints.spring_torques(now, bent, speeds)
-    if len(joints.hard):
-        torques[:, joints.hard] = [
-            joints.hard_torques(Motors(*(part[i] for part in now)), bent[i], speeds[i])
-            for i in range(len(times))
-        ]
-    positions, velocities = joints.links(now, bent, speeds)
-    given = system.motor_torques(k, times, now, torques)
-    return times, positions, velocities, torques, given, now.positions - positions
+@dataclass(frozen=True, eq=False)
+class _System:
+    """What is integrated: y contains deflections (soft,) and speeds (soft,) of the links.
+
+    ``end`` is the end of the segment of a time.
+    """
+
+    joints: FlexibleJoints
+    command: MotorCommand
+
+    def start(self, from_rest: bool) -> np.ndarray:
+        """Y at time 0."""
+        now = self.command.at(0.0, self.command.segments[0, 1])
+        bent = self.joints.resting(now, not from_rest)
+        return np.concatenate([bent, now.velocities[self.joints.soft] * (not from_rest)])
+
+    def scales(self) -> np.ndarray:
+        """Magnitudes of the entries of y, as if joints were rigid."""
+        joints, torques, speeds = self.joints, [], []
+        for begin, end in self.command.segments:
+            for t in np.linspace(begin, end, 5):
+                now = self.command.at(t, end)
+                torques.append(np.abs(joints.dynamics.torques(*now))[joints.soft])
+                speeds.append(np.abs(now.velocities)[joints.soft])
+        torque, speed = np.max(torques, axis=0), np.max(speeds)
+        torque = np.maximum(torque, 1e-3 * torque.max()) + 1e-9
+        return np.concatenate([torque / joints.stiffness, np.full(len(torque), speed + 1e-9)])
+
+    def links(
+        self, times: np.ndarray | float, y: np.ndarray, end: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities of all links."""
+        n = len(self.joints.soft)
+        return self.joints.links(self.command.at(times, end), y[..., :n], y[..., n:])
+
+    def rates(self, t: float, y: np.ndarray, end: float) -> np.ndarray:
+        """The derivative of y."""
+        joints, n, now = self.joints, len(self.joints.soft), self.command.at(t, end)
+        speeds = now.velocities[joints.soft] - y[n:]
+        return np.concatenate([speeds, joints.accelerations(now, y[:n], y[n:])])
+
+    def slopes(self, t: float, y: np.ndarray, end: float) -> np.ndarray:
+        """The Jacobian of the rates."""
+        return self.joints.slopes(self.links(t, y, end)[0])
+
+    def kicked(self, y: np.ndarray, k: int) -> np.ndarray:
+        """Y after the velocity step before segment ``k``."""
+        jump = self.command.jumps[k][self.joints.hard]
+        if not jump.any():
+            return y
+        n = len(self.joints.soft)
+        q, _ = self.links(self.command.segments[k, 0], y, self.command.segments[k, 1])
+        return np.concatenate([y[:n], y[n:] + self.joints.kick(q, jump)])
+
+    def rows(self, k: int, solution: Any) -> tuple[np.ndarray, ...]:
+        """Arrays of a `FlexibleMotion` in segment ``k``, at and between steps of the solver."""
+        joints, n = self.joints, len(self.joints.soft)
+        gaps = np.diff(solution.t)[:, None] * (np.arange(_ROWS_PER_STEP) / _ROWS_PER_STEP)
+        times = np.append((solution.t[:-1, None] + gaps).ravel(), solution.t[-1])
+        y = solution.sol(times).T
+        bent, speeds = y[:, :n], y[:, n:]
+        now = self.command.at(times, self.command.segments[k, 1])
+        torques = np.empty_like(now.positions)
+        torques[:, joints.soft] = joints.spring_torques(now, bent, speeds)
+        if len(joints.hard):
+            torques[:, joints.hard] = [
+                joints.hard_torques(Motors(*(part[i] for part in now)), bent[i], speeds[i])
+                for i in range(len(times))
+            ]
+        positions, velocities = joints.links(now, bent, speeds)
+        accelerations = now.accelerations.copy()
+        accelerations[0] += self.command.extra[k]
+        motor_torques = joints.rotors * accelerations + torques
+        return times, positions, velocities, torques, motor_torques, now.positions - positions
+
+
+def _method(slopes: np.ndarray, duration: float) -> str:
+    modes = np.linalg.eigvals(slopes)
+    ringing = np.abs(modes.imag[modes.real >= -_DAMPED * np.abs(modes)]).max(initial=0.0)
+    periods = ringing * duration / (2.0 * np.pi)
+    if periods > _MOST_PERIODS:
+        logger.warning(
+            "springs: %.0f periods of a lightly damped mode of %.3g Hz are integrated, which is "
+            "slow; add damping to the file of drives",
+            periods,
+            ringing / (2.0 * np.pi),
+        )
+    fastest = np.abs(modes).max()
+    stiff = fastest > _FASTER * ringing and fastest * duration > _STIFF
+    return "Radau" if stiff else "DOP853"

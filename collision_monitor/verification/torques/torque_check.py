@@ -24,7 +24,7 @@ from collision_monitor.motion.trajectory import Trajectory, joined
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Robot
-from collision_monitor.robot.joint_limits import JointLimits
+from collision_monitor.robot.limits import JointLimits
 from collision_monitor.robot.scene import without_joints
 from collision_monitor.verification.check import Outcome, Task, VerificationCheck, shifted
 from collision_monitor.verification.clearance.schedule import Scheduled
@@ -184,7 +184,7 @@ def check_torques(
     Args:
         trajectory: of the motors, if joints have springs.
         dynamics: of the joints of the trajectory, in its order.
-        limits: by joint, as of `robot.joint_limits.joint_limits`.
+        limits: by joint, as of `robot.joint_limits`.
         drives: rotors, springs and margins; without them joints are rigid and torques exact.
         from_rest: see `joint_limits_check.check_joint_limits`.
 

@@ -8,8 +8,8 @@ from collision_monitor import CollisionModel
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.verification import Settings, verify
 from collision_monitor.verification.verification import Verification
-from collision_monitor.verification.verify import Settings, verify
 from support.robots.toys import chain
 
 SETTINGS = Settings(Thresholds(warn=0.02), exact=False)

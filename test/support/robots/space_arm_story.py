@@ -16,10 +16,10 @@ from collision_monitor import CollisionModel
 from collision_monitor.model.thresholds import load_thresholds
 from collision_monitor.motion.motion_files import LoadedMotion, load_trajectory
 from collision_monitor.robot.inertials import read_inertials
-from collision_monitor.robot.joint_limits import joint_limits
+from collision_monitor.robot.limits import joint_limits
+from collision_monitor.verification import Settings, Torques, verify
 from collision_monitor.verification.torques.actuators import read_drives
 from collision_monitor.verification.verification import Verification
-from collision_monitor.verification.verify import Settings, Torques, verify
 from support.paths import ROOT
 
 URDF = ROOT / "urdf/space_arm.urdf"

@@ -17,8 +17,6 @@ from launch.actions import IncludeLaunchDescription, RegisterEventHandler  # noq
 from launch.event_handlers import OnProcessExit  # noqa: E402
 from launch.launch_description_sources import PythonLaunchDescriptionSource  # noqa: E402
 
-from support.ros.ros_graph import Graph  # noqa: E402
-
 VIEW = {"rviz": "false", "robot_state_publisher": "auto", "fixed_frame": ""}
 COMMON = {
     "namespace": "",
@@ -67,13 +65,6 @@ def installed(workspace, monkeypatch, name):
     for variable, value in workspace.environment.items():
         monkeypatch.setenv(variable, value)
     return PythonLaunchDescriptionSource(os.fspath(workspace.share / "launch" / name))
-
-
-def joined_graph(monkeypatch, monitor):
-    """A ROS graph of its own, which launched processes join."""
-    graph = Graph(monitor)
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(graph.domain))
-    return graph
 
 
 def launched(source, exits, **arguments):

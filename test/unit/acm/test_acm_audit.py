@@ -10,9 +10,9 @@ from support.geometry.acm_cases import ROBOT, Eye, srdf
 from support.robots import robots
 
 from collision_monitor import CollisionModel
-from collision_monitor.acm.exemptions import audit
 from collision_monitor.acm.matrix import SearchSettings
 from collision_monitor.acm.pair_search import Ground, Meeting
+from collision_monitor.acm.srdf_exemptions import audit
 from unit.model.test_permanent_contacts import hand
 
 pytestmark = pytest.mark.early

@@ -9,9 +9,9 @@ from support.geometry.acm_cases import ROBOT, srdf
 from support.robots import robots
 
 from collision_monitor import CollisionModel
-from collision_monitor.acm.exemptions import exemptions, grounds, srdf_text
 from collision_monitor.acm.matrix import SearchSettings, classify
 from collision_monitor.acm.pair_search import Ground, Meeting, SearchResult
+from collision_monitor.acm.srdf_exemptions import exemptions, grounds, srdf_text
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.robot.srdf import load_srdf
 from unit.model.test_permanent_contacts import hand

@@ -41,7 +41,7 @@ from collision_monitor.motion import read_motion
 from collision_monitor.motion.motion_files import load_trajectory
 from collision_monitor.robot.composed import Mounted, compose
 from collision_monitor.robot.description import Shape
-from collision_monitor.robot.joint_limits import read_joint_limits
+from collision_monitor.robot.limits import read_joint_limits
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.urdf import load_robot
 
@@ -71,7 +71,7 @@ from pathlib import Path
 
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.motion import read_motion
-from collision_monitor.robot.joint_limits import read_joint_limits
+from collision_monitor.robot.limits import read_joint_limits
 from collision_monitor.fitting.leaves_file import read_leaves
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.srdf import load_srdf

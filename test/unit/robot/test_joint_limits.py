@@ -9,7 +9,7 @@ import pytest
 from support.robots import toys
 
 from collision_monitor.errors import JointLimitsError
-from collision_monitor.robot.joint_limits import (
+from collision_monitor.robot.limits import (
     JointLimits,
     joint_limits,
     read_joint_limits,

@@ -3,6 +3,7 @@
 """`adjust`, as a user calls it: what comes out is safe, small and told truly, or is an error."""
 
 from copy import copy
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -44,9 +45,9 @@ from collision_monitor.errors import (
 )
 from collision_monitor.motion import Motion, read_motion
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.robot.joint_limits import JointLimits
+from collision_monitor.robot.limits import JointLimits
 from collision_monitor.robot.scene import load_scene
-from collision_monitor.self_collision import Streamer, adjust
+from collision_monitor.self_collision import AdjustmentSettings, Streamer, adjust
 from collision_monitor.self_collision import adjustment as adjustment_module
 from collision_monitor.self_collision.detour import Effort
 from collision_monitor.self_collision.margins import sides
@@ -798,6 +799,16 @@ def test_options_that_mean_nothing_are_refused(options, error, says):
     with pytest.raises(error, match=says):
         adjust(capsule_model(PAPER.offset), MOTION, **{**CLOSE, **options})
     assert issubclass(error, CollisionMonitorError)
+
+
+def test_settings_are_given_as_a_whole_or_by_name():
+    model, settings = capsule_model(PAPER.offset), AdjustmentSettings(**CLOSE, tip_weight=2.0)
+    found = adjust(model, MOTION, settings=replace(settings, tip_weight=0.0), retime=False)
+    assert np.array_equal(found.motion.positions, adjusted(PAPER).motion.positions)
+    with pytest.raises(ConfigurationError, match="method: field is for two arms, not for 1"):
+        adjust(model, MOTION, ["right_arm"], settings, method="field")
+    with pytest.raises(TypeError, match="AdjustmentSettings.* unexpected .*'speed'"):
+        adjust(model, MOTION, speed=1.0)
 
 
 def test_a_robot_in_which_nothing_is_checked_is_not_called_safe():

@@ -16,19 +16,19 @@ from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.inertials import read_inertials
-from collision_monitor.robot.joint_limits import JointLimits
-from collision_monitor.verification.check import Outcome, VerificationCheck
-from collision_monitor.verification.report.messages import junit
-from collision_monitor.verification.torques.actuators import Drive, Drives
-from collision_monitor.verification.verification import Check, Verdict, by_urgency, verdict_of
-from collision_monitor.verification.verify import (
-    CHECKS,
+from collision_monitor.robot.limits import JointLimits
+from collision_monitor.verification import (
     Settings,
     SimultaneousMotion,
     Torques,
     verify,
     verify_many,
 )
+from collision_monitor.verification.check import Outcome, VerificationCheck
+from collision_monitor.verification.report.messages import junit
+from collision_monitor.verification.run_checks import CHECKS
+from collision_monitor.verification.torques.actuators import Drive, Drives
+from collision_monitor.verification.verification import Check, Verdict, by_urgency, verdict_of
 
 FAST = Settings(exact=False)
 FOLD = (0.0, 3.1, 3.1)  # the chain onto itself
@@ -125,7 +125,7 @@ def test_a_check_is_added_by_one_line(monkeypatch, skipped):
         return Outcome([violation], ["the tip was measured"])
 
     added = VerificationCheck("reach", (code,), run, skipped=lambda task: skipped)
-    monkeypatch.setattr("collision_monitor.verification.verify.CHECKS", (*CHECKS, added))
+    monkeypatch.setattr("collision_monitor.verification.run_checks.CHECKS", (*CHECKS, added))
     result = verify(model(), motion((0.3, 0.3, 0.3)), SETTINGS)
     assert result.checks[-1] == Check("reach", (code,), skipped)
     assert result.verdict is (Verdict.SAFE if skipped else Verdict.NOT_SAFE)
@@ -278,6 +278,6 @@ def test_what_cannot_be_checked_is_a_verdict_and_the_others_are_checked():
     ],
 )
 def test_a_cluster_that_is_not_there_is_named(executor, says, monkeypatch):
-    monkeypatch.setattr("collision_monitor.verification.verify._CONNECT_SECONDS", 1)
+    monkeypatch.setattr("collision_monitor.verification.run_checks._CONNECT_SECONDS", 1)
     with pytest.raises(ExecutorError, match=says):
         verify_many(model(), MANY, FAST, executor)

@@ -54,26 +54,26 @@ def cell():
 def test_the_work_is_handed_to_the_library_with_all_its_settings(cell, monkeypatch):
     asked = {}
 
-    def adjust(model, motion, arms, **options):
-        asked.update(options, model=model, motion=motion, arms=arms)
+    def adjust(model, motion, arms, settings, **options):
+        asked.update(options, model=model, motion=motion, arms=arms, settings=settings)
         return "an adjustment"
 
     monkeypatch.setattr(trajectory_filter, "adjust", adjust)
     job = cell.job(
         safe_distance=0.2, danger_distance=0.1, method="published", yielding="left",
-        tip_weight=3.0, acceleration_limit=4.0, jerk_limit=90.0,
+        tip_weight=3.0, acceleration_limits=4.0, jerk_limits=90.0,
     )  # fmt: skip
     assert cell.filter.adjust(job) == "an adjustment"
     model = asked.pop("model")
     assert model is not MODEL and model is not cell.supervisor.model and model.pairs == MODEL.pairs
     assert asked == {
-        "motion": job.motion, "arms": ARMS, "safe_distance": 0.2, "danger_distance": 0.1,
-        "method": "published", "every_pair": False, "yielding": "left", "tip_weight": 3.0,
-        "held": {"mast_joint": 0.0}, "acceleration_limits": 4.0, "jerk_limits": 90.0,
-        "cancelled": job.cancelled.is_set,
+        "motion": job.motion, "arms": ARMS, "settings": job.settings,
+        "held": {"mast_joint": 0.0}, "cancelled": job.cancelled.is_set,
     }  # fmt: skip
-    cell.filter.adjust(cell.job())
-    assert asked["acceleration_limits"] is asked["jerk_limits"] is None
+    assert job.settings == FilterSettings(
+        safe_distance=0.2, danger_distance=0.1, method="published", yielding="left",
+        tip_weight=3.0, acceleration_limits=4.0, jerk_limits=90.0,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("names", [JOINTS, JOINTS[:2], JOINTS[:0:-1] + JOINTS[:1]])

@@ -16,7 +16,7 @@ from support.robots.robots import require
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code
-from collision_monitor.robot.joint_limits import JointLimits, joint_limits, urdf_limits
+from collision_monitor.robot.limits import JointLimits, joint_limits, urdf_limits
 from collision_monitor.robot.urdf import load_robot
 from collision_monitor.verification.joint_limits_check import check_joint_limits, with_followers
 

@@ -11,11 +11,11 @@ from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.inertials import read_inertials
-from collision_monitor.robot.joint_limits import JointLimits
+from collision_monitor.robot.limits import JointLimits
+from collision_monitor.verification import Settings, SimultaneousMotion, Torques, verify
 from collision_monitor.verification.clearance.schedule import Scheduled
 from collision_monitor.verification.torques.torque_check import STARTS, coupled, full_trajectory
 from collision_monitor.verification.verification import Verdict
-from collision_monitor.verification.verify import Settings, SimultaneousMotion, Torques, verify
 
 MASS = (
     '<inertial><mass value="2"/><origin xyz="1 0 0"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'

@@ -16,7 +16,7 @@ from collision_monitor.errors import DynamicsError, TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.inertials import read_inertials
-from collision_monitor.robot.joint_limits import JointLimits, urdf_limits
+from collision_monitor.robot.limits import JointLimits, urdf_limits
 from collision_monitor.robot.urdf import load_robot
 from collision_monitor.verification.joint_limits_check import steps_of
 from collision_monitor.verification.torques import torque_check

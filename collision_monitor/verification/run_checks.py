@@ -28,13 +28,12 @@ from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.errors import CollisionMonitorError, ExecutorError
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.violation import Code
-from collision_monitor.robot.joint_limits import urdf_limits
+from collision_monitor.robot.limits import urdf_limits
 from collision_monitor.verification.check import (
     Outcome,
     Settings,
     SimultaneousMotion,
     Task,
-    Torques,
     VerificationCheck,
 )
 from collision_monitor.verification.clearance.clearance_check import DISTANCES
@@ -52,8 +51,6 @@ from collision_monitor.verification.verification import (
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
-
-__all__ = ["CHECKS", "SimultaneousMotion", "Settings", "Torques", "verify", "verify_many"]
 
 
 CARTESIAN_LINE = VerificationCheck(
