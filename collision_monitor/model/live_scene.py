@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakMethod
@@ -45,13 +46,18 @@ class LiveScene:
     Objects on the same rigid body, and pairs that may touch, are not checked. Distances are those
     of leaves, which enclose the objects, so they are never too large.
 
-    The pairs of the robot itself are checked by its model. A scene contains the work space of its
-    queries: it is for one thread.
+    The packed model also has the pairs of the robot itself, which come first: `minimum_distance`,
+    `exact_bounds` and the tables of pairs are about all of them, ``pairs``, `distance` and
+    `distances` about those with objects. A scene contains the work space of its queries: it is for
+    one thread.
+
+    Rows of tables are the links of the model, followed by a slot for each object.
 
     Attributes:
         model: the robot.
         bounds: capacity.
         objects: by name.
+        pair_table: (rows, rows) number of each pair, -1 for pairs that are not checked.
         carried: objects on moving links; an object's ``carrier`` is its index here.
     """
 
@@ -95,6 +101,8 @@ class LiveScene:
         self._exact_changes = -1
         count = len(model.link_names) + slots
         self.pair_table = np.full((count, count), -1, dtype=np.int64)
+        own = self.pair_rows[: self._room.own_pairs]
+        self.pair_table[own, own[:, ::-1]] = np.arange(len(own))[:, None]
         self._mark_nodes_above_objects()
         self._rebuild_carried()
         self._compile()
@@ -106,67 +114,39 @@ class LiveScene:
         """Whether there are no objects, so that no query is needed."""
         return not self.objects
 
-    @property
-    def numbers(self) -> np.ndarray:
-        """Floats of the packed model; see `hierarchy.packed`."""
-        return self._room.numbers
-
-    @property
-    def index(self) -> np.ndarray:
-        """Integers of the packed model, after all pending changes."""
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """(numbers, index) of the packed model, after all pending changes."""
         self._update_tree()
-        return self._room.index
+        return self._room.numbers, self._room.index
 
     @property
     def leaf_links(self) -> np.ndarray:
-        """(leaves,) link of each leaf: links of the model, followed by a slot for each object."""
+        """(leaves,) row of each leaf."""
         return self._room.leaf_links
 
     @property
-    def pair_count(self) -> int:
-        """Highest number of a pair in ``pair_table``, plus one."""
-        return (len(self._links) + self.bounds.carried) * len(self._in_slot)
+    def pair_rows(self) -> np.ndarray:
+        """(numbers, 2) both rows of each pair: of the model, then of objects, checked or not."""
+        return self._room.view.pairs
+
+    def row_of(self, name: str) -> int:
+        """Row of a link or object."""
+        obj = self.objects.get(name)
+        return self._links[name] if obj is None else len(self._links) + obj.slot
+
+    def name_of(self, row: int) -> str:
+        """Name of a link, or of the object in a slot."""
+        names = self.model.link_names
+        return names[row] if row < len(names) else self._in_slot[row - len(names)].name
 
     def pair_number(self, one: LiveObject, other: int | LiveObject) -> int:
         """Number of the pair of an object and a link, or of two objects, one of them carried."""
-        slots = len(self._in_slot)
+        slots, first = len(self._in_slot), self._room.own_pairs
         if not isinstance(other, LiveObject):
-            return one.slot * len(self._links) + other
+            return first + one.slot * len(self._links) + other
         if one.carrier < 0 or 0 <= other.carrier < one.carrier:
             one, other = other, one
-        return slots * len(self._links) + one.carrier * slots + other.slot
-
-    def pair_names(self, number: int) -> tuple[str, str]:
-        """Names of the two of a pair that is currently checked."""
-        slots, links = len(self._in_slot), len(self._links)
-        if number < slots * links:
-            slot, link = divmod(number, links)
-            return self.model.link_names[link], self._in_slot[slot].name
-        carrier, slot = divmod(number - slots * links, slots)
-        return self.carried[carrier].name, self._in_slot[slot].name
-
-    def links_of(self, numbers: np.ndarray) -> np.ndarray:
-        """(k,) link of the model in each pair (k,); -1 for pairs of two objects."""
-        links = len(self._links)
-        return np.where(numbers < links * len(self._in_slot), numbers % links, -1)
-
-    def number_of(self, names: tuple[str, str]) -> int:
-        """Number of the pair of a link and an object, or of two objects, by their names."""
-        one, other = (self.objects.get(name, name) for name in names)
-        if not isinstance(one, LiveObject):
-            one, other = other, one
-        return self.pair_number(one, self._links.get(other, other))
-
-    def slots_of(self, numbers: np.ndarray) -> np.ndarray:
-        """(k, 2) slot of each object in each pair (k,); -1 for the link of a pair."""
-        links, slots = len(self._links), len(self._in_slot)
-        out = np.full((len(numbers), 2), -1, dtype=np.int64)
-        of_link = numbers < links * slots
-        out[of_link, 0] = numbers[of_link] // links
-        carriers, out[~of_link, 1] = np.divmod(numbers[~of_link] - links * slots, slots)
-        of_carrier = np.array([each.slot for each in self.carried], dtype=np.int64)
-        out[~of_link, 0] = of_carrier[carriers] if len(of_carrier) else -1
-        return out
+        return first + slots * len(self._links) + one.carrier * slots + other.slot
 
     def watch(self, listener: Callable[[LiveObject | None], None]) -> None:
         """Call ``listener`` with each object whose pairs are new; None: all pairs may have changed.
@@ -384,7 +364,7 @@ class LiveScene:
         room = self._room
         self._exact = ObjectShapes(
             self.model, self.bounds, (room.numbers, room.index), room.leaf_links,
-            room.view.pairs, self.pair_names,
+            self.pair_rows, self._pair_names,
         )  # fmt: skip
         for obj in self.objects.values():
             self._write_shapes(obj)
@@ -397,31 +377,55 @@ class LiveScene:
             self._exact_changes = self.changes
         return self._exact
 
-    def distance(self, q: np.ndarray, exact: bool = False) -> Clearance | None:
-        """Return the nearest pair with an object at ``q`` (nq,); None if there is none.
+    def _pair_names(self, number: int) -> tuple[str, str]:
+        one, other = self.pair_rows[number].tolist()
+        return self.name_of(one), self.name_of(other)
+
+    def minimum_distance(self, q: np.ndarray, exact: bool = False) -> Clearance:
+        """Return the nearest of all pairs at ``q`` (nq,), those of the robot itself included.
 
         ``exact``: of shapes instead of leaves; see `ObjectShapes`. In contact, the deepest pair by
         leaves.
 
         Raises:
             ConfigurationError: q has a value that is not finite.
+            NothingToCheckError: no pair is checked.
         """
-        if not self.objects:
-            return None
-        if exact and any(
-            each.is_allowed.any() or self.partner_objects(each) for each in self.objects.values()
-        ):
-            return self._object_shapes().distance.nearest(q, depth=False)
-        self._update_tree()
-        result = query.distance(self._room.numbers, self._room.index, q)
+        leaves = self._room.model_leaves
+        if exact:
+            found = self._object_shapes().distance.nearest(q, depth=False)
+            if found.leaves[0] >= 0:
+                found.leaves = leaves[found.leaves[0]], leaves[found.leaves[1]]
+            return found
+        result = query.distance(*self.arrays(), q)
         i, j = result[0], result[1]
-        if i < -1:
-            raise self.model.refusal(i, q)
         if i < 0:
-            return None
+            raise self.model.refusal(i, q)
         links = self._room.leaf_links
-        names = self.link_or_object(int(links[i])), self.link_or_object(int(links[j]))
-        return Clearance(result[2], names, result[3:9], result[9:])
+        names = self.name_of(links[i]), self.name_of(links[j])
+        return Clearance(result[2], names, result[3:9], result[9:], (leaves[i], leaves[j]))
+
+    def distance(self, q: np.ndarray, exact: bool = False) -> Clearance | None:
+        """Like `minimum_distance`, of the pairs with objects only; None if there is none."""
+        objects = self.objects.values()
+        if not any(each.is_allowed.any() or self.partner_objects(each) for each in objects):
+            return None
+        with self._only_objects():
+            return self.minimum_distance(q, exact)
+
+    @contextmanager
+    def _only_objects(self) -> Iterator[None]:
+        """Leave out the robot's own pairs."""
+        self._toggle_own_pairs()
+        try:
+            yield
+        finally:
+            self._toggle_own_pairs()
+
+    def _toggle_own_pairs(self) -> None:
+        self._room.toggle_own_pairs()
+        if self._exact is not None:
+            self._exact.forget_nearest()
 
     def exact_bounds(
         self,
@@ -434,11 +438,6 @@ class LiveScene:
     ) -> np.ndarray:
         """Like `CollisionModel.exact_bounds`, for pairs of ``pair_table``."""
         return self._object_shapes().distance.bound(q, pairs, leaves, within, loose, seconds)
-
-    def link_or_object(self, number: int) -> str:
-        """Name of a link, or of the object in a slot, by its row of ``pair_table``."""
-        names = self.model.link_names
-        return names[number] if number < len(names) else self._in_slot[number - len(names)].name
 
     def distances(self, q: np.ndarray, within: float = -math.inf) -> np.ndarray:
         """Signed distances (len(pairs),) at ``q`` (nq,), metres, in the order of ``pairs``.
@@ -634,7 +633,7 @@ class LiveScene:
             obj.nodes,
         )  # fmt: skip
         row = len(self._links) + obj.slot
-        first = obj.slot * len(self._links)
+        first = self.pair_number(obj, 0)
         numbers = np.where(obj.is_allowed, np.arange(first, first + len(self._links)), -1)
         self.pair_table[row, : len(self._links)] = numbers
         self.pair_table[: len(self._links), row] = numbers
@@ -681,13 +680,14 @@ class LiveScene:
     def _number_carried_pairs(self) -> None:
         """Update the slots of the pairs of two objects."""
         links, slots = len(self._links), len(self._in_slot)
-        pairs = self._room.view.pairs
+        of_objects = self._room.own_pairs + links * slots
+        pairs = self.pair_rows
         for obj in self.carried:
-            first = (links + obj.carrier) * slots
+            first = of_objects + obj.carrier * slots
             pairs[first : first + slots, 0] = links + obj.slot
             pairs[first : first + slots, 1] = np.arange(links, links + slots)
         if self._exact is not None:
-            self._exact.forget(np.s_[links * slots :])
+            self._exact.forget(np.s_[of_objects:])
 
     def _mark_pairs_of_carried(self) -> None:
         """Mark the fixed objects that carried objects are checked against."""
@@ -755,7 +755,7 @@ class LiveScene:
         above_partners = room.nodes_above(obj.is_allowed, room.fixed_node, room.top_node)
         self._mark_nodes(rows, room.fixed_node + np.flatnonzero(above_partners))
         row = links + obj.slot
-        number = obj.slot * links
+        number = self.pair_number(obj, 0)
         numbers = np.where(obj.is_allowed, np.arange(number, number + links), -1)
         self.pair_table[row, :links] = self.pair_table[:links, row] = numbers
         for each in self.carried:
