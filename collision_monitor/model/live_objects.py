@@ -206,7 +206,6 @@ class Room:
         self.own_pairs = len(given.pairs)
         self._own_bits = self._spread_bits(given)
         self.toggle_own_pairs()
-        self.view.open_bits[0] = np.bitwise_or.reduce(self.view.open_bits)
         link_of = np.repeat(np.arange(links), np.diff(given.links, axis=1).ravel())
         self.leaf_links = spread(link_of.reshape(-1, 1)).ravel().astype(np.int64)
         ranks = np.arange(1, 1 + moving + fixed).reshape(-1, 1)
@@ -242,12 +241,38 @@ class Room:
         object_slots.mark_above(self.numbers, self.index, self.leaf_links, is_marked, first, out)
         return out
 
+    def open_fixed(self, row: int, count: int, is_marked: np.ndarray) -> None:
+        """Mark fixed leaves of links in ``is_marked`` (links,) as checked for some rows."""
+        bits = self.view.open_bits
+        flags = np.zeros(64 * bits.shape[1], dtype=np.uint8)
+        flags[self.fixed_node : self.top_node] = self.nodes_above(
+            is_marked, self.fixed_node, self.top_node
+        )
+        bits[row : row + count] |= np.packbits(flags, bitorder="little").view(np.int64)
+
     def set_moving(self, leaves: int, nodes: int) -> None:
         """Set the number of carried leaves, and of the nodes above them."""
         moving_nodes = self.first_carried_node + max(nodes, 1)
         self.index[20] = self.first_carried_leaf + leaves
         self.index[21] = moving_nodes
         self.view = windows(self.numbers, self.index)
+
+    def close_carried(self, above: int) -> None:
+        """Mark no carried object as checked, and nodes above objects for all: those below decide.
+
+        ``above``: number of nodes above the trees of carried objects.
+        """
+        first, rows = self.first_carried_node, self.view.moving_nodes
+        nothing, everything = np.zeros((2, self.nothing), dtype=np.uint8)
+        everything[:] = 1
+        self.view.open_bits[first:] = 0
+        object_slots.open_range(self.index, nothing, 0, rows, first, self.nothing - first)
+        self.view.open_bits[0] = self.view.open_bits[first : first + above] = -1
+        for node, count in (
+            (first, above), (rows, 1), (self.top_node, self.first_live_node - self.top_node)
+        ):  # fmt: skip
+            if count:
+                object_slots.open_range(self.index, everything, 0, rows, node, count)
 
     def set_roots(self, root: int) -> None:
         """Set the fixed trees: of all objects at ``root``, or -1, and of the robot."""

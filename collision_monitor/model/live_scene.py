@@ -92,8 +92,8 @@ class LiveScene:
         self._keys, self._order = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
         self._usual: dict[bytes, np.ndarray] = {}
         self._next_expiry = math.inf
-        self._moved = 0  # objects moved since the top tree was built
-        self._tree_is_valid = self._boxes_are_valid = False
+        self._moved = math.inf  # objects moved since the top tree was built, inf: build it
+        self._is_current = False
         self._listeners: list[WeakMethod] = []
         self.changes = 0  # number of changes of the set of pairs
         self._cached_pairs: tuple[int, list] = (-1, [])
@@ -101,9 +101,11 @@ class LiveScene:
         self._exact_changes = -1
         count = len(model.link_names) + slots
         self.pair_table = np.full((count, count), -1, dtype=np.int64)
-        own = self.pair_rows[: self._room.own_pairs]
+        # Numbers of pairs: of the robot, of slots and links, of carried objects and slots.
+        self._first_of_slots = self._room.own_pairs
+        self._first_of_carried = self._first_of_slots + slots * len(self._links)
+        own = self.pair_rows[: self._first_of_slots]
         self.pair_table[own, own[:, ::-1]] = np.arange(len(own))[:, None]
-        self._mark_nodes_above_objects()
         self._rebuild_carried()
         self._compile()
 
@@ -141,12 +143,11 @@ class LiveScene:
 
     def pair_number(self, one: LiveObject, other: int | LiveObject) -> int:
         """Number of the pair of an object and a link, or of two objects, one of them carried."""
-        slots, first = len(self._in_slot), self._room.own_pairs
         if not isinstance(other, LiveObject):
-            return first + one.slot * len(self._links) + other
+            return self._first_of_slots + one.slot * len(self._links) + other
         if one.carrier < 0 or 0 <= other.carrier < one.carrier:
             one, other = other, one
-        return first + slots * len(self._links) + one.carrier * slots + other.slot
+        return self._first_of_carried + one.carrier * len(self._in_slot) + other.slot
 
     def watch(self, listener: Callable[[LiveObject | None], None]) -> None:
         """Call ``listener`` with each object whose pairs are new; None: all pairs may have changed.
@@ -540,7 +541,7 @@ class LiveScene:
         self._fixed_objects.append(obj)
         self._write(obj)
         self._mark_pairs(obj)
-        self._tree_is_valid = False
+        self._moved = math.inf
         self._notify(obj)
 
     def _links_not_exempt(self, obj: LiveObject) -> np.ndarray:
@@ -567,7 +568,7 @@ class LiveScene:
             self._roots[last.place] = last.node, last.nodes
         self._leaves_in_use -= rounded(len(obj.rows)) if obj.slot else 0
         self._ranges.give_back(obj.leaf - self._room.first_live_leaf, len(obj.rows))
-        self._tree_is_valid = False
+        self._moved, self._is_current = math.inf, False
         self._notify(obj)
 
     def _allocate(self, count: int) -> int:
@@ -583,30 +584,31 @@ class LiveScene:
         return self._room.first_live_leaf + first
 
     def _write(self, obj: LiveObject) -> None:
-        """Write the leaves, tree and boxes of an object."""
+        """Write the leaves, tree and boxes of an object at its present place."""
+        if obj.carrier >= 0:
+            self._put(obj)
+            self._notify(None)  # the extent of the object changed
+            return
+        obj.node = self._room.first_live_node + 2 * (obj.leaf - self._room.first_live_leaf)
+        self._roots[obj.place] = obj.node, obj.nodes
+        self._put(obj)
+        self._moved, self._is_current = self._moved + 1, False
+
+    def _put(self, obj: LiveObject) -> None:
         room = self._room
-        if obj.carrier < 0:
-            obj.node = room.first_live_node + 2 * (obj.leaf - room.first_live_leaf)
-            self._roots[obj.place] = obj.node, obj.nodes
-        pose = self._poses[obj.link] @ obj.pose
         object_slots.put(
             room.numbers, room.index, room.leaf_links, obj.rows,
-            _row_of(pose), obj.body, len(self._links) + obj.slot,
+            _row_of(self._poses[obj.link] @ obj.pose), obj.body, len(self._links) + obj.slot,
             obj.leaf, obj.node,
         )  # fmt: skip
         self._write_shapes(obj)
-        if obj.carrier < 0:
-            self._moved += 1
-            self._boxes_are_valid = False
-        else:
-            self._notify(None)  # the extent of the object changed
 
     def _write_shapes(self, obj: LiveObject) -> None:
         if self._exact is not None:
             self._exact.put(obj, self._poses[obj.link] @ obj.pose)
 
-    def _partner_nodes(self, obj: LiveObject) -> np.ndarray:
-        """(moving nodes,) of 0 and 1: nodes above a partner of the object."""
+    def _nodes_above_links(self, obj: LiveObject) -> np.ndarray:
+        """(moving nodes,) of 0 and 1: nodes above a link that the object is checked against."""
         key = obj.is_allowed.tobytes()
         found = self._usual.get(key)
         if found is None:
@@ -617,96 +619,64 @@ class LiveScene:
             if len(self._usual) > 1000:
                 self._usual.clear()
             self._usual[key] = found
-        if self.carried:
-            found = found.copy()
-            found[self._room.first_carried_node : self._room.view.moving_nodes] = 1
-            for other in self.carried:
-                meets = self._is_checked(obj, other)
-                found[other.node : other.node + other.nodes] = meets
         return found
 
     def _mark_pairs(self, obj: LiveObject) -> None:
-        """Mark the pairs of an object on the base as checked."""
-        room = self._room
-        object_slots.open_range(
-            room.index, self._partner_nodes(obj), 0, room.view.moving_nodes, obj.node,
-            obj.nodes,
-        )  # fmt: skip
-        row = len(self._links) + obj.slot
-        first = self.pair_number(obj, 0)
-        numbers = np.where(obj.is_allowed, np.arange(first, first + len(self._links)), -1)
-        self.pair_table[row, : len(self._links)] = numbers
-        self.pair_table[: len(self._links), row] = numbers
+        """Mark the pairs of an object with links and with carried objects, and number them."""
+        room, links = self._room, len(self._links)
+        row, first = links + obj.slot, self.pair_number(obj, 0)
+        numbers = np.where(obj.is_allowed, np.arange(first, first + links), -1)
+        self.pair_table[row, :links] = self.pair_table[:links, row] = numbers
+        partners = self._nodes_above_links(obj).copy()
+        above = room.first_carried_node  # the nodes above all carried objects
+        partners[above : above + len(self.carried) - 1] = 1
         for other in self.carried:
-            number = self.pair_number(obj, other) if self._is_checked(obj, other) else -1
-            place = len(self._links) + other.slot
-            self.pair_table[row, place] = self.pair_table[place, row] = number
-
-    def _mark_nodes_above_objects(self) -> None:
-        """Mark nodes above objects as checked for all rows; the nodes below decide."""
-        room = self._room
-        everything = np.ones(room.nothing, dtype=np.uint8)
+            if self._is_checked(obj, other):
+                partners[other.node : other.node + other.nodes] = 1
+                place = links + other.slot
+                number = self.pair_number(obj, other)
+                self.pair_table[row, place] = self.pair_table[place, row] = number
         object_slots.open_range(
-            room.index, everything, 0, room.nothing, room.top_node,
-            room.first_live_node - room.top_node,
-        )  # fmt: skip
+            room.index, partners, 0, room.view.moving_nodes, obj.node, obj.nodes
+        )
+        if obj.carrier >= 0:
+            room.open_fixed(obj.node, obj.nodes, obj.is_allowed)
 
     def _rebuild_carried(self) -> None:
-        """Rebuild leaves, trees and pairs of all carried objects."""
-        room = self._room
-        leaf, count = room.first_carried_leaf, len(self.carried)
-        node = room.first_carried_node + max(count - 1, 0)
+        """Rebuild leaves and trees of all carried objects, and the pairs of all objects."""
+        room, count = self._room, len(self.carried)
+        leaf, first = room.first_carried_leaf, room.first_carried_node
+        above = max(count - 1, 0)  # nodes above their trees
+        node = first + above
         for k, obj in enumerate(self.carried):
             obj.carrier, obj.leaf, obj.node = k, leaf, node
             leaf += len(obj.rows)
             node += obj.nodes
-        nothing = np.zeros(room.nothing, dtype=np.uint8)
-        first, last = room.first_carried_node, room.nothing
-        object_slots.open_range(room.index, nothing, first, last, 0, room.top_node)
-        object_slots.open_range(room.index, nothing, 0, last, first, last - first)
         room.view.nodes[first] = -1, 0
         if count:
             self._build_tree_above(first, [obj.node for obj in self.carried])
-        room.view.open_bits[0, 0] |= 1
-        room.set_moving(leaf - room.first_carried_leaf, node - first if count else 0)
-        self._tree_is_valid = False
-        self._mark_root()
+        room.set_moving(leaf - room.first_carried_leaf, node - first)
+        room.close_carried(above)
+        links = len(self._links)
+        self.pair_table[links:, links:] = -1
         self._number_carried_pairs()
         for obj in self.carried:
-            self._write_carried(obj)
-        self._mark_pairs_of_carried()
+            self._put(obj)
+        for obj in self.objects.values():
+            self._mark_pairs(obj)
+        self._moved, self._is_current = math.inf, False
         self._notify(None)
 
     def _number_carried_pairs(self) -> None:
         """Update the slots of the pairs of two objects."""
         links, slots = len(self._links), len(self._in_slot)
-        of_objects = self._room.own_pairs + links * slots
         pairs = self.pair_rows
         for obj in self.carried:
-            first = of_objects + obj.carrier * slots
+            first = self._first_of_carried + obj.carrier * slots
             pairs[first : first + slots, 0] = links + obj.slot
             pairs[first : first + slots, 1] = np.arange(links, links + slots)
         if self._exact is not None:
-            self._exact.forget(np.s_[of_objects:])
-
-    def _mark_pairs_of_carried(self) -> None:
-        """Mark the fixed objects that carried objects are checked against."""
-        room, links = self._room, len(self._links)
-        if not self.carried:
-            return
-        object_slots.open_ranges(
-            room.index, np.ones(room.nothing, dtype=np.uint8), room.first_carried_node,
-            room.view.moving_nodes, self._roots, len(self._fixed_objects),
-        )  # fmt: skip
-        touched = {name for each in self.carried for name in each.touch}
-        standing = links + np.array([each.slot for each in self._fixed_objects], dtype=np.int64)
-        for each in self.carried:
-            numbers = self.pair_number(each, each) - each.slot + standing - links
-            self.pair_table[links + each.slot, standing] = numbers
-            self.pair_table[standing, links + each.slot] = numbers
-        for obj in self._fixed_objects:
-            if obj.touch or obj.name in touched:
-                self._mark_pairs(obj)
+            self._exact.forget(np.s_[self._first_of_carried :])
 
     def _build_tree_above(self, node: int, roots: Sequence[int]) -> None:
         if len(roots) == 1:
@@ -718,66 +688,13 @@ class LiveScene:
             self._build_tree_above(first, part)
         self._room.view.nodes[node] = parts
 
-    def _mark_root(self) -> None:
-        """Mark the root of the fixed trees, which follows the last moving node."""
-        room = self._room
-        everything = np.ones(room.nothing, dtype=np.uint8)
-        object_slots.open_range(room.index, everything, 0, room.nothing, room.view.moving_nodes, 1)
-
-    def _write_carried(self, obj: LiveObject) -> None:
-        """Write the leaves of a carried object, and the bits and numbers of its pairs."""
-        room, links = self._room, len(self._links)
-        pose = self._poses[obj.link] @ obj.pose
-        object_slots.put(
-            room.numbers, room.index, room.leaf_links, obj.rows,
-            _row_of(pose), obj.body, links + obj.slot,
-            obj.leaf, obj.node,
-        )  # fmt: skip
-        self._write_shapes(obj)
-        pattern = self._partner_nodes(obj)
-        pattern[room.first_carried_node : obj.node] = 0
-        first = room.first_carried_node
-        above = len(self.carried) - 1
-        meets = [each for each in self.carried if self._is_checked(obj, each)]
-        pattern[first : first + above] = 1
-        for each in self.carried:
-            pattern[each.node : each.node + each.nodes] = each in meets
-        object_slots.open_range(
-            room.index, pattern, 0, room.view.moving_nodes, obj.node, obj.nodes
-        )
-        if above > 0:  # nodes above carried objects are checked against every row
-            object_slots.open_range(
-                room.index, np.ones_like(pattern), 0, room.view.moving_nodes, first, above
-            )
-        rows = np.zeros(room.nothing, dtype=np.uint8)
-        rows[obj.node : obj.node + obj.nodes] = 1
-        rows[0] = rows[first : first + above] = 1
-        above_partners = room.nodes_above(obj.is_allowed, room.fixed_node, room.top_node)
-        self._mark_nodes(rows, room.fixed_node + np.flatnonzero(above_partners))
-        row = links + obj.slot
-        number = self.pair_number(obj, 0)
-        numbers = np.where(obj.is_allowed, np.arange(number, number + links), -1)
-        self.pair_table[row, :links] = self.pair_table[:links, row] = numbers
-        for each in self.carried:
-            number = self.pair_number(obj, each) if each in meets else -1
-            place = links + each.slot
-            self.pair_table[row, place] = self.pair_table[place, row] = number
-
-    def _mark_nodes(self, rows: np.ndarray, nodes: np.ndarray) -> None:
-        """Mark ``nodes`` (k,) as checked for these rows; other nodes are unchanged."""
-        # `windows` has a row for each currently moving node.
-        bits = self._room.view.open_bits
-        added = np.zeros(bits.shape[1], dtype=np.uint64)
-        np.bitwise_or.at(added, nodes >> 6, np.uint64(1) << (nodes & 63).astype(np.uint64))
-        bits[rows[: len(bits)] == 1] |= added.view(bits.dtype)
-
     def _update_tree(self) -> None:
         """Rebuild or refit the tree over all objects on the base, if needed."""
-        if self._tree_is_valid and self._boxes_are_valid:
+        if self._is_current:
             return
         room = self._room
         count = len(self._fixed_objects)
-        if not self._tree_is_valid or self._moved > 4 + count // 8:
+        if self._moved > 4 + count // 8:
             root = -1
             if count:
                 root = object_slots.lay_top(
@@ -787,7 +704,7 @@ class LiveScene:
             room.set_roots(root)
             self._moved = 0
         object_slots.refit_top(room.numbers, room.index, room.top_node, count)
-        self._tree_is_valid = self._boxes_are_valid = True
+        self._is_current = True
 
     def _compile(self) -> None:
         """Run everything once, so that no joint state waits for the compiler."""
