@@ -84,7 +84,6 @@ class LiveObject:
     slot: int = -1
     leaf: int = -1  # first leaf in the packed model
     node: int = -1  # root of its tree
-    place: int = -1  # index among the fixed objects
     carrier: int = -1  # index among the objects on moving links
     # For each link, whether the object is checked against it.
     is_allowed: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))

@@ -87,10 +87,9 @@ class LiveScene:
         self._leaves_in_use = 0  # leaves allocated, without those of a cloud
         self.carried: list[LiveObject] = []
         slots = len(self._in_slot)
-        self._roots = np.zeros((slots, 2), dtype=np.int64)  # of fixed objects
-        self._fixed_objects: list[LiveObject] = []  # in the order of ``_roots``
+        # By slot: the tree of a fixed object, its root and number of nodes; 0, 0 without one.
+        self._roots = np.zeros((slots, 2), dtype=np.int64)
         self._keys, self._order = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
-        self._usual: dict[bytes, np.ndarray] = {}
         self._next_expiry = math.inf
         self._moved = math.inf  # objects moved since the top tree was built, inf: build it
         self._is_current = False
@@ -537,8 +536,6 @@ class LiveScene:
             return
         obj.leaf = self._allocate(len(obj.rows))
         self._leaves_in_use += rounded(len(obj.rows)) if obj.slot else 0
-        obj.place = len(self._fixed_objects)
-        self._fixed_objects.append(obj)
         self._write(obj)
         self._mark_pairs(obj)
         self._moved = math.inf
@@ -562,10 +559,7 @@ class LiveScene:
             self.carried.remove(obj)
             self._rebuild_carried()
             return
-        last = self._fixed_objects.pop()
-        if last is not obj:
-            self._fixed_objects[obj.place], last.place = last, obj.place
-            self._roots[last.place] = last.node, last.nodes
+        self._roots[obj.slot] = 0
         self._leaves_in_use -= rounded(len(obj.rows)) if obj.slot else 0
         self._ranges.give_back(obj.leaf - self._room.first_live_leaf, len(obj.rows))
         self._moved, self._is_current = math.inf, False
@@ -576,7 +570,9 @@ class LiveScene:
         first = self._ranges.take(count)
         if first < 0:
             self._ranges.clear()
-            for each in sorted(self._fixed_objects, key=lambda each: -len(each.rows)):
+            # The new object has no leaves yet.
+            fixed = [each for each in self.objects.values() if each.carrier < 0 <= each.leaf]
+            for each in sorted(fixed, key=lambda each: -len(each.rows)):
                 each.leaf = self._room.first_live_leaf + self._ranges.take(len(each.rows))
                 self._write(each)
                 self._mark_pairs(each)
@@ -590,7 +586,7 @@ class LiveScene:
             self._notify(None)  # the extent of the object changed
             return
         obj.node = self._room.first_live_node + 2 * (obj.leaf - self._room.first_live_leaf)
-        self._roots[obj.place] = obj.node, obj.nodes
+        self._roots[obj.slot] = obj.node, obj.nodes
         self._put(obj)
         self._moved, self._is_current = self._moved + 1, False
 
@@ -607,29 +603,17 @@ class LiveScene:
         if self._exact is not None:
             self._exact.put(obj, self._poses[obj.link] @ obj.pose)
 
-    def _nodes_above_links(self, obj: LiveObject) -> np.ndarray:
-        """(moving nodes,) of 0 and 1: nodes above a link that the object is checked against."""
-        key = obj.is_allowed.tobytes()
-        found = self._usual.get(key)
-        if found is None:
-            found = np.zeros(self._room.nothing, dtype=np.uint8)
-            robot = self._room.first_carried_node
-            found[:robot] = self._room.nodes_above(obj.is_allowed, 0, robot)
-            found[0] = 1
-            if len(self._usual) > 1000:
-                self._usual.clear()
-            self._usual[key] = found
-        return found
-
     def _mark_pairs(self, obj: LiveObject) -> None:
         """Mark the pairs of an object with links and with carried objects, and number them."""
         room, links = self._room, len(self._links)
         row, first = links + obj.slot, self.pair_number(obj, 0)
         numbers = np.where(obj.is_allowed, np.arange(first, first + links), -1)
         self.pair_table[row, :links] = self.pair_table[:links, row] = numbers
-        partners = self._nodes_above_links(obj).copy()
-        above = room.first_carried_node  # the nodes above all carried objects
-        partners[above : above + len(self.carried) - 1] = 1
+        first_carried = room.first_carried_node
+        partners = np.zeros(room.nothing, dtype=np.uint8)
+        partners[:first_carried] = room.nodes_above(obj.is_allowed, 0, first_carried)
+        # Nodes above several carried objects are checked against everything.
+        partners[0] = partners[first_carried : first_carried + len(self.carried) - 1] = 1
         for other in self.carried:
             if self._is_checked(obj, other):
                 partners[other.node : other.node + other.nodes] = 1
@@ -693,13 +677,13 @@ class LiveScene:
         if self._is_current:
             return
         room = self._room
-        count = len(self._fixed_objects)
+        count = len(self.objects) - len(self.carried)
         if self._moved > 4 + count // 8:
             root = -1
             if count:
                 root = object_slots.lay_top(
-                    room.numbers, room.index, self._roots, count, room.top_node, self._keys,
-                    self._order,
+                    room.numbers, room.index, self._roots[self._roots[:, 1] > 0], count,
+                    room.top_node, self._keys, self._order,
                 )  # fmt: skip
             room.set_roots(root)
             self._moved = 0

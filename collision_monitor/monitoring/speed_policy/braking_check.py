@@ -208,7 +208,8 @@ class BrakingCheck:
             return 0
         rows = paths.rows[:count].copy()
         pairs = rows[:, PAIR].astype(int)
-        is_nearest = pairs == paths.number_of(nearest.links)
+        number, own = paths.number_of(nearest.links), len(self.model.pairs)
+        is_nearest, is_live = pairs == number, pairs >= own
         stop, warn = paths.thresholds[pairs].T
         enough = self._released(warn)
         distances = np.full(count, nearest.distance)  # no pair is closer
@@ -216,8 +217,8 @@ class BrakingCheck:
             loose = np.minimum(_LOOSE, _LOOSE_PART * warn)
             # Farther away than this, a pair does not matter: now, or after it has braked.
             within = enough + rows[:, TRAVEL] + 2.0 * loose
-            if nearest.distance <= 0.0:  # then only the sign matters for other pairs
-                loose = widest
+            if nearest.distance <= 0.0:  # then only the sign matters for other pairs of its kind
+                loose = np.where(is_live == (number >= own), widest, loose)
             bounds = exact(pairs, rows[:, DISTANCE], np.minimum(within, widest), loose)
             distances = np.maximum(bounds, nearest.distance)
             distances[is_nearest] = nearest.distance
@@ -226,7 +227,6 @@ class BrakingCheck:
         is_parting = rows[:, RATE] > self._settings.parting_speed
         least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
         goes_on = np.zeros(count, dtype=bool)
-        is_live = pairs >= len(self.model.pairs)
         is_inside = self._raise_least(inputs, rows, distances, enough, least, ~is_live)
         is_unproven = (least <= stop) & (distances > stop)
         which = (is_unproven | (is_parting | is_live) & (least <= enough)) & ~is_inside
