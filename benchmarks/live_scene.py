@@ -145,7 +145,8 @@ def at(centre: np.ndarray) -> np.ndarray:
 def measure(model: CollisionModel, count: int, seconds: float) -> dict[str, float]:
     """Medians in microseconds."""
     rng = np.random.default_rng(count)
-    live = LiveScene(model, Bounds(objects=max(count, 1), leaves_per_object=1))
+    # Without the robot's own pairs: coal measures those with balls.
+    live = LiveScene(model.twin([]), Bounds(objects=max(count, 1), leaves_per_object=1))
     balls = some_balls(count, rng)
     origin = [np.r_[np.zeros(6), ball[6]].reshape(1, 7) for ball in balls]
     for k, ball in enumerate(balls):
@@ -176,9 +177,9 @@ def measure(model: CollisionModel, count: int, seconds: float) -> dict[str, floa
             kind = "replace"
         found.setdefault(kind, []).append(ours[0])
         found.setdefault(f"coal {kind}", []).append(theirs[0])
-        first, theirs = timed(live.distance, q), timed(other.query)
+        first, theirs = timed(live.minimum_distance, q), timed(other.query)
         found.setdefault(f"query after {kind}", []).append(first[0])
-        found.setdefault("query", []).append(timed(live.distance, q)[0])
+        found.setdefault("query", []).append(timed(live.minimum_distance, q)[0])
         found.setdefault("coal query", []).append(theirs[0])
         if step % 40 == 0 and (least := other.least()) > 1e-3:
             worst = max(worst, abs(least - first[1].distance))

@@ -20,7 +20,7 @@ from support.robots.robots import ROBOTS
 from collision_monitor import CollisionModel
 from collision_monitor.model.live_objects import Bounds
 from collision_monitor.model.live_scene import LiveScene
-from collision_monitor.model.proximity import LiveNearness, Nearness
+from collision_monitor.model.proximity import Nearness
 from collision_monitor.monitoring.monitor import Level, MonitorState
 from collision_monitor.nodes.markers.markers import ALL, MarkerBuilder
 from collision_monitor.robot.description import Shape
@@ -74,14 +74,12 @@ def measure(
     Of live objects 20 move each time.
     """
     q = np.clip(np.zeros(len(model.joint_names)), model.lower, model.upper)
-    thresholds = np.tile([STOP, WARN], (len(model.pairs), 1))
+    pairs = model.pairs if live is None else live.pair_rows
+    thresholds = np.tile([STOP, WARN], (len(pairs), 1))
     state = MonitorState(Level.OK, clearance=model.distance(q))
-    nearness = Nearness(model)
+    nearness = Nearness(model, live)
     nearness.of_leaves(q, thresholds)  # compiled when a robot is loaded
-    spent, builder, of_objects = [], None, None
-    if live is not None:
-        limits = np.tile([STOP, WARN], (live.pair_count, 1))
-        near_objects = LiveNearness(live)
+    spent, builder = [], None
     for k in range(TIMES):
         if live is not None:
             things = list(live.objects.values())
@@ -90,11 +88,8 @@ def measure(
         begin = time.process_time()
         builder = MarkerBuilder(model, 1.0, live) if builder is None else builder
         builder.show_levels(levels)
-        of_links = nearness.of_leaves(q, thresholds)
-        if live is not None:
-            _, of_objects = near_objects.of_leaves(q, limits)
         stamp = Time(sec=k // 10, nanosec=k % 10 * 10**8)
-        found = builder.build(q, state, stamp, of_links, of_objects)
+        found = builder.build(q, state, stamp, nearness.of_leaves(q, thresholds))
         size = sum(
             len(m if isinstance(m, bytes) else serialize_message(m)) for m in found
         )

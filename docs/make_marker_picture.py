@@ -20,7 +20,7 @@ from visualization_msgs.msg import Marker
 from collision_monitor import CollisionModel, adjust
 from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.point_cloud import voxels_of
-from collision_monitor.model.proximity import LiveNearness, Nearness
+from collision_monitor.model.proximity import Nearness
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.motion import read_motion
@@ -147,16 +147,12 @@ def shown(
     )
     monitor.narrow_phase = narrow_phase
     state = monitor.update(model.joint_names, q, 1.0)
-    nearness = Nearness(model).of_leaves(q, np.tile([STOP, WARN], (len(model.pairs), 1)))
-    of_objects = None
-    if live is not None:
-        limits = np.tile([STOP, WARN], (live.pair_count, 1))
-        of_links, of_objects = LiveNearness(live).of_leaves(q, limits)
-        nearness = np.minimum(nearness, of_links)
+    pairs = model.pairs if live is None else live.pair_rows
+    nearness = Nearness(model, live).of_leaves(q, np.tile([STOP, WARN], (len(pairs), 1)))
     builder, rviz = MarkerBuilder(model, 1.0, live), RvizTwin()
     builder.show_levels(levels)
     for _ in range(10):  # messages are made one at a time
-        rviz.take(*builder.build(q, state, Time(), nearness, of_objects))
+        rviz.take(*builder.build(q, state, Time(), nearness))
     return rviz
 
 

@@ -16,7 +16,8 @@ class Clearance:
         distance: metres; negative values are the depth of penetration, of the leaves or, for an
             exact query, of the shapes (docs/exact.md).
         links: names of the two nearest links or obstacles.
-        leaves: indices of the two leaves in ``model.leaves``; (-1, -1) for an exact distance.
+        leaves: indices of the two leaves in ``model.leaves``, -1 for that of an object that is no
+            part of the model; (-1, -1) for an exact distance.
         exact: whether the shapes were measured instead of the leaves. If they touch and ``leaves``
             are given, depth and points are those of the leaves.
         triangles: indices of the nearest triangles in the meshes of the two links, counted through

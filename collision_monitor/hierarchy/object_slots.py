@@ -116,13 +116,6 @@ def mark_above(numbers, index, leaf_links, marked, first, out):
 
 
 @kernel
-def open_ranges(index, pattern, first_row, last_row, ranges, count):
-    """`open_range` for the first ``count`` of ``ranges`` (m, 2): first node, number of nodes."""
-    for k in range(count):
-        open_range(index, pattern, first_row, last_row, ranges[k, 0], ranges[k, 1])
-
-
-@kernel
 def _spread_bits(value):
     """The lowest 21 bits of a number with two zero bits behind each."""
     x = value & 0x1FFFFF

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Objects of a live scene, the slots reserved for them, and their exact distances.
 
-The packed model of a live scene has reserved slots for objects; only pairs with objects are checked
-in it. Leaves, in this order: moving leaves of the robot, slots of carried objects, fixed leaves of
+The packed model of a live scene has all pairs of the robot, and reserved slots for objects.
+Leaves, in this order: moving leaves of the robot, slots of carried objects, fixed leaves of
 the robot, slots of the other objects. Nodes, in this order: the root of everything that moves (0),
 the robot's tree, slots for the trees of carried objects and, behind the last one in use, the root
 of everything fixed; an empty node, the tree of the robot's fixed leaves, slots for the tree over
@@ -84,7 +84,6 @@ class LiveObject:
     slot: int = -1
     leaf: int = -1  # first leaf in the packed model
     node: int = -1  # root of its tree
-    place: int = -1  # index among the fixed objects
     carrier: int = -1  # index among the objects on moving links
     # For each link, whether the object is checked against it.
     is_allowed: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
@@ -137,6 +136,8 @@ class Room:
     Attributes:
         numbers, index: the packed model.
         leaf_links: (leaves,) link of each leaf; objects follow the links of the model.
+        model_leaves: index of each leaf in ``model.leaves``; -1 in slots.
+        own_pairs: number of the robot's own pairs, which come first.
     """
 
     def __init__(self, model: CollisionModel, bounds: Bounds) -> None:
@@ -187,7 +188,7 @@ class Room:
             nodes=tree,
             open_bits=np.zeros((self.nothing, words), dtype=np.int64),
             links=np.vstack([link_rows, np.zeros((slots, 2), dtype=np.int64)]),
-            pairs=self._pairs(links, slots, bounds.carried),
+            pairs=np.vstack([given.pairs, self._pairs(links, slots, bounds.carried)]),
             warm_start=given.warm_start * 0 - 1,
             joint_motion=given.joint_motion,
             placements=given.placements,
@@ -201,8 +202,29 @@ class Room:
         )
         self.numbers, self.index = pack(view)
         self.view = windows(self.numbers, self.index)
+        self.own_pairs = len(given.pairs)
+        self._own_bits = self._spread_bits(given)
+        self.toggle_own_pairs()
         link_of = np.repeat(np.arange(links), np.diff(given.links, axis=1).ravel())
         self.leaf_links = spread(link_of.reshape(-1, 1)).ravel().astype(np.int64)
+        ranks = np.arange(1, 1 + moving + fixed).reshape(-1, 1)
+        self.model_leaves: list[int] = (spread(ranks).ravel() - 1).tolist()
+
+    def _spread_bits(self, given: View) -> np.ndarray:
+        """``open_bits`` of the model at the places of its nodes here; zeros in other rows."""
+        moving, count = given.moving_nodes, len(given.nodes)
+        bits = np.unpackbits(given.open_bits.view(np.uint8), axis=1, bitorder="little")
+        words = self.top_node // 64 + 1
+        spread = np.zeros((1 + moving, 64 * words), dtype=np.uint8)
+        spread[1:, 1 : 1 + moving] = bits[:, :moving]
+        spread[1:, self.fixed_node : self.top_node] = bits[:, moving:count]
+        return np.packbits(spread, axis=1, bitorder="little").view(np.int64)
+
+    def toggle_own_pairs(self) -> None:
+        """Add the robot's own pairs to those that are checked, or remove them."""
+        rows, words = self._own_bits.shape
+        self.view.open_bits[:rows, :words] ^= self._own_bits
+        self.view.warm_start[:] = -1
 
     @staticmethod
     def _pairs(links: int, slots: int, carried: int) -> np.ndarray:
@@ -218,12 +240,38 @@ class Room:
         object_slots.mark_above(self.numbers, self.index, self.leaf_links, is_marked, first, out)
         return out
 
+    def open_fixed(self, row: int, count: int, is_marked: np.ndarray) -> None:
+        """Mark fixed leaves of links in ``is_marked`` (links,) as checked for some rows."""
+        bits = self.view.open_bits
+        flags = np.zeros(64 * bits.shape[1], dtype=np.uint8)
+        flags[self.fixed_node : self.top_node] = self.nodes_above(
+            is_marked, self.fixed_node, self.top_node
+        )
+        bits[row : row + count] |= np.packbits(flags, bitorder="little").view(np.int64)
+
     def set_moving(self, leaves: int, nodes: int) -> None:
         """Set the number of carried leaves, and of the nodes above them."""
         moving_nodes = self.first_carried_node + max(nodes, 1)
         self.index[20] = self.first_carried_leaf + leaves
         self.index[21] = moving_nodes
         self.view = windows(self.numbers, self.index)
+
+    def close_carried(self, above: int) -> None:
+        """Mark no carried object as checked, and nodes above objects for all: those below decide.
+
+        ``above``: number of nodes above the trees of carried objects.
+        """
+        first, rows = self.first_carried_node, self.view.moving_nodes
+        nothing, everything = np.zeros((2, self.nothing), dtype=np.uint8)
+        everything[:] = 1
+        self.view.open_bits[first:] = 0
+        object_slots.open_range(self.index, nothing, 0, rows, first, self.nothing - first)
+        self.view.open_bits[0] = self.view.open_bits[first : first + above] = -1
+        for node, count in (
+            (first, above), (rows, 1), (self.top_node, self.first_live_node - self.top_node)
+        ):  # fmt: skip
+            if count:
+                object_slots.open_range(self.index, everything, 0, rows, node, count)
 
     def set_roots(self, root: int) -> None:
         """Set the fixed trees: of all objects at ``root``, or -1, and of the robot."""
@@ -318,6 +366,10 @@ class ObjectShapes:
     def forget(self, which: np.ndarray | slice) -> None:
         """Forget the results of some pairs, because their numbers now refer to other pairs."""
         parts.forget_pairs(*self.distance.state, which)
+
+    def forget_nearest(self) -> None:
+        """Forget which pair was nearest, because other pairs are checked now."""
+        self.distance.state[1][-2] = -1  # ``last`` of `parts.State`
 
 
 def _convex_solids(obj: LiveObject) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakMethod
@@ -45,13 +46,18 @@ class LiveScene:
     Objects on the same rigid body, and pairs that may touch, are not checked. Distances are those
     of leaves, which enclose the objects, so they are never too large.
 
-    The pairs of the robot itself are checked by its model. A scene contains the work space of its
-    queries: it is for one thread.
+    The packed model also has the pairs of the robot itself, which come first: `minimum_distance`,
+    `exact_bounds` and the tables of pairs are about all of them, ``pairs``, `distance` and
+    `distances` about those with objects. A scene contains the work space of its queries: it is for
+    one thread.
+
+    Rows of tables are the links of the model, followed by a slot for each object.
 
     Attributes:
         model: the robot.
         bounds: capacity.
         objects: by name.
+        pair_table: (rows, rows) number of each pair, -1 for pairs that are not checked.
         carried: objects on moving links; an object's ``carrier`` is its index here.
     """
 
@@ -81,13 +87,12 @@ class LiveScene:
         self._leaves_in_use = 0  # leaves allocated, without those of a cloud
         self.carried: list[LiveObject] = []
         slots = len(self._in_slot)
-        self._roots = np.zeros((slots, 2), dtype=np.int64)  # of fixed objects
-        self._fixed_objects: list[LiveObject] = []  # in the order of ``_roots``
+        # By slot: the tree of a fixed object, its root and number of nodes; 0, 0 without one.
+        self._roots = np.zeros((slots, 2), dtype=np.int64)
         self._keys, self._order = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
-        self._usual: dict[bytes, np.ndarray] = {}
         self._next_expiry = math.inf
-        self._moved = 0  # objects moved since the top tree was built
-        self._tree_is_valid = self._boxes_are_valid = False
+        self._moved = math.inf  # objects moved since the top tree was built, inf: build it
+        self._is_current = False
         self._listeners: list[WeakMethod] = []
         self.changes = 0  # number of changes of the set of pairs
         self._cached_pairs: tuple[int, list] = (-1, [])
@@ -95,7 +100,11 @@ class LiveScene:
         self._exact_changes = -1
         count = len(model.link_names) + slots
         self.pair_table = np.full((count, count), -1, dtype=np.int64)
-        self._mark_nodes_above_objects()
+        # Numbers of pairs: of the robot, of slots and links, of carried objects and slots.
+        self._first_of_slots = self._room.own_pairs
+        self._first_of_carried = self._first_of_slots + slots * len(self._links)
+        own = self.pair_rows[: self._first_of_slots]
+        self.pair_table[own, own[:, ::-1]] = np.arange(len(own))[:, None]
         self._rebuild_carried()
         self._compile()
 
@@ -106,67 +115,38 @@ class LiveScene:
         """Whether there are no objects, so that no query is needed."""
         return not self.objects
 
-    @property
-    def numbers(self) -> np.ndarray:
-        """Floats of the packed model; see `hierarchy.packed`."""
-        return self._room.numbers
-
-    @property
-    def index(self) -> np.ndarray:
-        """Integers of the packed model, after all pending changes."""
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """(numbers, index) of the packed model, after all pending changes."""
         self._update_tree()
-        return self._room.index
+        return self._room.numbers, self._room.index
 
     @property
     def leaf_links(self) -> np.ndarray:
-        """(leaves,) link of each leaf: links of the model, followed by a slot for each object."""
+        """(leaves,) row of each leaf."""
         return self._room.leaf_links
 
     @property
-    def pair_count(self) -> int:
-        """Highest number of a pair in ``pair_table``, plus one."""
-        return (len(self._links) + self.bounds.carried) * len(self._in_slot)
+    def pair_rows(self) -> np.ndarray:
+        """(numbers, 2) both rows of each pair: of the model, then of objects, checked or not."""
+        return self._room.view.pairs
+
+    def row_of(self, name: str) -> int:
+        """Row of a link or object."""
+        obj = self.objects.get(name)
+        return self._links[name] if obj is None else len(self._links) + obj.slot
+
+    def name_of(self, row: int) -> str:
+        """Name of a link, or of the object in a slot."""
+        names = self.model.link_names
+        return names[row] if row < len(names) else self._in_slot[row - len(names)].name
 
     def pair_number(self, one: LiveObject, other: int | LiveObject) -> int:
         """Number of the pair of an object and a link, or of two objects, one of them carried."""
-        slots = len(self._in_slot)
         if not isinstance(other, LiveObject):
-            return one.slot * len(self._links) + other
+            return self._first_of_slots + one.slot * len(self._links) + other
         if one.carrier < 0 or 0 <= other.carrier < one.carrier:
             one, other = other, one
-        return slots * len(self._links) + one.carrier * slots + other.slot
-
-    def pair_names(self, number: int) -> tuple[str, str]:
-        """Names of the two of a pair that is currently checked."""
-        slots, links = len(self._in_slot), len(self._links)
-        if number < slots * links:
-            slot, link = divmod(number, links)
-            return self.model.link_names[link], self._in_slot[slot].name
-        carrier, slot = divmod(number - slots * links, slots)
-        return self.carried[carrier].name, self._in_slot[slot].name
-
-    def links_of(self, numbers: np.ndarray) -> np.ndarray:
-        """(k,) link of the model in each pair (k,); -1 for pairs of two objects."""
-        links = len(self._links)
-        return np.where(numbers < links * len(self._in_slot), numbers % links, -1)
-
-    def number_of(self, names: tuple[str, str]) -> int:
-        """Number of the pair of a link and an object, or of two objects, by their names."""
-        one, other = (self.objects.get(name, name) for name in names)
-        if not isinstance(one, LiveObject):
-            one, other = other, one
-        return self.pair_number(one, self._links.get(other, other))
-
-    def slots_of(self, numbers: np.ndarray) -> np.ndarray:
-        """(k, 2) slot of each object in each pair (k,); -1 for the link of a pair."""
-        links, slots = len(self._links), len(self._in_slot)
-        out = np.full((len(numbers), 2), -1, dtype=np.int64)
-        of_link = numbers < links * slots
-        out[of_link, 0] = numbers[of_link] // links
-        carriers, out[~of_link, 1] = np.divmod(numbers[~of_link] - links * slots, slots)
-        of_carrier = np.array([each.slot for each in self.carried], dtype=np.int64)
-        out[~of_link, 0] = of_carrier[carriers] if len(of_carrier) else -1
-        return out
+        return self._first_of_carried + one.carrier * len(self._in_slot) + other.slot
 
     def watch(self, listener: Callable[[LiveObject | None], None]) -> None:
         """Call ``listener`` with each object whose pairs are new; None: all pairs may have changed.
@@ -384,7 +364,7 @@ class LiveScene:
         room = self._room
         self._exact = ObjectShapes(
             self.model, self.bounds, (room.numbers, room.index), room.leaf_links,
-            room.view.pairs, self.pair_names,
+            self.pair_rows, self._pair_names,
         )  # fmt: skip
         for obj in self.objects.values():
             self._write_shapes(obj)
@@ -397,31 +377,55 @@ class LiveScene:
             self._exact_changes = self.changes
         return self._exact
 
-    def distance(self, q: np.ndarray, exact: bool = False) -> Clearance | None:
-        """Return the nearest pair with an object at ``q`` (nq,); None if there is none.
+    def _pair_names(self, number: int) -> tuple[str, str]:
+        one, other = self.pair_rows[number].tolist()
+        return self.name_of(one), self.name_of(other)
+
+    def minimum_distance(self, q: np.ndarray, exact: bool = False) -> Clearance:
+        """Return the nearest of all pairs at ``q`` (nq,), those of the robot itself included.
 
         ``exact``: of shapes instead of leaves; see `ObjectShapes`. In contact, the deepest pair by
         leaves.
 
         Raises:
             ConfigurationError: q has a value that is not finite.
+            NothingToCheckError: no pair is checked.
         """
-        if not self.objects:
-            return None
-        if exact and any(
-            each.is_allowed.any() or self.partner_objects(each) for each in self.objects.values()
-        ):
-            return self._object_shapes().distance.nearest(q, depth=False)
-        self._update_tree()
-        result = query.distance(self._room.numbers, self._room.index, q)
+        leaves = self._room.model_leaves
+        if exact:
+            found = self._object_shapes().distance.nearest(q, depth=False)
+            if found.leaves[0] >= 0:
+                found.leaves = leaves[found.leaves[0]], leaves[found.leaves[1]]
+            return found
+        result = query.distance(*self.arrays(), q)
         i, j = result[0], result[1]
-        if i < -1:
-            raise self.model.refusal(i, q)
         if i < 0:
-            return None
+            raise self.model.refusal(i, q)
         links = self._room.leaf_links
-        names = self.link_or_object(int(links[i])), self.link_or_object(int(links[j]))
-        return Clearance(result[2], names, result[3:9], result[9:])
+        names = self.name_of(links[i]), self.name_of(links[j])
+        return Clearance(result[2], names, result[3:9], result[9:], (leaves[i], leaves[j]))
+
+    def distance(self, q: np.ndarray, exact: bool = False) -> Clearance | None:
+        """Like `minimum_distance`, of the pairs with objects only; None if there is none."""
+        objects = self.objects.values()
+        if not any(each.is_allowed.any() or self.partner_objects(each) for each in objects):
+            return None
+        with self._only_objects():
+            return self.minimum_distance(q, exact)
+
+    @contextmanager
+    def _only_objects(self) -> Iterator[None]:
+        """Leave out the robot's own pairs."""
+        self._toggle_own_pairs()
+        try:
+            yield
+        finally:
+            self._toggle_own_pairs()
+
+    def _toggle_own_pairs(self) -> None:
+        self._room.toggle_own_pairs()
+        if self._exact is not None:
+            self._exact.forget_nearest()
 
     def exact_bounds(
         self,
@@ -434,11 +438,6 @@ class LiveScene:
     ) -> np.ndarray:
         """Like `CollisionModel.exact_bounds`, for pairs of ``pair_table``."""
         return self._object_shapes().distance.bound(q, pairs, leaves, within, loose, seconds)
-
-    def link_or_object(self, number: int) -> str:
-        """Name of a link, or of the object in a slot, by its row of ``pair_table``."""
-        names = self.model.link_names
-        return names[number] if number < len(names) else self._in_slot[number - len(names)].name
 
     def distances(self, q: np.ndarray, within: float = -math.inf) -> np.ndarray:
         """Signed distances (len(pairs),) at ``q`` (nq,), metres, in the order of ``pairs``.
@@ -537,11 +536,9 @@ class LiveScene:
             return
         obj.leaf = self._allocate(len(obj.rows))
         self._leaves_in_use += rounded(len(obj.rows)) if obj.slot else 0
-        obj.place = len(self._fixed_objects)
-        self._fixed_objects.append(obj)
         self._write(obj)
         self._mark_pairs(obj)
-        self._tree_is_valid = False
+        self._moved = math.inf
         self._notify(obj)
 
     def _links_not_exempt(self, obj: LiveObject) -> np.ndarray:
@@ -562,13 +559,10 @@ class LiveScene:
             self.carried.remove(obj)
             self._rebuild_carried()
             return
-        last = self._fixed_objects.pop()
-        if last is not obj:
-            self._fixed_objects[obj.place], last.place = last, obj.place
-            self._roots[last.place] = last.node, last.nodes
+        self._roots[obj.slot] = 0
         self._leaves_in_use -= rounded(len(obj.rows)) if obj.slot else 0
         self._ranges.give_back(obj.leaf - self._room.first_live_leaf, len(obj.rows))
-        self._tree_is_valid = False
+        self._moved, self._is_current = math.inf, False
         self._notify(obj)
 
     def _allocate(self, count: int) -> int:
@@ -576,7 +570,9 @@ class LiveScene:
         first = self._ranges.take(count)
         if first < 0:
             self._ranges.clear()
-            for each in sorted(self._fixed_objects, key=lambda each: -len(each.rows)):
+            # The new object has no leaves yet.
+            fixed = [each for each in self.objects.values() if each.carrier < 0 <= each.leaf]
+            for each in sorted(fixed, key=lambda each: -len(each.rows)):
                 each.leaf = self._room.first_live_leaf + self._ranges.take(len(each.rows))
                 self._write(each)
                 self._mark_pairs(each)
@@ -584,129 +580,87 @@ class LiveScene:
         return self._room.first_live_leaf + first
 
     def _write(self, obj: LiveObject) -> None:
-        """Write the leaves, tree and boxes of an object."""
+        """Write the leaves, tree and boxes of an object at its present place."""
+        if obj.carrier >= 0:
+            self._put(obj)
+            self._notify(None)  # the extent of the object changed
+            return
+        obj.node = self._room.first_live_node + 2 * (obj.leaf - self._room.first_live_leaf)
+        self._roots[obj.slot] = obj.node, obj.nodes
+        self._put(obj)
+        self._moved, self._is_current = self._moved + 1, False
+
+    def _put(self, obj: LiveObject) -> None:
         room = self._room
-        if obj.carrier < 0:
-            obj.node = room.first_live_node + 2 * (obj.leaf - room.first_live_leaf)
-            self._roots[obj.place] = obj.node, obj.nodes
-        pose = self._poses[obj.link] @ obj.pose
         object_slots.put(
             room.numbers, room.index, room.leaf_links, obj.rows,
-            _row_of(pose), obj.body, len(self._links) + obj.slot,
+            _row_of(self._poses[obj.link] @ obj.pose), obj.body, len(self._links) + obj.slot,
             obj.leaf, obj.node,
         )  # fmt: skip
         self._write_shapes(obj)
-        if obj.carrier < 0:
-            self._moved += 1
-            self._boxes_are_valid = False
-        else:
-            self._notify(None)  # the extent of the object changed
 
     def _write_shapes(self, obj: LiveObject) -> None:
         if self._exact is not None:
             self._exact.put(obj, self._poses[obj.link] @ obj.pose)
 
-    def _partner_nodes(self, obj: LiveObject) -> np.ndarray:
-        """(moving nodes,) of 0 and 1: nodes above a partner of the object."""
-        key = obj.is_allowed.tobytes()
-        found = self._usual.get(key)
-        if found is None:
-            found = np.zeros(self._room.nothing, dtype=np.uint8)
-            robot = self._room.first_carried_node
-            found[:robot] = self._room.nodes_above(obj.is_allowed, 0, robot)
-            found[0] = 1
-            if len(self._usual) > 1000:
-                self._usual.clear()
-            self._usual[key] = found
-        if self.carried:
-            found = found.copy()
-            found[self._room.first_carried_node : self._room.view.moving_nodes] = 1
-            for other in self.carried:
-                meets = self._is_checked(obj, other)
-                found[other.node : other.node + other.nodes] = meets
-        return found
-
     def _mark_pairs(self, obj: LiveObject) -> None:
-        """Mark the pairs of an object on the base as checked."""
-        room = self._room
-        object_slots.open_range(
-            room.index, self._partner_nodes(obj), 0, room.view.moving_nodes, obj.node,
-            obj.nodes,
-        )  # fmt: skip
-        row = len(self._links) + obj.slot
-        first = obj.slot * len(self._links)
-        numbers = np.where(obj.is_allowed, np.arange(first, first + len(self._links)), -1)
-        self.pair_table[row, : len(self._links)] = numbers
-        self.pair_table[: len(self._links), row] = numbers
+        """Mark the pairs of an object with links and with carried objects, and number them."""
+        room, links = self._room, len(self._links)
+        row, first = links + obj.slot, self.pair_number(obj, 0)
+        numbers = np.where(obj.is_allowed, np.arange(first, first + links), -1)
+        self.pair_table[row, :links] = self.pair_table[:links, row] = numbers
+        first_carried = room.first_carried_node
+        partners = np.zeros(room.nothing, dtype=np.uint8)
+        partners[:first_carried] = room.nodes_above(obj.is_allowed, 0, first_carried)
+        # Nodes above several carried objects are checked against everything.
+        partners[0] = partners[first_carried : first_carried + len(self.carried) - 1] = 1
         for other in self.carried:
-            number = self.pair_number(obj, other) if self._is_checked(obj, other) else -1
-            place = len(self._links) + other.slot
-            self.pair_table[row, place] = self.pair_table[place, row] = number
-
-    def _mark_nodes_above_objects(self) -> None:
-        """Mark nodes above objects as checked for all rows; the nodes below decide."""
-        room = self._room
-        everything = np.ones(room.nothing, dtype=np.uint8)
+            if self._is_checked(obj, other):
+                partners[other.node : other.node + other.nodes] = 1
+                place = links + other.slot
+                number = self.pair_number(obj, other)
+                self.pair_table[row, place] = self.pair_table[place, row] = number
         object_slots.open_range(
-            room.index, everything, 0, room.nothing, room.top_node,
-            room.first_live_node - room.top_node,
-        )  # fmt: skip
+            room.index, partners, 0, room.view.moving_nodes, obj.node, obj.nodes
+        )
+        if obj.carrier >= 0:
+            room.open_fixed(obj.node, obj.nodes, obj.is_allowed)
 
     def _rebuild_carried(self) -> None:
-        """Rebuild leaves, trees and pairs of all carried objects."""
-        room = self._room
-        leaf, count = room.first_carried_leaf, len(self.carried)
-        node = room.first_carried_node + max(count - 1, 0)
+        """Rebuild leaves and trees of all carried objects, and the pairs of all objects."""
+        room, count = self._room, len(self.carried)
+        leaf, first = room.first_carried_leaf, room.first_carried_node
+        above = max(count - 1, 0)  # nodes above their trees
+        node = first + above
         for k, obj in enumerate(self.carried):
             obj.carrier, obj.leaf, obj.node = k, leaf, node
             leaf += len(obj.rows)
             node += obj.nodes
-        nothing = np.zeros(room.nothing, dtype=np.uint8)
-        first, last = room.first_carried_node, room.nothing
-        object_slots.open_range(room.index, nothing, first, last, 0, room.top_node)
-        object_slots.open_range(room.index, nothing, 0, last, first, last - first)
         room.view.nodes[first] = -1, 0
         if count:
             self._build_tree_above(first, [obj.node for obj in self.carried])
-        room.view.open_bits[0, 0] |= 1
-        room.set_moving(leaf - room.first_carried_leaf, node - first if count else 0)
-        self._tree_is_valid = False
-        self._mark_root()
+        room.set_moving(leaf - room.first_carried_leaf, node - first)
+        room.close_carried(above)
+        links = len(self._links)
+        self.pair_table[links:, links:] = -1
         self._number_carried_pairs()
         for obj in self.carried:
-            self._write_carried(obj)
-        self._mark_pairs_of_carried()
+            self._put(obj)
+        for obj in self.objects.values():
+            self._mark_pairs(obj)
+        self._moved, self._is_current = math.inf, False
         self._notify(None)
 
     def _number_carried_pairs(self) -> None:
         """Update the slots of the pairs of two objects."""
         links, slots = len(self._links), len(self._in_slot)
-        pairs = self._room.view.pairs
+        pairs = self.pair_rows
         for obj in self.carried:
-            first = (links + obj.carrier) * slots
+            first = self._first_of_carried + obj.carrier * slots
             pairs[first : first + slots, 0] = links + obj.slot
             pairs[first : first + slots, 1] = np.arange(links, links + slots)
         if self._exact is not None:
-            self._exact.forget(np.s_[links * slots :])
-
-    def _mark_pairs_of_carried(self) -> None:
-        """Mark the fixed objects that carried objects are checked against."""
-        room, links = self._room, len(self._links)
-        if not self.carried:
-            return
-        object_slots.open_ranges(
-            room.index, np.ones(room.nothing, dtype=np.uint8), room.first_carried_node,
-            room.view.moving_nodes, self._roots, len(self._fixed_objects),
-        )  # fmt: skip
-        touched = {name for each in self.carried for name in each.touch}
-        standing = links + np.array([each.slot for each in self._fixed_objects], dtype=np.int64)
-        for each in self.carried:
-            numbers = self.pair_number(each, each) - each.slot + standing - links
-            self.pair_table[links + each.slot, standing] = numbers
-            self.pair_table[standing, links + each.slot] = numbers
-        for obj in self._fixed_objects:
-            if obj.touch or obj.name in touched:
-                self._mark_pairs(obj)
+            self._exact.forget(np.s_[self._first_of_carried :])
 
     def _build_tree_above(self, node: int, roots: Sequence[int]) -> None:
         if len(roots) == 1:
@@ -718,76 +672,23 @@ class LiveScene:
             self._build_tree_above(first, part)
         self._room.view.nodes[node] = parts
 
-    def _mark_root(self) -> None:
-        """Mark the root of the fixed trees, which follows the last moving node."""
-        room = self._room
-        everything = np.ones(room.nothing, dtype=np.uint8)
-        object_slots.open_range(room.index, everything, 0, room.nothing, room.view.moving_nodes, 1)
-
-    def _write_carried(self, obj: LiveObject) -> None:
-        """Write the leaves of a carried object, and the bits and numbers of its pairs."""
-        room, links = self._room, len(self._links)
-        pose = self._poses[obj.link] @ obj.pose
-        object_slots.put(
-            room.numbers, room.index, room.leaf_links, obj.rows,
-            _row_of(pose), obj.body, links + obj.slot,
-            obj.leaf, obj.node,
-        )  # fmt: skip
-        self._write_shapes(obj)
-        pattern = self._partner_nodes(obj)
-        pattern[room.first_carried_node : obj.node] = 0
-        first = room.first_carried_node
-        above = len(self.carried) - 1
-        meets = [each for each in self.carried if self._is_checked(obj, each)]
-        pattern[first : first + above] = 1
-        for each in self.carried:
-            pattern[each.node : each.node + each.nodes] = each in meets
-        object_slots.open_range(
-            room.index, pattern, 0, room.view.moving_nodes, obj.node, obj.nodes
-        )
-        if above > 0:  # nodes above carried objects are checked against every row
-            object_slots.open_range(
-                room.index, np.ones_like(pattern), 0, room.view.moving_nodes, first, above
-            )
-        rows = np.zeros(room.nothing, dtype=np.uint8)
-        rows[obj.node : obj.node + obj.nodes] = 1
-        rows[0] = rows[first : first + above] = 1
-        above_partners = room.nodes_above(obj.is_allowed, room.fixed_node, room.top_node)
-        self._mark_nodes(rows, room.fixed_node + np.flatnonzero(above_partners))
-        row = links + obj.slot
-        number = obj.slot * links
-        numbers = np.where(obj.is_allowed, np.arange(number, number + links), -1)
-        self.pair_table[row, :links] = self.pair_table[:links, row] = numbers
-        for each in self.carried:
-            number = self.pair_number(obj, each) if each in meets else -1
-            place = links + each.slot
-            self.pair_table[row, place] = self.pair_table[place, row] = number
-
-    def _mark_nodes(self, rows: np.ndarray, nodes: np.ndarray) -> None:
-        """Mark ``nodes`` (k,) as checked for these rows; other nodes are unchanged."""
-        # `windows` has a row for each currently moving node.
-        bits = self._room.view.open_bits
-        added = np.zeros(bits.shape[1], dtype=np.uint64)
-        np.bitwise_or.at(added, nodes >> 6, np.uint64(1) << (nodes & 63).astype(np.uint64))
-        bits[rows[: len(bits)] == 1] |= added.view(bits.dtype)
-
     def _update_tree(self) -> None:
         """Rebuild or refit the tree over all objects on the base, if needed."""
-        if self._tree_is_valid and self._boxes_are_valid:
+        if self._is_current:
             return
         room = self._room
-        count = len(self._fixed_objects)
-        if not self._tree_is_valid or self._moved > 4 + count // 8:
+        count = len(self.objects) - len(self.carried)
+        if self._moved > 4 + count // 8:
             root = -1
             if count:
                 root = object_slots.lay_top(
-                    room.numbers, room.index, self._roots, count, room.top_node, self._keys,
-                    self._order,
+                    room.numbers, room.index, self._roots[self._roots[:, 1] > 0], count,
+                    room.top_node, self._keys, self._order,
                 )  # fmt: skip
             room.set_roots(root)
             self._moved = 0
         object_slots.refit_top(room.numbers, room.index, room.top_node, count)
-        self._tree_is_valid = self._boxes_are_valid = True
+        self._is_current = True
 
     def _compile(self) -> None:
         """Run everything once, so that no joint state waits for the compiler."""

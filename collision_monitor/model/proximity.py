@@ -13,10 +13,10 @@ import numpy as np
 from collision_monitor.continuous import motion_bound
 from collision_monitor.errors import CancelledError, ConfigurationError
 from collision_monitor.hierarchy.query import near
-from collision_monitor.model.live_scene import LiveScene
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
+    from collision_monitor.model.live_scene import LiveScene
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,47 +61,68 @@ class Certificate:
     tests: int
 
 
-def link_tables(model: CollisionModel) -> tuple[np.ndarray, np.ndarray]:
-    """Return link tables for `hierarchy.query.near`: link of each leaf, pair of two links.
+class ModelPairs:
+    """Tables of the pairs of a model; a `LiveScene` has the same, of the model and its objects.
 
-    (leaves,) indices into ``model.link_names``; (moving links, links) indices into ``model.pairs``,
-    -1 for links that are not checked.
+    Attributes:
+        leaf_links: (leaves,) row of each leaf, an index into ``model.link_names``.
+        pair_table: (moving links, links) index into ``model.pairs``; -1 for links that are not
+            checked. Moving links come first.
+        pair_rows: (pairs, 2) both rows of each pair.
     """
-    rank = {name: k for k, name in enumerate(model.link_names)}
-    leaf_links = np.array([rank[leaf.link] for leaf in model.leaves], dtype=np.int64)
-    moving = 1 + max((rank[name] for name in model.moving_links), default=-1)
-    pairs = np.full((moving, len(rank)), -1, dtype=np.int64)
-    for k, (a, b) in enumerate(model.pairs):
-        for i, j in ((rank[a], rank[b]), (rank[b], rank[a])):
-            if i < moving:
-                pairs[i, j] = k
-    return leaf_links, pairs
+
+    def __init__(self, model: CollisionModel) -> None:
+        self._arrays = model.work_space()
+        self._names = model.link_names
+        self._rank = {name: k for k, name in enumerate(model.link_names)}
+        self.leaf_links = np.array([self._rank[leaf.link] for leaf in model.leaves], dtype=np.int64)
+        rows = [[self._rank[a], self._rank[b]] for a, b in model.pairs]
+        self.pair_rows = np.array(rows, dtype=np.int64).reshape(-1, 2)
+        moving, numbers = len(model.moving_links), np.arange(len(rows))
+        self.pair_table = np.full((moving, len(self._names)), -1, dtype=np.int64)
+        for one, other in (self.pair_rows.T, self.pair_rows.T[::-1]):
+            moves = one < moving
+            self.pair_table[one[moves], other[moves]] = numbers[moves]
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """(numbers, index) of the packed model, copied."""
+        return self._arrays
+
+    def row_of(self, name: str) -> int:
+        """Row of a link."""
+        return self._rank[name]
+
+    def name_of(self, row: int) -> str:
+        """Name of a link."""
+        return self._names[row]
+
+
+def tables_of(model: CollisionModel, live: LiveScene | None) -> ModelPairs | LiveScene:
+    """The pairs of a model, together with those of its live scene if there is one."""
+    return ModelPairs(model) if live is None else live
 
 
 class Proximity:
-    """Queries of single pairs of leaves; contains its own work space, so it is for one thread.
+    """Queries of single pairs of leaves, for one thread, with the work space of its tables.
 
     Attributes:
+        tables: of the pairs; ``limits`` are in their order.
         cancelled: called in each query; if it returns true, the query raises CancelledError.
     """
 
     cancelled: Callable[[], bool] | None = None
 
-    def __init__(self, model: CollisionModel) -> None:
+    def __init__(self, model: CollisionModel, live: LiveScene | None = None) -> None:
+        """``live``: a live scene of the model, whose pairs are included."""
         self.model = model
-        self._numbers, self._index = model.work_space()
-        self._leaf_links, self._pair_table = link_tables(model)
+        self.tables = tables_of(model, live)
         self._reach = model.link_reach()
         self._allocate(64)
 
     @property
     def pair_count(self) -> int:
         """Number of limits."""
-        return len(self.model.pairs)
-
-    def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """(numbers, index) of the packed model."""
-        return self._numbers, self._index
+        return len(self.tables.pair_rows)
 
     def _raise_if_cancelled(self) -> None:
         if self.cancelled is not None and self.cancelled():
@@ -120,10 +141,10 @@ class Proximity:
         call.
         """
         self._raise_if_cancelled()
-        widest = float(limits.max(initial=-np.inf))
+        tables, widest = self.tables, float(limits.max(initial=-np.inf))
         while True:
             count = near(
-                *self._arrays(), self._leaf_links, self._pair_table, limits, widest,
+                *tables.arrays(), tables.leaf_links, tables.pair_table, limits, widest,
                 float(spread), q, self._found, self._values, self._gradients,
             )  # fmt: skip
             if count < 0:
@@ -167,8 +188,9 @@ class Proximity:
         self._raise_if_cancelled()
         if not resolution > 0.0:
             raise ConfigurationError(f"resolution: {resolution!r} is not a length above 0 m")
+        tables = self.tables
         state, s, _, _, pair, distance, tests = motion_bound.certify(
-            self._numbers, self._index, self._leaf_links, self._pair_table, limits,
+            *tables.arrays(), tables.leaf_links, tables.pair_table, limits,
             float(limits.max(initial=-np.inf)), self._reach, start, end, resolution,
         )  # fmt: skip
         if state < 0:
@@ -195,85 +217,39 @@ def part_of(distances: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
 
 
 class Nearness:
-    """Nearness of the links of a model, by the warning and stop distances of every pair.
+    """Nearness of links and live objects, by the warning and stop distances of every pair.
 
     It is 1 at the warning distance, 0 at the stop distance and below, linear in between, and inf
-    beyond the warning distance. A link has the minimum over its pairs.
+    beyond the warning distance. A link or object has the minimum over its pairs. Results (rows,)
+    are in the order of ``model.link_names``, followed by the slots of a live scene.
     """
 
-    def __init__(self, model: CollisionModel) -> None:
-        rank = {name: k for k, name in enumerate(model.link_names)}
-        self._pairs = np.array([[rank[a], rank[b]] for a, b in model.pairs], dtype=np.int64)
-        self._pairs = self._pairs.reshape(-1, 2)
-        self._links = len(rank)
-        self._proximity = Proximity(model)
+    def __init__(self, model: CollisionModel, live: LiveScene | None = None) -> None:
+        self._proximity = Proximity(model, live)
+        self._tables = self._proximity.tables
+        self._rows = len(model.link_names) + (0 if live is None else 1 + live.bounds.objects)
 
-    def of_leaves(self, q: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-        """Return nearness (links,), in the order of ``model.link_names``, at q (nq,).
+    def of_leaves(self, q: np.ndarray, thresholds: np.ndarray, first: int = 0) -> np.ndarray:
+        """Return nearness (rows,) at q (nq,), by the pairs from number ``first`` on.
 
         ``thresholds`` (pairs, 2): stop and warning distance, metres. Pairs beyond their warning
         distance are not measured.
         """
         above = np.nextafter(thresholds[:, 1], np.inf)  # so that equality counts
+        above[:first] = -np.inf
         found = self._proximity.near(q, above, spread=0.0)
         return self._least(found.pairs, found.distances, thresholds[found.pairs])
 
     def of_distances(self, distances: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-        """Like `of_leaves`, from known distances (pairs,), metres."""
-        near = np.flatnonzero(~(distances > thresholds[:, 1]))
+        """Like `of_leaves`, from known distances (k,) of the first pairs, metres."""
+        near = np.flatnonzero(~(distances > thresholds[: len(distances), 1]))
         return self._least(near, distances[near], thresholds[near])
 
     def _least(
         self, pairs: np.ndarray, distances: np.ndarray, thresholds: np.ndarray
     ) -> np.ndarray:
         part = part_of(distances, thresholds)
-        out = np.full(self._links, np.inf)
-        for side in (0, 1):
-            np.minimum.at(out, self._pairs[pairs, side], part)
+        out = np.full(self._rows, np.inf)
+        for rows in self._tables.pair_rows[pairs].T:
+            np.minimum.at(out, rows, part)
         return out
-
-
-# -- live scenes --
-
-
-class LiveProximity(Proximity):
-    """`Proximity.near` for the pairs with objects of a live scene, with its pair numbers."""
-
-    def __init__(self, live: LiveScene) -> None:
-        self.model, self._live = live.model, live
-        self._leaf_links, self._pair_table = live.leaf_links, live.pair_table
-        self._allocate(64)
-
-    @property
-    def pair_count(self) -> int:
-        """Number of limits."""
-        return self._live.pair_count
-
-    def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._live.numbers, self._live.index
-
-
-class LiveNearness:
-    """Like `Nearness`, for the pairs with objects of a live scene."""
-
-    def __init__(self, live: LiveScene) -> None:
-        self._live = live
-        self._proximity = LiveProximity(live)
-
-    def of_leaves(
-        self, q: np.ndarray, thresholds: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Nearness (links,) in the order of ``model.link_names``, and (slots,) of objects, at q.
-
-        ``thresholds`` (pair numbers, 2): stop and warning distance, metres.
-        """
-        above = np.nextafter(thresholds[:, 1], np.inf)
-        found = self._proximity.near(q, above, spread=0.0)
-        part = part_of(found.distances, thresholds[found.pairs])
-        of_links = np.full(len(self._live.model.link_names), np.inf)
-        links = self._live.links_of(found.pairs)
-        np.minimum.at(of_links, links[links >= 0], part[links >= 0])
-        of_slots = np.full(1 + self._live.bounds.objects, np.inf)
-        for slots in self._live.slots_of(found.pairs).T:
-            np.minimum.at(of_slots, slots[slots >= 0], part[slots >= 0])
-        return of_links, of_slots

@@ -409,40 +409,34 @@ class Monitor:
         self._fault, self._fault_time = text, now
 
     def _measured(self, now: float) -> Measured:
-        clearance, live, q = self._measure(), self._measure_live(now), self.buffer.q
+        if self.live is not None:
+            self.live.expire(now)
+        nearest = self._measure()
+        if not math.isfinite(nearest.distance):
+            raise CollisionMonitorError(f"the result is {nearest.distance}")
         if self.narrow_phase == "leaf":
-            return Measured(clearance, live)
+            return Measured(nearest)
         # At the start nothing is known of any pair, and no joint state waits.
         seconds = _NARROW_PHASE_SECONDS if self.updates else _FIRST_SECONDS
-        return Measured(
-            clearance, live, partial(self.model.exact_bounds, q, seconds=seconds),
-            None if live is None else partial(self.live.exact_bounds, q, seconds=seconds),
-        )  # fmt: skip
+        bounds = (self.model if self.live is None else self.live).exact_bounds
+        return Measured(nearest, partial(bounds, self.buffer.q, seconds=seconds))
 
     def _measure(self) -> Clearance:
-        q = self.buffer.q
-        clearance = self.model.distance(q, exact=self.narrow_phase == "mesh")
-        # Written so that NaN counts as near.
-        if self.narrow_phase == "auto" and not clearance.distance > self.behaviour.widest_warning:
-            clearance = self.model.distance(q, exact=True, depth=False)
-        if not math.isfinite(clearance.distance):
-            raise CollisionMonitorError(f"the result is {clearance.distance}")
-        return clearance
+        """The nearest of all pairs."""
+        if self.narrow_phase != "mesh":
+            nearest = self._nearest(exact=False)
+            # Written so that NaN counts as near.
+            is_near = not nearest.distance > self.behaviour.widest_warning
+            return self._nearest(exact=True) if self.narrow_phase == "auto" and is_near else nearest
+        nearest = self._nearest(exact=True)
+        if nearest.distance <= 0.0 and set(nearest.links) <= set(self.model.link_names):
+            return self.model.distance(self.buffer.q, exact=True)  # with the depth
+        return nearest
 
-    def _measure_live(self, now: float) -> Clearance | None:
-        """The nearest pair with an object of the live scene; None without one."""
-        if self.live is None or self.live.is_empty:
-            return None
-        self.live.expire(now)
-        clearance = self.live.distance(self.buffer.q)
-        if (
-            self.narrow_phase != "leaf" and clearance is not None
-            and not clearance.distance > self.behaviour.widest_warning
-        ):  # fmt: skip
-            clearance = self.live.distance(self.buffer.q, exact=True)
-        if clearance is not None and not math.isfinite(clearance.distance):
-            raise CollisionMonitorError(f"the result is {clearance.distance}")
-        return clearance
+    def _nearest(self, exact: bool) -> Clearance:
+        if self.live is None:
+            return self.model.distance(self.buffer.q, exact, depth=False)
+        return self.live.minimum_distance(self.buffer.q, exact)
 
     def distances(self) -> np.ndarray:
         """Signed distances (len(pairs),) of all pairs at the last joint positions, metres.

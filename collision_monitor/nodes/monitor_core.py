@@ -22,7 +22,7 @@ from collision_monitor.common.compiling_process import CompilingProcess
 from collision_monitor.errors import CollisionMonitorError, JointStateError
 from collision_monitor.model.desired_scene import DesiredScene
 from collision_monitor.model.loading import Loaded, Recipe
-from collision_monitor.model.proximity import LiveNearness, Nearness
+from collision_monitor.model.proximity import Nearness
 from collision_monitor.monitoring.compile_ahead import compile_ahead
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import NARROW_PHASES, Level, Monitor, MonitorState
@@ -546,28 +546,24 @@ class MonitorCore:
         if self._marker_builder is None:
             lifetime = max(1.0, 3.0 / v["marker_rate"])
             self._marker_builder = MarkerBuilder(monitor.model, lifetime, monitor.live)
-            self._nearness = Nearness(monitor.model)
-            self._live_nearness = LiveNearness(monitor.live)
+            self._nearness = Nearness(monitor.model, monitor.live)
             self._topics.markers.publish(MarkerBuilder.clear())
         if remark := self._marker_builder.show_levels(levels_of(v["show_aabb_levels"])):
             self._node.get_logger().warning(f"show_aabb_levels: {remark}")
         level = max(levels_of(v["show_mesh_level"], "show_mesh_level"), default=-1)
         if remark := self._marker_builder.show_mesh_level(level):
             self._node.get_logger().warning(f"show_mesh_level: {remark}")
-        thresholds = monitor.behaviour.thresholds
+        thresholds, q = monitor.behaviour.all_thresholds, monitor.buffer.q
         if monitor.narrow_phase == "leaf":
-            nearness = self._nearness.of_leaves(monitor.buffer.q, thresholds)
+            nearness = self._nearness.of_leaves(q, thresholds)
         else:
             nearness = self._nearness.of_distances(monitor.model_distances(), thresholds)
-        of_objects = None
-        if not monitor.live.is_empty:
-            limits = monitor.behaviour.thresholds_of_objects
-            of_links, of_objects = self._live_nearness.of_leaves(monitor.buffer.q, limits)
-            nearness = np.minimum(nearness, of_links)
+            if not monitor.live.is_empty:
+                first = len(monitor.model.pairs)
+                of_objects = self._nearness.of_leaves(q, thresholds, first)
+                nearness = np.minimum(nearness, of_objects)
         stamp = self._node.get_clock().now().to_msg()
-        messages = self._marker_builder.build(
-            monitor.buffer.q, self._current_state(), stamp, nearness, of_objects
-        )
+        messages = self._marker_builder.build(q, self._current_state(), stamp, nearness)
         for message in messages:
             self._topics.markers.publish(message)
 

@@ -25,12 +25,7 @@ from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.speed_policy import decision_kernels
-from collision_monitor.monitoring.speed_policy.braking_paths import (
-    BrakingInputs,
-    BrakingPaths,
-    LiveBrakingPaths,
-    ModelBrakingPaths,
-)
+from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs, BrakingPaths
 from collision_monitor.monitoring.speed_policy.decision import CALM, Decision
 from collision_monitor.monitoring.speed_policy.exact_paths import ExactPaths
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
@@ -53,23 +48,12 @@ class Measured(NamedTuple):
     """Distances at one configuration.
 
     Attributes:
-        clearance: the nearest pair of the model.
-        live: the nearest pair with an object of the live scene; None without one.
+        nearest: the nearest pair, with an object of the live scene or without.
         exact: gives exact distances of further pairs; without it leaf distances are used.
-        live_exact: as ``exact``, of pairs with objects.
     """
 
-    clearance: Clearance
-    live: Clearance | None = None
+    nearest: Clearance
     exact: ExactBounds | None = None
-    live_exact: ExactBounds | None = None
-
-    @property
-    def nearest(self) -> Clearance:
-        """The nearest of all pairs; a distance that is NaN counts as near."""
-        if self.live is None or self.live.distance >= self.clearance.distance:
-            return self.clearance
-        return self.live
 
 
 class BrakingCheck:
@@ -90,28 +74,20 @@ class BrakingCheck:
             settings: of the speed policy, by default its defaults.
             live: objects of the same model that change at run time.
         """
-        self.model, self.live = model, live
+        self.model = model
         self._exact_paths: ExactPaths | None = None
         self.decelerations = np.ascontiguousarray(decelerations, dtype=float)
         self._still = np.zeros(len(model.joint_names))
         self._memory = np.zeros(decision_kernels.MEMORY)
         self._reset()
         self._settings = SpeedSettings() if settings is None else settings
-        count = len(model.pairs)
-        # Of the pairs of the model, followed by those with objects.
-        self._thresholds = np.zeros((count + (0 if live is None else live.pair_count), 2))
-        self.thresholds = self._thresholds[:count]
-        self._paths = ModelBrakingPaths(model)
-        self._live_paths = None
-        if live is not None:
-            self._live_paths = LiveBrakingPaths(live, self._thresholds[count:])
-        self.set_thresholds(np.zeros((count, 2)))
+        self._paths = BrakingPaths(model, live)
         self._compile()
 
     @property
     def tests(self) -> int:
-        """Number of configurations in the last check."""
-        return self._paths.tests + (0 if self._live_paths is None else self._live_paths.tests)
+        """Number of configurations in the last search."""
+        return self._paths.tests
 
     @property
     def settings(self) -> SpeedSettings:
@@ -128,8 +104,7 @@ class BrakingCheck:
     @property
     def widest_warning(self) -> float:
         """Largest warning distance of all pairs, metres."""
-        live = 0.0 if self._live_paths is None else self._live_paths.widest_warning
-        return max(self._paths.widest_warning, live)
+        return self._paths.widest_warning
 
     def prepare_exact(self) -> None:
         """Get ready for decisions with exact distances."""
@@ -139,25 +114,22 @@ class BrakingCheck:
     def set_thresholds(
         self, thresholds: np.ndarray, of_objects: Thresholds | None = None
     ) -> None:
-        """Set ``thresholds`` (pairs, 2): stop and warning distance of each pair, metres.
+        """Set ``thresholds`` (pairs, 2): stop and warning distance of each pair of the model.
 
-        ``of_objects``: thresholds of pairs with objects of a live scene.
+        ``of_objects``: thresholds of pairs with objects of a live scene. Metres.
         """
-        self.thresholds[:] = thresholds
-        self._paths.set_thresholds(self.thresholds)
-        if self._live_paths is not None and of_objects is not None:
-            self._live_paths.set_thresholds(of_objects)
+        self._paths.set_thresholds(thresholds, of_objects)
 
     @property
-    def all_thresholds(self) -> list[np.ndarray]:
-        """Stop and warning distances of the pairs of the model, and of those with objects."""
-        count = len(self.thresholds)
-        return [self.thresholds, *([] if self.live is None else [self._thresholds[count:]])]
+    def thresholds(self) -> np.ndarray:
+        """(pairs, 2) stop and warning distance of the pairs of the model, then of objects."""
+        return self._paths.thresholds
 
     def pair(self, number: int) -> tuple[str, str]:
         """Names of the pair with this number; see `Decision.pair`."""
-        count = len(self.model.pairs)
-        return self.model.pairs[number] if number < count else self.live.pair_names(number - count)
+        tables = self._paths.tables
+        one, other = tables.pair_rows[number].tolist()
+        return tables.name_of(one), tables.name_of(other)
 
     def decide(
         self,
@@ -181,7 +153,6 @@ class BrakingCheck:
                 whether pairs move away. Predictions use ``velocities`` only.
         """
         s = self._settings
-        clearance, live, exact, live_exact = measured
         v = self._still if velocities is None else velocities
         inputs = BrakingInputs(
             q,
@@ -191,42 +162,28 @@ class BrakingCheck:
             s.reaction_time + max(late, 0.0),
             s,
         )
-        widest = self._paths.limits(inputs)
-        count, is_calm = 0, True
+        widest, paths = self._paths.limits(inputs), self._paths
         # Written so that NaN counts as near.
-        if not clearance.distance > widest:
-            is_calm = False
-            if exact is None:
-                count = self._paths.search(inputs)
-            else:
-                count = self._use_exact(self._paths, inputs, clearance, exact, widest)
-        rows = self._paths.rows
-        if live is not None and not live.distance > (
-            widest := self._live_paths.limits(inputs)
-        ):
-            is_calm = False
-            if live_exact is None:
-                more = self._live_paths.search(inputs)
-            else:
-                more = self._use_exact(self._live_paths, inputs, live, live_exact, widest)
-            behind = self._live_paths.rows[:more].copy()
-            behind[:, PAIR] += len(self.model.pairs)
-            rows = np.vstack([rows[:count], behind])
-            count += more
+        is_calm, count = measured.nearest.distance > widest, 0
+        if not is_calm and measured.exact is None:
+            count = paths.search(inputs)
+        elif not is_calm:
+            count = self._use_exact(inputs, measured.nearest, measured.exact, widest)
+        rows = paths.rows
         if is_calm and self._calm:
             return CALM
         if velocities is None:
             rows[:count, RATE] = 0.0
         rise = passed / s.rise_time if s.rise_time > 0.0 else math.inf
         scale, inside, near, stop, slow, approach, row, least, self._calm = decision_kernels.decide(
-            rows, count, self._thresholds, s.release_distance, s.release_cycles, rise,
+            rows, count, paths.thresholds, s.release_distance, s.release_cycles, rise,
             s.escape_scale, s.parting_speed, 2.0 * s.resolution, self._memory,
         )  # fmt: skip
         if row < 0:
             return Decision(scale, inside, near, stop, slow, approach)
         found = rows[row]
         pair = int(found[PAIR])
-        low, high = self._thresholds[pair].tolist()
+        low, high = paths.thresholds[pair].tolist()
         rate = math.nan if velocities is None else float(found[RATE])
         return Decision(
             scale, inside, near, stop, slow, approach, pair, float(found[DISTANCE]), low, high,
@@ -235,48 +192,48 @@ class BrakingCheck:
 
     def _use_exact(
         self,
-        paths: BrakingPaths,
         inputs: BrakingInputs,
         nearest: Clearance,
         exact: ExactBounds,
         widest: float,
     ) -> int:
-        """Fill the rows of ``paths``, with exact distances; how many.
+        """Fill the rows of the paths, with exact distances; how many.
 
         If a pair is too close now, and does not move away, the braking path is not searched.
         """
+        paths = self._paths
         stop = paths.thresholds[paths.number_of(nearest.links), 0]
         if not nearest.distance > stop and inputs.initial_velocities.any():
             at_rest = inputs._replace(initial_velocities=self._still)
             paths.limits(at_rest)
-            count = self._measure(paths, at_rest, nearest, exact, widest)
+            count = self._measure(at_rest, nearest, exact, widest)
             rows = paths.rows[:count]
             is_inside = ~(rows[:, DISTANCE] > paths.thresholds[rows[:, PAIR].astype(int), 0])
             if (is_inside & (rows[:, RATE] <= self._settings.parting_speed)).any():
                 return count
             paths.limits(inputs)
-        return self._measure(paths, inputs, nearest, exact, widest)
+        return self._measure(inputs, nearest, exact, widest)
 
     def _measure(
         self,
-        paths: BrakingPaths,
         inputs: BrakingInputs,
         nearest: Clearance,
         exact: ExactBounds,
         widest: float,
     ) -> int:
-        """Fill the rows of ``paths``, with exact distances; how many.
+        """Fill the rows of the paths, with exact distances; how many.
 
-        Rates are those of leaves, except for the nearest pair. So are distances to objects on the
-        braking path, unless the distance now less the farthest way of both is more.
+        Rates are those of leaves, except for the nearest pair. So are distances to live objects on
+        the braking path, unless the distance now less the farthest way of both is more.
         """
-        is_fine = paths is self._live_paths
-        count = paths.fine_search(inputs) if is_fine else paths.coarse_search(inputs)
+        paths = self._paths
+        count = paths.coarse_search(inputs)
         if count == 0:
             return 0
         rows = paths.rows[:count].copy()
         pairs = rows[:, PAIR].astype(int)
-        is_nearest = pairs == paths.number_of(nearest.links)
+        number, own = paths.number_of(nearest.links), len(self.model.pairs)
+        is_nearest, is_live = pairs == number, pairs >= own
         stop, warn = paths.thresholds[pairs].T
         enough = self._released(warn)
         distances = np.full(count, nearest.distance)  # no pair is closer
@@ -284,8 +241,8 @@ class BrakingCheck:
             loose = np.minimum(_LOOSE, _LOOSE_PART * warn)
             # Farther away than this, a pair does not matter: now, or after it has braked.
             within = enough + rows[:, TRAVEL] + 2.0 * loose
-            if nearest.distance <= 0.0:  # then only the sign matters for other pairs
-                loose = widest
+            if nearest.distance <= 0.0:  # then only the sign matters for other pairs of its kind
+                loose = np.where(is_live == (number >= own), widest, loose)
             bounds = exact(pairs, rows[:, DISTANCE], np.minimum(within, widest), loose)
             distances = np.maximum(bounds, nearest.distance)
             distances[is_nearest] = nearest.distance
@@ -293,16 +250,13 @@ class BrakingCheck:
             rows[row, RATE] = _rate_of(paths, inputs, nearest, rows[row])
         is_parting = rows[:, RATE] > self._settings.parting_speed
         least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
-        is_inside, goes_on = np.zeros((2, count), dtype=bool)
-        if is_fine:
-            goes_on = self._keeps_separating(rows)
-        else:
-            is_inside = self._raise_least(inputs, rows, distances, enough, least)
-            is_unproven = (least <= stop) & (distances > stop)
-            which = (is_unproven | is_parting & (least <= enough)) & ~is_inside
-            if which.any():
-                of_leaves, goes_on = self._search_leaves(inputs, rows, which)
-                least = np.maximum(least, of_leaves)
+        goes_on = np.zeros(count, dtype=bool)
+        is_inside = self._raise_least(inputs, rows, distances, enough, least, ~is_live)
+        is_unproven = (least <= stop) & (distances > stop)
+        which = (is_unproven | (is_parting | is_live) & (least <= enough)) & ~is_inside
+        if which.any():
+            of_leaves, goes_on = self._search_leaves(inputs, rows, which)
+            least = np.maximum(least, of_leaves)
         ignored = is_parting & goes_on & ~is_inside & (least <= enough)
         rows[:, LEAST] = np.where(ignored, distances, np.minimum(least, distances))
         rows[:, DISTANCE] = distances
@@ -316,20 +270,23 @@ class BrakingCheck:
         distances: np.ndarray,
         enough: np.ndarray,
         least: np.ndarray,
+        which: np.ndarray,
     ) -> np.ndarray:
         """Raise ``least`` (k,), the bounds on the braking path, by exact distances along it.
+
+        ``which`` (k,): whether a pair can be measured there, because it is one of the model.
 
         Returns (k,) whether a pair was found within its stop distance there.
         """
         is_inside = np.zeros(len(rows), dtype=bool)
-        is_open = (least <= enough) & (least < distances) & (distances > 0.0)
+        is_open = which & (least <= enough) & (least < distances) & (distances > 0.0)
         if not is_open.any() or not inputs.initial_velocities.any():
             return is_inside
         pairs = rows[is_open, PAIR].astype(int)
         found, is_inside[is_open] = self._exact_paths.least(
             pairs, inputs.path(2 * _INTERVALS),
             self._paths.joint_weights[rows[is_open, GROUP].astype(int)], distances[is_open],
-            self.thresholds[pairs, 0], enough[is_open], self._settings.resolution,
+            self._paths.thresholds[pairs, 0], enough[is_open], self._settings.resolution,
             time.thread_time() + _PATH_SECONDS,
         )  # fmt: skip
         least[is_open] = np.maximum(least[is_open], found)
@@ -345,11 +302,13 @@ class BrakingCheck:
         """
         count = self._paths.fine_search(inputs, np.unique(rows[which, GROUP]).astype(int))
         fine = self._paths.rows[:count]
-        places = {pair: k for k, pair in enumerate(fine[:, PAIR].tolist())}
-        mine = [k for k in np.flatnonzero(which).tolist() if rows[k, PAIR] in places]
-        its = [places[pair] for pair in rows[mine, PAIR].tolist()]
+        place_of = np.full(len(self.thresholds), -1)
+        place_of[fine[:, PAIR].astype(int)] = np.arange(count)
+        places = place_of[rows[:, PAIR].astype(int)]
+        found = which & (places >= 0)
         least, goes_on = np.where(which, np.inf, -np.inf), np.zeros(len(rows), dtype=bool)
-        least[mine], goes_on[mine] = fine[its, LEAST], self._keeps_separating(fine)[its]
+        least[found] = fine[places[found], LEAST]
+        goes_on[found] = self._keeps_separating(fine)[places[found]]
         return least, goes_on
 
     def _keeps_separating(self, rows: np.ndarray) -> np.ndarray:
@@ -368,10 +327,7 @@ class BrakingCheck:
 
         0 if leaves already touch; inf if it exceeds ``horizon``, or nothing moves.
         """
-        least = self._paths.collision_time(q, velocities, horizon)
-        if self._live_paths is not None and not self.live.is_empty:
-            least = min(least, self._live_paths.collision_time(q, velocities, horizon))
-        return least
+        return self._paths.collision_time(q, velocities, horizon)
 
     def take_over(self, old: BrakingCheck) -> None:
         """Copy flags and speed scale of the check of another model."""
@@ -392,7 +348,7 @@ class BrakingCheck:
         inputs.path(2 * _INTERVALS)
         self._paths.search(inputs)
         decision_kernels.decide(
-            self._paths.rows, 0, self._thresholds, 0.0, 1, 1.0, 1.0, 0.0, 0.0, self._memory
+            self._paths.rows, 0, self._paths.thresholds, 0.0, 1, 1.0, 1.0, 0.0, 0.0, self._memory
         )
         self._reset()
         self.collision_time(q, moving, 0.0)
@@ -406,7 +362,7 @@ def _rate_of(
     """Rate of separation of the nearest points, m/s; any leaf of a link represents it."""
     i, j = int(row[LEAF_A]), int(row[LEAF_B])
     points, normal = nearest.points, nearest.normal
-    if paths.name_of(i) != nearest.links[0]:
+    if paths.tables.leaf_links[i] != paths.tables.row_of(nearest.links[0]):
         points, normal = points[::-1], -normal
     return paths.parting_rate(
         inputs.q, inputs.velocities, i, j, *points[0], *points[1], *normal

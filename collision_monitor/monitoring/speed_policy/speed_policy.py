@@ -16,7 +16,7 @@ from scipy.optimize import nnls
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live_scene import LiveScene
-from collision_monitor.model.proximity import LiveProximity, Proximity
+from collision_monitor.model.proximity import Proximity
 from collision_monitor.model.thresholds import StructuralPair, Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer
 from collision_monitor.monitoring.joint_state_buffer import JointState, JointStateBuffer
@@ -39,15 +39,14 @@ _COMMAND_SECONDS = 1.0  # validity of a command
 class EscapeDirection:
     """Computes escape directions. It has its own work space, for use in one thread."""
 
-    def __init__(self, *proximities: Proximity) -> None:
-        """``proximities``: of the model, and of its live scene if any. Compiles all kernels."""
-        self._proximities = proximities
-        model = proximities[0].model
-        nothing = [np.full(each.pair_count, -np.inf) for each in proximities]
-        self.direction(np.zeros(len(model.joint_names)), *nothing)
+    def __init__(self, proximity: Proximity) -> None:
+        """Compile all kernels."""
+        self._proximity = proximity
+        nothing = np.full(proximity.pair_count, -np.inf)
+        self.direction(np.zeros(len(proximity.model.joint_names)), nothing)
         nnls(np.eye(2), np.ones(2))
 
-    def direction(self, q: np.ndarray, *limits: np.ndarray) -> np.ndarray | None:
+    def direction(self, q: np.ndarray, limits: np.ndarray) -> np.ndarray | None:
         """Joint direction that separates all pairs within their limits, or None.
 
         It maximises the minimum rate of separation: the shortest vector in the convex hull of the
@@ -55,19 +54,15 @@ class EscapeDirection:
 
         Args:
             q: (nq,) configuration.
-            limits: (pairs,) distances in metres, for each proximity.
+            limits: (pairs,) distances in metres, as of `Proximity.near`.
 
         Returns:
             (nq,), radians or metres, scaled to a largest entry of 1 or -1. None if no pair is
             within its limit, or no direction separates all pairs.
         """
         # Contiguous: a column of a table would need another compilation.
-        gradients = np.vstack(
-            [
-                proximity.near(q, np.ascontiguousarray(most), _NEAR_NEAREST).gradients
-                for proximity, most in zip(self._proximities, limits, strict=True)
-            ]
-        )
+        limits = np.ascontiguousarray(limits)
+        gradients = self._proximity.near(q, limits, _NEAR_NEAREST).gradients
         norms = np.linalg.norm(gradients, axis=1)
         if not len(norms) or norms.min() <= 1e-9:
             return None
@@ -238,9 +233,7 @@ class SpeedPolicy(DistancePolicy):
         self.command = CommandedDirection(model.joint_names)
         self.structural_pairs: dict[int, StructuralPair] = {}
         self._merged = 0.0  # seconds of joint states merged since the last decision
-        self._escape_direction = EscapeDirection(
-            Proximity(model), *([] if live is None else [LiveProximity(live)])
-        )
+        self._escape_direction = EscapeDirection(Proximity(model, live))
         self.escape_direction(zeros)  # compiles
 
     @property
@@ -269,13 +262,13 @@ class SpeedPolicy(DistancePolicy):
 
     @property
     def thresholds(self) -> np.ndarray:
-        """(pairs, 2): stop and warning distance of every pair, metres."""
-        return self._braking_check.thresholds
+        """(pairs, 2): stop and warning distance of every pair of the model, metres."""
+        return self.all_thresholds[: len(self.model.pairs)]
 
     @property
-    def thresholds_of_objects(self) -> np.ndarray:
-        """(pair numbers, 2) as ``thresholds``, of pairs with objects of the live scene."""
-        return self._braking_check.all_thresholds[1]
+    def all_thresholds(self) -> np.ndarray:
+        """(pairs, 2) as ``thresholds``, followed by those of pairs with objects."""
+        return self._braking_check.thresholds
 
     def set_thresholds(self, thresholds: Thresholds, exact: bool = True) -> None:
         """Set the distances of all pairs at once; structural pairs get their own.
@@ -361,5 +354,4 @@ class SpeedPolicy(DistancePolicy):
 
         See `EscapeDirection.direction`.
         """
-        limits = [each[:, 0] for each in self._braking_check.all_thresholds]
-        return self._escape_direction.direction(q, *limits)
+        return self._escape_direction.direction(q, self.all_thresholds[:, 0])

@@ -212,7 +212,6 @@ class MarkerBuilder:
         self._model, self._lifetime = model, lifetime
         self._links = LinkMarkers(model, lifetime)
         self._bodies = BodyMarkers(model, live, lifetime)
-        self._far = np.full(0 if live is None else 1 + live.bounds.objects, np.inf)
         self._boxes: AabbLevels | None = None
         self._levels: frozenset[int] | range = frozenset()
         self._mesh_level = -1
@@ -266,17 +265,13 @@ class MarkerBuilder:
         return self._mesh_boxes.remark if self._mesh_boxes else ""
 
     def build(
-        self, q: np.ndarray, state: MonitorState, stamp: Time, nearness: np.ndarray,
-        of_objects: np.ndarray | None = None,
-    ) -> Iterator[MarkerArray | bytes]:  # fmt: skip
+        self, q: np.ndarray, state: MonitorState, stamp: Time, nearness: np.ndarray
+    ) -> Iterator[MarkerArray | bytes]:
         """Yield messages of the state at ``q`` (nq,): coloured by clearance, grey if unknown.
 
-        ``nearness`` (links,) as of `proximity.Nearness`, ``of_objects`` (slots,) as of
-        `proximity.LiveNearness`; without it all objects are treated as far. Serialized messages are
-        bytes.
+        ``nearness`` (links and slots,) as of `proximity.Nearness`. Serialized messages are bytes.
         """
-        part = self._far if of_objects is None else of_objects
-        colours = self._colours(np.concatenate([nearness, part]), state.clearance is not None)
+        colours = self._colours(nearness, state.clearance is not None)
         segments = self._model.leaf_segments(q)
         yield from self._links.build(segments, colours, stamp)
         yield from self._bodies.build(q, colours, stamp)

@@ -26,7 +26,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.errors import LiveSceneError
 from collision_monitor.model.live_objects import Bounds
 from collision_monitor.model.live_scene import CLOUD, LiveScene
-from collision_monitor.model.proximity import LiveNearness
+from collision_monitor.model.proximity import Nearness
 from collision_monitor.robot.description import Shape
 
 BALL = np.array([[0.0] * 6 + [0.05]])
@@ -41,6 +41,11 @@ def live():
 @pytest.fixture(autouse=True)
 def _empty(live):
     live.clear()
+
+
+def number_of(live, names):
+    one, other = map(live.row_of, names)
+    return live.pair_table[one, other]
 
 
 class Changes(RuleBasedStateMachine):
@@ -119,6 +124,7 @@ class Changes(RuleBasedStateMachine):
         q = ur5().random_configurations(1, live.changes)[0]
         found = live.distances(q)
         nearest = live.distance(q)
+        self.nearest_of_all_is_the_nearer_of_both(q)
         assert len(found) == len(live.pairs) == len(set(map(frozenset, live.pairs)))
         if not len(found):
             assert nearest is None
@@ -133,6 +139,19 @@ class Changes(RuleBasedStateMachine):
         np.testing.assert_allclose(found[apart], expected[apart], atol=1e-6)
         assert (found[~apart] < 2e-6).all()
         self.shapes_agree_with_coal(q, found, expected)
+
+    def nearest_of_all_is_the_nearer_of_both(self, q):
+        for exact in (False, True):
+            own = ur5().distance(q, exact, depth=False)
+            found = [each for each in (own, self.live.distance(q, exact)) if each is not None]
+            expected = min(found, key=lambda each: each.distance)
+            nearest = self.live.minimum_distance(q, exact)
+            if exact and expected.distance <= 0.0:  # one that touches, not always the deepest
+                assert nearest.distance <= 0.0
+                continue
+            assert nearest.distance == pytest.approx(expected.distance, abs=3e-6)
+            if len(found) == 1 or abs(found[0].distance - found[1].distance) > 1e-5:
+                assert frozenset(nearest.links) == frozenset(expected.links)
 
     def shapes_agree_with_coal(self, q, leaves, of_leaves):
         live, shapes = self.live, coal_shapes(self.live, q)
@@ -155,7 +174,7 @@ class Changes(RuleBasedStateMachine):
             assert nearest.distance <= 3e-6
         # What is known from a moment before is a bound.
         there = q + 1e-3
-        shapes, numbers = coal_shapes(live, there), [live.number_of(pair) for pair in live.pairs]
+        shapes, numbers = coal_shapes(live, there), [number_of(live, pair) for pair in live.pairs]
         expected = np.array([least(shapes[one], shapes[two]) for one, two in live.pairs])
         leaves = live.distances(there)
         found = live.exact_bounds(there, numbers, leaves, 0.5)
@@ -171,8 +190,8 @@ def test_nearness_is_that_of_the_nearest_object_and_of_the_nearest_link(live):
     rng = np.random.default_rng(3)
     for k in range(6):
         live.add(f"o{k}", BALL, "wrist_3_link" if k > 3 else None, at(*rng.uniform(-0.6, 0.6, 3)))
-    thresholds = np.tile([0.05, 0.3], (live.pair_count, 1))
-    nearness = LiveNearness(live)
+    thresholds = np.tile([0.05, 0.3], (len(live.pair_rows), 1))
+    nearness, own = Nearness(ur5(), live), len(ur5().pairs)
     seen = 0
     for q in ur5().random_configurations(20, 4):
         expected = dict.fromkeys([*ur5().link_names, *live.objects], np.inf)
@@ -182,10 +201,22 @@ def test_nearness_is_that_of_the_nearest_object_and_of_the_nearest_link(live):
                 for name in pair:
                     expected[name] = min(expected[name], part)
                 seen += 1
-        of_links, of_slots = nearness.of_leaves(q, thresholds)
-        found = [*of_links, *(of_slots[thing.slot] for thing in live.objects.values())]
-        np.testing.assert_allclose(found, list(expected.values()), atol=1e-9)
+        rows = list(map(live.row_of, expected))
+        found = nearness.of_leaves(q, thresholds, own)
+        np.testing.assert_allclose(found[rows], list(expected.values()), atol=1e-9)
+        of_links = nearness.of_distances(ur5().distances(q), thresholds)
+        everything = nearness.of_leaves(q, thresholds)
+        np.testing.assert_allclose(everything, np.minimum(found, of_links), atol=1e-9)
     assert seen > 20
+
+
+def test_without_objects_everything_is_as_of_the_model(live):
+    for exact in (False, True):
+        for q in ur5().random_configurations(50, 6):
+            own, found = ur5().distance(q, exact, depth=False), live.minimum_distance(q, exact)
+            assert (found.distance, found.links, found.leaves) == (
+                pytest.approx(own.distance, abs=1e-9), own.links, own.leaves
+            )  # fmt: skip
 
 
 def test_which_pairs_are_checked(live):

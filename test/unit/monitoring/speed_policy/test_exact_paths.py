@@ -15,7 +15,7 @@ from collision_monitor.cli.demo import package_file
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
 from collision_monitor.monitoring.speed_policy.braking_paths import (
     BrakingInputs,
-    ModelBrakingPaths,
+    BrakingPaths,
 )
 from collision_monitor.monitoring.speed_policy.exact_paths import ExactPaths
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
@@ -42,9 +42,9 @@ class Paths:
 
         twin.surface_distances = counted
         self._exact = ExactPaths(twin)
-        paths = ModelBrakingPaths(self.model)
+        paths = BrakingPaths(self.model)
         paths.set_thresholds(np.tile([STOP, 0.1], (len(self.model.pairs), 1)))
-        tables = paths.pair_table.ravel().tolist(), paths.class_table.ravel().tolist()
+        tables = paths.tables.pair_table.ravel().tolist(), paths.class_table.ravel().tolist()
         of_pair = dict(zip(*tables, strict=True))
         self._weights = paths.joint_weights[[of_pair[k] for k in range(len(self.model.pairs))]]
 

@@ -96,8 +96,7 @@ def same(one, other):
     assert other.distance == pytest.approx(one.distance, abs=1e-9)
     assert set(other.clearance.links) == set(one.clearance.links)
     assert (other.level, other.action) == (one.level, one.action)
-    # Two searches look less finely than one where the way is long.
-    assert other.speed_scale == pytest.approx(one.speed_scale, abs=0.15)
+    assert other.speed_scale == pytest.approx(one.speed_scale, abs=1e-6)
 
 
 @pytest.mark.parametrize("rules", [(), RULES], ids=["alike", "by rules"])
