@@ -37,7 +37,7 @@ from collision_monitor.fitting.shapes import Fit, FitSettings, fit_of_given
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.clearance import Clearance
-from collision_monitor.hierarchy.packed import pack_model, windows
+from collision_monitor.hierarchy.packed import close_all_but, pack_model, windows
 from collision_monitor.hierarchy.query import warm_up
 from collision_monitor.mesh_distance.mesh_distance import (
     Crossing,
@@ -516,9 +516,15 @@ class CollisionModel:
         poses = link_poses(self._bodies, self.robot.links, rows)
         return {link: pose[0] for link, pose in poses.items()}
 
-    def work_space(self) -> tuple[np.ndarray, np.ndarray]:
-        """Copies of the packed arrays (numbers, index), for use in another thread."""
-        return self._numbers.copy(), self._index.copy()
+    def work_space(self, kept: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Copies of the packed arrays (numbers, index), for use in another thread.
+
+        ``kept`` (pairs,) bool: the pairs that searches of the tree find; None: all.
+        """
+        arrays = self._numbers.copy(), self._index.copy()
+        if kept is not None:
+            close_all_but(kept, *arrays)
+        return arrays
 
     @property
     def bodies(self) -> Bodies:

@@ -87,9 +87,10 @@ class Proximity:
 
     cancelled: Callable[[], bool] | None = None
 
-    def __init__(self, model: CollisionModel) -> None:
+    def __init__(self, model: CollisionModel, kept: np.ndarray | None = None) -> None:
+        """``kept`` (pairs,) bool: pairs that are ever asked for; None: all."""
         self.model = model
-        self._numbers, self._index = model.work_space()
+        self._numbers, self._index = model.work_space(kept)
         self._leaf_links, self._pair_table = link_tables(model)
         self._reach = model.link_reach()
         self._allocate(64)

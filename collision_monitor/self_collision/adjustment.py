@@ -223,7 +223,7 @@ def adjust(
         problem = Problem(
             model, arms, motion.times, desired, columns, margins, yielding, tip_weight, cancelled
         )
-        proximity = problem.proximity()
+        proximity = problem.proximity
         try:
             if method == "robust":
                 work = SqpAdjustment(problem, buffer, effort)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from collision_monitor.continuous.scan_space import ScanMotion
+from collision_monitor.hierarchy.query import add_gradients
 from collision_monitor.model.proximity import Certificate, Near, Proximity
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.robot.bodies import Jacobians, by_position, relative_reach
+from collision_monitor.robot.bodies import by_position, relative_reach
 from collision_monitor.verification.clearance.clearance_check import Certifier
 from collision_monitor.verification.clearance.mesh_level import (
     PARTED,
@@ -56,9 +57,11 @@ class MeshProximity(Proximity):
     the links are apart.
     """
 
-    def __init__(self, model: CollisionModel, on_meshes: np.ndarray) -> None:
+    def __init__(
+        self, model: CollisionModel, on_meshes: np.ndarray, kept: np.ndarray | None = None
+    ) -> None:
         """``on_meshes``: (pairs,) bool, the pairs that are measured between meshes."""
-        super().__init__(model)
+        super().__init__(model, kept)
         self._on_meshes = on_meshes
         self._decider = ShapeDecider(model, depth=False)
         self._level = ExactLevel(Scanner(model), self._decider, link_hulls(model))
@@ -70,10 +73,9 @@ class MeshProximity(Proximity):
         a, b = ends.reshape(-1, 2).T
         rates = by_position(bodies, relative_reach(reach[a], reach[b]), len(model.joint_names))
         self._travel_rates = dict(zip(pairs, rates, strict=True))
-        self._pair_bodies = {
-            pair: [bodies.link_bodies[carrier[name]] for name in model.pairs[pair]]
-            for pair in pairs
-        }
+        self._pair_bodies = np.array(
+            [[bodies.link_bodies[carrier[name]] for name in pair] for pair in model.pairs]
+        ).reshape(-1, 2)
 
     def near(self, q: np.ndarray, limits: np.ndarray, spread: float = np.inf) -> Near:
         """As `Proximity.near`; a row for each pair on meshes, with -1 for its leaves.
@@ -89,22 +91,22 @@ class MeshProximity(Proximity):
             pair for pair in np.unique(near.pairs[on_meshes]).tolist()
             if self._lower_bound(q, pair) < limits[pair]
         ]  # fmt: skip
-        jacobians = Jacobians(self.model.bodies, q) if pairs else None
         for pair in pairs:
             distance, points = self._measure(q, pair)
             if distance <= PARTED:
                 kept |= near.pairs == pair
             elif distance < limits[pair]:
-                normal = (points[1] - points[0]) / np.linalg.norm(points[1] - points[0])
-                first, second = (
-                    jacobians.rate(body, point, normal)
-                    for body, point in zip(self._pair_bodies[pair], points, strict=True)
-                )
-                rows.append((pair, distance, points, normal, second - first))
+                rows.append((pair, distance, points))
         by_leaves = Near(*(getattr(near, field.name)[kept] for field in fields(Near)))
         if not rows:
             return by_leaves
-        between_meshes = (np.full((len(rows), 2), -1), *map(np.array, zip(*rows, strict=True)))
+        pair, distances, points = map(np.array, zip(*rows, strict=True))
+        normals = points[:, 1] - points[:, 0]
+        normals /= np.linalg.norm(normals, axis=1)[:, None]
+        gradients = np.zeros((len(rows), len(q)))
+        add_gradients(*self._arrays(), self._pair_bodies[pair], points, normals, gradients)
+        leaves = np.full((len(rows), 2), -1)
+        between_meshes = leaves, pair, distances, points, normals, gradients
         return Near(
             *(
                 np.concatenate([getattr(by_leaves, field.name), values])
