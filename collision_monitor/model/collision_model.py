@@ -497,6 +497,16 @@ class CollisionModel:
         out[pairs] = 0.0
         return self._exact_distance().refine(self._configuration(q), out, 0.0, False)[pairs]
 
+    def surface_points(
+        self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Exact distances (k,) as `surface_distances`, and nearest points (k, 2, 3), base frame.
+
+        A distance that is not below its limit (k,) may be any number from there on. Points are
+        only valid for distances above 0 and below their limit.
+        """
+        return self._exact_distance().points(self._configuration(q), pairs, limits)
+
     def exact_arrays(self) -> tuple[np.ndarray, ...]:
         """Return the first arguments of the kernels of `mesh_distance.nearest_query`."""
         return self._exact_distance().arrays

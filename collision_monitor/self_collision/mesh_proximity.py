@@ -65,9 +65,10 @@ class MeshProximity(Proximity):
         self._on_meshes = on_meshes
         self._decider = ShapeDecider(model, depth=False)
         self._level = ExactLevel(Scanner(model), self._decider, link_hulls(model))
-        self._last: dict[int, tuple[np.ndarray, float]] = {}  # by pair: last q and distance
         bodies, carrier, reach = model.bodies, carriers(model), model.link_reach()
         pairs = np.flatnonzero(on_meshes).tolist()
+        self._twin = model.twin([model.pairs[pair] for pair in pairs])  # of the pairs on meshes
+        self._twin_pairs = np.cumsum(on_meshes) - 1
         rank = {name: k for k, name in enumerate(model.link_names)}
         ends = np.array([[rank[name] for name in model.pairs[pair]] for pair in pairs], dtype=int)
         a, b = ends.reshape(-1, 2).T
@@ -86,27 +87,20 @@ class MeshProximity(Proximity):
         on_meshes = self._on_meshes[near.pairs]
         if not on_meshes.any():
             return near
-        kept, rows = ~on_meshes, []
-        pairs = [
-            pair for pair in np.unique(near.pairs[on_meshes]).tolist()
-            if self._lower_bound(q, pair) < limits[pair]
-        ]  # fmt: skip
-        for pair in pairs:
-            distance, points = self._measure(q, pair)
-            if distance <= PARTED:
-                kept |= near.pairs == pair
-            elif distance < limits[pair]:
-                rows.append((pair, distance, points))
+        pairs = np.unique(near.pairs[on_meshes])
+        distances, points = self._measure(q, pairs, limits)
+        kept = ~on_meshes | np.isin(near.pairs, pairs[distances <= PARTED])
         by_leaves = Near(*(getattr(near, field.name)[kept] for field in fields(Near)))
-        if not rows:
+        rows = (distances > PARTED) & (distances < limits[pairs])
+        if not rows.any():
             return by_leaves
-        pair, distances, points = map(np.array, zip(*rows, strict=True))
+        pairs, distances, points = pairs[rows], distances[rows], points[rows]
         normals = points[:, 1] - points[:, 0]
         normals /= np.linalg.norm(normals, axis=1)[:, None]
-        gradients = np.zeros((len(rows), len(q)))
-        add_gradients(*self._arrays(), self._pair_bodies[pair], points, normals, gradients)
-        leaves = np.full((len(rows), 2), -1)
-        between_meshes = leaves, pair, distances, points, normals, gradients
+        gradients = np.zeros((len(pairs), len(q)))
+        add_gradients(*self._arrays(), self._pair_bodies[pairs], points, normals, gradients)
+        leaves = np.full((len(pairs), 2), -1)
+        between_meshes = leaves, pairs, distances, points, normals, gradients
         return Near(
             *(
                 np.concatenate([getattr(by_leaves, field.name), values])
@@ -114,22 +108,11 @@ class MeshProximity(Proximity):
             )
         )
 
-    def _measure(self, q: np.ndarray, pair: int) -> tuple[float, np.ndarray]:
-        distance, points = self._decider(q, pair)
-        self._last[pair] = q.copy(), float(distance)
-        return distance, points
-
-    def _lower_bound(self, q: np.ndarray, pair: int) -> float:
-        """Lower bound of a distance, metres: the last one, less the displacement of both links.
-
-        Schwarzer, Saha, Latombe, IEEE Trans. Robotics 21(3), 2005.
-        """
-        if pair not in self._last:
-            return -np.inf
-        at, distance = self._last[pair]
-        if distance <= 0.0:
-            return -np.inf
-        return distance - float(np.abs(q - at) @ self._travel_rates[pair])
+    def _measure(
+        self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Distances of the meshes of ``pairs`` (k,) and nearest points; see `surface_points`."""
+        return self._twin.surface_points(q, self._twin_pairs[pairs], limits[pairs])
 
     def loss(self, columns: np.ndarray) -> np.ndarray:
         """As `Proximity.loss`; finite for pairs on meshes."""
@@ -140,20 +123,17 @@ class MeshProximity(Proximity):
 
     def nearest(self, q: np.ndarray, limits: np.ndarray) -> tuple[int, float] | None:
         """As `Proximity.nearest`; a pair on meshes counts with the distance of its meshes."""
-        by_leaves, found = super().near(q, limits, 0.0), None
-        for k in np.argsort(by_leaves.distances):
-            pair, distance = int(by_leaves.pairs[k]), float(by_leaves.distances[k])
-            if found is not None and distance >= found[1]:
-                break
-            if self._on_meshes[pair]:
-                if found is not None and self._lower_bound(q, pair) >= found[1]:
-                    continue
-                between_meshes = float(self._measure(q, pair)[0])
-                if between_meshes > 0.0:
-                    distance = between_meshes
-            if distance < limits[pair] and (found is None or distance < found[1]):
-                found = pair, distance
-        return found
+        near = super().near(q, limits, 0.0)
+        distances = near.distances.copy()
+        rows = np.flatnonzero(self._on_meshes[near.pairs])
+        if len(rows):
+            between_meshes, _ = self._measure(q, near.pairs[rows], limits)
+            distances[rows] = np.where(between_meshes > 0.0, between_meshes, distances[rows])
+        below = np.flatnonzero(distances < limits[near.pairs])
+        if not len(below):
+            return None
+        first = int(below[distances[below].argmin()])
+        return int(near.pairs[first]), float(distances[first])
 
     def certify(
         self, start: np.ndarray, end: np.ndarray, limits: np.ndarray, resolution: float = 1e-5
