@@ -180,8 +180,10 @@ def _moved_relatively(model: CollisionModel, columns: Collection[int]) -> np.nda
     For example, that of two fingers of a hand does not depend on the joints of the arm.
     """
     turning = np.isin(model.bodies.columns, list(columns))
-    carries = dict(zip(model.link_names, (model.link_reach() > 0.0) & turning, strict=True))
-    return np.array([(carries[a] != carries[b]).any() for a, b in model.pairs], dtype=bool)
+    carries = (model.link_reach() > 0.0) & turning
+    rank = {name: k for k, name in enumerate(model.link_names)}
+    pairs = np.array([[rank[a], rank[b]] for a, b in model.pairs], dtype=int).reshape(-1, 2)
+    return (carries[pairs[:, 0]] != carries[pairs[:, 1]]).any(axis=1)
 
 
 def choose_margins(

@@ -18,7 +18,6 @@ from collision_monitor.verification.clearance.clearance_check import Certifier
 from collision_monitor.verification.clearance.mesh_level import (
     PARTED,
     ExactLevel,
-    ShapeDecider,
     link_hulls,
 )
 from collision_monitor.verification.clearance.scanner import Scanner
@@ -63,19 +62,24 @@ class MeshProximity(Proximity):
         """``on_meshes``: (pairs,) bool, the pairs that are measured between meshes."""
         super().__init__(model, kept)
         self._on_meshes = on_meshes
-        self._decider = ShapeDecider(model, depth=False)
-        self._level = ExactLevel(Scanner(model), self._decider, link_hulls(model))
+        self._mesh_pairs = np.flatnonzero(on_meshes)
+        # Its pairs are those on meshes; an own one, so that no result depends on earlier motions.
+        self._twin = twin = model.twin([model.pairs[pair] for pair in self._mesh_pairs])
+        self._twin_pairs = twin_pairs = np.cumsum(on_meshes) - 1
+
+        def decider(q: np.ndarray, pair: int) -> tuple[float, np.ndarray]:
+            distances, points = twin.surface_points(q, twin_pairs[[pair]], np.array([np.inf]))
+            return float(distances[0]), points[0]
+
+        self._level = ExactLevel(Scanner(model), decider, link_hulls(model))
         bodies, carrier, reach = model.bodies, carriers(model), model.link_reach()
-        pairs = np.flatnonzero(on_meshes).tolist()
-        self._twin = model.twin([model.pairs[pair] for pair in pairs])  # of the pairs on meshes
-        self._twin_pairs = np.cumsum(on_meshes) - 1
         rank = {name: k for k, name in enumerate(model.link_names)}
-        ends = np.array([[rank[name] for name in model.pairs[pair]] for pair in pairs], dtype=int)
-        a, b = ends.reshape(-1, 2).T
-        rates = by_position(bodies, relative_reach(reach[a], reach[b]), len(model.joint_names))
-        self._travel_rates = dict(zip(pairs, rates, strict=True))
-        self._pair_bodies = np.array(
-            [[bodies.link_bodies[carrier[name]] for name in pair] for pair in model.pairs]
+        ends = [[rank[name] for name in pair] for pair in twin.pairs]
+        a, b = np.array(ends, dtype=int).reshape(-1, 2).T
+        travel = relative_reach(reach[a], reach[b])
+        self._travel_rates = by_position(bodies, travel, len(model.joint_names))
+        self._twin_bodies = np.array(
+            [[bodies.link_bodies[carrier[name]] for name in pair] for pair in twin.pairs], dtype=int
         ).reshape(-1, 2)
 
     def near(self, q: np.ndarray, limits: np.ndarray, spread: float = np.inf) -> Near:
@@ -83,27 +87,25 @@ class MeshProximity(Proximity):
 
         A pair whose meshes touch keeps the rows of its leaves, whose gradients separate it.
         """
-        near = super().near(q, limits, spread)
-        on_meshes = self._on_meshes[near.pairs]
-        if not on_meshes.any():
-            return near
-        pairs = np.unique(near.pairs[on_meshes])
+        pairs = self._mesh_pairs[limits[self._mesh_pairs] > -np.inf]
         distances, points = self._measure(q, pairs, limits)
-        kept = ~on_meshes | np.isin(near.pairs, pairs[distances <= PARTED])
-        by_leaves = Near(*(getattr(near, field.name)[kept] for field in fields(Near)))
+        by_leaves = limits.copy()
+        by_leaves[pairs[distances > PARTED]] = -np.inf
+        near = super().near(q, by_leaves, spread)
         rows = (distances > PARTED) & (distances < limits[pairs])
         if not rows.any():
-            return by_leaves
+            return near
         pairs, distances, points = pairs[rows], distances[rows], points[rows]
         normals = points[:, 1] - points[:, 0]
         normals /= np.linalg.norm(normals, axis=1)[:, None]
         gradients = np.zeros((len(pairs), len(q)))
-        add_gradients(*self._arrays(), self._pair_bodies[pairs], points, normals, gradients)
+        two = self._twin_bodies[self._twin_pairs[pairs]]
+        add_gradients(*self._arrays(), two, points, normals, gradients)
         leaves = np.full((len(pairs), 2), -1)
         between_meshes = leaves, pairs, distances, points, normals, gradients
         return Near(
             *(
-                np.concatenate([getattr(by_leaves, field.name), values])
+                np.concatenate([getattr(near, field.name), values])
                 for field, values in zip(fields(Near), between_meshes, strict=True)
             )
         )
@@ -117,8 +119,7 @@ class MeshProximity(Proximity):
     def loss(self, columns: np.ndarray) -> np.ndarray:
         """As `Proximity.loss`; finite for pairs on meshes."""
         out = super().loss(columns)
-        for pair, rates in self._travel_rates.items():
-            out[pair] = rates[columns].sum()
+        out[self._mesh_pairs] = self._travel_rates[:, columns].sum(axis=1)
         return out
 
     def nearest(self, q: np.ndarray, limits: np.ndarray) -> tuple[int, float] | None:
@@ -151,7 +152,7 @@ class MeshProximity(Proximity):
             first = self._level.first_below(*asked)
             if not first < np.inf:
                 return Certificate(False, False, 0.5, pair, float(limits[pair]), answer.tests)
-            distance, _ = self._decider(start + first * (end - start), pair)
+            distance, _ = self._level.decider(start + first * (end - start), pair)
             return Certificate(False, True, first, pair, float(distance), answer.tests)
         return answer
 
