@@ -76,7 +76,7 @@ def plan(
     able = np.concatenate(columns)
     margins = choose_margins(model, arms, desired, safe, danger, able)
     problem = Problem(model, arms, motion.times, desired, tuple(columns), margins)
-    proximity, limits = problem.proximity(), margins.safe.copy()
+    proximity, limits = problem.proximity, margins.safe.copy()
     near = proximity.near(desired[0], limits)
     np.minimum.at(limits, near.pairs, near.distances - _TOLERANCE)
 

@@ -33,6 +33,9 @@ from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad, move
 
 CERTIFIED, TOO_NEAR, UNDECIDED = 0, 1, 2
+# Pieces in which a link may travel farther than this, in metres, hardly ever hold: their middle is
+# only searched for pairs that are too near. So are not more than 2 / _SHORT of them.
+_LONG, _SHORT = 0.35, 0.03
 
 
 @offline_kernel
@@ -47,7 +50,7 @@ def pair_travel(reach, steps, a, b):
 
 @offline_kernel
 def _limiting_pair(
-    view, leaf_links, pair_table, limits, widest, reach, rates, steps, bends, farthest, half
+    view, leaf_links, pair_table, limits, widest, joints, reach, rates, steps, bends, travels, half
 ):
     """Return (state, leaf, leaf, pair, distance, travel) of a pair that prevents a certificate.
 
@@ -57,11 +60,11 @@ def _limiting_pair(
     nodes = view.nodes
     waiting = work_space(ROOT, STACK, 2)
     size = push_roots(view, waiting)
-    margin = widest + half * farthest
     state, best_a, best_b, best_pair, best, way = CERTIFIED, -1, -1, -1, np.inf, 0.0
     while size > 0:
         size -= 1
         i, j = waiting[size, 0], waiting[size, 1]
+        margin = widest + half * (travels[i] + travels[j])
         if i == j or nodes[i, 0] >= 0 or nodes[j, 0] >= 0:
             size = push_children(view, i, j, margin, waiting, size)
             continue
@@ -71,32 +74,34 @@ def _limiting_pair(
         if limit == -np.inf or surely_farther(view.ends, view.radii, a, b, margin):
             continue
         travel = pair_travel(reach, steps, leaf_links[a], leaf_links[b])
+        if surely_farther(view.ends, view.radii, a, b, limit + half * travel):
+            continue
         distance = capsule_distance(view.ends, view.radii, a, b)
         if distance < limit:
             return TOO_NEAR, a, b, pair, distance, travel
         if (
             state == CERTIFIED
             and distance < limit + half * travel
-            and not _stays_apart(view, a, b, leaf_links, reach, rates, bends, half, limit)
+            and not _stays_apart(view, a, b, leaf_links, joints, reach, rates, bends, half, limit)
         ):
             state, best_a, best_b, best_pair = UNDECIDED, a, b, pair
             best, way = distance, travel
-            margin = widest  # the piece will be halved: only look for pairs that are too near
+            half = 0.0  # the piece will be halved: only look for pairs that are too near
     return state, best_a, best_b, best_pair, best, way
 
 
 @offline_kernel
-def _point_rate(view, link, other, reach, rates, px, py, pz, nx, ny, nz):
+def _point_rate(view, link, other, joints, reach, rates, px, py, pz, nx, ny, nz):
     """Rate n . dp/ds of a point p of ``link``, by joints that do not carry ``other``."""
     total = 0.0
     for k in range(len(rates)):
         if reach[link, k] > 0.0 and not reach[other, k] > 0.0:
-            total += rates[k] * point_rate(view, k, px, py, pz, nx, ny, nz)
+            total += rates[k] * point_rate(view, joints[k], px, py, pz, nx, ny, nz)
     return total
 
 
 @offline_kernel
-def _stays_apart(view, i, j, leaf_links, reach, rates, bends, half, limit):
+def _stays_apart(view, i, j, leaf_links, joints, reach, rates, bends, half, limit):
     """Whether the second-order bound keeps leaves i and j ``limit`` apart for ``half``."""
     ends, radii = view.ends, view.radii
     a, b = leaf_links[i], leaf_links[j]
@@ -105,14 +110,34 @@ def _stays_apart(view, i, j, leaf_links, reach, rates, bends, half, limit):
     needed = limit + radii[i, 0] + radii[j, 0] + loss
     for m in range(0, 6, 3):
         px, py, pz = ends[i, m], ends[i, m + 1], ends[i, m + 2]
-        away = _point_rate(view, a, b, reach, rates, px, py, pz, nx, ny, nz)
+        away = _point_rate(view, a, b, joints, reach, rates, px, py, pz, nx, ny, nz)
         for n in range(0, 6, 3):
             qx, qy, qz = ends[j, n], ends[j, n + 1], ends[j, n + 2]
             gap = nx * (qx - px) + ny * (qy - py) + nz * (qz - pz)
-            speed = _point_rate(view, b, a, reach, rates, qx, qy, qz, nx, ny, nz) - away
+            rate = _point_rate(view, b, a, joints, reach, rates, qx, qy, qz, nx, ny, nz)
+            speed = rate - away
             if gap - half * abs(speed) < needed:
                 return False
     return True
+
+
+@offline_kernel
+def _moving_joints(view, start, end, reach):
+    """Joints that move, their rates, and their columns of ``reach``: most joints stand still."""
+    table = view.joint_table
+    joints = np.empty(len(table), dtype=np.int64)
+    rates = np.empty(len(table))
+    count = 0
+    for k in range(len(table)):
+        rate = view.joint_motion[k, 0] * (end[table[k, 2]] - start[table[k, 2]])
+        if rate != 0.0:
+            joints[count], rates[count] = k, rate
+            count += 1
+    columns = np.empty((len(reach), count))
+    for link in range(len(reach)):
+        for k in range(count):
+            columns[link, k] = reach[link, joints[k]]
+    return joints[:count], rates[:count], columns
 
 
 @offline_kernel
@@ -130,27 +155,25 @@ def certify(
     if bad >= 0:
         return -2 - bad, 0.0, -1, -1, -1, np.nan, 0
     view = unpack(numbers, index)
-    joints = view.joint_table
-    rates = np.empty(len(joints))
-    steps = np.empty(len(joints))
-    for k in range(len(joints)):
-        rates[k] = view.joint_motion[k, 0] * (end[joints[k, 2]] - start[joints[k, 2]])
-        steps[k] = abs(rates[k])
+    joints, rates, reach = _moving_joints(view, start, end, reach)
+    steps = np.abs(rates)
     bends = np.empty(len(reach))
-    farthest, second = 0.0, 0.0  # travels of links: their sum bounds all pairs
     for link in range(len(reach)):
-        travel, turned, bend = 0.0, 0.0, 0.0
+        turned, bend = 0.0, 0.0
         for k in range(len(steps)):
             if reach[link, k] > 0.0:
-                travel += reach[link, k] * steps[k]
                 bend += reach[link, k] * steps[k] * (steps[k] + 2.0 * turned)
                 turned += steps[k]
         bends[link] = bend
-        if travel > farthest:
-            farthest, second = travel, farthest
-        elif travel > second:
-            second = travel
-    farthest += second
+    farthest = 0.0
+    travels = np.empty(len(view.nodes))  # of the leaves below a node
+    for node in range(len(view.nodes) - 1, -1, -1):
+        left, right = view.nodes[node, 0], view.nodes[node, 1]
+        if left < 0:
+            travels[node] = np.sum(reach[leaf_links[right]] * steps)
+        else:
+            travels[node] = max(travels[left], travels[right])
+        farthest = max(farthest, travels[node])
     q = np.empty(len(start))
     low = np.empty(64)
     high = np.empty(64)
@@ -165,13 +188,14 @@ def certify(
             q[k] = start[k] + s * (end[k] - start[k])
         move(view, q)
         tests += 1
+        is_long = half > _SHORT and half * farthest > _LONG
         state, a, b, pair, distance, travel = _limiting_pair(
-            view, leaf_links, pair_table, limits, widest, reach, rates, steps, bends,
-            farthest, half,
+            view, leaf_links, pair_table, limits, widest, joints, reach, rates, steps, bends,
+            travels, 0.0 if is_long else half,
         )  # fmt: skip
         if state == TOO_NEAR or (state == UNDECIDED and half * travel < resolution):
             return state, s, a, b, pair, distance, tests
-        if state == UNDECIDED:
+        if state == UNDECIDED or is_long:
             if size > 61:  # impossible above a resolution of 1e-18 of the motion
                 return state, s, a, b, pair, distance, tests
             low[size], high[size] = s, s1

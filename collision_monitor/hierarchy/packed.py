@@ -261,6 +261,28 @@ def open_bits(moving: np.ndarray, all_nodes: np.ndarray, checked: np.ndarray) ->
     return np.packbits(padded, axis=1, bitorder="little").view(np.int64)
 
 
+def _checked(links: np.ndarray, pairs: np.ndarray, moving: int, leaves: int) -> np.ndarray:
+    """(moving leaves, leaves) of bool for `open_bits`: leaves of the ``pairs`` (p, 2) of links."""
+    checked = np.zeros((moving, leaves), dtype=bool)
+    ranges = [slice(first, stop) for first, stop in links.tolist()]
+    for a, b in pairs.tolist():
+        first, second = ranges[a], ranges[b]
+        if first.start >= moving:
+            first, second = second, first
+        checked[first, second] = True
+        if second.start < moving:
+            checked[second, first] = True
+    return checked
+
+
+def close_all_but(kept: np.ndarray, numbers: np.ndarray, index: np.ndarray) -> None:
+    """Let searches of the tree find only leaves of the pairs of links that are ``kept`` (p,)."""
+    view = windows(numbers, index)
+    checked = _checked(view.links, view.pairs[kept], view.moving_leaves, len(view.leaf_bodies))
+    view.open_bits[:] = open_bits(view.nodes[: view.moving_nodes], view.nodes, checked)
+    view.warm_start[:] = -1
+
+
 def _rows(poses: np.ndarray) -> np.ndarray:
     """Convert poses (k, 4, 4) to rows of 12: the rotation row by row, then the translation."""
     return np.hstack([poses[:, :3, :3].reshape(-1, 9), poses[:, :3, 3]])
@@ -294,15 +316,7 @@ def pack_model(
     static[inner] += len(moving)
     nodes = np.vstack([moving, static])
 
-    checked = np.zeros((moving_count, count), dtype=bool)
-    ranges = [slice(first, stop) for first, stop in link_leaves.tolist()]
-    for a, b in pairs.tolist():
-        first, second = ranges[a], ranges[b]
-        if first.start >= moving_count:
-            first, second = second, first
-        checked[first, second] = True
-        if second.start < moving_count:
-            checked[second, first] = True
+    checked = _checked(link_leaves, pairs, moving_count, count)
 
     poses = np.zeros((len(bodies.parents) + 1, 12))
     poses[0, [0, 4, 8]] = 1.0

@@ -187,9 +187,8 @@ def near_leaves(view, leaf_links, pair_table, limits, widest, found, values):
 
 
 @offline_kernel
-def add_motion(view, leaf, x, y, z, nx, ny, nz, sign, row):
-    """Add sign * n . dp/dq to ``row`` (nq,), for the point p = (x, y, z) of a leaf's body."""
-    body = view.leaf_bodies[leaf, 0]
+def add_motion(view, body, x, y, z, nx, ny, nz, sign, row):
+    """Add sign * n . dp/dq to ``row`` (nq,), for the point p = (x, y, z) of a body."""
     while body > 0:
         k = body - 1
         rate = point_rate(view, k, x, y, z, nx, ny, nz)
@@ -244,9 +243,23 @@ def near(
         values[k, 4], values[k, 5], values[k, 6] = bx, by, bz
         values[k, 7], values[k, 8], values[k, 9] = nx, ny, nz
         gradients[k, :] = 0.0
-        add_motion(view, i, ax, ay, az, nx, ny, nz, -1.0, gradients[k])
-        add_motion(view, j, bx, by, bz, nx, ny, nz, 1.0, gradients[k])
+        add_motion(view, view.leaf_bodies[i, 0], ax, ay, az, nx, ny, nz, -1.0, gradients[k])
+        add_motion(view, view.leaf_bodies[j, 0], bx, by, bz, nx, ny, nz, 1.0, gradients[k])
     return count
+
+
+@offline_kernel
+def add_gradients(numbers, index, bodies, points, normals, gradients):
+    """Add to ``gradients`` (k, nq) those of n . (b - a), where the last query placed the bodies.
+
+    a and b are ``points`` (k, 2, 3) of two ``bodies`` (k, 2), n their normals (k, 3).
+    """
+    view = unpack(numbers, index)
+    for k in range(len(bodies)):
+        nx, ny, nz = normals[k, 0], normals[k, 1], normals[k, 2]
+        for m in range(2):
+            x, y, z = points[k, m, 0], points[k, m, 1], points[k, m, 2]
+            add_motion(view, bodies[k, m], x, y, z, nx, ny, nz, 2.0 * m - 1.0, gradients[k])
 
 
 # -- compiling before the first query --

@@ -264,6 +264,16 @@ class ExactDistance:
                 np.copyto(out, np.minimum(leaves, 0.0), where=out == TOUCH)
         return out
 
+    def points(
+        self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """See `CollisionModel.surface_points`."""
+        out = np.zeros((len(pairs), 7))
+        bad = nearest_query.nearest_points(*self._arrays, q, pairs, limits, out)
+        if bad >= 0:
+            raise self._refusal(-2 - bad, q)
+        return out[:, 0], out[:, 1:].reshape(-1, 2, 3)
+
     def bound(
         self,
         q: np.ndarray,

@@ -408,6 +408,36 @@ def pair_at(numbers, index, shape_numbers, shape_index, work, work_index, calls,
 
 
 @kernel
+def nearest_points(
+    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, which, limits, out
+):
+    """Write distances of the shapes of pairs ``which`` (k,), and their nearest points, to ``out``.
+
+    Rows of ``out`` (k, 7): distance, 3 + 3 coordinates, metres, base frame. The distance is 0 in
+    contact, without points, and any number from ``limits[k]`` on if it is not below it. Returns
+    -1, or the index of a value of q that is not finite.
+    """
+    bad = first_bad(q)
+    if bad >= 0:
+        return bad
+    view = unpack(numbers, index)
+    shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
+    data = data_of(shape_numbers, shape_index, work, work_index, calls)
+    forward_kinematics(view, q)
+    points, rows = work_space(1.0, 3, 3), work_space(bad, 1, 4)
+    for k in range(len(which)):
+        value = _measure_pair(
+            view, shapes, state, data, which[k], limits[k], _LOOKAHEAD, TRUE, rows, points
+        )
+        out[k, 0] = 0.0 if value == TOUCH else value
+        if 0.0 < out[k, 0] < limits[k]:
+            to_base(view, shapes, which[k], points)
+            for axis in range(3):
+                out[k, 1 + axis], out[k, 4 + axis] = points[0, axis], points[1, axis]
+    return bad
+
+
+@kernel
 def touching_leaves(numbers, index, work, work_index, touching):
     """Return the deepest leaves of the ``touching`` pairs of the last `exact_distance`.
 

@@ -37,7 +37,7 @@ from collision_monitor.fitting.shapes import Fit, FitSettings, fit_of_given
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.clearance import Clearance
-from collision_monitor.hierarchy.packed import pack_model, windows
+from collision_monitor.hierarchy.packed import close_all_but, pack_model, windows
 from collision_monitor.hierarchy.query import warm_up
 from collision_monitor.mesh_distance.mesh_distance import (
     Crossing,
@@ -497,6 +497,16 @@ class CollisionModel:
         out[pairs] = 0.0
         return self._exact_distance().refine(self._configuration(q), out, 0.0, False)[pairs]
 
+    def surface_points(
+        self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Exact distances (k,) as `surface_distances`, and nearest points (k, 2, 3), base frame.
+
+        A distance that is not below its limit (k,) may be any number from there on. Points are
+        only valid for distances above 0 and below their limit.
+        """
+        return self._exact_distance().points(self._configuration(q), pairs, limits)
+
     def exact_arrays(self) -> tuple[np.ndarray, ...]:
         """Return the first arguments of the kernels of `mesh_distance.nearest_query`."""
         return self._exact_distance().arrays
@@ -516,9 +526,15 @@ class CollisionModel:
         poses = link_poses(self._bodies, self.robot.links, rows)
         return {link: pose[0] for link, pose in poses.items()}
 
-    def work_space(self) -> tuple[np.ndarray, np.ndarray]:
-        """Copies of the packed arrays (numbers, index), for use in another thread."""
-        return self._numbers.copy(), self._index.copy()
+    def work_space(self, kept: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Copies of the packed arrays (numbers, index), for use in another thread.
+
+        ``kept`` (pairs,) bool: the pairs that searches of the tree find; None: all.
+        """
+        arrays = self._numbers.copy(), self._index.copy()
+        if kept is not None:
+            close_all_but(kept, *arrays)
+        return arrays
 
     @property
     def bodies(self) -> Bodies:

@@ -71,8 +71,9 @@ class ModelPairs:
         pair_rows: (pairs, 2) both rows of each pair.
     """
 
-    def __init__(self, model: CollisionModel) -> None:
-        self._arrays = model.work_space()
+    def __init__(self, model: CollisionModel, kept: np.ndarray | None = None) -> None:
+        """``kept`` (pairs,) bool: the pairs that searches of the tree find; None: all."""
+        self._arrays = model.work_space(kept)
         self._names = model.link_names
         self._rank = {name: k for k, name in enumerate(model.link_names)}
         self.leaf_links = np.array([self._rank[leaf.link] for leaf in model.leaves], dtype=np.int64)
@@ -112,10 +113,18 @@ class Proximity:
 
     cancelled: Callable[[], bool] | None = None
 
-    def __init__(self, model: CollisionModel, live: LiveScene | None = None) -> None:
-        """``live``: a live scene of the model, whose pairs are included."""
+    def __init__(
+        self,
+        model: CollisionModel,
+        live: LiveScene | None = None,
+        kept: np.ndarray | None = None,
+    ) -> None:
+        """``live``: a live scene of the model, whose pairs are included.
+
+        ``kept`` (pairs,) bool: the pairs of the model that are ever asked for; None: all.
+        """
         self.model = model
-        self.tables = tables_of(model, live)
+        self.tables = ModelPairs(model, kept) if live is None else live
         self._reach = model.link_reach()
         self._allocate(64)
 

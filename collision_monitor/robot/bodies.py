@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -59,11 +60,17 @@ class Bodies:
 
     def between(self, a: int, b: int) -> tuple[list[int], list[int]]:
         """Rows of the joints from body ``a`` down to the one that carries both, and to ``b``."""
-        up, down = (self.chain(body)[::-1].tolist() for body in (a, b))
-        while up and down and up[-1] == down[-1]:
-            up.pop()
-            down.pop()
-        return up, down[::-1]
+        if (a, b) not in self._between:
+            up, down = (self.chain(body)[::-1].tolist() for body in (a, b))
+            while up and down and up[-1] == down[-1]:
+                up.pop()
+                down.pop()
+            self._between[a, b] = up, down[::-1]
+        return self._between[a, b]
+
+    @cached_property
+    def _between(self) -> dict[tuple[int, int], tuple[list[int], list[int]]]:
+        return {}
 
     def joints_between(self, a: str, b: str) -> list[int]:
         """Sorted entries of q that change the relative pose of links ``a`` and ``b``."""

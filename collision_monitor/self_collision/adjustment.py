@@ -202,7 +202,7 @@ def adjust(
             model, arms, motion.times, desired, columns, margins, yielding,
             settings.tip_weight, cancelled,
         )  # fmt: skip
-        proximity = problem.proximity()
+        proximity = problem.proximity
         try:
             if settings.method == "robust":
                 work = SqpAdjustment(problem, buffer, effort)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -84,11 +85,14 @@ class Problem:
     tip_weight: float = 0.0
     cancelled: Callable[[], bool] | None = None
 
+    @cached_property
     def proximity(self) -> Proximity:
-        """New work space for the distances that ``margins`` limit."""
-        on_meshes = self.margins.on_meshes
-        on_leaves = on_meshes is None or not on_meshes.any()
-        found = Proximity(self.model) if on_leaves else MeshProximity(self.model, on_meshes)
+        """Of the pairs that ``margins`` limit."""
+        on_meshes, kept = self.margins.on_meshes, self.margins.safe > -np.inf
+        if on_meshes is None or not on_meshes.any():
+            found = Proximity(self.model, kept=kept)
+        else:
+            found = MeshProximity(self.model, on_meshes, kept)
         found.cancelled = self.cancelled
         return found
 
@@ -175,8 +179,10 @@ def _moved_relatively(model: CollisionModel, columns: Collection[int]) -> np.nda
     For example, that of two fingers of a hand does not depend on the joints of the arm.
     """
     turning = np.isin(model.bodies.columns, list(columns))
-    carries = dict(zip(model.link_names, (model.link_reach() > 0.0) & turning, strict=True))
-    return np.array([(carries[a] != carries[b]).any() for a, b in model.pairs], dtype=bool)
+    carries = (model.link_reach() > 0.0) & turning
+    rank = {name: k for k, name in enumerate(model.link_names)}
+    pairs = np.array([[rank[a], rank[b]] for a, b in model.pairs], dtype=int).reshape(-1, 2)
+    return (carries[pairs[:, 0]] != carries[pairs[:, 1]]).any(axis=1)
 
 
 def choose_margins(
@@ -215,7 +221,7 @@ def choose_margins(
     columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
     moved = _moved_relatively(model, columns)
     as_desired = moved & ~_moved_relatively(model, columns if yielding is None else yielding)
-    proximity = Proximity(model)
+    proximity = Proximity(model, kept=moved)
     below_safe, below_danger = (
         _share_below(proximity, arms, kinds, desired[0], float(distance)) + 1e-9
         for distance in (safe_distance, danger_distance)

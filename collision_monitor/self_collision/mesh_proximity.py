@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from collision_monitor.continuous.scan_space import ScanMotion
+from collision_monitor.hierarchy.query import add_gradients
 from collision_monitor.model.proximity import Certificate, Near, Proximity
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.robot.bodies import Jacobians, by_position, relative_reach
+from collision_monitor.robot.bodies import by_position, relative_reach
 from collision_monitor.verification.clearance.clearance_check import Certifier
 from collision_monitor.verification.clearance.mesh_level import (
     PARTED,
     ExactLevel,
-    ShapeDecider,
     link_hulls,
 )
 from collision_monitor.verification.clearance.scanner import Scanner
@@ -56,102 +56,85 @@ class MeshProximity(Proximity):
     the links are apart.
     """
 
-    def __init__(self, model: CollisionModel, on_meshes: np.ndarray) -> None:
+    def __init__(
+        self, model: CollisionModel, on_meshes: np.ndarray, kept: np.ndarray | None = None
+    ) -> None:
         """``on_meshes``: (pairs,) bool, the pairs that are measured between meshes."""
-        super().__init__(model)
+        super().__init__(model, kept=kept)
         self._on_meshes = on_meshes
-        self._decider = ShapeDecider(model, depth=False)
-        self._level = ExactLevel(Scanner(model), self._decider, link_hulls(model))
-        self._last: dict[int, tuple[np.ndarray, float]] = {}  # by pair: last q and distance
+        self._mesh_pairs = np.flatnonzero(on_meshes)
+        # Its pairs are those on meshes; an own one, so that no result depends on earlier motions.
+        self._twin = twin = model.twin([model.pairs[pair] for pair in self._mesh_pairs])
+        self._twin_pairs = twin_pairs = np.cumsum(on_meshes) - 1
+
+        def decider(q: np.ndarray, pair: int) -> tuple[float, np.ndarray]:
+            distances, points = twin.surface_points(q, twin_pairs[[pair]], np.array([np.inf]))
+            return float(distances[0]), points[0]
+
+        self._level = ExactLevel(Scanner(model), decider, link_hulls(model))
         bodies, carrier, reach = model.bodies, carriers(model), model.link_reach()
-        pairs = np.flatnonzero(on_meshes).tolist()
         rank = {name: k for k, name in enumerate(model.link_names)}
-        ends = np.array([[rank[name] for name in model.pairs[pair]] for pair in pairs], dtype=int)
-        a, b = ends.reshape(-1, 2).T
-        rates = by_position(bodies, relative_reach(reach[a], reach[b]), len(model.joint_names))
-        self._travel_rates = dict(zip(pairs, rates, strict=True))
-        self._pair_bodies = {
-            pair: [bodies.link_bodies[carrier[name]] for name in model.pairs[pair]]
-            for pair in pairs
-        }
+        ends = [[rank[name] for name in pair] for pair in twin.pairs]
+        a, b = np.array(ends, dtype=int).reshape(-1, 2).T
+        travel = relative_reach(reach[a], reach[b])
+        self._travel_rates = by_position(bodies, travel, len(model.joint_names))
+        self._twin_bodies = np.array(
+            [[bodies.link_bodies[carrier[name]] for name in pair] for pair in twin.pairs], dtype=int
+        ).reshape(-1, 2)
 
     def near(self, q: np.ndarray, limits: np.ndarray, spread: float = np.inf) -> Near:
         """As `Proximity.near`; a row for each pair on meshes, with -1 for its leaves.
 
         A pair whose meshes touch keeps the rows of its leaves, whose gradients separate it.
         """
-        near = super().near(q, limits, spread)
-        on_meshes = self._on_meshes[near.pairs]
-        if not on_meshes.any():
+        pairs = self._mesh_pairs[limits[self._mesh_pairs] > -np.inf]
+        distances, points = self._measure(q, pairs, limits)
+        by_leaves = limits.copy()
+        by_leaves[pairs[distances > PARTED]] = -np.inf
+        near = super().near(q, by_leaves, spread)
+        rows = (distances > PARTED) & (distances < limits[pairs])
+        if not rows.any():
             return near
-        kept, rows = ~on_meshes, []
-        pairs = [
-            pair for pair in np.unique(near.pairs[on_meshes]).tolist()
-            if self._lower_bound(q, pair) < limits[pair]
-        ]  # fmt: skip
-        jacobians = Jacobians(self.model.bodies, q) if pairs else None
-        for pair in pairs:
-            distance, points = self._measure(q, pair)
-            if distance <= PARTED:
-                kept |= near.pairs == pair
-            elif distance < limits[pair]:
-                normal = (points[1] - points[0]) / np.linalg.norm(points[1] - points[0])
-                first, second = (
-                    jacobians.rate(body, point, normal)
-                    for body, point in zip(self._pair_bodies[pair], points, strict=True)
-                )
-                rows.append((pair, distance, points, normal, second - first))
-        by_leaves = Near(*(getattr(near, field.name)[kept] for field in fields(Near)))
-        if not rows:
-            return by_leaves
-        between_meshes = (np.full((len(rows), 2), -1), *map(np.array, zip(*rows, strict=True)))
+        pairs, distances, points = pairs[rows], distances[rows], points[rows]
+        normals = points[:, 1] - points[:, 0]
+        normals /= np.linalg.norm(normals, axis=1)[:, None]
+        gradients = np.zeros((len(pairs), len(q)))
+        two = self._twin_bodies[self._twin_pairs[pairs]]
+        add_gradients(*self.tables.arrays(), two, points, normals, gradients)
+        leaves = np.full((len(pairs), 2), -1)
+        between_meshes = leaves, pairs, distances, points, normals, gradients
         return Near(
             *(
-                np.concatenate([getattr(by_leaves, field.name), values])
+                np.concatenate([getattr(near, field.name), values])
                 for field, values in zip(fields(Near), between_meshes, strict=True)
             )
         )
 
-    def _measure(self, q: np.ndarray, pair: int) -> tuple[float, np.ndarray]:
-        distance, points = self._decider(q, pair)
-        self._last[pair] = q.copy(), float(distance)
-        return distance, points
-
-    def _lower_bound(self, q: np.ndarray, pair: int) -> float:
-        """Lower bound of a distance, metres: the last one, less the displacement of both links.
-
-        Schwarzer, Saha, Latombe, IEEE Trans. Robotics 21(3), 2005.
-        """
-        if pair not in self._last:
-            return -np.inf
-        at, distance = self._last[pair]
-        if distance <= 0.0:
-            return -np.inf
-        return distance - float(np.abs(q - at) @ self._travel_rates[pair])
+    def _measure(
+        self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Distances of the meshes of ``pairs`` (k,) and nearest points; see `surface_points`."""
+        return self._twin.surface_points(q, self._twin_pairs[pairs], limits[pairs])
 
     def loss(self, columns: np.ndarray) -> np.ndarray:
         """As `Proximity.loss`; finite for pairs on meshes."""
         out = super().loss(columns)
-        for pair, rates in self._travel_rates.items():
-            out[pair] = rates[columns].sum()
+        out[self._mesh_pairs] = self._travel_rates[:, columns].sum(axis=1)
         return out
 
     def nearest(self, q: np.ndarray, limits: np.ndarray) -> tuple[int, float] | None:
         """As `Proximity.nearest`; a pair on meshes counts with the distance of its meshes."""
-        by_leaves, found = super().near(q, limits, 0.0), None
-        for k in np.argsort(by_leaves.distances):
-            pair, distance = int(by_leaves.pairs[k]), float(by_leaves.distances[k])
-            if found is not None and distance >= found[1]:
-                break
-            if self._on_meshes[pair]:
-                if found is not None and self._lower_bound(q, pair) >= found[1]:
-                    continue
-                between_meshes = float(self._measure(q, pair)[0])
-                if between_meshes > 0.0:
-                    distance = between_meshes
-            if distance < limits[pair] and (found is None or distance < found[1]):
-                found = pair, distance
-        return found
+        near = super().near(q, limits, 0.0)
+        distances = near.distances.copy()
+        rows = np.flatnonzero(self._on_meshes[near.pairs])
+        if len(rows):
+            between_meshes, _ = self._measure(q, near.pairs[rows], limits)
+            distances[rows] = np.where(between_meshes > 0.0, between_meshes, distances[rows])
+        below = np.flatnonzero(distances < limits[near.pairs])
+        if not len(below):
+            return None
+        first = int(below[distances[below].argmin()])
+        return int(near.pairs[first]), float(distances[first])
 
     def certify(
         self, start: np.ndarray, end: np.ndarray, limits: np.ndarray, resolution: float = 1e-5
@@ -169,7 +152,7 @@ class MeshProximity(Proximity):
             first = self._level.first_below(*asked)
             if not first < np.inf:
                 return Certificate(False, False, 0.5, pair, float(limits[pair]), answer.tests)
-            distance, _ = self._decider(start + first * (end - start), pair)
+            distance, _ = self._level.decider(start + first * (end - start), pair)
             return Certificate(False, True, first, pair, float(distance), answer.tests)
         return answer
 

@@ -75,7 +75,7 @@ class Streamer:
         problem = Problem(
             self.model, self.arms, np.zeros(1), q[None, :], self._columns, margins, self._yielding
         )
-        self._proximity = problem.proximity()
+        self._proximity = problem.proximity
         near = self._proximity.near(q, margins.danger)
         if len(near.pairs):
             k = int(near.distances.argmin())

@@ -60,7 +60,7 @@ class SqpAdjustment:
         self._problem, self._buffer, self._effort = problem, buffer, effort or Effort()
         self._desired = np.asarray(problem.desired, dtype=float)
         self._safe = problem.margins.safe
-        self._proximity = problem.proximity()
+        self._proximity = problem.proximity
         self._columns = problem.yielding_columns
         limits = problem.model.lower, problem.model.upper
         self._lower, self._upper = (limit[self._columns] for limit in limits)

@@ -16,6 +16,7 @@ from collision_monitor.self_collision.solvers import dense_solver
 
 _CATCH_UP = 8  # additional steps at a row if a pair is below its limit
 _SPREAD = 0.04  # m: leaf pairs of two links farther than the nearest by more than this are ignored
+_STUCK = 8  # steps without coming nearer to the goal; those that arrived took at most 3
 _ARRIVED = 1e-6  # rad or m
 _LEAST = 0.05  # minimum share of an arm, also if it does not approach
 
@@ -134,12 +135,13 @@ class Stepper:
 
     def push(self, q: np.ndarray, goal: np.ndarray, reach: float, most: int) -> np.ndarray:
         """Poses (k, nq) on the way from q to ``goal``, until it arrives or gets stuck."""
-        rows, held = [q], 0
+        rows, least, stuck = [q], np.inf, 0
         for _ in range(most):
-            q = self.step(rows[-1], goal, reach)
-            held = held + 1 if np.abs(q - rows[-1]).max() < 0.02 * reach else 0
-            rows.append(q)
-            if held > 3 or np.abs(q - goal).max() < 1e-9:
+            rows.append(self.step(rows[-1], goal, reach))
+            left = float(np.linalg.norm(rows[-1] - goal))
+            nearer = left < least - 0.02 * reach
+            least, stuck = (left, 0) if nearer else (least, stuck + 1)
+            if stuck > _STUCK or np.abs(rows[-1] - goal).max() < 1e-9:
                 break
         return np.array(rows)
 

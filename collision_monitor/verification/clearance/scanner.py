@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -137,7 +136,7 @@ class Scanner:
             self._radii[leaves + link] = (np.linalg.norm(ends - center, axis=2) + radii).max()
             self._link_centers[link] = view.leaf_bodies[first, 0], *center
         bodies = self._link_centers[:, 0].astype(int).tolist()
-        between = cache(model.bodies.between)
+        between = model.bodies.between
         self._between = [between(bodies[a], bodies[b]) for a, b in view.pairs.tolist()]
         self.firsts = np.array(
             [[up[-1] if up else -1, down[0] if down else -1] for up, down in self._between],
