@@ -241,8 +241,12 @@ class BrakingCheck:
             loose = np.minimum(_LOOSE, _LOOSE_PART * warn)
             # Farther away than this, a pair does not matter: now, or after it has braked.
             within = enough + rows[:, TRAVEL] + 2.0 * loose
+            others = is_live != (number >= own)
             if nearest.distance <= 0.0:  # then only the sign matters for other pairs of its kind
-                loose = np.where(is_live == (number >= own), widest, loose)
+                loose = np.where(others, loose, widest)
+            if paths.object_classes and others.any():
+                # The nearest of them, by its leaves, is measured exactly, too.
+                loose[np.where(others, rows[:, DISTANCE], np.inf).argmin()] = 0.0
             bounds = exact(pairs, rows[:, DISTANCE], np.minimum(within, widest), loose)
             distances = np.maximum(bounds, nearest.distance)
             distances[is_nearest] = nearest.distance
@@ -254,9 +258,11 @@ class BrakingCheck:
         is_inside = self._raise_least(inputs, rows, distances, enough, least, ~is_live)
         is_unproven = (least <= stop) & (distances > stop)
         which = (is_unproven | (is_parting | is_live) & (least <= enough)) & ~is_inside
-        if which.any():
-            of_leaves, goes_on = self._search_leaves(inputs, rows, which)
-            least = np.maximum(least, of_leaves)
+        # Apart: each search is finer.
+        for part in (which & ~is_live, which & is_live) if paths.object_classes else (which,):
+            if part.any():
+                of_leaves, separates = self._search_leaves(inputs, rows, part)
+                least, goes_on = np.maximum(least, of_leaves), goes_on | separates
         ignored = is_parting & goes_on & ~is_inside & (least <= enough)
         rows[:, LEAST] = np.where(ignored, distances, np.minimum(least, distances))
         rows[:, DISTANCE] = distances
@@ -298,9 +304,11 @@ class BrakingCheck:
         """LEAST (k,) of leaves for pairs ``which`` (k,) by a finer search; and `_keeps_separating`.
 
         Infinity for those that it does not find: they stay beyond their warning distance and what
-        is needed for a release. Other pairs get -inf.
+        is needed for a release. Other pairs get -inf. ``which`` are of the model, or live.
         """
-        count = self._paths.fine_search(inputs, np.unique(rows[which, GROUP]).astype(int))
+        classes, of_objects = np.unique(rows[which, GROUP]).astype(int), self._paths.object_classes
+        # All classes of objects: long ways are searched in pieces.
+        count = self._paths.fine_search(inputs, of_objects if classes[0] in of_objects else classes)
         fine = self._paths.rows[:count]
         place_of = np.full(len(self.thresholds), -1)
         place_of[fine[:, PAIR].astype(int)] = np.arange(count)

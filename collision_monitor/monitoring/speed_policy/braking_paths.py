@@ -306,13 +306,16 @@ class BrakingPaths:
         """
         return self._search(inputs, self._never, self._class_warn, self._totals, most=0)
 
-    def fine_search(self, inputs: BrakingInputs, classes: np.ndarray | None = None) -> int:
-        """Fill ``rows``, as `search`, with all pairs, or those of some ``classes``; their number.
+    @property
+    def object_classes(self) -> range:
+        """Numbers of the classes of pairs with objects."""
+        return range(len(self.joint_weights), len(self._class_stop))
+
+    def fine_search(self, inputs: BrakingInputs, classes: np.ndarray | range) -> int:
+        """Fill ``rows``, as `search`, with all pairs of some ``classes``; returns their number.
 
         Call `limits` with the same inputs before.
         """
-        if classes is None:
-            return self._search(inputs, self._never, self._class_warn, self._totals)
         warn, totals = np.full((2, len(self._totals)), _NOWHERE)
         warn[classes], totals[classes] = self._class_warn[classes], self._totals[classes]
         return self._search(inputs, self._never, warn, totals)
