@@ -33,7 +33,7 @@ def test_what_is_certified_holds_and_what_fails_fails(name):
     rng = np.random.default_rng(5)
     seen = {True: 0, False: 0}
     for q in model.random_configurations(150, seed=6):
-        end = q + rng.uniform(-0.2, 0.2, len(q))
+        end = q + rng.choice([0.2, 1.0]) * rng.uniform(-1.0, 1.0, len(q))
         limits = model.distances(q) - rng.uniform(0.0, 0.3)
         answer = proximity.certify(q, end, limits)
         rows = q + np.linspace(0.0, 1.0, 101)[:, None] * (end - q)

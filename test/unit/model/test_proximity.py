@@ -40,6 +40,22 @@ def slow_near(model, q, limits):
     return found
 
 
+@pytest.mark.parametrize("name", ["mixed", "ur5"])
+def test_only_pairs_that_are_kept_are_searched(name):
+    model = build(name)
+    kept = np.random.default_rng(3).random(len(model.pairs)) < 0.5
+    some, every = Proximity(model, kept), Proximity(model)
+    limits = np.full(len(model.pairs), 0.2)
+    only = np.where(kept, limits, -np.inf)
+    rows = model.random_configurations(40, seed=4)
+    for q, way in zip(rows[:-1], np.diff(rows, axis=0), strict=True):
+        near = some.near(q, limits)
+        found = set(map(frozenset, near.leaves.tolist()))
+        assert found == set(map(frozenset, every.near(q, only).leaves.tolist()))
+        end = q + 0.1 * way
+        assert some.certify(q, end, only).holds == every.certify(q, end, only).holds
+
+
 @pytest.mark.parametrize("name", ["mixed", "chain", "ur5", "panda"])
 def test_near_pairs_are_those_of_a_loop_over_all(name):
     model = build(name)

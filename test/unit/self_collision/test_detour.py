@@ -83,6 +83,8 @@ def way():
     work = stepper()
     pushed = work.push(START, GOAL, 0.06, 400)
     assert np.abs(pushed[-1] - GOAL).max() > 0.3  # no direct way
+    left = np.linalg.norm(pushed - GOAL, axis=1)
+    assert len(pushed) < 60 and left[-9:].min() > left.min() - 0.02  # it ends where it is stuck
     return explore(work, STRAIGHT, Effort())
 
 

@@ -52,6 +52,26 @@ def test_distances_and_gradients_are_those_of_the_shapes(model, proximity):
     assert seen > 100
 
 
+def test_pairs_below_a_limit_are_found_along_a_motion(model):
+    """Most pairs are not measured again at every step: what is known of the last ones counts."""
+    proximity = MeshProximity(model, np.ones(len(model.pairs), dtype=bool))
+    limits, seen = np.full(len(model.pairs), 0.05), 0
+    start, end = model.random_configurations(2, seed=5)
+    for part in np.linspace(0.0, 1.0, 120):
+        q = start + part * (end - start)
+        exact = model.surface_distances(q, np.arange(len(model.pairs)))
+        near = proximity.near(q, limits)
+        assert set(near.pairs.tolist()) == set(np.flatnonzero(exact < 0.05).tolist())
+        rows = near.leaves[:, 0] < 0
+        assert near.distances[rows] == pytest.approx(exact[near.pairs[rows]], abs=1e-8)
+        seen += int(rows.sum())
+        nearest = proximity.nearest(q, limits)
+        assert (nearest is None) == (not len(near.pairs))
+        if nearest is not None and exact.min() > 0.0:
+            assert nearest[1] == pytest.approx(exact.min(), abs=1e-8)
+    assert seen > 20
+
+
 @pytest.mark.parametrize("limit", [0.0, 0.01])
 def test_certificates_hold_for_the_shapes(model, proximity, limit):
     limits = np.full(len(model.pairs), limit)
