@@ -44,7 +44,7 @@ def slow_near(model, q, limits):
 def test_only_pairs_that_are_kept_are_searched(name):
     model = build(name)
     kept = np.random.default_rng(3).random(len(model.pairs)) < 0.5
-    some, every = Proximity(model, kept), Proximity(model)
+    some, every = Proximity(model, kept=kept), Proximity(model)
     limits = np.full(len(model.pairs), 0.2)
     only = np.where(kept, limits, -np.inf)
     rows = model.random_configurations(40, seed=4)
