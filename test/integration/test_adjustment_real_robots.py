@@ -75,7 +75,7 @@ def adjusted(request):
     files = require(request.param)
     count, least = MOTIONS[request.param]
     model, arms = load_two_arms(files)
-    source = CrossingMotions(model, arms, seed=0)
+    source = CrossingMotions(model, arms, seed=0, bent=request.param == "pr2")
     motions = source.take(count)
     facing = sides(model, arms).between
     apart = kept_apart(model, arms, SAFE, DANGER) & facing
