@@ -434,7 +434,7 @@ def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
     known = ZERO
     if radii > 0.0:
         core, row_a, row_b = call_part_distance(
-            data, shapes, i, j, pose, none, none, radii + _BEYOND, True, points
+            data, shapes, i, j, pose, none, none, radii + _BEYOND, TRUE, points
         )
         if 0.0 < core < radii + _BEYOND:
             depth = min(-finish(shapes, i, j, core, points), most)
@@ -484,7 +484,7 @@ def part_depth(data, shapes, i, j, pose, enough, most, nx, ny, nz, points):
                 _translate(pose, way + _BEYOND, x, y, z, moved)
                 if call_holds(data, shapes, i, j, moved):
                     way, looks = call_part_way_out(
-                        data, shapes, i, j, pose, first, second, way, x, y, z, True, best_way,
+                        data, shapes, i, j, pose, first, second, way, x, y, z, TRUE, best_way,
                         looks,
                     )  # fmt: skip
         if way < best_way:
