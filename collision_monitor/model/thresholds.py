@@ -8,10 +8,10 @@ There is one pair of thresholds for all, and others for pairs that match a patte
 Some pairs are near each other by construction. For example, the forearm and the second wrist link
 of an arm are 15 mm apart in nearly every configuration: common thresholds would raise a permanent
 alarm. Such a structural pair is compared with its usual distance instead: it is reported when it is
-clearly nearer. So is a pair that few joints move and that is never in contact, compared with its
-smallest distance: a lifted torso and the antennas of its base. Distances are taken at random
-configurations within the joint limits. A monitor does not apply this to pairs with an obstacle of
-the scene, because the user chooses the position of an obstacle.
+clearly nearer. So is a pair that few joints move and for which a search finds no contact, compared
+with its smallest distance: a lifted torso and the antennas of its base. Distances are taken at
+random configurations within the joint limits. A monitor does not apply this to pairs with an
+obstacle of the scene, because the user chooses the position of an obstacle.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WARN_DISTANCE, STOP_DISTANCE = 0.1, 0.02  # metres, the defaults of a monitor
 # -- pairs that are near by construction --
 
 # Increment when the same input gives another result.
-_VERSION = 5
+_VERSION = 6
 _SAMPLES = 400
 # A pair that is farther apart than this (metres) in most configurations is not structural.
 REACH = 0.15
@@ -48,9 +48,13 @@ _SHARE = 0.5
 _SHARE_FACTOR = 0.8
 # Share of the configurations without contact in which the distance is below the usual one.
 _USUAL_QUANTILE = 0.05
-# A pair that at most so many joints move is judged by its smallest distance if it never touches.
+# A pair that at most so many joints move, and that is near in this share of the configurations, is
+# judged by its smallest distance if it never touches.
 _FEW_JOINTS = 3
+_NEVER_SHARE = 0.1
 _AT_LIMITS = 100  # configurations with two thirds of the joints at a limit, for smallest distances
+_STARTS = 4  # of the search of the smallest distance, at the nearest configurations
+_FIRST_STEP, _LAST_STEP = 0.1, 1e-3  # of that search, as parts of the ranges of the joints
 # Warning and stop distance as shares of the usual distance, and of the smallest one of a pair that
 # never touches. The latter leave room for the tolerance of distances on a braking path.
 _USUAL_PARTS, _NEVER_PARTS = (0.8, 0.4), (0.5, 0.25)
@@ -61,7 +65,7 @@ _LEVELS = np.linspace(0.0, 1.0, 41)
 
 @dataclass(frozen=True)
 class StructuralPair:
-    """A pair that is near in most configurations, or that few joints move and that never touches.
+    """A pair that is near in most configurations, or that few joints move and that cannot touch.
 
     Distances are in metres.
 
@@ -69,8 +73,8 @@ class StructuralPair:
         links: names.
         near: share of the configurations in which the pair is within the warning distance.
         contact: share of the configurations in which the shapes touch.
-        usual: the smallest distance if few joints move the pair and it never touches; otherwise
-            95 % of the distances without contact are above it.
+        usual: the smallest distance if few joints move the pair and a search finds no contact;
+            otherwise 95 % of the distances without contact are above it.
         largest: largest distance, at most `REACH`.
         warn: warning distance of this pair.
         stop: stop distance of this pair.
@@ -101,8 +105,8 @@ class UsualDistances:
         pairs: (k,) indices into the pairs of the model.
         quantiles: (k, 41) of the signed distance at `_SAMPLES` random configurations, metres; 0 in
             contact, at most `REACH`.
-        smallest: (k,) distance of pairs of links that few joints move, at these configurations and
-            at limits of joints, metres; 0 for other pairs.
+        smallest: (k,) smallest distance of pairs of links that few joints move, by a search from
+            these configurations and from limits of joints, metres; 0 for other pairs.
     """
 
     def __init__(
@@ -135,7 +139,7 @@ class UsualDistances:
             near, contact = _share_below(row, min(warn, _NEAR)), _share_below(row, 0.0)
             if contact >= 1.0 or not set(obstacles).isdisjoint(names[pair]):
                 continue
-            if near < _SHARE and smallest == 0.0:
+            if near < (_NEVER_SHARE if smallest > 0.0 else _SHARE):
                 continue
             quantile = contact + _USUAL_QUANTILE * (1.0 - contact)
             usual = smallest or float(np.interp(quantile, _LEVELS, row))
@@ -193,6 +197,41 @@ def _at_limits(model: Any) -> np.ndarray:
     return np.choose(which, (rows, model.lower + 0.0 * rows, model.upper + 0.0 * rows))
 
 
+def _smallest(
+    model: Any, pair: int, rows: np.ndarray, distances: np.ndarray, exact: bool
+) -> float:
+    """Smallest distance of a pair, metres, from 0 to `REACH`, by a pattern search.
+
+    It starts at the nearest of some configurations ``rows`` (n, nq) with ``distances`` (n,).
+    """
+    columns = model.bodies.joints_between(*model.pairs[pair])
+    least = float(distances.min())
+    for start in np.argsort(distances)[:_STARTS].tolist():
+        check_time("measuring how near pairs come")
+        q, value, part = rows[start].copy(), float(distances[start]), _FIRST_STEP
+        while part > _LAST_STEP and least > 0.0:
+            before = value
+            for column in columns:
+                for step in (-part, part):
+                    trial, span = q.copy(), model.upper[column] - model.lower[column]
+                    trial[column] = np.clip(
+                        q[column] + step * span, model.lower[column], model.upper[column]
+                    )
+                    found = _distance_of(model, pair, trial, exact)
+                    if found < value:
+                        q, value = trial, found
+            least = min(least, max(value, 0.0))
+            if not value < before:
+                part *= 0.5
+    return least
+
+
+def _distance_of(model: Any, pair: int, q: np.ndarray, exact: bool) -> float:
+    if exact:
+        return float(model.surface_distances(q, np.array([pair]))[0])
+    return float(model.distances(q)[pair])
+
+
 def _within_time_limit(samples: np.ndarray) -> Iterator[np.ndarray]:
     for q in samples:
         check_time("measuring how near pairs usually are")
@@ -219,9 +258,14 @@ def usual_distances(model: Any, exact: bool) -> UsualDistances:
             candidates = few | (near[pairs] >= _SHARE_FACTOR * _SHARE)
             pairs, few = pairs[candidates], few[candidates]
             distances = _distances(model, pairs, samples, exact)
-            at_limits = _distances(model, pairs[few], _at_limits(model), exact)
+            rows = _at_limits(model)
+            at_limits = _distances(model, pairs[few], rows, exact)
+            rows, measured = np.vstack((samples, rows)), np.vstack((distances[:, few], at_limits))
             smallest = np.zeros(len(pairs))
-            smallest[few] = np.concatenate((distances[:, few], at_limits)).min(axis=0)
+            smallest[few] = [
+                _smallest(model, pair, rows, column, exact)
+                for pair, column in zip(pairs[few].tolist(), measured.T, strict=True)
+            ]
             quantiles = np.quantile(distances, _LEVELS, axis=0).T
             kept = [pairs.tolist(), quantiles.tolist(), smallest.tolist()]
             store.set(key, kept)

@@ -56,19 +56,35 @@ def test_a_pair_of_few_joints_that_never_touches_is_judged_by_its_smallest_dista
             link("base"), link("ball", xyz=f"0 0 {height}"),
             joint("f", "base", "ball", "fixed", "0 0 0"),
             link("lift"), joint("z", "base", "lift", "prismatic", "0 0 2", "0 0 1"),
-        ).replace('lower="-2" upper="2"', 'lower="-0.5" upper="1.5"')
+        ).replace('lower="-2" upper="2"', 'lower="-0.5" upper="0.2"')
         for height in (1.285, 1.31)
     )  # fmt: skip
     model = CollisionModel.from_urdf(low)
     usual = model.usual_distances()
     found = {pair.links: pair for pair in usual.structural(model.pairs, 0.02, 0.1).values()}
     pair = found["ball", "lift"] if ("ball", "lift") in found else found["lift", "ball"]
-    assert pair.near < 0.1 and pair.usual == pytest.approx(0.015, abs=1e-6)
+    assert pair.near < 0.2 and pair.usual == pytest.approx(0.015, abs=1e-6)
     assert (pair.warn, pair.stop) == pytest.approx((0.0075, 0.00375))
     assert rests(Monitor(model), [-0.5]).level is Level.OK
     monitor = Monitor(CollisionModel.from_urdf(contact))
     assert monitor.behaviour.thresholds.tolist() == [[0.02, 0.1]]
     assert rests(monitor, [-0.475]).level is Level.ERROR
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("place", ["0.1 0.05 0.05", "-0.207 -0.132 0.151", "0.222 0.006 0.238"])
+def test_a_pair_of_few_joints_that_touches_in_a_small_region_keeps_its_distances(exact, place):
+    """A gantry whose tool meets a ball in less than a thousandth of its space."""
+    text = robot(
+        link("base", '<sphere radius="0.02"/>', place), link("x", ""), link("y", ""),
+        link("tool", '<sphere radius="0.02"/>'),
+        joint("jx", "base", "x", "prismatic", "0 0 0", "1 0 0"),
+        joint("jy", "x", "y", "prismatic", "0 0 0", "0 1 0"),
+        joint("jz", "y", "tool", "prismatic", "0 0 0", "0 0 1"),
+    ).replace('lower="-2" upper="2"', 'lower="-0.4" upper="0.4"')  # fmt: skip
+    model = CollisionModel.from_urdf(text)
+    assert model.pairs == [("base", "tool")] or model.pairs == [("tool", "base")]
+    assert model.usual_distances(exact).structural(model.pairs, 0.02, 0.1) == {}
 
 
 def rests(monitor, q):
