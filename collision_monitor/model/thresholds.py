@@ -48,8 +48,8 @@ _SHARE = 0.5
 _SHARE_FACTOR = 0.8
 # Share of the configurations without contact in which the distance is below the usual one.
 _USUAL_QUANTILE = 0.05
-# A pair that at most so many joints move, and that is near in this share of the configurations, is
-# judged by its smallest distance if it never touches.
+# A pair that at most so many joints move, and that is within `REACH` in this share of the
+# configurations, is judged by its smallest distance if it never touches.
 _FEW_JOINTS = 3
 _NEVER_SHARE = 0.1
 _AT_LIMITS = 100  # configurations with two thirds of the joints at a limit, for smallest distances
@@ -139,7 +139,7 @@ class UsualDistances:
             near, contact = _share_below(row, min(warn, _NEAR)), _share_below(row, 0.0)
             if contact >= 1.0 or not set(obstacles).isdisjoint(names[pair]):
                 continue
-            if near < (_NEVER_SHARE if smallest > 0.0 else _SHARE):
+            if near < _SHARE and (smallest == 0.0 or _share_below(row, _NEAR) < _NEVER_SHARE):
                 continue
             quantile = contact + _USUAL_QUANTILE * (1.0 - contact)
             usual = smallest or float(np.interp(quantile, _LEVELS, row))
