@@ -98,11 +98,6 @@ class ModelPairs:
         return self._names[row]
 
 
-def tables_of(model: CollisionModel, live: LiveScene | None) -> ModelPairs | LiveScene:
-    """The pairs of a model, together with those of its live scene if there is one."""
-    return ModelPairs(model) if live is None else live
-
-
 class Proximity:
     """Queries of single pairs of leaves, for one thread, with the work space of its tables.
 
@@ -195,6 +190,8 @@ class Proximity:
         by less, in metres, is undecided.
         """
         self._raise_if_cancelled()
+        if not isinstance(self.tables, ModelPairs):
+            raise ConfigurationError("a motion among live objects cannot be certified")
         if not resolution > 0.0:
             raise ConfigurationError(f"resolution: {resolution!r} is not a length above 0 m")
         tables = self.tables

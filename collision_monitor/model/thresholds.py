@@ -18,9 +18,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +101,7 @@ class StructuralPair:
 
 
 class UsualDistances:
-    """Distances of the pairs of a model that are near in most configurations.
+    """Distances of pairs of a model that are near in most configurations or moved by few joints.
 
     Attributes:
         pairs: (k,) indices into the pairs of the model.
@@ -198,38 +200,51 @@ def _at_limits(model: Any) -> np.ndarray:
 
 
 def _smallest(
-    model: Any, pair: int, rows: np.ndarray, distances: np.ndarray, exact: bool
-) -> float:
-    """Smallest distance of a pair, metres, from 0 to `REACH`, by a pattern search.
+    model: Any, pairs: np.ndarray, samples: np.ndarray, distances: np.ndarray, exact: bool
+) -> list[float]:
+    """Smallest distance of each pair, metres, from 0 to `REACH`, by a pattern search.
 
-    It starts at the nearest of some configurations ``rows`` (n, nq) with ``distances`` (n,).
+    It starts at the nearest of the ``samples`` (n, nq), with ``distances`` (n, k), and of
+    configurations at limits of joints.
     """
-    columns = model.bodies.joints_between(*model.pairs[pair])
-    least = float(distances.min())
-    for start in np.argsort(distances)[:_STARTS].tolist():
-        check_time("measuring how near pairs come")
-        q, value, part = rows[start].copy(), float(distances[start]), _FIRST_STEP
-        while part > _LAST_STEP and least > 0.0:
-            before = value
-            for column in columns:
-                for step in (-part, part):
-                    trial, span = q.copy(), model.upper[column] - model.lower[column]
-                    trial[column] = np.clip(
-                        q[column] + step * span, model.lower[column], model.upper[column]
-                    )
-                    found = _distance_of(model, pair, trial, exact)
-                    if found < value:
-                        q, value = trial, found
-            least = min(least, max(value, 0.0))
-            if not value < before:
-                part *= 0.5
+    if not len(pairs):
+        return []
+    limits = _at_limits(model)
+    rows = np.vstack((samples, limits))
+    distances = np.vstack((distances, _distances(model, pairs, limits, exact)))
+    those, found = model.twin([model.pairs[k] for k in pairs]), []
+
+    def measure(k: int, q: np.ndarray) -> float:
+        return float(model.surface_distances(q, pairs[[k]])[0] if exact else those.distances(q)[k])
+
+    for k, pair in enumerate(pairs.tolist()):
+        columns, least = model.bodies.joints_between(*model.pairs[pair]), distances[:, k].min()
+        for start in np.argsort(distances[:, k])[:_STARTS].tolist():
+            check_time("measuring how near pairs come")
+            if least > 0.0:
+                value = _descend(partial(measure, k), rows[start], columns, model)
+                least = min(least, max(value, 0.0))
+        found.append(float(least))
+    return found
+
+
+def _descend(
+    distance: Callable[[np.ndarray], float], start: np.ndarray, columns: list[int], model: Any
+) -> float:
+    """Smallest distance that a pattern search of some ``columns`` of q finds; ends in contact."""
+    lower, upper = model.lower, model.upper
+    q, least, part = start, distance(start), _FIRST_STEP
+    while part > _LAST_STEP and least > 0.0:
+        before = least
+        for column, step in product(columns, (-part, part)):
+            trial = q.copy()
+            trial[column] += step * (upper[column] - lower[column])
+            trial = np.clip(trial, lower, upper)
+            if (found := distance(trial)) < least:
+                q, least = trial, found
+        if least == before:
+            part *= 0.5
     return least
-
-
-def _distance_of(model: Any, pair: int, q: np.ndarray, exact: bool) -> float:
-    if exact:
-        return float(model.surface_distances(q, np.array([pair]))[0])
-    return float(model.distances(q)[pair])
 
 
 def _within_time_limit(samples: np.ndarray) -> Iterator[np.ndarray]:
@@ -258,14 +273,8 @@ def usual_distances(model: Any, exact: bool) -> UsualDistances:
             candidates = few | (near[pairs] >= _SHARE_FACTOR * _SHARE)
             pairs, few = pairs[candidates], few[candidates]
             distances = _distances(model, pairs, samples, exact)
-            rows = _at_limits(model)
-            at_limits = _distances(model, pairs[few], rows, exact)
-            rows, measured = np.vstack((samples, rows)), np.vstack((distances[:, few], at_limits))
             smallest = np.zeros(len(pairs))
-            smallest[few] = [
-                _smallest(model, pair, rows, column, exact)
-                for pair, column in zip(pairs[few].tolist(), measured.T, strict=True)
-            ]
+            smallest[few] = _smallest(model, pairs[few], samples, distances[:, few], exact)
             quantiles = np.quantile(distances, _LEVELS, axis=0).T
             kept = [pairs.tolist(), quantiles.tolist(), smallest.tolist()]
             store.set(key, kept)

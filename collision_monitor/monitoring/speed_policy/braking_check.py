@@ -191,11 +191,7 @@ class BrakingCheck:
         )  # fmt: skip
 
     def _use_exact(
-        self,
-        inputs: BrakingInputs,
-        nearest: Clearance,
-        exact: ExactBounds,
-        widest: float,
+        self, inputs: BrakingInputs, nearest: Clearance, exact: ExactBounds, widest: float
     ) -> int:
         """Fill the rows of the paths, with exact distances; how many.
 
@@ -215,11 +211,7 @@ class BrakingCheck:
         return self._measure(inputs, nearest, exact, widest)
 
     def _measure(
-        self,
-        inputs: BrakingInputs,
-        nearest: Clearance,
-        exact: ExactBounds,
-        widest: float,
+        self, inputs: BrakingInputs, nearest: Clearance, exact: ExactBounds, widest: float
     ) -> int:
         """Fill the rows of the paths, with exact distances; how many.
 

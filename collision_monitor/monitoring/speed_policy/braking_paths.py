@@ -15,7 +15,7 @@ from collision_monitor.fitting.shapes import leaves_of
 from collision_monitor.geometry.leaf import moved
 from collision_monitor.model.live_objects import LiveObject
 from collision_monitor.model.live_scene import LiveScene
-from collision_monitor.model.proximity import tables_of
+from collision_monitor.model.proximity import ModelPairs
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 from collision_monitor.robot.bodies import reach, relative_reach
@@ -117,7 +117,7 @@ class BrakingPaths:
         self._gains = np.ascontiguousarray(bodies.gains, dtype=float)
         self._steps = np.empty(len(self._columns))
         self._size = np.zeros(1, dtype=np.int64)
-        self.tables, self._live = tables_of(model, live), live
+        self.tables, self._live = ModelPairs(model) if live is None else live, live
         count = len(self.tables.pair_rows)
         self._slots = np.full(count, -1, dtype=np.int64)
         self.thresholds = np.zeros((count, 2))

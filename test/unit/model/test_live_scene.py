@@ -23,10 +23,10 @@ from support.ros.live_cases import (
 )
 
 from collision_monitor import CollisionModel
-from collision_monitor.errors import LiveSceneError
+from collision_monitor.errors import ConfigurationError, LiveSceneError
 from collision_monitor.model.live_objects import Bounds
 from collision_monitor.model.live_scene import CLOUD, LiveScene
-from collision_monitor.model.proximity import Nearness
+from collision_monitor.model.proximity import Nearness, Proximity
 from collision_monitor.robot.description import Shape
 
 BALL = np.array([[0.0] * 6 + [0.05]])
@@ -383,3 +383,9 @@ def test_a_robot_with_one_link_that_has_a_shape_has_a_live_scene():
     live = LiveScene(model)
     live.add("ball", np.array([[0.0, 0.0, 2.0, 0.0, 0.0, 2.0, 0.1]]))
     assert live.distance(np.zeros(1)).distance > 0.0
+
+
+def test_a_motion_among_live_objects_is_not_certified(live):
+    q = np.zeros(6)
+    with pytest.raises(ConfigurationError, match="among live objects cannot be certified"):
+        Proximity(ur5(), live).certify(q, q, np.zeros(len(live.pair_rows)))
