@@ -263,16 +263,13 @@ def open_bits(moving: np.ndarray, all_nodes: np.ndarray, checked: np.ndarray) ->
 
 def _checked(links: np.ndarray, pairs: np.ndarray, moving: int, leaves: int) -> np.ndarray:
     """(moving leaves, leaves) of bool for `open_bits`: leaves of the ``pairs`` (p, 2) of links."""
-    checked = np.zeros((moving, leaves), dtype=bool)
-    ranges = [slice(first, stop) for first, stop in links.tolist()]
-    for a, b in pairs.tolist():
-        first, second = ranges[a], ranges[b]
-        if first.start >= moving:
-            first, second = second, first
-        checked[first, second] = True
-        if second.start < moving:
-            checked[second, first] = True
-    return checked
+    link_of = np.repeat(np.arange(len(links)), np.diff(links, axis=1).ravel())
+    moving_links = np.count_nonzero(links[:, 0] < moving)
+    among = np.zeros((moving_links, len(links)), dtype=bool)
+    for one, other in (pairs.T, pairs.T[::-1]):
+        moves = one < moving_links
+        among[one[moves], other[moves]] = True
+    return among[link_of[:moving, None], link_of]
 
 
 def close_all_but(kept: np.ndarray, numbers: np.ndarray, index: np.ndarray) -> None:

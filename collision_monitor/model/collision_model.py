@@ -332,10 +332,8 @@ class CollisionModel:
             # A weak reference: a reference cycle would keep the model in memory until garbage
             # collection.
             refusal = weakref.WeakMethod(self.refusal)
-            rank = {name: k for k, name in enumerate(self.link_names)}
             self._exact = ExactDistance(
-                self.exact_shapes, (self._numbers, self._index),
-                np.array([[rank[a], rank[b]] for a, b in self.pairs], np.int64).reshape(-1, 2),
+                self.exact_shapes, (self._numbers, self._index), self.pair_links,
                 self.pairs.__getitem__, lambda code, q: refusal()(code, q),
             )  # fmt: skip
         return self._exact
@@ -464,22 +462,22 @@ class CollisionModel:
 
         Uses the tree, because few pairs of a large scene are near.
         """
-        rank = {name: k for k, name in enumerate(self.link_names)}
-        link_of = np.array([rank[name] for name in self._leaf_links])
+        count = len(self.link_names)
+        link_of = np.repeat(np.arange(count), np.diff(self._link_leaves, axis=1).ravel())
 
         def keys(links: np.ndarray) -> np.ndarray:
             links = np.sort(links, axis=1)
-            return links[:, 0] * len(rank) + links[:, 1]
+            return links[:, 0] * count + links[:, 1]
 
-        known = keys(np.array([(rank[a], rank[b]) for a, b in self.pairs]).reshape(-1, 2))
+        known = keys(self.pair_links)
         order = np.argsort(known)
         known = known[order]
-        count = np.zeros(len(known))
+        hits = np.zeros(len(known))
         for q in configurations:
             check_time("selecting pairs")
             found = np.unique(keys(link_of[self._leaf_contacts(q, margin)]))
-            count[order[np.searchsorted(known, found)]] += 1
-        return count / len(configurations)
+            hits[order[np.searchsorted(known, found)]] += 1
+        return hits / len(configurations)
 
     def usual_distances(self, exact: bool = True) -> UsualDistances:
         """Usual distances of pairs, at random configurations.
@@ -545,6 +543,11 @@ class CollisionModel:
     def moving_links(self) -> list[str]:
         """Links with shapes that are moved by a joint, in the order of ``link_names``."""
         return [name for name in self.link_names if self._body_of[name] > 0]
+
+    @property
+    def pair_links(self) -> np.ndarray:
+        """(pairs, 2) the links of ``pairs``, as indices into ``link_names``."""
+        return self._pair_links
 
     def link_reach(self) -> np.ndarray:
         """Upper bounds (links, moving joints) of the travel of a link per unit of a joint.
@@ -745,12 +748,14 @@ class CollisionModel:
         self._clear_tables: ClearTables | None = None  # built at the first call
         self._exact: ExactDistance | None = None  # likewise
         rank = {name: k for k, name in enumerate(self.link_names)}
+        rows = np.array([[rank[a], rank[b]] for a, b in self.pairs], dtype=np.int64)
+        self._pair_links = rows.reshape(-1, 2)
         self._numbers, self._index = pack_model(
             self._bodies,
             self._body_leaves,
             np.array([self._body_of[leaf.link] for leaf in self.leaves], dtype=np.int64),
             self._link_leaves,
-            np.array([[rank[a], rank[b]] for a, b in self.pairs], dtype=np.int64),
+            self._pair_links,
         )
         query.place_all(self._numbers, self._index)
         # Before any query, because queries write to the arrays.

@@ -12,6 +12,7 @@ import numpy as np
 
 from collision_monitor.continuous import motion_bound
 from collision_monitor.errors import CancelledError, ConfigurationError
+from collision_monitor.hierarchy.packed import windows
 from collision_monitor.hierarchy.query import near
 
 if TYPE_CHECKING:
@@ -76,10 +77,10 @@ class ModelPairs:
         self._arrays = model.work_space(kept)
         self._names = model.link_names
         self._rank = {name: k for k, name in enumerate(model.link_names)}
-        self.leaf_links = np.array([self._rank[leaf.link] for leaf in model.leaves], dtype=np.int64)
-        rows = [[self._rank[a], self._rank[b]] for a, b in model.pairs]
-        self.pair_rows = np.array(rows, dtype=np.int64).reshape(-1, 2)
-        moving, numbers = len(model.moving_links), np.arange(len(rows))
+        leaves = np.diff(windows(*self._arrays).links, axis=1).ravel()
+        self.leaf_links = np.repeat(np.arange(len(leaves)), leaves)
+        self.pair_rows = model.pair_links
+        moving, numbers = len(model.moving_links), np.arange(len(self.pair_rows))
         self.pair_table = np.full((moving, len(self._names)), -1, dtype=np.int64)
         for one, other in (self.pair_rows.T, self.pair_rows.T[::-1]):
             moves = one < moving

@@ -135,13 +135,12 @@ class UsualDistances:
             obstacles: names of obstacles; their pairs are excluded.
         """
         found = {}
-        for pair, row, smallest in zip(
-            self.pairs.tolist(), self.quantiles, self.smallest.tolist(), strict=True
-        ):
-            near, contact = _share_below(row, min(warn, _NEAR)), _share_below(row, 0.0)
-            if contact >= 1.0 or not set(obstacles).isdisjoint(names[pair]):
-                continue
-            if near < _SHARE and (smallest == 0.0 or _share_below(row, _NEAR) < _NEVER_SHARE):
+        nears, close, contacts = (self._share_below(d) for d in (min(warn, _NEAR), _NEAR, 0.0))
+        judged = (nears >= _SHARE) | ((self.smallest != 0.0) & (close >= _NEVER_SHARE))
+        for k in np.flatnonzero(judged & (contacts < 1.0)).tolist():
+            pair, row = int(self.pairs[k]), self.quantiles[k]
+            near, contact, smallest = float(nears[k]), float(contacts[k]), float(self.smallest[k])
+            if not set(obstacles).isdisjoint(names[pair]):
                 continue
             quantile = contact + _USUAL_QUANTILE * (1.0 - contact)
             usual = smallest or float(np.interp(quantile, _LEVELS, row))
@@ -158,17 +157,16 @@ class UsualDistances:
                 )
         return found
 
+    def _share_below(self, distance: float) -> np.ndarray:
+        """Shares (k,) of the samples with at most this distance, metres."""
+        return np.mean(self.quantiles <= distance, axis=1)
+
     def always_touching(self) -> list[int]:
         """Return the indices of pairs that touch in all samples."""
         return [
             pair for pair, row in zip(self.pairs.tolist(), self.quantiles, strict=True)
             if row[-1] <= 0.0
         ]  # fmt: skip
-
-
-def _share_below(quantiles: np.ndarray, distance: float) -> float:
-    """Share of the samples with at most this distance."""
-    return float(np.searchsorted(quantiles, distance, side="right")) / len(quantiles)
 
 
 def _distances(model: Any, pairs: np.ndarray, samples: np.ndarray, exact: bool) -> np.ndarray:

@@ -136,9 +136,8 @@ def sides(model: CollisionModel, arms: Sequence[Arm]) -> Sides:
     An obstacle that is attached to a link of an arm is a part of that arm.
     """
     number = {link: k for k, arm in enumerate(arms, start=1) for link in arm.links}
-    of = {name: number.get(at, 0) for name, at in carriers(model).items()}
-    a = np.array([of[first] for first, _ in model.pairs], dtype=int)
-    b = np.array([of[second] for _, second in model.pairs], dtype=int)
+    carrier = carriers(model)
+    a, b = np.array([number.get(carrier[name], 0) for name in model.link_names])[model.pair_links].T
     return Sides((a != b) & (a > 0) & (b > 0), (a > 0) != (b > 0), (a == b) & (a > 0))
 
 
@@ -180,9 +179,8 @@ def _moved_relatively(model: CollisionModel, columns: Collection[int]) -> np.nda
     """
     turning = np.isin(model.bodies.columns, list(columns))
     carries = (model.link_reach() > 0.0) & turning
-    rank = {name: k for k, name in enumerate(model.link_names)}
-    pairs = np.array([[rank[a], rank[b]] for a, b in model.pairs], dtype=int).reshape(-1, 2)
-    return (carries[pairs[:, 0]] != carries[pairs[:, 1]]).any(axis=1)
+    a, b = model.pair_links.T
+    return (carries[a] != carries[b]).any(axis=1)
 
 
 def choose_margins(

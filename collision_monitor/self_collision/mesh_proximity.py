@@ -73,14 +73,10 @@ class MeshProximity(Proximity):
 
         self._level = ExactLevel(Scanner(model), decider, link_hulls(model))
         bodies, carrier, reach = model.bodies, carriers(model), model.link_reach()
-        rank = {name: k for k, name in enumerate(model.link_names)}
-        ends = [[rank[name] for name in pair] for pair in twin.pairs]
-        a, b = np.array(ends, dtype=int).reshape(-1, 2).T
-        travel = relative_reach(reach[a], reach[b])
+        travel = relative_reach(*reach[twin.pair_links.T])
         self._travel_rates = by_position(bodies, travel, len(model.joint_names))
-        self._twin_bodies = np.array(
-            [[bodies.link_bodies[carrier[name]] for name in pair] for pair in twin.pairs], dtype=int
-        ).reshape(-1, 2)
+        link_bodies = np.array([bodies.link_bodies[carrier[name]] for name in model.link_names])
+        self._twin_bodies = link_bodies[twin.pair_links]
 
     def near(self, q: np.ndarray, limits: np.ndarray, spread: float = np.inf) -> Near:
         """As `Proximity.near`; a row for each pair on meshes, with -1 for its leaves.

@@ -13,7 +13,8 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -109,8 +110,48 @@ class Scan:
         self.looks += other.looks
 
 
+class _Tables(NamedTuple):
+    """What scans of one model have in common.
+
+    Attributes:
+        radii: (leaves + links,) of balls around leaves and links, metres.
+        link_centers: (links, 4) body of a link, and the centre of its ball in the body's frame.
+        between: for each pair, the joints from one link to the other; see `Bodies.between`.
+        firsts: see `Scanner`.
+    """
+
+    radii: np.ndarray
+    link_centers: np.ndarray
+    between: list[tuple[list[int], list[int]]]
+    firsts: np.ndarray
+
+
+_TABLES: WeakKeyDictionary[CollisionModel, _Tables] = WeakKeyDictionary()
+
+
+def _tables(model: CollisionModel) -> _Tables:
+    view = windows(*model.work_space())
+    half = 0.5 * (view.leaf_ends[:, 3:] - view.leaf_ends[:, :3])
+    leaf_radii = np.linalg.norm(half, axis=1) + view.radii[:, 0]
+    link_radii, link_centers = np.empty(len(view.links)), np.empty((len(view.links), 4))
+    for link, (first, stop) in enumerate(view.links.tolist()):
+        ends, radii = view.leaf_ends[first:stop].reshape(-1, 2, 3), view.radii[first:stop]
+        low = (ends.min(axis=1) - radii).min(axis=0)
+        high = (ends.max(axis=1) + radii).max(axis=0)
+        center = 0.5 * (low + high)
+        link_radii[link] = (np.linalg.norm(ends - center, axis=2) + radii).max()
+        link_centers[link] = view.leaf_bodies[first, 0], *center
+    bodies = link_centers[:, 0].astype(int).tolist()
+    between = [model.bodies.between(bodies[a], bodies[b]) for a, b in view.pairs.tolist()]
+    firsts = [[up[-1] if up else -1, down[0] if down else -1] for up, down in between]
+    return _Tables(
+        np.concatenate([leaf_radii, link_radii]), link_centers, between,
+        np.array(firsts, dtype=np.int64).reshape(-1, 2),
+    )  # fmt: skip
+
+
 class Scanner:
-    """Tables of a model for scans; made once, for any number of motions.
+    """Scans of a model, for any number of motions.
 
     ``arrays``: a copy of the packed model. ``firsts`` (pairs, 2): the innermost joint (index in
     kernels) that moves one link of a pair and not the other; -1 if there is none. ``progress`` is
@@ -121,29 +162,12 @@ class Scanner:
         self.model = model
         self.progress: Progress = no_progress
         self.arrays = model.work_space()
+        if model not in _TABLES:
+            _TABLES[model] = _tables(model)
+        self._radii, self._link_centers, self._between, self.firsts = _TABLES[model]
         view = windows(*self.arrays)
-        leaves, links = len(view.leaf_ends), len(view.links)
-        self._centers = np.zeros((leaves + links, 3))
-        self._radii = np.empty(leaves + links)
-        half = 0.5 * (view.leaf_ends[:, 3:] - view.leaf_ends[:, :3])
-        self._radii[:leaves] = np.linalg.norm(half, axis=1) + view.radii[:, 0]
-        self._link_centers = np.empty((links, 4))
-        for link, (first, stop) in enumerate(view.links.tolist()):
-            ends, radii = view.leaf_ends[first:stop].reshape(-1, 2, 3), view.radii[first:stop]
-            low = (ends.min(axis=1) - radii).min(axis=0)
-            high = (ends.max(axis=1) + radii).max(axis=0)
-            center = 0.5 * (low + high)
-            self._radii[leaves + link] = (np.linalg.norm(ends - center, axis=2) + radii).max()
-            self._link_centers[link] = view.leaf_bodies[first, 0], *center
-        bodies = self._link_centers[:, 0].astype(int).tolist()
-        between = model.bodies.between
-        self._between = [between(bodies[a], bodies[b]) for a, b in view.pairs.tolist()]
-        self.firsts = np.array(
-            [[up[-1] if up else -1, down[0] if down else -1] for up, down in self._between],
-            dtype=np.int64,
-        ).reshape(-1, 2)
         self._hints = view.links[view.pairs, 0]
-        self._rows = int(view.moving_leaves) + links
+        self._rows = int(view.moving_leaves) + len(view.links)
         self._joints = len(view.joint_table)
 
     def drivers(self, schedule: Schedule) -> list[frozenset[int]]:
@@ -243,7 +267,7 @@ class Scanner:
         """Tables and work space of one thread."""
         table = self._rows * self._joints
         return Space(
-            self._centers.ravel().copy(),
+            np.zeros(3 * len(self._radii)),
             self._radii,
             self._link_centers.ravel(),
             np.empty(self._rows, dtype=np.int64),

@@ -179,10 +179,8 @@ class _FirstLevel:
     def _pair_weights(self) -> np.ndarray:
         """(pairs, nq) maximum approach of two links per unit of each joint, metres."""
         model, bodies = self._model, self._model.bodies
-        rank = {name: k for k, name in enumerate(model.link_names)}
-        ends = np.array([[rank[a], rank[b]] for a, b in model.pairs])
         reach = model.link_reach()
-        of_bodies = relative_reach(reach[ends[:, 0]], reach[ends[:, 1]])
+        of_bodies = relative_reach(*reach[model.pair_links.T])
         weights = by_position(bodies, of_bodies, len(model.joint_names))
         # The reach is valid for prismatic joints within their limits. Between two points a joint
         # exceeds them at most by half of the difference of its path length and the straight
