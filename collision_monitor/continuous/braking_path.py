@@ -45,7 +45,6 @@ class Path(NamedTuple):
     reaction: float
     end: float
     there: np.ndarray  # work space (nq,)
-    steps: np.ndarray  # work space (joints,)
 
 
 class PairGroups(NamedTuple):
@@ -126,23 +125,25 @@ def _limits_now(groups, space):
 @kernel
 def _limits_between(view, groups, path, space, first, middle, last):
     """Set limits in the middle of an interval; return the largest, and the longest travel."""
-    for k in range(len(path.steps)):
+    limits = space.limits
+    for group in range(len(limits)):
+        limits[group] = 0.0
+    for k in range(len(view.joint_table)):
         c = view.joint_table[k, 2]
         v, a = path.velocities[c], path.decelerations[c]
-        path.steps[k] = 0.0
-        if v != 0.0:
-            half = braked(v, a, path.reaction, middle)
-            before = abs(half - braked(v, a, path.reaction, first))
-            after = abs(braked(v, a, path.reaction, last) - half)
-            path.steps[k] = abs(view.joint_motion[k, 0]) * max(before, after)
+        if v == 0.0:
+            continue
+        half = braked(v, a, path.reaction, middle)
+        before = abs(half - braked(v, a, path.reaction, first))
+        after = abs(braked(v, a, path.reaction, last) - half)
+        step = abs(view.joint_motion[k, 0]) * max(before, after)
+        for group in range(len(limits)):
+            limits[group] += groups.weights[k, group] * step
     widest, longest = -np.inf, 0.0
-    for group in range(len(space.limits)):
-        travel = 0.0
-        for k in range(len(path.steps)):
-            travel += groups.weights[k, group] * path.steps[k]
-        space.limits[group] = groups.warn[group] + groups.reserve + travel
-        widest = max(widest, space.limits[group])
-        longest = max(longest, travel)
+    for group in range(len(limits)):
+        longest = max(longest, limits[group])
+        limits[group] += groups.warn[group] + groups.reserve
+        widest = max(widest, limits[group])
     return widest, longest
 
 
@@ -397,7 +398,7 @@ def _look(view, groups, path, velocities, space, widest, resolution, most):
 def outlook(
     numbers, index, leaf_links, pair_table, class_table, weights, class_stop, class_warn, reserve,
     totals, widest, q, velocities, path, decelerations, reaction, resolution, most, size, slots,
-    found, values, rows, limits, least, there, steps,
+    found, values, rows, limits, least, there,
 ):  # fmt: skip
     """Return the number of configurations queried; -1: ``rows`` is full, -k: ``found`` needs k.
 
@@ -412,14 +413,14 @@ def outlook(
 
     ``totals`` and ``widest`` as in `braking.braking_limits`. All values are finite. Work space:
     ``slots`` (pairs,) of -1, ``found`` (k, 3), ``values`` (k, 2), ``limits`` (classes,), ``least``
-    (rows,), ``there`` (nq,), ``steps`` (joints,).
+    (rows,), ``there`` (nq,).
     """
     view = unpack(numbers, index)
     groups = PairGroups(
         leaf_links, pair_table, class_table, weights, class_stop, class_warn, reserve, totals
     )
     end = braking_time(path, decelerations, reaction)
-    way = Path(q, path, decelerations, reaction, end, there, steps)
+    way = Path(q, path, decelerations, reaction, end, there)
     space = PathSpace(size, slots, found, values, rows, limits, least)
     for _ in range(2):
         size[0] = 0

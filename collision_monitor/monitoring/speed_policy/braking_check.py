@@ -23,11 +23,12 @@ from collision_monitor.continuous.braking_path import (
 )
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.proximity import part_of
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.speed_policy import decision_kernels
 from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs, BrakingPaths
 from collision_monitor.monitoring.speed_policy.decision import CALM, Decision
-from collision_monitor.monitoring.speed_policy.exact_paths import ExactPaths
+from collision_monitor.monitoring.speed_policy.exact_paths import ExactPaths, PathPairs
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 
 if TYPE_CHECKING:
@@ -100,6 +101,11 @@ class BrakingCheck:
         ring = self._memory[decision_kernels.RING :]
         ring[:] = ring[: self._settings.release_cycles].min()
         self._settings = settings
+
+    @property
+    def _tolerance(self) -> float:
+        """Metres that a pair that moves apart may come closer while it brakes."""
+        return 2.0 * self._settings.resolution
 
     @property
     def widest_warning(self) -> float:
@@ -177,7 +183,7 @@ class BrakingCheck:
         rise = passed / s.rise_time if s.rise_time > 0.0 else math.inf
         scale, inside, near, stop, slow, approach, row, least, self._calm = decision_kernels.decide(
             rows, count, paths.thresholds, s.release_distance, s.release_cycles, rise,
-            s.escape_scale, s.parting_speed, 2.0 * s.resolution, self._memory,
+            s.escape_scale, s.parting_speed, self._tolerance, self._memory,
         )  # fmt: skip
         if row < 0:
             return Decision(scale, inside, near, stop, slow, approach)
@@ -247,15 +253,17 @@ class BrakingCheck:
         is_parting = rows[:, RATE] > self._settings.parting_speed
         least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
         goes_on = np.zeros(count, dtype=bool)
-        is_inside = self._raise_least(inputs, rows, distances, enough, least, ~is_live)
+        stops = self._raise_least(inputs, rows, distances, enough, least, ~is_live)
         is_unproven = (least <= stop) & (distances > stop)
-        which = (is_unproven | (is_parting | is_live) & (least <= enough)) & ~is_inside
+        may_turn = is_parting & (least < distances - self._tolerance)
+        which = is_unproven | (may_turn | is_live) & (least <= enough)
+        which &= is_live | (not stops)
         # Apart: each search is finer.
         for part in (which & ~is_live, which & is_live) if paths.object_classes else (which,):
             if part.any():
                 of_leaves, separates = self._search_leaves(inputs, rows, part)
                 least, goes_on = np.maximum(least, of_leaves), goes_on | separates
-        ignored = is_parting & goes_on & ~is_inside & (least <= enough)
+        ignored = is_parting & goes_on & (least <= enough)
         rows[:, LEAST] = np.where(ignored, distances, np.minimum(least, distances))
         rows[:, DISTANCE] = distances
         paths.rows[:count] = rows
@@ -268,27 +276,38 @@ class BrakingCheck:
         distances: np.ndarray,
         enough: np.ndarray,
         least: np.ndarray,
-        which: np.ndarray,
-    ) -> np.ndarray:
+        is_own: np.ndarray,
+    ) -> bool:
         """Raise ``least`` (k,), the bounds on the braking path, by exact distances along it.
 
-        ``which`` (k,): whether a pair can be measured there, because it is one of the model.
+        ``is_own`` (k,): whether a pair can be measured there, because it is one of the model.
 
-        Returns (k,) whether a pair was found within its stop distance there.
+        Returns whether a pair stops the robot; then some others were not measured.
         """
-        is_inside = np.zeros(len(rows), dtype=bool)
-        is_open = which & (least <= enough) & (least < distances) & (distances > 0.0)
+        is_open = is_own & (least <= enough) & (least < distances) & (distances > 0.0)
         if not is_open.any() or not inputs.initial_velocities.any():
-            return is_inside
-        pairs = rows[is_open, PAIR].astype(int)
-        found, is_inside[is_open] = self._exact_paths.least(
-            pairs, inputs.path(2 * _INTERVALS),
-            self._paths.joint_weights[rows[is_open, GROUP].astype(int)], distances[is_open],
-            self._paths.thresholds[pairs, 0], enough[is_open], self._settings.resolution,
-            time.thread_time() + _PATH_SECONDS,
+            return False
+        numbers, parting = rows[:, PAIR].astype(int), self._settings.parting_speed
+        thresholds, limits_speed = self._paths.thresholds[numbers], rows[:, RATE] <= parting
+        stop, warn = thresholds.T
+        holding = stop
+        if self._memory[decision_kernels.STOP] > 0.0:
+            holding = np.where(rows[:, RATE] < -parting, warn, stop + enough - warn)
+        known = is_own & ~is_open & limits_speed & (least > stop)
+        if (least[known] <= holding[known]).any():
+            least[is_open] = distances[is_open]
+            return True
+        scale = part_of(least[known], thresholds[known]).min(initial=math.inf)
+        pairs = PathPairs(
+            numbers, self._paths.joint_weights[rows[:, GROUP].astype(int)], distances, thresholds,
+            holding, enough, limits_speed,
+        )  # fmt: skip
+        found, stops = self._exact_paths.least(
+            inputs.path(2 * _INTERVALS), PathPairs(*(values[is_open] for values in pairs)), scale,
+            self._settings.resolution, time.thread_time() + _PATH_SECONDS,
         )  # fmt: skip
         least[is_open] = np.maximum(least[is_open], found)
-        return is_inside
+        return stops
 
     def _search_leaves(
         self, inputs: BrakingInputs, rows: np.ndarray, which: np.ndarray
@@ -313,7 +332,7 @@ class BrakingCheck:
 
     def _keeps_separating(self, rows: np.ndarray) -> np.ndarray:
         """(k,) whether leaves of a pair that moves apart do not turn back while it brakes."""
-        return rows[:, LEAST] >= rows[:, DISTANCE] - 2.0 * self._settings.resolution
+        return rows[:, LEAST] >= rows[:, DISTANCE] - self._tolerance
 
     def _released(self, warn: np.ndarray) -> np.ndarray:
         """Distances (k,) beyond which pairs with these warning distances hold no flag, metres."""

@@ -115,7 +115,6 @@ class BrakingPaths:
         bodies = model.bodies
         self._columns = np.ascontiguousarray(bodies.columns, dtype=np.int64)
         self._gains = np.ascontiguousarray(bodies.gains, dtype=float)
-        self._steps = np.empty(len(self._columns))
         self._size = np.zeros(1, dtype=np.int64)
         self.tables, self._live = ModelPairs(model) if live is None else live, live
         count = len(self.tables.pair_rows)
@@ -338,7 +337,7 @@ class BrakingPaths:
                 self._weights, stop, warn, settings.release_distance, totals, widest, q, velocities,
                 initial, decelerations, reaction, settings.resolution, most,
                 self._size, self._slots, self._found, self._values, self.rows, self._limits,
-                self._least, there, self._steps,
+                self._least, there,
             )  # fmt: skip
             if self.tests >= 0:
                 return int(self._size[0])

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from collision_monitor.common.compiled import kernel
 from collision_monitor.continuous.braking import bounds_of_pairs, lowest_interval, raise_bounds
 from collision_monitor.mesh_distance.nearest_query import pair_at
+from collision_monitor.model.proximity import part_of
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -64,8 +65,35 @@ def measure_pair(
     return lowest, count, _OPEN
 
 
+class PathPairs(NamedTuple):
+    """Pairs whose distances on a braking path are needed; metres.
+
+    Attributes:
+        numbers: (k,) in the model.
+        weights: (k, nq) how far the links come nearer at most for a unit of a joint.
+        now: (k,) distances at the first configuration, or less.
+        thresholds: (k, 2) stop and warning distance. A smaller distance than the stop distance
+            stops the robot.
+        holding: (k,) a smaller distance holds an earlier stop; the stop distance without one.
+        enough: (k,) results need not exceed this.
+        limits_speed: (k,) whether the pair only limits the speed: then it is not measured once it
+            is known to allow more than others.
+    """
+
+    numbers: np.ndarray
+    weights: np.ndarray
+    now: np.ndarray
+    thresholds: np.ndarray
+    holding: np.ndarray
+    enough: np.ndarray
+    limits_speed: np.ndarray
+
+
 class ExactPaths:
-    """Measures pairs of links along braking paths, and keeps the results for the next cycles."""
+    """Measures pairs of links along braking paths, and keeps the results for the next cycles.
+
+    ``measurements`` (k,): how often each pair was measured that ever was near.
+    """
 
     def __init__(self, model: CollisionModel) -> None:
         """``model`` must not be shared: successive queries should be near each other."""
@@ -75,68 +103,68 @@ class ExactPaths:
         # By slot: where a pair was measured, and the distances.
         self._places = np.zeros((0, _KEPT, len(model.joint_names)))
         self._distances = np.zeros((0, _KEPT))
-        self._counts = np.zeros(0, dtype=np.int64)
+        self.measurements = np.zeros(0, dtype=np.int64)
         self._used = 0
         self._compile()
 
     def least(
-        self,
-        pairs: np.ndarray,
-        path: np.ndarray,
-        weights: np.ndarray,
-        now: np.ndarray,
-        stop: np.ndarray,
-        enough: np.ndarray,
-        resolution: float,
-        end_time: float,
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, path: np.ndarray, pairs: PathPairs, scale: float, resolution: float, end_time: float
+    ) -> tuple[np.ndarray, bool]:
         """Lower bounds (k,) in metres of the exact distances of pairs on their braking path.
 
-        And (k,) whether a distance was measured there that is at most ``stop``.
+        And whether a pair stops the robot. Then some others were not measured: their bounds are
+        the distances now.
 
         Args:
-            pairs: (k,) their numbers in the model.
             path: (2 n + 1, nq) the ends and middles of n intervals; each joint is monotone.
-            weights: (k, nq) how far the links come nearer at most for a unit of a joint.
-            now: (k,) distances at the first configuration, or less.
-            stop: (k,) a smaller distance ends the search of a pair, and is the result.
-            enough: (k,) results need not exceed this.
+            pairs: the pairs to be measured.
+            scale: lowest speed scale that other pairs allow; inf if none limits it.
             resolution: tolerance of results below ``enough``, metres, if intervals are short
                 enough.
             end_time: of `time.thread_time`; no pair is measured after it.
         """
-        bounds = np.empty((len(pairs), len(path) // 2))
-        slots = self._slots(pairs)
+        bounds = np.empty((len(pairs.numbers), len(path) // 2))
+        slots = self._slots(pairs.numbers)
         bounds_of_pairs(
-            path, weights, now, enough, slots, self._places, self._distances, self._counts, bounds
-        )
-        least, is_inside = np.minimum(bounds.min(axis=1), now), np.zeros(len(pairs), dtype=bool)
-        unsettled = np.flatnonzero(least < np.minimum(enough, now - resolution))
+            path, pairs.weights, pairs.now, pairs.enough, slots, self._places, self._distances,
+            self.measurements, bounds,
+        )  # fmt: skip
+        least = np.minimum(bounds.min(axis=1), pairs.now)
+        unsettled = np.flatnonzero(least < np.minimum(pairs.enough, pairs.now - resolution))
         # The worst first: there may be no time for the others.
-        for k in unsettled[np.argsort((least - stop)[unsettled])]:
-            if time.thread_time() >= end_time:
-                break
-            slot, lowest, outcome = slots[k], now[k], _OPEN
+        unsettled = unsettled[np.argsort(part_of(least, pairs.thresholds)[unsettled])]
+        for done, k in enumerate(unsettled.tolist(), start=1):
+            (stop, warn), needed = pairs.thresholds[k], pairs.enough[k]
+            if pairs.limits_speed[k] and scale < 1.0 and warn > stop:
+                needed = min(needed, max(pairs.holding[k], stop + scale * (warn - stop)))
+            slot, lowest, outcome = slots[k], pairs.now[k], _OPEN if least[k] < needed else _SETTLED
             while outcome == _OPEN and time.thread_time() < end_time:
-                lowest, self._counts[slot], outcome = measure_pair(
-                    *self._model.exact_arrays(), pairs[k], path, weights[k], self._places[slot],
-                    self._distances[slot], self._counts[slot], bounds[k], lowest, stop[k],
-                    enough[k], resolution,
+                lowest, self.measurements[slot], outcome = measure_pair(
+                    *self._model.exact_arrays(), pairs.numbers[k], path, pairs.weights[k],
+                    self._places[slot], self._distances[slot], self.measurements[slot], bounds[k],
+                    lowest, stop, needed, resolution,
                 )  # fmt: skip
-            is_inside[k] = outcome == _INSIDE
-            least[k] = lowest if is_inside[k] else min(bounds[k].min(), lowest)
-        return least, is_inside
+            least[k] = lowest if outcome == _INSIDE else min(bounds[k].min(), lowest)
+            limits, is_proven = pairs.limits_speed[k], least[k] > stop
+            # A pair that separates from a distance within its stop distance may be ignored.
+            enters = outcome == _INSIDE and (limits or pairs.now[k] > stop)
+            if enters or limits and is_proven and least[k] <= pairs.holding[k]:
+                least[unsettled[done:]] = pairs.now[unsettled[done:]]
+                return least, True
+            if limits and is_proven and least[k] <= warn:
+                scale = min(scale, (least[k] - stop) / (warn - stop))
+        return least, False
 
     def _slots(self, pairs: np.ndarray) -> np.ndarray:
         """Slots (k,) of pairs; those that have none get one."""
         new = pairs[self._slot_of[pairs] < 0]
         self._slot_of[new] = self._used + np.arange(len(new))
         self._used += len(new)
-        if self._used > len(self._counts):
+        if self._used > len(self.measurements):
             more = [(0, self._used)]
             self._places = np.pad(self._places, [*more, (0, 0), (0, 0)])
             self._distances = np.pad(self._distances, [*more, (0, 0)], constant_values=np.inf)
-            self._counts = np.pad(self._counts, more)
+            self.measurements = np.pad(self.measurements, more)
         return self._slot_of[pairs]
 
     def _compile(self) -> None:
@@ -146,7 +174,8 @@ class ExactPaths:
         none = np.empty(0)
         slots = none.astype(np.int64)
         bounds_of_pairs(
-            path, weights, none, none, slots, self._places, self._distances, self._counts, bounds
+            path, weights, none, none, slots, self._places, self._distances, self.measurements,
+            bounds,
         )
         one = np.zeros(1)  # at least as high as needed, so nothing is measured
         measure_pair(

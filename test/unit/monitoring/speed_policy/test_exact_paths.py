@@ -12,38 +12,30 @@ from support.ros.live_cases import ur5
 
 from collision_monitor import CollisionModel
 from collision_monitor.cli.demo import package_file
+from collision_monitor.model.proximity import part_of
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
 from collision_monitor.monitoring.speed_policy.braking_paths import (
     BrakingInputs,
     BrakingPaths,
 )
-from collision_monitor.monitoring.speed_policy.exact_paths import ExactPaths
+from collision_monitor.monitoring.speed_policy.exact_paths import ExactPaths, PathPairs
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 
 pytestmark = pytest.mark.early
 
-STOP, ENOUGH, RESOLUTION, INTERVALS = 0.02, 0.105, 0.001, 32
+STOP, WARN, ENOUGH, RESOLUTION, INTERVALS = 0.02, 0.1, 0.105, 0.001, 32
 
 
 class Paths:
-    """Bounds of all pairs of the dual-arm robot, and how often shapes were measured for them."""
+    """Bounds of all pairs of the dual-arm robot, and how often its shapes were measured."""
 
     def __init__(self):
         self.model = CollisionModel.from_urdf(
             package_file("urdf/dual_arm.urdf"), srdf=package_file("urdf/dual_arm.srdf")
         )
-        self.measured = 0
-        twin = self.model.twin()
-        measure = twin.surface_distances
-
-        def counted(q, pairs):
-            self.measured += 1
-            return measure(q, pairs)
-
-        twin.surface_distances = counted
-        self._exact = ExactPaths(twin)
+        self._exact = ExactPaths(self.model.twin())
         paths = BrakingPaths(self.model)
-        paths.set_thresholds(np.tile([STOP, 0.1], (len(self.model.pairs), 1)))
+        paths.set_thresholds(np.tile([STOP, WARN], (len(self.model.pairs), 1)))
         tables = paths.tables.pair_table.ravel().tolist(), paths.class_table.ravel().tolist()
         of_pair = dict(zip(*tables, strict=True))
         self._weights = paths.joint_weights[[of_pair[k] for k in range(len(self.model.pairs))]]
@@ -53,18 +45,33 @@ class Paths:
             2 * INTERVALS
         )
 
-    def least(self, q, v, seconds=60.0):
+    @property
+    def measured(self):
+        return int(self._exact.measurements.sum())
+
+    def least(self, q, v, seconds=60.0, limits_speed=False, holding=STOP, scale=math.inf):
         count = len(self.model.pairs)
-        least, self.is_inside = self._exact.least(
-            np.arange(count), self.path(q, v), self._weights, self.model.distances(q, exact=True),
-            np.full(count, STOP), np.full(count, ENOUGH), RESOLUTION,
-            time.thread_time() + seconds,
+        pairs = PathPairs(
+            np.arange(count), self._weights, self.now(q),
+            np.tile([STOP, WARN], (count, 1)), np.full(count, holding), np.full(count, ENOUGH),
+            np.full(count, limits_speed),
         )  # fmt: skip
+        least, self.stops = self._exact.least(
+            self.path(q, v), pairs, scale, RESOLUTION, time.thread_time() + seconds
+        )
         return least
 
     def truth(self, q, v):
         rows = self.path(q, v)
         return np.array([self.model.distances(row, exact=True) for row in rows]).min(axis=0)
+
+    def now(self, q):
+        return self.model.distances(q, exact=True)
+
+    def forget(self):
+        """Without the distances that were measured so far."""
+        self._exact = ExactPaths(self.model.twin())
+        return self
 
     def half(self, q, v):
         """Travel (pairs,) in the longer half of the longest interval."""
@@ -86,30 +93,77 @@ def clear_motions(model, count):
 
 
 def test_bounds_are_below_the_truth_and_near_it_where_it_matters(paths):
-    for q, v in clear_motions(paths.model, 3):
+    seen = 0
+    for q, v in clear_motions(paths.model, 8):
         least, truth = paths.least(q, v), paths.truth(q, v)
+        if paths.stops:
+            continue
+        seen += 1
         away = truth > STOP
         assert (least[away] <= truth[away] + 1e-9).all()
-        assert (least[~away] <= STOP).all()
         near = np.minimum(truth, ENOUGH) - paths.half(q, v) - 2.0 * RESOLUTION
         assert (least[away] >= near[away]).all()
+    assert seen > 2
 
 
 def test_fast_motions_are_found_within_the_stop_distance(paths):
     seen = 0
-    for q, v in clear_motions(paths.model, 3):
-        least = paths.least(q, 4.0 * v)
-        if paths.is_inside.any():
-            assert (least[paths.is_inside] <= STOP).all()
-            assert (paths.truth(q, 4.0 * v)[paths.is_inside] <= STOP).all()
+    for q, v in clear_motions(paths.model, 8):
+        least, now = paths.least(q, 4.0 * v), paths.now(q)
+        if paths.stops:
+            entered = (least <= STOP) & (now > STOP)
+            assert entered.any()
+            assert (paths.truth(q, 4.0 * v)[entered] <= STOP).all()
             seen += 1
-    assert seen > 0
+    assert seen > 2
+
+
+def allowed(least):
+    """The lowest speed scale that bounds (pairs,) allow."""
+    return part_of(least, np.tile([STOP, WARN], (len(least), 1))).min()
+
+
+def near_motions(paths, count):
+    """Motions without a stop that come within the warning distance."""
+    for q, v in clear_motions(paths.model, 400):
+        if paths.model.distance(q, exact=True).distance <= STOP:
+            continue
+        free = paths.forget().least(q, v)
+        if not paths.stops and allowed(free) < 1.0:
+            yield q, v, free
+            count -= 1
+            if not count:
+                return
+
+
+def test_pairs_that_allow_more_than_others_are_not_measured_and_change_nothing(paths):
+    every = few = fewest = 0
+    for q, v, free in near_motions(paths, 8):
+        every += paths.measured
+        found = paths.forget().least(q, v, limits_speed=True)
+        few += paths.measured
+        assert not paths.stops
+        assert allowed(found) == pytest.approx(allowed(free), abs=1e-9)
+        paths.forget().least(q, v, limits_speed=True, scale=0.0)
+        fewest += paths.measured
+    assert fewest < few < every
+
+
+def test_what_holds_a_stop_ends_the_search(paths):
+    held = 0
+    for q, v, free in near_motions(paths, 8):
+        found = paths.forget().least(q, v, limits_speed=True, holding=WARN)
+        proven = (STOP < free) & (free <= WARN) & (free < paths.now(q) - RESOLUTION)
+        assert paths.stops == proven.any()
+        assert not paths.stops or ((STOP < found) & (found <= WARN)).any()
+        held += paths.stops
+    assert held > 2
 
 
 def test_without_time_bounds_are_what_is_known(paths):
     fresh = Paths()
     for q, v in clear_motions(paths.model, 3):
-        hurried, truth = fresh.least(q, v, -math.inf), paths.truth(q, v)
+        hurried, truth = fresh.least(q, v, seconds=-math.inf), paths.truth(q, v)
         assert fresh.measured == 0
         assert (hurried <= truth + 1e-9).all()
         assert (hurried <= paths.least(q, v) + 1e-9).all()
@@ -141,10 +195,11 @@ def test_at_no_speed_shapes_stop_a_robot_that_their_leaves_let_go_on():
 def test_successive_cycles_of_a_motion_measure_little(paths):
     q, v = next(clear_motions(paths.model, 1))
     paths.least(q, v)
-    first, paths.measured = paths.measured, 0
+    first = paths.measured
+    assert first > 0
     for k in range(1, 51):
         paths.least(q + 0.001 * k * v, v)
-    assert paths.measured < 5 * max(first, 50)
+    assert paths.measured - first < 5 * max(first, 50)
 
 
 def test_in_contact_the_decision_is_that_of_a_search_of_the_braking_path():
