@@ -287,26 +287,29 @@ class BrakingCheck:
         is_open = is_own & (least <= enough) & (least < distances) & (distances > 0.0)
         if not is_open.any() or not inputs.initial_velocities.any():
             return False
-        numbers, parting = rows[:, PAIR].astype(int), self._settings.parting_speed
-        thresholds, limits_speed = self._paths.thresholds[numbers], rows[:, RATE] <= parting
-        stop, warn = thresholds.T
-        holding = stop
+        pairs, rates = rows[:, PAIR].astype(int), rows[:, RATE]
+        thresholds, parting = self._paths.thresholds[pairs], self._settings.parting_speed
+        limits_speed = rates <= parting
+        holding, warn = thresholds.T
         if self._memory[decision_kernels.STOP] > 0.0:
-            holding = np.where(rows[:, RATE] < -parting, warn, stop + enough - warn)
-        known = is_own & ~is_open & limits_speed & (least > stop)
-        if (least[known] <= holding[known]).any():
-            least[is_open] = distances[is_open]
-            return True
-        scale = part_of(least[known], thresholds[known]).min(initial=math.inf)
-        pairs = PathPairs(
-            numbers, self._paths.joint_weights[rows[:, GROUP].astype(int)], distances, thresholds,
-            holding, enough, limits_speed,
-        )  # fmt: skip
+            holding = np.where(rates < -parting, warn, holding + enough - warn)
+        scale = math.inf
+        known = np.flatnonzero(is_own & ~is_open & limits_speed & (least > thresholds[:, 0]))
+        if len(known):
+            if (least[known] <= holding[known]).any():
+                least[is_open] = distances[is_open]
+                return True
+            scale = float(part_of(least[known], thresholds[known]).min())
+        k = np.flatnonzero(is_open)
         found, stops = self._exact_paths.least(
-            inputs.path(2 * _INTERVALS), PathPairs(*(values[is_open] for values in pairs)), scale,
-            self._settings.resolution, time.thread_time() + _PATH_SECONDS,
+            inputs.path(2 * _INTERVALS),
+            PathPairs(
+                pairs[k], self._paths.joint_weights[rows[k, GROUP].astype(int)], distances[k],
+                thresholds[k], holding[k], enough[k], limits_speed[k],
+            ),
+            scale, self._settings.resolution, time.thread_time() + _PATH_SECONDS,
         )  # fmt: skip
-        least[is_open] = np.maximum(least[is_open], found)
+        least[k] = np.maximum(least[k], found)
         return stops
 
     def _search_leaves(

@@ -131,8 +131,9 @@ class ExactPaths:
         )  # fmt: skip
         least = np.minimum(bounds.min(axis=1), pairs.now)
         unsettled = np.flatnonzero(least < np.minimum(pairs.enough, pairs.now - resolution))
-        # The worst first: there may be no time for the others.
-        unsettled = unsettled[np.argsort(part_of(least, pairs.thresholds)[unsettled])]
+        if len(unsettled) > 1:  # the worst first: there may be no time for the others
+            parts = part_of(least[unsettled], pairs.thresholds[unsettled])
+            unsettled = unsettled[np.argsort(parts)]
         for done, k in enumerate(unsettled.tolist(), start=1):
             (stop, warn), needed = pairs.thresholds[k], pairs.enough[k]
             if pairs.limits_speed[k] and scale < 1.0 and warn > stop:
