@@ -38,6 +38,8 @@ from collision_monitor.self_collision.preparation import (
     configurations,
     refined,
     standing,
+    velocity_limits_of_mimics,
+    with_mimics_within_limits,
     within,
 )
 from collision_monitor.self_collision.repulsion_field import adjust_published
@@ -168,7 +170,7 @@ def adjust(
     held = dict(zip(model.joint_names, rest_configuration(model, held or {}).tolist(), strict=True))
     model = within(model, settings.position_limits)
     given = checked(model, motion)
-    model = standing(model, given, held)
+    model = standing(with_mimics_within_limits(model, given.joint_names), given, held)
     configurations(model, given, held)  # reports invalid waypoints by their original index
     named = set(given.joint_names)
     columns = tuple(
@@ -314,11 +316,13 @@ def _rate_limits(
     velocity = model.velocity_limits[columns].copy()
     for k, name in enumerate(names):
         velocity[k] = (settings.velocity_limits or {}).get(name, velocity[k])
+    velocity = np.where(velocity > 0.0, velocity, np.inf)
+    velocity = np.minimum(velocity, velocity_limits_of_mimics(model)[columns])
     spans = np.diff(motion.times)[:, None]
     rates = np.diff(motion.positions, axis=0) / spans
     changes = np.diff(rates, axis=0) / (0.5 * (spans[1:] + spans[:-1]))
     desired = np.abs(changes).max(axis=0, initial=0.0)
-    usable = np.isfinite(velocity) & (velocity > 0.0)
+    usable = np.isfinite(velocity)
     acceleration = np.where(usable, np.maximum(desired, velocity / _RAMP), np.inf)
     jerk = np.full(len(names), np.inf)
     for values, limits in (

@@ -16,6 +16,10 @@ from collision_monitor.self_collision.arms import Arm, find_chains
 from collision_monitor.self_collision.margins import Problem, choose_margins, yielding_arms
 from collision_monitor.self_collision.mesh_proximity import prepare_meshes
 from collision_monitor.self_collision.motion_clearance import closest_pair
+from collision_monitor.self_collision.preparation import (
+    velocity_limits_of_mimics,
+    with_mimics_within_limits,
+)
 from collision_monitor.self_collision.settings import AdjustmentSettings, is_number
 from collision_monitor.self_collision.stepper import Stepper, joint_weights
 
@@ -52,6 +56,8 @@ class Streamer:
         AdjustmentSettings(safe_distance, danger_distance)  # raises for invalid distances
         warm_up_for_states()
         prepare_meshes(model)
+        names = [name for arm in arms for name in arm.joint_names]
+        model = with_mimics_within_limits(model, names)
         self.model = model
         self.arms = tuple(arms)
         self._distances = safe_distance, danger_distance
@@ -94,6 +100,7 @@ class Streamer:
         )
         limits = self.model.velocity_limits
         self._fastest = np.where(limits > 0.0, limits, np.inf)
+        self._fastest = np.minimum(self._fastest, velocity_limits_of_mimics(self.model))
         self._velocity = self._fastest[columns]
         self._floor = np.full(len(self._limits), -np.inf)
         self._least = np.where(margins.on_meshes, 0.0, -np.inf)  # meshes must never touch

@@ -7,13 +7,16 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from collision_monitor.errors import ConfigurationError, MotionError
 from collision_monitor.motion.trajectory import Motion
+from collision_monitor.robot.bodies import leading_joint
+from collision_monitor.robot.description import Joint
 from collision_monitor.verification.clearance.schedule import rest_configuration
 
 if TYPE_CHECKING:
@@ -105,10 +108,12 @@ def configurations(model: CollisionModel, motion: Motion, held: Mapping[str, flo
     beyond = np.maximum(model.lower - rows, rows - model.upper)
     if (beyond > _ROUNDING).any():
         k, column = np.unravel_index(int(beyond.argmax()), beyond.shape)
+        name = model.joint_names[column]
+        followers = [f"'{joint.name}'" for joint, leader, _, _ in _mimics(model) if leader == name]
+        others = f", with those of {', '.join(followers)} that mimics it" if followers else ""
         raise MotionError(
-            f"waypoint {k} at {motion.times[k]:g} s: joint '{model.joint_names[column]}' is at "
-            f"{rows[k, column]:g}, beyond its limits {model.lower[column]:g} to "
-            f"{model.upper[column]:g}"
+            f"waypoint {k} at {motion.times[k]:g} s: joint '{name}' is at {rows[k, column]:g}, "
+            f"beyond its limits {model.lower[column]:g} to {model.upper[column]:g}{others}"
         )
     return rows
 
@@ -139,6 +144,53 @@ def standing(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -
     model.lower = np.where(off, np.minimum(model.lower, q), model.lower)
     model.upper = np.where(off, np.maximum(model.upper, q), model.upper)
     return model
+
+
+def _mimics(model: CollisionModel) -> Iterator[tuple[Joint, str, float, float]]:
+    """Mimic joints that move: (joint, leading joint, gain, offset)."""
+    joints = {joint.name: joint for joint in model.robot.joints}
+    for joint in joints.values():
+        if joint.moves and joint.mimic is not None:
+            leader, gain, offset = leading_joint(joint, joints)
+            if leader is not None and gain != 0.0:
+                yield joint, leader, gain, offset
+
+
+def velocity_limits_of_mimics(model: CollisionModel) -> np.ndarray:
+    """Velocities (nq,) up to which mimic joints keep their own limits, rad/s or m/s."""
+    out = np.full(len(model.joint_names), np.inf)
+    for joint, leader, gain, _ in _mimics(model):
+        if joint.velocity > 0.0:
+            k = model.joint_names.index(leader)
+            out[k] = min(out[k], joint.velocity / abs(gain))
+    return out
+
+
+# By model: copies are models of their own for what is known of a model.
+_COPIES: WeakKeyDictionary[CollisionModel, dict[tuple, CollisionModel]] = WeakKeyDictionary()
+
+
+def with_mimics_within_limits(model: CollisionModel, names: Collection[str]) -> CollisionModel:
+    """A copy of the model in which joints ``names`` have limits that their mimic joints keep, too.
+
+    Position limits of a mimic joint that its leader cannot keep are left out.
+    """
+    lower, upper = model.lower.copy(), model.upper.copy()
+    for joint, leader, gain, offset in _mimics(model):
+        k = model.joint_names.index(leader)
+        low, high = sorted((end - offset) / gain for end in (joint.lower, joint.upper))
+        low, high = max(low, lower[k]), min(high, upper[k])
+        if leader in names and joint.kind != "continuous" and low <= high:
+            lower[k], upper[k] = low, high
+    if np.array_equal(lower, model.lower) and np.array_equal(upper, model.upper):
+        return model
+    copies = _COPIES.setdefault(model, {})
+    key = (*lower.tolist(), *upper.tolist())
+    if key not in copies:
+        copies.clear()
+        copies[key] = copy.copy(model)
+        copies[key].lower, copies[key].upper = lower, upper
+    return copies[key]
 
 
 def within(

@@ -590,6 +590,31 @@ def test_a_link_that_follows_an_arm_is_kept_free_of_contact():
     assert there[0] < 0.7
 
 
+def test_joints_that_mimic_those_of_an_arm_keep_their_limits():
+    follows = '<mimic joint="right_j2" multiplier="-40" offset="0.4"/>'
+    wheel = link("wheel", '<sphere radius="0.02"/>', "0 0 0")
+    wheel += joint("wheel_joint", "base", "wheel", xyz="-1 0 0", extra=follows)
+    text = planar_urdf().replace("</robot>", f"{wheel}</robot>")
+    model = CollisionModel.from_urdf(text, srdf=SRDF)
+    motion = Motion(PLANAR, np.arange(41.0), meeting())
+    free = adjust(planar_model(), motion).motion.positions[:, 1]
+    assert 0.4 - 40.0 * free.min() > 2.0  # its upper limit
+    found = adjust(model, motion, velocity_limits={"right_j2": 1.0})
+    assert found.changed
+    path = Trajectory.through(PLANAR, found.motion.times, found.motion.positions)
+    assert check_joint_limits(path, model.robot, from_rest=True).violations == ()
+    beyond = meeting()
+    beyond[:, 1] = 0.07
+    with pytest.raises(MotionError, match=r"0.07, beyond its limits -0.04 to 0.06, with those of "):
+        adjust(model, Motion(PLANAR, np.arange(41.0), beyond))
+    streamer = Streamer(model)
+    streamer.reset(np.zeros(6))
+    q, _, _ = streamer.step(np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0]), 0.1)
+    assert q[1] == pytest.approx(0.1 / 40.0)  # at 1 rad/s of the wheel
+    q, _, _ = streamer.step(np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0]), 100.0)
+    assert q[1] <= 0.06
+
+
 def test_an_arm_named_like_a_side_is_itself():
     parts = planar_urdf()
     srdf = SRDF.replace("right_arm", "left").replace("left_arm", "other")
