@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from collision_monitor.cli import adjust_report
 from collision_monitor.cli.options import (
     add_bag_arguments,
@@ -33,7 +35,7 @@ from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.motion.motion_files import open_motion
 from collision_monitor.robot.limits import tightened_limits
 from collision_monitor.robot.srdf import srdf_beside
-from collision_monitor.self_collision import AdjustmentSettings, adjustment
+from collision_monitor.self_collision import Adjustment, AdjustmentSettings, adjustment
 from collision_monitor.self_collision.settings import METHODS
 from collision_monitor.verification.joint_limits_check import LONGEST_STEP
 
@@ -153,7 +155,7 @@ def run(options: argparse.Namespace) -> int:
         write_motion(options.output, adjusted.motion)
     result["output"] = os.fspath(options.output) if options.output else None
     result["beyond_limits"] = _beyond_limits(model, adjusted.motion, limits)
-    result["moving_ends"] = _moving_ends(adjusted.motion, limits)
+    result["moving_ends"] = _moving_ends(adjusted, limits)
     if options.json:
         print_json(result)
     else:
@@ -162,10 +164,19 @@ def run(options: argparse.Namespace) -> int:
         if moving := [each for each in result["moving_ends"] if each["end"] == end]:
             names = shortened([f"{each['joint']} ({each['velocity']:.3g}/s)" for each in moving], 4)
             _print_error(
-                f"warning: the motion {end} at speed, like the desired one; from rest this exceeds "
-                f"the acceleration limit of {names}, which `verify` reports unless the robot moves "
-                "before and after (`verify --recorded`)"
+                f"warning: the motion {end} at speed; from rest this exceeds the acceleration "
+                f"limit of {names}, which `verify` reports unless the robot moves before and after "
+                "(`verify --recorded`)"
             )
+            others = [
+                f"{each['joint']} ({each['velocity']:.3g} instead of {each['desired']:.3g}/s)"
+                for each in moving if each["differs"]
+            ]  # fmt: skip
+            if others:
+                _print_error(
+                    f"warning: the motion {end} at another speed than the desired one, by more "
+                    f"than the acceleration limit allows: {shortened(others, 4)}"
+                )
     for found in result["beyond_limits"]:
         _print_error(
             f"warning: joint '{found['joint']}' begins at {found['value']:g}, beyond its limit "
@@ -244,18 +255,25 @@ def _beyond_limits(
     return found
 
 
-def _moving_ends(motion: Motion, limits: dict[str, Any]) -> list[dict[str, Any]]:
+def _moving_ends(adjusted: Adjustment, limits: dict[str, Any]) -> list[dict[str, Any]]:
     """Joints whose speed at an end is beyond their acceleration limit from rest, as in `verify`."""
     found = []
-    accelerations = limits.get("acceleration_limits")
+    accelerations, motion = limits.get("acceleration_limits"), adjusted.motion
     if not accelerations or len(motion.times) == 1:
         return found
-    for end, (first, last) in (("starts", (0, 1)), ("stops", (-2, -1))):
-        span = float(motion.times[last] - motion.times[first])
-        rates = (motion.positions[last] - motion.positions[first]) / span
-        for name, rate in zip(motion.joint_names, rates.tolist(), strict=True):
-            if abs(rate) / min(span, LONGEST_STEP) > accelerations.get(name, math.inf):
-                found.append({"joint": name, "end": end, "velocity": rate})
+    for end, rows in (("starts", [0, 1]), ("stops", [-2, -1])):
+        rates, desired = (
+            np.diff(each.positions[rows], axis=0)[0] / np.diff(each.times[rows])
+            for each in (motion, adjusted.desired)
+        )
+        step = min(float(np.diff(motion.times[rows])[0]), LONGEST_STEP)
+        for name, rate, wanted in zip(motion.joint_names, rates, desired, strict=True):
+            most = accelerations.get(name, math.inf) * step
+            if abs(rate) > most * (1.0 + _ROUNDING):
+                found.append({
+                    "joint": name, "end": end, "velocity": float(rate), "desired": float(wanted),
+                    "differs": bool(abs(rate - wanted) > most),
+                })  # fmt: skip
     return found
 
 

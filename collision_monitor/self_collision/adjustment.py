@@ -222,7 +222,7 @@ def adjust(
         found = _report(problem, motion, settings.method, adjusted, limits, proximity)
         if not settings.retime:
             return found
-        times = retime(motion.times, found.motion.positions, *rates)
+        times = retime(motion.times, found.motion.positions, *rates, desired=motion.positions)
         _refuse_slowed_obstacles(model, motion, times, given)
         return replace(found, motion=replace(found.motion, times=times))
 

@@ -25,7 +25,8 @@ _SAMPLES = 400
 # torso. Between two arms the fraction is higher: only pairs such as two shoulders.
 _BY_DESIGN = 0.5
 _BETWEEN_BY_DESIGN = 0.95
-_EASE = 4e-3  # m below the distance in the desired motion: room to move past it
+_EASE = 4e-3  # m below the distance in the desired motion: room to move past it,
+_PART_OF_LEAST = 0.5  # but at least this part of it
 # Links of one arm whose leaves come closer than this are measured on meshes: their leaves would
 # leave no room.
 _NEAR_INSIDE_ARM = 0.03
@@ -190,6 +191,7 @@ def choose_margins(
     safe_distance: float,
     danger_distance: float,
     yielding: Collection[int] | None = None,
+    ends: bool = True,
 ) -> Margins:
     """d_saf and d_dan of every pair for a desired motion (n, nq).
 
@@ -208,7 +210,8 @@ def choose_margins(
     their usual distance, and half of their distance at the start or end of the motion.
 
     ``yielding``: columns of q that an adjustment may change; None: all of both arms. Pairs that do
-    not depend on them must only be ``danger_distance`` apart.
+    not depend on them must only be ``danger_distance`` apart. ``ends``: whether the motion ends;
+    a stream goes on.
 
     Pairs whose relative pose does not depend on the joints of the arms are not monitored.
 
@@ -242,11 +245,11 @@ def choose_margins(
     near = np.flatnonzero(on_meshes)
     if len(near):
         start[near], goal[near] = (model.surface_distances(q, near) for q in desired[[0, -1]])
-    ends = np.minimum(start, goal) - _EASE
+    at_ends = np.minimum(start, goal) - _EASE
     # A motion that starts close to the other arm is led out; one that ends there has no solution.
-    nearer = (danger_distance <= goal) & (goal < safe_distance) & (len(desired) > 1)
+    nearer = (danger_distance <= goal) & (goal < safe_distance) & ends
     between_ends = np.where(nearer, goal - _EASE, np.inf)
-    meant = np.where(kinds.outside, ends, between_ends).clip(danger_distance, safe_distance)
+    meant = np.where(kinds.outside, at_ends, between_ends).clip(danger_distance, safe_distance)
     meant[as_desired] = danger_distance
     safe = np.where(kept, meant, -np.inf)
     danger = np.where(kept, float(danger_distance), -np.inf)
@@ -259,10 +262,11 @@ def choose_margins(
         # Pairs that can be d_dan apart may be closer only if the motion starts or ends so:
         # otherwise a large d_saf would permit collisions.
         inside = kinds.inside | others
-        least = np.where(inside | touching, least, ends + _EASE)
+        least = np.where(inside | touching, least, at_ends + _EASE)
         chosen = np.flatnonzero(eased & (least < np.where(inside, _NEAR_INSIDE_ARM, 0.0)))
         on_meshes[chosen] = True
-        least = np.maximum(np.minimum(least, danger_distance) - _EASE, 0.0)
+        least = np.clip(least, 0.0, danger_distance)
+        least = np.maximum(least - _EASE, _PART_OF_LEAST * least)
         least[chosen] = np.minimum(_mesh_limits(model, chosen, desired), danger_distance)
         safe[eased] = danger[eased] = least[eased]
     return Margins(safe, danger, eased, on_meshes)

@@ -77,7 +77,7 @@ class Streamer:
             ConfigurationError: q has the wrong shape or a value that is not finite.
         """
         q = self._configuration("q", q)
-        margins = choose_margins(self.model, self.arms, q[None, :], *self._distances)
+        margins = choose_margins(self.model, self.arms, q[None, :], *self._distances, ends=False)
         problem = Problem(
             self.model, self.arms, np.zeros(1), q[None, :], self._columns, margins, self._yielding
         )

@@ -16,13 +16,14 @@ toppra: its state x = r^2 at the middles, its input u the constant acceleration 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from collision_monitor.errors import MissingDependencyError, MotionError
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.verification.joint_limits_check import steps_of
+from collision_monitor.verification.joint_limits_check import LONGEST_STEP, steps_of
 
 logger = logging.getLogger(__name__)
 
@@ -40,11 +41,13 @@ def retime(
     velocity_limits: np.ndarray | Sequence[float] | float,
     acceleration_limits: np.ndarray | Sequence[float] | float,
     jerk_limits: np.ndarray | Sequence[float] | float = np.inf,
+    desired: np.ndarray | None = None,
 ) -> np.ndarray:
     """Times of the same waypoints such that limits are kept; none is earlier than before.
 
     Every interval is at least as long as before; a motion within its limits keeps its times
-    exactly. The velocity at both ends is kept if the limits allow.
+    exactly. The velocity at both ends is kept if the limits allow. At an end where ``desired``
+    keeps the limits from standstill, the motion keeps them, too.
 
     Args:
         times: (n,) s, increasing.
@@ -55,6 +58,8 @@ def retime(
             (`verification.joint_limits_check.steps_of`), from standstill to standstill. If the
             given motion exceeds a limit at a waypoint because it starts or ends at speed, its own
             jerk is the limit there.
+        desired: (n, joints) the motion before it was adjusted, with these times; by default
+            ``positions``.
 
     Returns:
         (n,) s; the first is that of ``times``.
@@ -73,7 +78,11 @@ def retime(
     spans = np.diff(times)
     rates = np.diff(positions, axis=0) / spans[:, None]
     allowed = np.minimum(1.0, 1.0 / np.maximum(_worst(rates, fastest), 1e-300))
-    jerky = _Jerks(times, positions, bound)
+    desired = positions if desired is None else np.asarray(desired, dtype=float)
+    rests = _rests(spans, np.diff(desired, axis=0) / spans[:, None], hardest)
+    for k in np.array([0, -1])[rests]:
+        allowed[k] = min(allowed[k], _rate_from_rest(spans[k], _worst(rates[[k]], hardest)[0]))
+    jerky = _Jerks(times, positions, bound, desired, rests)
     kept = (allowed >= 1.0 - _TOLERANCE).all() and _excess(spans, rates, hardest).max() <= 1.0
     if kept and jerky.excess(spans).max() <= 1.0:
         return times.copy()
@@ -122,6 +131,23 @@ def _worst(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
     return (np.abs(values) / limits).max(axis=1, initial=0.0)
 
 
+def _rests(spans: np.ndarray, rates: np.ndarray, hardest: np.ndarray) -> np.ndarray:
+    """Whether a motion keeps accelerations at its start and at its end (2,), from standstill."""
+    ends = [0, -1]
+    return _worst(rates[ends], hardest) <= np.minimum(spans[ends], LONGEST_STEP)
+
+
+def _rate_from_rest(span: float, worst: float) -> float:
+    """Largest rate in an interval at an end, from standstill; see `steps_of`.
+
+    ``worst``: largest velocity of a joint divided by its acceleration limit, s.
+    """
+    if worst <= min(span, LONGEST_STEP):
+        return 1.0
+    rate = math.sqrt(span / worst)
+    return (1.0 - _TOLERANCE) * (rate if span <= rate * LONGEST_STEP else LONGEST_STEP / worst)
+
+
 def _excess(spans: np.ndarray, rates: np.ndarray, hardest: np.ndarray) -> np.ndarray:
     """Acceleration relative to its limit at inner waypoints, less the rounding; 0 at both ends."""
     middle = (spans[1:] + spans[:-1]) / 2.0
@@ -155,24 +181,32 @@ def _within_accelerations(
 class _Jerks:
     """Jerks of one motion for different times, relative to limits."""
 
-    def __init__(self, times: np.ndarray, positions: np.ndarray, limits: np.ndarray) -> None:
+    def __init__(
+        self,
+        times: np.ndarray,
+        positions: np.ndarray,
+        limits: np.ndarray,
+        desired: np.ndarray,
+        rests: np.ndarray,
+    ) -> None:
         self._names = tuple(map(str, range(positions.shape[1])))
         self._positions, self._limits = positions, np.repeat(limits[None, :], len(times), axis=0)
         self._any = bool(np.isfinite(limits).any())
         if self._any:
-            own = self._of(np.diff(times))
-            for ends in (slice(None, _END), slice(-_END, None)):
-                self._limits[ends] = np.maximum(self._limits[ends], own[ends])
+            own, wanted = (self._of(np.diff(times), rows) for rows in (positions, desired))
+            for end, at_rest in zip((slice(None, _END), slice(-_END, None)), rests, strict=True):
+                if not at_rest or (wanted[end] > limits).any():
+                    self._limits[end] = np.maximum(self._limits[end], own[end])
 
-    def _of(self, spans: np.ndarray) -> np.ndarray:
+    def _of(self, spans: np.ndarray, positions: np.ndarray) -> np.ndarray:
         times = np.concatenate([[0.0], np.cumsum(spans)])
-        return np.abs(steps_of(Trajectory.through(self._names, times, self._positions)).jerks)
+        return np.abs(steps_of(Trajectory.through(self._names, times, positions)).jerks)
 
     def excess(self, spans: np.ndarray) -> np.ndarray:
         """Largest ratio of jerk and limit at each waypoint, for intervals of these lengths (s)."""
         if not self._any:
             return np.zeros(len(spans) + 1)
-        return (self._of(spans) / self._limits).max(axis=1)
+        return (self._of(spans, self._positions) / self._limits).max(axis=1)
 
 
 def _within_jerks(

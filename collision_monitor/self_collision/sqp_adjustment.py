@@ -38,6 +38,7 @@ _TRIES = 5
 _MOST_PLACES = 600  # maximum number of rows of a detour
 _MOST_KNOTS = 300  # maximum number of rows that may all be knots
 _FAR = 1e3  # m
+_HINT_SLACK = 5e-4  # m by which distances that are named as possible are smaller than measured
 _EASE = 1e-3  # m that a pair may come closer than at the start, while it is led out
 
 
@@ -82,6 +83,8 @@ class SqpAdjustment:
         rows = self._desired.copy()
         at = self._lead_out(rows)  # knot from which on all limits are kept
         begin = self._knots[at]
+        if at and begin == len(rows) - 1:
+            return rows
         while True:
             bad = failures(self._proximity, rows[begin:], self.limits[begin:])
             bad = [Failure(f.segment + begin, f.s, f.pair, f.missing) for f in bad]
@@ -277,7 +280,7 @@ class SqpAdjustment:
         if worst:
             last = len(self._desired) - 1
             limit = self._limit_name(worst[0], "safe_distance")
-            reason = f"the goal is closer than {limit}{self._accepted(*worst)}"
+            reason = f"the goal is closer than {limit}{self._accepted()}"
             raise self._error(last, *worst, reason)
 
     def _lead_out(self, rows: np.ndarray) -> int:
@@ -287,7 +290,7 @@ class SqpAdjustment:
             return 0
         if worst[1] < self._problem.margins.danger[worst[0]]:
             limit = self._limit_name(worst[0], "danger_distance")
-            reason = f"the start is closer than {limit}{self._accepted(*worst)}"
+            reason = f"the start is closer than {limit}{self._accepted()}"
             raise self._error(0, *worst, reason)
         stepper = Stepper(
             self._proximity, self._columns, self._safe,
@@ -302,20 +305,34 @@ class SqpAdjustment:
         last = self._knots[knot]
         self.limits[:last] = np.minimum(self._safe, self._start_limits(rows[0]))
         rows[: last + 1] = led[: last + 1]
+        if last == len(rows) - 1:
+            if not is_at(rows[last], self._desired[last]):
+                limit = self._limit_name(worst[0], "safe_distance")
+                reason = f"the start is closer than {limit}, and the motion ends before it is left"
+                raise self._error(0, *worst, reason, rows[:1])
+            rows[last] = self._desired[last]  # equal except for rounding
         bad = failures(self._proximity, rows[: last + 1], self.limits[:last], first_only=True)
         if bad:
             raise self._between(rows, 0, rows[: last + 1], bad[0])
         return knot
 
     def _limit_name(self, pair: int, name: str) -> str:
-        """``name``, if that setting applies to the pair; pairs that are eased have own limits."""
-        return name if self._problem.margins.kept[pair] else "required"
+        """The setting that the pair must keep; pairs that are eased have own limits."""
+        margins = self._problem.margins
+        if not margins.kept[pair]:
+            return "required"
+        return "danger_distance" if margins.safe[pair] == margins.danger[pair] else name
 
-    def _accepted(self, pair: int, distance: float) -> str:
-        """Hint: the distances for which the motion could start or end there."""
-        if distance < 1e-3 or not self._problem.margins.kept[pair]:
-            return ""
-        return f"; a danger distance of at most {np.floor(1e3 * distance) / 1e3:g} m allows it"
+    def _accepted(self) -> str:
+        """Hint: the distances for which the motion could start and end where it does."""
+        margins, least = self._problem.margins, np.inf
+        for q, limits in ((self._desired[0], margins.danger), (self._desired[-1], self._safe)):
+            near = self._proximity.near(q, limits)
+            if not margins.kept[near.pairs].all():
+                return ""
+            least = min(least, near.distances.min(initial=np.inf))
+        least = np.floor(1e3 * (least - _HINT_SLACK)) / 1e3
+        return f"; a danger distance of at most {least:g} m allows it" if least > 0.0 else ""
 
     def _start_limits(self, q: np.ndarray) -> np.ndarray:
         limits = self._safe.copy()
@@ -344,17 +361,18 @@ class SqpAdjustment:
     def _between(
         self, rows: np.ndarray, begin: int, candidate: np.ndarray, failure: Failure
     ) -> AdjustmentError:
-        waypoint = int(begin) + failure.segment
-        q = candidate[failure.segment]
+        waypoint, q = int(begin) + failure.segment, candidate[failure.segment]
+        time = float(self._problem.times[waypoint])
         if failure.segment + 1 < len(candidate):
             q = q + failure.s * (candidate[failure.segment + 1] - q)
+            time += failure.s * (float(self._problem.times[waypoint + 1]) - time)
         only = np.full(len(self._safe), -np.inf)
         only[failure.pair] = _FAR
         _, distance = self._proximity.nearest(q, only)
         prefix = np.vstack([rows[:begin], candidate[: failure.segment + 1]])
         return self._error(
             waypoint, failure.pair, distance, "the adjusted motion violates the clearance there",
-            prefix,
+            prefix, time,
         )
 
     def _error(
@@ -364,9 +382,10 @@ class SqpAdjustment:
         distance: float,
         reason: str,
         prefix: np.ndarray | None = None,
+        time: float | None = None,
     ) -> AdjustmentError:
         a, b = self._problem.model.pairs[pair]
-        time = float(self._problem.times[waypoint])
+        time = float(self._problem.times[waypoint]) if time is None else time
         return AdjustmentError(
             f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' are {distance:.4f} m apart, "
             f"{self._safe[pair]:.4f} m is needed; {reason}",

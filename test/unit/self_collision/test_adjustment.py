@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adjust`, as a user calls it: what comes out is safe, small and told truly, or is an error."""
 
+import re
 from copy import copy
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+from support.robots import two_slides
 from support.robots.dual_arm_cases import (
     CASES,
     JOINTS,
@@ -52,7 +54,7 @@ from collision_monitor.self_collision import adjustment as adjustment_module
 from collision_monitor.self_collision.detour import Effort
 from collision_monitor.self_collision.margins import sides
 from collision_monitor.verification.clearance.clearance_check import check_clearance
-from collision_monitor.verification.joint_limits_check import check_joint_limits
+from collision_monitor.verification.joint_limits_check import check_joint_limits, steps_of
 
 CLOSE = {"safe_distance": 0.1, "danger_distance": 0.05}
 
@@ -375,6 +377,54 @@ def test_a_start_in_the_danger_zone():
         adjust(model, motion, **CLOSE)
     assert (caught.value.waypoint, caught.value.time) == (0, 50.0)
     assert caught.value.safe_prefix is None
+
+
+@pytest.mark.parametrize("count", [2, 5, 51])
+@pytest.mark.parametrize("gaps", [(0.06, 0.2), (0.06, 0.11), (0.09, 0.0999), (0.08, 0.08)])
+def test_a_short_motion_may_start_between_danger_and_safe(gaps, count):
+    ends = np.array([two_slides.apart(gap) for gap in gaps])
+    rows = ends[0] + np.linspace(0.0, 1.0, count)[:, None] * (ends[1] - ends[0])
+    motion = Motion(two_slides.JOINTS, np.linspace(0.0, 1.0, count), rows)
+    found = adjust(two_slides.model(), motion, two_slides.ARMS)
+    assert (found.motion.positions[[0, -1]] == ends).all()
+    for row in found.motion.positions:
+        assert two_slides.distance(*row) > min(gaps) - 2e-3
+
+
+def test_one_pose_may_be_between_danger_and_safe():
+    pose = Motion(two_slides.JOINTS, np.zeros(1), np.array([two_slides.apart(0.08)]))
+    assert not adjust(two_slides.model(), pose, two_slides.ARMS).changed
+
+
+@pytest.mark.parametrize("gaps", [(0.02, 0.04), (0.04, 0.02), (0.04, 0.3), (0.3, 0.04 + 1e-9)])
+def test_the_distance_that_a_refusal_names_is_possible(gaps):
+    ends = np.array([two_slides.apart(gap) for gap in gaps])
+    motion = Motion(two_slides.JOINTS, np.array([0.0, 3.0]), ends)
+    with pytest.raises(AdjustmentError, match="danger distance of at most") as caught:
+        adjust(two_slides.model(), motion, two_slides.ARMS)
+    named = float(re.search("at most ([0-9.]+) m", str(caught.value)).group(1))
+    assert min(gaps) - 2e-3 < named < min(gaps)
+    adjust(two_slides.model(), motion, two_slides.ARMS, danger_distance=named)
+
+
+def test_ends_at_rest_stay_within_the_limits():
+    s = np.linspace(0.0, 1.0, 101)
+    blend = 10.0 * s**3 - 15.0 * s**4 + 6.0 * s**5
+    for gap in (0.0, 0.08):
+        start = np.array(two_slides.apart(gap))
+        start[1] = -0.6
+        rows = start + blend[:, None] * np.array([0.0, 0.85, 0.0, 0.0])
+        for way in (rows, rows[::-1]):
+            motion = Motion(two_slides.JOINTS, 2.0 * s, way)
+            found = adjust(
+                two_slides.model(), motion, two_slides.ARMS, acceleration_limits=2.0,
+                jerk_limits=30.0,
+            )
+            assert found.changed
+            path = Trajectory.through(two_slides.JOINTS, found.motion.times, found.motion.positions)
+            steps = steps_of(path)
+            assert np.abs(steps.accelerations).max() <= 2.0 * (1.0 + 1e-6)
+            assert np.abs(steps.jerks).max() <= 30.0 * (1.0 + 1e-6)
 
 
 @pytest.mark.parametrize("first", [42, 59])

@@ -35,7 +35,8 @@ def eased_to(least, danger, kind="outside"):
     """The bound of a pair whose leaves come as near as ``least``, none of them structural."""
     if least < (NEAR_ITSELF if kind == "inside" else 0.0):
         return min(CONTACT_MARGIN, danger)
-    return max(min(least, danger) - EASE, 0.0)
+    near = min(max(least, 0.0), danger)
+    return max(near - EASE, 0.5 * near)
 
 
 def kind_of(a, b):
