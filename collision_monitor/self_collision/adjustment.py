@@ -314,8 +314,10 @@ def _rate_limits(
     names = motion.joint_names
     columns = [model.joint_names.index(name) for name in names]
     velocity = model.velocity_limits[columns].copy()
-    for k, name in enumerate(names):
-        velocity[k] = (settings.velocity_limits or {}).get(name, velocity[k])
+    if isinstance(settings.velocity_limits, Mapping):
+        velocity[:] = [settings.velocity_limits.get(n, velocity[k]) for k, n in enumerate(names)]
+    elif settings.velocity_limits is not None:
+        velocity[:] = settings.velocity_limits
     velocity = np.where(velocity > 0.0, velocity, np.inf)
     velocity = np.minimum(velocity, velocity_limits_of_mimics(model)[columns])
     spans = np.diff(motion.times)[:, None]
