@@ -571,6 +571,10 @@ def test_obstacles_are_not_slowed_down():
     fast = Motion(names, np.linspace(0.0, 0.2, 21), rows)
     with pytest.raises(AdjustmentError, match="obstacles that 'slide' moves cannot be slowed"):
         adjust(model, fast)
+    hasty = np.arange(21) / 0.3  # no whole nanoseconds, and too fast at the end alone
+    hasty[-1] = hasty[-2] + 0.001
+    with pytest.raises(AdjustmentError, match=r"^waypoint 19 at 63\.3333 s: from there joints are"):
+        adjust(model, Motion(names, hasty, rows))
 
 
 def test_a_link_that_follows_an_arm_is_kept_free_of_contact():
