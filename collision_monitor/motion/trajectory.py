@@ -116,8 +116,8 @@ def yaml_text(joint_names: Sequence[str], times: np.ndarray, positions: np.ndarr
 
 # -- polynomials --
 
-_LONGEST = 1e8  # seconds, three years
-_SHORTEST = 1e-10  # seconds between two points; messages have nanoseconds
+LONGEST = 1e8  # seconds, three years
+SHORTEST = 1e-10  # seconds between two points; messages have nanoseconds
 _SAME = 1e-10  # seconds between breakpoints that count as equal
 
 
@@ -265,16 +265,16 @@ def _check_times(times: np.ndarray) -> None:
             f"{times[late[0]]:g} s of the point before"
         )
     gaps = np.diff(times)
-    if times[-1] - times[0] > _LONGEST:
+    if times[-1] - times[0] > LONGEST:
         raise TrajectoryError(
-            f"it takes {times[-1] - times[0]:g} s, more than the maximum of {_LONGEST:g} s; are "
+            f"it takes {times[-1] - times[0]:g} s, more than the maximum of {LONGEST:g} s; are "
             "its times in seconds?"
         )
-    if len(gaps) and gaps.min() < _SHORTEST:
+    if len(gaps) and gaps.min() < SHORTEST:
         k = int(gaps.argmin())
         raise TrajectoryError(
             f"points {k} and {k + 1} are {gaps[k]:g} s apart, less than the minimum of "
-            f"{_SHORTEST:g} s; are its times in seconds?"
+            f"{SHORTEST:g} s; are its times in seconds?"
         )
 
 

@@ -113,6 +113,13 @@ class RelayedGoal:
         """The desired trajectory."""
         return self.handle.request.trajectory
 
+    @property
+    def fault(self) -> str:
+        """Why the goal cannot be adjusted, whatever its trajectory; empty if it can."""
+        if self.handle.request.multi_dof_trajectory.points:
+            return "the desired trajectory has a multi_dof_trajectory, which cannot be adjusted"
+        return ""
+
 
 class FollowJointTrajectoryRelay(_DeferredActionServer):
     """Passes goals to the node, and adjusted trajectories to a controller."""
@@ -149,9 +156,6 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
     def _on_accepted(self, handle: Any) -> None:
         goal = RelayedGoal(handle)
         self._goals.append(goal)
-        if handle.request.multi_dof_trajectory.points:
-            self.refuse(goal, "has a multi_dof_trajectory, which cannot be adjusted")
-            return
         self._submit(goal)
 
     def _cancel(self, goal: RelayedGoal) -> None:

@@ -244,7 +244,7 @@ class SelfCollisionNode(RobotNode):
         self._submit(message, None)
 
     def _on_goal(self, goal: RelayedGoal) -> None:
-        if reason := self._relay.can_forward():
+        if reason := goal.fault or self._relay.can_forward():
             self._serial += 1
             self._refuse(reason, goal)
             return

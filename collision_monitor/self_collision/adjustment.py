@@ -60,6 +60,7 @@ _FINER = 4  # factor for the number of waypoints if the given ones allow no solu
 _MOST_FINE = 1500  # waypoints
 # Subdivisions of each segment, and metres kept above limits between waypoints.
 _ATTEMPTS = ((1, BUFFER), (_FINER, BUFFER), (_FINER, 4.0 * BUFFER))
+_NANO = 1e-9  # seconds by which `retime` rounds intervals up
 _RAMP = 0.5  # seconds to reach the velocity limit: default acceleration limit
 
 
@@ -237,7 +238,8 @@ def _refuse_slowed_obstacles(
         if joint.name in motion.joint_names:
             positions = motion.positions[:, motion.joint_names.index(joint.name)]
             if np.ptp(positions) > 0.0:
-                k = int(np.argmax(np.diff(times) > np.diff(motion.times)))
+                slower = np.diff(times) > np.diff(motion.times) + _NANO
+                k = int(np.argmax(slower))
                 error = AdjustmentError(
                     f"waypoint {k} at {motion.times[k]:g} s: from there joints are too fast, and "
                     f"the obstacles that '{joint.name}' moves cannot be slowed down",
@@ -314,8 +316,10 @@ def _rate_limits(
     names = motion.joint_names
     columns = [model.joint_names.index(name) for name in names]
     velocity = model.velocity_limits[columns].copy()
-    for k, name in enumerate(names):
-        velocity[k] = (settings.velocity_limits or {}).get(name, velocity[k])
+    if isinstance(settings.velocity_limits, Mapping):
+        velocity[:] = [settings.velocity_limits.get(n, velocity[k]) for k, n in enumerate(names)]
+    elif settings.velocity_limits is not None:
+        velocity[:] = settings.velocity_limits
     velocity = np.where(velocity > 0.0, velocity, np.inf)
     velocity = np.minimum(velocity, velocity_limits_of_mimics(model)[columns])
     spans = np.diff(motion.times)[:, None]

@@ -111,7 +111,7 @@ def yielding_arms(arms: Sequence[Arm], yielding: str) -> tuple[int, ...]:
     """
     known = {"right": (0,), "left": (1,)} if len(arms) == 2 else {}
     known |= {"both": tuple(range(len(arms)))} | {arm.name: (k,) for k, arm in enumerate(arms)}
-    if yielding not in known:
+    if not isinstance(yielding, str) or yielding not in known:
         raise ConfigurationError(f"yielding: {yielding!r} is not one of {', '.join(known)}")
     return known[yielding]
 

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from collision_monitor.errors import ConfigurationError, MotionError
-from collision_monitor.motion.trajectory import Motion
+from collision_monitor.motion.trajectory import LONGEST, SHORTEST, Motion
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint
 from collision_monitor.verification.clearance.schedule import rest_configuration
@@ -32,8 +32,8 @@ def checked(model: CollisionModel, motion: Motion) -> Motion:
     """The motion with its values as arrays.
 
     Raises:
-        MotionError: no waypoints, wrong shapes, times that do not increase, values that are not
-            finite, duplicate or unknown joints.
+        MotionError: no waypoints, wrong shapes, times that do not increase or that no `Trajectory`
+            can have, values that are not finite, duplicate or unknown joints.
     """
     names = tuple(motion.joint_names)
     try:
@@ -67,19 +67,39 @@ def checked(model: CollisionModel, motion: Motion) -> Motion:
             raise MotionError(
                 f"waypoint {k} at {time:g} s: joint '{names[column]}' is at {row[column]}"
             )
+    _check_gaps(times)
     return Motion(names, times, positions)
+
+
+def _check_gaps(times: np.ndarray) -> None:
+    gaps = np.diff(times)
+    if (gaps < SHORTEST).any():
+        k = int((gaps < SHORTEST).argmax())
+        raise MotionError(
+            f"waypoints {k} and {k + 1} are {gaps[k]:g} s apart, less than the minimum of "
+            f"{SHORTEST:g} s; are the times in seconds?"
+        )
+    if times[-1] - times[0] > LONGEST:
+        raise MotionError(
+            f"the motion takes {times[-1] - times[0]:g} s, more than the maximum of {LONGEST:g} s; "
+            "are the times in seconds?"
+        )
 
 
 def refined(motion: Motion, times: int = 1) -> Motion:
     """The motion with waypoints inserted where they are more than `_COARSE` apart.
 
-    ``times``: additionally divide each moving segment into this many.
+    ``times``: additionally divide each moving segment into this many. Parts are not shorter than a
+    `Trajectory` or the resolution of the times allows.
     """
     if len(motion.times) < 2:
         return motion
     steps = np.abs(np.diff(motion.positions, axis=0)).max(axis=1, initial=0.0)
     counts = np.where(steps > _COARSE, np.ceil(steps / _FINE), 1).astype(int)
     counts = np.where(steps > 0.0, counts * times, counts)
+    shortest = max(SHORTEST, float(np.spacing(np.abs(motion.times).max())))
+    most = np.floor(np.diff(motion.times) / (2.0 * shortest))
+    counts = np.maximum(np.minimum(counts, most), 1).astype(int)
     if counts.max() == 1:
         return motion
     parts = np.concatenate([np.arange(c) / c for c in counts] + [[0.0]])
@@ -199,16 +219,23 @@ def within(
     """A copy of the model with tighter position limits.
 
     Raises:
-        ConfigurationError: an unknown joint, not two numbers, or an empty range.
+        ConfigurationError: no mapping, an unknown joint, not two numbers, or an empty range.
     """
+    if position_limits is None:
+        return model
+    if not isinstance(position_limits, Mapping):
+        raise ConfigurationError(
+            f"position_limits: {position_limits!r} is not a mapping of joints to (lower, upper)"
+        )
     if not position_limits:
         return model
     model = copy.copy(model)
     model.lower, model.upper = model.lower.copy(), model.upper.copy()
-    for name, (lower, upper) in position_limits.items():
+    for name, limits in position_limits.items():
         if name not in model.joint_names:
             raise ConfigurationError(f"position_limits: '{model.name}' has no joint '{name}'")
         k = model.joint_names.index(name)
+        lower, upper = _two_numbers(name, limits)
         own = model.lower[k], model.upper[k]
         model.lower[k], model.upper[k] = max(own[0], lower), min(own[1], upper)
         if math.isnan(lower) or math.isnan(upper) or model.lower[k] > model.upper[k]:
@@ -217,3 +244,16 @@ def within(
                 f"limits of the robot, {own[0]:g} .. {own[1]:g}"
             )
     return model
+
+
+def _two_numbers(name: str, limits: object) -> tuple[float, float]:
+    """Position limits (lower, upper) of the joint ``name`` as floats."""
+    try:
+        lower, upper = limits  # type: ignore[misc]
+        if not any(isinstance(end, (str, bytes, complex)) for end in (lower, upper)):
+            return float(lower), float(upper)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ConfigurationError(
+        f"position_limits: {name}: {limits!r} is not two numbers (lower, upper)"
+    )

@@ -11,6 +11,9 @@ becomes shorter than desired. With r_k on interval k, at its middle, dt_k = ds_k
 v_k = v_desired_k r_k. Rates come from TOPP-RA (Pham and Pham, "A New Approach to Time-Optimal
 Path Parameterization Based on Reachability Analysis", IEEE T-RO 34(3), 2018) in the package
 toppra: its state x = r^2 at the middles, its input u the constant acceleration of s in between.
+
+Intervals of a slowed motion last whole nanoseconds, so that it is the same in messages and files.
+Rounding changes accelerations and jerks, so they are kept within limits that leave room for it.
 """
 
 from __future__ import annotations
@@ -33,6 +36,10 @@ _ROUNDS = 6
 _END = 2  # waypoints at each end whose jerk includes a start or stop at speed
 _SMOOTHED = (0.1, 0.2, 0.4, 0.8, 1.6)  # s over which rates are smoothed to limit jerks
 _JERK_ROUNDS = 60
+_NANO = 1e9  # nanoseconds in a second
+_COARSEST = 1e-10  # s: times with a coarser resolution cannot be whole nanoseconds
+_LEAST_ROOM, _MOST_ROOM = 3e-6, 0.02  # of acceleration limits, for rounding; the least above _FULL
+_MOST_LONGER = 1.01  # factor on the duration of a motion, for rounding
 
 
 def retime(
@@ -47,7 +54,8 @@ def retime(
 
     Every interval is at least as long as before; a motion within its limits keeps its times
     exactly. The velocity at both ends is kept if the limits allow. At an end where ``desired``
-    keeps the limits from standstill, the motion keeps them, too.
+    keeps the limits from standstill, the motion keeps them, too. The intervals of a slowed motion
+    last whole nanoseconds, except if that would slow it by another 1 %, or beyond some days.
 
     Args:
         times: (n,) s, increasing.
@@ -92,8 +100,13 @@ def retime(
         r = _within_accelerations(spans, rates, allowed, hardest)
     if jerky.excess(spans / r).max() > 1.0:
         r = _within_jerks(spans, rates, r, hardest, jerky)
-    later = np.concatenate([[0.0], np.cumsum(spans / r - spans)])
-    return _not_shorter(times + later, spans)
+    resolution = _resolution(times, spans / r)
+    whole = _in_whole_nanoseconds(spans, rates, r, allowed, hardest, jerky, resolution)
+    if whole is None:
+        later = np.concatenate([[0.0], np.cumsum(spans / r - spans)])
+        return _not_shorter(times + later, spans)
+    new = times[0] + np.concatenate([[0.0], np.cumsum(whole) / _NANO])
+    return _not_shorter(np.where(np.abs(new - times) <= resolution, times, new), spans)
 
 
 def _checked(times: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -156,20 +169,26 @@ def _excess(spans: np.ndarray, rates: np.ndarray, hardest: np.ndarray) -> np.nda
 
 
 def _within_accelerations(
-    spans: np.ndarray, rates: np.ndarray, allowed: np.ndarray, hardest: np.ndarray
+    spans: np.ndarray,
+    rates: np.ndarray,
+    allowed: np.ndarray,
+    hardest: np.ndarray,
+    room: np.ndarray | float = 0.0,
 ) -> np.ndarray:
     """Rates r (intervals,) that keep accelerations; ``allowed``: rates that keep velocities.
+
+    ``room`` (intervals - 1,): fraction by which accelerations may be increased afterwards.
 
     For intervals of different lengths the discrete problem differs slightly from that of toppra: it
     is solved again with tighter limits where they are exceeded; finally the whole motion is slowed
     down if necessary.
     """
-    spare = np.ones(len(spans) - 1)
+    spare = np.ones(len(spans) - 1) / (1.0 + room)
     for _ in range(_ROUNDS):
         r = _toppra_rates(spans, rates, allowed, hardest, spare)
         r = np.minimum(r, allowed)
         r[r >= _FULL] = 1.0
-        excess = _excess(spans / r, rates * r[:, None], hardest)[1:-1]
+        excess = _excess(spans / r, rates * r[:, None], hardest)[1:-1] * (1.0 + room)
         if excess.max() <= 1.0:
             return r
         over = np.flatnonzero(excess > 1.0)
@@ -191,8 +210,8 @@ class _Jerks:
     ) -> None:
         self._names = tuple(map(str, range(positions.shape[1])))
         self._positions, self._limits = positions, np.repeat(limits[None, :], len(times), axis=0)
-        self._any = bool(np.isfinite(limits).any())
-        if self._any:
+        self.limited = bool(np.isfinite(limits).any())
+        if self.limited:
             own, wanted = (self._of(np.diff(times), rows) for rows in (positions, desired))
             for end, at_rest in zip((slice(None, _END), slice(-_END, None)), rests, strict=True):
                 if not at_rest or (wanted[end] > limits).any():
@@ -204,28 +223,34 @@ class _Jerks:
 
     def excess(self, spans: np.ndarray) -> np.ndarray:
         """Largest ratio of jerk and limit at each waypoint, for intervals of these lengths (s)."""
-        if not self._any:
+        if not self.limited:
             return np.zeros(len(spans) + 1)
         return (self._of(spans, self._positions) / self._limits).max(axis=1)
 
 
 def _within_jerks(
-    spans: np.ndarray, rates: np.ndarray, r: np.ndarray, hardest: np.ndarray, jerky: _Jerks
+    spans: np.ndarray,
+    rates: np.ndarray,
+    r: np.ndarray,
+    hardest: np.ndarray,
+    jerky: _Jerks,
+    resolution: float | None = None,
 ) -> np.ndarray:
     """Rates (intervals,) of at most ``r`` that also keep the jerks.
 
     The motion is slowed down around the waypoints that exceed them, with rates smoothed over some
     time; then as a whole if necessary. Of several smoothing times, the one with the shortest motion
-    is used.
+    is used. ``resolution``: if given, the limits are kept in whole nanoseconds (`_rounded_up`).
     """
     found = []
     for width in _SMOOTHED:
         slow = r
         for k in range(_JERK_ROUNDS):
             times = spans / slow
-            over = np.maximum(
-                jerky.excess(times), np.sqrt(_excess(times, rates * slow[:, None], hardest))
-            )
+            if resolution is not None:
+                times = _rounded_up(times, resolution) / _NANO
+            slowed = rates * (spans / times)[:, None]
+            over = np.maximum(jerky.excess(times), np.sqrt(_excess(times, slowed, hardest)))
             if over.max() <= 1.0:
                 break
             factor = (1.0 - _TOLERANCE) * np.maximum(over, 1.0) ** (-1.0 / 3.0)
@@ -246,6 +271,66 @@ def _smoothed(at: np.ndarray, r: np.ndarray, width: float) -> np.ndarray:
     windows = [slice(a, max(b, k + 1)) for k, (a, b) in enumerate(zip(first, last, strict=True))]
     lowest = np.array([r[window].min() for window in windows])
     return np.minimum(r, [lowest[window].mean() for window in windows])
+
+
+def _in_whole_nanoseconds(
+    spans: np.ndarray,
+    rates: np.ndarray,
+    r: np.ndarray,
+    allowed: np.ndarray,
+    hardest: np.ndarray,
+    jerky: _Jerks,
+    resolution: float,
+) -> np.ndarray | None:
+    """Whole nanoseconds (intervals,) that keep the limits, little longer than with rates ``r``.
+
+    None if there are none.
+    """
+    if resolution > _COARSEST:
+        return None
+
+    def kept(whole: np.ndarray) -> bool:
+        times = whole / _NANO
+        excess = _excess(times, rates * (spans / times)[:, None], hardest)
+        return excess.max() <= 1.0 and jerky.excess(times).max() <= 1.0
+
+    times = spans / r
+    whole = _rounded_up(times, resolution)
+    if kept(whole):
+        return whole
+    rounded = (r < 1.0) | (whole / _NANO > times + resolution)
+    room = _rounding(times, rates * r[:, None], hardest, rounded)
+    if room.max() > _MOST_ROOM:
+        return None
+    slow = r
+    if room.any():
+        slow = _within_accelerations(spans, rates, allowed, hardest, room)
+    if jerky.limited:
+        slow = _within_jerks(spans, rates, np.minimum(r, slow), hardest, jerky, resolution)
+    whole = _rounded_up(spans / slow, resolution)
+    return whole if kept(whole) and whole.sum() <= _MOST_LONGER * _NANO * times.sum() else None
+
+
+def _resolution(times: np.ndarray, durations: np.ndarray) -> float:
+    """Rounding (s) of times that begin at ``times[0]`` and are ``durations`` apart."""
+    return 4.0 * float(np.spacing(np.abs(times).max() + durations.sum()))
+
+
+def _rounded_up(durations: np.ndarray, resolution: float) -> np.ndarray:
+    """Whole nanoseconds (n,) of at least ``durations`` (n,), seconds, less the ``resolution``."""
+    return np.maximum(np.ceil((durations - resolution) * _NANO), 1.0)
+
+
+def _rounding(
+    spans: np.ndarray, rates: np.ndarray, hardest: np.ndarray, rounded: np.ndarray
+) -> np.ndarray:
+    """Room (intervals - 1,) for rounding: bound on its accelerations, relative to their limits.
+
+    Velocities v become smaller by up to v / dt nanoseconds on the intervals that are ``rounded``.
+    """
+    less = _worst(rates / spans[:, None] / _NANO, hardest) * rounded
+    room = np.maximum(less[1:], less[:-1]) / ((spans[1:] + spans[:-1]) / 2.0)
+    return np.where(room > 0.0, np.maximum(room, _LEAST_ROOM), 0.0)
 
 
 def _toppra_rates(

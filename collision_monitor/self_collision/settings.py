@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 
 from collision_monitor.errors import ConfigurationError
 
@@ -20,6 +21,16 @@ def is_number(value: object) -> bool:
     """Whether a value is a finite real number, and not a text."""
     try:
         return not isinstance(value, (str, bytes)) and math.isfinite(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _is_limit(value: object) -> bool:
+    """Whether a value is a number above 0, which may be infinite."""
+    if isinstance(value, (str, bytes)) or getattr(value, "ndim", 0):
+        return False
+    try:
+        return float(value) > 0.0  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return False
 
@@ -44,7 +55,8 @@ class AdjustmentSettings:
         acceleration_limits: rad/s^2 or m/s^2 by joint, or one value for all; by default the
             velocity limit divided by half a second, or the acceleration of the desired motion if
             that is higher.
-        velocity_limits: rad/s or m/s by joint, instead of those of the URDF.
+        velocity_limits: rad/s or m/s by joint, or one value for all joints of the motion; instead
+            of those of the URDF.
         jerk_limits: rad/s^3 or m/s^3 by joint, or one value for all; by default there are none.
             Measured as in `verify`, but a motion may start and stop at its own speed.
         position_limits: (lower, upper) by joint, rad or m; used if tighter than those of the URDF.
@@ -62,7 +74,7 @@ class AdjustmentSettings:
     yielding: str = "both"
     tip_weight: float = 0.0
     acceleration_limits: Mapping[str, float] | float | None = None
-    velocity_limits: Mapping[str, float] | None = None
+    velocity_limits: Mapping[str, float] | float | None = None
     jerk_limits: Mapping[str, float] | float | None = None
     position_limits: Mapping[str, tuple[float, float]] | None = None
     retime: bool = True
@@ -89,8 +101,9 @@ class AdjustmentSettings:
         for option in RATE_LIMITS:
             limits = getattr(self, option)
             each = limits if isinstance(limits, Mapping) else {"all joints": limits}
+            hint = "" if isinstance(limits, (Mapping, Real)) else "; give one, or one by joint"
             for name, value in each.items() if limits is not None else ():
-                if not (value == math.inf or (is_number(value) and value > 0.0)):
+                if not _is_limit(value):
                     raise ConfigurationError(
-                        f"{option}: {value!r} for {name} is no number above 0"
+                        f"{option}: {value!r} for {name} is no number above 0{hint}"
                     )

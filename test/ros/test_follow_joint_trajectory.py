@@ -86,9 +86,12 @@ def test_what_the_controller_cancels_by_itself_is_aborted(stage):
     assert ended(stage, handle)[0] == ["aborted"]
 
 
-def test_a_goal_for_a_moving_base_is_refused(stage):
+def test_a_goal_for_a_moving_base_has_a_fault(stage):
+    stage.plan()
     handle = stage.plan(multi_dof_trajectory=SimpleNamespace(points=[1]))
-    assert stage.submitted == []
+    first, second = stage.submitted
+    assert first.fault == "" and "multi_dof" in second.fault
+    stage.relay.refuse(second, second.fault)
     ends, code, text = ended(stage, handle)
     assert (ends, code) == (["aborted"], Result.INVALID_GOAL) and "multi_dof" in text
 

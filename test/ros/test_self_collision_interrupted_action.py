@@ -7,6 +7,7 @@ the controller receives is checked by coal at 2,000 instants.
 """
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -314,15 +315,27 @@ def test_a_goal_that_can_no_longer_be_sent_is_aborted_with_the_reason(stage, hap
 @pytest.mark.parametrize(
     ("wanted", "says"),
     [
-        (trajectory(0.5, 0.4, count=MAX_POINTS + 1), "has 5001 points; max_points allows 5000"),
-        (trajectory(0.3, 0.5), "starts with joint 'r_x' at 0.25, but it is at 0.15"),
+        (
+            {"trajectory": trajectory(0.5, 0.4, count=MAX_POINTS + 1)},
+            "has 5001 points; max_points allows 5000",
+        ),
+        (
+            {"trajectory": trajectory(0.3, 0.5)},
+            "starts with joint 'r_x' at 0.25, but it is at 0.15",
+        ),
+        (
+            {"trajectory": short(), "multi_dof_trajectory": SimpleNamespace(points=[1])},
+            "the desired trajectory has a multi_dof_trajectory, which cannot be adjusted",
+        ),
     ],
 )
 def test_a_goal_that_is_refused_at_once_is_aborted_with_the_reason(stage, wanted, says):
-    goals = len(stage.controller.goals)
-    how, code, text = stage.ended(stage.plan(trajectory=wanted))
+    goals, number = len(stage.controller.goals), int(stage.values["request"])
+    how, code, text = stage.ended(stage.plan(**wanted))
     assert (how, code) == ABORTED and says in text
     assert len(stage.controller.goals) == goals
+    stage.until(lambda: int(stage.values["request"]) == number + 1)
+    assert stage.values["event"] == "refused" and stage.state.message == f"refused: {text}"
 
 
 def test_a_goal_that_the_controller_rejects_is_aborted_and_the_state_says_so(stage):

@@ -7,6 +7,7 @@ If the start of a trajectory is unknown, it is a range, and results hold for all
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -213,19 +214,32 @@ def _check_path_lengths(trajectory: Trajectory, prefix: str) -> None:
         )
 
 
+def _is_finite(value: object) -> bool:
+    """Whether a value is a real number that a float can hold."""
+    if not isinstance(value, (int, float, np.integer, np.floating)):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an int above 1.8e308
+        return False
+
+
 def rest_configuration(model: CollisionModel, held: Mapping[str, float]) -> np.ndarray:
     """(nq,) positions of joints that no part drives.
 
     Those of ``held``; otherwise 0, or the nearer limit.
 
     Raises:
-        ConfigurationError: ``held`` names an unknown joint, or a value is not a number.
+        ConfigurationError: ``held`` is no mapping, names an unknown joint, or a value is not a
+            finite number.
     """
+    if not isinstance(held, Mapping):
+        raise ConfigurationError(f"held: {held!r} is not a mapping of joints to positions")
     rest = np.clip(0.0, model.lower, model.upper)
     for name, value in held.items():
         if name not in model.joint_names:
             raise ConfigurationError(f"held: '{model.name}' has no joint '{name}'")
-        if not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
+        if not _is_finite(value):
             raise ConfigurationError(f"held: {value!r} for '{name}' is not a finite number")
         rest[model.joint_names.index(name)] = value
     return rest

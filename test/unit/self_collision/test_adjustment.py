@@ -53,6 +53,8 @@ from collision_monitor.self_collision import AdjustmentSettings, Streamer, adjus
 from collision_monitor.self_collision import adjustment as adjustment_module
 from collision_monitor.self_collision.detour import Effort
 from collision_monitor.self_collision.margins import sides
+from collision_monitor.self_collision.preparation import checked
+from collision_monitor.self_collision.preparation import refined as refined_motion
 from collision_monitor.verification.clearance.clearance_check import check_clearance
 from collision_monitor.verification.joint_limits_check import check_joint_limits, steps_of
 
@@ -618,6 +620,10 @@ def test_obstacles_are_not_slowed_down():
     fast = Motion(names, np.linspace(0.0, 0.2, 21), rows)
     with pytest.raises(AdjustmentError, match="obstacles that 'slide' moves cannot be slowed"):
         adjust(model, fast)
+    hasty = np.arange(21) / 0.3  # no whole nanoseconds, and too fast at the end alone
+    hasty[-1] = hasty[-2] + 0.001
+    with pytest.raises(AdjustmentError, match=r"^waypoint 19 at 63\.3333 s: from there joints are"):
+        adjust(model, Motion(names, hasty, rows))
 
 
 def test_a_link_that_follows_an_arm_is_kept_free_of_contact():
@@ -732,8 +738,8 @@ def test_times_are_kept_where_limits_are_and_never_shorter():
 
 
 @pytest.mark.parametrize(
-    "options", [{"velocity_limits": {JOINTS[3]: 0.05}}, {"acceleration_limits": 0.005},
-                {"acceleration_limits": {JOINTS[3]: 0.005}}]
+    "options", [{"velocity_limits": {JOINTS[3]: 0.05}}, {"velocity_limits": 0.05},
+                {"acceleration_limits": 0.005}, {"acceleration_limits": {JOINTS[3]: 0.005}}]
 )  # fmt: skip
 def test_limits_that_are_given_count(options):
     found = adjust(capsule_model(PAPER.offset), MOTION, **CLOSE, **options)
@@ -741,7 +747,8 @@ def test_limits_that_are_given_count(options):
     rates = np.diff(found.motion.positions, axis=0) / spans[:, None]
     assert found.motion.duration > MOTION.duration
     if "velocity_limits" in options:
-        assert np.abs(rates[:, 3]).max() <= 0.05 * (1.0 + 1e-6)
+        columns = slice(None) if options["velocity_limits"] == 0.05 else 3
+        assert np.abs(rates[:, columns]).max() <= 0.05 * (1.0 + 1e-6)
     else:
         columns = slice(None) if options["acceleration_limits"] == 0.005 else 3
         between = 0.5 * (spans[1:] + spans[:-1])[:, None]
@@ -820,12 +827,24 @@ def changed(row, column, value):
         (Motion(JOINTS, 0.0 * MOTION.times, MOTION.positions), "waypoint 1: time 0 does not"),
         (Motion(JOINTS, np.nan * MOTION.times, MOTION.positions), "waypoint 0: its time is nan"),
         (Motion(JOINTS, ["soon"], [["far"] * 14]), "not arrays of numbers"),
+        (Motion(JOINTS, 1e-12 * MOTION.times, MOTION.positions), "waypoints 0 and 1 are 1e-12 s"),
+        (Motion(JOINTS, 1e7 * MOTION.times, MOTION.positions), r"takes 6.2e\+08 s, more than the"),
     ],
 )
 @pytest.mark.parametrize("retime", [True, False])
 def test_motions_that_cannot_be_used_are_refused(motion, says, retime):
     with pytest.raises(MotionError, match=says):
         adjust(capsule_model(PAPER.offset), motion, retime=retime, **CLOSE)
+
+
+def test_waypoints_put_in_are_no_closer_than_they_may_be():
+    model = capsule_model(PAPER.offset)
+    for first, gap in ((0.0, 2e-10), (1.7e9, 1e-6)):
+        times = first + gap * np.arange(len(MOTION.times))
+        for divided in (1, 4):
+            motion = refined_motion(Motion(JOINTS, times, 4.0 * MOTION.positions), divided)
+            Trajectory.through(JOINTS, motion.times, motion.positions)
+    checked(model, Motion(JOINTS, 1e6 * MOTION.times, MOTION.positions))
 
 
 def test_a_motion_of_neither_arm_is_refused():
@@ -865,11 +884,29 @@ def test_a_motion_of_neither_arm_is_refused():
         ({"position_limits": {"nose": (0.0, 1.0)}}, ConfigurationError, "no joint 'nose'"),
         ({"position_limits": {JOINTS[0]: (5.0, 9.0)}}, ConfigurationError, "does not overlap"),
         ({"position_limits": {JOINTS[0]: (np.nan, 9.0)}}, ConfigurationError, "position_limits"),
+        *(
+            ({"position_limits": {JOINTS[0]: limits}}, ConfigurationError,
+             f"position_limits: {JOINTS[0]}: {re.escape(repr(limits))} is not two numbers")
+            for limits in (1.0, ("a", "b"), "12", (0,), (None, 1), (0, 1, 2), (0, 10**400), (1j, 2))
+        ),
+        ({"position_limits": [(JOINTS[0], 0, 1)]}, ConfigurationError, "not a mapping of joints"),
+        ({"position_limits": np.zeros(3)}, ConfigurationError, "not a mapping of joints"),
+        ({"held": {JOINTS[0]: 10**400}}, ConfigurationError, "held: 1000.* is not a finite number"),
+        ({"held": {JOINTS[0]: np.complex128(1)}}, ConfigurationError, "is not a finite number"),
+        ({"held": [(JOINTS[0], 1)]}, ConfigurationError, "held: .* is not a mapping of joints to"),
+        ({"yielding": ["right"]}, ConfigurationError, r"yielding: \['right'\] is not one of"),
+        *(
+            ({option: limits}, ConfigurationError,
+             rf"{option}: [^;]* for all joints is no number above 0; give one, or one by joint")
+            for option in ("velocity_limits", "acceleration_limits", "jerk_limits")
+            for limits in ([1.0, 2.0], np.array([1.0, 2.0]), np.ones(1), "1")
+        ),
+        ({"velocity_limits": -1.0}, ConfigurationError, "velocity_limits: -1.0 for all joints is"),
         ({"arms": ("right_arm", "tail")}, ArmsError, "no group 'tail'"),
         ({"arms": ()}, ArmsError, "at least one name"),
         ({"arms": "right_arm"}, ArmsError, "at least one name"),
     ],
-)
+)  # fmt: skip
 def test_options_that_mean_nothing_are_refused(options, error, says):
     with pytest.raises(error, match=says):
         adjust(capsule_model(PAPER.offset), MOTION, **{**CLOSE, **options})

@@ -77,6 +77,8 @@ def test_a_part_alone_has_a_time_of_its_own(model):
         ([line("a_1", 1.0), line("a_1", 2.0)], {}, "'a_1' is moved by two trajectories"),
         (line("a_1", 1.0), {"knee": 0.0}, "held: 'toy' has no joint 'knee'"),
         (line("a_1", 1.0), {"lift": np.nan}, "held: nan for 'lift'"),
+        (line("a_1", 1.0), {"lift": 10**400}, "held: 1000.* for 'lift' is not a finite number"),
+        (line("a_1", 1.0), [("lift", 0.1)], "held: .* is not a mapping of joints to positions"),
         (line("a_1", 1e308), {}, r"'a_1' moves by up to 1e\+308 rad or m between 0 s and 2 s"),
         (Scheduled(curved(1e9), prefix="a_"), {}, "'a_1' moves by up to .* than the maximum"),
     ],
