@@ -58,8 +58,11 @@ if TYPE_CHECKING:
 
 _FINER = 4  # factor for the number of waypoints if the given ones allow no solution
 _MOST_FINE = 1500  # waypoints
+_CLOSE = 0.04  # rad or m between waypoints that need no others between them
 # Subdivisions of each segment, and metres kept above limits between waypoints.
 _ATTEMPTS = ((1, BUFFER), (_FINER, BUFFER), (_FINER, 4.0 * BUFFER))
+# The same in further attempts with waypoints only where a certificate failed.
+_FURTHER = (BUFFER, 4.0 * BUFFER)
 _RAMP = 0.5  # seconds to reach the velocity limit: default acceleration limit
 
 
@@ -180,10 +183,14 @@ def adjust(
     yielding = _possible_yielding(settings.yielding, columns, arms)
     able = np.concatenate([columns[k] for k in yielding_arms(arms, yielding)])
     attempts = list(_ATTEMPTS if settings.method == "robust" else _ATTEMPTS[:2])
-    effort = Effort()
+    further = list(_FURTHER if settings.method == "robust" else ())
+    effort, finer, closer, work = Effort(), None, None, None
     while True:
-        times, buffer = attempts.pop(0)
-        motion = refined(given, times)
+        if finer is None:
+            times, buffer = attempts.pop(0)
+            motion = refined(given, times)
+        else:
+            motion, buffer, effort = finer, further.pop(0), Effort()
         desired = configurations(model, motion, held)
         rates = _rate_limits(model, motion, settings)
         margins = choose_margins(
@@ -207,7 +214,7 @@ def adjust(
         proximity = problem.proximity
         try:
             if settings.method == "robust":
-                work = SqpAdjustment(problem, buffer, effort)
+                work = SqpAdjustment(problem, buffer, effort, every_pose=finer is not None)
                 adjusted, limits = work.run(), work.limits
             else:
                 adjusted, limits = _published(problem, proximity)
@@ -215,7 +222,11 @@ def adjust(
         except AdjustmentError as error:
             # More waypoints may allow a solution, except at the ends.
             at_an_end = error.safe_prefix is None
+            closer = _with_waypoints_where_needed(motion, work) or closer
             if attempts and not at_an_end and _FINER * len(given.times) <= _MOST_FINE:
+                continue
+            if further and not at_an_end and closer is not None:
+                finer = closer
                 continue
             prefix = _prefix(model, motion, problem, proximity, error.safe_prefix)
             raise _renumbered(error, given, prefix) from None
@@ -225,6 +236,29 @@ def adjust(
         times = retime(motion.times, found.motion.positions, *rates)
         _refuse_slowed_obstacles(model, motion, times, given)
         return replace(found, motion=replace(found.motion, times=times))
+
+
+def _with_waypoints_where_needed(motion: Motion, work: SqpAdjustment | None) -> Motion | None:
+    """The motion with more waypoints where ``work`` could not certify it; None if none help."""
+    window = work and work.uncertified()
+    if not window:
+        return None
+    begin, end, segments = window
+    steps = np.abs(np.diff(motion.positions[begin : end + 1], axis=0)).max(axis=1, initial=0.0)
+    moving = np.count_nonzero(steps)
+    times = max(int(np.ceil(steps.max() / _CLOSE)), -(-segments // max(1, moving)), 1)
+    if times == 1 and not segments:
+        return None
+    ends = (0, begin + 1), (begin, end + 1), (end, len(motion.times))
+    head, window, tail = (
+        Motion(motion.joint_names, motion.times[a:b], motion.positions[a:b]) for a, b in ends
+    )
+    window = refined(window, times)
+    return Motion(
+        motion.joint_names,
+        np.concatenate([head.times[:-1], window.times, tail.times[1:]]),
+        np.vstack([head.positions[:-1], window.positions, tail.positions[1:]]),
+    )
 
 
 def _refuse_slowed_obstacles(
