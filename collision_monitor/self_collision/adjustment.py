@@ -61,8 +61,7 @@ _MOST_FINE = 1500  # waypoints
 _CLOSE = 0.04  # rad or m between waypoints that need no others between them
 # Subdivisions of each segment, and metres kept above limits between waypoints.
 _ATTEMPTS = ((1, BUFFER), (_FINER, BUFFER), (_FINER, 4.0 * BUFFER))
-# The same in further attempts with waypoints only where a certificate failed.
-_FURTHER = (BUFFER, 4.0 * BUFFER)
+_FURTHER = 2  # attempts with more waypoints only where the last one could not be certified
 _RAMP = 0.5  # seconds to reach the velocity limit: default acceleration limit
 
 
@@ -183,14 +182,17 @@ def adjust(
     yielding = _possible_yielding(settings.yielding, columns, arms)
     able = np.concatenate([columns[k] for k in yielding_arms(arms, yielding)])
     attempts = list(_ATTEMPTS if settings.method == "robust" else _ATTEMPTS[:2])
-    further = list(_FURTHER if settings.method == "robust" else ())
-    effort, finer, closer, work = Effort(), None, None, None
+    if _FINER * len(given.times) > _MOST_FINE:
+        del attempts[1:]
+    further = _FURTHER if settings.method == "robust" else 0
+    effort, known, work, closer = Effort(), None, None, None  # closer: for a further attempt
     while True:
-        if finer is None:
+        if attempts:
             times, buffer = attempts.pop(0)
             motion = refined(given, times)
         else:
-            motion, buffer, effort = finer, further.pop(0), Effort()
+            (motion, known), closer = closer, None
+            buffer, effort, further = 4.0 * BUFFER, Effort(), further - 1
         desired = configurations(model, motion, held)
         rates = _rate_limits(model, motion, settings)
         margins = choose_margins(
@@ -214,7 +216,7 @@ def adjust(
         proximity = problem.proximity
         try:
             if settings.method == "robust":
-                work = SqpAdjustment(problem, buffer, effort, every_pose=finer is not None)
+                work = SqpAdjustment(problem, buffer, effort, known)
                 adjusted, limits = work.run(), work.limits
             else:
                 adjusted, limits = _published(problem, proximity)
@@ -222,11 +224,10 @@ def adjust(
         except AdjustmentError as error:
             # More waypoints may allow a solution, except at the ends.
             at_an_end = error.safe_prefix is None
-            closer = _with_waypoints_where_needed(motion, work) or closer
-            if attempts and not at_an_end and _FINER * len(given.times) <= _MOST_FINE:
-                continue
-            if further and not at_an_end and closer is not None:
-                finer = closer
+            more = _with_more_waypoints(motion, work, known)
+            if more and (more[1] is not None or not attempts):
+                closer = more
+            if not at_an_end and (attempts or (further and closer)):
                 continue
             prefix = _prefix(model, motion, problem, proximity, error.safe_prefix)
             raise _renumbered(error, given, prefix) from None
@@ -238,27 +239,33 @@ def adjust(
         return replace(found, motion=replace(found.motion, times=times))
 
 
-def _with_waypoints_where_needed(motion: Motion, work: SqpAdjustment | None) -> Motion | None:
-    """The motion with more waypoints where ``work`` could not certify it; None if none help."""
+def _with_more_waypoints(
+    motion: Motion, work: SqpAdjustment | None, known: np.ndarray | None
+) -> tuple[Motion, np.ndarray | None] | None:
+    """The motion with waypoints inserted where ``work`` could not certify it, and a detour there.
+
+    None if that would not help. ``known``: the detour that ``work`` was given.
+    """
     window = work and work.uncertified()
-    if not window:
+    if window is None:
         return None
-    begin, end, segments = window
+    begin, end = window.first, window.last
     steps = np.abs(np.diff(motion.positions[begin : end + 1], axis=0)).max(axis=1, initial=0.0)
-    moving = np.count_nonzero(steps)
-    times = max(int(np.ceil(steps.max() / _CLOSE)), -(-segments // max(1, moving)), 1)
-    if times == 1 and not segments:
+    moving = max(1, np.count_nonzero(steps))
+    times = max(int(np.ceil(steps.max() / _CLOSE)), -(-window.segments // moving), 1)
+    if times == 1 and (window.detour is None or known is not None):
         return None
     ends = (0, begin + 1), (begin, end + 1), (end, len(motion.times))
-    head, window, tail = (
+    head, middle, tail = (
         Motion(motion.joint_names, motion.times[a:b], motion.positions[a:b]) for a, b in ends
     )
-    window = refined(window, times)
-    return Motion(
+    middle = refined(middle, times)
+    finer = Motion(
         motion.joint_names,
-        np.concatenate([head.times[:-1], window.times, tail.times[1:]]),
-        np.vstack([head.positions[:-1], window.positions, tail.positions[1:]]),
+        np.concatenate([head.times[:-1], middle.times, tail.times[1:]]),
+        np.vstack([head.positions[:-1], middle.positions, tail.positions[1:]]),
     )
+    return finer, window.detour
 
 
 def _refuse_slowed_obstacles(

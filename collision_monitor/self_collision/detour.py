@@ -132,6 +132,14 @@ def thinned(stepper: Stepper, path: np.ndarray) -> np.ndarray:
     return path[[*kept, len(path) - 1]]
 
 
+def continued(stepper: Stepper, start: np.ndarray, path: np.ndarray) -> np.ndarray | None:
+    """The path (p, nq), reached from ``start`` (nq,) on a straight motion; None if blocked."""
+    if not stepper.is_free(start, path[0]):
+        return None
+    corners = np.array([start, path[0]])[:, stepper.columns]
+    return np.vstack([_interpolated(start, stepper.columns, corners), path[1:]])
+
+
 # -- random sampling --
 
 

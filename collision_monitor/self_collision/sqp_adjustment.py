@@ -12,10 +12,12 @@ change of all knots, by quadratic programs (`smoothing`); 3. certify the motion 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from collision_monitor.errors import AdjustmentError
-from collision_monitor.self_collision.detour import Effort, find_detour, spread, thinned
+from collision_monitor.self_collision.detour import Effort, continued, find_detour, spread, thinned
 from collision_monitor.self_collision.margins import Problem
 from collision_monitor.self_collision.motion_clearance import Failure, failures
 from collision_monitor.self_collision.smoothing import Smoother, SmoothingWindow
@@ -42,6 +44,26 @@ _FAR = 1e3  # m
 _EASE = 1e-3  # m that a pair may come closer than at the start, while it is led out
 
 
+@dataclass(frozen=True, eq=False)
+class Uncertified:
+    """A window of a motion that could not be certified.
+
+    Attributes:
+        first: its first row.
+        last: its last row.
+        detour: (p, nq) poses of its detour, if it has one.
+    """
+
+    first: int
+    last: int
+    detour: np.ndarray | None
+
+    @property
+    def segments(self) -> int:
+        """Number of segments with which no pose of the detour has to be skipped."""
+        return 1 if self.detour is None else _ROWS_PER_POSE * (len(self.detour) - 1)
+
+
 class SqpAdjustment:
     """The adjustment of one motion.
 
@@ -55,15 +77,16 @@ class SqpAdjustment:
         problem: Problem,
         buffer: float = BUFFER,
         effort: Effort | None = None,
-        every_pose: bool = False,
+        known: np.ndarray | None = None,
     ) -> None:
         """Prepare the adjustment of ``problem``; `run` computes it.
 
         ``buffer``: metres kept above limits in the initial motion, for dips between rows.
         ``effort``: budget of random sampling.
-        ``every_pose``: use every pose of a detour, if there are enough rows.
+        ``known``: (p, nq) a detour that was found before; with it, no pose of a detour is skipped
+        if there are enough rows.
         """
-        self._every_pose = every_pose
+        self._known = known
         self._detour: tuple[Stepper, np.ndarray] | None = None  # of the current window
         self._uncertified: tuple[int, int] | None = None
         self._problem, self._buffer, self._effort = problem, buffer, effort or Effort()
@@ -106,16 +129,12 @@ class SqpAdjustment:
             if begin >= len(rows) - 1:
                 return rows
 
-    def uncertified(self) -> tuple[int, int, int] | None:
-        """First and last row of the window whose certificate failed; None if none failed.
-
-        The third number is that of the segments that it needs so that no pose of its detour is
-        skipped; 0 without a detour.
-        """
+    def uncertified(self) -> Uncertified | None:
+        """The window whose certificate failed, after an error of `run`; None if none failed."""
         if self._uncertified is None:
             return None
-        segments = _ROWS_PER_POSE * (len(thinned(*self._detour)) - 1) if self._detour else 0
-        return *self._uncertified, segments
+        detour = thinned(*self._detour) if self._detour else None
+        return Uncertified(*self._uncertified, detour)
 
     # -- windows --
 
@@ -159,11 +178,15 @@ class SqpAdjustment:
                     followed = self._knots[low:]
                 wanted = self._desired[followed]
                 ahead = first[followed - followed[0]]
-                path = find_detour(stepper, wanted, ahead, self._effort)
+                path = None
+                if self._known is not None:
+                    path = continued(stepper, start, self._known)
+                if path is None:
+                    path = find_detour(stepper, wanted, ahead, self._effort)
                 if path is None:
                     raise self._failure(rows, followed[0], first, bad)
                 self._detour = stepper, path
-                if self._every_pose:
+                if self._known is not None:
                     first, places = self._with_every_pose(followed[0])
                 else:
                     change = (spread(path, wanted) - wanted)[:, self._columns]
