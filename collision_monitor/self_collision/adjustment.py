@@ -58,9 +58,11 @@ if TYPE_CHECKING:
 
 _FINER = 4  # factor for the number of waypoints if the given ones allow no solution
 _MOST_FINE = 1500  # waypoints
+_CLOSE = 0.04  # rad or m between waypoints that need no others between them
 # Subdivisions of each segment, and metres kept above limits between waypoints.
 _ATTEMPTS = ((1, BUFFER), (_FINER, BUFFER), (_FINER, 4.0 * BUFFER))
 _NANO = 1e-9  # seconds by which `retime` rounds intervals up
+_FURTHER = 2  # attempts with more waypoints only where the last one could not be certified
 _RAMP = 0.5  # seconds to reach the velocity limit: default acceleration limit
 
 
@@ -181,10 +183,17 @@ def adjust(
     yielding = _possible_yielding(settings.yielding, columns, arms)
     able = np.concatenate([columns[k] for k in yielding_arms(arms, yielding)])
     attempts = list(_ATTEMPTS if settings.method == "robust" else _ATTEMPTS[:2])
-    effort = Effort()
+    if _FINER * len(given.times) > _MOST_FINE:
+        del attempts[1:]
+    further = _FURTHER if settings.method == "robust" else 0
+    effort, known, work, closer = Effort(), None, None, None  # closer: for a further attempt
     while True:
-        times, buffer = attempts.pop(0)
-        motion = refined(given, times)
+        if attempts:
+            times, buffer = attempts.pop(0)
+            motion = refined(given, times)
+        else:
+            (motion, known), closer = closer, None
+            buffer, effort, further = 4.0 * BUFFER, Effort(), further - 1
         desired = configurations(model, motion, held)
         rates = _rate_limits(model, motion, settings)
         margins = choose_margins(
@@ -208,7 +217,7 @@ def adjust(
         proximity = problem.proximity
         try:
             if settings.method == "robust":
-                work = SqpAdjustment(problem, buffer, effort)
+                work = SqpAdjustment(problem, buffer, effort, known)
                 adjusted, limits = work.run(), work.limits
             else:
                 adjusted, limits = _published(problem, proximity)
@@ -216,7 +225,10 @@ def adjust(
         except AdjustmentError as error:
             # More waypoints may allow a solution, except at the ends.
             at_an_end = error.safe_prefix is None
-            if attempts and not at_an_end and _FINER * len(given.times) <= _MOST_FINE:
+            more = _with_more_waypoints(motion, work, known)
+            if more and (more[1] is not None or not attempts):
+                closer = more
+            if not at_an_end and (attempts or (further and closer)):
                 continue
             prefix = _prefix(model, motion, problem, proximity, error.safe_prefix)
             raise _renumbered(error, given, prefix) from None
@@ -226,6 +238,35 @@ def adjust(
         times = retime(motion.times, found.motion.positions, *rates, desired=motion.positions)
         _refuse_slowed_obstacles(model, motion, times, given)
         return replace(found, motion=replace(found.motion, times=times))
+
+
+def _with_more_waypoints(
+    motion: Motion, work: SqpAdjustment | None, known: np.ndarray | None
+) -> tuple[Motion, np.ndarray | None] | None:
+    """The motion with waypoints inserted where ``work`` could not certify it, and a detour there.
+
+    None if that would not help. ``known``: the detour that ``work`` was given.
+    """
+    window = work and work.uncertified()
+    if window is None:
+        return None
+    begin, end = window.first, window.last
+    steps = np.abs(np.diff(motion.positions[begin : end + 1], axis=0)).max(axis=1, initial=0.0)
+    moving = max(1, np.count_nonzero(steps))
+    times = max(int(np.ceil(steps.max() / _CLOSE)), -(-window.segments // moving), 1)
+    if times == 1 and (window.detour is None or known is not None):
+        return None
+    ends = (0, begin + 1), (begin, end + 1), (end, len(motion.times))
+    head, middle, tail = (
+        Motion(motion.joint_names, motion.times[a:b], motion.positions[a:b]) for a, b in ends
+    )
+    middle = refined(middle, times)
+    finer = Motion(
+        motion.joint_names,
+        np.concatenate([head.times[:-1], middle.times, tail.times[1:]]),
+        np.vstack([head.positions[:-1], middle.positions, tail.positions[1:]]),
+    )
+    return finer, window.detour
 
 
 def _refuse_slowed_obstacles(

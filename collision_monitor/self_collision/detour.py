@@ -40,7 +40,7 @@ class Effort:
 def find_detour(
     stepper: Stepper, rows: np.ndarray, ahead: np.ndarray, effort: Effort | None = None
 ) -> np.ndarray | None:
-    """Rows (n, nq) from the first of ``ahead`` to the last of ``rows``, or None.
+    """Poses (p, nq) from the first of ``ahead`` to the last of ``rows``, or None.
 
     Args:
         stepper: keeps the clearances.
@@ -49,17 +49,9 @@ def find_detour(
         effort: budget of sampling; the cost is subtracted.
 
     Tried in turn: continuing from the last pose; the same backwards from the end; joining the two;
-    and random sampling. Poses are distributed over the n rows so that they stay near the desired
-    ones.
+    and random sampling. `spread` distributes the poses over the rows.
     """
-    path = _find_path(stepper, rows, ahead, effort or Effort())
-    return None if path is None else spread(path, rows)
-
-
-def _find_path(
-    stepper: Stepper, rows: np.ndarray, ahead: np.ndarray, effort: Effort
-) -> np.ndarray | None:
-    """Poses (p, nq) from the first of ``ahead`` to the last of ``rows``, or None."""
+    effort = effort or Effort()
     goal, start = rows[-1], ahead[0]
     begin = time.thread_time()
     tail = stepper.push(ahead[-1], goal, _REACH, _MOST)
@@ -125,6 +117,27 @@ def spread(path: np.ndarray, rows: np.ndarray) -> np.ndarray:
     for k in range(n - 1, 0, -1):
         places.append(int(came[k, places[-1]]))
     return path[places[::-1]]
+
+
+def thinned(stepper: Stepper, path: np.ndarray) -> np.ndarray:
+    """The path (p, nq) without poses that are not needed.
+
+    Straight motions between the others are certified, and at most one step long.
+    """
+    kept = [0]
+    for k in range(2, len(path)):
+        last = path[kept[-1]]
+        if np.abs(path[k] - last).max() > _REACH or not stepper.is_free(last, path[k]):
+            kept.append(k - 1)
+    return path[[*kept, len(path) - 1]]
+
+
+def continued(stepper: Stepper, start: np.ndarray, path: np.ndarray) -> np.ndarray | None:
+    """The path (p, nq), reached from ``start`` (nq,) on a straight motion; None if blocked."""
+    if not stepper.is_free(start, path[0]):
+        return None
+    corners = np.array([start, path[0]])[:, stepper.columns]
+    return np.vstack([_interpolated(start, stepper.columns, corners), path[1:]])
 
 
 # -- random sampling --

@@ -12,10 +12,12 @@ change of all knots, by quadratic programs (`smoothing`); 3. certify the motion 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from collision_monitor.errors import AdjustmentError
-from collision_monitor.self_collision.detour import Effort, find_detour
+from collision_monitor.self_collision.detour import Effort, continued, find_detour, spread, thinned
 from collision_monitor.self_collision.margins import Problem
 from collision_monitor.self_collision.motion_clearance import Failure, failures
 from collision_monitor.self_collision.smoothing import Smoother, SmoothingWindow
@@ -37,9 +39,30 @@ _ROUNDS = 3  # programs per attempt
 _TRIES = 5
 _MOST_PLACES = 600  # maximum number of rows of a detour
 _MOST_KNOTS = 300  # maximum number of rows that may all be knots
+_ROWS_PER_POSE = 2  # rows per pose of a detour, so that none has to be skipped
 _FAR = 1e3  # m
 _HINT_SLACK = 5e-4  # m by which distances that are named as possible are smaller than measured
 _EASE = 1e-3  # m that a pair may come closer than at the start, while it is led out
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertified:
+    """A window of a motion that could not be certified.
+
+    Attributes:
+        first: its first row.
+        last: its last row.
+        detour: (p, nq) poses of its detour, if it has one.
+    """
+
+    first: int
+    last: int
+    detour: np.ndarray | None
+
+    @property
+    def segments(self) -> int:
+        """Number of segments with which no pose of the detour has to be skipped."""
+        return 1 if self.detour is None else _ROWS_PER_POSE * (len(self.detour) - 1)
 
 
 class SqpAdjustment:
@@ -51,13 +74,22 @@ class SqpAdjustment:
     """
 
     def __init__(
-        self, problem: Problem, buffer: float = BUFFER, effort: Effort | None = None
+        self,
+        problem: Problem,
+        buffer: float = BUFFER,
+        effort: Effort | None = None,
+        known: np.ndarray | None = None,
     ) -> None:
         """Prepare the adjustment of ``problem``; `run` computes it.
 
         ``buffer``: metres kept above limits in the initial motion, for dips between rows.
         ``effort``: budget of random sampling.
+        ``known``: (p, nq) a detour that was found before; with it, no pose of a detour is skipped
+        if there are enough rows.
         """
+        self._known = known
+        self._detour: tuple[Stepper, np.ndarray] | None = None  # of the current window
+        self._uncertified: tuple[int, int] | None = None
         self._problem, self._buffer, self._effort = problem, buffer, effort or Effort()
         self._desired = np.asarray(problem.desired, dtype=float)
         self._safe = problem.margins.safe
@@ -100,6 +132,13 @@ class SqpAdjustment:
             if begin >= len(rows) - 1:
                 return rows
 
+    def uncertified(self) -> Uncertified | None:
+        """The window whose certificate failed, after an error of `run`; None if none failed."""
+        if self._uncertified is None:
+            return None
+        detour = thinned(*self._detour) if self._detour else None
+        return Uncertified(*self._uncertified, detour)
+
     # -- windows --
 
     def _window(self, bad: list[Failure], least: int) -> tuple[int, int]:
@@ -134,23 +173,45 @@ class SqpAdjustment:
         stepper = Stepper(self._proximity, self._columns, self._safe, weights, self._buffer)
         start = rows[self._knots[low]]
         first = self._walk(stepper, start, low, high)
+        self._detour, places = None, None
         while not is_at(first[-1], self._desired[self._knots[high]]):
             if high == len(self._knots) - 1:
-                places = np.arange(self._knots[low], len(self._desired))
-                if len(places) > _MOST_PLACES:
-                    places = self._knots[low:]
-                ahead = first[places - places[0]]
-                detour = find_detour(stepper, self._desired[places], ahead, self._effort)
-                if detour is None:
-                    raise self._failure(rows, places[0], first, bad)
-                change = detour[:, self._columns] - self._desired[places][:, self._columns]
-                first = self._spread(places, change)
+                followed = np.arange(self._knots[low], len(self._desired))
+                if len(followed) > _MOST_PLACES:
+                    followed = self._knots[low:]
+                wanted = self._desired[followed]
+                ahead = first[followed - followed[0]]
+                path = None
+                if self._known is not None:
+                    path = continued(stepper, start, self._known)
+                if path is None:
+                    path = find_detour(stepper, wanted, ahead, self._effort)
+                if path is None:
+                    raise self._failure(rows, followed[0], first, bad)
+                self._detour = stepper, path
+                if self._known is not None:
+                    first, places = self._with_every_pose(followed[0])
+                else:
+                    change = (spread(path, wanted) - wanted)[:, self._columns]
+                    first = self._spread(followed, change)
                 break
             last, high = high, self._beyond(high, 1, len(self._knots) - 1)
             first = np.vstack([first, self._walk(stepper, first[-1], last, high)[1:]])
         first[-1] = self._desired[self._knots[high]]  # equal except for rounding
-        self._smooth(rows, low, high, first, weights)
+        self._smooth(rows, low, high, first, weights, places)
         return high
+
+    def _with_every_pose(self, begin: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows (n, nq) from ``begin`` to the last on the detour, and those at its poses (k,)."""
+        path, columns = thinned(*self._detour), self._columns
+        at = np.arange(begin, len(self._desired))
+        count = min(len(at), _ROWS_PER_POSE * (len(path) - 1) + 1)
+        places = np.linspace(at[0], at[-1], count).round().astype(int)
+        poses = spread(path[:, columns], self._desired[places][:, columns])
+        out = self._desired[at].copy()
+        for column, values in zip(columns, poses.T, strict=True):
+            out[:, column] = np.interp(at, places, values)
+        return out, places
 
     def _walk(self, stepper: Stepper, start: np.ndarray, low: int, high: int) -> np.ndarray:
         """Rows from knot ``low`` to ``high`` that follow the desired motion from ``start``."""
@@ -160,24 +221,32 @@ class SqpAdjustment:
     # -- smoothing and certificates --
 
     def _smooth(
-        self, rows: np.ndarray, low: int, high: int, first: np.ndarray, weights: np.ndarray
+        self,
+        rows: np.ndarray,
+        low: int,
+        high: int,
+        first: np.ndarray,
+        weights: np.ndarray,
+        places: np.ndarray | None = None,
     ) -> None:
         """Write into ``rows`` the smallest certified change from knot ``low`` to ``high``.
 
         ``first`` (rows between these knots, nq) keeps the clearances at its rows. If the minimum
-        number of knots is not sufficient, every row is a knot.
+        number of knots is not sufficient, every row is a knot, or each of ``places``.
         """
         knots = self._knots[low : high + 1]
         begin, end = int(knots[0]), int(knots[-1])
         every = np.arange(begin, end + 1)
         limits = self.limits[begin:end]
-        for tried in (knots, every) if len(knots) < len(every) <= _MOST_KNOTS else (knots,):
+        more = every if places is None or len(every) <= _MOST_KNOTS else places
+        for tried in (knots, more) if len(knots) < len(more) <= _MOST_KNOTS else (knots,):
             candidate = self._smoothed(tried, first[tried - begin], weights)
             if candidate is not None:
                 rows[begin : end + 1] = candidate
                 return
         bad = failures(self._proximity, first, limits, first_only=True)
         if bad:
+            self._uncertified = begin, end
             raise self._between(rows, begin, first, bad[0])
         rows[begin : end + 1] = first
 

@@ -523,6 +523,24 @@ def test_a_way_that_only_random_sampling_finds(monkeypatch):
         adjust(model, motion)
 
 
+@pytest.mark.parametrize("count", [2, 5, 50, 1200])
+def test_the_number_of_waypoints_does_not_decide(count):
+    model = planar_model(ball("first", 0.9, -0.1, 0.04), ball("second", 0.3, -1.1))
+    start, goal = [-1.02343, 0.55768, 0.20541], [-1.48328, -0.62088, 0.12513]
+    rows = np.linspace(start, goal, count)
+    found = adjust(model, Motion(PLANAR[:3], np.linspace(0.0, 10.0, count), rows), ["right_arm"])
+    positions = found.motion.positions
+    assert np.array_equal(positions[[0, -1]], rows[[0, -1]])
+    assert set(np.linspace(0.0, 10.0, count)) <= set(found.desired.times)
+    assert found.certified_elsewhere >= 0.1
+    whole = np.hstack([positions, np.zeros_like(positions)])  # the left arm is held
+    path = Trajectory.through(model.joint_names, found.motion.times, whole)
+    assert check_clearance(model, path, exact=True).ok
+    pairs = [k for k, pair in enumerate(model.pairs) if {"first", "second"} & set(pair)]
+    away = found.margins.safe[pairs]
+    assert all((model.distances(q)[pairs] >= away - 1e-9).all() for q in refined(whole, 4))
+
+
 def test_one_arm_goes_round_what_is_in_its_way():
     model = planar_model(ball("post", 1.0, -0.5, 0.1))
     rows = np.zeros((41, 3))
