@@ -52,6 +52,7 @@ from collision_monitor.verification.clearance.clearance_check import (
     check_clearance,
 )
 from collision_monitor.verification.clearance.schedule import Schedule, rest_configuration
+from collision_monitor.verification.joint_limits_check import step_durations
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -170,7 +171,8 @@ def adjust(
             "number"
         )
     # Joints that the motion does not name are held as in `verify`, regardless of the limits.
-    held = dict(zip(model.joint_names, rest_configuration(model, held or {}).tolist(), strict=True))
+    rest = rest_configuration(model, {} if held is None else held)
+    held = dict(zip(model.joint_names, rest.tolist(), strict=True))
     model = within(model, settings.position_limits)
     given = checked(model, motion)
     model = standing(with_mimics_within_limits(model, given.joint_names), given, held)
@@ -363,9 +365,9 @@ def _rate_limits(
         velocity[:] = settings.velocity_limits
     velocity = np.where(velocity > 0.0, velocity, np.inf)
     velocity = np.minimum(velocity, velocity_limits_of_mimics(model)[columns])
-    spans = np.diff(motion.times)[:, None]
-    rates = np.diff(motion.positions, axis=0) / spans
-    changes = np.diff(rates, axis=0) / (0.5 * (spans[1:] + spans[:-1]))
+    spans = np.diff(motion.times)
+    rates = np.diff(motion.positions, axis=0) / spans[:, None]
+    changes = np.diff(rates, axis=0) / step_durations(spans)[1:-1, None]
     desired = np.abs(changes).max(axis=0, initial=0.0)
     usable = np.isfinite(velocity)
     acceleration = np.where(usable, np.maximum(desired, velocity / _RAMP), np.inf)

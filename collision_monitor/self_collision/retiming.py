@@ -4,7 +4,8 @@
 
 A motion is linear between its waypoints. On interval k every joint has a constant velocity v_k; its
 acceleration at the waypoint between the intervals k and k + 1 is the finite difference (v_{k+1} -
-v_k) / ((dt_k + dt_{k+1}) / 2). Both are kept within limits, and jerks if limits are given.
+v_k) / ((dt_k + dt_{k+1}) / 2), or over a shorter time where `verify` assumes that
+(`joint_limits_check.step_durations`). Both are kept within limits, and jerks if limits are given.
 
 The path coordinate s is the desired time and its rate r = ds/dt is at most 1, so no interval
 becomes shorter than desired. With r_k on interval k, at its middle, dt_k = ds_k / r_k and
@@ -26,13 +27,17 @@ import numpy as np
 
 from collision_monitor.errors import MissingDependencyError, MotionError
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.verification.joint_limits_check import LONGEST_STEP, steps_of
+from collision_monitor.verification.joint_limits_check import (
+    LONGEST_STEP,
+    step_durations,
+    steps_of,
+)
 
 logger = logging.getLogger(__name__)
 
 _TOLERANCE = 1e-9  # relative to a limit: tolerance for rounding
 _FULL = 1.0 - 1e-6  # higher rates count as 1: the solver stops just below it
-_ROUNDS = 6
+_ROUNDS = 12
 _END = 2  # waypoints at each end whose jerk includes a start or stop at speed
 _SMOOTHED = (0.1, 0.2, 0.4, 0.8, 1.6)  # s over which rates are smoothed to limit jerks
 _JERK_ROUNDS = 60
@@ -61,7 +66,8 @@ def retime(
         times: (n,) s, increasing.
         positions: (n, joints) radians or metres, linear in between.
         velocity_limits: (joints,) or one for all, rad/s or m/s. Infinite, NaN or 0: no limit.
-        acceleration_limits: likewise, rad/s^2 or m/s^2, of the finite differences.
+        acceleration_limits: likewise, rad/s^2 or m/s^2, of the finite differences as `verify`
+            measures them.
         jerk_limits: likewise, rad/s^3 or m/s^3, measured as `verify` does
             (`verification.joint_limits_check.steps_of`), from standstill to standstill. If the
             given motion exceeds a limit at a waypoint because it starts or ends at speed, its own
@@ -163,8 +169,7 @@ def _rate_from_rest(span: float, worst: float) -> float:
 
 def _excess(spans: np.ndarray, rates: np.ndarray, hardest: np.ndarray) -> np.ndarray:
     """Acceleration relative to its limit at inner waypoints, less the rounding; 0 at both ends."""
-    middle = (spans[1:] + spans[:-1]) / 2.0
-    inner = _worst(np.diff(rates, axis=0) / middle[:, None], hardest)
+    inner = _worst(np.diff(rates, axis=0) / step_durations(spans)[1:-1, None], hardest)
     return np.concatenate([[0.0], inner / (1.0 + _TOLERANCE), [0.0]])
 
 
@@ -179,9 +184,9 @@ def _within_accelerations(
 
     ``room`` (intervals - 1,): fraction by which accelerations may be increased afterwards.
 
-    For intervals of different lengths the discrete problem differs slightly from that of toppra: it
-    is solved again with tighter limits where they are exceeded; finally the whole motion is slowed
-    down if necessary.
+    For intervals of different or long durations the discrete problem differs from that of toppra:
+    it is solved again with tighter limits where they are exceeded; finally the whole motion is
+    slowed down if necessary.
     """
     spare = np.ones(len(spans) - 1) / (1.0 + room)
     for _ in range(_ROUNDS):
@@ -192,9 +197,11 @@ def _within_accelerations(
         if excess.max() <= 1.0:
             return r
         over = np.flatnonzero(excess > 1.0)
-        spare[over] *= 0.98 / excess[over]
+        mean = (spans[1:] / r[1:] + spans[:-1] / r[:-1]) / 2.0
+        used = _worst(np.diff(rates * r[:, None], axis=0) / mean[:, None], hardest)
+        spare[over] = np.minimum(spare, used)[over] * 0.99 / excess[over]
     logger.info("retimed with %.3g of the acceleration limits exceeded, then slowed", excess.max())
-    return r / np.sqrt(excess.max() * (1.0 + _TOLERANCE))
+    return r / (excess.max() * (1.0 + _TOLERANCE))
 
 
 class _Jerks:
@@ -329,7 +336,7 @@ def _rounding(
     Velocities v become smaller by up to v / dt nanoseconds on the intervals that are ``rounded``.
     """
     less = _worst(rates / spans[:, None] / _NANO, hardest) * rounded
-    room = np.maximum(less[1:], less[:-1]) / ((spans[1:] + spans[:-1]) / 2.0)
+    room = np.maximum(less[1:], less[:-1]) / step_durations(spans)[1:-1]
     return np.where(room > 0.0, np.maximum(room, _LEAST_ROOM), 0.0)
 
 

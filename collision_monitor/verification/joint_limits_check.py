@@ -46,7 +46,7 @@ from collision_monitor.verification.check import (
 # -- steps of velocity and acceleration --
 
 LONGEST_STEP = 0.1  # seconds
-_UNEVEN = 2.0  # ratio of lengths; pieces that differ by more are not consecutive samples
+_UNEVEN = 2.0 + 1e-6  # ratio of lengths; pieces that differ by more are not consecutive samples
 _APART = 8  # maximum number of knots between two of a joint, if publishers alternate
 _RATE_ROUNDING = 1e-9  # relative to the largest rate of a joint
 
@@ -89,9 +89,9 @@ def steps_of(trajectory: Trajectory, from_rest: bool = True) -> Steps:
         own = _own_knots(velocity[:, j], np.abs(after[0, :, j]).max())
         row = np.s_[own, j]
         gaps = np.diff(trajectory.times[own])
-        lasting = _step_durations(gaps)
+        lasting = step_durations(gaps)
         extra[row] = velocity[row] / lasting
-        jerks[:, j] = acceleration[:, j] / _step_durations(np.diff(trajectory.times))
+        jerks[:, j] = acceleration[:, j] / step_durations(np.diff(trajectory.times))
         change = np.diff(extra[row]) / np.minimum(gaps, LONGEST_STEP)
         if not from_rest:
             change[[0, -1]] = 0.0  # accelerations before and after are unknown
@@ -114,9 +114,9 @@ def _own_knots(velocity: np.ndarray, fastest: float) -> np.ndarray:
     return np.unique(np.concatenate([everyone[:1], real, everyone[-1:]]))
 
 
-def _step_durations(gaps: np.ndarray) -> np.ndarray:
-    """Assumed durations (knots,) of steps between pieces of ``gaps`` seconds."""
-    before, after = np.append(gaps[0], gaps), np.append(gaps, gaps[-1])
+def step_durations(gaps: np.ndarray) -> np.ndarray:
+    """Assumed durations (knots,) of steps between pieces of ``gaps`` (knots - 1,) seconds."""
+    before, after = np.append(gaps[:1], gaps), np.append(gaps, gaps[-1:])
     shorter, mean = np.minimum(before, after), 0.5 * (before + after)
     even = np.maximum(before, after) <= _UNEVEN * shorter
     return np.minimum(np.where(even, mean, shorter), LONGEST_STEP)

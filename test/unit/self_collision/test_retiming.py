@@ -26,13 +26,12 @@ def velocities(times, positions):
 
 def accelerations(times, positions):
     """Finite differences at the inner waypoints, (n - 2, joints), one waypoint at a time."""
-    v = velocities(times, positions)
-    return np.array(
-        [
-            (v[k] - v[k - 1]) / (0.5 * (times[k + 1] - times[k - 1]))
-            for k in range(1, len(times) - 1)
-        ]
-    ).reshape(-1, positions.shape[1])
+    v, found = velocities(times, positions), []
+    for k in range(1, len(times) - 1):
+        short, long = sorted((times[k] - times[k - 1], times[k + 1] - times[k]))
+        lasting = 0.5 * (short + long) if long <= 2.0 * short * (1 + 1e-9) else short
+        found.append((v[k] - v[k - 1]) / min(lasting, 0.1))
+    return np.array(found).reshape(-1, positions.shape[1])
 
 
 def checked(times, positions, fastest, hardest):
@@ -50,9 +49,9 @@ def checked(times, positions, fastest, hardest):
     return new
 
 
-def wave(n=80, joints=3, seed=0):
-    """A smooth motion of ``n`` waypoints, 10 a second, all joints at about 1 rad/s."""
-    times = 0.1 * np.arange(n)
+def wave(n=80, joints=3, seed=0, spacing=0.1):
+    """A smooth motion of ``n`` waypoints, ``spacing`` s apart, all joints at about 1 rad/s."""
+    times = spacing * np.arange(n)
     phases = np.random.default_rng(seed).uniform(0, 6, joints)
     return times, np.sin(times[:, None] * (1 + np.arange(joints) / 3) + phases)
 
@@ -79,18 +78,37 @@ def test_any_motion_comes_back_within_its_limits_and_not_earlier(
     checked(times, positions, fastest, hardest)
 
 
+# Acceleration limits, times between waypoints, and the share of the limits that is used. If
+# waypoints are further apart than `verify` assumes that a step lasts, slightly less is used.
+SLOWED = [(0.5, 0.02, 0.9), (0.5, 0.1, 0.85), (1e-2, 0.1, 0.85), (1e-6, 0.1, 0.85)]
+
+
 @pytest.mark.parametrize("fastest", [NONE, 0.4])
-@pytest.mark.parametrize("hardest", [0.5, 1e-2, 1e-6])
-def test_smooth_motions_are_slowed_no_more_than_needed(fastest, hardest):
-    times, positions = wave()
+@pytest.mark.parametrize(("hardest", "spacing", "share"), SLOWED)
+def test_smooth_motions_are_slowed_no_more_than_needed(fastest, hardest, spacing, share):
+    times, positions = wave(int(8.0 / spacing), spacing=spacing)
     new = checked(times, positions, fastest, hardest)
     used_v = np.abs(velocities(new, positions)).max(axis=1) / fastest
     used_a = np.abs(accelerations(new, positions)).max(axis=1) / hardest
     slowed = np.diff(new) > np.diff(times) * (1 + 1e-5)
     # Each slowed interval lies at a limit, or beside a waypoint that does.
     at_limit = np.maximum(used_v, np.maximum(np.r_[0, used_a], np.r_[used_a, 0]))
-    assert at_limit[slowed].min() > 0.9
+    assert at_limit[slowed].min() > share
     assert slowed.any()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_accelerations_are_kept_as_verify_measures_them(seed):
+    pytest.importorskip("toppra")
+    rng = np.random.default_rng(seed)
+    spans = rng.choice([0.004, 0.02, 0.1, 0.3]) * rng.uniform(1.0, 3.0, rng.integers(4, 90))
+    times = np.concatenate([[0.0], np.cumsum(spans)])
+    positions = np.sin(np.outer(times, rng.uniform(0.3, 2.0, 4)) + rng.uniform(0.0, 6.0, 4))
+    positions[1], positions[-2] = positions[0], positions[-1]  # at rest
+    fastest, hardest = rng.uniform(0.3, 3.0, 2)
+    new = checked(times, positions, fastest, hardest)
+    found = steps_of(Trajectory.through(tuple("abcd"), new, positions)).accelerations
+    assert np.abs(found).max() <= hardest * (1.0 + 1e-6)
 
 
 def test_what_is_slow_enough_is_left_alone():
