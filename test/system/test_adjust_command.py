@@ -290,16 +290,18 @@ def test_a_motion_that_starts_at_speed_is_reported_as_verify_will(place, capsys)
     output, limits = place / "out.csv", place / "joint_limits.yaml"
     given = ["--limits", str(limits), "--output", str(output), "--json"]
     verified = ["verify", str(place / "robot.urdf"), str(output), "--limits", str(limits)]
-    for most, is_reported in ((0.5, True), (1000.0, False)):
+    cases = ("acceleration", 0.5, True), ("acceleration", 1e3, False), ("jerk", 0.5, True)
+    for limit, most, is_reported in cases:
         joints = (
-            f"  {name}: {{has_acceleration_limits: true, max_acceleration: {most}}}\n"
-            for name in JOINTS
+            f"  {name}: {{has_{limit}_limits: true, max_{limit}: {most}}}\n" for name in JOINTS
         )
         limits.write_text("joint_limits:\n" + "".join(joints))
         assert run(place, *given) == 0
         printed = capsys.readouterr()
         found = json.loads(printed.out)["moving_ends"]
-        assert bool(found) == is_reported == ("starts at speed" in printed.err)
+        said = f"starts at speed; from rest this exceeds the {limit} limit"
+        assert bool(found) == is_reported == (said in printed.err)
+        assert {each["limit"] for each in found} <= {limit}
         assert main([*verified, "--json"]) == is_reported
         said = json.loads(capsys.readouterr().out)
         wrong = {each["subject"] for each in said["violations"]} if is_reported else set()
