@@ -35,9 +35,10 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.motion.motion_files import open_motion
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.robot.limits import tightened_limits
+from collision_monitor.robot.limits import JointLimits, tightened_limits, urdf_limits
 from collision_monitor.robot.srdf import srdf_beside
 from collision_monitor.self_collision import Adjustment, AdjustmentSettings, adjustment
+from collision_monitor.self_collision.preparation import mimics
 from collision_monitor.self_collision.settings import METHODS
 from collision_monitor.verification.joint_limits_check import LONGEST_STEP, steps_of
 
@@ -227,7 +228,7 @@ def _limits(path: str | None, model: CollisionModel) -> dict[str, Any]:
     """Arguments of `adjust` from a file of limits: the tighter ones of file and URDF."""
     if path is None:
         return {}
-    limits = tightened_limits(model.robot, path, model.joint_names)
+    limits = _limits_of_leaders(path, model)
 
     def finite(key: str) -> dict[str, float]:
         values = {name: getattr(both, key) for name, both in limits.items()}
@@ -239,6 +240,23 @@ def _limits(path: str | None, model: CollisionModel) -> dict[str, Any]:
         "acceleration_limits": finite("acceleration") or None,
         "jerk_limits": finite("jerk") or None,
     }
+
+
+def _limits_of_leaders(path: str, model: CollisionModel) -> dict[str, JointLimits]:
+    """Limits in a file; joints that others mimic keep those of the others, too."""
+    of_urdf = urdf_limits(model.robot)
+    found = tightened_limits(model.robot, path, tuple(of_urdf))
+    limits = {name: both for name, both in found.items() if name in model.joint_names}
+    for joint, leader, gain, offset in mimics(model):
+        own, urdf = found.get(joint.name), of_urdf[joint.name]
+        if own is None:
+            continue
+        ends = -math.inf, math.inf
+        if (own.lower, own.upper) != (urdf.lower, urdf.upper):
+            ends = sorted((end - offset) / gain for end in (own.lower, own.upper))
+        rates = (each / abs(gain) for each in (own.velocity, own.acceleration, own.jerk))
+        limits[leader] = limits.get(leader, of_urdf[leader]).tightened(JointLimits(*ends, *rates))
+    return limits
 
 
 def _beyond_limits(

@@ -267,6 +267,27 @@ def test_limits_count_where_they_are_tighter(place, capsys):
     assert "left_j1: its positions 4 .. 5 do not overlap" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "limit",
+    [
+        "max_velocity: 0.01", "max_acceleration: 0.02", "max_jerk: 0.1",
+        "min_position: 0.0, max_position: 0.15",
+    ],
+)  # fmt: skip
+def test_limits_of_joints_that_follow_others_are_kept_as_verify_checks_them(place, limit):
+    urdf, output = place / "robot.urdf", place / "out.csv"
+    follows = '<axis xyz="0 0 1"/><mimic joint="right_j2" multiplier="-4" offset="0.1"/>'
+    before, _, after = urdf.read_text().rpartition('<axis xyz="0 0 1"/>')  # of the neck
+    urdf.write_text(before + follows + after)
+    given = ["--limits", str(place / "joint_limits.yaml")]
+    (place / "joint_limits.yaml").write_text(f"joint_limits: {{neck: {{{limit}}}}}\n")
+    verified = ["verify", str(urdf), str(output), "--srdf", str(place / "robot.srdf"), *given]
+    assert run(place, "--output", str(output)) == 0
+    assert main(verified) == 1
+    assert run(place, "--output", str(output), *given) == 0
+    assert main(verified) == 0
+
+
 def test_a_start_beyond_a_limit_is_reported_as_verify_will(place, capsys):
     output, limits = place / "out.csv", place / "joint_limits.yaml"
     limits.write_text("joint_limits: {left_j1: {min_position: -1.0, max_position: 0.395}}\n")
