@@ -8,6 +8,7 @@ import argparse
 import math
 import os
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,13 @@ from collision_monitor.errors import (
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.motion.motion_files import open_motion
-from collision_monitor.robot.limits import tightened_limits
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.robot.limits import JointLimits, tightened_limits, urdf_limits
 from collision_monitor.robot.srdf import srdf_beside
 from collision_monitor.self_collision import Adjustment, AdjustmentSettings, adjustment
+from collision_monitor.self_collision.preparation import mimics
 from collision_monitor.self_collision.settings import METHODS
-from collision_monitor.verification.joint_limits_check import LONGEST_STEP
+from collision_monitor.verification.joint_limits_check import LONGEST_STEP, steps_of
 
 EXIT_NO_ADJUSTMENT = 1
 _ROUNDING = 1e-6  # rad or m beyond a position limit that `verify` treats as rounding
@@ -160,11 +163,12 @@ def run(options: argparse.Namespace) -> int:
         print_json(result)
     else:
         print(adjust_report.text(result))
-    for end in ("starts", "stops"):
-        if moving := [each for each in result["moving_ends"] if each["end"] == end]:
+    for end, limit in product(("starts", "stops"), ("acceleration", "jerk")):
+        kind = {"end": end, "limit": limit}
+        if moving := [each for each in result["moving_ends"] if kind.items() <= each.items()]:
             names = shortened([f"{each['joint']} ({each['velocity']:.3g}/s)" for each in moving], 4)
             _print_error(
-                f"warning: the motion {end} at speed; from rest this exceeds the acceleration "
+                f"warning: the motion {end} at speed; from rest this exceeds the {limit} "
                 f"limit of {names}, which `verify` reports unless the robot moves before and after "
                 "(`verify --recorded`)"
             )
@@ -175,7 +179,7 @@ def run(options: argparse.Namespace) -> int:
             if others:
                 _print_error(
                     f"warning: the motion {end} at another speed than the desired one, by more "
-                    f"than the acceleration limit allows: {shortened(others, 4)}"
+                    f"than the {limit} limit allows: {shortened(others, 4)}"
                 )
     for found in result["beyond_limits"]:
         _print_error(
@@ -224,7 +228,7 @@ def _limits(path: str | None, model: CollisionModel) -> dict[str, Any]:
     """Arguments of `adjust` from a file of limits: the tighter ones of file and URDF."""
     if path is None:
         return {}
-    limits = tightened_limits(model.robot, path, model.joint_names)
+    limits = _limits_of_leaders(path, model)
 
     def finite(key: str) -> dict[str, float]:
         values = {name: getattr(both, key) for name, both in limits.items()}
@@ -236,6 +240,23 @@ def _limits(path: str | None, model: CollisionModel) -> dict[str, Any]:
         "acceleration_limits": finite("acceleration") or None,
         "jerk_limits": finite("jerk") or None,
     }
+
+
+def _limits_of_leaders(path: str, model: CollisionModel) -> dict[str, JointLimits]:
+    """Limits in a file; joints that others mimic keep those of the others, too."""
+    of_urdf = urdf_limits(model.robot)
+    found = tightened_limits(model.robot, path, tuple(of_urdf))
+    limits = {name: both for name, both in found.items() if name in model.joint_names}
+    for joint, leader, gain, offset in mimics(model):
+        own, urdf = found.get(joint.name), of_urdf[joint.name]
+        if own is None:
+            continue
+        ends = -math.inf, math.inf
+        if (own.lower, own.upper) != (urdf.lower, urdf.upper):
+            ends = sorted((end - offset) / gain for end in (own.lower, own.upper))
+        rates = (each / abs(gain) for each in (own.velocity, own.acceleration, own.jerk))
+        limits[leader] = limits.get(leader, of_urdf[leader]).tightened(JointLimits(*ends, *rates))
+    return limits
 
 
 def _beyond_limits(
@@ -256,24 +277,32 @@ def _beyond_limits(
 
 
 def _moving_ends(adjusted: Adjustment, limits: dict[str, Any]) -> list[dict[str, Any]]:
-    """Joints whose speed at an end is beyond their acceleration limit from rest, as in `verify`."""
+    """Joints whose speed at an end is beyond a rate limit from rest, as in `verify`."""
     found = []
-    accelerations, motion = limits.get("acceleration_limits"), adjusted.motion
-    if not accelerations or len(motion.times) == 1:
+    accelerations, jerks = (limits.get(f"{key}_limits") or {} for key in ("acceleration", "jerk"))
+    motion = adjusted.motion
+    if not (accelerations or jerks) or len(motion.times) == 1:
         return found
+    path = Trajectory.through(motion.joint_names, motion.times, motion.positions)
+    measured = np.abs(steps_of(path).jerks)
     for end, rows in (("starts", [0, 1]), ("stops", [-2, -1])):
         rates, desired = (
             np.diff(each.positions[rows], axis=0)[0] / np.diff(each.times[rows])
             for each in (motion, adjusted.desired)
         )
         step = min(float(np.diff(motion.times[rows])[0]), LONGEST_STEP)
-        for name, rate, wanted in zip(motion.joint_names, rates, desired, strict=True):
-            most = accelerations.get(name, math.inf) * step
-            if abs(rate) > most * (1.0 + _ROUNDING):
-                found.append({
-                    "joint": name, "end": end, "velocity": float(rate), "desired": float(wanted),
-                    "differs": bool(abs(rate - wanted) > most),
-                })  # fmt: skip
+        for name, rate, wanted, jerk in zip(
+            motion.joint_names, rates, desired, measured[rows].max(axis=0), strict=True
+        ):
+            limit, most = "acceleration", accelerations.get(name, math.inf) * step
+            if abs(rate) <= most * (1.0 + _ROUNDING):
+                limit, most = "jerk", jerks.get(name, math.inf) * step**2
+                if not rate or jerk * step**2 <= most * (1.0 + _ROUNDING):
+                    continue
+            found.append({
+                "joint": name, "end": end, "limit": limit, "velocity": float(rate),
+                "desired": float(wanted), "differs": bool(abs(rate - wanted) > most),
+            })  # fmt: skip
     return found
 
 

@@ -129,7 +129,7 @@ def configurations(model: CollisionModel, motion: Motion, held: Mapping[str, flo
     if (beyond > _ROUNDING).any():
         k, column = np.unravel_index(int(beyond.argmax()), beyond.shape)
         name = model.joint_names[column]
-        followers = [f"'{joint.name}'" for joint, leader, _, _ in _mimics(model) if leader == name]
+        followers = [f"'{joint.name}'" for joint, leader, _, _ in mimics(model) if leader == name]
         others = f", with those of {', '.join(followers)} that mimics it" if followers else ""
         raise MotionError(
             f"waypoint {k} at {motion.times[k]:g} s: joint '{name}' is at {rows[k, column]:g}, "
@@ -166,7 +166,7 @@ def standing(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -
     return model
 
 
-def _mimics(model: CollisionModel) -> Iterator[tuple[Joint, str, float, float]]:
+def mimics(model: CollisionModel) -> Iterator[tuple[Joint, str, float, float]]:
     """Mimic joints that move: (joint, leading joint, gain, offset)."""
     joints = {joint.name: joint for joint in model.robot.joints}
     for joint in joints.values():
@@ -179,7 +179,7 @@ def _mimics(model: CollisionModel) -> Iterator[tuple[Joint, str, float, float]]:
 def velocity_limits_of_mimics(model: CollisionModel) -> np.ndarray:
     """Velocities (nq,) up to which mimic joints keep their own limits, rad/s or m/s."""
     out = np.full(len(model.joint_names), np.inf)
-    for joint, leader, gain, _ in _mimics(model):
+    for joint, leader, gain, _ in mimics(model):
         if joint.velocity > 0.0:
             k = model.joint_names.index(leader)
             out[k] = min(out[k], joint.velocity / abs(gain))
@@ -196,7 +196,7 @@ def with_mimics_within_limits(model: CollisionModel, names: Collection[str]) -> 
     Position limits of a mimic joint that its leader cannot keep are left out.
     """
     lower, upper = model.lower.copy(), model.upper.copy()
-    for joint, leader, gain, offset in _mimics(model):
+    for joint, leader, gain, offset in mimics(model):
         k = model.joint_names.index(leader)
         low, high = sorted((end - offset) / gain for end in (joint.lower, joint.upper))
         low, high = max(low, lower[k]), min(high, upper[k])

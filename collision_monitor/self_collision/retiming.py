@@ -38,9 +38,11 @@ logger = logging.getLogger(__name__)
 _TOLERANCE = 1e-9  # relative to a limit: tolerance for rounding
 _FULL = 1.0 - 1e-6  # higher rates count as 1: the solver stops just below it
 _ROUNDS = 12
+_SLOW = 1e-6  # of the largest velocity: slower joints count as at rest
 _END = 2  # waypoints at each end whose jerk includes a start or stop at speed
 _SMOOTHED = (0.1, 0.2, 0.4, 0.8, 1.6)  # s over which rates are smoothed to limit jerks
 _JERK_ROUNDS = 60
+_LAST_ROUNDS = 10  # of these; steps of 0.1 s last no longer, so their jerks fall more slowly
 _NANO = 1e9  # nanoseconds in a second
 _COARSEST = 1e-10  # s: times with a coarser resolution cannot be whole nanoseconds
 _LEAST_ROOM, _MOST_ROOM = 3e-6, 0.02  # of acceleration limits, for rounding; the least above _FULL
@@ -59,8 +61,9 @@ def retime(
 
     Every interval is at least as long as before; a motion within its limits keeps its times
     exactly. The velocity at both ends is kept if the limits allow. At an end where ``desired``
-    keeps the limits from standstill, the motion keeps them, too. The intervals of a slowed motion
-    last whole nanoseconds, except if that would slow it by another 1 %, or beyond some days.
+    keeps the limits from standstill, or where all its velocities grow from 0 (or fall to 0), the
+    motion keeps them from standstill, too. The intervals of a slowed motion last whole nanoseconds,
+    except if that would slow it by another 1 %, or beyond some days.
 
     Args:
         times: (n,) s, increasing.
@@ -93,12 +96,14 @@ def retime(
     rates = np.diff(positions, axis=0) / spans[:, None]
     allowed = np.minimum(1.0, 1.0 / np.maximum(_worst(rates, fastest), 1e-300))
     desired = positions if desired is None else np.asarray(desired, dtype=float)
-    rests = _rests(spans, np.diff(desired, axis=0) / spans[:, None], hardest)
+    wanted = np.diff(desired, axis=0) / spans[:, None]
+    growing = _growing(wanted)
+    rests = growing | _rests(spans, wanted, hardest)
     for k in np.array([0, -1])[rests]:
         allowed[k] = min(allowed[k], _rate_from_rest(spans[k], _worst(rates[[k]], hardest)[0]))
-    jerky = _Jerks(times, positions, bound, desired, rests)
+    jerky = _Jerks(times, positions, bound, desired, rests, growing)
     kept = (allowed >= 1.0 - _TOLERANCE).all() and _excess(spans, rates, hardest).max() <= 1.0
-    if kept and jerky.excess(spans).max() <= 1.0:
+    if kept and jerky.excess(spans).max() <= 1.0 + _TOLERANCE:
         return times.copy()
     r = allowed.copy()
     r[r >= 1.0 - _TOLERANCE] = 1.0
@@ -154,6 +159,15 @@ def _rests(spans: np.ndarray, rates: np.ndarray, hardest: np.ndarray) -> np.ndar
     """Whether a motion keeps accelerations at its start and at its end (2,), from standstill."""
     ends = [0, -1]
     return _worst(rates[ends], hardest) <= np.minimum(spans[ends], LONGEST_STEP)
+
+
+def _growing(rates: np.ndarray) -> np.ndarray:
+    """Whether all velocities grow from 0 at the start, and fall to 0 at the end (2,)."""
+    if len(rates) < 2:
+        return np.zeros(2, dtype=bool)
+    ends, inner = rates[[0, -1]], rates[[1, -2]]
+    slack = _SLOW * np.abs(rates).max(initial=0.0)
+    return (np.abs(ends) <= np.abs(inner - ends) + slack).all(axis=1)
 
 
 def _rate_from_rest(span: float, worst: float) -> float:
@@ -214,14 +228,16 @@ class _Jerks:
         limits: np.ndarray,
         desired: np.ndarray,
         rests: np.ndarray,
+        growing: np.ndarray,
     ) -> None:
         self._names = tuple(map(str, range(positions.shape[1])))
         self._positions, self._limits = positions, np.repeat(limits[None, :], len(times), axis=0)
         self.limited = bool(np.isfinite(limits).any())
         if self.limited:
             own, wanted = (self._of(np.diff(times), rows) for rows in (positions, desired))
-            for end, at_rest in zip((slice(None, _END), slice(-_END, None)), rests, strict=True):
-                if not at_rest or (wanted[end] > limits).any():
+            ends = slice(None, _END), slice(-_END, None)
+            for end, at_rest, grows in zip(ends, rests, growing, strict=True):
+                if not grows and (not at_rest or (wanted[end] > limits).any()):
                     self._limits[end] = np.maximum(self._limits[end], own[end])
 
     def _of(self, spans: np.ndarray, positions: np.ndarray) -> np.ndarray:
@@ -257,17 +273,20 @@ def _within_jerks(
             if resolution is not None:
                 times = _rounded_up(times, resolution) / _NANO
             slowed = rates * (spans / times)[:, None]
-            over = np.maximum(jerky.excess(times), np.sqrt(_excess(times, slowed, hardest)))
+            jerks, accelerations = jerky.excess(times), _excess(times, slowed, hardest)
+            over = np.maximum(jerks, np.sqrt(accelerations))
             if over.max() <= 1.0:
                 break
-            factor = (1.0 - _TOLERANCE) * np.maximum(over, 1.0) ** (-1.0 / 3.0)
             if k < _JERK_ROUNDS // 2:
+                factor = (1.0 - _TOLERANCE) * np.maximum(over, 1.0) ** (-1.0 / 3.0)
                 nearby = np.pad(factor, 1, mode="edge")
                 each = np.min([nearby[i : i + len(slow)] for i in range(4)], axis=0)
                 middles = np.cumsum(times) - 0.5 * times
                 slow = _smoothed(middles, slow * each, width)
             else:
-                slow = slow * factor.min()
+                power = -1.0 / 3.0 if k < _JERK_ROUNDS - _LAST_ROUNDS else -1.0
+                most = max(jerks.max(), accelerations.max() ** 1.5)
+                slow = slow * (1.0 - _TOLERANCE) * most**power
         found.append(slow)
     return min(found, key=lambda slow: float((spans / slow).sum()))
 

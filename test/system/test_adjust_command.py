@@ -267,6 +267,27 @@ def test_limits_count_where_they_are_tighter(place, capsys):
     assert "left_j1: its positions 4 .. 5 do not overlap" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "limit",
+    [
+        "max_velocity: 0.01", "max_acceleration: 0.02", "max_jerk: 0.1",
+        "min_position: 0.0, max_position: 0.15",
+    ],
+)  # fmt: skip
+def test_limits_of_joints_that_follow_others_are_kept_as_verify_checks_them(place, limit):
+    urdf, output = place / "robot.urdf", place / "out.csv"
+    follows = '<axis xyz="0 0 1"/><mimic joint="right_j2" multiplier="-4" offset="0.1"/>'
+    before, _, after = urdf.read_text().rpartition('<axis xyz="0 0 1"/>')  # of the neck
+    urdf.write_text(before + follows + after)
+    given = ["--limits", str(place / "joint_limits.yaml")]
+    (place / "joint_limits.yaml").write_text(f"joint_limits: {{neck: {{{limit}}}}}\n")
+    verified = ["verify", str(urdf), str(output), "--srdf", str(place / "robot.srdf"), *given]
+    assert run(place, "--output", str(output)) == 0
+    assert main(verified) == 1
+    assert run(place, "--output", str(output), *given) == 0
+    assert main(verified) == 0
+
+
 def test_a_start_beyond_a_limit_is_reported_as_verify_will(place, capsys):
     output, limits = place / "out.csv", place / "joint_limits.yaml"
     limits.write_text("joint_limits: {left_j1: {min_position: -1.0, max_position: 0.395}}\n")
@@ -290,16 +311,18 @@ def test_a_motion_that_starts_at_speed_is_reported_as_verify_will(place, capsys)
     output, limits = place / "out.csv", place / "joint_limits.yaml"
     given = ["--limits", str(limits), "--output", str(output), "--json"]
     verified = ["verify", str(place / "robot.urdf"), str(output), "--limits", str(limits)]
-    for most, is_reported in ((0.5, True), (1000.0, False)):
+    cases = ("acceleration", 0.5, True), ("acceleration", 1e3, False), ("jerk", 0.5, True)
+    for limit, most, is_reported in cases:
         joints = (
-            f"  {name}: {{has_acceleration_limits: true, max_acceleration: {most}}}\n"
-            for name in JOINTS
+            f"  {name}: {{has_{limit}_limits: true, max_{limit}: {most}}}\n" for name in JOINTS
         )
         limits.write_text("joint_limits:\n" + "".join(joints))
         assert run(place, *given) == 0
         printed = capsys.readouterr()
         found = json.loads(printed.out)["moving_ends"]
-        assert bool(found) == is_reported == ("starts at speed" in printed.err)
+        said = f"starts at speed; from rest this exceeds the {limit} limit"
+        assert bool(found) == is_reported == (said in printed.err)
+        assert {each["limit"] for each in found} <= {limit}
         assert main([*verified, "--json"]) == is_reported
         said = json.loads(capsys.readouterr().out)
         wrong = {each["subject"] for each in said["violations"]} if is_reported else set()
