@@ -283,26 +283,27 @@ def _moving_ends(adjusted: Adjustment, limits: dict[str, Any]) -> list[dict[str,
     motion = adjusted.motion
     if not (accelerations or jerks) or len(motion.times) == 1:
         return found
-    path = Trajectory.through(motion.joint_names, motion.times, motion.positions)
-    measured = np.abs(steps_of(path).jerks)
-    for end, rows in (("starts", [0, 1]), ("stops", [-2, -1])):
+    steps = steps_of(Trajectory.through(motion.joint_names, motion.times, motion.positions))
+    for end, rows in (("starts", [0, 1]), ("stops", [-1, -2])):
         rates, desired = (
             np.diff(each.positions[rows], axis=0)[0] / np.diff(each.times[rows])
             for each in (motion, adjusted.desired)
         )
-        step = min(float(np.diff(motion.times[rows])[0]), LONGEST_STEP)
-        for name, rate, wanted, jerk in zip(
-            motion.joint_names, rates, desired, measured[rows].max(axis=0), strict=True
+        step = min(float(np.abs(np.diff(motion.times[rows]))[0]), LONGEST_STEP)
+        changes, jolts = np.abs(steps.extra[rows[0]]), np.abs(steps.jerks[rows]).max(axis=0)
+        for name, rate, wanted, change, jolt in zip(
+            motion.joint_names, rates, desired, changes, jolts, strict=True
         ):
-            limit, most = "acceleration", accelerations.get(name, math.inf) * step
-            if abs(rate) <= most * (1.0 + _ROUNDING):
-                limit, most = "jerk", jerks.get(name, math.inf) * step**2
-                if not rate or jerk * step**2 <= most * (1.0 + _ROUNDING):
-                    continue
-            found.append({
-                "joint": name, "end": end, "limit": limit, "velocity": float(rate),
-                "desired": float(wanted), "differs": bool(abs(rate - wanted) > most),
-            })  # fmt: skip
+            limit, most = "acceleration", accelerations.get(name, math.inf)
+            over, least = change > most * (1.0 + _ROUNDING), most * step
+            if not over:
+                limit, most = "jerk", jerks.get(name, math.inf)
+                over, least = rate and jolt > most * (1.0 + _ROUNDING), most * step**2
+            if over:
+                found.append({
+                    "joint": name, "end": end, "limit": limit, "velocity": float(rate),
+                    "desired": float(wanted), "differs": bool(abs(rate - wanted) > least),
+                })  # fmt: skip
     return found
 
 

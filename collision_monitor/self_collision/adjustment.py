@@ -275,20 +275,25 @@ def _refuse_slowed_obstacles(
     model: CollisionModel, motion: Motion, times: np.ndarray, given: Motion
 ) -> None:
     """Raise AdjustmentError if re-timing would slow down moving obstacles."""
-    if np.array_equal(times, motion.times):
-        return
+    joint = _joint_of_moving_obstacles(model, motion)
+    if joint and not np.array_equal(times, motion.times):
+        k = int(np.argmax(np.diff(times) > np.diff(motion.times) + _NANO))
+        error = AdjustmentError(
+            f"waypoint {k} at {motion.times[k]:g} s: from there joints are too fast, and the "
+            f"obstacles that '{joint}' moves cannot be slowed down",
+            k, float(motion.times[k]),
+        )  # fmt: skip
+        raise _renumbered(error, given, None)
+
+
+def _joint_of_moving_obstacles(model: CollisionModel, motion: Motion) -> str | None:
+    """A joint of the scene that moves in the motion."""
     for joint in model.scene.joints:
         if joint.name in motion.joint_names:
             positions = motion.positions[:, motion.joint_names.index(joint.name)]
             if np.ptp(positions) > 0.0:
-                slower = np.diff(times) > np.diff(motion.times) + _NANO
-                k = int(np.argmax(slower))
-                error = AdjustmentError(
-                    f"waypoint {k} at {motion.times[k]:g} s: from there joints are too fast, and "
-                    f"the obstacles that '{joint.name}' moves cannot be slowed down",
-                    k, float(motion.times[k]),
-                )  # fmt: skip
-                raise _renumbered(error, given, None)
+                return joint.name
+    return None
 
 
 def _published(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.ndarray]:
@@ -369,7 +374,8 @@ def _rate_limits(
     rates = np.diff(motion.positions, axis=0) / spans[:, None]
     changes = np.diff(rates, axis=0) / step_durations(spans)[1:-1, None]
     desired = np.abs(changes).max(axis=0, initial=0.0)
-    usable = np.isfinite(velocity)
+    # Obstacles that move cannot be slowed: a limit that nobody gave would only refuse motions.
+    usable = np.isfinite(velocity) & (_joint_of_moving_obstacles(model, motion) is None)
     acceleration = np.where(usable, np.maximum(desired, velocity / _RAMP), np.inf)
     jerk = np.full(len(names), np.inf)
     for values, limits in (

@@ -4,8 +4,9 @@
 
 A motion is linear between its waypoints. On interval k every joint has a constant velocity v_k; its
 acceleration at the waypoint between the intervals k and k + 1 is the finite difference (v_{k+1} -
-v_k) / ((dt_k + dt_{k+1}) / 2), or over a shorter time where `verify` assumes that
-(`joint_limits_check.step_durations`). Both are kept within limits, and jerks if limits are given.
+v_k) / ((dt_k + dt_{k+1}) / 2), or over a shorter time where `verify` assumes that: accelerations
+and jerks are measured as there (`steps_of`). Velocities and accelerations are kept within limits,
+and jerks if limits are given.
 
 The path coordinate s is the desired time and its rate r = ds/dt is at most 1, so no interval
 becomes shorter than desired. With r_k on interval k, at its middle, dt_k = ds_k / r_k and
@@ -29,6 +30,7 @@ from collision_monitor.errors import MissingDependencyError, MotionError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.verification.joint_limits_check import (
     LONGEST_STEP,
+    Steps,
     step_durations,
     steps_of,
 )
@@ -101,18 +103,17 @@ def retime(
     rests = growing | _rests(spans, wanted, hardest)
     for k in np.array([0, -1])[rests]:
         allowed[k] = min(allowed[k], _rate_from_rest(spans[k], _worst(rates[[k]], hardest)[0]))
-    jerky = _Jerks(times, positions, bound, desired, rests, growing)
-    kept = (allowed >= 1.0 - _TOLERANCE).all() and _excess(spans, rates, hardest).max() <= 1.0
-    if kept and jerky.excess(spans).max() <= 1.0 + _TOLERANCE:
+    measured = _Measured(times, positions, hardest, bound, desired, rests, growing)
+    if (allowed >= 1.0 - _TOLERANCE).all() and measured.excess(spans) <= 1.0 + _TOLERANCE:
         return times.copy()
     r = allowed.copy()
     r[r >= 1.0 - _TOLERANCE] = 1.0
-    if _excess(spans / r, rates * r[:, None], hardest).max() > 1.0:
-        r = _within_accelerations(spans, rates, allowed, hardest)
-    if jerky.excess(spans / r).max() > 1.0:
-        r = _within_jerks(spans, rates, r, hardest, jerky)
+    if measured.accelerations(spans / r).max() > 1.0:
+        r = _within_accelerations(spans, rates, allowed, hardest, measured)
+    if measured.jerks(spans / r).max() > 1.0:
+        r = _within_jerks(spans, r, measured)
     resolution = _resolution(times, spans / r)
-    whole = _in_whole_nanoseconds(spans, rates, r, allowed, hardest, jerky, resolution)
+    whole = _in_whole_nanoseconds(spans, rates, r, allowed, hardest, measured, resolution)
     if whole is None:
         later = np.concatenate([[0.0], np.cumsum(spans / r - spans)])
         return _not_shorter(times + later, spans)
@@ -181,17 +182,12 @@ def _rate_from_rest(span: float, worst: float) -> float:
     return (1.0 - _TOLERANCE) * (rate if span <= rate * LONGEST_STEP else LONGEST_STEP / worst)
 
 
-def _excess(spans: np.ndarray, rates: np.ndarray, hardest: np.ndarray) -> np.ndarray:
-    """Acceleration relative to its limit at inner waypoints, less the rounding; 0 at both ends."""
-    inner = _worst(np.diff(rates, axis=0) / step_durations(spans)[1:-1, None], hardest)
-    return np.concatenate([[0.0], inner / (1.0 + _TOLERANCE), [0.0]])
-
-
 def _within_accelerations(
     spans: np.ndarray,
     rates: np.ndarray,
     allowed: np.ndarray,
     hardest: np.ndarray,
+    measured: _Measured,
     room: np.ndarray | float = 0.0,
 ) -> np.ndarray:
     """Rates r (intervals,) that keep accelerations; ``allowed``: rates that keep velocities.
@@ -207,7 +203,7 @@ def _within_accelerations(
         r = _toppra_rates(spans, rates, allowed, hardest, spare)
         r = np.minimum(r, allowed)
         r[r >= _FULL] = 1.0
-        excess = _excess(spans / r, rates * r[:, None], hardest)[1:-1] * (1.0 + room)
+        excess = measured.accelerations(spans / r)[1:-1] * (1.0 + room)
         if excess.max() <= 1.0:
             return r
         over = np.flatnonzero(excess > 1.0)
@@ -218,46 +214,57 @@ def _within_accelerations(
     return r / (excess.max() * (1.0 + _TOLERANCE))
 
 
-class _Jerks:
-    """Jerks of one motion for different times, relative to limits."""
+class _Measured:
+    """Accelerations and jerks of a motion for different times, relative to limits, as in `verify`.
+
+    ``accelerations`` are 0 at both ends. ``has_jerk_limits``: otherwise ``jerks`` are 0.
+    """
 
     def __init__(
         self,
         times: np.ndarray,
         positions: np.ndarray,
-        limits: np.ndarray,
+        hardest: np.ndarray,
+        jerk_limits: np.ndarray,
         desired: np.ndarray,
         rests: np.ndarray,
         growing: np.ndarray,
     ) -> None:
         self._names = tuple(map(str, range(positions.shape[1])))
-        self._positions, self._limits = positions, np.repeat(limits[None, :], len(times), axis=0)
-        self.limited = bool(np.isfinite(limits).any())
-        if self.limited:
-            own, wanted = (self._of(np.diff(times), rows) for rows in (positions, desired))
+        self._positions, self._hardest = positions, hardest
+        self._jerk_limits = np.repeat(jerk_limits[None, :], len(times), axis=0)
+        self.has_jerk_limits = bool(np.isfinite(jerk_limits).any())
+        if self.has_jerk_limits:
+            spans = np.diff(times)
+            own, wanted = (np.abs(self._steps(spans, rows).jerks) for rows in (positions, desired))
             ends = slice(None, _END), slice(-_END, None)
             for end, at_rest, grows in zip(ends, rests, growing, strict=True):
-                if not grows and (not at_rest or (wanted[end] > limits).any()):
-                    self._limits[end] = np.maximum(self._limits[end], own[end])
+                if not grows and (not at_rest or (wanted[end] > jerk_limits).any()):
+                    self._jerk_limits[end] = np.maximum(self._jerk_limits[end], own[end])
 
-    def _of(self, spans: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    def _steps(self, spans: np.ndarray, positions: np.ndarray) -> Steps:
         times = np.concatenate([[0.0], np.cumsum(spans)])
-        return np.abs(steps_of(Trajectory.through(self._names, times, positions)).jerks)
+        return steps_of(Trajectory.through(self._names, times, positions))
 
-    def excess(self, spans: np.ndarray) -> np.ndarray:
-        """Largest ratio of jerk and limit at each waypoint, for intervals of these lengths (s)."""
-        if not self.limited:
+    def accelerations(self, spans: np.ndarray) -> np.ndarray:
+        """Largest ratio of acceleration and limit at each waypoint; intervals last ``spans`` s."""
+        out = _worst(self._steps(spans, self._positions).extra, self._hardest)
+        out[[0, -1]] = 0.0
+        return out
+
+    def jerks(self, spans: np.ndarray) -> np.ndarray:
+        """Likewise of jerks."""
+        if not self.has_jerk_limits:
             return np.zeros(len(spans) + 1)
-        return (self._of(spans, self._positions) / self._limits).max(axis=1)
+        return (np.abs(self._steps(spans, self._positions).jerks) / self._jerk_limits).max(axis=1)
+
+    def excess(self, spans: np.ndarray) -> float:
+        """Largest of these ratios."""
+        return float(max(self.accelerations(spans).max(), self.jerks(spans).max()))
 
 
 def _within_jerks(
-    spans: np.ndarray,
-    rates: np.ndarray,
-    r: np.ndarray,
-    hardest: np.ndarray,
-    jerky: _Jerks,
-    resolution: float | None = None,
+    spans: np.ndarray, r: np.ndarray, measured: _Measured, resolution: float | None = None
 ) -> np.ndarray:
     """Rates (intervals,) of at most ``r`` that also keep the jerks.
 
@@ -272,8 +279,7 @@ def _within_jerks(
             times = spans / slow
             if resolution is not None:
                 times = _rounded_up(times, resolution) / _NANO
-            slowed = rates * (spans / times)[:, None]
-            jerks, accelerations = jerky.excess(times), _excess(times, slowed, hardest)
+            jerks, accelerations = measured.jerks(times), measured.accelerations(times)
             over = np.maximum(jerks, np.sqrt(accelerations))
             if over.max() <= 1.0:
                 break
@@ -305,7 +311,7 @@ def _in_whole_nanoseconds(
     r: np.ndarray,
     allowed: np.ndarray,
     hardest: np.ndarray,
-    jerky: _Jerks,
+    measured: _Measured,
     resolution: float,
 ) -> np.ndarray | None:
     """Whole nanoseconds (intervals,) that keep the limits, little longer than with rates ``r``.
@@ -315,14 +321,9 @@ def _in_whole_nanoseconds(
     if resolution > _COARSEST:
         return None
 
-    def kept(whole: np.ndarray) -> bool:
-        times = whole / _NANO
-        excess = _excess(times, rates * (spans / times)[:, None], hardest)
-        return excess.max() <= 1.0 and jerky.excess(times).max() <= 1.0
-
     times = spans / r
     whole = _rounded_up(times, resolution)
-    if kept(whole):
+    if measured.excess(whole / _NANO) <= 1.0:
         return whole
     rounded = (r < 1.0) | (whole / _NANO > times + resolution)
     room = _rounding(times, rates * r[:, None], hardest, rounded)
@@ -330,11 +331,12 @@ def _in_whole_nanoseconds(
         return None
     slow = r
     if room.any():
-        slow = _within_accelerations(spans, rates, allowed, hardest, room)
-    if jerky.limited:
-        slow = _within_jerks(spans, rates, np.minimum(r, slow), hardest, jerky, resolution)
+        slow = _within_accelerations(spans, rates, allowed, hardest, measured, room)
+    if measured.has_jerk_limits:
+        slow = _within_jerks(spans, np.minimum(r, slow), measured, resolution)
     whole = _rounded_up(spans / slow, resolution)
-    return whole if kept(whole) and whole.sum() <= _MOST_LONGER * _NANO * times.sum() else None
+    is_short = whole.sum() <= _MOST_LONGER * _NANO * times.sum()
+    return whole if is_short and measured.excess(whole / _NANO) <= 1.0 else None
 
 
 def _resolution(times: np.ndarray, durations: np.ndarray) -> float:

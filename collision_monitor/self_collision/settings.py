@@ -54,7 +54,7 @@ class AdjustmentSettings:
             ``robust`` only. Redundant joints then move first.
         acceleration_limits: rad/s^2 or m/s^2 by joint, or one value for all; by default the
             velocity limit divided by half a second, or the acceleration of the desired motion if
-            that is higher.
+            that is higher; none if obstacles move in the motion.
         velocity_limits: rad/s or m/s by joint, or one value for all joints of the motion; instead
             of those of the URDF.
         jerk_limits: rad/s^3 or m/s^3 by joint, or one value for all; by default there are none.

@@ -644,6 +644,19 @@ def test_obstacles_are_not_slowed_down():
         adjust(model, Motion(names, hasty, rows))
 
 
+def test_accelerations_that_nobody_limits_do_not_refuse_motions_among_moving_obstacles():
+    across = {**SLIDE["joints"][0], "position": [0.9, -3.0, 0.0], "axis": [0, 1, 0]}
+    model = CollisionModel.from_urdf(planar_urdf(), SRDF, scene={**SLIDE, "joints": [across]})
+    rows = np.zeros((13, 7))
+    rows[:, 6] = 1.8 + 0.55 * np.sin(np.linspace(0.0, np.pi, 13))  # towards the right arm and back
+    motion = Motion((*PLANAR, "slide"), np.linspace(0.0, 0.6, 13), rows)
+    adjusted = adjust(model, motion)
+    assert adjusted.changed
+    assert np.array_equal(adjusted.motion.times, adjusted.desired.times)
+    with pytest.raises(AdjustmentError, match="obstacles that 'slide' moves cannot be slowed"):
+        adjust(model, motion, acceleration_limits=0.01)
+
+
 def test_a_link_that_follows_an_arm_is_kept_free_of_contact():
     follows = '<mimic joint="right_j1" multiplier="2"/>'
     flap = link("flap", '<sphere radius="0.05"/>', "0.3 0 0")

@@ -111,6 +111,25 @@ def test_accelerations_are_kept_as_verify_measures_them(seed):
     assert np.abs(found).max() <= hardest * (1.0 + 1e-6)
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_joints_that_are_sampled_at_some_waypoints_only_keep_accelerations_as_in_verify(seed):
+    pytest.importorskip("toppra")
+    rng = np.random.default_rng(100 + seed)
+    count, apart = 4 * int(rng.integers(4, 20)) + 1, int(rng.choice([2, 4]))
+    spans = rng.choice([0.01, 0.05, 0.1]) * rng.uniform(1.0, rng.choice([1.01, 3.0]), count - 1)
+    times = np.concatenate([[0.0], np.cumsum(spans)])
+    positions = np.sin(np.outer(times, rng.uniform(0.3, 2.0, 3)) + rng.uniform(0.0, 6.0, 3))
+    positions[:apart] = positions[apart]  # at rest
+    positions[-apart:] = positions[-apart - 1]
+    own = np.arange(0, count, apart)
+    for joint in range(2):
+        positions[:, joint] = np.interp(times, times[own], positions[own, joint])
+    fastest, hardest = rng.uniform(0.3, 3.0, 2)
+    new = retime(times, positions, fastest, hardest)
+    found = steps_of(Trajectory.through(tuple("abc"), new, positions)).accelerations
+    assert np.abs(found).max() <= hardest * (1.0 + 1e-6)
+
+
 def test_what_is_slow_enough_is_left_alone():
     times, positions = wave(300, 1)
     positions[150] += 0.2  # one bump
