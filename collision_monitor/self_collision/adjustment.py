@@ -36,6 +36,7 @@ from collision_monitor.self_collision.motion_clearance import (
 from collision_monitor.self_collision.preparation import (
     checked,
     configurations,
+    moving_scene_joint,
     refined,
     standing,
     velocity_limits_of_mimics,
@@ -214,7 +215,7 @@ def adjust(
             )
         problem = Problem(
             model, arms, motion.times, desired, columns, margins, yielding,
-            settings.tip_weight, cancelled,
+            settings.tip_weight, cancelled, _speeds(model, motion, rates[0]),
         )  # fmt: skip
         proximity = problem.proximity
         try:
@@ -275,7 +276,7 @@ def _refuse_slowed_obstacles(
     model: CollisionModel, motion: Motion, times: np.ndarray, given: Motion
 ) -> None:
     """Raise AdjustmentError if re-timing would slow down moving obstacles."""
-    joint = _joint_of_moving_obstacles(model, motion)
+    joint = moving_scene_joint(model, motion.joint_names, motion.positions)
     if joint and not np.array_equal(times, motion.times):
         k = int(np.argmax(np.diff(times) > np.diff(motion.times) + _NANO))
         error = AdjustmentError(
@@ -284,16 +285,6 @@ def _refuse_slowed_obstacles(
             k, float(motion.times[k]),
         )  # fmt: skip
         raise _renumbered(error, given, None)
-
-
-def _joint_of_moving_obstacles(model: CollisionModel, motion: Motion) -> str | None:
-    """A joint of the scene that moves in the motion."""
-    for joint in model.scene.joints:
-        if joint.name in motion.joint_names:
-            positions = motion.positions[:, motion.joint_names.index(joint.name)]
-            if np.ptp(positions) > 0.0:
-                return joint.name
-    return None
 
 
 def _published(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.ndarray]:
@@ -375,7 +366,8 @@ def _rate_limits(
     changes = np.diff(rates, axis=0) / step_durations(spans)[1:-1, None]
     desired = np.abs(changes).max(axis=0, initial=0.0)
     # Obstacles that move cannot be slowed: a limit that nobody gave would only refuse motions.
-    usable = np.isfinite(velocity) & (_joint_of_moving_obstacles(model, motion) is None)
+    moving = moving_scene_joint(model, names, motion.positions)
+    usable = np.isfinite(velocity) & (moving is None)
     acceleration = np.where(usable, np.maximum(desired, velocity / _RAMP), np.inf)
     jerk = np.full(len(names), np.inf)
     for values, limits in (
@@ -386,6 +378,13 @@ def _rate_limits(
         elif limits is not None:
             values[:] = limits
     return velocity, acceleration, jerk
+
+
+def _speeds(model: CollisionModel, motion: Motion, limits: np.ndarray) -> np.ndarray:
+    """Velocity limits (nq,); ``limits`` are those of the joints of the motion."""
+    speeds = model.velocity_limits.copy()
+    speeds[[model.joint_names.index(name) for name in motion.joint_names]] = limits
+    return speeds
 
 
 def _renumbered(error: AdjustmentError, given: Motion, prefix: Motion | None) -> AdjustmentError:

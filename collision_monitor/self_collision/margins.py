@@ -74,6 +74,7 @@ class Problem:
             name.
         tip_weight: weight of tip displacement against joint displacement, rad/m.
         cancelled: returns true once the result is no longer needed; None: never.
+        speeds: (nq,) velocity limits, rad/s or m/s; None: those of the model.
     """
 
     model: CollisionModel
@@ -85,6 +86,7 @@ class Problem:
     yielding: str = "both"
     tip_weight: float = 0.0
     cancelled: Callable[[], bool] | None = None
+    speeds: np.ndarray | None = None
 
     @cached_property
     def proximity(self) -> Proximity:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -164,6 +164,16 @@ def standing(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -
     model.lower = np.where(off, np.minimum(model.lower, q), model.lower)
     model.upper = np.where(off, np.maximum(model.upper, q), model.upper)
     return model
+
+
+def moving_scene_joint(
+    model: CollisionModel, names: Sequence[str], positions: np.ndarray
+) -> str | None:
+    """A joint that moves obstacles of the scene in a motion, with ``positions`` (n, names)."""
+    for joint in model.scene.joints:
+        if joint.name in names and np.ptp(positions[:, names.index(joint.name)]) > 0.0:
+            return joint.name
+    return None
 
 
 def mimics(model: CollisionModel) -> Iterator[tuple[Joint, str, float, float]]:

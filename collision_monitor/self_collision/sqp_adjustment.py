@@ -20,6 +20,7 @@ from collision_monitor.errors import AdjustmentError
 from collision_monitor.self_collision.detour import Effort, continued, find_detour, spread, thinned
 from collision_monitor.self_collision.margins import Problem
 from collision_monitor.self_collision.motion_clearance import Failure, failures
+from collision_monitor.self_collision.preparation import moving_scene_joint
 from collision_monitor.self_collision.smoothing import Smoother, SmoothingWindow
 from collision_monitor.self_collision.stepper import (
     Stepper,
@@ -28,6 +29,7 @@ from collision_monitor.self_collision.stepper import (
     shares,
     tip_weights,
 )
+from collision_monitor.self_collision.timed_detour import TimedRows, find_timed_detour
 
 _KNOT = np.radians(7.0)  # minimum distance of knots, rad or m
 _PAD = 0.25  # rad or m of the desired motion before and after waypoints that are too close
@@ -95,6 +97,11 @@ class SqpAdjustment:
         self._safe = problem.margins.safe
         self._proximity = problem.proximity
         self._columns = problem.yielding_columns
+        # Of arms that do not yield, and of joints that move obstacles.
+        scene = [joint.name for joint in problem.model.scene.joints]
+        obstacles = np.flatnonzero(np.isin(problem.model.joint_names, scene))
+        arms = np.setdiff1d(np.concatenate(problem.columns), self._columns)
+        self._fixed_columns = np.union1d(arms, obstacles)
         limits = problem.model.lower, problem.model.upper
         self._lower, self._upper = (limit[self._columns] for limit in limits)
         self._knots = _knots(self._desired)
@@ -181,6 +188,14 @@ class SqpAdjustment:
                     followed = self._knots[low:]
                 wanted = self._desired[followed]
                 ahead = first[followed - followed[0]]
+                model, fixed = self._problem.model, self._fixed_columns
+                if np.ptp(wanted[:, fixed], axis=0).any():
+                    timed = self._timed_detour(stepper, start, followed)
+                    if timed is not None:
+                        first = self._spread(followed, (timed - wanted)[:, self._columns])
+                        break
+                    if moving_scene_joint(model, model.joint_names, wanted):
+                        raise self._failure(rows, followed[0], first, bad)
                 path = None
                 if self._known is not None:
                     path = continued(stepper, start, self._known)
@@ -200,6 +215,16 @@ class SqpAdjustment:
         first[-1] = self._desired[self._knots[high]]  # equal except for rounding
         self._smooth(rows, low, high, first, weights, places)
         return high
+
+    def _timed_detour(
+        self, stepper: Stepper, start: np.ndarray, followed: np.ndarray
+    ) -> np.ndarray | None:
+        """Configurations at the rows ``followed`` among moving obstacles, or None."""
+        problem, rows = self._problem, np.vstack([start, self._desired[followed[1:]]])
+        speeds = problem.model.velocity_limits if problem.speeds is None else problem.speeds
+        speeds = np.where(speeds > 0.0, speeds, np.inf)
+        desired = TimedRows(rows, problem.times[followed], speeds)
+        return find_timed_detour(stepper, desired, self._effort)
 
     def _with_every_pose(self, begin: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows (n, nq) from ``begin`` to the last on the detour, and those at its poses (k,)."""
