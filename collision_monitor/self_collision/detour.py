@@ -33,7 +33,7 @@ class Effort:
     processor time bounds it on slow machines and for large robots.
     """
 
-    edges: int = 10_000
+    edges: int = 40_000
     seconds: float = 3.0
 
 
