@@ -149,6 +149,11 @@ class _Search:
         room = self._speeds * abs(self._times[there] - self._times[at])
         part = min(part, float((room / np.maximum(np.abs(way), 1e-12)).min()))
         end = target if part == 1.0 and there == row else pose + part * way
+        q = self._rows[there].copy()
+        q[self._stepper.columns] = end
+        if not self._stepper.keeps_limits(q):
+            self._effort.edges -= 1
+            return None
         first, last = ((at, pose), (there, end)) if at < there else ((there, end), (at, pose))
         if not self._is_free(*first, *last):
             return None
@@ -162,10 +167,7 @@ class _Search:
         poses = self._rows[places]
         poses[:, self._stepper.columns] = start + part[:, None] * (end - start)
         self._effort.edges -= len(places) - 1
-        ends = poses[[0, -1]]
-        return all(map(self._stepper.keeps_limits, ends)) and all(
-            map(self._stepper.is_free, poses[:-1], poses[1:])
-        )
+        return all(map(self._stepper.is_free, poses[:-1], poses[1:]))
 
 
 def _bends(times: np.ndarray, others: np.ndarray) -> np.ndarray:
