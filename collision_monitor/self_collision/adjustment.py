@@ -382,7 +382,7 @@ def _rate_limits(
 
 def _speeds(model: CollisionModel, motion: Motion, limits: np.ndarray) -> np.ndarray:
     """Velocity limits (nq,); ``limits`` are those of the joints of the motion."""
-    speeds = model.velocity_limits.copy()
+    speeds = np.full(len(model.joint_names), np.inf)
     speeds[[model.joint_names.index(name) for name in motion.joint_names]] = limits
     return speeds
 

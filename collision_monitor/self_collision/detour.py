@@ -15,13 +15,13 @@ from collision_monitor.self_collision.stepper import Stepper, is_at
 _REACH = 0.06  # rad or m per step
 _MOST = 400  # steps towards a pose
 _JOINING_PLACES = 5  # number of places at which joining paths from both ends is tried
-_SHORTCUTS = 150  # attempts to shorten a path
+SHORTCUTS = 150  # attempts to shorten a path
 _SKIPPED = 1.5  # maximum number of skipped poses per row, relative to the mean
 _EDGE = 1.5  # rad or m: longest edge of a tree, Euclidean
 _WALK_SECONDS = 1.5  # seconds of processor time after which unfinished walks end
 _MOST_PATHS = 4  # random paths, of which the one nearest to the desired motion is used,
 _CHEAP_EDGES = 1000  # unless the previous ones needed this many edges
-_SPREADS = (0.25, 0.5, 1.0)  # maximum distances of samples from the desired motion, used in turn
+SPREADS = (0.25, 0.5, 1.0)  # maximum distances of samples from the desired motion, used in turn
 _BEYOND = np.pi  # rad sampled beyond start and goal, for joints without limits
 
 
@@ -74,19 +74,30 @@ def find_detour(
     return _nearest_of_several(stepper, np.vstack([start, rows[1:]]), effort)
 
 
-def _nearest_of_several(
-    stepper: Stepper, rows: np.ndarray, effort: Effort
-) -> np.ndarray | None:
+def _nearest_of_several(stepper: Stepper, rows: np.ndarray, effort: Effort) -> np.ndarray | None:
     """Of a few random paths, the one nearest to ``rows`` after it is distributed over them."""
+
+    def search(seed: int) -> np.ndarray | None:
+        path = explore(stepper, rows, effort, seed)
+        return None if path is None else shortened(stepper, path, SHORTCUTS)
+
+    return best_of_several(search, lambda path: ((spread(path, rows) - rows) ** 2).sum(), effort)
+
+
+def best_of_several(
+    search: Callable[[int], np.ndarray | None],
+    cost: Callable[[np.ndarray], float],
+    effort: Effort,
+) -> np.ndarray | None:
+    """Of a few paths that ``search`` finds with seeds 0, 1, ..., the one of least ``cost``."""
     best, least, edges = None, np.inf, effort.edges
     for seed in range(_MOST_PATHS):
         if seed and edges - effort.edges > _CHEAP_EDGES:
             break
-        path = explore(stepper, rows, effort, seed)
+        path = search(seed)
         if path is None:
             break
-        path = shortened(stepper, path, _SHORTCUTS)
-        away = float(((spread(path, rows) - rows) ** 2).sum())
+        away = float(cost(path))
         if away < least:
             best, least = path, away
     return best
@@ -157,8 +168,7 @@ def explore(
     begin = time.thread_time()
     columns, start = stepper.columns, rows[0]
     x = rows[:, columns]
-    lower = np.where(np.isfinite(stepper.lower), stepper.lower, x.min(axis=0) - _BEYOND)
-    upper = np.where(np.isfinite(stepper.upper), stepper.upper, x.max(axis=0) + _BEYOND)
+    lower, upper = sampled_range(stepper, x)
     trees = [_Tree(x[0]), _Tree(x[-1])]
     poses = start.copy(), start.copy()
 
@@ -171,7 +181,7 @@ def explore(
     while effort.edges > 0 and spent < effort.seconds:
         one, other = trees[k % 2], trees[1 - k % 2]
         desired = x[rng.integers(len(x))]
-        target = desired + _SPREADS[k % len(_SPREADS)] * (rng.uniform(lower, upper) - desired)
+        target = desired + SPREADS[k % len(SPREADS)] * (rng.uniform(lower, upper) - desired)
         k += 1
         spent = time.thread_time() - begin
         reached = one.extend(one.nearest(target), target, is_free)
@@ -187,6 +197,13 @@ def explore(
             return _interpolated(start, columns, np.array(first + second[-2::-1]))
     effort.seconds -= spent
     return None
+
+
+def sampled_range(stepper: Stepper, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds (m,) of samples: joint limits, or beyond the desired positions ``x`` (n, m)."""
+    lower = np.where(np.isfinite(stepper.lower), stepper.lower, x.min(axis=0) - _BEYOND)
+    upper = np.where(np.isfinite(stepper.upper), stepper.upper, x.max(axis=0) + _BEYOND)
+    return lower, upper
 
 
 def _interpolated(start: np.ndarray, columns: np.ndarray, corners: np.ndarray) -> np.ndarray:

@@ -74,7 +74,7 @@ class Problem:
             name.
         tip_weight: weight of tip displacement against joint displacement, rad/m.
         cancelled: returns true once the result is no longer needed; None: never.
-        speeds: (nq,) velocity limits, rad/s or m/s; None: those of the model.
+        speeds: (nq,) velocity limits, rad/s or m/s, inf without one; None: no limits.
     """
 
     model: CollisionModel

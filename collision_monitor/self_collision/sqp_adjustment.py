@@ -221,8 +221,7 @@ class SqpAdjustment:
     ) -> np.ndarray | None:
         """Configurations at the rows ``followed`` among moving obstacles, or None."""
         problem, rows = self._problem, np.vstack([start, self._desired[followed[1:]]])
-        speeds = problem.model.velocity_limits if problem.speeds is None else problem.speeds
-        speeds = np.where(speeds > 0.0, speeds, np.inf)
+        speeds = np.full(rows.shape[1], np.inf) if problem.speeds is None else problem.speeds
         desired = TimedRows(rows, problem.times[followed], speeds)
         return find_timed_detour(stepper, desired, self._effort)
 

@@ -14,15 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from collision_monitor.self_collision.detour import Effort
+from collision_monitor.self_collision.detour import (
+    SHORTCUTS,
+    SPREADS,
+    Effort,
+    best_of_several,
+    sampled_range,
+)
 from collision_monitor.self_collision.stepper import Stepper
 
 _EDGE = 1.0  # rad or m: longest edge of a tree, Euclidean
-_SPREADS = (0.25, 0.5, 1.0)  # maximum distances of samples from the desired motion, used in turn
-_BEYOND = np.pi  # rad sampled beyond the desired motion, for joints without limits
-_MOST_PATHS = 4  # of which the one nearest to the desired motion is used,
-_CHEAP_EDGES = 1000  # unless the previous ones needed this many edges
-_SHORTCUTS = 150  # attempts to shorten a path
 _FASTEST = 0.95  # of the velocity limits, so that smoothing has room
 _BEND = 1e-9  # rad or m: other joints that leave a straight line by less follow it
 
@@ -50,18 +51,12 @@ def find_timed_detour(
     Only the joints of the ``stepper`` differ. The cost is subtracted from ``effort``. The result is
     deterministic.
     """
-    best, least, edges = None, np.inf, effort.edges
-    for seed in range(_MOST_PATHS):
-        if seed and edges - effort.edges > _CHEAP_EDGES:
-            break
-        search = _Search(stepper, desired, effort, seed)
-        path = search.run()
-        if path is None:
-            break
-        path = search.shortened(path)
-        away = float(((path - search.wanted) ** 2).sum())
-        if away < least:
-            best, least = path, away
+    wanted = desired.rows[:, stepper.columns]
+
+    def search(seed: int) -> np.ndarray | None:
+        return _Search(stepper, desired, effort, seed).run()
+
+    best = best_of_several(search, lambda path: ((path - wanted) ** 2).sum(), effort)
     if best is None:
         return None
     out = desired.rows.copy()
@@ -70,29 +65,28 @@ def find_timed_detour(
 
 
 class _Search:
-    """One search; ``wanted`` (n, m) are the desired positions of the joints that may differ."""
+    """One search."""
 
     def __init__(self, stepper: Stepper, desired: TimedRows, effort: Effort, seed: int) -> None:
         self._stepper, self._effort = stepper, effort
         self._rows, self._times = desired.rows, desired.times
         self._speeds = _FASTEST * desired.speeds[stepper.columns]
         self._rng = np.random.default_rng(seed)
-        self.wanted = desired.rows[:, stepper.columns]
+        self._wanted = desired.rows[:, stepper.columns]
         others = np.delete(desired.rows, stepper.columns, axis=1)
         self._bends = _bends(desired.times, others)
 
     def run(self) -> np.ndarray | None:
         """Positions (n, m) of the joints, or None if none were found."""
-        x, last = self.wanted, len(self.wanted) - 1
+        x, last = self._wanted, len(self._wanted) - 1
         stepper, rng, effort = self._stepper, self._rng, self._effort
-        lower = np.where(np.isfinite(stepper.lower), stepper.lower, x.min(axis=0) - _BEYOND)
-        upper = np.where(np.isfinite(stepper.upper), stepper.upper, x.max(axis=0) + _BEYOND)
+        lower, upper = sampled_range(stepper, x)
         trees = _Tree(0, x[0]), _Tree(last, x[last])
         begin, spent, k = time.thread_time(), 0.0, 0
         while last > 1 and effort.edges > 0 and spent < effort.seconds:
             one, other = trees[k % 2], trees[1 - k % 2]
             row = int(rng.integers(1, last))
-            target = x[row] + _SPREADS[k % len(_SPREADS)] * (rng.uniform(lower, upper) - x[row])
+            target = x[row] + SPREADS[k % len(SPREADS)] * (rng.uniform(lower, upper) - x[row])
             k += 1
             spent = time.thread_time() - begin
             reached = self._extend(one, row, target)
@@ -108,16 +102,15 @@ class _Search:
                 corners = dict(ways[0] + ways[1])
                 at = sorted(corners)
                 poses = np.array([corners[row] for row in at])
-                return np.column_stack(
-                    [np.interp(self._times, self._times[at], each) for each in poses.T]
-                )
+                columns = [np.interp(self._times, self._times[at], each) for each in poses.T]
+                return self._shortened(np.column_stack(columns))
         effort.seconds -= spent
         return None
 
-    def shortened(self, path: np.ndarray) -> np.ndarray:
+    def _shortened(self, path: np.ndarray) -> np.ndarray:
         """The path (n, m) with straight parts where they are certified."""
         rng = np.random.default_rng(0)
-        for _ in range(_SHORTCUTS):
+        for _ in range(SHORTCUTS):
             a, b = np.sort(rng.choice(len(path), 2, replace=False))
             if b - a < 2:
                 continue
