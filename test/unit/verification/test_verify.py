@@ -25,7 +25,6 @@ from collision_monitor.verification import (
     verify_many,
 )
 from collision_monitor.verification.check import Outcome, VerificationCheck
-from collision_monitor.verification.report.messages import junit
 from collision_monitor.verification.run_checks import CHECKS
 from collision_monitor.verification.torques.actuators import Drive, Drives
 from collision_monitor.verification.verification import Check, Verdict, by_urgency, verdict_of
@@ -131,7 +130,6 @@ def test_a_check_is_added_by_one_line(monkeypatch, skipped):
     assert result.verdict is (Verdict.SAFE if skipped else Verdict.NOT_SAFE)
     assert result.violations == (() if skipped else (violation,))
     assert ("the tip was measured" in result.notes) == (not skipped)
-    assert 'name="reach"' in junit([result])
 
 
 def test_motions_beside_each_other_meet_only_when_their_times_do():
