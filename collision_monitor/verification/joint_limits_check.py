@@ -25,7 +25,6 @@ import numpy as np
 from numpy.polynomial.polynomial import polyval
 from scipy.interpolate import PPoly
 from scipy.optimize import brentq
-from scipy.special import comb
 
 from collision_monitor.common.text import closest
 from collision_monitor.errors import TrajectoryError
@@ -136,101 +135,73 @@ def _both_sides(trajectory: Trajectory, from_rest: bool) -> tuple[np.ndarray, np
     return before, after
 
 
-# -- exact maxima of piecewise polynomials, and their first violation of a limit --
+# -- exact extremes of piecewise polynomials, and their first violation of a limit --
 #
-# The maximum is at an end of a piece or where the derivative is zero. The largest coefficient in
-# Bernstein form is an upper bound on a piece, so few pieces need roots.
+# Extremes are at the ends of a piece or where its derivative is zero. In between it is monotone.
 
-# Relative to the largest coefficient: smaller leading coefficients of a derivative, or excesses
-# over the best known maximum, are rounding.
-_ROUNDING = 1e-14
+_ROUNDING = 1e-14  # relative to the largest coefficient: smaller leading ones are rounding
 
 
 class Pieces:
-    """The pieces of a polynomial, each over [0, 1], with bounds computed once."""
+    """Values of a piecewise polynomial at the ends of its pieces and at their extremes."""
 
     def __init__(self, polynomial: PPoly) -> None:
         """Take scipy's PPoly with coefficients (order, pieces, columns)."""
-        c = polynomial.c[::-1].reshape(len(polynomial.c), len(polynomial.x) - 1, -1)
-        self._knots, self._gaps = polynomial.x, np.diff(polynomial.x)
-        # (order, columns, pieces), ascending powers
-        self._powers = np.ascontiguousarray(c.transpose(0, 2, 1))
-        scale = np.ones_like(self._gaps)
-        for k in range(1, len(c)):
-            scale = scale * self._gaps
-            self._powers[k] *= scale
-        bernstein = _bernstein(self._powers)
-        self._ends = bernstein[0], bernstein[-1]
-        self._bounds = bernstein.max(axis=0)
-        self._slack = _ROUNDING * np.abs(bernstein).max(axis=(0, 2))
+        order, _, self._columns = polynomial.c.shape
+        gaps = np.diff(polynomial.x)
+        # Ascending powers, each piece over [0, 1]: (order, rows); pieces of a column are adjacent.
+        powers = polynomial.c[::-1] * (gaps ** np.arange(order)[:, None])[:, :, None]
+        self._powers = powers.transpose(0, 2, 1).reshape(order, -1)
+        self._starts, self._gaps = (
+            np.tile(part, self._columns) for part in (polynomial.x[:-1], gaps)
+        )
+        inner = np.sort(stationary(self._powers), axis=1)
+        self._places = np.pad(inner, ((0, 0), (1, 1)), constant_values=(0.0, 1.0))
+        self._values = _values(self._powers, self._places)  # (rows, places)
 
-    def highest(self) -> tuple[np.ndarray, np.ndarray]:
-        """Maximum of each column, and its time, both (columns,).
+    def highest(self, sign: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+        """Maximum of each column times ``sign`` (1 or -1), and its time, both (columns,).
 
         If pieces are discontinuous, both values at a breakpoint are considered.
         """
-        columns = len(self._bounds)
-        values, times = np.full(columns, -np.inf), np.zeros(columns)
-        for j in range(columns):
-            for end, heights in enumerate(self._ends):
-                piece = int(heights[j].argmax())
-                if heights[j, piece] > values[j]:
-                    values[j], times[j] = heights[j, piece], self._knots[piece + end]
-            among = np.flatnonzero(self._bounds[j] > values[j] + self._slack[j])
-            if len(among):
-                powers = self._powers[:, j, among]
-                places = stationary(powers)
-                heights = _values(powers, places)
-                k, root = np.unravel_index(int(heights.argmax()), heights.shape)
-                if heights[k, root] > values[j]:
-                    values[j] = heights[k, root]
-                    times[j] = self._time(among[k], places[k, root])
-        return values, times
+        values = sign * self._values.reshape(self._columns, -1)
+        best = values.argmax(axis=1)
+        rows, places = np.divmod(best + np.arange(len(values)) * values.shape[1], self._width)
+        return values.max(axis=1), self._times(rows, self._places[rows, places])
 
-    def first_above(self, limits: np.ndarray) -> np.ndarray:
-        """First time at which each column exceeds its limit (columns,), seconds; NaN if never."""
+    def first_above(self, limits: np.ndarray, sign: float = 1.0) -> np.ndarray:
+        """First time at which each column times ``sign`` exceeds its limit.
+
+        Args:
+            limits: (columns,).
+            sign: 1 or -1.
+
+        Returns:
+            (columns,) seconds; NaN if a limit is kept.
+        """
         times = np.full(len(limits), np.nan)
-        for j, limit in enumerate(limits):
-            among = np.flatnonzero(self._bounds[j] > limit)
-            if not len(among):
-                continue
-            ends = np.maximum(*(heights[j, among] for heights in self._ends)) > limit
-            among = among[: int(ends.argmax()) + 1] if ends.any() else among
-            powers = self._powers[:, j, among]
-            places = np.sort(stationary(powers), axis=1)
-            places = np.pad(places, ((0, 0), (1, 1)), constant_values=(0.0, 1.0))
-            above = _values(powers, places) > limit
-            rows = np.flatnonzero(above.any(axis=1))
-            if len(rows):
-                row = int(rows[0])
-                place = _crossing(powers[:, row], places[row], above[row], limit)
-                times[j] = self._time(among[row], place)
+        above = sign * self._values.reshape(self._columns, -1) > limits[:, None]
+        for j in np.flatnonzero(above.any(axis=1)):
+            row, k = divmod(int(above[j].argmax()) + j * above.shape[1], self._width)
+            place = self._places[row, k]
+            if k > 0:  # otherwise the piece begins above the limit
+                ends = self._places[row, k - 1], place
+                place = self._crossing(row, ends, sign * limits[j])
+            times[j] = self._times(row, place)
         return times
 
-    def _time(self, piece: int, place: float) -> float:
-        return float(self._knots[piece] + place * self._gaps[piece])
+    @property
+    def _width(self) -> int:
+        """Number of places in a piece."""
+        return self._places.shape[1]
 
+    def _times(self, rows: np.ndarray | int, places: np.ndarray | float) -> np.ndarray | float:
+        return self._starts[rows] + places * self._gaps[rows]
 
-def _crossing(powers: np.ndarray, places: np.ndarray, above: np.ndarray, limit: float) -> float:
-    """Position in [0, 1] at which a piece exceeds the limit; it is monotone between ``places``."""
-    k = int(above.argmax())
-    if k == 0:
-        return 0.0
-
-    def over(s: float) -> float:
-        return float(np.polyval(powers[::-1], s)) - limit
-
-    if over(places[k - 1]) >= 0.0:  # at the limit, or beyond it within rounding
-        return float(places[k - 1])
-    if over(places[k]) <= 0.0:
-        return float(places[k])
-    return float(brentq(over, places[k - 1], places[k]))
-
-
-def _bernstein(powers: np.ndarray) -> np.ndarray:
-    """Convert polynomials to Bernstein form: their values are within their coefficients."""
-    i, k = np.indices((len(powers), len(powers)))
-    return np.tensordot(comb(i, k) / comb(len(powers) - 1, k), powers, axes=1)
+    def _crossing(self, row: int, ends: tuple[float, float], limit: float) -> float:
+        """Place between two others at which a piece passes a limit."""
+        powers = self._powers[::-1, row]
+        return brentq(lambda place: np.polyval(powers, place) - limit, *ends)
 
 
 def stationary(powers: np.ndarray) -> np.ndarray:
@@ -439,13 +410,9 @@ def _peaks(
     else:
         upper = np.array([row.upper for row in limits])
         lower, allowed = np.array([row.lower for row in limits]), np.full(len(limits), _TOLERANCE)
-    above, below = (
-        _side(
-            PPoly(sign * polynomial.c, polynomial.x),
-            None if at_knots is None else sign * at_knots, steps.times, limit, allowed,
-        )
-        for sign, limit in ((1.0, upper), (-1.0, -lower))
-    )  # fmt: skip
+    pieces = Pieces(polynomial)
+    above = _side(pieces, 1.0, at_knots, steps.times, upper, allowed)
+    below = _side(pieces, -1.0, at_knots, steps.times, -lower, allowed)
     peaks = []
     for j, (name, unit) in enumerate(zip(trajectory.joint_names, units, strict=True)):
         free = math.isinf(upper[j]) and math.isinf(lower[j])
@@ -463,15 +430,19 @@ def _peaks(
 
 
 def _side(
-    polynomial: PPoly, at_knots: np.ndarray | None, knots: np.ndarray, limits: np.ndarray,
+    pieces: Pieces,
+    sign: float,
+    at_knots: np.ndarray | None,
+    knots: np.ndarray,
+    limits: np.ndarray,
     allowed: np.ndarray,
-) -> _Side:  # fmt: skip
-    """Extremes of the pieces, or of steps at ``knots`` if these are larger."""
-    pieces = Pieces(polynomial)
-    values, times = pieces.highest()
-    first = pieces.first_above(limits + allowed)
+) -> _Side:
+    """Extremes of the pieces, or of steps at ``knots`` if these are larger, times ``sign``."""
+    values, times = pieces.highest(sign)
+    first = pieces.first_above(limits + allowed, sign)
     rows = np.full(len(limits), -1)
     if at_knots is not None:
+        at_knots = sign * at_knots
         tops = at_knots.max(axis=0)
         stepped = tops > values + _TOLERANCE * np.abs(values)
         rows = np.where(stepped, at_knots.argmax(axis=0), -1)
