@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
-from dataclasses import replace
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
@@ -171,9 +170,5 @@ def _keep(model: CollisionModel) -> None:
 
 
 def _verify_kept(motion: LoadedMotion, settings: Settings) -> Verification:
-    """As `verify`, without functions in the torques, which cannot be pickled."""
     assert _model is not None
-    result = verify(_model, motion, settings)
-    if result.torques is None:
-        return result
-    return replace(result, torques=replace(result.torques, motion=None))
+    return verify(_model, motion, settings)

@@ -89,7 +89,6 @@ class RobotDynamics:
         self._drive, self._offsets = _leading(bodies, self.joint_names, held or {})
         slides = {j.name for j in bodies.joints if j.kind == "prismatic"}
         self.units = tuple("N" if name in slides else "N m" for name in self.joint_names)
-        self._order = _order(self._drive)
         self._model = model = pin.Model()
         model.gravity.linear[:] = 0.0 if floating else self.gravity
         ids = [0]
@@ -138,18 +137,8 @@ class RobotDynamics:
 
     def accelerations(self, q: np.ndarray, v: np.ndarray, torques: np.ndarray) -> np.ndarray:
         """Accelerations (n,) of the joints under ``torques`` (n,)."""
-        if self._order is None:  # with held or mimic joints
-            mass, rest = self.terms(q, v)
-            return np.linalg.solve(mass, torques - rest)
-        full, rates, pushes = self.full(q), v[self._order], torques[self._order]
-        if self.floating:
-            mass = self._pin.crba(self._model, self._data, full)[:6]
-            base = -self._solve_base(mass[:, :6], mass[:, 6:] @ rates)
-            rates, pushes = np.concatenate([base, rates]), np.concatenate([np.zeros(6), pushes])
-        found = self._pin.aba(self._model, self._data, full, rates, pushes)
-        result = np.empty(len(self._order))
-        result[self._order] = found[self._base :]
-        return result
+        mass, rest = self.terms(q, v)
+        return np.linalg.solve(mass, torques - rest)
 
     def torques(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Torques (n,) of the joints, N m or N, that give accelerations ``a`` (n,)."""
@@ -193,12 +182,6 @@ def _leading(
     spread = np.zeros((len(bodies.columns), len(known)))
     spread[np.arange(len(bodies.columns)), bodies.columns] = bodies.gains
     return spread @ choose, spread @ rest + bodies.offsets
-
-
-def _order(drive: np.ndarray) -> np.ndarray | None:
-    """Joint of the motion for each body, if they correspond one to one; otherwise None."""
-    once = drive.shape[0] == drive.shape[1] and (drive.sum(axis=0) == 1.0).all()
-    return drive.argmax(axis=1) if once and ((drive == 0.0) | (drive == 1.0)).all() else None
 
 
 def _unknown(what: str, name: str, known: Sequence[str] | Mapping) -> str:

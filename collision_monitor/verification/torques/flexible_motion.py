@@ -247,27 +247,12 @@ _MOST_PERIODS = 10_000  # maximum number of periods; each takes some millisecond
 _ROWS_PER_STEP = 8  # rows per step of the solver, so that no peak between its steps is missed
 
 
-@dataclass(frozen=True, eq=False)
-class FlexibleMotion(JointMotion):
-    """A motion on springs.
-
-    Attributes:
-        deflections: (n, joints) motors minus links.
-        frequencies: (springs,) Hz, ascending, with fixed motors at the start.
-        method: the solver.
-    """
-
-    deflections: np.ndarray
-    frequencies: np.ndarray
-    method: str
-
-
 def follow(
     joints: FlexibleJoints,
     command: MotorCommand,
     tolerance: float = TOLERANCE,
     from_rest: bool = True,
-) -> FlexibleMotion:
+) -> JointMotion:
     """Integrate with motors that follow ``command``; links start at rest in equilibrium.
 
     By DOP853, or Radau if the fastest mode is damped and much faster than the motion.
@@ -315,9 +300,7 @@ def follow(
         return found[0], found[1]
 
     rows = [system.rows(k, solution) for k, solution in enumerate(parts)]
-    *columns, deflections = [np.concatenate(column) for column in zip(*rows, strict=True)]
-    frequencies = joints.frequencies(system.links(0.0, start, first)[0])
-    return FlexibleMotion(*columns, links_at, deflections, frequencies, method)
+    return JointMotion(*map(np.concatenate, zip(*rows, strict=True)), links_at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -375,7 +358,7 @@ class _System:
         return np.concatenate([y[:n], y[n:] + self.joints.kick(q, jump)])
 
     def rows(self, k: int, solution: Any) -> tuple[np.ndarray, ...]:
-        """Arrays of a `FlexibleMotion` in segment ``k``, at and between steps of the solver."""
+        """Arrays of a `JointMotion` in segment ``k``, at and between steps of the solver."""
         joints, n = self.joints, len(self.joints.soft)
         gaps = np.diff(solution.t)[:, None] * (np.arange(_ROWS_PER_STEP) / _ROWS_PER_STEP)
         times = np.append((solution.t[:-1, None] + gaps).ravel(), solution.t[-1])
@@ -393,7 +376,7 @@ class _System:
         accelerations = now.accelerations.copy()
         accelerations[0] += self.command.extra[k]
         motor_torques = joints.rotors * accelerations + torques
-        return times, positions, velocities, torques, motor_torques, now.positions - positions
+        return times, positions, velocities, torques, motor_torques
 
 
 def _method(slopes: np.ndarray, duration: float) -> str:

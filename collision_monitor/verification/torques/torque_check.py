@@ -49,8 +49,6 @@ _MOST = 5e6  # samples
 _RINGING = 2.0  # periods of the slowest spring that are checked after the motion
 _LONGEST_RINGING = 20.0  # seconds
 _ROUNDING = 1e-9  # relative to a limit
-_ROWS = 20_000  # maximum number of rows for plots
-_BINS = 1000  # intervals of which only the extremes are plotted if there are more rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +149,6 @@ class TorqueCheck:
         link_limits: (joints,).
         motor_limits: (joints,).
         base: motion of a floating base at ``times``; None for a fixed one.
-        motion: all rows, not reduced for plots, and the state at any time; None if the motion was
-            verified in another process.
     """
 
     violations: tuple[Violation, ...]
@@ -169,7 +165,6 @@ class TorqueCheck:
     link_limits: np.ndarray
     motor_limits: np.ndarray
     base: BaseMotion | None
-    motion: JointMotion | None
 
 
 def check_torques(
@@ -203,7 +198,7 @@ def check_torques(
         slowest = joints.frequencies(trajectory.positions(np.zeros(1))[0])[0]
         ringing = min(_RINGING / slowest, _LONGEST_RINGING)
         command = MotorCommand(trajectory, ringing, from_rest)
-        motion: JointMotion = follow(joints, command, from_rest=from_rest)
+        motion = follow(joints, command, from_rest=from_rest)
     else:
         motion = rigid_motion(trajectory, dynamics, own, from_rest)
     effort = np.array([limits[name].effort if name in limits else math.inf for name in names])
@@ -216,15 +211,13 @@ def check_torques(
         for k, code in enumerate((Code.LINK_TORQUE, Code.MOTOR_TORQUE)):
             columns = motion.times, torques[k][:, j], bands[k][:, j]
             peaks.append(_peak(code, name, unit, *columns, float(both[k][j])))
-    kept = _kept(motion)
     base = None
     if dynamics.floating:
-        rows = motion.positions[kept], motion.velocities[kept]
-        base = base_motion(dynamics, motion.times[kept], motion.state, rows)
+        rows = motion.positions, motion.velocities
+        base = base_motion(dynamics, motion.times, motion.state, rows)
     return TorqueCheck(
-        violations_of(peaks), tuple(peaks), _notes(dynamics, peaks), names, motion.times[kept],
-        motion.positions[kept], motion.velocities[kept], *(rows[kept] for rows in torques),
-        *(rows[kept] for rows in bands), *both, base, motion,
+        violations_of(peaks), tuple(peaks), _notes(dynamics, peaks), names, motion.times,
+        motion.positions, motion.velocities, *torques, *bands, *both, base,
     )  # fmt: skip
 
 
@@ -259,20 +252,6 @@ def _notes(dynamics: RobotDynamics, peaks: list[Peak]) -> tuple[str, ...]:
         if free:
             notes.append(f"no limit of {what}, so not checked: {', '.join(free)}")
     return tuple(notes)
-
-
-def _kept(motion: JointMotion) -> np.ndarray:
-    """Indices of rows for plots: all, or the extremes of every torque in each interval."""
-    count = len(motion.times)
-    if count <= _ROWS:
-        return np.arange(count)
-    rows = {0, count - 1}
-    edges = np.linspace(0, count, _BINS + 1).astype(int)
-    for begin, end in zip(edges[:-1], edges[1:], strict=True):
-        for torques in (motion.link_torques[begin:end], motion.motor_torques[begin:end]):
-            rows.update((begin + torques.argmax(axis=0)).tolist())
-            rows.update((begin + torques.argmin(axis=0)).tolist())
-    return np.array(sorted(rows))
 
 
 # -- the check of `verify`, of all simultaneous motions --

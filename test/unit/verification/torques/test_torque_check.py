@@ -19,7 +19,6 @@ from collision_monitor.robot.inertials import read_inertials
 from collision_monitor.robot.limits import JointLimits, urdf_limits
 from collision_monitor.robot.urdf import load_robot
 from collision_monitor.verification.joint_limits_check import steps_of
-from collision_monitor.verification.torques import torque_check
 from collision_monitor.verification.torques.actuators import Drive, Drives
 from collision_monitor.verification.torques.dynamics import RobotDynamics
 from collision_monitor.verification.torques.torque_check import check_torques, instants_of
@@ -144,19 +143,6 @@ def test_a_floating_arm_has_its_base_motion_beside_its_torques():
     # The base ends where the rigid arm leaves it, but for what is still swinging.
     assert np.allclose(swinging.base.poses[-1], rigid.base.poses[-1], atol=2e-3)
     assert np.array_equal(swinging.base.times, swinging.times)
-
-
-def test_many_rows_are_thinned_and_keep_their_extremes(monkeypatch):
-    monkeypatch.setattr(torque_check, "_ROWS", 1000)
-    monkeypatch.setattr(torque_check, "_BINS", 100)
-    stiff = Drive(stiffness=400.0**2 * INERTIA)
-    check = check_torques(
-        trapezoid(("j",), np.array([1.0]), 1.0, 0.2), dynamics_of(ONE), {}, only(stiff)
-    )
-    assert len(check.motion.times) > 1000 > len(check.times)
-    whole = check.motion.link_torques
-    assert check.link_torques.max() == whole.max() and check.link_torques.min() == whole.min()
-    assert check.times[0] == 0.0 and check.times[-1] == check.motion.times[-1]
 
 
 def rows(trajectory, longest=0.01, **options):
