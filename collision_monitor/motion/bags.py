@@ -2,16 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """ROS 2 bags (mcap or sqlite3) without a ROS installation, by rosbags: messages and motions.
 
-A bag is one motion: joint states, or commands, of one or several topics. Recorded states are
-interpolated linearly; partial states are merged. Commands are followed like the
-joint_trajectory_controller of ros2_control does: a message replaces the running trajectory on
-arrival. From the positions and rates of the joints at that time, the motion goes to the first later
-point, and continues by the splines of `Trajectory.through`.
+A bag is one motion: joint states, or one trajectory, of one or several topics. Recorded states are
+interpolated linearly; partial states are merged.
 """
 
 from __future__ import annotations
 
-import bisect
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -27,7 +23,7 @@ from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.common.text import one_line, shortened
 from collision_monitor.errors import MissingDependencyError, MotionError, TrajectoryError
 from collision_monitor.motion.points import Points, checked_values, joint_names, points_of
-from collision_monitor.motion.trajectory import Trajectory, hermite, joined, raised, shifted
+from collision_monitor.motion.trajectory import Trajectory, hermite, joined
 
 # -- messages --
 
@@ -253,11 +249,6 @@ _NO_DATA = 0.1  # seconds without data of a joint at either end that raise no wa
 _SAME = 1e-9  # rad or m between values at one instant that count as equal
 _GAP, _GAPS = 1.0, 10.0  # seconds, and multiples of the usual period, without a message: warn
 _CLOCK_OFFSET = 3600.0  # seconds between stamp and recording that indicate different clocks
-_MIN_JUMP = 1e-6  # rad or m; smaller changes do not count as a jump
-_WARN_JUMP = 1e-3  # rad or m between a new message and the old one: no warning below
-_STEP = 0.01  # seconds that a jump takes
-_ORDER = 6
-_NOW = 1e-6  # seconds; points closer to now do not count as later
 
 
 def read_bag(
@@ -439,162 +430,41 @@ def _linear(seconds: np.ndarray, rows: np.ndarray) -> PPoly:
     return PPoly(hermite(np.diff(seconds), [rows[:-1]], [rows[1:]]), seconds)
 
 
-class _Course:
-    """Consecutive pieces of polynomials; each is cut where the next one begins."""
-
-    def __init__(self, first: PPoly) -> None:
-        self.breaks = [float(first.x[0])]
-        self._pieces: list[np.ndarray] = []  # (_ORDER, columns) each
-        self.add(first)
-
-    @property
-    def polynomial(self) -> PPoly:
-        """All pieces as one polynomial."""
-        return PPoly(np.array(self._pieces).transpose(1, 0, 2), np.array(self.breaks))
-
-    def add(self, polynomial: PPoly) -> None:
-        """Append ``polynomial``, which begins at the current end."""
-        self._pieces += list(raised(polynomial.c, _ORDER).transpose(1, 0, 2))
-        self.breaks += polynomial.x[1:].tolist()
-
-    def end(self, time: float) -> np.ndarray:
-        """Cut at ``time`` (s); return positions, velocities and accelerations (3, columns) there.
-
-        Beyond the last piece the joints are at rest. ``time`` must not be before the first piece.
-        """
-        if time >= self.breaks[-1]:
-            rest = np.zeros_like(self._pieces[-1])
-            rest[-1] = shifted(self._pieces[-1], self.breaks[-1] - self.breaks[-2])[-1]
-            if time > self.breaks[-1]:
-                self._pieces.append(rest)
-                self.breaks.append(time)
-            return rest[-1:-4:-1]
-        k = bisect.bisect_right(self.breaks, time) - 1
-        inside = time > self.breaks[k]
-        state = shifted(self._pieces[k], time - self.breaks[k])[-1:-4:-1]
-        del self._pieces[k + inside :]
-        self.breaks[k + 1 :] = [time] * inside
-        return state * [[1.0], [1.0], [2.0]]
-
-
 def commanded(
     topic: Topic, stamps: str, where: str
 ) -> tuple[list[tuple[tuple[str, ...], PPoly]], int, list[str]]:
-    """Return motions by groups of joints, the nanoseconds of their time 0, and warnings.
-
-    Joints that are always named together form a group.
+    """Return the motion of the only message with its joints, the start, and warnings.
 
     Args:
         topic: of joint trajectories.
-        stamps: ``header``: a message starts at its stamp, or immediately if that is 0; ``receive``:
-            it starts at the time of recording.
+        stamps: ``header``: the message starts at its stamp, or immediately if that is 0;
+            ``receive``: it starts at the time of recording.
         where: prefix of messages.
 
     Raises:
-        MotionError: a stamp is far from the time of recording.
+        MotionError: there are several messages, or the stamp is far from the time of recording.
     """
     where = f"{where}: {topic.name}"
-    zero = min(message.received for message in topic.messages)
-    groups: dict[tuple[int, ...], list[str]] = {}
-    named: dict[str, list[int]] = {}
-    for k, message in enumerate(topic.messages):
-        for name in message.points.joint_names:
-            named.setdefault(name, []).append(k)
-    for name, numbers in named.items():
-        groups.setdefault(tuple(numbers), []).append(name)
-    warnings = list(topic.warnings)
-    if any(set(a) & set(b) for a in groups for b in groups if a != b):
-        warnings.append(
-            f"{where}: messages name different joints; joints that a message does not name "
-            "continue their previous commands"
-        )
-    found = []
-    for numbers, joints in groups.items():
-        messages = [topic.messages[k] for k in numbers]
-        course, more = _command_course(messages, joints, zero, stamps, where)
-        found.append((tuple(joints), course))
-        warnings += more
-    return found, zero, warnings
-
-
-def _command_course(
-    messages: list[CommandMessage], joints: list[str], zero: int, stamps: str, where: str
-) -> tuple[PPoly, list[str]]:
-    course: _Course | None = None
-    warnings, jumps = [], []
-    for message in messages:
-        now = (message.received - zero) / _NANO
-        columns = [message.points.joint_names.index(name) for name in joints]
-        times = _start_time(message, stamps, where, zero) + message.points.times
-        rows = message.points.rows[:, :, columns]
-        if course is not None and now < course.breaks[0]:
-            course = None
-            warnings.append(
-                f"{where}: a message is replaced by another before its first point: it is ignored"
-            )
-        if course is None:
-            if times[0] > now + _NOW:
-                warnings.append(
-                    f"{where}: the first point of {joints[0]!r} is at {times[0]:.3f} s: the "
-                    "motion before it is not in the bag"
-                )
-            course = _Course(_splines(times, rows))
-            continue
-        state = course.end(now)
-        if times[0] > now + _NOW:
-            rows = np.concatenate([state[:, None], rows], axis=1)
-            course.add(_splines(np.append(now, times), rows))
-        else:
-            jumps += _join_running(course, now, state[0], _splines(times, rows))
-    if jumps:
-        time, size, column = max(jumps, key=lambda jump: jump[1])
-        warnings.append(
-            f"{where}: {len(jumps)} messages start away from the commanded positions: at "
-            f"{time:.3f} s {joints[column]!r} is {size:.3g} off, which is corrected within "
-            f"{_STEP} s"
-        )
-    assert course is not None, "there is a message at least"
-    return course.polynomial, warnings
-
-
-def _start_time(message: CommandMessage, stamps: str, where: str, zero: int) -> float:
-    """Seconds at which the time of a message is 0."""
-    if stamps == "receive" or message.stamp == 0:
-        return (message.received - zero) / _NANO
-    if abs(message.stamp - message.received) > _CLOCK_OFFSET * _NANO:
+    if len(topic.messages) > 1:
         raise MotionError(
-            f"{where}: the stamp of a message, {message.stamp / _NANO:.3f} s, is far from its "
-            f"recording, {message.received / _NANO:.3f} s: two clocks; stamps='receive' "
-            "(--stamps receive) goes by the time of recording"
+            f"{where}: has {len(topic.messages)} trajectories, and one can be read; what the robot "
+            "made of them is in its joint states"
         )
-    return (message.stamp - zero) / _NANO
-
-
-def _splines(times: np.ndarray, rows: np.ndarray) -> PPoly:
-    names = [""] * rows.shape[2]
-    polynomial = Trajectory.through(names, times, *rows).polynomial
-    return PPoly(polynomial.c, polynomial.x + times[0])
-
-
-def _join_running(
-    course: _Course, now: float, positions: np.ndarray, new: PPoly
-) -> list[tuple[float, float, int]]:
-    """Switch to a message that has already begun; return time, size and column of jumps."""
-    end = float(new.x[-1])
-    off = np.abs(new(min(now, end)) - positions)
-    meet = now
-    if off.max() > _MIN_JUMP:
-        meet = now + _STEP
-        target = new(min(meet, end))
-        ramp = hermite(np.array([_STEP]), [positions[None]], [target[None]])
-        course.add(PPoly(ramp, np.array([now, meet])))
-    elif now >= end - _NOW:
-        course.add(PPoly(positions[None, None], np.array([now, now + 1e-9])))
-    if meet < end - _NOW:
-        piece = int(np.searchsorted(new.x, meet, side="right")) - 1
-        rest = PPoly(new.c[:, piece:].copy(), np.append(meet, new.x[piece + 1 :]))
-        rest.c[:, 0] = shifted(new.c[:, piece], meet - new.x[piece])
-        course.add(rest)
-    if off.max() <= _WARN_JUMP:
-        return []
-    return [(now, float(off.max()), int(off.argmax()))]
+    (message,) = topic.messages
+    start, points, warnings = message.received, message.points, list(topic.warnings)
+    if stamps == "header" and message.stamp != 0:
+        start = message.stamp
+        if abs(start - message.received) > _CLOCK_OFFSET * _NANO:
+            raise MotionError(
+                f"{where}: the stamp of a message, {start / _NANO:.3f} s, is far from its "
+                f"recording, {message.received / _NANO:.3f} s: two clocks; stamps='receive' "
+                "(--stamps receive) goes by the time of recording"
+            )
+    if points.times[0] > 0.0:
+        warnings.append(
+            f"{where}: the first point is at {points.times[0]:.3f} s: the motion before it is not "
+            "in the bag"
+        )
+    polynomial = Trajectory.through(points.joint_names, points.times, *points.rows).polynomial
+    polynomial = PPoly(polynomial.c, polynomial.x + points.times[0])
+    return [(points.joint_names, polynomial)], start, warnings

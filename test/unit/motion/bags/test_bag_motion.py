@@ -34,11 +34,12 @@ def test_partial_states_of_two_publishers(tmp_path, storage):
 
 def test_two_controllers_topics_are_one_motion(tmp_path):
     go = [(0, [0.0], [0.0]), (2, [1.0], [0.0])]
+    later = [(0.5, [0.0], [0.0]), (2.5, [1.0], [0.0])]
     path = write_bag(
         tmp_path / "bag",
         [
             ("/left/joint_trajectory", 100.0, command(0, ["j1"], go)),
-            ("/right/joint_trajectory", 101.0, command(0, ["j3"], go)),
+            ("/right/joint_trajectory", 99.0, command(100.5, ["j3"], later)),
         ],
     )
     loaded = load_trajectory(
@@ -50,6 +51,7 @@ def test_two_controllers_topics_are_one_motion(tmp_path):
     texts = " ".join(loaded.warnings)
     assert "no positions of j3 in the first 1 s: held" in texts
     assert "no positions of j1 in the last 1 s: held" in texts
+    assert "/right/joint_trajectory: the first point is at 0.500 s" in texts
     with pytest.raises(MotionError, match="choose a topic"):
         load_trajectory(path, ROBOT)
 
@@ -65,6 +67,8 @@ def test_two_controllers_topics_are_one_motion(tmp_path):
             {"topic": ["/s", "/c"]},
             "names joint 'j1' twice",
         ),
+        ([("/c", k, command(0, ["j1"], [(1, [0.0])])) for k in (1, 2)], {}, "/c: has 2 trajec"),
+        ([("/c", 9e8, command(12, ["j1"], [(1, [0])]))], {}, "two clocks; stamps='receive'"),
         ([("/c", 1, command(1, [], [(1, [])]))], {}, "joint_names: expected a list of names"),
         ([("/s", 1, state(1, ["j1"], [1e308])), ("/s", 1, state(1.1, ["j1"], [-1e308]))], {},
          "positions too large"),
