@@ -34,17 +34,18 @@ _LINE_KEYS = (*_COMMON_KEYS, "link", "pose", "speed", "turning", "moving")
 
 @dataclass(frozen=True)
 class Ramps:
-    """Duration or peak rates of a motion, and its ramps; None: not given.
+    """Duration or peak rates of a motion, and its ramps.
 
     Attributes:
-        tf: total duration, seconds.
-        rates: peak rates: one for a joint; of position and of rotation for a line.
+        tf: total duration, seconds; None if the rates determine it.
+        rates: peak rates: one for a joint; of position and of rotation for a line; infinite if not
+            given.
         tsa: seconds of the ramp at the start.
         tsd: seconds of the ramp at the end.
     """
 
     tf: float | None
-    rates: tuple[float | None, ...]
+    rates: tuple[float, ...]
     tsa: float
     tsd: float
 
@@ -56,12 +57,10 @@ class Ramps:
         """
         if self.tf is not None:
             return Trapezoid(self.tf, self.tsa, self.tsd)
-        slowest = max(
-            (abs(change) / rate, abs(change), rate)
-            for change, rate in zip(changes, self.rates, strict=True)
-            if rate is not None
+        change, rate = max(
+            zip(changes, self.rates, strict=True), key=lambda each: abs(each[0]) / each[1]
         )
-        return Trapezoid.at_rate(slowest[1], slowest[2], self.tsa, self.tsd)
+        return Trapezoid.at_rate(change, rate, self.tsa, self.tsd)
 
 
 @dataclass(frozen=True)
@@ -210,7 +209,7 @@ def _ramps(entry: Entry, rates: tuple[str, ...], factors: tuple[float, ...]) -> 
     if ("tf" in entry) == bool(named):
         entry.fail("tf", f"give either tf or {' and '.join(rates)}")
     values = tuple(
-        entry.number(key, positive=True) * factor if key in entry else None
+        entry.number(key, positive=True) * factor if key in entry else math.inf
         for key, factor in zip(rates, factors, strict=True)
     )
     tf = entry.number("tf", positive=True) if "tf" in entry else None
@@ -287,19 +286,21 @@ def line_motion(
         )
     profile = _profile(command.ramps, (line.length, line.angle), where)
     try:
-        followed = follow_line(bodies, command.link, q, line, profile, command.moving)
+        trajectory, violations = follow_line(
+            bodies, command.link, q, line, profile, command.moving
+        )
     except MotionError as error:
         raise MotionError(f"{where}: {error}") from None
     if goal is not None:
-        notes += _other_configuration(followed.trajectory, goal, where)
-    return followed.trajectory, followed.violations, notes
+        notes += _other_configuration(trajectory, goal, where)
+    return trajectory, violations, notes
 
 
 def _profile(ramps: Ramps, changes: tuple[float, ...], where: str) -> Trapezoid:
     names = ("speed", "turning")
     if ramps.tf is None and len(changes) == 2:
         for name, change, rate, least in zip(names, changes, ramps.rates, _MIN_LINE, strict=True):
-            if rate is None and change > least:
+            if math.isinf(rate) and change > least:
                 raise MotionError(f"{where}: {name}: is missing, but it changes along the line")
     try:
         return ramps.profile(changes)

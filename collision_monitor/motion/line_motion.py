@@ -34,7 +34,6 @@ from collision_monitor.errors import MotionError
 from collision_monitor.motion.trajectory import Trajectory, hermite
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.bodies import Bodies, Jacobians, link_poses
-from collision_monitor.robot.poses import rotation_about
 
 # -- the trapezoidal profile --
 
@@ -70,15 +69,12 @@ class Trapezoid:
 
     @classmethod
     def at_rate(cls, change: float, rate: float, tsa: float, tsd: float) -> Trapezoid:
-        """Return the profile on which a change of this size has this peak rate, per second.
+        """Return the profile on which a change of this size has this peak rate, above zero.
 
         Raises:
-            MotionError: the rate is not above zero, or the change is zero or too small to reach the
-                rate.
+            MotionError: the change is zero or too small to reach the rate.
         """
         change = abs(change)
-        if not (math.isfinite(rate) and rate > 0.0):
-            raise MotionError(f"a peak rate of {rate:g} is not above zero")
         ramps = 0.5 * (tsa + tsd)
         if change / rate < ramps * (1.0 - 1e-12):
             raise MotionError(
@@ -159,18 +155,6 @@ class CartesianLine:
         turns = Rotation.from_matrix(due[:, :3, :3] @ poses[:, :3, :3].transpose(0, 2, 1))
         return np.hstack([due[:, :3, 3] - poses[:, :3, 3], turns.as_rotvec()])
 
-    def pull(self, s: float, pose: np.ndarray) -> np.ndarray:
-        """Approximate twist (6,) from ``pose`` (4, 4) to that at ``s``, metres and radians.
-
-        Accurate to third order and much cheaper than `ahead`: half the skew part of the rotation,
-        of length sin(phi). Sufficient for feedback, but not for measurements.
-        """
-        axis = self.twist[3:] / (self.angle or 1.0)
-        off = rotation_about(axis, s * self.angle) @ self.start[:3, :3] @ pose[:3, :3].T
-        place = self.start[:3, 3] + s * self.twist[:3] - pose[:3, 3]
-        turn = 0.5 * np.array([off[2, 1] - off[1, 2], off[0, 2] - off[2, 0], off[1, 0] - off[0, 1]])
-        return np.concatenate([place, turn])
-
 
 SINGULAR = 0.01  # rates are damped below this singular value; lengths are divided by the arm's
 _DAMPING = 0.5 * SINGULAR  # at singular value zero
@@ -240,7 +224,8 @@ class ResolvedRates:
     def per_s(self, s: float, moving: np.ndarray) -> np.ndarray:
         """Change (len(columns),) of the joints per unit of s that keeps the link on the line."""
         pose, jacobian = self._jacobian(moving)
-        desired = (self._line.twist + _FEEDBACK * self._line.pull(s, pose)) * self._scale
+        drift = self._line.ahead(np.array([s]), pose[None])[0]
+        desired = (self._line.twist + _FEEDBACK * drift) * self._scale
         left, values, right = np.linalg.svd(jacobian, full_matrices=False)
         near = min(1.0, values[-1] / SINGULAR)
         damping = _DAMPING**2 * (1.0 - near * near)
@@ -289,7 +274,6 @@ class ResolvedRates:
 
 OFF = (1e-4, math.radians(0.01))  # metres and radians off the line that are a violation
 _NEAR_SINGULAR = 0.03  # smallest singular value that raises a warning
-_ROUNDING = 1e-9  # rad or m beyond a limit that are ignored
 
 
 def singularities(
@@ -298,8 +282,8 @@ def singularities(
     course: PPoly,
     times: np.ndarray,
     link: str,
-) -> tuple[float, list[Violation]]:
-    """Return the smallest singular value of the motion, and the violations due to it.
+) -> list[Violation]:
+    """Return the violation by the smallest singular value of the motion, if it is too small.
 
     Args:
         rates: of the link.
@@ -327,7 +311,7 @@ def singularities(
     worst = int(values.argmin())
     least = float(values[worst])
     if least >= _NEAR_SINGULAR:
-        return least, []
+        return []
     damped = least < SINGULAR
     limit = SINGULAR if damped else _NEAR_SINGULAR
     advice = (
@@ -335,7 +319,7 @@ def singularities(
         if damped
         else "rates are high near there"
     )
-    return least, [
+    return [
         Violation(
             code=Code.SINGULARITY,
             subject=link,
@@ -349,36 +333,6 @@ def singularities(
             + advice,
         )
     ]
-
-
-def beyond_limits(
-    bodies: Bodies, rates: ResolvedRates, trajectory: Trajectory, times: np.ndarray
-) -> list[Violation]:
-    """Return violations of position limits by joints that move the link, at ``times`` (n,)."""
-    found = []
-    positions = trajectory.polynomial(times)
-    for column in rates.columns:
-        joint = bodies.joints[column]
-        if joint.kind == "continuous":
-            continue
-        for sign, limit in ((1.0, joint.upper), (-1.0, joint.lower)):
-            beyond = sign * (positions[:, column] - limit)
-            if beyond.max() <= _ROUNDING:
-                continue
-            worst = int(beyond.argmax())
-            found.append(
-                Violation(
-                    code=Code.JOINT_POSITION,
-                    subject=joint.name,
-                    first=_first_time_above(times, beyond),
-                    worst=float(times[worst]),
-                    value=float(positions[worst, column]),
-                    limit=limit,
-                    unit="m" if joint.kind == "prismatic" else "rad",
-                    text="while following the line",
-                )
-            )
-    return found
 
 
 def off_the_line(
@@ -428,24 +382,6 @@ _BETWEEN = np.array([0.25, 0.5, 0.75])  # where intervals are measured
 _MAX_NODES = 5000
 
 
-@dataclass(frozen=True, eq=False)
-class LineMotion:
-    """The motion of a link along a line.
-
-    Attributes:
-        trajectory: all joints of the robot; joints that do not move the link are held. It ends
-            early if the line cannot be followed.
-        violations: singularities, position limits, and deviations from the line.
-        off: largest measured deviation from the line, metres and radians.
-        smallest_singular_value: of the Jacobian, lengths divided by that of the stretched arm.
-    """
-
-    trajectory: Trajectory
-    violations: tuple[Violation, ...]
-    off: tuple[float, float]
-    smallest_singular_value: float
-
-
 def follow_line(
     bodies: Bodies,
     link: str,
@@ -453,10 +389,15 @@ def follow_line(
     line: CartesianLine,
     profile: Trapezoid,
     joint_names: Sequence[str] | None = None,
-) -> LineMotion:
+) -> tuple[Trajectory, tuple[Violation, ...]]:
     """Move ``link`` along ``line`` from ``q`` (nq,), where the link is at the start of the line.
 
     ``joint_names``: the only joints that may move; by default all between base and link.
+
+    Returns:
+        The trajectory of all joints of the robot, which ends early if the line cannot be followed;
+        and the violations: singularities and deviations from the line. Limits of joints are not
+        checked.
 
     Raises:
         MotionError: a link or joint is unknown, or the rates cannot be integrated at all.
@@ -472,15 +413,11 @@ def follow_line(
 
     polynomial, times = _fitted(rates, path, course, measure)
     off = measure(times, polynomial(times))
-    trajectory = _all_joints(bodies, rates, polynomial)
-    least, singular = singularities(rates, path, course, polynomial.x, link)
     violations = (
-        *singular,
-        *beyond_limits(bodies, rates, trajectory, times),
+        *singularities(rates, path, course, polynomial.x, link),
         *off_the_line(times, off, link, reached),
     )
-    metres, radians = off.max(axis=0)
-    return LineMotion(trajectory, violations, (float(metres), float(radians)), least)
+    return _all_joints(bodies, rates, polynomial), violations
 
 
 def _cut_course(course: PPoly, reached: float) -> PPoly:
@@ -503,9 +440,8 @@ def _fitted(
         np.linspace(a, b, 2 + math.ceil(32.0 * float(course(b)[0] - course(a)[0])))
         for a, b in zip(course.x[:-1], course.x[1:], strict=True)
     ]
-    known: dict[float, tuple[np.ndarray, ...]] = {}
     while True:
-        polynomial = _quintics(rates, path, course, nodes, known)
+        polynomial = _quintics(rates, path, course, nodes)
         x = polynomial.x
         between = x[:-1, None] + np.diff(x)[:, None] * _BETWEEN
         off = measure(between.ravel(), polynomial(between.ravel())).reshape(len(between), -1, 2)
@@ -526,7 +462,6 @@ def _quintics(
     path: Callable[[np.ndarray], np.ndarray],
     course: PPoly,
     nodes: list[np.ndarray],
-    known: dict[float, tuple[np.ndarray, ...]],
 ) -> PPoly:
     """Interpolate positions, rates and accelerations at nodes; each ramp has its own end values."""
     parts = []
@@ -535,14 +470,9 @@ def _quintics(
         a, v, p = course.c[:, piece, 0]
         s = np.clip(p + v * along + a * along**2, 0.0, float(course(course.x[-1])[0]))
         speed, rise = v + 2.0 * a * along, 2.0 * a
-        fresh = np.array([value for value in s if value not in known])
-        if len(fresh):
-            moving = path(fresh)
-            known.update(
-                (value, (row, *_derivatives(rates, value, row)))
-                for value, row in zip(fresh.tolist(), moving, strict=True)
-            )
-        q, first, second = (np.array([known[value][k] for value in s.tolist()]) for k in range(3))
+        q = path(s)
+        rows = [_derivatives(rates, *node) for node in zip(s.tolist(), q, strict=True)]
+        first, second = np.array(rows).transpose(1, 0, 2)
         speed = speed[:, None]
         velocity, acceleration = first * speed, second * speed**2 + first * rise
         ends = (q, velocity, acceleration)

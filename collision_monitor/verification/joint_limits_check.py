@@ -28,7 +28,6 @@ from scipy.optimize import brentq
 
 from collision_monitor.common.text import closest
 from collision_monitor.errors import TrajectoryError
-from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.bodies import leading_joint
@@ -534,7 +533,7 @@ def _check_limits(task: Task) -> Outcome:
         _companion(beside, _limits_of(task, part.trajectory))
         for beside, part in zip(task.settings.beside, task.parts[1:], strict=True)
     )
-    violations = _violations(task.motion, own)
+    violations = task.motion.violations + own.violations
     notes = own.notes
     for companion in companions:
         violations += companion.violations
@@ -546,13 +545,6 @@ def _limits_of(task: Task, trajectory: Trajectory) -> LimitsCheck:
     return check_joint_limits(trajectory, task.model.robot, task.limits, task.settings.from_rest)
 
 
-def _violations(motion: LoadedMotion, check: LimitsCheck) -> tuple[Violation, ...]:
-    """Violations found when reading the motion, and those of the check, without duplicates."""
-    known = {(v.code, v.subject) for v in check.violations}
-    given = tuple(v for v in motion.violations if (v.code, v.subject) not in known)
-    return given + check.violations
-
-
 def _companion(beside: SimultaneousMotion, check: LimitsCheck) -> Companion:
     """Violations of a simultaneous motion, in the time of the verified motion."""
     source = beside.motion.source
@@ -561,7 +553,7 @@ def _companion(beside: SimultaneousMotion, check: LimitsCheck) -> Companion:
         text += f", if that begins at {beside.earliest:g} s"
     violations = tuple(
         replace(shifted(v, beside.earliest), text="; ".join(filter(None, (text, v.text))))
-        for v in _violations(beside.motion, check)
+        for v in beside.motion.violations + check.violations
     )
     return Companion(source, beside.earliest, beside.latest, violations, check)
 

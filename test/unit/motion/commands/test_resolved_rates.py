@@ -111,7 +111,7 @@ def test_angles_above_90_degrees_are_those_meant(degrees):
 def test_a_line_without_a_turn():
     line = CartesianLine(np.eye(4), pose(np.eye(3), [1.0, 0.0, 0.0]))
     assert line.angle == 0.0
-    assert line.pull(0.5, np.eye(4)).tolist() == [0.5, 0, 0, 0, 0, 0]
+    assert line.ahead([0.5], np.eye(4)[None]).tolist() == [[0.5, 0, 0, 0, 0, 0]]
 
 
 parts = st.floats(0.0, 1.0)
@@ -146,12 +146,3 @@ def test_what_leads_ahead_leads_there(line, s, other):
     at = line.poses([other])
     ahead = line.ahead([s], at)[0]
     assert np.allclose(ahead, (s - other) * line.twist, atol=1e-9)
-
-
-@given(lines(), parts, st.floats(1e-6, 1e-2), st.integers(0, 2**31))
-def test_the_pull_is_what_leads_ahead_but_for_the_third_order(line, s, size, seed):
-    off = np.random.default_rng(seed).normal(size=6) * size
-    at = line.poses([s])[0]
-    at[:3, :3] = Rotation.from_rotvec(off[3:]).as_matrix() @ at[:3, :3]
-    at[:3, 3] += off[:3]
-    assert line.pull(s, at) == pytest.approx(line.ahead([s], at[None])[0], abs=30 * size**3 + 1e-12)

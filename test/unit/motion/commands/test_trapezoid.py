@@ -75,9 +75,3 @@ def test_a_peak_rate_is_kept_or_refused(change, speed, tsa, tsd):
 def test_times_that_make_no_profile(arguments, says):
     with pytest.raises(MotionError, match=says):
         Trapezoid(*arguments)
-
-
-@pytest.mark.parametrize("speed", [0.0, -1.0, float("nan"), float("inf")])
-def test_rates_that_are_none(speed):
-    with pytest.raises(MotionError, match="is not above zero"):
-        Trapezoid.at_rate(1.0, speed, 1.0, 1.0)
