@@ -9,7 +9,6 @@ import math
 import os
 import sys
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -119,17 +118,12 @@ def add_parser(commands: Any) -> None:
         "are held at zero, or at the nearer limit where zero is outside the limits",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
-        "--plot", type=output_path, metavar="PNG", help="draw joints, clearance and index over time"
-    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Adjust the motion, print the result, write files."""
-    check_outputs(options, ("output", "plot"), files_read(options, _READ))
-    if options.plot:
-        adjust_report.require_plot(options.plot)
+    check_outputs(options, ("output",), files_read(options, _READ))
     file = open_motion(options.motion)  # errors in it are reported before the model is loaded
     model = _load(options)
     motion = read_motion(file, model.robot, topic=options.topic, stamps=options.stamps)
@@ -152,8 +146,6 @@ def run(options: argparse.Namespace) -> int:
     except AdjustmentError as error:
         return _refuse(options, adjust_report.failure(model, options.method, error))
     result = adjust_report.report(model, adjusted, safe, danger)
-    if options.plot:
-        adjust_report.plot(options.plot, adjusted, safe, danger, adjust_report.units(model))
     if options.output:
         write_motion(options.output, adjusted.motion)
     result["output"] = os.fspath(options.output) if options.output else None
@@ -308,15 +300,14 @@ def _moving_ends(adjusted: Adjustment, limits: dict[str, Any]) -> list[dict[str,
 
 
 def _refuse(options: argparse.Namespace, result: dict[str, Any]) -> int:
-    """Print the reason of a failure; warn of files of an earlier run."""
+    """Print the reason of a failure; warn of a file of an earlier run."""
     result["output"] = None
     if options.json:
         print_json(result)
     else:
         print(adjust_report.failure_text(result))
-    for path in filter(None, (options.output, options.plot)):
-        if Path(path).exists():
-            _print_error(f"warning: {path} is from an earlier run and was not changed")
+    if options.output and options.output.exists():
+        _print_error(f"warning: {options.output} is from an earlier run and was not changed")
     return EXIT_NO_ADJUSTMENT
 
 
