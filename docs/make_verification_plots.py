@@ -51,8 +51,12 @@ TOP = 0.965  # of the pictures, of the height
 def plots(found: Verification) -> list[Plot]:
     """Angles, rates, torques against their limits, and the least distance, as in the paper."""
     position, velocity, *_ = limits_section(found.limits).plots
+    distance = clearance_section(found.clearance, model()).plots[0]
+    curves = [
+        replace(curve, label=NAMES.get(curve.label, curve.label)) for curve in distance.curves
+    ]
     return [position, velocity, torque_section(found.torques).plots[-1],
-            clearance_section(found.clearance, model(), NAMES).plots[0]]  # fmt: skip
+            replace(distance, curves=curves)]  # fmt: skip
 
 
 def moment(chapter: Chapter, found: Verification) -> ClosestApproach:

@@ -27,7 +27,7 @@ from collision_monitor.common.optional_dependencies import figure_class, optiona
 from collision_monitor.common.text import counted
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.motion.violation import Code
-from collision_monitor.verification.clearance.clearance_check import ClearanceCheck, ClearanceSeries
+from collision_monitor.verification.clearance.clearance_check import ClearanceCheck
 from collision_monitor.verification.joint_limits_check import LimitsCheck, Peak
 from collision_monitor.verification.report.messages import headline, starting, summary, value
 from collision_monitor.verification.torques.torque_check import TorqueCheck
@@ -207,7 +207,6 @@ def _rows(plot: Plot, curves: Sequence[Curve]) -> np.ndarray:
 _SCENE = "within the scene"
 _CHANGE = 1e-6  # metres
 _STYLES = ("-", "--", "-.", ":")  # different, so that coinciding curves are visible
-_GROUPS_PLOTTED = 4
 _PAIRS_PLOTTED = 6
 _PAIRS_LISTED = 30
 _RATES = (
@@ -235,27 +234,28 @@ class Section:
     rows: Sequence[Sequence[str]] = ()
 
 
-def clearance_section(
-    check: ClearanceCheck, model: CollisionModel, names: Mapping[str, str] | None = None
-) -> Section:
-    """Minimum distances by group, both envelopes, the closest pairs, and a table.
-
-    ``names``: other names of the groups of `pair_groups`.
-    """
+def clearance_section(check: ClearanceCheck, model: CollisionModel) -> Section:
+    """Minimum distances by group, both envelopes, the closest pairs, and a table."""
     series = check.series
     rank = {links: k for k, links in enumerate(series.pairs)}
     nearest = [rank[pair.links] for pair in series.minima[:_PAIRS_PLOTTED]]
-    alike = _alike(series)
-    by_group = _by_group(check, pair_groups(model), names or {})
+    by_group = _by_group(check, pair_groups(model))
     plots = [by_group] if len(by_group.curves) > 1 else []
-    plots += [_least(check, columns, len(alike) == 1) for columns in alike]
-    plots.append(
+    plots += [
+        Plot(
+            "least distance of all pairs", "m", series.times,
+            [
+                Curve("measured", series.upper.min(axis=1)),
+                Curve("certain", series.lower.min(axis=1)),
+            ],
+            _first_violation(check), _levels(series.limits),
+        ),
         Plot(
             "nearest pairs", "m", series.times,
             [Curve(" - ".join(series.pairs[k]), series.upper[:, k]) for k in nearest],
             levels=_levels(series.limits[nearest]),
-        )
-    )  # fmt: skip
+        ),
+    ]  # fmt: skip
     more = len(series.minima) - _PAIRS_LISTED
     text = (
         "Measured: a distance that occurs. Certain: no distance is smaller, also between samples."
@@ -302,9 +302,7 @@ def pair_groups(model: CollisionModel) -> dict[str, np.ndarray]:
     return {name: np.array(columns) for name, columns in sorted(found.items())}
 
 
-def _by_group(
-    check: ClearanceCheck, groups: Mapping[str, np.ndarray], names: Mapping[str, str]
-) -> Plot:
+def _by_group(check: ClearanceCheck, groups: Mapping[str, np.ndarray]) -> Plot:
     """Minimum distance of every group of pairs over time, with different line styles.
 
     Distances within the scene are shown only if they change.
@@ -314,47 +312,20 @@ def _by_group(
     for name, columns in groups.items():
         least = series.upper[:, columns].min(axis=1)
         if name != _SCENE or np.ptp(least) > _CHANGE:
-            style = _STYLES[len(curves) % len(_STYLES)]
-            curves.append(Curve(names.get(name, name), least, style=style))
-    first = min((v for v in check.violations if not v.warning), key=lambda v: v.first, default=None)
-    marks = [(first.first, f"{first.code.value} from {first.first:.3f} s")] if first else []
+            curves.append(Curve(name, least, style=_STYLES[len(curves) % len(_STYLES)]))
     return Plot(
-        "least distance by group", "m", series.times, curves, marks, _levels(series.limits)
-    )
+        "least distance by group", "m", series.times, curves, _first_violation(check),
+        _levels(series.limits),
+    )  # fmt: skip
 
 
-def _alike(series: ClearanceSeries) -> list[np.ndarray]:
-    """Columns of pairs by thresholds, largest group first; small groups are combined."""
-    _, group = np.unique(series.limits, axis=0, return_inverse=True)
-    group = group.ravel()
-    order = np.argsort(-np.bincount(group), kind="stable")
-    found = [np.flatnonzero(group == k) for k in order[:_GROUPS_PLOTTED]]
-    rest = np.flatnonzero(~np.isin(group, order[:_GROUPS_PLOTTED]))
-    return [*found, rest] if len(rest) else found
-
-
-def _least(check: ClearanceCheck, columns: np.ndarray, alone: bool) -> Plot:
-    """Minimum distance of some pairs over time, and their first violations."""
-    series = check.series
-    levels = _levels(series.limits[columns])
-    title = "least distance of all pairs"
-    if not alone:
-        text = ", ".join(f"{name} {level:g} m" for level, name in levels[1:]) or "other thresholds"
-        pairs = f"{len(columns)} pairs"
-        if len(columns) == 1:
-            pairs = " - ".join(series.pairs[columns[0]])
-        title = f"least distance of {pairs} ({text})"
-    curves = [
-        Curve("measured", series.upper[:, columns].min(axis=1)),
-        Curve("certain", series.lower[:, columns].min(axis=1)),
-    ]
-    names = {" - ".join(series.pairs[k]) for k in columns}
-    mine = [v for v in check.violations if v.subject in names and not v.warning]
-    marks = []
-    if mine:
-        first = min(mine, key=lambda v: v.first)
-        marks = [(first.first, f"{first.code.value} from {first.first:.3f} s")]
-    return Plot(title, "m", series.times, curves, marks, levels)
+def _first_violation(check: ClearanceCheck) -> list[tuple[float, str]]:
+    """A mark at the first violation that makes the motion unsafe."""
+    unsafe = [v for v in check.violations if not v.warning]
+    if not unsafe:
+        return []
+    first = min(unsafe, key=lambda v: v.first)
+    return [(first.first, f"{first.code.value} from {first.first:.3f} s")]
 
 
 def _levels(limits: np.ndarray) -> list[tuple[float, str]]:
