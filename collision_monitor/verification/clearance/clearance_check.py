@@ -228,27 +228,6 @@ class Study:
         )
 
 
-def clearance_series(
-    model: CollisionModel,
-    motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
-    thresholds: Thresholds | None = None,
-    **settings: Any,
-) -> ClearanceSeries:
-    """Compute the clearance of all pairs over a motion, certified also between samples.
-
-    Args:
-        model: the robot, or several composed robots, with obstacles.
-        motion: a trajectory, or several simultaneous ones, each with its start.
-        thresholds: distances that bounds are compared with, to within ``resolution``.
-        settings: those of `ClearanceSettings`.
-
-    Raises:
-        TrajectoryError, ThresholdsError, ConfigurationError: invalid arguments.
-        NothingToCheckError: the model has no checked pair.
-    """
-    return Study(model, motion, thresholds, ClearanceSettings(**settings)).series()
-
-
 # -- verdict --
 
 _CODES = (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN)
@@ -304,8 +283,16 @@ def check_clearance(
 ) -> ClearanceCheck:
     """Check the clearance of all pairs over a motion, also between samples.
 
-    Arguments and errors are those of `clearance_series`; ``progress`` is called with the step of
-    the check.
+    Args:
+        model: the robot, or several composed robots, with obstacles.
+        motion: a trajectory, or several simultaneous ones, each with its start.
+        thresholds: distances that bounds are compared with, to within ``resolution``.
+        progress: called with the step of the check.
+        settings: those of `ClearanceSettings`.
+
+    Raises:
+        TrajectoryError, ThresholdsError, ConfigurationError: invalid arguments.
+        NothingToCheckError: the model has no checked pair.
     """
     study = Study(model, motion, thresholds, ClearanceSettings(**settings), progress)
     series = study.series()

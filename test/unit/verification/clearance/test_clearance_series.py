@@ -14,7 +14,6 @@ from collision_monitor.verification.clearance.clearance_check import (
     Certifier,
     CollisionVerdict,
     check_clearance,
-    clearance_series,
 )
 from collision_monitor.verification.clearance.schedule import Schedule
 
@@ -26,7 +25,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def series(model):
-    return clearance_series(model, random_motion(model, 11, 5, 3), bins=25)
+    return check_clearance(model, random_motion(model, 11, 5, 3), bins=25).series
 
 
 def test_the_worst_comes_first_with_its_place(model, series):
