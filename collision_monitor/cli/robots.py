@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +21,6 @@ from collision_monitor.common.text import one_line
 from collision_monitor.errors import ConfigurationError, MissingDependencyError, MotionError
 from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import FitSettings
-from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.mesh_distance.mesh_tree import KINDS
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
@@ -202,26 +200,8 @@ def _load_both(options: argparse.Namespace) -> tuple[CollisionModel, Robot]:
     leaves = given_leaves(
         robot, settings, options.leaves, options.fit, not options.unchecked_leaves
     )
-    if leaves is None:
-        leaves = _own_leaves(parts, settings)
     semantics = compose_semantics(parts)
     return CollisionModel(robot, semantics, scene, settings, leaves, options.hierarchy), other
-
-
-def _own_leaves(parts: Sequence[Mounted], settings: FitSettings) -> dict[str, list[Leaf]]:
-    """Leaves of each separate robot, so that cached fits are used."""
-    found: dict[str, list[Leaf]] = {}
-    log = logging.getLogger(CollisionModel.__module__)
-    for part in parts:
-        was, log.disabled = log.disabled, True  # the composed model would log the same again
-        try:
-            alone = CollisionModel(part.robot, part.semantics, None, settings)
-        finally:
-            log.disabled = was
-        for leaf in alone.leaves:
-            link = part.prefix + leaf.link
-            found.setdefault(link, []).append(replace(leaf, link=link))
-    return found
 
 
 def prefixed_motion(motion: LoadedMotion, prefix: str) -> LoadedMotion:
