@@ -182,11 +182,10 @@ BAD_FILES = {
 }
 
 
-@pytest.mark.parametrize("command", ["fit", "distance"])
 @pytest.mark.parametrize("option", ["urdf", "--srdf", "--scene", "--leaves"])
 @pytest.mark.parametrize("kind", BAD_FILES)
 def test_a_file_that_cannot_be_used_is_an_error_that_names_it(
-    command, option, kind, urdf, tmp_path, capsys
+    option, kind, urdf, tmp_path, capsys
 ):
     content, says = BAD_FILES[kind]
     path = tmp_path / f"bad {kind}"
@@ -195,7 +194,7 @@ def test_a_file_that_cannot_be_used_is_an_error_that_names_it(
     elif content is not None:
         path.write_text(content, encoding="latin-1")
     arguments = [str(path)] if option == "urdf" else [urdf, option, str(path)]
-    code = main([command, *arguments])
+    code = main(["distance", *arguments])
     said = capsys.readouterr()
     if option == "--scene" and kind in ("empty", "blank"):  # a scene without obstacles
         assert code == 0

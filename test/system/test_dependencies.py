@@ -18,12 +18,10 @@ from support.files.third_party import (
     all_imported,
     all_started,
     exec_depends,
-    imported,
     on_pypi,
     pip_line,
     setup_arguments,
     sources,
-    started,
 )
 
 
@@ -58,40 +56,6 @@ def test_everything_that_is_imported_or_started_is_declared():
 
 def test_everything_that_is_declared_is_used():
     assert unused(all_imported(), all_started(), exec_depends(), pip_line(), on_pypi()) == []
-
-
-def test_an_import_without_a_declaration_is_noticed():
-    declared = exec_depends(), pip_line(), on_pypi()
-    inner = "def f():\n    from nowhere import x"
-    for text in ("import nowhere.deep", inner, "_solver('nowhere')"):
-        assert undeclared(imported(ast.parse(text)), set(), *declared) == [
-            "nowhere: not in third_party.py"
-        ]
-    for text in ("Node(package='nowhere')", "f(FindPackageShare('nowhere'))"):
-        assert undeclared(set(), started(ast.parse(text)), *declared) == [
-            "nowhere: package.xml lacks exec_depend"
-        ]
-
-
-@pytest.mark.parametrize("name", ["daqp", "numba", "toppra"])
-def test_a_declaration_that_is_taken_away_is_noticed(name):
-    key, pypi = THIRD_PARTY[name]
-    found = undeclared({name}, set(), exec_depends() - {key}, (), on_pypi() - {pypi})
-    where = f"package.xml lacks exec_depend {key}"
-    if key is None:
-        where = f"the pip line of the README lacks {pypi}"
-    assert found == sorted([f"{name}: {where}", f"{name}: setup.py lacks {pypi}"])
-
-
-def test_a_declaration_that_nothing_needs_is_noticed():
-    imports, programs = all_imported(), all_started()
-    keys, line, names = exec_depends(), pip_line(), on_pypi()
-    assert unused(imports, programs, keys | {"extra"}, line, names) == ["extra"]
-    assert unused(imports, programs, keys, (*line, "extra"), names) == ["extra"]
-    assert unused(imports, programs, keys, (*line, "numpy"), names) == ["numpy"]
-    assert unused(imports, programs, keys, line, names | {"extra"}) == ["extra"]
-    assert unused(imports - {"daqp"}, programs, keys, line, names) == ["daqp"]
-    assert unused(imports, programs - {"rviz2"}, keys, line, names) == ["rviz2"]
 
 
 def test_modules_are_imported_by_name_in_known_functions_alone():

@@ -128,53 +128,6 @@ def test_the_arms_are_those_of_the_paper(robot):
             assert tool.rotation == pytest.approx(rotation, abs=1e-12)
 
 
-def winding_numbers(mesh: trimesh.Trimesh, points: np.ndarray) -> np.ndarray:
-    """How often (n,) a surface goes round each point: 1 inside, 0 outside.
-
-    The sum of the triangles' signed solid angles over 4 pi (Van Oosterom and Strackee, IEEE
-    Trans. Biomed. Eng. 30(2), 1983, 125-126).
-    """
-    total = []
-    for point in points:
-        a, b, c = np.moveaxis(mesh.triangles - point, 1, 0)
-        la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
-        volume = np.einsum("ij,ij->i", a, np.cross(b, c))
-        ab, bc, ca = (np.einsum("ij,ij->i", u, v) for u, v in ((a, b), (b, c), (c, a)))
-        solid = 2.0 * np.arctan2(volume, la * lb * lc + ab * lc + bc * la + ca * lb)
-        total.append(solid.sum() / (4.0 * np.pi))
-    return np.array(total)
-
-
-def capsule_surface(length: float, radius: float) -> np.ndarray:
-    """Points on the capsule around (0, 0, 0) to (0, 0, length)."""
-    rng = np.random.default_rng(3)
-    points = rng.normal(size=(150, 3))
-    points *= radius / np.linalg.norm(points, axis=1, keepdims=True)
-    points[points[:, 2] > 0.0, 2] += length
-    if length == 0.0:
-        return points
-    angle, z = rng.uniform([[0.0], [0.0]], [[2.0 * np.pi], [length]], (2, 150))
-    return np.vstack([points, np.column_stack([radius * np.cos(angle), radius * np.sin(angle), z])])
-
-
-@pytest.mark.parametrize("number", range(1, 8))
-def test_an_arm_mesh_encloses_the_capsule_of_its_link(number):
-    root = ElementTree.parse(URDF).getroot()
-    meshes = set()
-    for side in SIDES:
-        collisions = root.findall(f"link[@name='{side}_link_{number}']/collision")
-        meshes |= {item.find("geometry/mesh").get("filename") for item in collisions}
-        for item in collisions:
-            assert item.find("origin").attrib == {"xyz": "0 0 0", "rpy": "0 0 0"}
-            assert "scale" not in item.find("geometry/mesh").attrib
-    assert meshes == {f"package://collision_monitor/urdf/meshes/arm_link_{number}.stl"}
-    mesh = trimesh.load(ROOT / f"urdf/meshes/arm_link_{number}.stl")
-    length = DH_D[number - 1]
-    assert winding_numbers(mesh, capsule_surface(length, 0.05)) == pytest.approx(1.0, abs=1e-6)
-    # nor is it much more
-    assert winding_numbers(mesh, capsule_surface(length, 0.07)) == pytest.approx(0.0, abs=1e-6)
-
-
 def test_meshes_are_closed_and_turned_outwards():
     assert len(MESHES) == 14
     for name in MESHES:

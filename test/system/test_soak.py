@@ -137,64 +137,6 @@ def test_obstacles_count_where_they_are_and_on_what_carries_them(topic):
     assert told.distance(APART, own(told.model, APART)) == []
 
 
-def test_what_is_attached_before_it_is_heard_of_is_carried_once_it_is():
-    told = Told()
-    live = LiveScene(told.model)
-    told.joint_state(APART)
-    told.marker("attach", size=0.0, frame="left_arm_3")
-    told.state(OK)
-    assert "o/1 cannot be watched" in told.faults()[0]
-    told.marker(at=(0.5, 0.0, 0.8))
-    live.add("o/1", Shape("box", np.eye(4), (0.1, 0.1, 0.1)), "base", _at(0.5, 0.0, 0.8))
-    standing = live.pairs
-    live.attach("o/1", "left_arm_3", np.array(APART))
-    told.state(OK)
-    told.say_pairs(live.pairs)
-    assert told.faults() == [] and set(live.pairs) != set(standing)
-    told.marker(action=DELETE)
-    told.marker("attach", size=0.0, frame="left_arm_3")
-    told.marker("attach", action=DELETE)  # taken back
-    told.marker(at=(0.5, 0.0, 0.8))
-    told.say_pairs(standing)
-    assert told.faults() == []
-
-
-def test_nothing_is_said_of_what_could_not_be_attached_at_once():
-    told = Told()
-    told.joint_state(APART)
-    told.marker(at=(0.5, 0.0, 0.8))
-    told.marker("attach", size=0.0, frame="left_arm_3")
-    why = "o/1: to be attached to 'left_arm_3', but the pose of the robot is unknown"
-    told.take("state", Message(level=ERROR, values=[Message(key="scene_refused", value=why)]))
-    told.say_pairs([])
-    assert told.faults() == [] and told.observer.counts["attached_later"] == 1
-
-
-def test_what_is_attached_is_carried_from_where_it_is_and_left_where_it_was_brought():
-    told = Told()
-    live = LiveScene(told.model)
-    live.add("o/1", Shape("box", np.eye(4), (0.1, 0.1, 0.1)), "base", _at(0.5, 0.0, 0.8))
-    told.marker(at=(0.5, 0.0, 0.8))
-    told.joint_state(APART)
-    told.marker("attach", size=0.0, frame="left_arm_3")
-    live.attach("o/1", "left_arm_3", np.array(APART))
-    brought = np.array(APART) + 0.3
-    for q in (APART, brought):
-        said = min(own(told.model, q), live.distance(np.array(q)).distance)
-        assert told.distance(q, said) == []
-        assert told.observer.margins[-1] < 0.05
-    told.say_pairs(live.pairs)
-    assert told.faults() == []
-    told.marker("attach", action=DELETE)
-    live.detach("o/1", brought)
-    for q in (brought, APART):
-        said = min(own(told.model, q), live.distance(np.array(q)).distance)
-        assert told.distance(q, said) == []
-    told.take_robot(2)  # thicker arms, the same scene
-    lost = told.faults()
-    assert lost and all("o/1 are not among the pairs" in fault for fault in lost)
-
-
 def _at(x, y, z):
     pose = np.eye(4)
     pose[:3, 3] = x, y, z

@@ -18,7 +18,7 @@ sys.path.append(str(ROOT / "benchmarks"))
 
 import hybrid_tree  # noqa: E402
 from hybrid_tree_report import sensor_experiment  # noqa: E402
-from space_arm_peers import Peer, box_tree_contacts, bvh, triangles  # noqa: E402
+from space_arm_peers import Peer, box_tree_contacts, bvh  # noqa: E402
 from straight_approach import (  # noqa: E402
     DOWN,
     LAB_RADIUS,
@@ -108,36 +108,6 @@ def test_one_leaf_a_body_gives_the_tree_of_the_paper(model):
     assert kinds == {"capsule", "sphere"}
 
 
-def _surface(shape, rng, count=4000):
-    """Points on a shape's surface in the link's frame; cylinders and spheres as they are."""
-    if shape.kind == "cylinder":
-        radius, length = shape.size
-        angle = rng.uniform(0.0, 2.0 * np.pi, count)
-        z = rng.uniform(-0.5 * length, 0.5 * length, count)
-        z[: count // 2] = 0.5 * length * np.sign(z[: count // 2])  # the rims
-        points = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), z])
-    elif shape.kind == "sphere":
-        points = rng.normal(size=(count, 3))
-        points *= shape.size[0] / np.linalg.norm(points, axis=1, keepdims=True)
-    else:
-        vertices, faces = triangles(shape)
-        weights = rng.dirichlet(np.ones(3), (count,))
-        corners = vertices[faces[rng.integers(len(faces), size=count)]]
-        points = np.einsum("nk,nkx->nx", weights, corners)
-        points = np.vstack([points, vertices])
-    return points @ shape.pose[:3, :3].T + shape.pose[:3, 3]
-
-
-def test_the_leaves_enclose_every_body(model):
-    rng = np.random.default_rng(0)
-    for name, link in model.robot.links.items():
-        leaves = [leaf for leaf in model.leaves if leaf.link == name]
-        for shape in link.shapes:
-            points = _surface(shape, rng)
-            outside = np.min([leaf.distances_to(points) for leaf in leaves], axis=0)
-            assert outside.max() <= 1e-9, f"{name}: {shape.source}"
-
-
 def test_the_end_goes_straight_at_the_hull_at_its_speed(model, reference, rows):
     tools = np.array([reference.link_pose(q, "tool")[:3, 3] for q in rows])
     wanted = START + SPEED * CYCLE * np.arange(len(rows))[:, None] * DOWN
@@ -146,13 +116,6 @@ def test_the_end_goes_straight_at_the_hull_at_its_speed(model, reference, rows):
     assert (rates <= model.velocity_limits).all()
     assert (rows >= model.lower).all()
     assert (rows <= model.upper).all()
-
-
-def test_distances_on_the_way_are_those_of_coal(model, reference, rows):
-    geometry, _ = reference.leaf_geometry()
-    for q in rows[::10]:
-        theirs = reference.distances(geometry, q).min()
-        assert model.distance(q).distance == pytest.approx(theirs, abs=1e-6)
 
 
 def test_the_hull_comes_nearer_as_geometry_says(model, rows, closed_form):

@@ -220,7 +220,6 @@ def test_torques_swing_to_nearly_twice_the_rigid_ones_and_stay_within_their_marg
         assert np.isfinite(limits).all()
         assert (np.abs(torques) + bands <= limits).all()
         assert (bands >= 2.0).all()
-    assert 0.5 < check.motion.frequencies[0] < 1.5
     robot, names = load_robot(URDF), check.joint_names
     dynamics = RobotDynamics(robot, read_inertials(URDF), names, floating=True)
     sampled = motion(chapter).only(names).trajectory.sample(np.linspace(0.0, 10.0, 300))

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.interpolate import PPoly
 from support.robots import toys
-from support.robots.robots import require
 
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code
-from collision_monitor.robot.limits import JointLimits, joint_limits, urdf_limits
+from collision_monitor.robot.limits import JointLimits
 from collision_monitor.robot.urdf import load_robot
 from collision_monitor.verification.joint_limits_check import check_joint_limits, with_followers
 
@@ -179,13 +178,6 @@ def test_followers_of_followers_move_along():
     assert np.allclose(samples.velocities @ [6.0, 0.0, 1.0], 0.0)
 
 
-def test_a_follower_that_has_a_column_of_its_own_keeps_it():
-    trajectory = Trajectory.through(("j2", "j1"), [0, 1], [[0.1, 0.0], [0.2, 1.0]])
-    found = with_followers(trajectory, MIMICS)
-    assert found.joint_names == ("j2", "j1", "j3")
-    assert np.allclose(found.positions(np.array([1.0])), [[0.2, 1.0, -3.5]])
-
-
 def test_continuous_joints_turn_for_ever_and_zeros_are_no_limits():
     robot = load_robot(toys.robot(
         toys.link("l0"), toys.link("l1"), toys.link("l2"),
@@ -206,33 +198,3 @@ def test_what_the_robot_lacks_is_refused():
         check_joint_limits(Trajectory.through(("j9",), [0.0], [[0.0]]), CHAIN)
     with pytest.raises(TrajectoryError, match="'j1' appears twice"):
         check_joint_limits(Trajectory.through(("j1", "j1"), [0.0], [[0.0, 0.0]]), CHAIN)
-
-
-@pytest.mark.parametrize("name", ["ur5", "panda", "baxter"])
-def test_real_robots_from_end_to_end_of_their_limits(name, tmp_path):
-    files = require(name)
-    robot = load_robot(files.urdf, files.package_dirs)
-    limits = urdf_limits(robot)
-    names = [n for n, row in limits.items() if math.isfinite(row.lower) and row.upper > row.lower]
-    names = [n for n in names if robot_joint(robot, n).mimic is None]
-    ends = np.array([[limits[n].lower for n in names], [limits[n].upper for n in names]])
-    slowest = max((ends[1, k] - ends[0, k]) / limits[n].velocity for k, n in enumerate(names))
-    # A cubic at rest at both ends is 1.5 times as fast in the middle as in the mean.
-    for factor, broken in ((1.51, False), (1.49, True)):
-        trajectory = Trajectory.through(names, [0.0, factor * slowest], ends, np.zeros_like(ends))
-        found = check_joint_limits(trajectory, robot).violations
-        assert bool(found) == broken
-        for violation in found:
-            assert violation.code is Code.JOINT_VELOCITY
-            assert violation.worst == pytest.approx(factor * slowest / 2)
-    path = tmp_path / "joint_limits.yaml"
-    path.write_text(f"joint_limits: {{{names[0]}: {{max_acceleration: 1.0e-3, max_jerk: 1.0e-3}}}}")
-    found = check_joint_limits(trajectory, robot, joint_limits(robot, path)).violations
-    assert {v.code for v in found if v.subject == names[0]} >= {
-        Code.JOINT_ACCELERATION, Code.JOINT_JERK,
-    }  # fmt: skip
-
-
-def robot_joint(robot, name):
-    """A joint by name."""
-    return next(joint for joint in robot.joints if joint.name == name)

@@ -21,11 +21,6 @@ def test_a_plot_is_one_svg_element_with_its_labels():
         assert word in words
 
 
-def test_two_runs_give_the_same_text():
-    plot = Plot("angles", "rad", TIMES, [Curve("a", TIMES)])
-    assert svg(plot) == svg(plot)
-
-
 def test_more_curves_than_fit_go_to_further_panels():
     plot = Plot("many", "m", TIMES, [Curve(f"c{k}", TIMES + k) for k in range(16)])
     axes = _figure(plot).axes
@@ -56,10 +51,6 @@ def test_a_peak_of_one_sample_survives_thinning():
     assert (np.diff(rows) > 0).all()
 
 
-def test_no_curves_are_an_empty_panel():
-    assert "<svg" in svg(Plot("none", "m", TIMES, []))
-
-
 def test_limits_far_off_are_told_and_not_drawn():
     near = Plot("near", "m", TIMES, [Curve("a", TIMES, -3.9, 3.9)])
     far = Plot("far", "m", TIMES, [Curve("a", TIMES, -50.0, 4.1), Curve("b", 0.1 * TIMES)])
@@ -69,13 +60,3 @@ def test_limits_far_off_are_told_and_not_drawn():
     (text,) = axis.texts
     assert "4.1 on" in text.get_text()
     assert axis.get_ylim()[1] < 1.5
-
-
-def test_a_limit_of_several_curves_has_the_colour_of_none():
-    curves = [Curve("a", TIMES, upper=2.0), Curve("b", 2.0 * TIMES, upper=2.0)]
-    curves.append(Curve("c", TIMES, upper=1.5))
-    lines = _figure(Plot("some", "m", TIMES, curves)).axes[0].lines
-    colours = {float(line.get_ydata()[0]): line.get_color() for line in lines[3:]}
-    assert colours[1.5] == lines[2].get_color()
-    assert colours[2.0] not in [line.get_color() for line in lines[:3]]
-    assert len(lines) == 5
