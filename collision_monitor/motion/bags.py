@@ -30,7 +30,7 @@ from collision_monitor.motion.trajectory import Trajectory, hermite, joined
 STATES = "sensor_msgs/msg/JointState"
 COMMANDS = "trajectory_msgs/msg/JointTrajectory"
 _FILES = (".mcap", ".db3")
-_NANOSECONDS = 1_000_000_000  # in a second
+_NANO = 1_000_000_000  # nanoseconds in a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +202,7 @@ def _topic(reader: Any, name: str, connections: list[Any], path: Path) -> Topic:
 
 
 def _stamp(header: Any) -> int:
-    return header.stamp.sec * _NANOSECONDS + header.stamp.nanosec
+    return header.stamp.sec * _NANO + header.stamp.nanosec
 
 
 def _state(message: Any, received: int, where: str) -> StateMessage | None:
@@ -244,7 +244,6 @@ def topic_names(topic: str | Sequence[str] | None) -> tuple[str, ...]:
 
 # -- a bag as one motion --
 
-_NANO = 1e9
 _NO_DATA = 0.1  # seconds without data of a joint at either end that raise no warning
 _SAME = 1e-9  # rad or m between values at one instant that count as equal
 _GAP, _GAPS = 1.0, 10.0  # seconds, and multiples of the usual period, without a message: warn
@@ -283,10 +282,7 @@ def read_bag(
     zeroed = [
         (joints, PPoly(polynomial.c, polynomial.x + (zero - min(zeros)) / _NANO))
         for joints, polynomial, zero in motions
-        if joints
     ]
-    if not zeroed:
-        raise MotionError(f"{path}: the messages name no joint")
     whole = joined([polynomial for _, polynomial in zeroed])
     for joints, polynomial in zeroed:
         late, early = polynomial.x[0] - whole.x[0], whole.x[-1] - polynomial.x[-1]
@@ -359,7 +355,7 @@ def _times(group: list[StateMessage], stamps: str, where: str) -> np.ndarray:
     if stamps == "receive":
         return np.array([message.received for message in group], dtype=np.int64)
     times = np.array([message.stamp for message in group], dtype=np.int64)
-    first = f"{group[0].names[0]!r}" if group[0].names else "no joint"
+    first = repr(group[0].names[0])
     unset = int((times == 0).sum())
     if unset:
         raise MotionError(

@@ -174,10 +174,6 @@ class Trajectory:
                 not finite, or accelerations are given without velocities.
         """
         times = np.asarray(times, dtype=float)
-        if velocities is None and accelerations is not None:
-            raise TrajectoryError(
-                "accelerations are given without velocities: give both, or positions alone"
-            )
         rows = [np.asarray(positions, dtype=float)]
         for part in (velocities, accelerations):
             missing = np.full(rows[0].shape, np.nan)

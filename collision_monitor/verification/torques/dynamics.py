@@ -60,18 +60,17 @@ class RobotDynamics:
         floating: bool = False,
         gravity: Sequence[float] | None = None,
         payload: Payload | None = None,
-        held: Mapping[str, float] | None = None,
     ) -> None:
         """Build the model.
 
         Args:
             robot: joints and links.
             inertials: of the links, see `robot.urdf.inertials.read_inertials`.
-            joint_names: moving joints in the order of q; their mimic joints follow them.
+            joint_names: moving joints in the order of q; their mimic joints follow them. Others are
+                held at 0, or at the nearer limit.
             floating: whether the base floats freely; otherwise it is fixed.
             gravity: (3,) m/s^2; None: (0, 0, -9.81), or zero for a floating base.
             payload: attached to a link, or None.
-            held: positions of other joints; default 0, or the nearer limit.
 
         Raises:
             DynamicsError: an unknown joint or link, no joint moves a mass, or a floating base
@@ -86,7 +85,7 @@ class RobotDynamics:
         self.gravity = np.array(default if gravity is None else gravity, dtype=float)
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
             raise DynamicsError(f"gravity: {gravity!r} is not three finite numbers in m/s^2")
-        self._drive, self._offsets = _leading(bodies, self.joint_names, held or {})
+        self._drive, self._offsets = _leading(bodies, self.joint_names)
         slides = {j.name for j in bodies.joints if j.kind == "prismatic"}
         self.units = tuple("N" if name in slides else "N m" for name in self.joint_names)
         self._model = model = pin.Model()
@@ -163,18 +162,13 @@ class RobotDynamics:
         return dposv(inertia, loads)[1].reshape(loads.shape)
 
 
-def _leading(
-    bodies: Bodies, names: tuple[str, ...], held: Mapping[str, float]
-) -> tuple[np.ndarray, np.ndarray]:
+def _leading(bodies: Bodies, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
     """(bodies, n) and (bodies,): positions of all joints are drive @ q + offsets."""
     known = bodies.joint_names
-    for what, given in (("", names), ("held: ", held)):
-        for name in given:
-            if name not in known:
-                raise DynamicsError(_unknown(f"{what}joint", name, known))
+    for name in names:
+        if name not in known:
+            raise DynamicsError(_unknown("joint", name, known))
     rest = np.array([min(max(0.0, joint.lower), joint.upper) for joint in bodies.joints])
-    for name, value in held.items():
-        rest[known.index(name)] = value
     columns = [known.index(name) for name in names]
     rest[columns] = 0.0
     choose = np.zeros((len(known), len(names)))

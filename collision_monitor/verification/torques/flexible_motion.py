@@ -214,19 +214,12 @@ class MotorCommand:
         self.segments = np.stack([polynomial.x[knots[:-1]], polynomial.x[knots[1:]]], axis=1)
         self.jumps = steps.velocity[knots[:-1]]
         self.extra = steps.extra[knots[:-1]]
-        order, pieces, joints = polynomial.c.shape
-        rates = np.zeros((order, pieces, 3 * joints))
-        for k in range(3):
-            c = (polynomial.derivative(k) if k else polynomial).c
-            rates[order - len(c) :, :, k * joints : (k + 1) * joints] = c
-        self._all = PPoly(rates, polynomial.x)
-        self._joints = joints
+        self._rates = polynomial.derivative(1), polynomial.derivative(2)
 
     def at(self, time: np.ndarray | float, end: float) -> Motors:
         """Position, velocity, acceleration at times (...) in the segment that ends at ``end``."""
-        row = self._all(np.minimum(time, np.nextafter(end, -np.inf)))
-        n = self._joints
-        return Motors(row[..., :n], row[..., n : 2 * n], row[..., 2 * n :])
+        time = np.minimum(time, np.nextafter(end, -np.inf))
+        return Motors(self.positions(time), *(rate(time) for rate in self._rates))
 
 
 # -- integration --

@@ -51,26 +51,21 @@ _LONGEST_RINGING = 20.0  # seconds
 _ROUNDING = 1e-9  # relative to a limit
 
 
-@dataclass(frozen=True, eq=False)
-class Instants:
-    """Samples of a motion.
-
-    ``times`` (n,), non-decreasing, seconds; ``positions``, ``velocities``, ``accelerations`` (n,
-    joints). Each knot occurs twice, before and after it, and a third time in between if the
-    velocity has a step.
-    """
-
-    times: np.ndarray
-    positions: np.ndarray
-    velocities: np.ndarray
-    accelerations: np.ndarray
-
-
-def instants_of(trajectory: Trajectory, steps: Steps, longest: float) -> Instants:
+def instants_of(
+    trajectory: Trajectory, steps: Steps, longest: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Sample a trajectory at most ``longest`` seconds apart, with all knots.
 
     At a step of velocity the acceleration follows from the step (see `joint_limits_check`). Of
     sampled motions with short straight lines between steps, only the points are used.
+
+    Returns:
+        Times (n,), non-decreasing, seconds; positions, velocities and accelerations (n, joints).
+        Each knot occurs twice, before and after it, and a third time in between if the velocity
+        has a step.
+
+    Raises:
+        TrajectoryError: there are too many samples.
     """
     gaps = np.diff(trajectory.times)
     step = steps.stepping
@@ -102,7 +97,7 @@ def instants_of(trajectory: Trajectory, steps: Steps, longest: float) -> Instant
     # A knot comes after the piece that ends there, and before the one that starts there.
     rank = np.concatenate([2 * piece + 1, 2 * knots])
     order = np.lexsort((times, rank))
-    return Instants(times[order], *(value[order] for value in values))
+    return times[order], *(value[order] for value in values)
 
 
 def rigid_motion(
@@ -112,21 +107,19 @@ def rigid_motion(
     from_rest: bool = True,
 ) -> JointMotion:
     """Torques of rigid joints at most `RESOLUTION` apart; those of motors include rotors."""
-    rows = instants_of(trajectory, steps_of(trajectory, from_rest), RESOLUTION)
-    torques = np.array([
-        dynamics.torques(*row)
-        for row in zip(rows.positions, rows.velocities, rows.accelerations, strict=True)
-    ])  # fmt: skip
+    times, positions, velocities, accelerations = instants_of(
+        trajectory, steps_of(trajectory, from_rest), RESOLUTION
+    )
+    rows = zip(positions, velocities, accelerations, strict=True)
+    torques = np.array([dynamics.torques(*row) for row in rows])
     rotors = np.array([drive.reflected_inertia for drive in drives])
     polynomial, rate = trajectory.polynomial, trajectory.polynomial.derivative()
 
     def state(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return polynomial(times), rate(times)
 
-    return JointMotion(
-        rows.times, rows.positions, rows.velocities, torques,
-        torques + rotors * rows.accelerations, state,
-    )  # fmt: skip
+    motor_torques = torques + rotors * accelerations
+    return JointMotion(times, positions, velocities, torques, motor_torques, state)
 
 
 @dataclass(frozen=True, eq=False)
