@@ -143,23 +143,6 @@ def _at(x, y, z):
     return pose
 
 
-def test_only_while_a_lifetime_ends_either_is_right():
-    told = Told()
-    far = own(told.model, APART)
-    told.marker(at=(0.0, 0.35, 0.6), lifetime=0.5)  # in an arm
-    heard = told.now
-    assert told.distance(APART, far)
-    told.now = heard + int(0.44 * SECOND)
-    assert told.distance(APART, far) and told.distance(APART, 0.0) == []
-    told.now = heard + int(0.46 * SECOND)
-    assert told.distance(APART, far) == []
-    assert told.observer.counts["lifetimes_ending"] == 1
-    assert told.observer.counts["lifetimes_that_mattered"] == 1
-    told.now = heard + int(0.56 * SECOND)
-    assert told.distance(APART, far) == []
-    assert told.observer.counts["lifetimes_ending"] == 1
-
-
 def test_a_missed_alarm_is_one_and_an_alarm_is_counted():
     told = Told()
     told.state(OK)

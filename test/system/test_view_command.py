@@ -69,11 +69,6 @@ def test_bags_and_commands_are_played(tmp_path, monkeypatch):
     assert [motion.duration for _, motion in played] == pytest.approx([4.0, 1.0, 2.0])
 
 
-def test_a_robot_that_is_not_there_is_an_error(capsys):
-    assert main(["view", NOWHERE, "--port", "0"]) == 2
-    assert NOWHERE in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [
