@@ -507,55 +507,28 @@ def _sample_rates(steps: Steps) -> tuple[np.ndarray, list[np.ndarray]]:
 # -- the check of `verify`, of all simultaneous motions --
 
 
-@dataclass(frozen=True, eq=False)
-class Companion:
-    """Result of a motion that ran at the same time as the verified one.
-
-    Attributes:
-        source: where it is from.
-        earliest, latest: it begins at some instant between these, seconds.
-        violations: of its joint limits and, if it follows a line, of that; in the time of the
-            verified motion, for a start at ``earliest``.
-        limits: result of the check of its limits, in its own time.
-    """
-
-    source: str
-    earliest: float
-    latest: float
-    violations: tuple[Violation, ...]
-    limits: LimitsCheck
-
-
 def _check_limits(task: Task) -> Outcome:
     task.progress("limits of joints", 0.0)
-    own = _limits_of(task, task.parts[0].trajectory)
-    companions = tuple(
-        _companion(beside, _limits_of(task, part.trajectory))
-        for beside, part in zip(task.settings.beside, task.parts[1:], strict=True)
+    own, *others = (
+        check_joint_limits(part.trajectory, task.model.robot, task.limits, task.settings.from_rest)
+        for part in task.parts
     )
-    violations = task.motion.violations + own.violations
-    notes = own.notes
-    for companion in companions:
-        violations += companion.violations
-        notes += companion.limits.notes
-    return Outcome(violations, notes, {"limits": own, "companions": companions})
+    violations, notes = task.motion.violations + own.violations, own.notes
+    for beside, check in zip(task.settings.beside, others, strict=True):
+        violations += _violations_beside(beside, check)
+        notes += check.notes
+    return Outcome(violations, notes, {"limits": own})
 
 
-def _limits_of(task: Task, trajectory: Trajectory) -> LimitsCheck:
-    return check_joint_limits(trajectory, task.model.robot, task.limits, task.settings.from_rest)
-
-
-def _companion(beside: SimultaneousMotion, check: LimitsCheck) -> Companion:
-    """Violations of a simultaneous motion, in the time of the verified motion."""
-    source = beside.motion.source
-    text = f"in {source}"
+def _violations_beside(beside: SimultaneousMotion, check: LimitsCheck) -> tuple[Violation, ...]:
+    """Violations of a motion, in the time of the verified one, for a start at ``earliest``."""
+    text = f"in {beside.motion.source}"
     if beside.latest > beside.earliest:
         text += f", if that begins at {beside.earliest:g} s"
-    violations = tuple(
+    return tuple(
         replace(shifted(v, beside.earliest), text="; ".join(filter(None, (text, v.text))))
         for v in beside.motion.violations + check.violations
     )
-    return Companion(source, beside.earliest, beside.latest, violations, check)
 
 
 JOINT_LIMITS = VerificationCheck("joint limits", RATES, _check_limits, is_first=True)

@@ -13,7 +13,7 @@ from collision_monitor.verification.clearance.clearance_check import (
     ClearanceCheck,
     ClosestApproach,
 )
-from collision_monitor.verification.joint_limits_check import Companion, LimitsCheck
+from collision_monitor.verification.joint_limits_check import LimitsCheck
 from collision_monitor.verification.torques.torque_check import TorqueCheck
 
 _MOST_URGENT = (Code.COLLISION, Code.UNDECIDED, Code.CLEARANCE_STOP)
@@ -78,7 +78,6 @@ class Verification:
         checks: done and omitted checks.
         limits, torques, clearance: their results; None if skipped.
         worst: time of the minimum distance, or None.
-        companions: simultaneous motions.
     """
 
     source: str
@@ -94,4 +93,3 @@ class Verification:
     torques: TorqueCheck | None = None
     clearance: ClearanceCheck | None = None
     worst: ClosestApproach | None = None
-    companions: tuple[Companion, ...] = ()

@@ -338,7 +338,7 @@ def _levels(limits: np.ndarray) -> list[tuple[float, str]]:
     return found
 
 
-def limits_section(check: LimitsCheck, title: str = "Joints") -> Section:
+def limits_section(check: LimitsCheck) -> Section:
     """Plots of moving joints by unit, and a table of their peaks and limits."""
     peaks = {(peak.joint, peak.code): peak for peak in check.peaks}
     units = {name: peaks[name, Code.JOINT_POSITION].unit for name in check.joint_names}
@@ -364,7 +364,7 @@ def limits_section(check: LimitsCheck, title: str = "Joints") -> Section:
         rows.append((name, *cells))
     head = ("Joint", *(f"{limit} (limit)" for _, limit, _, _ in _RATES))
     text = "Dashed: limits. Largest values are exact, between samples too."
-    return Section(title, text if len(moving) else "No joint moves.", plots, head, rows)
+    return Section("Joints", text if len(moving) else "No joint moves.", plots, head, rows)
 
 
 def torque_section(check: TorqueCheck) -> Section:
@@ -459,12 +459,6 @@ def report(
         sections.append(clearance_section(result.clearance, model))
     if result.limits is not None:
         sections.append(limits_section(result.limits))
-    for companion in result.companions:
-        start = f"{companion.earliest:g} s"
-        if companion.latest > companion.earliest:
-            start = f"some instant from {start} to {companion.latest:g} s"
-        title = f"Joints of {companion.source}, which begins at {start}; over its own time"
-        sections.append(limits_section(companion.limits, title))
     if result.torques is not None:
         sections.append(torque_section(result.torques))
     return _template("report_page.html").render(
