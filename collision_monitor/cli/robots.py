@@ -9,14 +9,13 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from collision_monitor.cli.options import LiveProgress, number, vector
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.common.limits import LoadingLimits, limited
-from collision_monitor.common.optional_dependencies import install_command
+from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.common.text import one_line
 from collision_monitor.errors import ConfigurationError, MissingDependencyError, MotionError
 from collision_monitor.fitting.fitter import FITS, given_leaves
@@ -247,12 +246,8 @@ def recorded_obstacles(path: Path) -> dict[str, Any]:
     nothing = {"obstacles": [], "ignore": []}
     if path.suffix.lower() != ".mcap" or not path.is_file():
         return nothing
-    if find_spec("mcap") is None:
-        raise MissingDependencyError(
-            f"obstacles of a recording need mcap: {install_command('record')}"
-        )
-    from mcap.reader import make_reader
-
+    with optional_dependency("obstacles of a recording need mcap", "record"):
+        from mcap.reader import make_reader
     try:
         with path.open("rb") as stream:
             for found in make_reader(stream).iter_metadata():

@@ -24,9 +24,6 @@ def test_a_number_is_read_as_python_does_and_has_its_range():
     [
         ["acm", "r.urdf", "--always", "x"],
         ["adjust", "r.urdf", "m.csv", "--safe-distance", "x"],
-        ["demo", "--seconds", "x"],
-        ["demo", "--rate", "x"],
-        ["demo", "--port", "x"],
         ["verify", "r.urdf", "m.csv", "--gravity", "0,0,x"],
         ["view", "r.urdf", "--warn-distance", "x"],
         ["view", "r.urdf", "--port", "80.5"],

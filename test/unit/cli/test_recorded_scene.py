@@ -3,12 +3,12 @@
 """Obstacles out of a recording: taken where asked for, named where not, refused where unclear."""
 
 import json
+import sys
 
 import pytest
 from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
-from collision_monitor.cli import robots
 from collision_monitor.cli.robots import recorded_obstacles, recording_note, with_recorded
 from collision_monitor.errors import MissingDependencyError, MotionError, SceneError
 
@@ -60,7 +60,7 @@ def test_what_is_unclear_is_an_error(tmp_path, monkeypatch):
     with pytest.raises(MotionError, match=r"bad\.mcap: its obstacles cannot be read"):
         recorded_obstacles(bad)
     assert "cannot be read" in recording_note(bad)
-    monkeypatch.setattr(robots, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "mcap.reader", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'mcap>="):
         recorded_obstacles(bad)
     assert "unknown whether" in recording_note(bad)

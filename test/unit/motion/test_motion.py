@@ -89,14 +89,6 @@ def test_csv_keeps_times_that_are_no_whole_nanoseconds(tmp_path):
     assert not (tmp_path / "motion.yaml").exists()
 
 
-def test_a_file_without_a_suffix_is_told_by_its_text(tmp_path):
-    path = tmp_path / "motion"
-    path.write_text("time,a\n0,1\n")
-    assert read_motion(path).joint_names == ("a",)
-    path.write_text("{joint_names: [b], points: [{positions: [1], time_from_start: {sec: 1}}]}")
-    assert read_motion(path).joint_names == ("b",)
-
-
 def test_a_file_that_cannot_be_written_is_an_error_that_names_it(tmp_path):
     motion = Motion(("a",), np.zeros(1), np.zeros((1, 1)))
     with pytest.raises(MotionError, match=r"nowhere/motion\.csv: cannot be written: No such"):

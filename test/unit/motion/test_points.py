@@ -11,7 +11,7 @@ import yaml
 from collision_monitor.errors import MotionError
 from collision_monitor.motion import read_motion
 from collision_monitor.motion.points import documents, find_points, read_csv
-from collision_monitor.motion.trajectory import csv_text, yaml_text
+from collision_monitor.motion.trajectory import yaml_text
 
 # What `ros2 topic echo --once` prints.
 ECHO = """\
@@ -202,11 +202,6 @@ def test_aliases_that_expand_to_billions(tmp_path, key):
     with pytest.raises(MotionError) as caught:
         read(tmp_path, "\n".join([*lines, key]))
     assert len(str(caught.value)) < 500
-
-
-def test_the_text_is_a_header_and_rows():
-    text = csv_text(("a", "b"), np.array([0.0, 0.1]), np.array([[1.0, -2.5], [1e-7, 1e22]]))
-    assert text == "time,a,b\n0.0,1.0,-2.5\n0.1,1e-07,1e+22\n"
 
 
 def test_a_mark_at_the_start_and_line_ends_of_windows_are_no_trouble(tmp_path):

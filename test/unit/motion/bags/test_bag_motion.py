@@ -79,10 +79,3 @@ def test_what_cannot_be_a_motion(tmp_path, messages, options, says):
     with pytest.raises(MotionError, match=says) as caught:
         load_trajectory(path, ROBOT, **options)
     assert str(path) in str(caught.value)
-
-
-def test_a_topic_of_a_file_that_is_no_bag(tmp_path):
-    path = tmp_path / "motion.csv"
-    path.write_text("time,j1\n0,0\n")
-    with pytest.raises(MotionError, match="is not a bag, so it has no topic '/s'"):
-        load_trajectory(path, ROBOT, topic="/s")
