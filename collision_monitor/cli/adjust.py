@@ -16,6 +16,7 @@ import numpy as np
 from collision_monitor.cli import adjust_report
 from collision_monitor.cli.options import (
     add_bag_arguments,
+    add_positions_argument,
     check_outputs,
     files_read,
     number,
@@ -112,11 +113,7 @@ def add_parser(commands: Any) -> None:
         "--limits", metavar="FILE",
         help="joint_limits.yaml: accelerations, jerks, and limits tighter than in the URDF",
     )  # fmt: skip
-    parser.add_argument(
-        "--q", default="", metavar="JOINT=VALUE,...",
-        help="positions of joints that the motion does not name, radians or metres; the others "
-        "are held at zero, or at the nearer limit where zero is outside the limits",
-    )  # fmt: skip
+    add_positions_argument(parser, "positions of joints that the motion does not move")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.cli.options import parse_configuration, print_json
+from collision_monitor.cli.options import add_positions_argument, parse_configuration, print_json
 from collision_monitor.cli.robots import add_model_arguments, load_model
 
 
@@ -22,11 +22,7 @@ def add_parser(commands: Any) -> None:
         description="The nearest two links of a robot and its scene, and where they are nearest.",
     )
     add_model_arguments(parser)
-    parser.add_argument(
-        "--q", default="", metavar="JOINT=VALUE,...",
-        help="joint positions, radians or metres; joints not named are at zero, or at the "
-        "nearer limit where zero is outside the limits",
-    )  # fmt: skip
+    add_positions_argument(parser, "joint positions")
     parser.add_argument(
         "--exact", action="store_true",
         help="the distance of the shapes themselves instead of the leaves around them",

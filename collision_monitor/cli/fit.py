@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.cli.options import (
+    add_positions_argument,
     output_path,
     parse_configuration,
     png_path,
@@ -67,11 +68,7 @@ def add_parser(commands: Any) -> None:
         "the boxes and triangles of the nearest two links that meet (see --hierarchy); 0: the "
         "boxes of links",
     )  # fmt: skip
-    parser.add_argument(
-        "--q", default="", metavar="JOINT=VALUE,...",
-        help="joint positions of the picture, radians or metres; others are at zero, or at the "
-        "nearer limit where zero is outside the limits",
-    )  # fmt: skip
+    add_positions_argument(parser, "joint positions of the picture")
     parser.set_defaults(run=run)
 
 

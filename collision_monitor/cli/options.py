@@ -92,6 +92,15 @@ def add_bag_arguments(parser: argparse._ActionsContainer) -> None:
 # -- positions of joints --
 
 
+def add_positions_argument(parser: argparse._ActionsContainer, what: str) -> None:
+    """Add ``--q``, described by ``what`` it sets; see `parse_configuration`."""
+    parser.add_argument(
+        "--q", default="", metavar="JOINT=VALUE,...",
+        help=f"{what}, radians or metres; joints not named are at zero, or at the nearer limit "
+        "where zero is outside the limits",
+    )  # fmt: skip
+
+
 def parse_configuration(text: str, model: CollisionModel) -> np.ndarray:
     """The configuration (nq,) of ``joint=value,...``; see `parse_positions`."""
     q = np.clip(0.0, model.lower, model.upper)

@@ -13,7 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.cli.options import add_bag_arguments, number, parse_configuration
+from collision_monitor.cli.options import (
+    add_bag_arguments,
+    add_positions_argument,
+    number,
+    parse_configuration,
+)
 from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.model.thresholds import STOP_DISTANCE, WARN_DISTANCE
 from collision_monitor.motion import read_motion
@@ -34,10 +39,7 @@ def add_parser(commands: Any) -> None:
         ),
     )
     add_model_arguments(parser)
-    parser.add_argument(
-        "--q", default="", metavar="JOINT=VALUE,...",
-        help="initial joint positions, radians or metres; as of the command distance",
-    )  # fmt: skip
+    add_positions_argument(parser, "initial joint positions")
     parser.add_argument(
         "--motion", action="append", default=[], metavar="FILE",
         help="a motion (CSV, JointTrajectory in YAML, ROS 2 bag, command file) to play; may "

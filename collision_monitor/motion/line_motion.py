@@ -177,11 +177,8 @@ class ResolvedRates:
         """Start at ``q`` (nq,); ``joint_names``: the only joints that may move.
 
         Raises:
-            MotionError: a link or joint is unknown, or no joint moves the link.
+            MotionError: a joint is unknown, or no joint moves the link.
         """
-        if link not in bodies.link_bodies:
-            known = shortened(map(repr, bodies.link_bodies), 20)
-            raise MotionError(f"the robot has no link {link!r}; it has {known}")
         self._bodies, self._link, self._line = bodies, link, line
         self._body = bodies.link_bodies[link]
         self._q = np.array(q, dtype=float)
@@ -400,7 +397,7 @@ def follow_line(
         checked.
 
     Raises:
-        MotionError: a link or joint is unknown, or the rates cannot be integrated at all.
+        MotionError: a joint is unknown, or the rates cannot be integrated at all.
     """
     rates = ResolvedRates(bodies, link, line, q, joint_names)
     path, reached = rates.path()

@@ -83,7 +83,6 @@ def test_drift_is_made_up_for():
 @pytest.mark.parametrize(
     ("link", "names", "says"),
     [
-        ("nothing", None, "no link 'nothing'; it has 'l0', 'l1'"),
         ("l0", None, "no joint moves 'l0'"),
         ("l2", ["j3"], "joint 'j3' does not move 'l2'; 'j1', 'j2' do"),
         ("l2", ["x"], "joint 'x' does not move 'l2'"),
