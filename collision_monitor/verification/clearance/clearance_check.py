@@ -231,10 +231,9 @@ class Study:
 # -- verdict --
 
 _CODES = (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN)
-_INSTANT = 1e-3  # s, accuracy of the first time below a threshold
 _NO_SERIES = 1e9  # m: accuracy of bounds if no series is needed
 _RESOLUTION = 1e-5  # m within which a distance counts as touching the margin, in `Certifier`
-_INSTANT = 1e-4  # s: shorter intervals are not divided there
+_INSTANT = 1e-4  # s: accuracy of the first time below a threshold
 _SHOWN = 5  # maximum number of times in a text
 
 
@@ -384,18 +383,14 @@ class Certifier:
         self._level = exact_level(self.scanner, exact, depth=False)
         self._precision = Precision(_NO_SERIES, 0.0, 0.0, _RESOLUTION)
 
-    def candidate_pairs(self, schedule: Schedule, margin: float = 0.0) -> list[int]:
-        """Indices of the pairs that leaves do not certify to keep ``margin`` metres."""
+    def certify(self, schedule: Schedule, margin: float = 0.0) -> bool:
+        """Whether all pairs are certified to keep ``margin`` metres over the motion."""
         limits = np.full((len(self.scanner.model.pairs), LIMITS), np.inf)
         limits[:, 0] = margin
         edges = np.array([schedule.begin, schedule.end])
-        lows = self.scanner.bounds(ScanRequest(schedule, edges, limits, self._precision))
-        return np.flatnonzero(lows[0] < margin).tolist()
-
-    def certify(self, schedule: Schedule, margin: float = 0.0) -> bool:
-        """Whether all pairs are certified to keep ``margin`` metres over the motion."""
-        candidates = self.candidate_pairs(schedule, margin)
-        if not candidates or self._level is None:
+        request = ScanRequest(schedule, edges, limits, self._precision, threads=1)
+        candidates = np.flatnonzero(self.scanner.scan(request).lows[0] < margin).tolist()
+        if self._level is None:
             return not candidates
         return all(
             self._level.keeps(schedule, pair, margin, schedule.begin, schedule.end, _INSTANT)

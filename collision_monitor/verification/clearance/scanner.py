@@ -217,19 +217,6 @@ class Scanner:
         result.instants = known.instants[chosen]
         return result
 
-    def bounds(self, request: ScanRequest) -> np.ndarray:
-        """Only ``lows`` (bins, pairs) of all pairs, for small scans: one thread, one call."""
-        schedule, motion = request.schedule, request.schedule.packed()
-        shape = len(request.edges) - 1, len(self.model.pairs)
-        lows = np.empty(shape)
-        scan(
-            *self.arrays, self.space(len(schedule.parts), motion.order), motion, schedule.starts,
-            schedule.widths, request.edges, np.arange(shape[1]), request.limits, request.precision,
-            schedule.rest.copy(), self._found(len(schedule.parts)), lows,
-            *(np.empty(shape) for _ in range(3)),
-        )  # fmt: skip
-        return lows
-
     def first_below(
         self, schedule: Schedule, pair: int, limit: float, low: float, high: float, instant: float
     ) -> float:
