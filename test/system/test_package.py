@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a ROS user gets: built with colcon, sourced, run."""
 
-import ast
 import os
 import re
 import signal
@@ -14,7 +13,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.files.third_party import started
 from support.paths import ROOT
 
 import collision_monitor
@@ -116,20 +114,6 @@ def test_rviz_listens_where_the_node_speaks():
     robot = ElementTree.parse(ROOT / "urdf/dual_arm.urdf").getroot()
     links = {link.get("name") for link in robot.iter("link")}
     assert manager["Global Options"]["Fixed Frame"] in links
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "launch").glob("*.py")), ids=lambda p: p.stem)
-def test_every_launch_file_shows_the_robot_by_the_same_function(path):
-    """What that function does is tested where ROS 2's launch is installed: test_launch_view.py."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    calls = [n.func.attr for n in ast.walk(tree) if isinstance(n, ast.Call) and _is_part(n.func)]
-    assert calls.count("view") == 1
-    assert calls.count("view_arguments") + calls.count("common_arguments") == 1
-    assert not started(tree) & {"rviz2", "robot_state_publisher"}
-
-
-def _is_part(function) -> bool:
-    return isinstance(function, ast.Attribute) and ast.unparse(function.value) == "parts"
 
 
 def test_the_sourced_library_finds_the_installed_robot(workspace, tmp_path):

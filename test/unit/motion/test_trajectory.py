@@ -16,21 +16,6 @@ NAMES = ("a", "b")
 values = st.floats(-3, 3)
 
 
-@given(
-    arrays(float, 5, elements=st.floats(0.01, 2.0)),
-    arrays(float, (3, 5, 2), elements=values),
-    st.integers(1, 3),
-)
-def test_points_are_met_with_their_rates(steps, rows, given):
-    times = np.cumsum(steps)
-    trajectory = Trajectory.through(NAMES, times, *rows[:given])
-    found = trajectory.sample(times - times[0])
-    met = (found.positions, found.velocities, found.accelerations)
-    for k in range(given):
-        assert np.allclose(met[k], rows[k], atol=1e-6 * (1 + np.abs(met[k]).max()))
-    assert trajectory.duration == pytest.approx(times[-1] - times[0])
-
-
 def test_each_piece_has_the_order_that_both_its_ends_allow():
     times = np.arange(5.0)
     p, v, a = np.random.default_rng(4).normal(size=(3, 5, 2))
