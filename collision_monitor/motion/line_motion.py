@@ -3,8 +3,8 @@
 """Motion along a straight line on a trapezoidal profile, and its violations.
 
 Joints follow the line by resolved rates over its length s; times follow from s(t). The result is
-quintic between nodes and is also measured between them: nodes are added until the deviation from
-the line there is as small as at the nodes.
+quintic between nodes and is also measured between them: their number is doubled until the deviation
+from the line there is as small as at the nodes.
 
 The profile is that of Liu Qian, Liu Chuankai et al., J. NUAA 54(1), 2022, 58-67. For a change by
 Delta in the time tf, with ramps tsa and tsd, the rate rises linearly to its peak Delta / (tf - (tsa
@@ -376,7 +376,7 @@ def _first_time_above(times: np.ndarray, beyond: np.ndarray) -> float:
 
 _INTERPOLATION_ERROR = (1e-6, 1e-6)  # metres and radians that interpolation may add
 _BETWEEN = np.array([0.25, 0.5, 0.75])  # where intervals are measured
-_MAX_NODES = 5000
+_FEWEST_NODES, _MAX_NODES = 32, 5000
 
 
 def follow_line(
@@ -433,51 +433,46 @@ def _fitted(
     measure: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> tuple[PPoly, np.ndarray]:
     """Quintics of the moving joints, and the times (n,) at which they were measured."""
-    nodes = [
-        np.linspace(a, b, 2 + math.ceil(32.0 * float(course(b)[0] - course(a)[0])))
-        for a, b in zip(course.x[:-1], course.x[1:], strict=True)
-    ]
+    count = _FEWEST_NODES
     while True:
-        polynomial = _quintics(rates, path, course, nodes)
+        polynomial = _quintics(rates, path, course, count)
         x = polynomial.x
         between = x[:-1, None] + np.diff(x)[:, None] * _BETWEEN
         off = measure(between.ravel(), polynomial(between.ravel())).reshape(len(between), -1, 2)
         at_nodes = measure(x, polynomial(x))
         allowed = np.maximum(at_nodes[:-1], at_nodes[1:]) + _INTERPOLATION_ERROR
-        coarse = (off > allowed[:, None, :]).any(axis=(1, 2))
-        if not coarse.any() or len(x) > _MAX_NODES:
+        if (off <= allowed[:, None, :]).all() or len(x) > _MAX_NODES:
             return polynomial, np.unique(np.concatenate([x, between.ravel()]))
-        middles = 0.5 * (x[:-1] + x[1:])[coarse]
-        nodes = [
-            np.unique(np.concatenate([n, middles[(middles > n[0]) & (middles < n[-1])]]))
-            for n in nodes
-        ]
+        count *= 2
 
 
 def _quintics(
     rates: ResolvedRates,
     path: Callable[[np.ndarray], np.ndarray],
     course: PPoly,
-    nodes: list[np.ndarray],
+    count: int,
 ) -> PPoly:
-    """Interpolate positions, rates and accelerations at nodes; each ramp has its own end values."""
-    parts = []
-    for piece, times in enumerate(nodes):
-        along = times - course.x[piece]
+    """Interpolate positions, rates and accelerations at ``count`` nodes per unit of s.
+
+    Each ramp has its own values at its ends.
+    """
+    parts, breaks = [], [course.x[:1]]
+    for piece, (begin, end) in enumerate(zip(course.x[:-1], course.x[1:], strict=True)):
+        way = float(course(end)[0] - course(begin)[0])
+        times = np.linspace(begin, end, 2 + math.ceil(count * way))
+        along = times - begin
         a, v, p = course.c[:, piece, 0]
         s = np.clip(p + v * along + a * along**2, 0.0, float(course(course.x[-1])[0]))
-        speed, rise = v + 2.0 * a * along, 2.0 * a
         q = path(s)
         rows = [_derivatives(rates, *node) for node in zip(s.tolist(), q, strict=True)]
         first, second = np.array(rows).transpose(1, 0, 2)
-        speed = speed[:, None]
-        velocity, acceleration = first * speed, second * speed**2 + first * rise
-        ends = (q, velocity, acceleration)
+        speed = (v + 2.0 * a * along)[:, None]
+        ends = (q, first * speed, second * speed**2 + first * 2.0 * a)
         parts.append(
-            hermite(np.diff(times), [end[:-1] for end in ends], [end[1:] for end in ends])
+            hermite(np.diff(times), [row[:-1] for row in ends], [row[1:] for row in ends])
         )
-    breaks = np.concatenate([nodes[0][:1], *(times[1:] for times in nodes)])
-    return PPoly(np.concatenate(parts, axis=1), breaks)
+        breaks.append(times[1:])
+    return PPoly(np.concatenate(parts, axis=1), np.concatenate(breaks))
 
 
 def _derivatives(rates: ResolvedRates, s: float, moving: np.ndarray) -> tuple[np.ndarray, ...]:
