@@ -276,26 +276,25 @@ def read_bag(
                 found, zero, more = commanded(topic, stamps, where)
         except TrajectoryError as error:
             raise MotionError(f"{path}: {topic.name}: {error}") from None
-        motions += [(joints, polynomial, zero) for joints, polynomial in found]
+        motions += [(name, polynomial, zero) for name, polynomial in found]
         zeros.append(zero)
         warnings += more
-    zeroed = [
-        (joints, PPoly(polynomial.c, polynomial.x + (zero - min(zeros)) / _NANO))
-        for joints, polynomial, zero in motions
+    parts = [
+        (name, PPoly(polynomial.c, polynomial.x + (zero - min(zeros)) / _NANO))
+        for name, polynomial, zero in motions
     ]
-    whole = joined([polynomial for _, polynomial in zeroed])
-    for joints, polynomial in zeroed:
+    whole = joined([polynomial for _, polynomial in parts])
+    held: dict[str, list[str]] = {}
+    for name, polynomial in parts:
         late, early = polynomial.x[0] - whole.x[0], whole.x[-1] - polynomial.x[-1]
         for seconds, end in ((late, "first"), (early, "last")):
             if seconds > _NO_DATA:
-                warnings.append(
-                    f"{path}: no positions of {shortened(joints)} in the {end} "
-                    f"{seconds:.3g} s: held"
-                )
-    trajectory = Trajectory(
-        tuple(name for joints, _ in zeroed for name in joints),
-        PPoly(whole.c, whole.x - whole.x[0]),
-    )
+                held.setdefault(f"in the {end} {seconds:.3g} s", []).append(name)
+    warnings += [
+        f"{path}: no positions of {shortened(joints)} {when}: held" for when, joints in held.items()
+    ]
+    names = tuple(name for name, _ in parts)
+    trajectory = Trajectory(names, PPoly(whole.c, whole.x - whole.x[0]))
     if not np.isfinite(whole.c).all():
         raise MotionError(f"{path}: positions too large, or too close in time")
     summary = "; ".join(f"{topic.name}, {len(topic.messages)} messages" for topic in topics)
@@ -304,11 +303,10 @@ def read_bag(
 
 def recorded(
     topic: Topic, stamps: str, where: str, turning: Collection[str] = ()
-) -> tuple[list[tuple[tuple[str, ...], PPoly]], int, list[str]]:
-    """Return motions by groups of joints, the nanoseconds of their time 0, and warnings.
+) -> tuple[list[tuple[str, PPoly]], int, list[str]]:
+    """Return a motion for each joint, the nanoseconds of their time 0, and warnings.
 
-    Joints that are always in the same messages form a group. If a joint is in messages with
-    different other joints, these are sorted by time.
+    Messages that name the same joints are taken to come from one publisher.
 
     Args:
         topic: of joint states.
@@ -320,33 +318,35 @@ def recorded(
         MotionError: stamps are missing or do not increase, or there are two positions at one time.
     """
     where = f"{where}: {topic.name}"
-    messages: dict[tuple[str, ...], list[StateMessage]] = {}
+    publishers: dict[tuple[str, ...], list[StateMessage]] = {}
     for message in topic.messages:
-        messages.setdefault(message.names, []).append(message)
-    times = {names: _times(group, stamps, where) for names, group in messages.items()}
-    values = {
-        names: np.array([message.positions for message in group])
-        for names, group in messages.items()
-    }
-    sources: dict[str, list[tuple[str, ...]]] = {}
-    for names in messages:
-        for name in names:
-            sources.setdefault(name, []).append(names)
-    groups: dict[tuple, list[str]] = {}
-    for name, parts in sources.items():
-        groups.setdefault(tuple(parts), []).append(name)
-    zero = int(min(part[0] for part in times.values()))
+        publishers.setdefault(message.names, []).append(message)
+    sources: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+    for names, group in publishers.items():
+        times = _times(group, stamps, where)
+        rows = np.array([message.positions for message in group])
+        for name, column in zip(names, rows.T, strict=True):
+            sources.setdefault(name, []).append((times, column))
+    zero = int(min(times[0] for parts in sources.values() for times, _ in parts))
     found, warnings = [], list(topic.warnings)
-    for parts, joints in groups.items():
-        at = np.concatenate([times[names] for names in parts])
-        rows = np.concatenate(
-            [values[names][:, [names.index(name) for name in joints]] for names in parts]
-        )
-        at, rows = _sort_by_time(at, rows, joints, where)
-        warnings += _unwrap(rows, joints, turning, where)
-        seconds = (at - zero) / _NANO
-        warnings += _gaps(seconds, joints, where)
-        found.append((tuple(joints), _linear(seconds, rows)))
+    gaps: dict[str, list[str]] = {}
+    for name, parts in sources.items():
+        times, positions = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        times, positions = _sort_by_time(times, positions, name, where)
+        if name in turning and (jumps := int((np.abs(np.diff(positions)) > np.pi).sum())):
+            positions = np.unwrap(positions)
+            warnings.append(
+                f"{where}: continuous joint {name!r} jumps by a full turn {jumps} times: the short "
+                "way is assumed"
+            )
+        seconds = (times - zero) / _NANO
+        if gap := _longest_gap(seconds):
+            gaps.setdefault(gap, []).append(repr(name))
+        found.append((name, _linear(seconds, positions[:, None])))
+    warnings += [
+        f"{where}: no samples of {shortened(names)} {gap}: the motion is linear there"
+        for gap, names in gaps.items()
+    ]
     return found, zero, warnings
 
 
@@ -374,50 +374,30 @@ def _times(group: list[StateMessage], stamps: str, where: str) -> np.ndarray:
 
 
 def _sort_by_time(
-    at: np.ndarray, rows: np.ndarray, joints: list[str], where: str
+    times: np.ndarray, positions: np.ndarray, name: str, where: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sort rows by time and merge those of the same instant."""
-    order = np.argsort(at, kind="stable")
-    at, rows = at[order], rows[order]
-    same = np.diff(at) == 0
-    off = np.abs(np.diff(rows, axis=0))[same]
-    if off.size and off.max() > _SAME:
-        k, column = np.unravel_index(int(off.argmax()), off.shape)
+    """Sort positions by time and merge those of the same instant."""
+    order = np.argsort(times, kind="stable")
+    times, positions = times[order], positions[order]
+    same = np.diff(times) == 0
+    off = np.abs(np.diff(positions)) * same
+    if off.max(initial=0.0) > _SAME:
+        k = int(off.argmax())
         raise MotionError(
-            f"{where}: two positions of {joints[column]!r} at one time, "
-            f"{at[:-1][same][k] / _NANO:.6f} s, {off[k, column]:g} apart"
+            f"{where}: two positions of {name!r} at one time, {times[k] / _NANO:.6f} s, "
+            f"{off[k]:g} apart"
         )
     keep = np.concatenate([[True], ~same])
-    return at[keep], rows[keep]
+    return times[keep], positions[keep]
 
 
-def _unwrap(
-    rows: np.ndarray, joints: list[str], turning: Collection[str], where: str
-) -> list[str]:
-    """Remove full turns from jumps of continuous joints, in place."""
-    warnings = []
-    for column, name in enumerate(joints):
-        if name not in turning:
-            continue
-        jumps = int((np.abs(np.diff(rows[:, column])) > np.pi).sum())
-        if jumps:
-            rows[:, column] = np.unwrap(rows[:, column])
-            warnings.append(
-                f"{where}: continuous joint {name!r} jumps by a full turn {jumps} times: "
-                "the short way is assumed"
-            )
-    return warnings
-
-
-def _gaps(seconds: np.ndarray, joints: list[str], where: str) -> list[str]:
+def _longest_gap(seconds: np.ndarray) -> str:
+    """When samples are missing, as part of a sentence; empty if they are regular."""
     steps = np.diff(seconds)
     if not len(steps) or steps.max() <= max(_GAP, _GAPS * float(np.median(steps))):
-        return []
+        return ""
     k = int(steps.argmax())
-    return [
-        f"{where}: no samples of {joints[0]!r} for {steps[k]:.3g} s from "
-        f"{seconds[k]:.3f} s on: the motion is linear there"
-    ]
+    return f"for {steps[k]:.3g} s from {seconds[k]:.3f} s on"
 
 
 def _linear(seconds: np.ndarray, rows: np.ndarray) -> PPoly:
@@ -428,8 +408,8 @@ def _linear(seconds: np.ndarray, rows: np.ndarray) -> PPoly:
 
 def commanded(
     topic: Topic, stamps: str, where: str
-) -> tuple[list[tuple[tuple[str, ...], PPoly]], int, list[str]]:
-    """Return the motion of the only message with its joints, the start, and warnings.
+) -> tuple[list[tuple[str, PPoly]], int, list[str]]:
+    """Return the motion of each joint by the only message, its start (ns), and warnings.
 
     Args:
         topic: of joint trajectories.
@@ -462,5 +442,8 @@ def commanded(
             "in the bag"
         )
     polynomial = Trajectory.through(points.joint_names, points.times, *points.rows).polynomial
-    polynomial = PPoly(polynomial.c, polynomial.x + points.times[0])
-    return [(points.joint_names, polynomial)], start, warnings
+    times = polynomial.x + points.times[0]
+    found = [
+        (name, PPoly(polynomial.c[:, :, [k]], times)) for k, name in enumerate(points.joint_names)
+    ]
+    return found, start, warnings

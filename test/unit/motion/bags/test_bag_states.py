@@ -28,9 +28,8 @@ def topic(*messages):
 def by_joint(found, times):
     """Positions at ``times`` by joint."""
     out = {}
-    for joints, polynomial in found:
-        values = polynomial(np.clip(times, polynomial.x[0], polynomial.x[-1]))
-        out.update(zip(joints, values.T, strict=True))
+    for name, polynomial in found:
+        out[name] = polynomial(np.clip(times, polynomial.x[0], polynomial.x[-1]))[:, 0]
     return out
 
 
