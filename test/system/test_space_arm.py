@@ -218,18 +218,6 @@ def check_times(result):
     for row in result["times"].values():
         assert 0.0 < row["median_us"] <= row["p99_us"] <= row["p999_us"] <= row["max_us"]
         assert row["worst_pose_us"] <= row["max_us"]
-    # Each of ours is compared with all pairs of leaves, plain and with filters, and boxes.
-    for saving in result["savings"]:
-        times = result["times"]
-        ratio = times[saving["way"]]["median_us"] / times[saving["other"]]["median_us"]
-        assert saving["less"] == pytest.approx(1.0 - ratio)
-        assert saving["least"] <= saving["most"]
-    for name, row in result["times"].items():
-        if row["ours"]:
-            others = " ".join(s["other"] for s in result["savings"] if s["way"] == name)
-            assert "plain" in others and "with filters" in others
-            if row["question"] == "contacts":
-                assert "refined by OBBs" in others and "OBB tree" in others
 
 
 def run_documented(monkeypatch, capsys, command, **short):
