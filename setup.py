@@ -17,7 +17,7 @@ ROS = [
     for package in ("ros-jazzy-rclpy[fastrtps]", "ros-jazzy-common-interfaces")
 ]
 PICTURE = ["pyvista>=0.43", "matplotlib>=3.7"]
-ADJUST = ["daqp>=0.7", "piqp>=0.5", "toppra>=0.6"]
+ADJUST = ["daqp>=0.7", "piqp>=0.5", "toppra>=0.6", "matplotlib>=3.7"]
 VERIFY = ["pin>=3.4", "rosbags>=0.11", "jinja2>=3.0", *PICTURE]
 SIMULATION = ["mujoco>=3.3"]
 VIEW = ["viser>=1.1"]
@@ -88,7 +88,7 @@ setup(
         "simulation": [*ROS, *SIMULATION],
         "view": VIEW,
         "record": RECORD,
-        "bench": [*PEERS, *ADJUST, *FOLLOWERS, *PLANNERS, "matplotlib>=3.7"],
+        "bench": [*PEERS, *ADJUST, *FOLLOWERS, *PLANNERS],
         "test": [
             *ROS,
             *PICTURE,

@@ -9,6 +9,7 @@ import math
 import os
 import sys
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -115,12 +116,17 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     add_positions_argument(parser, "positions of joints that the motion does not move")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--plot", type=output_path, metavar="PNG", help="draw joints, clearance and index over time"
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Adjust the motion, print the result, write files."""
-    check_outputs(options, ("output",), files_read(options, _READ))
+    check_outputs(options, ("output", "plot"), files_read(options, _READ))
+    if options.plot:
+        adjust_report.require_plot(options.plot)
     file = open_motion(options.motion)  # errors in it are reported before the model is loaded
     model = _load(options)
     motion = read_motion(file, model.robot, topic=options.topic, stamps=options.stamps)
@@ -143,6 +149,8 @@ def run(options: argparse.Namespace) -> int:
     except AdjustmentError as error:
         return _refuse(options, adjust_report.failure(model, options.method, error))
     result = adjust_report.report(model, adjusted, safe, danger)
+    if options.plot:
+        adjust_report.plot(options.plot, adjusted, safe, danger, adjust_report.units(model))
     if options.output:
         write_motion(options.output, adjusted.motion)
     result["output"] = os.fspath(options.output) if options.output else None
@@ -297,14 +305,15 @@ def _moving_ends(adjusted: Adjustment, limits: dict[str, Any]) -> list[dict[str,
 
 
 def _refuse(options: argparse.Namespace, result: dict[str, Any]) -> int:
-    """Print the reason of a failure; warn of a file of an earlier run."""
+    """Print the reason of a failure; warn of files of an earlier run."""
     result["output"] = None
     if options.json:
         print_json(result)
     else:
         print(adjust_report.failure_text(result))
-    if options.output and options.output.exists():
-        _print_error(f"warning: {options.output} is from an earlier run and was not changed")
+    for path in filter(None, (options.output, options.plot)):
+        if Path(path).exists():
+            _print_error(f"warning: {path} is from an earlier run and was not changed")
     return EXIT_NO_ADJUSTMENT
 
 

@@ -88,7 +88,11 @@ URDF, MOTION = ROOT / "urdf/dual_arm.urdf", ROOT / "config/dual_arm_motion.csv"
 
 @pytest.mark.parametrize("method", ["robust", "field"])
 def test_the_dual_arm_is_adjusted_and_free_afterwards(tmp_path, method):
-    done = command(tmp_path, URDF, MOTION, "--method", method, "--output", "out.csv", "--json")
+    pytest.importorskip("matplotlib")
+    done = command(
+        tmp_path, URDF, MOTION, "--method", method, "--output", "out.csv", "--plot", "out.png",
+        "--json",
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout, parse_constant=pytest.fail)
     assert result["result"] == "adjusted" and result["clearance"]["certified"] == 0.1
@@ -102,6 +106,7 @@ def test_the_dual_arm_is_adjusted_and_free_afterwards(tmp_path, method):
     assert np.array_equal(rows[[0, -1]], PAPER.desired[[0, -1]])
     change = rows - PAPER.desired
     assert [p["joint_change"] for p in result["per_waypoint"]] == pytest.approx(change, abs=1e-15)
+    assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_goal_that_collides_is_exit_code_1_and_no_file(tmp_path):
@@ -345,16 +350,26 @@ def test_joints_that_the_motion_does_not_name_are_named(place, capsys):
     assert "held at" not in capsys.readouterr().err
 
 
+def test_a_plot_is_drawn(place):
+    pytest.importorskip("matplotlib")
+    plot = place / "plot.png"
+    assert run(place, "--plot", str(plot)) == 0
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
         (["--output", "motion.csv"], "is also the motion"),
         (["--output", "robot.urdf"], "is also the urdf"),
         (["--limits", "joint_limits.yaml", "--output", "./joint_limits.yaml"], "also the limits"),
+        (["--plot", "robot.urdf"], "is also the urdf"),
+        (["--output", "same.png", "--plot", "same.png"], "same.png: is also the output"),
         (["--q", "right_j1=1"], "--q: right_j1: the motion moves this joint"),
         (["--q", "nose=1"], "no joint 'nose'"),
         (["--limits", "none.yaml"], "none.yaml: no such file"),
         (["--arms", "right_arm,middle_arm"], "no group 'middle_arm'"),
+        (["--plot", "plot.nonsense"], "plot.nonsense: unsupported format of a plot; use one of"),
         (["--safe-distance", "0.01"], "danger_distance: 0.02 m is above safe_distance, 0.01 m"),
     ],
 )
@@ -375,6 +390,7 @@ def test_input_that_cannot_be_used_is_exit_code_2(place, capsys, monkeypatch, op
         (["--arms", "right_arm,"], "is not a comma-separated list of names"),
         (["--method", "magic"], "invalid choice: 'magic'"),
         (["--output", "nowhere/out.csv"], "there is no folder nowhere"),
+        (["--plot", "nowhere/out.png"], "there is no folder nowhere"),
         (["--output", "."], "'.' is not the path of a file to write"),
     ],
 )
