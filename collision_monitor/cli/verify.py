@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import os
 import sys
@@ -36,6 +37,7 @@ from collision_monitor.cli.robots import (
     recording_note,
     with_recorded,
 )
+from collision_monitor.common.atomic_file import write_text
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.errors import CollisionMonitorError, ConfigurationError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
@@ -48,6 +50,7 @@ from collision_monitor.verification.check import METHODS, Settings, Simultaneous
 from collision_monitor.verification.report.messages import (
     as_data,
     headline,
+    junit,
     nearest,
     sentence,
     summary,
@@ -144,6 +147,7 @@ def add_parser(commands: Any) -> None:
     outputs = parser.add_argument_group("what is written")
     outputs.add_argument("--report", type=output_path, metavar="HTML", help="a page, all in one")
     outputs.add_argument("--json", action="store_true", help="print JSON")
+    outputs.add_argument("--junit", type=output_path, metavar="XML", help="results for a CI server")
     outputs.add_argument(
         "--envelopes", type=output_path, metavar="CSV",
         help="the least distance of every pair over time, from below and from above",
@@ -175,10 +179,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _report_not_checked(options: argparse.Namespace, reason: str) -> None:
-    """Report an error that prevents all checks, such as a faulty scene, as JSON."""
+    """Report an error that prevents all checks, such as a faulty scene, as JSON and JUnit."""
     source = ", ".join(path.name for path in options.motion)
+    result = Verification(source, "", Verdict.NOT_CHECKED, reason=reason)
     if options.json:
-        print_json(as_data(Verification(source, "", Verdict.NOT_CHECKED, reason=reason)))
+        print_json(as_data(result))
+    if options.junit and os.path.realpath(options.junit) not in _inputs(options, options.motion):
+        with contextlib.suppress(OSError):
+            write_text(options.junit, junit([result]))
 
 
 def _inputs(options: argparse.Namespace, motions: Sequence[Path]) -> dict[str, str]:
@@ -198,7 +206,7 @@ def _verify(
     paths = _motions(options.motion)
     if options.report:
         require_report()
-    check_outputs(options, ("report", "envelopes"), _inputs(options, paths))
+    check_outputs(options, ("report", "junit", "envelopes"), _inputs(options, paths))
     if len(paths) > 1 and options.envelopes:
         raise MotionError(
             f"--envelopes {options.envelopes}: requires one motion, but {len(paths)} are given"
@@ -387,6 +395,9 @@ def _write(
         path, *pages = write_reports(options.report, model, results, render)
         beside = f" and {pages[0].name} to {pages[-1].name} beside it" if pages else ""
         written.append(f"{path}{beside}")
+    if options.junit:
+        write_text(options.junit, junit(results))
+        written.append(str(options.junit))
     if options.envelopes and results[0].clearance is not None:
         results[0].clearance.series.write_csv(options.envelopes)
         written.append(str(options.envelopes))

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import pytest
 from support.robots.toys import chain
@@ -64,14 +65,16 @@ def test_a_folder_is_as_bad_as_its_worst_motion_and_names_each(verify, cell):
     assert verify("motions")[0] == 1
 
 
-def test_json_report_and_envelopes(verify, cell):
-    report, csv = cell / "r.html", cell / "e.csv"
+def test_json_junit_report_and_envelopes(verify, cell):
+    report, junit, csv = (cell / name for name in ("r.html", "j.xml", "e.csv"))
     code, out, _ = verify(
-        "motions/b.csv", "--json", "--report", str(report), "--envelopes", str(csv)
-    )
+        "motions/b.csv", "--json", "--report", str(report), "--junit", str(junit),
+        "--envelopes", str(csv),
+    )  # fmt: skip
     data = json.loads(out)
     assert (code, data["exit_code"], data["verdict"]) == (1, 1, "not safe")
     assert "Not safe" in report.read_text(encoding="utf-8")
+    assert ElementTree.parse(junit).getroot()[0].get("failures") == "1"
     header, *rows = csv.read_text().splitlines()
     assert header.startswith("from,to,") and "l3 - l0 lower" in header
     assert len(rows) > 10
@@ -92,9 +95,9 @@ def test_the_two_levels_come_to_the_same_verdicts(verify, cell):
 
 def test_reports_of_a_folder_are_listed_and_all_that_is_written_is_named(verify, cell):
     report = cell / "r.html"
-    _, out, _ = verify("motions", "--report", str(report))
+    _, out, _ = verify("motions", "--report", str(report), "--junit", str(cell / "j.xml"))
     written = [line.removeprefix("written: ") for line in out.splitlines() if "written" in line]
-    assert written == [f"{report} and r-1.html to r-3.html beside it"]
+    assert written == [f"{report} and r-1.html to r-3.html beside it", str(cell / "j.xml")]
     assert sorted(path.name for path in cell.glob("r*.html")) == [
         "r-1.html", "r-2.html", "r-3.html", "r.html",
     ]  # fmt: skip
@@ -186,10 +189,13 @@ def test_a_second_robot_that_cannot_be_used_is_code_2(verify, words, says):
 
 def test_a_faulty_scene_is_told_to_programs_too(verify, cell):
     (cell / "scene.yaml").write_text("obstacles: 3\n")
-    code, out, errors = verify("motions/a.csv", "--scene", "scene.yaml", "--json")
+    junit = cell / "j.xml"
+    words = ("motions/a.csv", "--scene", "scene.yaml", "--json", "--junit", str(junit))
+    code, out, errors = verify(*words)
     data = json.loads(out)
     assert (code, data["exit_code"], data["verdict"]) == (2, 2, "could not be checked")
     assert "scene.yaml" in data["reason"] and "scene.yaml" in errors
+    assert ElementTree.parse(junit).getroot()[0].get("errors") == "1"
 
 
 def test_a_fault_of_the_program_is_no_verdict(verify, monkeypatch):
@@ -234,7 +240,7 @@ def test_input_that_cannot_be_used_is_code_2_and_named(verify, words, says):
 def test_results_never_overwrite_what_is_read(verify, cell):
     motion = cell / "motions/a.csv"
     before = motion.read_text()
-    code, _, errors = verify("motions/a.csv", "--envelopes", str(motion))
+    code, _, errors = verify("motions/a.csv", "--junit", str(motion))
     assert code == 2
     assert "is also the motion" in errors
     assert motion.read_text() == before

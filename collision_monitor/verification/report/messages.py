@@ -1,17 +1,18 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Verifications as text, and as data for JSON."""
+"""Verifications as text, as data for JSON, and as JUnit XML."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from typing import Any
+from xml.etree import ElementTree
 
 from collision_monitor.common.text import counted, json_number
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.verification.clearance.clearance_check import ClosestApproach
-from collision_monitor.verification.verification import Verdict, Verification
+from collision_monitor.verification.verification import Check, Verdict, Verification
 
 WHAT = {
     Code.JOINT_POSITION: "is beyond its position limit",
@@ -123,3 +124,53 @@ def as_data(result: Verification) -> dict[str, Any]:
 def _plain_violation(violation: Violation) -> dict[str, Any]:
     plain = {k: json_number(v) if isinstance(v, float) else v for k, v in vars(violation).items()}
     return {**plain, "code": violation.code.value}
+
+
+def junit(results: Sequence[Verification]) -> str:
+    """JUnit XML with a suite for each motion, and a test case for each check.
+
+    Warnings go to ``system-out``. Omitted checks are ``skipped``; a motion that could not be
+    checked is an ``error``.
+    """
+    root = ElementTree.Element("testsuites")
+    for result in results:
+        root.append(_suite(result))
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _suite(result: Verification) -> ElementTree.Element:
+    suite = ElementTree.Element("testsuite", name=result.source, time=f"{result.seconds:.3f}")
+    if result.verdict is Verdict.NOT_CHECKED:
+        case = ElementTree.SubElement(suite, "testcase", classname=result.source, name="motion")
+        ElementTree.SubElement(case, "error", message=_clean(result.reason))
+    for check in () if result.verdict is Verdict.NOT_CHECKED else result.checks:
+        case = ElementTree.SubElement(suite, "testcase", classname=result.source, name=check.name)
+        if check.skipped:
+            ElementTree.SubElement(case, "skipped", message=_clean(check.skipped))
+        _add_violations(case, check, result)
+    for name, tag in (
+        ("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")
+    ):  # fmt: skip
+        suite.set(name, str(len(list(suite.iter(tag)))))
+    if result.notes:
+        ElementTree.SubElement(suite, "system-out").text = _clean("\n".join(result.notes))
+    return suite
+
+
+def _add_violations(case: ElementTree.Element, check: Check, result: Verification) -> None:
+    """The failure with all violations that make the motion unsafe, and the warnings."""
+    mine = [v for v in result.violations if v.code in check.codes]
+    unsafe = [v for v in mine if not v.warning]
+    warnings = [_clean(sentence(v)) for v in mine if v.warning]
+    if unsafe:
+        kind, message = unsafe[0].code.value, _clean(sentence(unsafe[0]))
+        failure = ElementTree.SubElement(case, "failure", type=kind, message=message)
+        failure.text = "\n".join(_clean(f"[{v.code.value}] {sentence(v)}") for v in unsafe)
+    if warnings:
+        ElementTree.SubElement(case, "system-out").text = "\n".join(warnings)
+
+
+def _clean(text: str) -> str:
+    """The text without control characters, which XML does not allow."""
+    return "".join(c if c in "\n\t" or c.isprintable() else "?" for c in text)
