@@ -18,7 +18,7 @@ ROS = [
 ]
 PICTURE = ["pyvista>=0.43", "matplotlib>=3.7"]
 ADJUST = ["daqp>=0.7", "piqp>=0.5", "toppra>=0.6", "matplotlib>=3.7"]
-VERIFY = ["pin>=3.4", "rosbags>=0.11", "jinja2>=3.0", *PICTURE]
+VERIFY = ["pin>=3.4", "rosbags>=0.11", "jinja2>=3.0", "distributed>=2023.1", *PICTURE]
 SIMULATION = ["mujoco>=3.3"]
 VIEW = ["viser>=1.1"]
 RECORD = ["mcap>=1.2"]

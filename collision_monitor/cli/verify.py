@@ -152,6 +152,10 @@ def add_parser(commands: Any) -> None:
         "--envelopes", type=output_path, metavar="CSV",
         help="the least distance of every pair over time, from below and from above",
     )  # fmt: skip
+    parser.add_argument(
+        "--executor", default="", metavar="dask://HOST:PORT",
+        help="verify many motions on this Dask cluster instead of all processors of this machine",
+    )  # fmt: skip
     parser.set_defaults(run=run)
 
 
@@ -264,7 +268,7 @@ def _verified(
     progress: LiveProgress,
 ) -> dict[Path, Verification]:
     """All motions that can be read."""
-    if len(motions) == 1:
+    if len(motions) == 1 and not options.executor:
         ((path, motion),) = motions.items()
         return {path: verify(model, motion, settings, progress.update)}
     done = itertools.count()
@@ -273,7 +277,7 @@ def _verified(
         progress.update(f"{next(done)} of {len(motions)} motions verified")
 
     count(None)
-    results = verify_many(model, list(motions.values()), settings, count)
+    results = verify_many(model, list(motions.values()), settings, options.executor, count)
     return dict(zip(motions, results, strict=True))
 
 

@@ -2,17 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verification of motions: the checks, and their verdict.
 
-Many motions of one robot run on all processors of this machine.
+Many motions of one robot run on all processors of this machine or on a Dask cluster. The model and
+the motions are sent to the workers, so these need no files.
 """
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    as_completed,
+)
+from contextlib import contextmanager
 from multiprocessing import get_context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.errors import CollisionMonitorError, ExecutorError
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.violation import Code
@@ -48,6 +59,8 @@ CARTESIAN_LINE = VerificationCheck(
     skipped=lambda task: "" if task.motion.along_line else "the motion is not along a line",
 )
 CHECKS = (DISTANCES, JOINT_LIMITS, TORQUES, CARTESIAN_LINE)  # in the order of reports
+_DASK = "dask://"
+_CONNECT_SECONDS = 10
 _model: CollisionModel | None = None  # model of a worker process
 
 
@@ -133,35 +146,81 @@ def verify_many(
     model: CollisionModel,
     motions: Sequence[LoadedMotion],
     settings: Settings,
+    executor: str = "",
     done: Callable[[Verification], None] = lambda result: None,
 ) -> list[Verification]:
-    """Verify many motions in processes, as many as this machine has processors.
+    """Verify many motions in parallel; returns a verification for each, in their order.
 
     Args:
         model: of the robot of all motions.
         motions: the motions.
         settings: settings of the verification.
+        executor: empty for processes on this machine, as many as it has processors; or
+            ``dask://host:port``, the scheduler of a Dask cluster whose workers have this package.
         done: called in this process for each finished motion, in any order.
 
-    Returns:
-        A verification for each motion, in their order.
-
     Raises:
-        ExecutorError: a process was ended.
+        ExecutorError: the cluster is not available, or lost its workers.
+        MissingDependencyError: dask.distributed is not installed.
     """
-    # Not forked: threads of numerical libraries do not survive a fork.
-    with ProcessPoolExecutor(
-        mp_context=get_context("spawn"), initializer=_keep, initargs=(model,)
-    ) as pool:
-        try:
-            futures = [pool.submit(_verify_kept, motion, settings) for motion in motions]
-            for future in as_completed(futures):
-                done(future.result())
-            return [future.result() for future in futures]
-        except BrokenExecutor as error:
-            raise ExecutorError(
-                f"a process that verified a motion was ended, maybe for lack of memory: {error}"
-            ) from None
+    workers = min(os.cpu_count() or 1, len(motions))
+    if not executor and workers <= 1:
+        found = []
+        for motion in motions:
+            found.append(verify(model, motion, settings))
+            done(found[-1])
+        return found
+    with _workers(model, executor, workers) as submit:
+        futures = [submit(motion, settings) for motion in motions]
+        for future in as_completed(futures):
+            done(_result(future, executor))
+        return [_result(future, executor) for future in futures]
+
+
+def _result(future: Future, executor: str) -> Verification:
+    try:
+        return future.result()
+    except OSError as error:
+        raise ExecutorError(f"{executor or 'a worker'}: did not finish: {error}") from None
+    except (BrokenExecutor, CancelledError) as error:
+        raise ExecutorError(
+            f"{executor or 'a process'} that verified a motion was ended, maybe for lack of "
+            f"memory: {error or type(error).__name__}"
+        ) from None
+
+
+@contextmanager
+def _workers(
+    model: CollisionModel, executor: str, count: int
+) -> Iterator[Callable[[LoadedMotion, Settings], Future]]:
+    """Context of a function that sends one motion to a worker; workers end with the context."""
+    if not executor:
+        # Not forked: threads of numerical libraries do not survive a fork.
+        pool: Executor = ProcessPoolExecutor(
+            count, get_context("spawn"), initializer=_keep, initargs=(model,)
+        )
+        with pool:
+            yield lambda motion, settings: pool.submit(_verify_kept, motion, settings)
+        return
+    with _cluster(executor) as client:
+        sent = client.scatter(model, broadcast=True, hash=False)
+        with client.get_executor(pure=False) as pool:
+            yield lambda motion, settings: pool.submit(verify, sent, motion, settings)
+
+
+@contextmanager
+def _cluster(executor: str) -> Iterator[Any]:
+    if not executor.startswith(_DASK) or not executor.removeprefix(_DASK):
+        raise ExecutorError(f"--executor {executor!r} is not dask://host:port")
+    with optional_dependency(f"{executor} needs Dask", "verify"):
+        from distributed import Client
+    address = "tcp://" + executor.removeprefix(_DASK)
+    try:
+        client = Client(address, timeout=_CONNECT_SECONDS)
+    except (OSError, ValueError) as error:
+        raise ExecutorError(f"{executor}: no Dask scheduler answers there: {error}") from None
+    with client:
+        yield client
 
 
 def _keep(model: CollisionModel) -> None:

@@ -229,6 +229,7 @@ def test_the_exit_code_is_the_verdict_even_if_nobody_reads_it(cell):
         (("motions", "--envelopes", "e.csv"), "requires one motion"),
         (("motions/a.csv", "--method", "two-level", "--envelopes", "e.csv"), "--envelopes e.csv: "),
         (("motions/a.csv", "--drives", "none.yaml"), "none.yaml"),
+        (("motions/a.csv", "--executor", "here"), "dask://host:port"),
     ],
 )
 def test_input_that_cannot_be_used_is_code_2_and_named(verify, words, says):

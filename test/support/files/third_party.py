@@ -33,6 +33,7 @@ THIRD_PARTY = {
     "coal": ("coal", "coal"),
     "daqp": (None, "daqp"),
     "diskcache": (None, "diskcache"),
+    "distributed": (None, "distributed"),
     "jinja2": ("python3-jinja2", "jinja2"),
     "llvmlite": ("python3-numba", "numba"),  # comes with numba, in the version that numba wants
     "lxml": ("python3-lxml", "lxml"),

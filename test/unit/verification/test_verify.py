@@ -1,8 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""All checks of a motion come to one verdict; many motions, in processes."""
+"""All checks of a motion come to one verdict; many motions, in processes and on a Dask cluster."""
 
-import os
+import math
 
 import numpy as np
 import pytest
@@ -199,27 +199,54 @@ def test_a_collision_comes_before_everything_else():
     assert [v.code for v in by_urgency(rows)] == [Code.COLLISION, Code.JOINT_JERK]
 
 
-def ended(*_):
-    """A process that the system ends."""
-    os._exit(1)
-
-
 def verdicts(results):
     """What matters of each: motion, verdict, nearest distance."""
     return [(r.source, r.verdict, r.worst.distance) for r in results]
 
 
-def test_processes_give_the_same_answers_in_the_same_order():
-    lost = Trajectory.through(("no_joint",), [0.0, 1.0], [[0.0], [1.0]])
-    motions, done = [LoadedMotion(lost, (), (), "bad"), *MANY], []
-    results = verify_many(model(), motions, FAST, done.append)
-    assert results[0].verdict is Verdict.NOT_CHECKED and "no_joint" in results[0].reason
-    assert verdicts(results[1:]) == verdicts(verify(model(), one, FAST) for one in MANY)
-    assert [r.verdict for r in results[1:]] == [Verdict.SAFE, Verdict.NOT_SAFE, Verdict.SAFE]
+@pytest.fixture(scope="module")
+def expected():
+    """The answers one by one."""
+    results = [verify_many(model(), [one], FAST)[0] for one in MANY]
+    assert [r.verdict for r in results] == [Verdict.SAFE, Verdict.NOT_SAFE, Verdict.SAFE]
+    return verdicts(results)
+
+
+def test_processes_give_the_same_answers_in_the_same_order(expected, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    done = []
+    results = verify_many(model(), MANY, FAST, done=done.append)
+    assert verdicts(results) == expected
     assert sorted(r.source for r in done) == sorted(r.source for r in results)
 
 
-def test_a_process_that_ends_is_an_error(monkeypatch):
-    monkeypatch.setattr("collision_monitor.verification.run_checks._verify_kept", ended)
-    with pytest.raises(ExecutorError, match="lack of memory"):
-        verify_many(model(), MANY, FAST)
+def test_a_dask_cluster_gives_the_same_answers(expected):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        assert verdicts(verify_many(model(), MANY, FAST, address)) == expected
+
+
+def test_what_cannot_be_checked_is_a_verdict_and_the_others_are_checked():
+    lost = Trajectory.through(("no_joint",), [0.0, 1.0], [[0.0], [1.0]])
+    results = verify_many(model(), [LoadedMotion(lost, (), (), "bad"), MANY[1]], FAST)
+    assert [r.verdict for r in results] == [Verdict.NOT_CHECKED, Verdict.NOT_SAFE]
+    assert "no_joint" in results[0].reason
+    assert results[0].worst is None
+    assert math.isfinite(results[1].worst.distance)
+
+
+@pytest.mark.parametrize(
+    ("executor", "says"),
+    [
+        ("dask://127.0.0.1:1", "no Dask scheduler answers"),
+        ("spark://here", "is not dask://host:port"),
+        ("dask://", "is not dask://host:port"),
+    ],
+)
+def test_a_cluster_that_is_not_there_is_named(executor, says, monkeypatch):
+    monkeypatch.setattr("collision_monitor.verification.run_checks._CONNECT_SECONDS", 1)
+    with pytest.raises(ExecutorError, match=says):
+        verify_many(model(), MANY, FAST, executor)
