@@ -27,8 +27,8 @@ from collision_monitor.robot.bodies import link_poses, rigid_bodies
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.yaml_values import Entry, position_of, rotation_of
 
-_COMMON_KEYS = ("mode", "unit", "start", "tf", "tsa", "tsd")
-_JOINT_KEYS = (*_COMMON_KEYS, "target", "rate", "profiles")
+_COMMON_KEYS = ("mode", "unit", "start", "target", "tf", "tsa", "tsd")
+_JOINT_KEYS = (*_COMMON_KEYS, "rate", "profiles")
 _LINE_KEYS = (*_COMMON_KEYS, "link", "pose", "speed", "turning", "moving")
 
 
@@ -49,6 +49,19 @@ class Ramps:
     tsa: float
     tsd: float
 
+    def profile(self, changes: tuple[float, ...]) -> Trapezoid:
+        """Return the profile for changes, one for each rate; the slowest determines the duration.
+
+        Raises:
+            MotionError: the times are no valid profile, or a change has no rate.
+        """
+        if self.tf is not None:
+            return Trapezoid(self.tf, self.tsa, self.tsd)
+        change, rate = max(
+            zip(changes, self.rates, strict=True), key=lambda each: abs(each[0]) / each[1]
+        )
+        return Trapezoid.at_rate(change, rate, self.tsa, self.tsd)
+
 
 @dataclass(frozen=True)
 class JointCommand:
@@ -66,6 +79,7 @@ class LineCommand:
     Attributes:
         link: the moving link.
         start: joint positions by name.
+        target: joint positions at which the link has its target pose, or None.
         position: (3,) target, metres, or None to keep the position.
         rotation: (3, 3) target, or None to keep the orientation.
         frame: the link whose frame at the start these refer to; None for the base.
@@ -75,6 +89,7 @@ class LineCommand:
 
     link: str
     start: dict[str, float]
+    target: dict[str, float] | None
     position: np.ndarray | None
     rotation: np.ndarray | None
     frame: str | None
@@ -127,12 +142,19 @@ def _joint_command(document: Mapping, where: str, robot: Robot) -> JointCommand:
 def _line_command(document: Mapping, where: str, robot: Robot) -> LineCommand:
     top = Entry(where, document, _LINE_KEYS)
     radians = _unit(top)
-    keys = ("position", "rpy", "quaternion", "frame")
-    pose = Entry(f"{where}: pose", document.get("pose"), keys)
-    position, rotation = _pose(pose, radians)
-    frame = pose.text("frame") if "frame" in pose else None
-    if frame is not None and frame not in robot.links:
-        pose.fail("frame", f"robot {robot.name!r} has no link {frame!r}")
+    if ("target" in top) == ("pose" in top):
+        top.fail("target", "give either a target of joints or a pose")
+    target = None
+    if "target" in top:
+        target = _joints(document, "target", where, robot, radians)
+    position = rotation = frame = None
+    if "pose" in top:
+        keys = ("position", "rpy", "quaternion", "frame")
+        pose = Entry(f"{where}: pose", document["pose"], keys)
+        position, rotation = _pose(pose, radians)
+        frame = pose.text("frame") if "frame" in pose else None
+        if frame is not None and frame not in robot.links:
+            pose.fail("frame", f"robot {robot.name!r} has no link {frame!r}")
     moving = None
     if "moving" in top:
         moving = tuple(top.list("moving"))
@@ -144,6 +166,7 @@ def _line_command(document: Mapping, where: str, robot: Robot) -> LineCommand:
     return LineCommand(
         link=link,
         start=_joints(document, "start", where, robot, radians),
+        target=target,
         position=position,
         rotation=rotation,
         frame=frame,
@@ -202,6 +225,7 @@ def _pose(pose: Entry, radians: float) -> tuple[np.ndarray | None, np.ndarray | 
 
 _MIN_LINE = (1e-9, 1e-9)  # metres and radians; a shorter line is an error
 _HALF_TURN = 1e-3  # radians from a half turn within which its axis depends on rounding
+_CONFIGURATION_TOLERANCE = 0.01  # rad or m from the target's configuration that raise a warning
 
 
 def joint_motion(command: JointCommand, where: str) -> tuple[Trajectory, list[str]]:
@@ -240,14 +264,16 @@ def line_motion(
     at_start = Trajectory.through(tuple(command.start), [0.0], [list(command.start.values())])
     rest, warnings = on_robot(at_start, robot, f"{where}: start", held, ignored, elsewhere)
     q = rest.positions(np.zeros(1))[0]
-    reference = command.frame or robot.root
-    poses = link_poses(bodies, [command.link, reference], q[None])
-    start, frame = poses[command.link][0], poses[reference][0]
-    end = start.copy()
-    if command.position is not None:
-        end[:3, 3] = frame[:3, :3] @ command.position + frame[:3, 3]
-    if command.rotation is not None:
-        end[:3, :3] = frame[:3, :3] @ command.rotation
+    goal = _goal_configuration(command, bodies.joint_names, q, where)
+    rows = np.array([q, q if goal is None else goal])
+    frames = link_poses(bodies, [command.link, command.frame or robot.root], rows)
+    start, end = frames[command.link].copy()
+    if goal is None:
+        frame = frames[command.frame or robot.root][0]
+        if command.position is not None:
+            end[:3, 3] = frame[:3, :3] @ command.position + frame[:3, 3]
+        if command.rotation is not None:
+            end[:3, :3] = frame[:3, :3] @ command.rotation
     line = CartesianLine(start, end)
     if line.length <= _MIN_LINE[0] and line.angle <= _MIN_LINE[1]:
         raise MotionError(f"{where}: the target is where {command.link!r} is at the start")
@@ -265,27 +291,19 @@ def line_motion(
         )
     except MotionError as error:
         raise MotionError(f"{where}: {error}") from None
+    if goal is not None:
+        notes += _other_configuration(trajectory, goal, where)
     return trajectory, violations, notes
 
 
 def _profile(ramps: Ramps, changes: tuple[float, ...], where: str) -> Trapezoid:
-    """Profile for changes, one for each rate; the slowest determines the duration.
-
-    Raises:
-        MotionError: the times are no valid profile, or a change has no rate.
-    """
     names = ("speed", "turning")
     if ramps.tf is None and len(changes) == 2:
         for name, change, rate, least in zip(names, changes, ramps.rates, _MIN_LINE, strict=True):
             if math.isinf(rate) and change > least:
                 raise MotionError(f"{where}: {name}: is missing, but it changes along the line")
     try:
-        if ramps.tf is not None:
-            return Trapezoid(ramps.tf, ramps.tsa, ramps.tsd)
-        change, rate = max(
-            zip(changes, ramps.rates, strict=True), key=lambda each: abs(each[0]) / each[1]
-        )
-        return Trapezoid.at_rate(change, rate, ramps.tsa, ramps.tsd)
+        return ramps.profile(changes)
     except MotionError as error:
         raise MotionError(f"{where}: {error}") from None
 
@@ -295,3 +313,28 @@ def _warnings(ramps: Sequence[Ramps], where: str) -> list[str]:
     if all(ramp.tsa > 0.0 and ramp.tsd > 0.0 for ramp in ramps):
         return []
     return [f"{where}: a ramp of 0 s requires infinite acceleration"]
+
+
+def _goal_configuration(
+    command: LineCommand, names: Sequence[str], q: np.ndarray, where: str
+) -> np.ndarray | None:
+    if command.target is None:
+        return None
+    goal = q.copy()
+    for name, value in command.target.items():
+        if name not in names:
+            raise MotionError(f"{where}: target: joint {name!r} is not independent")
+        goal[list(names).index(name)] = value
+    return goal
+
+
+def _other_configuration(trajectory: Trajectory, goal: np.ndarray, where: str) -> list[str]:
+    """Return a warning if the line ends in another configuration than the target's."""
+    off = np.abs(trajectory.positions(np.array([trajectory.duration]))[0] - goal)
+    worst = int(off.argmax())
+    if off[worst] <= _CONFIGURATION_TOLERANCE:
+        return []
+    return [
+        f"{where}: the line ends in another configuration than the target: joint "
+        f"{trajectory.joint_names[worst]!r} is {off[worst]:.3g} off"
+    ]

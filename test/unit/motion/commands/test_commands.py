@@ -137,6 +137,20 @@ def test_what_a_pose_does_not_say_stays_as_it_is():
     assert end[:3, 3] == pytest.approx(at[:3, 3], abs=1e-5)
 
 
+def test_a_target_of_joints_is_met_by_the_link_and_not_by_all_joints():
+    text = LINE.replace(
+        "pose: {frame: tool, position: [0, 0, 1.0], rpy: [0, 0, 2.0]}",
+        "target: {elbow_pitch: 1.1, wrist_yaw: 0.2}",
+    )
+    trajectory, _, warnings = line_command(text)
+    start, end = trajectory.positions(np.array([0.0, trajectory.duration]))
+    goal = start.copy()
+    names = list(trajectory.joint_names)
+    goal[names.index("elbow_pitch")], goal[names.index("wrist_yaw")] = 1.1, 0.2
+    assert arm(SPACE).pose(end) == pytest.approx(arm(SPACE).pose(goal), abs=1e-5)
+    assert any("ends in another configuration than the target" in w for w in warnings)
+
+
 def test_joints_to_be_held_are_where_they_are_asked_to_be():
     trajectory, _, warnings = line_command(LINE, held={"shoulder_yaw": 0.25, "wrist_roll": -0.5})
     start = dict(zip(trajectory.joint_names, trajectory.positions(np.zeros(1))[0], strict=True))
@@ -225,7 +239,9 @@ def test_poses_in_other_words():
     assert place.rotation is None and place.frame == "b"
     turn = parse(GO.replace("position: [1, 2, 3], ", ""))
     assert turn.position is None and turn.rotation is not None
-    assert parse(GO + "moving: [turn, wrist]\n").moving == ("turn", "wrist")
+    target = parse(GO.replace("pose: {position: [1, 2, 3], rpy: [0, 0, 1.5]}",
+                                "target: {wrist: 1}\nmoving: [turn, wrist]"))  # fmt: skip
+    assert target.target == {"wrist": 1.0} and target.moving == ("turn", "wrist")
 
 
 @pytest.mark.parametrize(
@@ -241,7 +257,7 @@ def test_poses_in_other_words():
         (JOINTS, "slide: {rate", "wrist: {rate", "file: profiles: wrist: unknown key"),
         (JOINTS, "tsa: 2", "tsa: 2\nlink: d", "file: link: unknown key"),
         (GO, "link: d", "link: e", "file: link: robot 'toy' has no link 'e'"),
-        (GO, "pose:", "target: {turn: 1}\npose:", "file: target: unknown key"),
+        (GO, "pose:", "target: {turn: 1}\npose:", "file: target: give either a target"),
         (GO, "position: [1, 2, 3], rpy: [0, 0, 1.5]", "", "file: pose: position: give a position"),
         (GO, "rpy: [0, 0, 1.5]", "quaternion: [0, 0, 0, 2]", "has norm 1, .* has 2"),
         (GO, "rpy: [0, 0, 1.5]", "rpy: [0, 0, 1], quaternion: [0, 0, 0, 1]", "quaternion or rpy"),
