@@ -26,8 +26,8 @@ _SAMPLES = 400
 # torso. Between two arms the fraction is higher: only pairs such as two shoulders.
 _BY_DESIGN = 0.5
 _BETWEEN_BY_DESIGN = 0.95
-# Links of two arms whose meshes are nearer than d_saf in this fraction are judged by their usual
-# distance. That of their leaves is higher, but both are only sampled.
+# Links whose meshes are nearer than d_saf in this fraction are judged by their usual distance. That
+# of their leaves is higher, but both are only sampled.
 _OFTEN_NEAR, _LEAVES_OFTEN_NEAR = 0.35, 0.3
 _EASE = 4e-3  # m below the distance in the desired motion: room to move past it,
 _PART_OF_LEAST = 0.5  # but at least this part of it
@@ -191,17 +191,21 @@ def _moved_relatively(model: CollisionModel, columns: Collection[int]) -> np.nda
 
 
 def often_near(
-    model: CollisionModel, between: np.ndarray, shares: np.ndarray, safe: float, danger: float
+    model: CollisionModel, kept: np.ndarray, shares: np.ndarray, safe: float, danger: float
 ) -> dict[int, StructuralPair]:
-    """Pairs of two arms that have distances of their own, since they are often near each other.
+    """Pairs of links that have distances of their own, since they are often near each other.
 
-    For example, the upper arms of two arms on one small torso. ``between`` (pairs,) bool: pairs to
+    For example, the upper arms of two arms on one small torso. ``kept`` (pairs,) bool: pairs to
     judge; ``shares`` (pairs,): of random configurations in which their leaves are below ``safe``.
+    Pairs with an obstacle are not among them.
     """
-    candidates = between & (shares >= _LEAVES_OFTEN_NEAR)
+    candidates = kept & (shares >= _LEAVES_OFTEN_NEAR)
     if not candidates.any():
         return {}
-    found = model.usual_distances().structural(model.pairs, danger, safe, share=_OFTEN_NEAR)
+    obstacles = [obstacle.name for obstacle in model.scene.obstacles]
+    found = model.usual_distances().structural(
+        model.pairs, danger, safe, obstacles, share=_OFTEN_NEAR
+    )
     return {k: pair for k, pair in found.items() if candidates[k]}
 
 
@@ -220,9 +224,9 @@ def choose_margins(
     ``danger_distance``. If the motion ends closer, the distance at its end is required instead, but
     at least ``danger_distance``: the goal may be close to a table on purpose. The same applies if
     the motion starts closer to anything but another arm. Pairs whose leaves are closer than
-    ``safe_distance`` at the start or end of the motion are measured between their meshes. Links of
-    two arms that are `often_near` have smaller distances instead, by how near they usually are, and
-    are measured between their meshes.
+    ``safe_distance`` at the start or end of the motion are measured between their meshes. Links
+    that are `often_near` have smaller distances instead, by how near they usually are, and are
+    measured between their meshes.
 
     *Eased* pairs are pairs inside one arm, and pairs that are closer than ``safe_distance`` in most
     configurations of the arms (between the arms: in nearly all, or closer than ``danger_distance``
@@ -263,7 +267,7 @@ def choose_margins(
     eased = moved & (kinds.inside | others | ((kinds.between | kinds.outside) & close))
     kept = moved & (kinds.between | kinds.outside) & ~eased
     own = np.tile([float(danger_distance), float(safe_distance)], (len(model.pairs), 1))
-    often = often_near(model, kept & kinds.between, below_safe, safe_distance, danger_distance)
+    often = often_near(model, kept, below_safe, safe_distance, danger_distance)
     for k, pair in often.items():
         own[k] = pair.stop, pair.warn
     danger_of, safe_of = own.T

@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from support.robots import two_slides
+from support.robots import close_shoulders, two_slides
 from support.robots.dual_arm_cases import (
     CASES,
     JOINTS,
@@ -55,6 +55,7 @@ from collision_monitor.self_collision.detour import Effort
 from collision_monitor.self_collision.margins import sides
 from collision_monitor.self_collision.preparation import checked
 from collision_monitor.self_collision.preparation import refined as refined_motion
+from collision_monitor.self_collision.stepper import Stepper
 from collision_monitor.verification.clearance.clearance_check import check_clearance
 from collision_monitor.verification.joint_limits_check import check_joint_limits, steps_of
 
@@ -407,6 +408,38 @@ def test_the_distance_that_a_refusal_names_is_possible(gaps):
     named = float(re.search("at most ([0-9.]+) m", str(caught.value)).group(1))
     assert min(gaps) - 2e-3 < named < min(gaps)
     adjust(two_slides.model(), motion, two_slides.ARMS, danger_distance=named)
+
+
+def test_links_that_are_often_near_may_be_nearer_than_the_danger_distance():
+    """As on a robot whose shoulders are side by side: poses and ways at 2 to 3 cm are accepted."""
+    model, arms, names = close_shoulders.model(), close_shoulders.arms(), close_shoulders.JOINTS
+    start, end = np.array([[-0.9, 0.0, 0.9, 0.0], [0.9, 0.0, -0.9, 0.0]])
+    rows = start + np.linspace(0.0, 1.0, 41)[:, None] * (end - start)
+    gaps = close_shoulders.upper_distance(rows)
+    assert 0.02 < gaps[0] < 0.05 and gaps.min() < 0.0  # they meet half-way
+    found = adjust(model, Motion(names, np.linspace(0.0, 8.0, 41), rows), arms)
+    assert found.changed
+    assert np.array_equal(found.motion.positions[[0, -1]], rows[[0, -1]])
+    limit = found.margins.safe[0]
+    assert 0.005 < limit < 0.02
+    assert close_shoulders.upper_distance(refined(found.motion.positions)).min() > limit - 1e-6
+    near = np.array([[0.35, 0.0, -0.35, 0.0]])
+    with pytest.raises(AdjustmentError, match="the danger distance of these links") as caught:
+        adjust(model, Motion(names, np.zeros(1), near), arms)
+    assert caught.value.distance == pytest.approx(close_shoulders.upper_distance(near[0]), abs=1e-6)
+
+
+def test_a_start_that_no_motion_leads_out_of_keeps_its_distance(monkeypatch):
+    """Where steps get stuck, as between links that few joints part."""
+    names = two_slides.JOINTS
+    rows = np.tile(two_slides.apart(0.08), (21, 1))
+    rows[:, 1] = np.linspace(0.0, 1.0, 21)  # aside, so never nearer
+    motion = Motion(names, np.linspace(0.0, 4.0, 21), rows)
+    assert adjust(two_slides.model(), motion, two_slides.ARMS).changed
+    monkeypatch.setattr(Stepper, "step", lambda self, q, target, reach: q)
+    found = adjust(two_slides.model(), motion, two_slides.ARMS)
+    assert np.array_equal(found.motion.positions, rows)
+    assert 0.078 < found.certified <= 0.08
 
 
 def test_ends_at_rest_stay_within_the_limits():

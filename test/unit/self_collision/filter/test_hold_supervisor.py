@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.robots import close_shoulders
 from support.robots.toys import joint, link
 from support.robots.two_slides import ARMS, JOINTS, URDF, apart, distance, model
 
@@ -81,6 +82,17 @@ def test_links_that_are_hardly_ever_apart_are_no_event():
     assert supervisor.update(JointState(shoulders.joint_names, [0.1] * 7, 1.0))[1] is False
     with pytest.raises(ArmsError, match="nearer than 100 m in nearly all"):
         HoldSupervisor(shoulders, arms, 200.0, 100.0)
+
+
+@pytest.mark.parametrize(("turned", "holds"), [(0.9, False), (0.35, True)])
+def test_links_that_are_often_near_are_held_at_their_own_distance(turned, holds):
+    q = [turned, 0.2, -turned, 0.1]
+    assert close_shoulders.upper_distance(q) < 0.05
+    supervisor = HoldSupervisor(close_shoulders.model(), close_shoulders.arms(), 0.1, 0.05)
+    assert supervisor.left_out == []
+    _, hold = supervisor.update(JointState(close_shoulders.JOINTS, q, 1.0))
+    assert hold == holds
+    assert (supervisor.distance < 0.05) == holds
 
 
 def test_arms_between_which_nothing_is_checked_are_refused():
