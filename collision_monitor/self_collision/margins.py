@@ -46,8 +46,8 @@ class Margins:
     Attributes:
         safe: (pairs,) d_saf; -inf where a pair is not monitored.
         danger: (pairs,) d_dan, never above ``safe``.
-        eased: (pairs,) bool: monitored, but only required not to come closer than in the desired
-            motion; None: no pair.
+        eased: (pairs,) bool: monitored, but only required to keep a distance of its own, as if it
+            is often near, or not to come closer than in the desired motion; None: no pair.
         on_meshes: (pairs,) bool: measured between meshes; None: no pair.
     """
 
@@ -301,6 +301,7 @@ def choose_margins(
         least = np.maximum(least - _EASE, _PART_OF_LEAST * least)
         least[chosen] = np.minimum(_mesh_limits(model, chosen, desired), danger_distance)
         safe[eased] = danger[eased] = least[eased]
+    eased[list(often)] = True
     return Margins(safe, danger, eased, on_meshes)
 
 

@@ -409,20 +409,23 @@ class SqpAdjustment:
     def _bad_end(self, waypoint: int, end: str, pair: int, distance: float) -> AdjustmentError:
         """The error for a start or goal at which a pair is closer than it may be."""
         margins = self._problem.margins
-        limit, needed = "required", self._safe[pair]
-        if margins.kept[pair]:
-            limit, needed = "danger_distance", margins.danger[pair]
-            if needed < margins.danger[margins.kept].max():
-                limit = "the danger distance of these links, which are often near each other"
+        limit = "danger_distance" if margins.kept[pair] else "required"
+        if self._is_often_near(pair):
+            limit = "the danger distance of these links, which are often near each other"
         reason = f"the {end} is closer than {limit}{self._accepted()}"
-        return self._error(waypoint, pair, distance, reason, needed=needed)
+        return self._error(waypoint, pair, distance, reason, needed=margins.danger[pair])
+
+    def _is_often_near(self, pair: int | np.ndarray) -> bool | np.ndarray:
+        """Whether the pair has a smaller danger and safe distance of its own."""
+        margins = self._problem.margins
+        return ~margins.kept[pair] & (margins.danger[pair] < margins.safe[pair])
 
     def _accepted(self) -> str:
         """Hint: the distances for which the motion could start and end where it does."""
         margins, least = self._problem.margins, np.inf
         for q, limits in ((self._desired[0], margins.danger), (self._desired[-1], self._safe)):
             near = self._proximity.near(q, limits)
-            if not margins.kept[near.pairs].all():
+            if not (margins.kept | self._is_often_near(slice(None)))[near.pairs].all():
                 return ""
             least = min(least, near.distances.min(initial=np.inf))
         least = np.floor(1e3 * (least - _HINT_SLACK)) / 1e3

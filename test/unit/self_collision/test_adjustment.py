@@ -423,6 +423,10 @@ def test_links_that_are_often_near_may_be_nearer_than_the_danger_distance():
     limit = found.margins.safe[0]
     assert 0.005 < limit < 0.02
     assert close_shoulders.upper_distance(refined(found.motion.positions)).min() > limit - 1e-6
+    out = np.linspace([0.55, 0.0, -0.55, 0.0], end, 21)  # starts below d_saf of the two
+    found = adjust(model, Motion(names, np.linspace(0.0, 4.0, 21), out[:, [0, 1, 2, 3]]), arms)
+    gaps = close_shoulders.upper_distance(refined(found.motion.positions))
+    assert found.margins.safe[0] - 1e-6 <= gaps.min() < limit
     near = np.array([[0.35, 0.0, -0.35, 0.0]])
     with pytest.raises(AdjustmentError, match="the danger distance of these links") as caught:
         adjust(model, Motion(names, np.zeros(1), near), arms)
