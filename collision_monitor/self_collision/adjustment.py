@@ -449,7 +449,7 @@ def _report(
     moved = [np.linalg.norm(there[t][:, :3, 3] - wanted[t][:, :3, 3], axis=1) for t in tips]
     margins, kinds = problem.margins, sides(model, problem.arms)
     eased = np.zeros(len(model.pairs), dtype=bool) if margins.eased is None else margins.eased
-    least = np.minimum(margins.safe, limits.min(axis=0))  # less than d_saf on the way out of a start
+    least = np.minimum(margins.safe, limits.min(axis=0))  # less where a start is led out
     before = field_along(proximity, margins, problem.desired)
     after = field_along(proximity, margins, adjusted)
     return Adjustment(
