@@ -15,12 +15,9 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import PointCloud2, PointField
 
-from collision_monitor.common.compiled import cache_directory
-from collision_monitor.common.compiling_process import CompilingProcess
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError, reason_of
 from collision_monitor.model.live_scene import CLOUD, LiveScene
-from collision_monitor.model.point_cloud import Voxels, voxels_of, warm_up
-from collision_monitor.monitoring.compile_ahead import compile_ahead, is_compiled
+from collision_monitor.model.point_cloud import Voxels, voxels_of
 from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
 from collision_monitor.nodes.recorder import Recorder
@@ -93,11 +90,7 @@ class Cloud:
         changed: Callable[[], None], recorder: Recorder | None = None,
         work: Callable[[Callable[..., None]], Callable[..., None]] = lambda callback: callback,
     ) -> None:  # fmt: skip
-        """Arguments as of `SceneTopics`.
-
-        Kernels are compiled here if a cloud is required (cloud_timeout). Otherwise another process
-        compiles them after the first cloud; meanwhile the state reports a fault.
-        """
+        """Arguments as of `SceneTopics`."""
         self._values, self._scene, self._changed = values, scene, changed
         self._node = node
         self.is_ready = False
@@ -112,13 +105,6 @@ class Cloud:
         self._waiting: tuple[PointCloud2, float] | None = None
         self._is_closed = False
         self._condition = threading.Condition()
-        self._compiling: CompilingProcess | None = None
-        self._is_late = False  # a cloud waits for kernels
-        self._is_compiled = (
-            values["cloud_timeout"] > 0.0 or is_compiled("cloud") or cache_directory() is None
-        )
-        if self._is_compiled:
-            warm_up()
         self._thread = threading.Thread(target=self._work, name="cloud", daemon=True)
         self._thread.start()
         self._keep: Callable[[bytes], None] | None = None
@@ -134,8 +120,6 @@ class Cloud:
         with self._condition:
             self._is_closed = True
             self._condition.notify()
-            if self._compiling is not None:
-                self._compiling.cancel()
 
     def use_robot(self) -> None:
         """Report a change of the robot: the last cloud is kept until a new one is received."""
@@ -158,8 +142,6 @@ class Cloud:
 
     def fault(self, now: float) -> str:
         """A fault of the cloud's age, one sentence; empty if there is none."""
-        if self._is_late:
-            return "the first cloud is not checked yet: kernels for clouds are being compiled"
         timeout = self._values["cloud_timeout"]
         since = max(self._received, self._begin)
         if not 0.0 < timeout < now - since:
@@ -190,7 +172,6 @@ class Cloud:
 
     def _on_cloud(self, message: PointCloud2) -> None:
         self._waiting = message, time.monotonic()
-        self._is_late = self._is_late or not self._is_compiled
         self.retry(is_new=True)
 
     def retry(self, is_new: bool = False) -> None:
@@ -232,13 +213,7 @@ class Cloud:
                     self._condition.wait()
                 if self._is_closed:
                     return
-                if self._is_compiled:
-                    job, self._next_job = self._next_job, None
-                elif self._compiling is None:
-                    self._compiling = compile_ahead("cloud")
-            if not self._is_compiled:
-                self._compile()
-                continue
+                job, self._next_job = self._next_job, None
             begin = time.monotonic()
             try:
                 made = voxels_of(read_points(job.message), *job[2:])
@@ -249,14 +224,6 @@ class Cloud:
             with self._condition:
                 self._made = made, job, begin
                 self.is_ready = True
-
-    def _compile(self) -> None:
-        """Wait for the process that compiles; load its kernels from disk."""
-        if self._compiling is not None:
-            self._compiling.wait()
-        if not self._is_closed:
-            warm_up()
-            self._is_compiled = True
 
     def apply_result(self) -> None:
         """Put the result of the thread into the scene, instead of the last cloud."""
@@ -280,14 +247,12 @@ class Cloud:
             self._refuse(error)
             return
         self._last, self._received, self._root = made, job.received, live.model.root
-        self._is_late = False
         if CLOUD in self._scene.keeper.refused:
             self._scene.keeper.clear_refusal(CLOUD)
             self._changed()
 
     def _refuse(self, error: CollisionMonitorError) -> None:
         """Keep the last cloud, and report why this one is not used."""
-        self._is_late = False
         is_new = CLOUD not in self._scene.keeper.refused
         self._scene.keeper.refuse(CLOUD, str(error).removeprefix(f"{CLOUD}: "))
         if is_new:
