@@ -19,7 +19,7 @@ from rclpy.parameter import Parameter
 
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.common.compiling_process import CompilingProcess
-from collision_monitor.errors import CollisionMonitorError, JointStateError
+from collision_monitor.errors import CollisionMonitorError, ConfigurationError, JointStateError
 from collision_monitor.model.desired_scene import DesiredScene
 from collision_monitor.model.loading import Loaded, Recipe
 from collision_monitor.model.proximity import Nearness
@@ -41,12 +41,12 @@ from collision_monitor.nodes.obstacles.cloud import Cloud
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
 from collision_monitor.nodes.parameters.monitor_parameters import (
     PARAMETERS,
-    check_behaviour,
+    check,
+    check_for_model,
     decelerations_of,
     declare_robots,
     file_rules,
     recipe_of,
-    refusal,
     settings_of,
     thresholds_of,
 )
@@ -82,9 +82,8 @@ class MonitorCore:
         """
         self._node = node
         bridge_logs(node)
-        self._values = declare_parameters(node, PARAMETERS, refusal)
+        self._values = declare_parameters(node, PARAMETERS, check)
         self._file_rules = file_rules(self._values)
-        check_behaviour(self._values, self._file_rules)
         log_compiling()
         self._prepared = self._values["narrow_phase"]
         self._compiling: list[CompilingProcess] = []
@@ -398,15 +397,13 @@ class MonitorCore:
     # -- parameters --
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
-        changes, reason = changed_values(self._values, parameters, refusal)
-        if reason := reason or self._narrow_phase_refusal(changes):
-            return SetParametersResult(successful=False, reason=reason)
-        values = {**self._values, **changes}
-        model = None if self._monitor is None else self._monitor.model
-        limits = None if self._monitor is None else self._limits
         try:
+            changes = changed_values(self._values, parameters, check)
+            self._check_narrow_phase(changes)
+            values = {**self._values, **changes}
             rules = file_rules(values) if "thresholds_file" in changes else self._file_rules
-            check_behaviour(values, rules, model, limits)
+            if self._monitor is not None:
+                check_for_model(values, rules, self._monitor.model, self._limits)
         except CollisionMonitorError as error:
             return SetParametersResult(successful=False, reason=str(error))
         self._values.update(changes)
@@ -443,15 +440,14 @@ class MonitorCore:
             v["stop_service_timeout"],
         )  # fmt: skip
 
-    def _narrow_phase_refusal(self, changes: dict[str, Any]) -> str:
-        """Why a narrow phase cannot be enabled now: compiling would interrupt monitoring."""
+    def _check_narrow_phase(self, changes: dict[str, Any]) -> None:
+        """Raise ConfigurationError if it cannot be enabled now: compiling would interrupt."""
         phase = changes.get("narrow_phase", "leaf")
-        if NARROW_PHASES.index(phase) <= NARROW_PHASES.index(self._prepared):
-            return ""
-        return (
-            f"narrow_phase {phase!r} is not available: the node was started with "
-            f"{self._prepared!r}; restart it with {phase!r}"
-        )
+        if NARROW_PHASES.index(phase) > NARROW_PHASES.index(self._prepared):
+            raise ConfigurationError(
+                f"narrow_phase {phase!r} is not available: the node was started with "
+                f"{self._prepared!r}; restart it with {phase!r}"
+            )
 
     # -- publishing --
 
