@@ -383,7 +383,7 @@ class MonitorCore:
         if self._recorder is not None:  # after the states of earlier ones
             self._recorder.joint_state(data, source.topic)
         now = time.monotonic()
-        message = source.reader.read(data, now)
+        message = source.read(data, now)
         self._watchdogs.publishers.report_message(source.topic, now)
         clock = self._clock_seconds(), now, self._time_is_simulated
         return message._replace(lag=self._watchdogs.clock.lag(message.stamp, *clock))
@@ -417,7 +417,7 @@ class MonitorCore:
         if self._topics is not None:
             self._set_stops()
             self._topics.stop_timers(set(changes))
-        if "marker_rate" in changes:
+        if changes.keys() & {"marker_rate", "show_aabb_levels", "show_mesh_level"}:
             self._marker_builder = None  # the lifetime of markers depends on the rate
         if "state_rate" in changes and self._is_active:
             self._topics.set_timer("watchdog", self._watch_period(), self._timed(self._on_watchdog))
@@ -534,21 +534,24 @@ class MonitorCore:
         self._publish_new_pair_names()
         self._topics.distances.publish(distances_message(self._monitor.distances().tolist()))
 
+    def _make_marker_builder(self, monitor: Monitor) -> None:
+        v = self._values
+        lifetime = max(1.0, 3.0 / v["marker_rate"])
+        levels = levels_of(v["show_aabb_levels"])
+        mesh_level = max(levels_of(v["show_mesh_level"], "show_mesh_level"), default=-1)
+        builder = MarkerBuilder(monitor.model, lifetime, monitor.live, levels, mesh_level)
+        for remark in builder.remarks:
+            self._node.get_logger().warning(remark)
+        self._marker_builder, self._nearness = builder, Nearness(monitor.model, monitor.live)
+        self._topics.markers.publish(MarkerBuilder.clear())
+
     def _send_markers(self) -> None:
         monitor, v = self._monitor, self._values
         # A stopped timer may have been due when its rate was set to 0.
         if monitor is None or v["marker_rate"] == 0.0:
             return
         if self._marker_builder is None:
-            lifetime = max(1.0, 3.0 / v["marker_rate"])
-            self._marker_builder = MarkerBuilder(monitor.model, lifetime, monitor.live)
-            self._nearness = Nearness(monitor.model, monitor.live)
-            self._topics.markers.publish(MarkerBuilder.clear())
-        if remark := self._marker_builder.show_levels(levels_of(v["show_aabb_levels"])):
-            self._node.get_logger().warning(f"show_aabb_levels: {remark}")
-        level = max(levels_of(v["show_mesh_level"], "show_mesh_level"), default=-1)
-        if remark := self._marker_builder.show_mesh_level(level):
-            self._node.get_logger().warning(f"show_mesh_level: {remark}")
+            self._make_marker_builder(monitor)
         thresholds, q = monitor.behaviour.all_thresholds, monitor.buffer.q
         if monitor.narrow_phase == "leaf":
             nearness = self._nearness.of_leaves(q, thresholds)

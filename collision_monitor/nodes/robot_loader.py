@@ -232,7 +232,7 @@ def publish_leaf_distances(
         now = time.monotonic()
         for source, data in robots.waiting():
             with suppress(JointStateError):  # reported once the robot is monitored
-                buffer.update(source.reader.read(data, now))
+                buffer.update(source.read(data, now))
         is_old = bool(buffer.missing() or (timeout and buffer.too_old(timeout, now)))
         if not (is_old or has_objects()):
             publish(model.distance(buffer.q).distance)

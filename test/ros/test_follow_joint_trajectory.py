@@ -3,6 +3,7 @@
 """FollowJointTrajectory without control_msgs: the relay to a controller, and the simulation."""
 
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from rclpy.action import CancelResponse, GoalResponse  # isort: skip
 from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
 from collision_monitor.errors import TrajectoryError  # isort: skip
-from collision_monitor.nodes.follow_joint_trajectory import TrajectoryAction  # isort: skip
+from collision_monitor.nodes import follow_joint_trajectory as actions  # isort: skip
 from collision_monitor.simulation.trajectory_execution import checked_command  # isort: skip
 from collision_monitor.simulation.trajectory_execution import TrajectoryExecution  # isort: skip
 
@@ -188,9 +189,10 @@ class Arm:
         self.execution = TrajectoryExecution(JOINTS, np.zeros(2))
         self.time, self.off = 0.0, np.zeros(2)
         self.fault = None
-        self.action = TrajectoryAction(
-            None, ARM_TYPE, self.follow, self.execution.drop, lambda: 0.01, make_server=self.serve
-        )
+        with patch.object(actions, "ActionServer", self.serve):
+            self.action = actions.TrajectoryAction(
+                None, ARM_TYPE, self.follow, self.execution.drop, lambda: 0.01
+            )
 
     def serve(self, node, kind, name, execute, goal_callback, handle_accepted_callback,
               cancel_callback):  # fmt: skip

@@ -119,27 +119,6 @@ def test_solids_are_shown_as_they_are_and_others_by_their_leaves(show):
     assert {m.header.frame_id for m in show.rviz.shown.values()} == {"l0"}
 
 
-def test_what_a_link_carries_moves_with_it_as_it_is_and_stays_where_it_is_left(show):
-    q = np.array([0.3, 0.4, -0.2])
-    show.live.add("box", SHAPES["box"], "l0", at(2.0, 1.0, 0.2))
-    show.send(q)
-    show.live.attach("box", "l3", q)
-    show.send(q)
-    (box,) = show.of("box")
-    assert (box.ns, box.type) == ("scene/carried", Marker.CUBE)
-    assert pose_of(box) == pytest.approx(at(2.0, 1.0, 0.2), abs=1e-9)
-    held = np.linalg.inv(MODEL.link_poses(q)["l3"]) @ at(2.0, 1.0, 0.2)
-    for other in ([0.9, 0.1, 0.0], [1.0, 0.1, 0.3]):
-        show.send(other)
-        (box,) = show.of("box")
-        assert pose_of(box) == pytest.approx(MODEL.link_poses(other)["l3"] @ held, abs=1e-9)
-    show.live.detach("box", other)
-    show.send([0.0, 0.0, 0.0])
-    (box,) = show.of("box")
-    assert box.ns == "scene"
-    assert pose_of(box) == pytest.approx(MODEL.link_poses(other)["l3"] @ held, abs=1e-9)
-
-
 def test_colours_are_those_of_their_slots_and_changes_are_sent(show):
     for k in range(5):
         show.live.add(f"o{k}", SHAPES["ball"], "l0", at(k, 3.0, 0.0))
