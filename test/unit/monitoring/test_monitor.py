@@ -169,11 +169,6 @@ def test_one_publisher_of_two_that_dies_is_named():
     assert state.clearance is None
 
 
-def test_old_stamps_are_stale_from_the_start():
-    state = monitor().update(NAMES, STRETCHED, now=0.0, stamp=5.0, lag=3.0)
-    assert (state.level, state.clearance) == (Level.STALE, None)
-
-
 @pytest.mark.parametrize(
     ("names", "positions", "says"),
     [

@@ -259,37 +259,6 @@ def test_on_the_shapes_themselves_their_distances_count(phase, gap, velocity, ac
     assert shapes.asked == 0  # one pair is near, and it is the nearest
 
 
-def test_of_several_near_pairs_all_are_measured_on_their_shapes():
-    ball = {"name": "ball", "type": "sphere", "radius": RADIUS, "position": [-0.1, 0.25, 0.0]}
-    from support.robots.two_slides import URDF
-
-    real = CollisionModel.from_urdf(URDF, scene={"obstacles": [ball]})
-    asked = []
-
-    class Both(Shapes):
-        def __getattr__(self, name):
-            return getattr(real, name)
-
-        def distance(self, q, exact=False, depth=True):
-            found = real.distance(q)
-            found.distance += 0.05 * exact
-            return found
-
-        def exact_bounds(self, q, pairs, leaves, within, loose, seconds):
-            asked.append(within)
-            assert leaves == pytest.approx(real.distances(q)[pairs], abs=1e-9)
-            return leaves + 0.05
-
-    monitor = Monitor(
-        Both(0.05), 0.1, 0.02, narrow_phase="mesh", behaviour=SpeedPolicy(real, AT_ONCE)
-    )
-    for k in range(5):
-        state = monitor.update(NAMES, (*apart(-0.01), 0.3), 50.0 + 0.01 * k, 50.0 + 0.01 * k)
-    assert len(asked) == 5
-    assert state.decision.distance == pytest.approx(0.04)
-    assert state.speed_scale == pytest.approx(0.25, abs=0.01)
-
-
 def test_the_tolerated_error_of_bounds_is_small_beside_a_small_warning_distance():
     gap, gap_of_ball = 0.0024, 0.0006
     ball = {
