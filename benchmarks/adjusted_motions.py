@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results of `adjust` for random motions, checked by `verify` and by coal.
 
-Motions are straight, of all arms, between random poses that are valid starts, with default options;
+Motions are straight, of all arms, between random poses that are valid ends, with default options;
 with ``--touching`` only those with contacts; with ``--balls`` among random balls. A result is wrong
 if it is not certified to be free of contact, exceeds positions or velocities of the URDF, or if
 pinocchio and coal (without the balls) find a contact at 10 samples between waypoints. Times are
-processor time in seconds.
+processor time in seconds. ``ends``: random poses without contact that are refused as an end, of all
+that were tried, since links are closer than the danger distance.
 
     python benchmarks/adjusted_motions.py --robots baxter,pr2 --motions 200 --touching
+    python benchmarks/adjusted_motions.py --robots yumi.urdf@folder_of_packages
 """
 
 from __future__ import annotations
@@ -47,8 +49,8 @@ def main() -> int:
     options = parser.parse_args()
     logging.disable(logging.WARNING)
     print(
-        "| robot | motions | unchanged | adjusted | refused | wrong | median, s | p99, s |\n"
-        + "|---" * 8 + "|"
+        "| robot | ends | motions | unchanged | adjusted | refused | wrong | median, s | p99, s |\n"
+        + "|---" * 9 + "|"
     )
     wrong = 0
     for name, files in options.robots.items():
@@ -57,11 +59,11 @@ def main() -> int:
         arms = find_chains(model.robot, model.semantics)
         r = judge(model, files, arms, options.motions, options.seed, options.touching)
         wrong += len(r.wrong)
-        print(
-            f"| {name} | {len(r.seconds)} | {r.safe} | {r.adjusted} | {len(r.refused)} "
-            f"| {len(r.wrong)} | {np.median(r.seconds):.2f} | {np.quantile(r.seconds, 0.99):.2f} |",
-            flush=True,
-        )
+        cells = (
+            f"{r.refused_ends} of {r.ends}", len(r.seconds), r.safe, r.adjusted, len(r.refused),
+            len(r.wrong), f"{np.median(r.seconds):.2f}", f"{np.quantile(r.seconds, 0.99):.2f}",
+        )  # fmt: skip
+        print(f"| {name} | {' | '.join(map(str, cells))} |", flush=True)
         for text in (*r.wrong, *r.refused):
             print(f"{name}: {text}", file=sys.stderr)
     return 1 if wrong else 0

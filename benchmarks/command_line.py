@@ -17,11 +17,24 @@ from support.robots.robots import ROBOTS, RobotFiles  # noqa: E402
 
 
 def robot(name: str) -> RobotFiles:
-    """Files of a robot of example-robot-data."""
+    """Files of a robot of example-robot-data, or of ``robot.urdf@folder`` with its packages."""
+    if found := own_robot(name):
+        return found
     if name not in ROBOTS:
         there = ", ".join(ROBOTS) or "none: the package example-robot-data is not installed"
         raise argparse.ArgumentTypeError(f"no robot {name!r}; there are {there}")
     return ROBOTS[name]
+
+
+def own_robot(text: str) -> RobotFiles | None:
+    """Files of ``robot.urdf@folder``: a URDF, and a folder with its packages; None for a name."""
+    urdf, _, packages = text.partition("@")
+    if not urdf.endswith(".urdf"):
+        return None
+    for path in filter(None, (urdf, packages)):
+        if not Path(path).exists():
+            raise argparse.ArgumentTypeError(f"{path!r} does not exist")
+    return RobotFiles(Path(urdf), None, (Path(packages or "."),))
 
 
 def robots(text: str) -> dict[str, RobotFiles]:
@@ -51,7 +64,10 @@ def arguments(
     if names:
         listed = ",".join(names)
         parser.add_argument(
-            "--robots", type=robots, default=listed, help=f"comma-separated, default {listed}"
+            "--robots",
+            type=robots,
+            default=listed,
+            help=f"comma-separated names, or robot.urdf@folder_of_packages; default {listed}",
         )
     if configurations:
         parser.add_argument("--configurations", type=int, default=configurations)

@@ -86,8 +86,7 @@ def measure(
             for thing in things[k % 5 :: len(things) // 20]:
                 live.move(thing.name, thing.pose)
         begin = time.process_time()
-        builder = MarkerBuilder(model, 1.0, live) if builder is None else builder
-        builder.show_levels(levels)
+        builder = MarkerBuilder(model, 1.0, live, levels) if builder is None else builder
         stamp = Time(sec=k // 10, nanosec=k % 10 * 10**8)
         found = builder.build(q, state, stamp, nearness.of_leaves(q, thresholds))
         size = sum(

@@ -29,7 +29,7 @@ import sys
 import time
 
 import numpy as np
-from command_line import arguments
+from command_line import arguments, own_robot
 from support.geometry.exact_reference import ExactReference
 from support.robots.vendor_robots import (
     VENDOR_NAMES,
@@ -46,7 +46,7 @@ from collision_monitor.model.permanent_contacts import samples_around_zero
 
 def load(name: str, with_srdf: bool) -> tuple[CollisionModel, ExactReference]:
     """A robot with defaults, and coal's distances of it."""
-    files = vendor_files(name)
+    files = own_robot(name) or vendor_files(name)
     if files is None:
         sys.exit("the package example-robot-data is not installed (PyPI: example-robot-data)")
     return with_reference(files, with_srdf)
@@ -96,7 +96,9 @@ def main() -> int:
     """Print the table."""
     parser = arguments(__doc__)
     parser.add_argument(
-        "--robots", default=",".join(VENDOR_NAMES), help="names, with commas between"
+        "--robots",
+        default=",".join(VENDOR_NAMES),
+        help="comma-separated names, or robot.urdf@folder_of_packages",
     )
     parser.add_argument("--poses", type=int, default=300)
     parser.add_argument("--srdf", action="store_true")
@@ -105,7 +107,7 @@ def main() -> int:
     options = parser.parse_args()
     results = {}
     for name in options.robots.split(","):
-        if name not in VENDOR_NAMES:
+        if name not in VENDOR_NAMES and not own_robot(name):
             parser.error(f"no robot {name!r}; there are {', '.join(VENDOR_NAMES)}")
         model, coal = load(name, options.srdf)
         if options.cycles:

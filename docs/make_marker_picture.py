@@ -149,8 +149,7 @@ def shown(
     state = monitor.update(model.joint_names, q, 1.0)
     pairs = model.pairs if live is None else live.pair_rows
     nearness = Nearness(model, live).of_leaves(q, np.tile([STOP, WARN], (len(pairs), 1)))
-    builder, rviz = MarkerBuilder(model, 1.0, live), RvizTwin()
-    builder.show_levels(levels)
+    builder, rviz = MarkerBuilder(model, 1.0, live, levels), RvizTwin()
     for _ in range(10):  # messages are made one at a time
         rviz.take(*builder.build(q, state, Time(), nearness))
     return rviz

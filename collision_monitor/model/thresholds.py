@@ -125,6 +125,7 @@ class UsualDistances:
         stop: float,
         warn: float,
         obstacles: Collection[str] = (),
+        share: float = _SHARE,
     ) -> dict[int, StructuralPair]:
         """Return the structural pairs by index.
 
@@ -133,10 +134,11 @@ class UsualDistances:
             stop: stop distance of other pairs, metres.
             warn: warning distance of other pairs, metres.
             obstacles: names of obstacles; their pairs are excluded.
+            share: of the configurations in which a structural pair is within ``warn``.
         """
         found = {}
         nears, close, contacts = (self._share_below(d) for d in (min(warn, _NEAR), _NEAR, 0.0))
-        judged = (nears >= _SHARE) | ((self.smallest != 0.0) & (close >= _NEVER_SHARE))
+        judged = (nears >= share) | ((self.smallest != 0.0) & (close >= _NEVER_SHARE))
         for k in np.flatnonzero(judged & (contacts < 1.0)).tolist():
             pair, row = int(self.pairs[k]), self.quantiles[k]
             near, contact, smallest = float(nears[k]), float(contacts[k]), float(self.smallest[k])

@@ -36,7 +36,7 @@ def is_compiled(which: str) -> bool:
 
 
 def compile_monitor() -> None:
-    """Compile the kernels of a monitor with a live scene."""
+    """Compile the kernels of a monitor with a live scene and a point cloud."""
     from collision_monitor.hierarchy.query import warm_up_for_states
     from collision_monitor.model.collision_model import CollisionModel
     from collision_monitor.model.live_scene import LiveScene
@@ -47,13 +47,7 @@ def compile_monitor() -> None:
     with compiling(*KERNELS["monitor"][1]):
         SpeedPolicy(model)
         SpeedPolicy(model, live=LiveScene(model))
-
-
-def compile_cloud() -> None:
-    """Compile the kernels of point clouds."""
-    from collision_monitor.model.point_cloud import warm_up
-
-    warm_up()
+    point_cloud.warm_up()
 
 
 def compile_exact() -> None:
@@ -69,7 +63,6 @@ def compile_exact() -> None:
 
 # By name: a function that compiles the set, and its last kernels.
 KERNELS = {
-    "monitor": (compile_monitor, (object_slots.lay_top,)),
+    "monitor": (compile_monitor, (object_slots.lay_top, point_cloud.voxel_centres)),
     "exact": (compile_exact, (exact_paths.measure_pair,)),
-    "cloud": (compile_cloud, (point_cloud.voxel_centres,)),
 }

@@ -43,12 +43,10 @@ def follow_joint_trajectory_type() -> Any | None:
 class _DeferredActionServer(ABC):
     """Base of action servers; goals, each with a ``handle``, are in ``_goals`` until they end."""
 
-    def __init__(
-        self, node: Node, action_type: Any, make_server: Callable[..., Any] = ActionServer
-    ) -> None:
+    def __init__(self, node: Node, action_type: Any) -> None:
         self._type = action_type
         self._goals: list[Any] = []
-        self._server = make_server(
+        self._server = ActionServer(
             node,
             action_type,
             _ACTION,
@@ -131,8 +129,6 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
         controller_action: str,
         submit: Callable[[RelayedGoal], None],
         over: Callable[[RelayedGoal], None],
-        make_server: Callable[..., Any] = ActionServer,
-        make_client: Callable[..., Any] = ActionClient,
     ) -> None:
         """Offer the action.
 
@@ -142,14 +138,12 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
             controller_action: name of the action of the controller.
             submit: called with every new goal; `refuse` or `forward` answer it.
             over: called when a goal has ended.
-            make_server: as rclpy's ActionServer.
-            make_client: as rclpy's ActionClient.
         """
         self._submit = submit
         self._over = over
         self.controller_action = controller_action
-        self._client = make_client(node, action_type, controller_action)
-        super().__init__(node, action_type, make_server)
+        self._client = ActionClient(node, action_type, controller_action)
+        super().__init__(node, action_type)
 
     # -- requests of the planner --
 
@@ -274,7 +268,6 @@ class TrajectoryAction(_DeferredActionServer):
         follow: Callable[[JointTrajectory], Run],
         drop: Callable[[Run], None],
         tolerance: Callable[[], float],
-        make_server: Callable[..., Any] = ActionServer,
     ) -> None:
         """Offer the action.
 
@@ -284,10 +277,9 @@ class TrajectoryAction(_DeferredActionServer):
             follow: starts a trajectory, or raises TrajectoryError.
             drop: ends a trajectory.
             tolerance: default tolerance of joints at the goal, rad or m.
-            make_server: as rclpy's ActionServer.
         """
         self._follow, self._drop, self._tolerance = follow, drop, tolerance
-        super().__init__(node, action_type, make_server)
+        super().__init__(node, action_type)
 
     def _on_accepted(self, handle: Any) -> None:
         try:

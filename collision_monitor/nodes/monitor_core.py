@@ -19,7 +19,7 @@ from rclpy.parameter import Parameter
 
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.common.compiling_process import CompilingProcess
-from collision_monitor.errors import CollisionMonitorError, JointStateError
+from collision_monitor.errors import CollisionMonitorError, ConfigurationError, JointStateError
 from collision_monitor.model.desired_scene import DesiredScene
 from collision_monitor.model.loading import Loaded, Recipe
 from collision_monitor.model.proximity import Nearness
@@ -41,12 +41,12 @@ from collision_monitor.nodes.obstacles.cloud import Cloud
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
 from collision_monitor.nodes.parameters.monitor_parameters import (
     PARAMETERS,
-    check_behaviour,
+    check,
+    check_for_model,
     decelerations_of,
     declare_robots,
     file_rules,
     recipe_of,
-    refusal,
     settings_of,
     thresholds_of,
 )
@@ -82,9 +82,8 @@ class MonitorCore:
         """
         self._node = node
         bridge_logs(node)
-        self._values = declare_parameters(node, PARAMETERS, refusal)
+        self._values = declare_parameters(node, PARAMETERS, check)
         self._file_rules = file_rules(self._values)
-        check_behaviour(self._values, self._file_rules)
         log_compiling()
         self._prepared = self._values["narrow_phase"]
         self._compiling: list[CompilingProcess] = []
@@ -384,7 +383,7 @@ class MonitorCore:
         if self._recorder is not None:  # after the states of earlier ones
             self._recorder.joint_state(data, source.topic)
         now = time.monotonic()
-        message = source.reader.read(data, now)
+        message = source.read(data, now)
         self._watchdogs.publishers.report_message(source.topic, now)
         clock = self._clock_seconds(), now, self._time_is_simulated
         return message._replace(lag=self._watchdogs.clock.lag(message.stamp, *clock))
@@ -398,15 +397,13 @@ class MonitorCore:
     # -- parameters --
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
-        changes, reason = changed_values(self._values, parameters, refusal)
-        if reason := reason or self._narrow_phase_refusal(changes):
-            return SetParametersResult(successful=False, reason=reason)
-        values = {**self._values, **changes}
-        model = None if self._monitor is None else self._monitor.model
-        limits = None if self._monitor is None else self._limits
         try:
+            changes = changed_values(self._values, parameters, check)
+            self._check_narrow_phase(changes)
+            values = {**self._values, **changes}
             rules = file_rules(values) if "thresholds_file" in changes else self._file_rules
-            check_behaviour(values, rules, model, limits)
+            if self._monitor is not None:
+                check_for_model(values, rules, self._monitor.model, self._limits)
         except CollisionMonitorError as error:
             return SetParametersResult(successful=False, reason=str(error))
         self._values.update(changes)
@@ -420,7 +417,7 @@ class MonitorCore:
         if self._topics is not None:
             self._set_stops()
             self._topics.stop_timers(set(changes))
-        if "marker_rate" in changes:
+        if changes.keys() & {"marker_rate", "show_aabb_levels", "show_mesh_level"}:
             self._marker_builder = None  # the lifetime of markers depends on the rate
         if "state_rate" in changes and self._is_active:
             self._topics.set_timer("watchdog", self._watch_period(), self._timed(self._on_watchdog))
@@ -443,15 +440,14 @@ class MonitorCore:
             v["stop_service_timeout"],
         )  # fmt: skip
 
-    def _narrow_phase_refusal(self, changes: dict[str, Any]) -> str:
-        """Why a narrow phase cannot be enabled now: compiling would interrupt monitoring."""
+    def _check_narrow_phase(self, changes: dict[str, Any]) -> None:
+        """Raise ConfigurationError if it cannot be enabled now: compiling would interrupt."""
         phase = changes.get("narrow_phase", "leaf")
-        if NARROW_PHASES.index(phase) <= NARROW_PHASES.index(self._prepared):
-            return ""
-        return (
-            f"narrow_phase {phase!r} is not available: the node was started with "
-            f"{self._prepared!r}; restart it with {phase!r}"
-        )
+        if NARROW_PHASES.index(phase) > NARROW_PHASES.index(self._prepared):
+            raise ConfigurationError(
+                f"narrow_phase {phase!r} is not available: the node was started with "
+                f"{self._prepared!r}; restart it with {phase!r}"
+            )
 
     # -- publishing --
 
@@ -538,21 +534,24 @@ class MonitorCore:
         self._publish_new_pair_names()
         self._topics.distances.publish(distances_message(self._monitor.distances().tolist()))
 
+    def _make_marker_builder(self, monitor: Monitor) -> None:
+        v = self._values
+        lifetime = max(1.0, 3.0 / v["marker_rate"])
+        levels = levels_of(v["show_aabb_levels"])
+        mesh_level = max(levels_of(v["show_mesh_level"], "show_mesh_level"), default=-1)
+        builder = MarkerBuilder(monitor.model, lifetime, monitor.live, levels, mesh_level)
+        for remark in builder.remarks:
+            self._node.get_logger().warning(remark)
+        self._marker_builder, self._nearness = builder, Nearness(monitor.model, monitor.live)
+        self._topics.markers.publish(MarkerBuilder.clear())
+
     def _send_markers(self) -> None:
         monitor, v = self._monitor, self._values
         # A stopped timer may have been due when its rate was set to 0.
         if monitor is None or v["marker_rate"] == 0.0:
             return
         if self._marker_builder is None:
-            lifetime = max(1.0, 3.0 / v["marker_rate"])
-            self._marker_builder = MarkerBuilder(monitor.model, lifetime, monitor.live)
-            self._nearness = Nearness(monitor.model, monitor.live)
-            self._topics.markers.publish(MarkerBuilder.clear())
-        if remark := self._marker_builder.show_levels(levels_of(v["show_aabb_levels"])):
-            self._node.get_logger().warning(f"show_aabb_levels: {remark}")
-        level = max(levels_of(v["show_mesh_level"], "show_mesh_level"), default=-1)
-        if remark := self._marker_builder.show_mesh_level(level):
-            self._node.get_logger().warning(f"show_mesh_level: {remark}")
+            self._make_marker_builder(monitor)
         thresholds, q = monitor.behaviour.all_thresholds, monitor.buffer.q
         if monitor.narrow_phase == "leaf":
             nearness = self._nearness.of_leaves(q, thresholds)

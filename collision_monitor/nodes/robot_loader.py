@@ -25,6 +25,7 @@ from collision_monitor.common.limits import limited
 from collision_monitor.errors import CollisionMonitorError, JointStateError, reason_of
 from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.loading import Answer, Loaded, LoadingProcess, Recipe
+from collision_monitor.model.point_cloud import warm_up
 from collision_monitor.model.thresholds import Rule
 from collision_monitor.monitoring.cell_buffer import buffer_of, joint_groups
 from collision_monitor.monitoring.compile_ahead import KERNELS
@@ -64,6 +65,7 @@ def build_monitor(
         behaviour = SpeedPolicy(
             model, settings_of(values), decelerations_of(values, model, limits), groups, live
         )
+    warm_up()
     monitor = Monitor(
         model,
         values["warn_distance"],
@@ -230,7 +232,7 @@ def publish_leaf_distances(
         now = time.monotonic()
         for source, data in robots.waiting():
             with suppress(JointStateError):  # reported once the robot is monitored
-                buffer.update(source.reader.read(data, now))
+                buffer.update(source.read(data, now))
         is_old = bool(buffer.missing() or (timeout and buffer.too_old(timeout, now)))
         if not (is_old or has_objects()):
             publish(model.distance(buffer.q).distance)

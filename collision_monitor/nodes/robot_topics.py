@@ -33,46 +33,11 @@ _QOS = QoSProfile(
 _MOST = 200  # maximum number of messages taken at once, if they arrive faster than that
 
 
-class JointStateReader:
-    """Reads names, positions, velocities and stamp from serialized sensor_msgs/JointState."""
-
-    def __init__(self, prefix: str = "") -> None:
-        """``prefix``: prepended to all names in messages."""
-        self._prefix = prefix
-        self._last: list[str] = []
-        self._names: list[str] = []
-
-    def read(self, data: bytes, now: float) -> JointState:
-        """The joint state of one message received at ``now``, without its lag.
-
-        Equal lists of names are the same object: do not modify them.
-
-        Raises:
-            JointStateError: the bytes are not such a message.
-        """
-        try:
-            message = deserialize_message(data, JointStateMessage)
-        except Exception as error:  # any error of the middleware for invalid bytes
-            text = f"unreadable joint state: {one_line(error)}"
-            raise JointStateError(text, "unreadable") from None
-        if message.name != self._last:
-            self._last = message.name
-            self._names = [self._prefix + name for name in message.name]
-        return JointState(
-            self._names,
-            tuple(message.position),
-            now,
-            seconds_of(message.header.stamp),
-            velocities=tuple(message.velocity),
-        )
-
-
 class JointStateSource:
     """The subscription to serialized messages of one topic.
 
     Attributes:
         topic: its name, as given.
-        reader: reads the bytes.
     """
 
     def __init__(
@@ -88,14 +53,39 @@ class JointStateSource:
             node: the node.
             callback: called with this object and each message that `waiting` has not taken.
             topic: of joint states.
-            prefix: as of `JointStateReader`.
+            prefix: prepended to all names in messages.
         """
-        self._node, self.topic = node, topic
-        self.reader = JointStateReader(prefix)
+        self._node, self.topic, self._prefix = node, topic, prefix
+        self._received_names: list[str] = []
+        self._names: list[str] = []
         self._subscription: Any = node.create_subscription(
             JointStateMessage, topic, partial(callback, self), _QOS, raw=True
         )
         self._count = getattr(self._subscription, "get_publisher_count", None)
+
+    def read(self, data: bytes, now: float) -> JointState:
+        """The joint state of one message received at ``now``, without its lag.
+
+        Equal lists of names are the same object: do not modify them.
+
+        Raises:
+            JointStateError: the bytes are not such a message.
+        """
+        try:
+            message = deserialize_message(data, JointStateMessage)
+        except Exception as error:  # any error of the middleware for invalid bytes
+            text = f"unreadable joint state: {one_line(error)}"
+            raise JointStateError(text, "unreadable") from None
+        if message.name != self._received_names:
+            self._received_names = message.name
+            self._names = [self._prefix + name for name in message.name]
+        return JointState(
+            self._names,
+            tuple(message.position),
+            now,
+            seconds_of(message.header.stamp),
+            velocities=tuple(message.velocity),
+        )
 
     def waiting(self) -> Iterator[bytes]:
         """Take the waiting messages, oldest first."""

@@ -50,7 +50,7 @@ from collision_monitor.nodes.parameters.monitor_parameters import limits_of
 from collision_monitor.nodes.parameters.self_collision_parameters import (
     PARAMETERS,
     arm_names,
-    refusal,
+    check,
     settings_of,
 )
 from collision_monitor.nodes.trajectory_messages import (
@@ -102,7 +102,7 @@ class SelfCollisionNode(RobotNode):
             CollisionMonitorError: inconsistent parameters, or the arms of a robot given by
                 parameter cannot be monitored.
         """
-        super().__init__("self_collision", PARAMETERS, refusal, **options)
+        super().__init__("self_collision", PARAMETERS, check, **options)
         self._shortage = Shortage(missing())
         for text in self._shortage.warnings:
             self.get_logger().warning(text)

@@ -28,7 +28,7 @@ from collision_monitor.nodes.follow_joint_trajectory import (
     TrajectoryAction,
     follow_joint_trajectory_type,
 )
-from collision_monitor.nodes.parameters.simulation_parameters import PARAMETERS, refusal
+from collision_monitor.nodes.parameters.simulation_parameters import PARAMETERS, check
 from collision_monitor.nodes.trajectory_messages import command_of
 from collision_monitor.simulation.simulation import Contact, Pair, Simulation, Touch
 from collision_monitor.simulation.trajectory_execution import Run, SpeedScale
@@ -109,7 +109,7 @@ class SimulationNode(RobotNode):
             CollisionMonitorError: inconsistent parameters, MuJoCo is missing, or a robot given by
                 parameter cannot be simulated.
         """
-        super().__init__("simulation", PARAMETERS, refusal, **options)
+        super().__init__("simulation", PARAMETERS, check, **options)
         self._log = StateLog(self)
         self._simulation: Simulation | None = None
         self._robot = ""

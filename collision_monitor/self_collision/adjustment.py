@@ -90,7 +90,8 @@ class Adjustment:
             shoulders (``margins.eased``).
         certified_elsewhere: the same between an arm and all other links and obstacles; below
             ``safe_distance`` if the motion starts or ends closer. inf without such pairs.
-        margins: d_saf and d_dan of every pair of the model.
+        margins: d_saf and d_dan of every pair of the model; for eased pairs ``safe`` is the
+            distance that holds over the whole motion.
     """
 
     motion: Motion
@@ -447,6 +448,8 @@ def _report(
     there, wanted = (link_poses(model.bodies, tips, rows) for rows in (adjusted, problem.desired))
     moved = [np.linalg.norm(there[t][:, :3, 3] - wanted[t][:, :3, 3], axis=1) for t in tips]
     margins, kinds = problem.margins, sides(model, problem.arms)
+    eased = np.zeros(len(model.pairs), dtype=bool) if margins.eased is None else margins.eased
+    least = np.minimum(margins.safe, limits.min(axis=0))  # less where a start is led out
     before = field_along(proximity, margins, problem.desired)
     after = field_along(proximity, margins, adjusted)
     return Adjustment(
@@ -463,5 +466,5 @@ def _report(
         closest=[model.pairs[pair] for pair in after.closest],
         certified=float(limits[:, margins.kept & kinds.between].min(initial=np.inf)),
         certified_elsewhere=float(limits[:, margins.kept & kinds.outside].min(initial=np.inf)),
-        margins=margins,
+        margins=replace(margins, safe=np.where(eased, least, margins.safe)),
     )

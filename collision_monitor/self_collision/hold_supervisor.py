@@ -15,12 +15,12 @@ from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.watchdogs import REMARKS
 from collision_monitor.self_collision.arms import Arm
-from collision_monitor.self_collision.margins import sides
+from collision_monitor.self_collision.margins import often_near, sides
 
 # An event ends when the distance exceeds d_dan by this fraction of d_saf - d_dan. A motion that
 # leads away is stopped when the distance decreases by as much.
 _HYSTERESIS = 0.1
-# Structural pairs: closer than d_dan in this fraction of the samples. `adjust` uses the lower
+# Pairs left out: closer than d_dan in this fraction of the samples. `adjust` uses the lower
 # fraction for a link of an arm and a link that no arm moves.
 _BY_DESIGN, _EASED, _SAMPLES = 0.95, 0.5, 200
 
@@ -53,25 +53,12 @@ def _between(arms: Sequence[Arm]) -> str:
     return f"between {names}" if len(arms) > 1 else f"of {names} and anything else"
 
 
-def _separable_pairs(
-    model: CollisionModel, arms: Sequence[Arm], distance: float
-) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Pairs to monitor, and ignored pairs: often or always closer than ``distance``, metres.
-
-    Two shoulders are structurally close: monitoring them would hold the arms forever.
-    """
-    pairs = pairs_between(model, arms)
-    twin = model.twin(pairs)
-    rows = model.random_configurations(_SAMPLES)
-    share = np.mean([twin.distances(row) < distance for row in rows], axis=0)
-    most = _BY_DESIGN if len(arms) > 1 else _EASED
-    always = {pair for pair, part in zip(twin.pairs, share, strict=True) if part >= most}
-    if len(always) == len(pairs):
-        raise ArmsError(
-            f"every pair {_between(arms)} is nearer than {distance:g} m in nearly all "
-            "configurations: nothing can be monitored"
-        )
-    return [pair for pair in pairs if pair not in always], sorted(always)
+def _leaf_shares(
+    twin: CollisionModel, rows: np.ndarray, distances: Sequence[float]
+) -> list[np.ndarray]:
+    """For each of ``distances``, metres: the shares (pairs,) of ``rows`` with leaves below it."""
+    found = np.array([twin.distances(row) for row in rows])
+    return [np.mean(found < distance, axis=0) for distance in distances]
 
 
 class HoldSupervisor:
@@ -81,9 +68,12 @@ class HoldSupervisor:
     scene.
 
     An event begins when the arms are closer than d_dan and ends when they are farther apart again,
-    with hysteresis. Pairs that are rarely d_dan apart (``left_out``) are ignored. During an event,
-    a motion that leads away may be allowed (`allow_leaving`): a second order stops it if the
-    distance decreases again. Times are seconds of a steady clock.
+    with hysteresis. Pairs that are rarely d_dan apart (``left_out``) are ignored: two shoulders are
+    close by construction, and monitoring them would hold the arms forever. Pairs of two arms that
+    are often near have a smaller d_dan of their own, as in `adjust`, between meshes; their distance
+    counts with what it is above that. During an event, a motion that leads away may be allowed
+    (`allow_leaving`): a second order stops it if the distance decreases again. Times are seconds of
+    a steady clock.
 
     Attributes:
         distance: of the arms at the last joint state, metres; NaN if unknown.
@@ -104,9 +94,10 @@ class HoldSupervisor:
             ArmsError: no pair of the arms is checked, or all are structurally close.
         """
         self.arms = arms
-        pairs, self.left_out = _separable_pairs(model, arms, danger_distance)
+        pairs = pairs_between(model, arms)
+        kept = self._separable(model, pairs, safe_distance, danger_distance)
         self.monitor = Monitor(
-            model.twin(pairs),
+            model.twin(kept),
             safe_distance,
             danger_distance,
             joint_state_timeout,
@@ -118,6 +109,38 @@ class HoldSupervisor:
         self._nearest = math.inf  # where a motion that leads away began
         self._may_lead_away = False
         self.distance = math.nan
+
+    def _separable(
+        self,
+        model: CollisionModel,
+        pairs: list[tuple[str, str]],
+        safe_distance: float,
+        danger_distance: float,
+    ) -> list[tuple[str, str]]:
+        """Pairs to compare with d_dan; sets those with a d_dan of their own, and those left out."""
+        arms = self.arms
+        rows = model.random_configurations(_SAMPLES)
+        limits = danger_distance, safe_distance
+        below_danger, below_safe = _leaf_shares(model.twin(pairs), rows, limits)
+        most = _BY_DESIGN if len(arms) > 1 else _EASED
+        always = {pair for pair, part in zip(pairs, below_danger, strict=True) if part >= most}
+        if len(always) == len(pairs):
+            raise ArmsError(
+                f"every pair {_between(arms)} is nearer than {danger_distance:g} m in nearly all "
+                "configurations: nothing can be monitored"
+            )
+        self.left_out = sorted(always)
+        shares = np.zeros(len(model.pairs))
+        shares[[model.pairs.index(pair) for pair in pairs]] = below_safe
+        between = np.array([pair in pairs and pair not in always for pair in model.pairs])
+        between &= len(arms) > 1
+        often = often_near(model, between, shares, safe_distance, danger_distance)
+        kept = [pair for k, pair in enumerate(model.pairs) if between[k] and k not in often]
+        if len(arms) == 1 or not kept:
+            often, kept = {}, [pair for pair in pairs if pair not in always]
+        self._often = model.twin([model.pairs[k] for k in often])
+        self._own_danger = np.array([pair.stop for pair in often.values()])
+        return kept
 
     @property
     def model(self) -> CollisionModel:
@@ -135,7 +158,13 @@ class HoldSupervisor:
         self.distance = state.distance
         if state.clearance is None:
             return state, False
-        return state, self._judge(state.clearance.distance)
+        distance = state.clearance.distance
+        if self._own_danger.size:
+            danger = self.monitor.stop_distance
+            q, pairs = self.monitor.buffer.q, np.arange(len(self._own_danger))
+            above = self._often.surface_distances(q, pairs) - np.minimum(self._own_danger, danger)
+            self.distance = min(distance, danger + float(above.min()))
+        return state, self._judge(min(distance, self.distance))
 
     def _judge(self, distance: float) -> bool:
         danger = self.monitor.stop_distance

@@ -14,6 +14,7 @@ import numpy as np
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.proximity import Proximity
+from collision_monitor.model.thresholds import StructuralPair
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.mesh_proximity import MeshProximity, carriers
 
@@ -25,6 +26,9 @@ _SAMPLES = 400
 # torso. Between two arms the fraction is higher: only pairs such as two shoulders.
 _BY_DESIGN = 0.5
 _BETWEEN_BY_DESIGN = 0.95
+# Links whose meshes are nearer than d_saf in this fraction are judged by their usual distance. That
+# of their leaves is higher, but both are only sampled.
+_OFTEN_NEAR, _LEAVES_OFTEN_NEAR = 0.35, 0.3
 _EASE = 4e-3  # m below the distance in the desired motion: room to move past it,
 _PART_OF_LEAST = 0.5  # but at least this part of it
 # Links of one arm whose leaves come closer than this are measured on meshes: their leaves would
@@ -42,8 +46,8 @@ class Margins:
     Attributes:
         safe: (pairs,) d_saf; -inf where a pair is not monitored.
         danger: (pairs,) d_dan, never above ``safe``.
-        eased: (pairs,) bool: monitored, but only required not to come closer than in the desired
-            motion; None: no pair.
+        eased: (pairs,) bool: monitored, but only required to keep a distance of its own, as if it
+            is often near, or not to come closer than in the desired motion; None: no pair.
         on_meshes: (pairs,) bool: measured between meshes; None: no pair.
     """
 
@@ -186,6 +190,25 @@ def _moved_relatively(model: CollisionModel, columns: Collection[int]) -> np.nda
     return (carries[a] != carries[b]).any(axis=1)
 
 
+def often_near(
+    model: CollisionModel, kept: np.ndarray, shares: np.ndarray, safe: float, danger: float
+) -> dict[int, StructuralPair]:
+    """Pairs of links that have distances of their own, since they are often near each other.
+
+    For example, the upper arms of two arms on one small torso. ``kept`` (pairs,) bool: pairs to
+    judge; ``shares`` (pairs,): of random configurations in which their leaves are below ``safe``.
+    Pairs with an obstacle are not among them.
+    """
+    candidates = kept & (shares >= _LEAVES_OFTEN_NEAR)
+    if not candidates.any():
+        return {}
+    obstacles = [obstacle.name for obstacle in model.scene.obstacles]
+    found = model.usual_distances().structural(
+        model.pairs, danger, safe, obstacles, share=_OFTEN_NEAR
+    )
+    return {k: pair for k, pair in found.items() if candidates[k]}
+
+
 def choose_margins(
     model: CollisionModel,
     arms: Sequence[Arm],
@@ -201,7 +224,9 @@ def choose_margins(
     ``danger_distance``. If the motion ends closer, the distance at its end is required instead, but
     at least ``danger_distance``: the goal may be close to a table on purpose. The same applies if
     the motion starts closer to anything but another arm. Pairs whose leaves are closer than
-    ``safe_distance`` at the start or end of the motion are measured between their meshes.
+    ``safe_distance`` at the start or end of the motion are measured between their meshes. Links
+    that are `often_near` have smaller distances instead, by how near they usually are, and are
+    measured between their meshes.
 
     *Eased* pairs are pairs inside one arm, and pairs that are closer than ``safe_distance`` in most
     configurations of the arms (between the arms: in nearly all, or closer than ``danger_distance``
@@ -241,20 +266,25 @@ def choose_margins(
     others = moved & ~(kinds.between | kinds.outside | kinds.inside)
     eased = moved & (kinds.inside | others | ((kinds.between | kinds.outside) & close))
     kept = moved & (kinds.between | kinds.outside) & ~eased
+    own = np.tile([float(danger_distance), float(safe_distance)], (len(model.pairs), 1))
+    often = often_near(model, kept, below_safe, safe_distance, danger_distance)
+    for k, pair in often.items():
+        own[k] = pair.stop, pair.warn
+    danger_of, safe_of = own.T
     start, goal = model.distances(desired[0]), model.distances(desired[-1])
     # The start and end of a motion are checked on meshes instead of leaves.
-    on_meshes = kept & (np.minimum(start, goal) < safe_distance)
+    on_meshes = kept & ((np.minimum(start, goal) < safe_of) | (safe_of < safe_distance))
     near = np.flatnonzero(on_meshes)
     if len(near):
         start[near], goal[near] = (model.surface_distances(q, near) for q in desired[[0, -1]])
     at_ends = np.minimum(start, goal) - _EASE
     # A motion that starts close to the other arm is led out; one that ends there has no solution.
-    nearer = (danger_distance <= goal) & (goal < safe_distance) & ends
+    nearer = (danger_of <= goal) & (goal < safe_of) & ends
     between_ends = np.where(nearer, goal - _EASE, np.inf)
-    meant = np.where(kinds.outside, at_ends, between_ends).clip(danger_distance, safe_distance)
-    meant[as_desired] = danger_distance
+    meant = np.where(kinds.outside, at_ends, between_ends).clip(danger_of, safe_of)
+    meant[as_desired] = danger_of[as_desired]
     safe = np.where(kept, meant, -np.inf)
-    danger = np.where(kept, float(danger_distance), -np.inf)
+    danger = np.where(kept, danger_of, -np.inf)
     if eased.any():
         asked = np.where(eased, max(float(danger_distance), _NEAR_INSIDE_ARM), -np.inf)
         least = np.full(len(model.pairs), np.inf)
@@ -271,6 +301,7 @@ def choose_margins(
         least = np.maximum(least - _EASE, _PART_OF_LEAST * least)
         least[chosen] = np.minimum(_mesh_limits(model, chosen, desired), danger_distance)
         safe[eased] = danger[eased] = least[eased]
+    eased[list(often)] = True
     return Margins(safe, danger, eased, on_meshes)
 
 

@@ -67,8 +67,8 @@ class MeshProximity(Proximity):
         self._twin = twin = model.twin([model.pairs[pair] for pair in self._mesh_pairs])
         self._twin_pairs = twin_pairs = np.cumsum(on_meshes) - 1
 
-        def decider(q: np.ndarray, pair: int) -> tuple[float, np.ndarray]:
-            distances, points = twin.surface_points(q, twin_pairs[[pair]], np.array([np.inf]))
+        def decider(q: np.ndarray, pair: int, limit: float) -> tuple[float, np.ndarray]:
+            distances, points = twin.surface_points(q, twin_pairs[[pair]], np.array([limit]))
             return float(distances[0]), points[0]
 
         self._level = ExactLevel(Scanner(model), decider, link_hulls(model))
@@ -84,7 +84,7 @@ class MeshProximity(Proximity):
         A pair whose meshes touch keeps the rows of its leaves, whose gradients separate it.
         """
         pairs = self._mesh_pairs[limits[self._mesh_pairs] > -np.inf]
-        distances, points = self._measure(q, pairs, limits)
+        distances, points = self._measure(q, pairs, limits[pairs])
         by_leaves = limits.copy()
         by_leaves[pairs[distances > PARTED]] = -np.inf
         near = super().near(q, by_leaves, spread)
@@ -109,8 +109,11 @@ class MeshProximity(Proximity):
     def _measure(
         self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Distances of the meshes of ``pairs`` (k,) and nearest points; see `surface_points`."""
-        return self._twin.surface_points(q, self._twin_pairs[pairs], limits[pairs])
+        """Distances of the meshes of ``pairs`` (k,) and nearest points; see `surface_points`.
+
+        ``limits`` (k,), metres.
+        """
+        return self._twin.surface_points(q, self._twin_pairs[pairs], limits)
 
     def loss(self, columns: np.ndarray) -> np.ndarray:
         """As `Proximity.loss`; finite for pairs on meshes."""
@@ -121,16 +124,20 @@ class MeshProximity(Proximity):
     def nearest(self, q: np.ndarray, limits: np.ndarray) -> tuple[int, float] | None:
         """As `Proximity.nearest`; a pair on meshes counts with the distance of its meshes."""
         near = super().near(q, limits, 0.0)
-        distances = near.distances.copy()
-        rows = np.flatnonzero(self._on_meshes[near.pairs])
-        if len(rows):
-            between_meshes, _ = self._measure(q, near.pairs[rows], limits)
-            distances[rows] = np.where(between_meshes > 0.0, between_meshes, distances[rows])
-        below = np.flatnonzero(distances < limits[near.pairs])
-        if not len(below):
-            return None
-        first = int(below[distances[below].argmin()])
-        return int(near.pairs[first]), float(distances[first])
+        best, first = np.inf, -1
+        for k in np.argsort(near.distances, kind="stable").tolist():
+            distance = float(near.distances[k])
+            if distance >= best:  # shapes are within their leaves
+                break
+            pair = int(near.pairs[k])
+            if self._on_meshes[pair]:
+                limit = min(best, float(limits[pair]))
+                (between_meshes,), _ = self._measure(q, np.array([pair]), np.array([limit]))
+                if between_meshes > 0.0:
+                    distance = float(between_meshes)
+            if distance < min(best, limits[pair]):
+                best, first = distance, pair
+        return (first, best) if first >= 0 else None
 
     def certify(
         self, start: np.ndarray, end: np.ndarray, limits: np.ndarray, resolution: float = 1e-5
@@ -148,7 +155,7 @@ class MeshProximity(Proximity):
             first = self._level.first_below(*asked)
             if not first < np.inf:
                 return Certificate(False, False, 0.5, pair, float(limits[pair]), answer.tests)
-            distance, _ = self._level.decider(start + first * (end - start), pair)
+            distance, _ = self._level.decider(start + first * (end - start), pair, np.inf)
             return Certificate(False, True, first, pair, float(distance), answer.tests)
         return answer
 

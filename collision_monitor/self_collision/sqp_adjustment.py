@@ -371,10 +371,7 @@ class SqpAdjustment:
     def _refuse_bad_goal(self) -> None:
         worst = self._worst(self._desired[-1])
         if worst:
-            last = len(self._desired) - 1
-            limit = self._limit_name(worst[0], "safe_distance")
-            reason = f"the goal is closer than {limit}{self._accepted()}"
-            raise self._error(last, *worst, reason)
+            raise self._bad_end(len(self._desired) - 1, "goal", *worst)
 
     def _lead_out(self, rows: np.ndarray) -> int:
         """Lead the motion out of a start that is too close, until the returned knot; else 0."""
@@ -382,26 +379,26 @@ class SqpAdjustment:
         if worst is None:
             return 0
         if worst[1] < self._problem.margins.danger[worst[0]]:
-            limit = self._limit_name(worst[0], "danger_distance")
-            reason = f"the start is closer than {limit}{self._accepted()}"
-            raise self._error(0, *worst, reason)
+            raise self._bad_end(0, "start", *worst)
         stepper = Stepper(
             self._proximity, self._columns, self._safe,
             joint_weights(self._problem), self._buffer,
         )  # fmt: skip
-        led = self._walk(stepper, rows[0], 0, len(self._knots) - 1)
-        knot = next((k for k, row in enumerate(self._knots) if self._worst(led[row]) is None), None)
-        if knot is None:
-            limit = self._limit_name(worst[0], "safe_distance")
-            reason = f"the start is closer than {limit}, and no motion out of it was found"
-            raise self._error(0, *worst, reason)
+        led, knot = rows[:1], 0
+        while self._worst(led[-1]) is not None:
+            if knot == len(self._knots) - 1:
+                # No motion leads out: the distances of the start are kept instead, as at a goal.
+                self._safe = np.minimum(self._safe, self._start_limits(rows[0]))
+                self.limits[:] = self._safe
+                return 0
+            led = np.vstack([led, self._walk(stepper, led[-1], knot, knot + 1)[1:]])
+            knot += 1
         last = self._knots[knot]
         self.limits[:last] = np.minimum(self._safe, self._start_limits(rows[0]))
         rows[: last + 1] = led[: last + 1]
         if last == len(rows) - 1:
             if not is_at(rows[last], self._desired[last]):
-                limit = self._limit_name(worst[0], "safe_distance")
-                reason = f"the start is closer than {limit}, and the motion ends before it is left"
+                reason = "the start is closer than that, and the motion ends before it is left"
                 raise self._error(0, *worst, reason, rows[:1])
             rows[last] = self._desired[last]  # equal except for rounding
         bad = failures(self._proximity, rows[: last + 1], self.limits[:last], first_only=True)
@@ -409,19 +406,26 @@ class SqpAdjustment:
             raise self._between(rows, 0, rows[: last + 1], bad[0])
         return knot
 
-    def _limit_name(self, pair: int, name: str) -> str:
-        """The setting that the pair must keep; pairs that are eased have own limits."""
+    def _bad_end(self, waypoint: int, end: str, pair: int, distance: float) -> AdjustmentError:
+        """The error for a start or goal at which a pair is closer than it may be."""
         margins = self._problem.margins
-        if not margins.kept[pair]:
-            return "required"
-        return "danger_distance" if margins.safe[pair] == margins.danger[pair] else name
+        limit = "danger_distance" if margins.kept[pair] else "required"
+        if self._is_often_near(pair):
+            limit = "the danger distance of these links, which are often near each other"
+        reason = f"the {end} is closer than {limit}{self._accepted()}"
+        return self._error(waypoint, pair, distance, reason, needed=margins.danger[pair])
+
+    def _is_often_near(self, pair: int | np.ndarray) -> bool | np.ndarray:
+        """Whether the pair has a smaller danger and safe distance of its own."""
+        margins = self._problem.margins
+        return ~margins.kept[pair] & (margins.danger[pair] < margins.safe[pair])
 
     def _accepted(self) -> str:
         """Hint: the distances for which the motion could start and end where it does."""
         margins, least = self._problem.margins, np.inf
         for q, limits in ((self._desired[0], margins.danger), (self._desired[-1], self._safe)):
             near = self._proximity.near(q, limits)
-            if not margins.kept[near.pairs].all():
+            if not (margins.kept | self._is_often_near(slice(None)))[near.pairs].all():
                 return ""
             least = min(least, near.distances.min(initial=np.inf))
         least = np.floor(1e3 * (least - _HINT_SLACK)) / 1e3
@@ -476,12 +480,14 @@ class SqpAdjustment:
         reason: str,
         prefix: np.ndarray | None = None,
         time: float | None = None,
+        needed: float | None = None,
     ) -> AdjustmentError:
         a, b = self._problem.model.pairs[pair]
+        needed = self._safe[pair] if needed is None else needed
         time = float(self._problem.times[waypoint]) if time is None else time
         return AdjustmentError(
             f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' are {distance:.4f} m apart, "
-            f"{self._safe[pair]:.4f} m is needed; {reason}",
+            f"{needed:.4f} m is needed; {reason}",
             int(waypoint), time, (a, b), float(distance), prefix,
         )  # fmt: skip
 

@@ -1,10 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Running nodes in processes: signals, faults, subscriptions, and the domains of the tests."""
+"""Running nodes in processes: signals, faults and subscriptions."""
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,8 +15,6 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from rclpy.serialization import deserialize_message  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
-from support.paths import ROOT  # noqa: E402
-from support.ros.ros_domains import Domain, is_free  # noqa: E402
 
 from collision_monitor.nodes.obstacles.scene_topics import ReliableSubscription  # noqa: E402
 
@@ -178,101 +175,9 @@ def test_a_fault_ends_it_with_an_error_that_says_why(start, mode, says):
     assert "ended" not in output
 
 
-# -- domains of the tests: never two hold one, and none is lost with the process that held it --
-
-
-HOLDER = """
-import sys, time
-from pathlib import Path
-from support.ros import ros_domains
-from support.ros.ros_domains import Domain
-ros_domains.is_free = lambda number: True  # locks are of this test alone, ports are not
-held = [Domain(Path(sys.argv[1])) for _ in range(3)]
-print(*(domain.number for domain in held), flush=True)
-time.sleep(60)
-"""
-
-
-@pytest.fixture
-def hold(tmp_path):
-    """Starts a process that holds three domains; (process, their numbers)."""
-    processes = []
-
-    def start():
-        process = subprocess.Popen(
-            [sys.executable, "-c", HOLDER, os.fspath(tmp_path)],
-            env={**os.environ, "PYTHONPATH": os.fspath(ROOT / "test")},
-            stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        processes.append(process)
-        return process, set(map(int, process.stdout.readline().split()))
-
-    yield start
-    for process in processes:
-        process.kill()
-        process.communicate()
-
-
-def test_two_processes_never_hold_the_same_and_the_kernel_frees_those_of_the_dead(
-    hold, tmp_path, monkeypatch
-):
-    monkeypatch.setattr("support.ros.ros_domains.is_free", lambda number: True)
-    _, first = hold()
-    killed, second = hold()
-    assert len(first) == len(second) == 3 and not first & second
-    rest = []
-    with pytest.raises(RuntimeError, match="no ROS domain from 10 to 101 is free"):
-        while True:
-            rest.append(Domain(tmp_path))
-    ours = {domain.number for domain in rest}
-    assert len(ours) == len(rest) and not ours & (first | second)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
-    with Domain(tmp_path) as domain:
-        assert domain.number in second
-    for domain in rest:
-        domain.release()
-
-
-@pytest.mark.parametrize("participant", [0, 2])
-def test_a_domain_that_a_node_is_in_is_passed_over(tmp_path, participant):
-    with Domain(tmp_path) as domain:
-        number = domain.number
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as node:
-        node.bind(("0.0.0.0", 7400 + 250 * number + 10 + 2 * participant))
-        assert not is_free(number)
-        held = []
-        with pytest.raises(RuntimeError):
-            while True:
-                held.append(Domain(tmp_path))
-    assert held and number not in {domain.number for domain in held}
-    for domain in held:
-        domain.release()
-
-
 # -- a subscription that keeps all that waits, and says what a publisher threw away --
 #
 # That also across processes, one of them held up: test_scene_node.py.
-
-
-def test_nobody_is_called_for_what_came_while_publishers_were_found_and_all_that_waits_is_heard(
-    graph,
-):
-    heard, lost = [], []
-    publisher = graph.node.create_publisher(String, "talk", 10)
-    for _ in range(20):
-        publisher.publish(String(data="before anybody listened"))
-    subscription = ReliableSubscription(
-        graph.node, String, "talk", lambda message: heard.append(message.data), lost.append
-    )
-    graph.until(lambda: publisher.get_subscription_count())
-    graph.spin(0.2)
-    heard.clear()
-    for k in range(500):  # nobody takes one meanwhile
-        publisher.publish(String(data=str(k)))
-    graph.until(lambda: len(heard) == 500)
-    assert heard == [str(k) for k in range(500)] and lost == []
-    subscription.destroy()
 
 
 def test_what_is_missed_counts_unless_a_publisher_is_new(graph, monkeypatch):

@@ -3,6 +3,7 @@
 """FollowJointTrajectory without control_msgs: the relay to a controller, and the simulation."""
 
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from rclpy.action import CancelResponse, GoalResponse  # isort: skip
 from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
 from collision_monitor.errors import TrajectoryError  # isort: skip
-from collision_monitor.nodes.follow_joint_trajectory import TrajectoryAction  # isort: skip
+from collision_monitor.nodes import follow_joint_trajectory as actions  # isort: skip
 from collision_monitor.simulation.trajectory_execution import checked_command  # isort: skip
 from collision_monitor.simulation.trajectory_execution import TrajectoryExecution  # isort: skip
 
@@ -74,32 +75,10 @@ def test_feedback_and_result_come_back(stage):
     assert handle.feedback == ["half way"]
 
 
-def test_what_the_controller_aborts_is_aborted_with_its_words(stage):
-    handle = stage.sent()
-    stage.controller.end(GoalStatus.STATUS_ABORTED, -5, "goal tolerance")
-    assert ended(stage, handle) == (["aborted"], -5, "goal tolerance")
-
-
 def test_what_the_controller_cancels_by_itself_is_aborted(stage):
     handle = stage.sent()
     stage.controller.end(GoalStatus.STATUS_CANCELED, 0, "")
     assert ended(stage, handle)[0] == ["aborted"]
-
-
-def test_a_goal_for_a_moving_base_has_a_fault(stage):
-    stage.plan()
-    handle = stage.plan(multi_dof_trajectory=SimpleNamespace(points=[1]))
-    first, second = stage.submitted
-    assert first.fault == "" and "multi_dof" in second.fault
-    stage.relay.refuse(second, second.fault)
-    ends, code, text = ended(stage, handle)
-    assert (ends, code) == (["aborted"], Result.INVALID_GOAL) and "multi_dof" in text
-
-
-def test_a_controller_that_is_not_there_is_said(stage):
-    assert stage.relay.can_forward() == ""
-    stage.controller.ready = False
-    assert "'/arms/follow' is not available" in stage.relay.can_forward()
 
 
 def test_cancelling_while_the_controller_thinks_is_passed_on_when_it_has_thought(stage):
@@ -210,9 +189,10 @@ class Arm:
         self.execution = TrajectoryExecution(JOINTS, np.zeros(2))
         self.time, self.off = 0.0, np.zeros(2)
         self.fault = None
-        self.action = TrajectoryAction(
-            None, ARM_TYPE, self.follow, self.execution.drop, lambda: 0.01, make_server=self.serve
-        )
+        with patch.object(actions, "ActionServer", self.serve):
+            self.action = actions.TrajectoryAction(
+                None, ARM_TYPE, self.follow, self.execution.drop, lambda: 0.01
+            )
 
     def serve(self, node, kind, name, execute, goal_callback, handle_accepted_callback,
               cancel_callback):  # fmt: skip

@@ -24,7 +24,6 @@ from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.__main__ import main  # noqa: E402
-from collision_monitor.model.point_cloud import warm_up  # noqa: E402
 from collision_monitor.motion.motion_files import load_trajectory  # noqa: E402
 from collision_monitor.verification.clearance.clearance_check import check_clearance  # noqa: E402
 
@@ -227,7 +226,6 @@ TIP = [1.0 + math.cos(0.5) + math.cos(1.0), math.sin(0.5) + math.sin(1.0)]  # of
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
     """(the folder of a file of one stop at an obstacle of ~/scene, distance that was said)."""
-    warm_up()  # else the first cloud may be late, which is a stop too
     folder = tmp_path_factory.mktemp("cell")
     for name, urdf in (("left", LEFT), ("right", RIGHT)):
         (folder / f"{name}.urdf").write_text(urdf)

@@ -13,8 +13,6 @@ from support.ros.obstacle_messages import cloud_message, marker
 from support.ros.ros_graph import ERROR, OK, Graph
 from support.ros.rviz_twin import RvizTwin
 
-from collision_monitor.model.point_cloud import warm_up
-
 from builtin_interfaces.msg import Duration  # isort: skip
 from geometry_msgs.msg import Point  # isort: skip
 from rclpy.qos import qos_profile_sensor_data  # isort: skip
@@ -96,7 +94,6 @@ def _stl():
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
-    warm_up()  # else the first cloud may wait for it
     found = Cell(tmp_path_factory.mktemp("cell"))
     yield found
     found.graph.close()

@@ -96,7 +96,6 @@ def ends_well(process, number, seconds=3.0):
     ("node", "number", "seconds"),
     [
         ("collision_monitor", signal.SIGINT, 0.5),
-        ("collision_monitor", signal.SIGTERM, 0.8),
         ("collision_monitor", signal.SIGTERM, 1.5),
         ("self_collision", signal.SIGINT, 0.8),
         ("simulation", signal.SIGTERM, 0.5),

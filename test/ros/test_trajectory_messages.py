@@ -224,20 +224,6 @@ def test_so_is_what_stands_in_the_way():
     }  # fmt: skip
 
 
-def test_values_of_a_report_take_precedence():
-    report = Report(Level.ERROR, "refused", "because", {"method": "published"})
-    assert report.key_values({"method": "robust", "arms": "r l"}) == {
-        "event": "refused", "reason": "because", "method": "published", "arms": "r l",
-    }  # fmt: skip
-
-
-def test_the_same_answer_to_another_question_is_news():
-    first = Report(Level.OK, "forwarded", "x", serial=1)
-    assert first.key == Report(Level.OK, "forwarded", "y", serial=1).key
-    assert first.key != Report(Level.OK, "forwarded", "x", serial=2).key
-    assert first.key != Report(Level.WARN, "forwarded", "x", serial=1).key
-
-
 CLEARANCE = Clearance(0.03, ("r", "s"), [0.0] * 6, [1.0, 0.0, 0.0])
 NEAR = MonitorState(Level.ERROR, clearance=CLEARANCE)
 FINE = MonitorState(Level.OK, clearance=CLEARANCE)

@@ -13,7 +13,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import rclpy
@@ -96,16 +97,25 @@ def take_serialized(subscription: Subscription) -> tuple[bytes, dict[str, Any]] 
         return subscription.handle.take_message(subscription.msg_type, True)
 
 
+@contextmanager
+def _rcl_errors() -> Iterator[None]:
+    """Raise errors of rcl as RosArgumentsError, without their source location."""
+    try:
+        yield
+    except RuntimeError as error:
+        text = re.sub(r",? at /\S+:\d+", "", " ".join(str(error).split()))
+        text = re.sub(r"^(failed to initialize rcl|Failed to parse ROS arguments): ", "", text)
+        raise RosArgumentsError(text) from None
+
+
 def init(args: list[str] | None) -> None:
     """Call ``rclpy.init``, without signal handlers.
 
     Raises:
         RosArgumentsError: invalid arguments, such as an unknown log level or a missing file.
     """
-    try:
+    with _rcl_errors():
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    except RuntimeError as error:
-        raise RosArgumentsError(_sentence(error)) from None
 
 
 def own_arguments(args: list[str]) -> list[str]:
@@ -114,16 +124,8 @@ def own_arguments(args: list[str]) -> list[str]:
     Raises:
         RosArgumentsError: those for ROS are invalid.
     """
-    try:
+    with _rcl_errors():
         return remove_ros_args(args)[1:]
-    except RuntimeError as error:
-        raise RosArgumentsError(_sentence(error)) from None
-
-
-def _sentence(error: RuntimeError) -> str:
-    """The message of rcl, without its source location."""
-    text = re.sub(r",? at /\S+:\d+", "", " ".join(str(error).split()))
-    return re.sub(r"^(failed to initialize rcl|Failed to parse ROS arguments): ", "", text)
 
 
 def split_arguments(args: list[str] | None) -> tuple[dict[str, Any], list[str]]:

@@ -19,8 +19,8 @@ from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.messages import LATCHED
 from collision_monitor.nodes.parameters.parameter import (
+    Check,
     Parameter,
-    Refusal,
     changed_values,
     declare_parameters,
     package_dirs_of,
@@ -39,7 +39,7 @@ class RobotNode(Node):
     """
 
     def __init__(
-        self, name: str, parameters: Sequence[Parameter], refusal: Refusal, **options: Any
+        self, name: str, parameters: Sequence[Parameter], check: Check, **options: Any
     ) -> None:
         """Declare parameters.
 
@@ -48,8 +48,8 @@ class RobotNode(Node):
         """
         super().__init__(name, **options)
         bridge_logs(self)
-        self._refusal = refusal
-        self._values = declare_parameters(self, parameters, refusal)
+        self._check = check
+        self._values = declare_parameters(self, parameters, check)
         self._description: str | ReceivedText = ""
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._next_beat = -math.inf
@@ -85,9 +85,10 @@ class RobotNode(Node):
             self._refuse_description(f"robot_description cannot be used: {error}")
 
     def _on_parameters(self, parameters: list[RosParameter]) -> SetParametersResult:
-        changed, reason = changed_values(self._values, parameters, self._refusal)
-        if reason:
-            return SetParametersResult(successful=False, reason=reason)
+        try:
+            changed = changed_values(self._values, parameters, self._check)
+        except CollisionMonitorError as error:
+            return SetParametersResult(successful=False, reason=str(error))
         self._values.update(changed)
         self._use_values(changed)
         return SetParametersResult(successful=True)

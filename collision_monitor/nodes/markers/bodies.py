@@ -23,7 +23,7 @@ from collision_monitor.robot.description import Shape
 LEAVES, LEAF_CYLINDERS = "leaves", "leaves/cylinders"
 OBSTACLES, OBSTACLE_CYLINDERS = "obstacles", "obstacles/cylinders"
 SCENE, CARRIED, CLOUDS = "scene", "scene/carried", "scene/cloud"
-SHARE = 100  # changed markers per update, and as many of those that were not sent for longest
+MOST = 200  # markers per update, besides those of bodies that joints move
 _POINTS = 8  # number of points in a list that cost as much as a marker
 _KINDS = {"box": Marker.CUBE, "sphere": Marker.SPHERE, "cylinder": Marker.CYLINDER}
 _VISIBLE = 0.05  # smallest visible change of a colour
@@ -200,8 +200,8 @@ class BodyMarkers:
     """Markers of obstacles of a model and objects of its live scene.
 
     Markers of removed objects are deleted immediately. Objects moved by joints are sent in each
-    update. Of the others, an update has `SHARE` markers with the most critical changes, and as many
-    of those that were not sent for longest, but none again within a third of its lifetime.
+    update. Of the others, an update has up to `MOST` markers of those that have changed or were not
+    sent for a third of their lifetime, beginning with those that were not sent for longest.
     """
 
     def __init__(self, model: CollisionModel, live: LiveScene | None, lifetime: float) -> None:
@@ -299,23 +299,15 @@ class BodyMarkers:
     def _choose(self, colours: np.ndarray) -> list[int]:
         """Rows of the bodies to send now."""
         rows = np.flatnonzero(self._is_known)
-        change = np.abs(colours[rows] - self._colours[rows]).max(axis=1, initial=0.0)
-        has_changed = self._is_new[rows] | (change > _VISIBLE)
-        is_due = self._time - self._sent[rows] >= self._lifetime / 3.0
         moves = self._moves[rows]
-        alarm = colours[rows, 0] - colours[rows, 1]  # increases from green over yellow to red
-        changed = rows[has_changed & ~moves]
-        order = np.argsort(-alarm[has_changed & ~moves], kind="stable")
-        chosen = self._first(changed[order])
-        rest = np.setdiff1d(rows[(is_due | has_changed) & ~moves], chosen)
-        chosen += self._first(rest[np.argsort(self._sent[rest], kind="stable")])
-        self._rounds = -(-int(self._costs[rows[~moves]].sum()) // SHARE)
-        return rows[moves].tolist() + chosen
-
-    def _first(self, rows: np.ndarray) -> list[int]:
-        """As many rows as fit into the limit, at least one."""
-        count = int(np.searchsorted(np.cumsum(self._costs[rows]), SHARE, "right"))
-        return rows[: max(count, 1)].tolist()
+        still = rows[~moves]
+        change = np.abs(colours[still] - self._colours[still]).max(axis=1, initial=0.0)
+        is_due = self._time - self._sent[still] >= self._lifetime / 3.0
+        waiting = still[is_due | self._is_new[still] | (change > _VISIBLE)]
+        waiting = waiting[np.argsort(self._sent[waiting], kind="stable")]
+        count = int(np.searchsorted(np.cumsum(self._costs[waiting]), MOST, "right"))
+        self._rounds = -(-2 * int(self._costs[still].sum()) // MOST)
+        return rows[moves].tolist() + waiting[: max(count, 1)].tolist()
 
     def _writer(self, namespace: str) -> MarkerRows:
         if namespace not in self._rows:

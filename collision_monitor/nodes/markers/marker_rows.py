@@ -65,7 +65,7 @@ class MarkerRows:
         poses: np.ndarray,
         scales: np.ndarray,
         colours: np.ndarray,
-        points: np.ndarray | None = None,
+        points: np.ndarray,
     ) -> Iterator[bytes]:
         """Yield serialized MarkerArrays that add k markers, at most `SHARE` each.
 
@@ -79,11 +79,10 @@ class MarkerRows:
             colours: (k, 4) red, green, blue, alpha, 0 to 1.
             points: (k, p, 3) in the frame of the pose, metres.
         """
-        rows = self._blank(len(ids), 0 if points is None else points.shape[1])
+        rows = self._blank(len(ids), points.shape[1])
         rows["life"], rows["life_nanosec"] = divmod(round(1e9 * lifetime), 10**9)
         rows["kind"], rows["pose"], rows["scale"], rows["colour"] = kinds, poses, scales, colours
-        if points is not None:
-            rows["points"] = points
+        rows["points"] = points
         return self._finished(rows, stamp, ids, Marker.ADD)
 
     def deletions(self, stamp: Time, ids: np.ndarray) -> Iterator[bytes]:

@@ -113,7 +113,6 @@ class AabbLevels:
                 left_out.append(level)
             else:
                 self._nodes[level] = nodes
-        self.shown = tuple(self._nodes)
         self.remark = _remark(left_out, levels, self._boxes.depth)
 
     def lines(self, segments: np.ndarray) -> dict[int, Lines]:
@@ -141,8 +140,8 @@ class MeshBoxLevel:
         self.remark = ""
         if shown < level:
             self.remark = (
-                f"level {shown} is shown: deeper ones have more than {MOST_BOXES} boxes, or "
-                "do not exist"
+                f"show_mesh_level: level {shown} is shown: deeper ones have more than "
+                f"{MOST_BOXES} boxes, or do not exist"
             )
 
     def lines(
@@ -165,11 +164,11 @@ def _remark(left_out: list[int], levels: frozenset[int] | range, depth: int) -> 
     """A message about levels that are not shown; empty if all are."""
     if left_out:
         return (
-            f"levels {', '.join(map(str, left_out))} have too many boxes to show: the limit is "
-            f"{MOST_BOXES} in total"
+            f"show_aabb_levels: levels {', '.join(map(str, left_out))} have too many boxes to "
+            f"show: the limit is {MOST_BOXES} in total"
         )
     if levels and levels is not ALL and max(levels) >= depth:
-        return f"the deepest level is {depth - 1}"
+        return f"show_aabb_levels: the deepest level is {depth - 1}"
     return ""
 
 
@@ -200,22 +199,35 @@ class MarkerBuilder:
     Links are shown by `LinkMarkers`, obstacles and live objects by `BodyMarkers`. The nearest pair
     is a line with label and ends in ``nearest``; triangles of an exact contact are in ``contact``,
     boxes of the hierarchy in ``aabb``. All are in the root frame.
+
+    Attributes:
+        remarks: on levels of boxes that cannot be shown.
     """
 
     def __init__(
-        self, model: CollisionModel, lifetime: float, live: LiveScene | None = None
+        self,
+        model: CollisionModel,
+        lifetime: float,
+        live: LiveScene | None = None,
+        levels: frozenset[int] | range = frozenset(),
+        mesh_level: int = -1,
     ) -> None:
-        """``lifetime``: seconds after which markers disappear if they are not published again.
+        """Prepare the markers.
 
-        ``live``: the live scene, if any.
+        Args:
+            model: of the robot.
+            lifetime: seconds after which markers disappear if they are not published again.
+            live: the live scene, if any.
+            levels: shown levels of boxes over the leaves.
+            mesh_level: shown level of boxes over triangles; -1 for none.
         """
         self._model, self._lifetime = model, lifetime
         self._links = LinkMarkers(model, lifetime)
         self._bodies = BodyMarkers(model, live, lifetime)
-        self._boxes: AabbLevels | None = None
-        self._levels: frozenset[int] | range = frozenset()
-        self._mesh_level = -1
-        self._mesh_boxes: MeshBoxLevel | None = None
+        self._boxes = AabbLevels(model, levels) if levels else None
+        self._mesh_boxes = MeshBoxLevel(model, mesh_level) if mesh_level >= 0 else None
+        shown = (self._boxes, self._mesh_boxes)
+        self.remarks = [each.remark for each in shown if each is not None and each.remark]
         self._height = self._text_height()
         self._aabb, self._mesh, self._colliding = (
             LineMarkers(model.root, namespace, lifetime, width * self._height)
@@ -247,22 +259,6 @@ class MarkerBuilder:
     def clear() -> MarkerArray:
         """A message that deletes all markers shown before."""
         return MarkerArray(markers=[Marker(action=Marker.DELETEALL)])
-
-    def show_levels(self, levels: frozenset[int] | range) -> str:
-        """Show these levels of boxes from now on; returns a remark if some cannot be shown."""
-        if levels == self._levels:
-            return ""
-        self._levels = levels
-        self._boxes = AabbLevels(self._model, levels) if levels else None
-        return self._boxes.remark if self._boxes else ""
-
-    def show_mesh_level(self, level: int) -> str:
-        """Show this level of boxes over triangles from now on, -1 for none; returns a remark."""
-        if level == self._mesh_level:
-            return ""
-        self._mesh_level = level
-        self._mesh_boxes = MeshBoxLevel(self._model, level) if level >= 0 else None
-        return self._mesh_boxes.remark if self._mesh_boxes else ""
 
     def build(
         self, q: np.ndarray, state: MonitorState, stamp: Time, nearness: np.ndarray

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,12 +15,9 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import PointCloud2, PointField
 
-from collision_monitor.common.compiled import cache_directory
-from collision_monitor.common.compiling_process import CompilingProcess
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError, reason_of
 from collision_monitor.model.live_scene import CLOUD, LiveScene
-from collision_monitor.model.point_cloud import Voxels, voxels_of, warm_up
-from collision_monitor.monitoring.compile_ahead import compile_ahead, is_compiled
+from collision_monitor.model.point_cloud import Voxels, voxels_of
 from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
 from collision_monitor.nodes.recorder import Recorder
@@ -81,46 +78,30 @@ class _Job(NamedTuple):
     most: int
 
 
-class Cloud:
-    """Keeps the newest cloud in the live scene; reports if it is old or unusable.
+def _voxels(job: _Job) -> Voxels:
+    return voxels_of(read_points(job.message), *job[2:])
 
-    Attributes:
-        is_ready: whether `apply_result` has a result to apply; checked at every joint state.
-    """
+
+class Cloud:
+    """Keeps the newest cloud in the live scene; reports if it is old or unusable."""
 
     def __init__(
         self, node: Node, values: Mapping[str, Any], scene: SceneTopics,
         changed: Callable[[], None], recorder: Recorder | None = None,
         work: Callable[[Callable[..., None]], Callable[..., None]] = lambda callback: callback,
     ) -> None:  # fmt: skip
-        """Arguments as of `SceneTopics`.
-
-        Kernels are compiled here if a cloud is required (cloud_timeout). Otherwise another process
-        compiles them after the first cloud; meanwhile the state reports a fault.
-        """
+        """Arguments as of `SceneTopics`."""
         self._values, self._scene, self._changed = values, scene, changed
         self._node = node
-        self.is_ready = False
         self._begin = time.monotonic()
         self._received = -np.inf
         self._last: Voxels | None = None
         self._root = ""  # of the model that has the cloud
-        self._robot_changed_at = -np.inf
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="cloud")
         self._next_job: _Job | None = None
-        self._made: tuple[Voxels | CollisionMonitorError, _Job, float] | None = None
+        self._running: tuple[_Job, Future[Voxels]] | None = None
         # Cloud received while the position of the robot was unknown, and its time.
         self._waiting: tuple[PointCloud2, float] | None = None
-        self._is_closed = False
-        self._condition = threading.Condition()
-        self._compiling: CompilingProcess | None = None
-        self._is_late = False  # a cloud waits for kernels
-        self._is_compiled = (
-            values["cloud_timeout"] > 0.0 or is_compiled("cloud") or cache_directory() is None
-        )
-        if self._is_compiled:
-            warm_up()
-        self._thread = threading.Thread(target=self._work, name="cloud", daemon=True)
-        self._thread.start()
         self._keep: Callable[[bytes], None] | None = None
         if recorder is not None:
             self._keep = recorder.recorded_subscription("~/cloud", PointCloud2, are_large=True)
@@ -131,19 +112,19 @@ class Cloud:
     def destroy(self) -> None:
         """Unsubscribe, and end the thread after its current cloud."""
         self._node.destroy_subscription(self._subscription)
-        with self._condition:
-            self._is_closed = True
-            self._condition.notify()
-            if self._compiling is not None:
-                self._compiling.cancel()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `apply_result` has a result to apply; checked at every joint state."""
+        return self._running is not None and self._running[1].done()
 
     def use_robot(self) -> None:
         """Report a change of the robot: the last cloud is kept until a new one is received."""
-        with self._condition:
-            job, self._next_job = self._next_job, None
-        if job is not None:
+        running = None if self._running is None else self._running[0]
+        if (job := self._next_job or running) is not None and self._waiting is None:
             self._waiting = job.message, job.received
-        self._robot_changed_at = time.monotonic()
+        self._next_job = self._running = None
         live, last = self._scene.live, self._last
         if last is None or live is None:
             return
@@ -158,8 +139,6 @@ class Cloud:
 
     def fault(self, now: float) -> str:
         """A fault of the cloud's age, one sentence; empty if there is none."""
-        if self._is_late:
-            return "the first cloud is not checked yet: kernels for clouds are being compiled"
         timeout = self._values["cloud_timeout"]
         since = max(self._received, self._begin)
         if not 0.0 < timeout < now - since:
@@ -190,7 +169,6 @@ class Cloud:
 
     def _on_cloud(self, message: PointCloud2) -> None:
         self._waiting = message, time.monotonic()
-        self._is_late = self._is_late or not self._is_compiled
         self.retry(is_new=True)
 
     def retry(self, is_new: bool = False) -> None:
@@ -217,77 +195,41 @@ class Cloud:
             self._refuse(error)
             return
         v = self._values
-        job = _Job(
+        self._next_job = _Job(  # replaces an older waiting one
             message, received, pose, ends, radii, v["cloud_padding"], v["cloud_voxel_size"],
             v["cloud_max_voxels"],
         )  # fmt: skip
-        with self._condition:
-            self._next_job = job  # replaces an older waiting one
-            self._condition.notify()
+        self._start()
 
-    def _work(self) -> None:
-        while True:
-            with self._condition:
-                while self._next_job is None and not self._is_closed:
-                    self._condition.wait()
-                if self._is_closed:
-                    return
-                if self._is_compiled:
-                    job, self._next_job = self._next_job, None
-                elif self._compiling is None:
-                    self._compiling = compile_ahead("cloud")
-            if not self._is_compiled:
-                self._compile()
-                continue
-            begin = time.monotonic()
-            try:
-                made = voxels_of(read_points(job.message), *job[2:])
-            except CollisionMonitorError as error:
-                made = error
-            except Exception as error:
-                made = LiveSceneError(f"cloud: {reason_of(error)}")
-            with self._condition:
-                self._made = made, job, begin
-                self.is_ready = True
-
-    def _compile(self) -> None:
-        """Wait for the process that compiles; load its kernels from disk."""
-        if self._compiling is not None:
-            self._compiling.wait()
-        if not self._is_closed:
-            warm_up()
-            self._is_compiled = True
+    def _start(self) -> None:
+        """Convert the newest cloud, unless an earlier one is being converted."""
+        if self._running is None and (job := self._next_job) is not None:
+            self._next_job = None
+            self._running = job, self._pool.submit(_voxels, job)
 
     def apply_result(self) -> None:
         """Put the result of the thread into the scene, instead of the last cloud."""
-        with self._condition:
-            self.is_ready = False
-            result, self._made = self._made, None
+        (job, future), self._running = self._running, None
+        self._start()
         live = self._scene.live
-        if live is None or result is None:
-            return
-        made, job, begin = result
-        if begin < self._robot_changed_at:  # of the previous robot
-            self._waiting = self._waiting or (job.message, job.received)
-            self.retry()
-            return
-        if isinstance(made, CollisionMonitorError):
-            self._refuse(made)
+        if live is None:
             return
         try:
+            made = future.result()
             live.set_cloud(made.balls)
         except CollisionMonitorError as error:
             self._refuse(error)
             return
+        except Exception as error:  # monitoring continues, and the state reports any error
+            self._refuse(LiveSceneError(f"cloud: {reason_of(error)}"))
+            return
         self._last, self._received, self._root = made, job.received, live.model.root
-        self._is_late = False
         if CLOUD in self._scene.keeper.refused:
             self._scene.keeper.clear_refusal(CLOUD)
             self._changed()
 
     def _refuse(self, error: CollisionMonitorError) -> None:
         """Keep the last cloud, and report why this one is not used."""
-        self._is_late = False
         is_new = CLOUD not in self._scene.keeper.refused
         self._scene.keeper.refuse(CLOUD, str(error).removeprefix(f"{CLOUD}: "))
         if is_new:

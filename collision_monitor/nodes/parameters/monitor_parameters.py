@@ -35,12 +35,12 @@ from collision_monitor.monitoring.speed_policy.settings import (
 from collision_monitor.nodes.markers.markers import levels_of
 from collision_monitor.nodes.parameters.parameter import (
     Parameter,
+    check_choice,
+    check_fit_values,
+    check_state_rate,
     declare_parameters,
-    fit_refusal,
     fixed,
-    not_a_choice,
     package_dirs_of,
-    too_slow,
 )
 from collision_monitor.robot.limits import read_joint_limits
 
@@ -228,25 +228,32 @@ GROUPS = {
 PARAMETERS = tuple(parameter for group in GROUPS.values() for parameter in group)
 
 
-def refusal(values: Mapping[str, Any]) -> str:
-    """Message about inconsistent values, or empty."""
+def check(values: Mapping[str, Any]) -> None:
+    """Check values, without a robot.
+
+    Raises:
+        CollisionMonitorError: they are inconsistent.
+    """
     if values["stop_distance"] > values["warn_distance"]:
-        return (
+        raise ConfigurationError(
             f"stop_distance {values['stop_distance']:g} is above warn_distance "
             f"{values['warn_distance']:g}: the robot would stop before the warning"
         )
-    if reason := not_a_choice(values, "narrow_phase", NARROW_PHASES):
-        return reason
+    check_choice(values, "narrow_phase", NARROW_PHASES)
     if values["cloud_voxel_size"] < _LEAST_VOXEL:
-        return f"cloud_voxel_size {values['cloud_voxel_size']:g} is below {_LEAST_VOXEL:g} m"
+        raise ConfigurationError(
+            f"cloud_voxel_size {values['cloud_voxel_size']:g} is below {_LEAST_VOXEL:g} m"
+        )
     if values["cycle_deadline"] <= 0.0:
-        return "cycle_deadline 0: must be above 0; the deadline cannot be disabled"
-    try:
-        for name in ("show_aabb_levels", "show_mesh_level"):
-            levels_of(values[name], name)
-    except ConfigurationError as error:
-        return str(error)
-    return fit_refusal(values) or too_slow(values)
+        raise ConfigurationError("cycle_deadline 0: must be above 0; it cannot be disabled")
+    if values["stop_service"] and values["stop_service_timeout"] <= 0.0:
+        raise BehaviourError("stop_service_timeout 0: must be above 0")
+    for name in ("show_aabb_levels", "show_mesh_level"):
+        levels_of(values[name], name)
+    check_fit_values(values)
+    check_state_rate(values)
+    settings_of(values)
+    thresholds_of(values)
 
 
 def settings_of(values: Mapping[str, Any]) -> SpeedSettings:
@@ -292,7 +299,7 @@ def joint_limits_of(values: Mapping[str, Any], model: CollisionModel) -> dict[st
 
 
 def decelerations_of(
-    values: Mapping[str, Any], model: CollisionModel, limits: Mapping[str, float] | None
+    values: Mapping[str, Any], model: CollisionModel, limits: Mapping[str, float]
 ) -> np.ndarray:
     """(nq,) of the joints of a model; ``limits`` as of `joint_limits_of`.
 
@@ -303,24 +310,19 @@ def decelerations_of(
     return braking_decelerations(model.joint_names, model.velocity_limits, given, limits)
 
 
-def check_behaviour(
+def check_for_model(
     values: Mapping[str, Any],
     rules: Sequence[Rule],
-    model: CollisionModel | None = None,
-    limits: Mapping[str, float] | None = None,
+    model: CollisionModel,
+    limits: Mapping[str, float],
 ) -> None:
-    """Check values of the speed policy, against a model if one is given.
+    """Check thresholds and decelerations of joints against a model.
 
     Raises:
         CollisionMonitorError: a value is invalid.
     """
-    settings_of(values)
-    thresholds = thresholds_of(values, rules)
-    if model is not None:
-        thresholds.of(model.pairs, objects=model.link_names)
-        decelerations_of(values, model, limits)
-    if values["stop_service"] and values["stop_service_timeout"] <= 0.0:
-        raise BehaviourError("stop_service_timeout 0: must be above 0")
+    thresholds_of(values, rules).of(model.pairs, objects=model.link_names)
+    decelerations_of(values, model, limits)
 
 
 # -- one robot, or several in a cell --

@@ -14,7 +14,7 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
-from collision_monitor.errors import CollisionMonitorError, FitError
+from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.fitter import check_fit
 from collision_monitor.fitting.shapes import FitSettings
 
@@ -44,70 +44,69 @@ class Parameter:
 fixed = partial(Parameter, read_only=True)
 
 
-# Returns why values are inconsistent, or empty.
-Refusal = Callable[[Mapping[str, Any]], str]
+# Raises a CollisionMonitorError if values are inconsistent.
+Check = Callable[[Mapping[str, Any]], None]
 
 
 def declare_parameters(
-    node: Node, parameters: Sequence[Parameter], refusal: Refusal = lambda values: ""
+    node: Node, parameters: Sequence[Parameter], check: Check = lambda values: None
 ) -> dict[str, Any]:
     """Declare all parameters; returns their values by name.
 
     Raises:
-        CollisionMonitorError: the values are refused.
+        CollisionMonitorError: the values are inconsistent.
     """
     values = {
         p.name: node.declare_parameter(p.name, p.default, p.descriptor()).value
         for p in parameters
     }
-    if reason := refusal(values):
-        raise CollisionMonitorError(reason)
+    check(values)
     return values
 
 
 def changed_values(
-    values: Mapping[str, Any], parameters: Iterable[RosParameter], refusal: Refusal
-) -> tuple[dict[str, Any], str]:
-    """Changed entries of ``values``, and why they are rejected; empty if they are accepted."""
+    values: Mapping[str, Any], parameters: Iterable[RosParameter], check: Check
+) -> dict[str, Any]:
+    """Changed entries of ``values``.
+
+    Raises:
+        CollisionMonitorError: the changed values are not finite or inconsistent.
+    """
     changed = {p.name: p.value for p in parameters if p.name in values}
     for name, value in changed.items():
         if isinstance(value, float) and not math.isfinite(value):  # ROS ranges accept NaN
-            return changed, f"{name}: {value} is not a finite number"
-    return changed, refusal({**values, **changed})
+            raise ConfigurationError(f"{name}: {value} is not a finite number")
+    check({**values, **changed})
+    return changed
 
 
-def not_positive(values: Mapping[str, Any], names: Iterable[str]) -> str:
-    """Message about the first of these values that is not positive, or empty."""
+def check_positive(values: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Raise ConfigurationError if one of these values is not positive."""
     for name in names:
         if not values[name] > 0.0:
-            return f"{name} {values[name]:g} is not above 0"
-    return ""
+            raise ConfigurationError(f"{name} {values[name]:g} is not above 0")
 
 
-def not_a_choice(values: Mapping[str, Any], name: str, choices: Sequence[str]) -> str:
-    """Message about a value that is not one of the choices, or empty."""
-    if values[name] in choices:
-        return ""
-    return f"{name} {values[name]!r} is not one of {', '.join(choices)}"
+def check_choice(values: Mapping[str, Any], name: str, choices: Sequence[str]) -> None:
+    """Raise ConfigurationError if a value is not one of the choices."""
+    if values[name] not in choices:
+        raise ConfigurationError(f"{name} {values[name]!r} is not one of {', '.join(choices)}")
+
+
+def check_state_rate(values: Mapping[str, Any]) -> None:
+    """Raise ConfigurationError if the state_rate is too low."""
+    if values["state_rate"] < 1.0:
+        raise ConfigurationError(
+            f"state_rate {values['state_rate']:g} is below 1 Hz: the heartbeat cannot be slower"
+        )
+
+
+def check_fit_values(values: Mapping[str, Any]) -> None:
+    """Raise FitError if parameters of the fit are inconsistent."""
+    settings = FitSettings(values["max_leaves_per_link"], values["leaf_tolerance"])
+    check_fit(values["fit"], settings, values["leaves"] or None)
 
 
 def package_dirs_of(values: Mapping[str, Any]) -> tuple[str, ...]:
     """The folders that contain packages."""
     return tuple(folder for folder in values["package_dirs"] if folder)
-
-
-def fit_refusal(values: Mapping[str, Any]) -> str:
-    """Message about inconsistent parameters of the fit, or empty."""
-    try:
-        settings = FitSettings(values["max_leaves_per_link"], values["leaf_tolerance"])
-        check_fit(values["fit"], settings, values["leaves"] or None)
-    except FitError as error:
-        return str(error)
-    return ""
-
-
-def too_slow(values: Mapping[str, Any]) -> str:
-    """Message about a state_rate that is too low, or empty."""
-    if values["state_rate"] < 1.0:
-        return f"state_rate {values['state_rate']:g} is below 1 Hz: the heartbeat cannot be slower"
-    return ""

@@ -8,16 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from collision_monitor.errors import ConfigurationError
 from collision_monitor.nodes.parameters import monitor_parameters
 from collision_monitor.nodes.parameters.parameter import (
     Parameter,
-    fit_refusal,
+    check_choice,
+    check_fit_values,
+    check_positive,
+    check_state_rate,
     fixed,
-    not_a_choice,
-    not_positive,
-    too_slow,
 )
-from collision_monitor.self_collision.settings import METHODS, MOST_TIP_WEIGHT, YIELDING
+from collision_monitor.self_collision.settings import MOST_TIP_WEIGHT, YIELDING
 from collision_monitor.self_collision.trajectory_filter import FilterSettings
 
 GUARDS = ("running", "always")
@@ -83,39 +84,39 @@ PARAMETERS = (
 )  # fmt: skip
 
 
-def refusal(values: Mapping[str, Any]) -> str:
-    """Message about inconsistent values, or empty."""
-    if values["danger_distance"] > values["safe_distance"]:
-        return (
-            f"danger_distance {values['danger_distance']:g} is above safe_distance "
-            f"{values['safe_distance']:g}"
-        )
-    for name, choices in (("method", METHODS), ("yielding", YIELDING), ("guard", GUARDS)):
-        if reason := not_a_choice(values, name, choices):
-            return reason
+def check(values: Mapping[str, Any]) -> None:
+    """Check values, without a robot.
+
+    Raises:
+        CollisionMonitorError: they are inconsistent.
+    """
+    settings_of(values)
+    check_choice(values, "yielding", YIELDING)
+    check_choice(values, "guard", GUARDS)
     positive = ("joint_state_timeout", "stream_horizon", "stream_timeout", "safe_distance")
-    return (
-        not_positive(values, positive) or too_slow(values) or fit_refusal(values)
-        or _arms_refusal(values)
-    )  # fmt: skip
-
-
-def _arms_refusal(values: Mapping[str, Any]) -> str:
+    check_positive(values, positive)
+    check_state_rate(values)
+    check_fit_values(values)
     groups = [name for name in values["arms"] if name]
     links = [name for name in _CHAIN if values[name]]
     if groups and links:
-        return (
+        raise ConfigurationError(
             f"arms {groups} and {links[0]} '{values[links[0]]}' are both given: give only one of "
             "them"
         )
     if links and len(links) != len(_CHAIN):
         missing = [name for name in _CHAIN if name not in links]
-        return f"{links[0]} is given, but not {', '.join(missing)}: all four are needed"
-    return ""
+        raise ConfigurationError(
+            f"{links[0]} is given, but not {', '.join(missing)}: all four are needed"
+        )
 
 
 def settings_of(values: Mapping[str, Any]) -> FilterSettings:
-    """Settings of the filter; joint limits of 0 are none."""
+    """Settings of the filter; joint limits of 0 are none.
+
+    Raises:
+        ConfigurationError: invalid values.
+    """
     names = {field.name for field in fields(FilterSettings)}
     return FilterSettings(
         **{name: value for name, value in values.items() if name in names},

@@ -7,8 +7,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from collision_monitor.errors import ConfigurationError
 from collision_monitor.nodes.parameters import monitor_parameters
-from collision_monitor.nodes.parameters.parameter import Parameter, fixed, not_positive, too_slow
+from collision_monitor.nodes.parameters.parameter import (
+    Parameter,
+    check_positive,
+    check_state_rate,
+    fixed,
+)
 from collision_monitor.simulation.simulation import BANDWIDTH
 
 _SHARED = ("robot_description", "robot_description_semantic", "package_dirs", "scene")
@@ -44,13 +50,16 @@ _POSITIVE = (
 )  # fmt: skip
 
 
-def refusal(values: Mapping[str, Any]) -> str:
-    """Message about inconsistent values, or empty."""
-    if reason := not_positive(values, _POSITIVE):
-        return reason
+def check(values: Mapping[str, Any]) -> None:
+    """Check values, without a robot.
+
+    Raises:
+        ConfigurationError: they are inconsistent.
+    """
+    check_positive(values, _POSITIVE)
+    check_state_rate(values)
     if values["joint_state_rate"] * values["timestep"] > 1.0:
-        return (
+        raise ConfigurationError(
             f"joint_state_rate {values['joint_state_rate']:g} Hz is more than one message per "
             f"timestep of {values['timestep']:g} s"
         )
-    return too_slow(values)

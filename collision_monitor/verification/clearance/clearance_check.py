@@ -23,7 +23,7 @@ from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.verification.check import Outcome, Task, VerificationCheck
-from collision_monitor.verification.clearance.mesh_level import Decider, exact_level
+from collision_monitor.verification.clearance.mesh_level import Measure, exact_level
 from collision_monitor.verification.clearance.scanner import (
     Progress,
     Scan,
@@ -142,7 +142,7 @@ class ClearanceSettings:
     """
 
     held: Mapping[str, float] | None = None
-    exact: Decider | bool = False
+    exact: Measure | bool = False
     exact_pairs: Sequence[int] = ()
     bins: int = 400
     accuracy: float = 1e-3
@@ -219,7 +219,7 @@ class Study:
         q = self.schedule.configuration(time, starts)
         leaves = tuple(scan.leaves[k].tolist())
         if exact:
-            points = self.exact.decider(q, k)[1]
+            points = self.exact.decider(q, k, np.inf)[1]
         else:
             points = np.array(witness(*self.scanner.arrays, q, *leaves)[1:7]).reshape(2, 3)
         lower, upper = float(scan.lows[:, k].min()), float(scan.best[k])
@@ -371,7 +371,7 @@ class Certifier:
     bounds of their displacement, and shapes of the pairs for which these are not sufficient.
     """
 
-    def __init__(self, model: CollisionModel, exact: Decider | bool = True) -> None:
+    def __init__(self, model: CollisionModel, exact: Measure | bool = True) -> None:
         """Prepare for any number of motions.
 
         Args:

@@ -36,8 +36,10 @@ from collision_monitor.verification.clearance.schedule import Schedule
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-# (q (nq,), index of a pair) -> (signed distance in metres, 0 or less in contact; points).
-Decider = Callable[[np.ndarray, int], tuple[float, np.ndarray]]
+# (q (nq,), index of a pair, limit) -> (signed distance in metres, 0 or less in contact; points). At
+# the limit (m) or above, the distance is any number from the limit on, and points are not valid.
+Decider = Callable[[np.ndarray, int, float], tuple[float, np.ndarray]]
+Measure = Callable[[np.ndarray, int], tuple[float, np.ndarray]]  # without a limit
 
 # An interval of a motion: middle and half length of its time, and of the starts.
 Piece = tuple[float, float, np.ndarray, np.ndarray]
@@ -98,7 +100,7 @@ class ExactLevel:
             bounds.place(piece, limit)
             if bounds.by_leaves >= limit:
                 continue
-            if bounds.measure() < limit:
+            if bounds.measure(limit) < limit:
                 return False
             if bounds.bound(limit) < limit:
                 if 2.0 * max(piece[1], piece[3].max()) <= instant:
@@ -122,7 +124,7 @@ class ExactLevel:
             bounds.place(piece, limit)
             if bounds.by_leaves >= limit:
                 continue
-            if bounds.measure() < limit:
+            if bounds.measure(limit) < limit:
                 first = min(first, piece[0])
             if 2.0 * max(piece[1], piece[3].max()) > instant and bounds.bound(limit) < limit:
                 waiting += _halves(*piece)
@@ -154,9 +156,13 @@ class PairBounds:
             self.pair, target, self._q,
         )  # fmt: skip
 
-    def measure(self) -> float:
-        """Signed distance of the shapes there, metres."""
-        distance, self._points = self._level.decider(self._q, self.pair)
+    def measure(self, target: float = np.inf) -> float:
+        """Signed distance of the shapes there, metres.
+
+        If it proves that `bound` reaches ``target``, it is any distance that does.
+        """
+        limit = target + max(self.travel, 0.0) + 2.0 * ROUNDING
+        distance, self._points = self._level.decider(self._q, self.pair, limit)
         self.distance = float(distance) if distance > 0.0 else min(float(distance), _TOUCH)
         return self.distance
 
@@ -310,6 +316,7 @@ def _corners(vertices: np.ndarray) -> np.ndarray:
 
 
 _THREAD = threading.local()
+_ONLY = np.zeros(1, dtype=np.int64)  # the pair of a model of one pair
 _MOST_KEPT = 200  # maximum number of single-pair models that a thread caches per model
 
 
@@ -338,18 +345,23 @@ class ShapeDecider:
         self._model, self._depth = model, depth
         self._models: dict[int, CollisionModel] = {}
 
-    def __call__(self, q: np.ndarray, pair: int) -> tuple[float, np.ndarray]:
-        """Signed distance (metres, 0 or less in contact) and nearest points (2, 3)."""
+    def __call__(
+        self, q: np.ndarray, pair: int, limit: float = np.inf
+    ) -> tuple[float, np.ndarray]:
+        """Signed distance (metres, 0 or less in contact) and nearest points (2, 3); see Decider."""
         alone = self._models.get(pair)
         if alone is None:
             # The copy has no guesses, so nearest points do not depend on earlier motions.
             alone = self._models[pair] = copy.copy(_of_pair(self._model, self._model.pairs[pair]))
+        if limit < np.inf:
+            distances, points = alone.surface_points(q, _ONLY, np.array([limit]))
+            return float(distances[0]), points[0]
         found = alone.distance(q, exact=True, depth=self._depth)
         return found.distance, found.points
 
 
 def exact_level(
-    scanner: Scanner, exact: Decider | bool, depth: bool = True
+    scanner: Scanner, exact: Measure | bool, depth: bool = True
 ) -> ExactLevel | None:
     """The level for ``exact``: shapes (True), none (False), or a function that measures distances.
 
@@ -358,4 +370,4 @@ def exact_level(
     """
     if exact is True:
         return ExactLevel(scanner, ShapeDecider(scanner.model, depth), link_hulls(scanner.model))
-    return ExactLevel(scanner, exact) if exact else None
+    return ExactLevel(scanner, lambda q, pair, limit: exact(q, pair)) if exact else None

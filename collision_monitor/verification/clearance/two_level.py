@@ -153,7 +153,7 @@ def _decide(
     if math.isinf(time):
         text = f"cannot be distinguished from {limit:g} m"
         return Violation(Code.UNDECIDED, subject, low, low, math.nan, limit, "m", warning, text)
-    distance = float(level.decider(schedule.configuration(time), pair)[0])
+    distance = float(level.decider(schedule.configuration(time), pair, np.inf)[0])
     return Violation(code, subject, time, time, distance, limit, "m", warning, "between meshes")
 
 

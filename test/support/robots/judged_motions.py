@@ -29,10 +29,13 @@ _BETWEEN = 10  # instants between two waypoints at which coal is asked
 class Judged:
     """What became of some motions; times in seconds of the processor.
 
+    ``ends``, ``refused_ends``: random poses without contact, and those that `adjust` refuses.
     ``wrong``: results in which links touch, as `check_clearance` or coal says, or that exceed
     limits of the URDF, as `check_joint_limits` says.
     """
 
+    ends: int = 0
+    refused_ends: int = 0
     safe: int = 0
     adjusted: int = 0
     refused: list[str] = field(default_factory=list)
@@ -49,6 +52,7 @@ class RandomMotions:
         self.names = tuple(name for arm in arms for name in arm.joint_names)
         self.columns = [model.joint_names.index(name) for name in self.names]
         self.rest = np.clip(0.0, model.lower, model.upper)
+        self.ends = self.refused_ends = 0  # poses without contact, and those refused
 
     def rows(self, positions: np.ndarray) -> np.ndarray:
         """(n, nq) of the arms' ``positions`` (n, joints)."""
@@ -65,9 +69,13 @@ class RandomMotions:
         upper = np.minimum(self.model.upper, np.pi)[self.columns]
         while True:
             pose = self._random.uniform(lower, upper)
+            if self.touches(self.rows(pose[None])):
+                continue
+            self.ends += 1
             try:
                 adjust(self.model, Motion(self.names, np.zeros(1), pose[None]), self.arms)
             except AdjustmentError:
+                self.refused_ends += 1
                 continue
             return pose
 
@@ -116,4 +124,5 @@ def judge(
                 f"motion {k}: {verdict.verdict.value}; coal: {distance:.4f} m {links}; "
                 f"limits: {[(v.code.value, v.joint) for v in broken]}"
             )
+    out.ends, out.refused_ends = source.ends, source.refused_ends
     return out

@@ -6,13 +6,14 @@ Classes with the same fields, the planner's side of a goal, and the controller's
 """
 
 from types import SimpleNamespace
+from unittest.mock import patch
 
 from support.ros.ros_graph import rclpy  # noqa: F401  skips where there is no rclpy
 
 from rclpy.action import CancelResponse, GoalResponse  # isort: skip
 from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
-from collision_monitor.nodes.follow_joint_trajectory import FollowJointTrajectoryRelay
+from collision_monitor.nodes import follow_joint_trajectory as actions
 
 FIELDS = (
     "path_tolerance", "component_path_tolerance", "goal_tolerance", "component_goal_tolerance",
@@ -131,10 +132,11 @@ class Planner:
 
     def make_relay(self, node, kind, name, submit, over):
         """As FollowJointTrajectoryRelay, but with the stand-ins of the server and the client."""
-        return FollowJointTrajectoryRelay(
-            node, kind, name, submit, over,
-            make_server=self._server, make_client=lambda node, kind, name: self.controller,
-        )  # fmt: skip
+        with (
+            patch.object(actions, "ActionServer", self._server),
+            patch.object(actions, "ActionClient", lambda node, kind, name: self.controller),
+        ):
+            return actions.FollowJointTrajectoryRelay(node, kind, name, submit, over)
 
     def _server(self, node, kind, name, execute, goal_callback, handle_accepted_callback,
                 cancel_callback):  # fmt: skip

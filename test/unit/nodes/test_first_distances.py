@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Distances of the leaves before a robot is monitored."""
 
-from types import SimpleNamespace
-
 import pytest
 from support.robots.toys import chain
 
@@ -26,7 +24,7 @@ class Topics:
 
     def waiting(self):
         if self.messages:
-            yield SimpleNamespace(reader=self), self.messages.pop(0)
+            yield self, self.messages.pop(0)
 
     def read(self, message, now):
         if message is None:

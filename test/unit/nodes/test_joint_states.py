@@ -10,11 +10,16 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState as JointStateMessage  # noqa: E402
+from support.ros.scene_stub import stub_node  # noqa: E402
 
 from collision_monitor.errors import JointStateError  # noqa: E402
-from collision_monitor.nodes.robot_topics import JointStateReader  # noqa: E402
+from collision_monitor.nodes.robot_topics import JointStateSource  # noqa: E402
 
 NAMES = ["shoulder", "elbow", "wrist"]
+
+
+def source(prefix=""):
+    return JointStateSource(stub_node(), print, prefix=prefix)
 
 
 def message(names, positions, stamp=(0, 0), velocity=()):
@@ -24,7 +29,7 @@ def message(names, positions, stamp=(0, 0), velocity=()):
 
 
 def test_names_positions_stamp_and_velocities_are_those_of_the_message():
-    reader = JointStateReader()
+    reader = source()
     for k in range(3):
         data = message(NAMES, [0.1 * k, math.inf, -k], (5, k), [k, -math.inf, 0.5])
         assert reader.read(data, 7.0) == (
@@ -33,7 +38,7 @@ def test_names_positions_stamp_and_velocities_are_those_of_the_message():
 
 
 def test_names_that_do_not_change_are_the_same_object():
-    reader = JointStateReader()
+    reader = source()
     first, again = (reader.read(message(NAMES, [k] * 3), 0.0).names for k in range(2))
     assert first is again
     other = reader.read(message(["shoulder", "elbov", "wrist"], [1.0] * 3), 0.0).names
@@ -41,12 +46,12 @@ def test_names_that_do_not_change_are_the_same_object():
 
 
 def test_names_without_as_many_positions_are_left_to_the_monitor():
-    state = JointStateReader().read(message(NAMES, [1.0]), 0.0)
+    state = source().read(message(NAMES, [1.0]), 0.0)
     assert (state.names, state.positions, state.velocities) == (NAMES, (1.0,), ())
 
 
 def test_a_prefix_goes_before_all_names():
-    reader = JointStateReader("left/")
+    reader = source("left/")
     for _ in range(2):
         assert reader.read(message(("a", "b"), (1.0, 2.0)), 0.0).names == ["left/a", "left/b"]
 
@@ -54,5 +59,5 @@ def test_a_prefix_goes_before_all_names():
 @pytest.mark.parametrize("data", [b"", b"\0\1\0\0", b"\0\1\0\0" + b"\xff" * 40])
 def test_bytes_that_are_no_joint_state_are_refused(data):
     with pytest.raises(JointStateError, match="unreadable joint state: ") as caught:
-        JointStateReader().read(data, 0.0)
+        source().read(data, 0.0)
     assert caught.value.kind == "unreadable"

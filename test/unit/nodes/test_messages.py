@@ -11,12 +11,11 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
-from std_msgs.msg import Float64MultiArray  # noqa: E402
 from support.ros.ros_graph import rclpy  # noqa: F401  skips where there is no rclpy  # noqa: E402
 
 from collision_monitor.hierarchy.clearance import Clearance  # noqa: E402
 from collision_monitor.monitoring.monitor import Level, MonitorState  # noqa: E402
-from collision_monitor.nodes.common.messages import distances_message, status_message  # noqa: E402
+from collision_monitor.nodes.common.messages import status_message  # noqa: E402
 from collision_monitor.nodes.simulation import (
     Pacer,  # noqa: E402
     contacts_status,  # noqa: E402
@@ -77,18 +76,6 @@ def test_what_is_not_known_is_not_a_number_and_names_no_links():
     assert math.isinf(float(values["age"]))
     assert float(values["speed_scale"]) == 0.0
     assert set(values) == {"action", "reason", "distance", "speed_scale", "age"}
-
-
-@pytest.mark.parametrize("numbers", [[0.5, -0.25, math.inf], [], [float(k) for k in range(547)]])
-def test_distances_come_one_a_pair(numbers):
-    message = distances_message(numbers)
-    arrived = deserialize_message(serialize_message(message), Float64MultiArray)
-    assert arrived.data.tolist() == numbers
-    (dimension,) = arrived.layout.dim
-    assert (dimension.label, dimension.size, dimension.stride) == (
-        "pair", len(numbers), len(numbers),
-    )  # fmt: skip
-    assert arrived.layout.data_offset == 0
 
 
 # -- contacts as a message --

@@ -82,12 +82,6 @@ def test_a_loader_that_is_killed_is_a_fault_until_a_description_is_loaded(loader
     assert not loader.refused and not loader.fault and loader.ready == [good]
 
 
-def test_a_faulty_description_is_no_fault_of_the_loader(loader):
-    loader.request(Recipe((RobotSource("<robot"),)))
-    poll(loader)
-    assert "not XML" in loader.refused and not loader.fault
-
-
 @pytest.mark.parametrize("many", [2, 3])
 def test_a_robot_of_many_pairs_is_announced_before_it_replaces_the_other(loader, monkeypatch, many):
     monkeypatch.setattr("collision_monitor.nodes.robot_loader._MANY_PAIRS", many)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.robots import close_shoulders
 from support.robots.dual_arm_cases import JOINTS as DUAL_ARM
 from support.robots.dual_arm_cases import ROOT, capsule_model
 from support.robots.planar_arms import JOINTS, ball, meeting, planar_model
@@ -177,6 +178,17 @@ def test_nor_arms_run_into_what_they_can_leave_alone():
         margins = choose_margins(model, arms, np.array(desired), 1.2, 0.02)
         assert margins.eased[pair]
         assert margins.safe[pair] == pytest.approx(bound)
+
+
+def test_links_of_two_arms_that_are_often_near_have_their_own_distances():
+    model, pair = close_shoulders.model(), 0
+    assert model.pairs[pair] == ("right_upper", "left_upper")
+    margins = choose_margins(model, close_shoulders.arms(), np.full((1, 4), 1.9), 0.1, 0.05)
+    assert margins.eased[pair] and margins.on_meshes[pair]
+    assert 0.0 < margins.danger[pair] == pytest.approx(0.5 * margins.safe[pair])
+    gaps = close_shoulders.upper_distance(model.random_configurations(20_000, seed=11))
+    assert 0.01 < np.mean(gaps[gaps > 0.0] < margins.safe[pair]) < 0.1  # 5 % are below the usual
+    assert margins.kept.any() and (margins.danger[margins.kept] == 0.05).all()
 
 
 # -- desired motions made ready: the same motion, fine enough, of all joints; or an error --

@@ -53,7 +53,7 @@ def test_lines_of_a_level_are_around_all_leaves_below_it():
     messages = list(shown.messages(Time(sec=3), found.lines(segments)))
     RvizTwin().take(*messages)
     markers = markers_of(messages)
-    assert [m.id for m in markers] == list(range(len(markers))) == list(found.shown)
+    assert [m.id for m in markers] == list(range(len(markers)))
     assert {(m.ns, m.type) for m in markers} == {("aabb", Marker.LINE_LIST)}
     radii = np.array([leaf.radius for leaf in model.leaves])
     moving = [k for k, leaf in enumerate(model.leaves) if leaf.link != "l0"]
@@ -66,17 +66,20 @@ def test_lines_of_a_level_are_around_all_leaves_below_it():
 
 def test_levels_that_would_be_too_much_are_left_out_with_a_word(monkeypatch):
     model = CollisionModel.from_urdf(chain(9))
+    segments = model.leaf_segments([0.0] * 8)
     everything = AabbLevels(model, ALL)
     assert everything.remark == ""
+    levels = list(everything.lines(segments))
     monkeypatch.setattr(module, "MOST_BOXES", 8)
     some = AabbLevels(model, ALL)
-    assert some.shown == everything.shown[: len(some.shown)] and some.shown != everything.shown
-    lines = some.lines(model.leaf_segments([0.0] * 8)).values()
-    assert 0 < sum(points.size for _, points in lines) <= 8 * 24 * 3
-    assert "too many boxes" in some.remark and str(everything.shown[-1]) in some.remark
+    lines = some.lines(segments)
+    assert list(lines) == levels[: len(lines)] != levels
+    assert 0 < sum(points.size for _, points in lines.values()) <= 8 * 24 * 3
+    assert "too many boxes" in some.remark and str(levels[-1]) in some.remark
 
 
 def test_levels_that_do_not_exist_are_remarked():
-    found = AabbLevels(CollisionModel.from_urdf(chain(3)), frozenset({0, 40}))
-    assert found.shown == (0,)
-    assert found.remark == "the deepest level is 1"
+    model = CollisionModel.from_urdf(chain(3))
+    found = AabbLevels(model, frozenset({0, 40}))
+    assert list(found.lines(model.leaf_segments([0.0] * 2))) == [0]
+    assert found.remark == "show_aabb_levels: the deepest level is 1"

@@ -54,12 +54,3 @@ def test_all_that_is_written_arrives_and_nothing_else(namespace, frame, ids, poi
         assert marker.action == Marker.ADD and not marker.colors and not marker.text.strip(".")
     gone = markers_of(rows.deletions(stamp, np.array(ids)))
     assert [(m.ns, m.id, m.action) for m in gone] == [(namespace, k, Marker.DELETE) for k in ids]
-
-
-def test_markers_need_no_points():
-    one = np.ones((1, 7))
-    (message,) = MarkerRows("base", "ns").messages(
-        Time(), 1.0, np.array([3]), Marker.CUBE, one, one[:, :3], one[:, :4]
-    )
-    (marker,) = markers_of([message])
-    assert (marker.id, marker.type, len(marker.points)) == (3, Marker.CUBE, 0)

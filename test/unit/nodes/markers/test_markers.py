@@ -147,23 +147,6 @@ def test_colours_at_and_beside_the_borders():
     assert colour(below, below) == pytest.approx(green)
 
 
-def test_a_cylinder_and_an_obstacle_take_the_colour_of_their_link(arm):
-    rows = arm.random_configurations(100)
-    gaps = [arm.link_distances(q)["ball"] for q in rows]
-    near, far = rows[np.argmin(gaps)], rows[np.argmax(gaps)]
-    assert max(gaps) - min(gaps) > 0.5
-    touching = build(arm, near, warn=min(gaps) + 0.2, stop=min(gaps) + 0.1)
-    clear = build(arm, far, warn=min(gaps) + 0.2, stop=min(gaps) + 0.1)
-    for markers in (touching, clear):
-        balls = {m.id: rgb(m) for m in of(markers, "leaves", "obstacles")}
-        for marker in of(markers, "leaves/cylinders"):
-            assert rgb(marker).tolist() == balls[marker.id].tolist()
-    ball = next(k for k, leaf in enumerate(arm.leaves) if leaf.link == "ball")
-    pair = [next(m for m in markers if m.id == ball and m.ns == "obstacles")
-            for markers in (touching, clear)]  # fmt: skip
-    assert rgb(pair[0]).argmax() == 0 and rgb(pair[1]).argmax() == 1
-
-
 def test_the_nearest_line_ends_at_the_points_and_its_text_is_the_distance(arm):
     q = [0.4, 0.9]
     clearance = arm.distance(q)
@@ -205,11 +188,9 @@ def test_nothing_is_left_behind_when_robots_obstacles_leaves_and_levels_go(arm):
 
     def show(model, q, clearance="known", levels=frozenset(), builder=None):
         """What the node does; returns the builder and what ought to be shown."""
-        fresh = builder is None
-        builder = MarkerBuilder(model, 1.5) if fresh else builder
-        if fresh:
+        if builder is None:
+            builder = MarkerBuilder(model, 1.5, None, levels)
             rviz.take(builder.clear())
-        builder.show_levels(levels)
         if clearance == "known":
             clearance = model.distance(q)
         state = MonitorState(Level.OK, clearance=clearance)
@@ -223,14 +204,14 @@ def test_nothing_is_left_behind_when_robots_obstacles_leaves_and_levels_go(arm):
         return builder
 
     everything = {"leaves", "leaves/cylinders", "obstacles", "nearest"}
-    builder = show(arm, [0.3, 0.2])
+    show(arm, [0.3, 0.2])
     assert rviz.namespaces == everything
-    show(arm, [0.3, 0.2], levels=ALL, builder=builder)
+    show(arm, [0.3, 0.2], levels=ALL)
     assert rviz.namespaces == {*everything, "aabb"}
-    show(arm, [0.3, 0.2], levels=frozenset({1}), builder=builder)
+    builder = show(arm, [0.3, 0.2], levels=frozenset({1}))
     assert {key for key in rviz.shown if key[0] == "aabb"} == {("aabb", 1)}
     show(arm, [0.3, 0.2], clearance=None, builder=builder)
-    assert rviz.namespaces == everything - {"nearest"}
+    assert rviz.namespaces == {*everything, "aabb"} - {"nearest"}
     other = CollisionModel.from_urdf(chain(3), scene=SLIDES)  # fewer leaves, other obstacles
     builder = show(other, [0.3, 0.2])
     assert rviz.namespaces == {"leaves", "obstacles", "obstacles/cylinders", "nearest"}
@@ -263,18 +244,18 @@ def test_boxes_over_triangles_are_shown_and_those_that_meet():
         scene={"obstacles": [{"name": "post", "type": "sphere", "radius": 0.1,
                               "position": [1.0, 0.0, 0.0]}]},
     )  # fmt: skip
-    rviz, builder = RvizTwin(), MarkerBuilder(model, 1.5)
+    rviz, builder = RvizTwin(), MarkerBuilder(model, 1.5, mesh_level=0)
+    assert builder.remarks == []
 
     def show(q):
         rviz.take(MarkerArray(markers=build(model, q, builder=builder)))
 
-    assert builder.show_mesh_level(0) == ""
     show([0.5])
     assert len(rviz.shown["mesh_boxes", 0].points) == 24 * len(model.link_names)
     assert "colliding_boxes" not in rviz.namespaces
     show([0.9])
     assert len(rviz.shown["colliding_boxes", 0].points) == 2 * 24
-    assert builder.show_mesh_level(7).startswith("level 0 is shown")
-    assert builder.show_mesh_level(-1) == ""
-    show([0.9])
-    assert not {"mesh_boxes", "colliding_boxes"} & rviz.namespaces
+    show([0.5])
+    assert "colliding_boxes" not in rviz.namespaces
+    (remark,) = MarkerBuilder(model, 1.5, mesh_level=7).remarks
+    assert remark.startswith("show_mesh_level: level 0 is shown")

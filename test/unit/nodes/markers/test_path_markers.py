@@ -48,11 +48,6 @@ def test_paths_of_both_arms_before_and_after():
     assert {m.type for m in markers if m.ns in ("before", "after")} == {Marker.LINE_STRIP}
 
 
-def test_a_path_of_one_waypoint_is_still_a_line():
-    markers = build(PathMarkers("base"), (0.3,), (0.3,))
-    assert all(len(m.points) == 2 for m in markers if m.ns in ("before", "after"))
-
-
 def test_arrows_push_the_arms_apart_by_what_is_missing():
     markers = build(PathMarkers("base"), (0.3, 0.08, 0.1), (0.3, 0.1, 0.1))
     arrows = [m for m in markers if m.ns == "field"]
@@ -80,16 +75,6 @@ def test_the_zones_of_the_field_are_where_the_arms_come_nearest_and_the_index_is
     assert text.text == "F = inf m before, 0 m after"
     far = {(m.ns, m.id): m for m in build(builder, (0.3,), (0.3,))}
     assert {far["zone", k].action for k in (0, 1)} == {Marker.DELETE}
-
-
-def test_arrows_that_are_not_needed_any_more_are_deleted_once():
-    builder = PathMarkers("base")
-    build(builder, (0.08, 0.06, 0.3), (0.1, 0.1, 0.3))
-    markers = build(builder, (0.08, 0.3), (0.1, 0.3))
-    field = [(m.id, m.action) for m in markers if m.ns == "field"]
-    assert field == [(0, Marker.ADD), (1, Marker.ADD), (2, Marker.DELETE), (3, Marker.DELETE)]
-    again = build(builder, (0.08, 0.3), (0.1, 0.3))
-    assert [m.id for m in again if m.ns == "field"] == [0, 1]
 
 
 def test_nothing_is_left_behind_of_an_adjustment_or_of_a_node_before():

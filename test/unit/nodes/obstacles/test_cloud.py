@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clouds that come before the robot is known, while it is swapped, and one upon another."""
 
-import threading
 import time
 
 import numpy as np
@@ -17,7 +16,6 @@ from support.ros.scene_stub import NAMES, VALUES, Q, hear, robot, stub_node, wat
 from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.model.live_objects import Bounds  # noqa: E402
 from collision_monitor.model.live_scene import CLOUD, LiveScene  # noqa: E402
-from collision_monitor.nodes.obstacles import cloud  # noqa: E402
 from collision_monitor.nodes.obstacles.cloud import Cloud, robot_leaves  # noqa: E402
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics  # noqa: E402
 
@@ -147,30 +145,3 @@ def test_what_a_scene_file_fixes_to_a_link_that_moves_is_the_robots_own(model):
 def test_bytes_that_are_no_cloud_are_an_error_until_one_comes(cell):
     cell.cloud._receive(b"\0\1\0\0 no cloud")
     assert "cloud: a message that cannot be read" in cell.scene.fault(time.monotonic())
-
-
-def test_a_first_cloud_is_a_fault_until_its_kernels_are_there_and_it_is_checked(model, monkeypatch):
-    may_end = threading.Event()
-
-    class Compiling:
-        def wait(self):
-            assert may_end.wait(30.0)
-
-        def cancel(self):
-            may_end.set()
-
-    monkeypatch.setattr(cloud, "is_compiled", lambda which: False)
-    monkeypatch.setattr(cloud, "compile_ahead", lambda which: Compiling())
-    cell = Cell(model)
-    hear(cell.monitor)
-    assert cell.cloud.fault(time.monotonic()) == ""  # nothing has come, and nothing is compiled
-    cell.say([[3.0, 0.0, 0.0]])
-    for _ in range(5):
-        time.sleep(0.02)
-        assert "not checked yet" in cell.cloud.fault(time.monotonic())
-    assert cell.centre is None
-    may_end.set()
-    cell.until(lambda: cell.centre is not None)
-    assert cell.cloud.fault(time.monotonic()) == ""
-    cell.cloud.destroy()
-    cell.scene.destroy()
