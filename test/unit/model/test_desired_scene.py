@@ -72,6 +72,14 @@ def test_faults_beyond_any_number_are_counted_and_not_kept(keeper):
     assert keeper.fault(0.0) == ""
 
 
+def test_what_is_there_stays_when_what_should_replace_it_is_bad(keeper):
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
+    before = keeper.live.distance(Q).distance
+    keeper.request(ObjectRequest("c/1", BALL, "l0", np.full((4, 4), np.nan)))
+    assert "not finite" in keeper.fault(0.0)
+    assert keeper.live.distance(Q).distance == before
+
+
 def test_what_is_carried_is_carried_by_the_next_robot_as_well(keeper):
     keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
     assert keeper.attach("c/1", "l3", Q, ["l2"])
@@ -239,6 +247,25 @@ def test_an_attaching_that_is_taken_back_leaves_said_what_else_is_wrong(keeper):
     keeper.use_scene(keeper.live)
     keeper.detach("c/1", None)
     assert "'nowhere' is not a link" in keeper.fault(0.0)
+
+
+def test_a_new_robot_clears_only_faults_caused_by_links_of_the_previous_one(keeper):
+    """A bad marker of an object that is there stays a fault, whichever robot is around it."""
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
+    keeper.refuse("c/1", "its scale is 0")
+    keeper.request(ObjectRequest("c/2", BALL, "k0", at(0, 3, 0)))
+    assert keeper.fault(0.0) == (
+        "scene refused: c/1: its scale is 0; c/2: 'k0' is not a link of 'toy'"
+    )
+    model = CollisionModel.from_urdf(chain(4).replace('"l', '"k').replace('"k1"', '"l0"'))
+    other = LiveScene(model, Bounds(objects=2, leaves_per_object=4, voxels=4, carried=1))
+    keeper.use_scene(other)
+    assert set(other.objects) == {"c/1", "c/2"}
+    assert keeper.fault(0.0) == "scene refused: c/1: its scale is 0"
+    keeper.use_scene(other)
+    assert keeper.fault(0.0) == "scene refused: c/1: its scale is 0"
+    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
+    assert keeper.fault(0.0) == ""
 
 
 def test_a_part_that_could_not_be_attached_is_a_fault_for_the_next_robot_too(keeper):

@@ -210,6 +210,15 @@ def test_nearness_is_that_of_the_nearest_object_and_of_the_nearest_link(live):
     assert seen > 20
 
 
+def test_without_objects_everything_is_as_of_the_model(live):
+    for exact in (False, True):
+        for q in ur5().random_configurations(50, 6):
+            own, found = ur5().distance(q, exact, depth=False), live.minimum_distance(q, exact)
+            assert (found.distance, found.links, found.leaves) == (
+                pytest.approx(own.distance, abs=1e-9), own.links, own.leaves
+            )  # fmt: skip
+
+
 def test_which_pairs_are_checked(live):
     live.add("part", BALL, "wrist_3_link", touch=["wrist_2_link", "post"])
     live.add("post", BALL)
@@ -268,6 +277,17 @@ def test_no_distance_is_larger_than_that_of_the_shapes_themselves(live, seed, ki
         assert found <= max(true, 0.0) + 1e-6
         if true < -1e-6:
             assert found < 0.0
+
+
+def test_what_was_nearest_is_forgotten_when_it_goes(live):
+    q = np.zeros(6)
+    where = ur5().link_poses(q)["wrist_3_link"][:3, 3]
+    live.add("near", BALL, None, at(*where))
+    live.add("far", BALL, None, at(*where + [0.0, 0.0, 1.0]))
+    assert "near" in live.distance(q).links
+    live.remove("near")
+    assert "far" in live.distance(q).links
+    assert live.distance(q).distance == pytest.approx(live.distances(q).min(), abs=1e-12)
 
 
 def test_what_expires_is_gone_and_no_sooner(live):

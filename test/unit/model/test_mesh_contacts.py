@@ -203,6 +203,15 @@ def test_a_pair_that_always_meets_and_one_that_never_does():
         assert (bounds[pair] >= 0.95) == (exact[pair] >= 0.95)
 
 
+def test_tiago_hands_and_wheels():
+    robot, poses, pairs = scenario("tiago_dual", 100)
+    some = [p for p in pairs if "hand" not in p[0] + p[1]]
+    shares = dict(zip(some, meeting_shares(robot, poses, some), strict=True))
+    assert shares["base_link", "wheel_right_link"] == 1.0
+    assert shares["arm_left_1_link", "arm_left_2_link"] == 1.0
+    assert shares["base_link", "arm_left_1_link"] < 0.95
+
+
 def test_where_they_meet_is_what_the_share_counts():
     robot = two((mesh_shape(BALL),), (mesh_shape(ROOM),))
     # Outside, through the wall, wholly inside, in the middle, far away.

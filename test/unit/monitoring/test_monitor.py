@@ -67,10 +67,15 @@ def test_an_impossible_stamp_is_an_error(stamp, earlier):
 
 @given(st.floats(-0.5, 0.5), st.floats(0.0, 0.3), st.floats(0.001, 0.3))
 def test_the_speed_scale_falls_from_one_to_zero(distance, stop, band):
+    class Fixed:
+        joint_names, velocity_limits, robot = NAMES, MODEL.velocity_limits, MODEL.robot
+
+        def distance(self, q, exact=False, depth=True):
+            return Clearance(distance, ("a", "b"), np.zeros((2, 3)), [1, 0, 0])
+
     m = Monitor(
-        TwoPhases(distance, math.nan), warn_distance=stop + band, stop_distance=stop,
-        narrow_phase="leaf", behaviour=None,
-    )  # fmt: skip
+        Fixed(), warn_distance=stop + band, stop_distance=stop, narrow_phase="leaf", behaviour=None
+    )
     scale = m.update(NAMES, STRETCHED, now=0.0).speed_scale
     assert 0.0 <= scale <= 1.0
     assert (scale == 0.0) == (distance <= stop) or 0.0 < distance - stop < 1e-12
@@ -162,6 +167,11 @@ def test_one_publisher_of_two_that_dies_is_named():
     assert state.level == Level.STALE
     assert "(j1)" in state.message
     assert state.clearance is None
+
+
+def test_old_stamps_are_stale_from_the_start():
+    state = monitor().update(NAMES, STRETCHED, now=0.0, stamp=5.0, lag=3.0)
+    assert (state.level, state.clearance) == (Level.STALE, None)
 
 
 @pytest.mark.parametrize(

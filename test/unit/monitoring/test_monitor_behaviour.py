@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.robots.two_slides import JOINTS, RADIUS, URDF, apart, model
+from support.robots.two_slides import JOINTS, RADIUS, apart, model
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError, ThresholdsError
@@ -32,7 +32,7 @@ def test_the_default_policy_is_that_of_the_node():
         assert (state.level, state.action, state.speed_scale) == (
             expected.level, expected.action, expected.speed_scale,
         )  # fmt: skip
-    assert state.decision is not None
+    assert {"decision": state.decision is not None} == {"decision": True}
 
 
 class Story:
@@ -259,12 +259,45 @@ def test_on_the_shapes_themselves_their_distances_count(phase, gap, velocity, ac
     assert shapes.asked == 0  # one pair is near, and it is the nearest
 
 
+def test_of_several_near_pairs_all_are_measured_on_their_shapes():
+    ball = {"name": "ball", "type": "sphere", "radius": RADIUS, "position": [-0.1, 0.25, 0.0]}
+    from support.robots.two_slides import URDF
+
+    real = CollisionModel.from_urdf(URDF, scene={"obstacles": [ball]})
+    asked = []
+
+    class Both(Shapes):
+        def __getattr__(self, name):
+            return getattr(real, name)
+
+        def distance(self, q, exact=False, depth=True):
+            found = real.distance(q)
+            found.distance += 0.05 * exact
+            return found
+
+        def exact_bounds(self, q, pairs, leaves, within, loose, seconds):
+            asked.append(within)
+            assert leaves == pytest.approx(real.distances(q)[pairs], abs=1e-9)
+            return leaves + 0.05
+
+    monitor = Monitor(
+        Both(0.05), 0.1, 0.02, narrow_phase="mesh", behaviour=SpeedPolicy(real, AT_ONCE)
+    )
+    for k in range(5):
+        state = monitor.update(NAMES, (*apart(-0.01), 0.3), 50.0 + 0.01 * k, 50.0 + 0.01 * k)
+    assert len(asked) == 5
+    assert state.decision.distance == pytest.approx(0.04)
+    assert state.speed_scale == pytest.approx(0.25, abs=0.01)
+
+
 def test_the_tolerated_error_of_bounds_is_small_beside_a_small_warning_distance():
     gap, gap_of_ball = 0.0024, 0.0006
     ball = {
         "name": "ball", "type": "sphere", "radius": RADIUS,
         "position": [-0.1 - gap / 2 - 2.0 * RADIUS - gap_of_ball, 0.0, 0.0],
     }  # fmt: skip
+    from support.robots.two_slides import URDF
+
     real = CollisionModel.from_urdf(URDF, scene={"obstacles": [ball]})
 
     class Loose(Shapes):
@@ -290,6 +323,8 @@ def test_the_tolerated_error_of_bounds_is_small_beside_a_small_warning_distance(
 
 def test_a_velocity_limit_of_zero_is_no_limit():
     """Some descriptions have it for want of a better number; the robot moves all the same."""
+    from support.robots.two_slides import URDF
+
     model = CollisionModel.from_urdf(URDF.replace('velocity="1"', 'velocity="0"'))
     policy = SpeedPolicy(model, AT_ONCE)
     assert (model.velocity_limits == 0.0).any()

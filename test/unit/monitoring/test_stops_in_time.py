@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from support.geometry.exact_reference import ExactReference
 from support.geometry.reference import Reference
+from support.robots.braking_robot import BrakingRobot
 from support.robots.robots import require
 
 from collision_monitor import CollisionModel
 from collision_monitor.cli.demo import package_file
 from collision_monitor.model.thresholds import Thresholds
-from collision_monitor.monitoring.monitor import Monitor, MonitorState
+from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
@@ -20,7 +21,6 @@ pytestmark = pytest.mark.early
 WARN, STOP = 0.08, 0.01
 # One joint state, two periods until it is obeyed, and what velocities lag behind.
 REACTION = 0.05
-STEP, PERIOD, LATENCY = 0.001, 0.008, 0.016  # seconds; STEP is that of the simulation
 CELL = {
     "obstacles": [
         {"name": "table", "type": "box", "size": [1.4, 1.4, 0.1], "position": [0, 0, -0.15]},
@@ -30,57 +30,6 @@ CELL = {
     ],
     "ignore": [["base_link", "table"], ["shoulder_link", "table"]],
 }  # fmt: skip
-
-
-class BrakingRobot:
-    """Joints that follow a wanted velocity with an acceleration limit each.
-
-    A joint state goes to the monitor every PERIOD, and its speed scale comes into force
-    LATENCY later.
-    """
-
-    def __init__(
-        self,
-        monitor: Monitor,
-        q: np.ndarray,
-        accelerations: np.ndarray,
-        gives_velocities: bool = False,
-        noise: float = 0.0,
-        seed: int = 0,
-    ) -> None:
-        self.monitor, self.accelerations = monitor, accelerations
-        self.q, self.v = np.array(q, dtype=float), np.zeros(len(q))
-        self.time, self.scale = 100.0, 0.0
-        self.gives_velocities, self.noise = gives_velocities, noise
-        self.path: list[np.ndarray] = [self.q.copy()]
-        self.states: list[MonitorState] = []
-        self._next, self._orders = self.time, []
-        self._rng = np.random.default_rng(seed)
-
-    def run(self, wanted: np.ndarray, seconds: float) -> None:
-        """Want these joint velocities (nq,) for a while."""
-        for _ in range(round(seconds / STEP)):
-            if self.time >= self._next - 1e-9:
-                self._next += PERIOD
-                self._tell()
-            while self._orders and self._orders[0][0] <= self.time:
-                self.scale = self._orders.pop(0)[1]
-            most = self.accelerations * STEP
-            change = np.clip(wanted * self.scale - self.v, -most, most)
-            before = self.v.copy()
-            self.v += change
-            self.q += 0.5 * (before + self.v) * STEP
-            self.time += STEP
-            self.path.append(self.q.copy())
-
-    def _tell(self) -> None:
-        seen = self.q + self._rng.normal(0.0, self.noise, len(self.q)) if self.noise else self.q
-        state = self.monitor.update(
-            list(self.monitor.model.joint_names), tuple(seen), self.time, self.time, 0.0,
-            tuple(self.v) if self.gives_velocities else (),
-        )  # fmt: skip
-        self.states.append(state)
-        self._orders.append((self.time + LATENCY, state.speed_scale))
 
 
 def ur5():
@@ -144,7 +93,7 @@ def driven(cell, q, v, **options):
     monitor = Monitor(model, zero_state_confirmation=0.0, behaviour=behaviour)
     monitor.set_thresholds(thresholds)
     robot = BrakingRobot(monitor, q, accelerations, **options)
-    robot.run(v, 1.6)
+    robot.run(v, 1.6, obeys=options.get("obeys", True))
     return robot
 
 

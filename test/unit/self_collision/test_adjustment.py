@@ -394,6 +394,11 @@ def test_a_short_motion_may_start_between_danger_and_safe(gaps, count):
         assert two_slides.distance(*row) > min(gaps) - 2e-3
 
 
+def test_one_pose_may_be_between_danger_and_safe():
+    pose = Motion(two_slides.JOINTS, np.zeros(1), np.array([two_slides.apart(0.08)]))
+    assert not adjust(two_slides.model(), pose, two_slides.ARMS).changed
+
+
 @pytest.mark.parametrize("gaps", [(0.02, 0.04), (0.04, 0.02), (0.04, 0.3), (0.3, 0.04 + 1e-9)])
 def test_the_distance_that_a_refusal_names_is_possible(gaps):
     ends = np.array([two_slides.apart(gap) for gap in gaps])
@@ -523,6 +528,18 @@ def test_an_arm_does_not_go_through_itself():
     assert min(map(to_itself, refined(found.motion.positions, 20))) > 0.004
     with pytest.raises(AdjustmentError, match="'right_1' and 'right_3'.*closer than required"):
         adjust(model, Motion(names, np.arange(21.0), rows[:21]))
+
+
+def test_an_obstacle_between():
+    model = planar_model(ball("ball", 1.15, -0.55))
+    motion = Motion(PLANAR, np.arange(41.0), meeting(41, 0.6))
+    pairs = [k for k, pair in enumerate(model.pairs) if "ball" in pair]
+    found = adjust(model, motion, safe_distance=0.08, danger_distance=0.02)
+    assert np.isinf(found.index_before).any()
+    fine = refined(found.motion.positions)
+    assert min(model.distances(q)[pairs].min() for q in fine) >= 0.08 - 1e-9
+    assert found.certified_elsewhere == 0.08
+    check_report(model, found)
 
 
 def test_a_way_that_only_random_sampling_finds(monkeypatch):
@@ -742,6 +759,20 @@ def test_joints_that_nothing_moves_are_held_where_verify_holds_them():
         adjust(model, motion, position_limits={"right_j1": (-1.9, -1.5)})
 
 
+def test_what_a_hand_carries_is_kept_away_from_things_too():
+    part = {**ball("part", 0.45, 0.0), "link": "right_3"}
+    motion = Motion(PLANAR, np.arange(41.0), meeting(41, 0.5))
+    bare = planar_model(ball("post", 1.3, -0.5, 0.02))
+    assert not adjust(bare, motion, safe_distance=0.02, danger_distance=0.0).changed
+    model = planar_model(part, ball("post", 1.3, -0.5, 0.02))
+    pair = model.pairs.index(("part", "post"))
+    fine = refined(motion.positions)
+    assert min(model.distances(q)[pair] for q in fine) < 0.0
+    found = adjust(model, motion, safe_distance=0.02, danger_distance=0.0)
+    fine = refined(found.motion.positions)
+    assert min(model.distances(q)[pair] for q in fine) >= 0.02 - 1e-9
+
+
 def test_a_hand_that_is_sent_to_an_obstacle_may_go_there():
     # 0.05 m from the tip at the end
     model = planar_model(ball("cup", 1.2, -0.37))
@@ -774,22 +805,38 @@ def test_times_are_kept_where_limits_are_and_never_shorter():
     assert np.array_equal(slowed.desired.times, fast.times)
 
 
-@pytest.mark.parametrize("names", [JOINTS, JOINTS[3:4]], ids=["all", "one"])
 @pytest.mark.parametrize(
-    ("kind", "value"), [("velocity", 0.05), ("acceleration", 0.005), ("jerk", 0.5)]
-)
-def test_limits_that_are_given_are_kept_as_verify_checks_them(kind, value, names):
+    "options", [{"velocity_limits": {JOINTS[3]: 0.05}}, {"velocity_limits": 0.05},
+                {"acceleration_limits": 0.005}, {"acceleration_limits": {JOINTS[3]: 0.005}}]
+)  # fmt: skip
+def test_limits_that_are_given_count(options):
+    found = adjust(capsule_model(PAPER.offset), MOTION, **CLOSE, **options)
+    spans = np.diff(found.motion.times)
+    rates = np.diff(found.motion.positions, axis=0) / spans[:, None]
+    assert found.motion.duration > MOTION.duration
+    if "velocity_limits" in options:
+        columns = slice(None) if options["velocity_limits"] == 0.05 else 3
+        assert np.abs(rates[:, columns]).max() <= 0.05 * (1.0 + 1e-6)
+    else:
+        columns = slice(None) if options["acceleration_limits"] == 0.005 else 3
+        between = 0.5 * (spans[1:] + spans[:-1])[:, None]
+        accelerations = np.abs(np.diff(rates, axis=0)) / between
+        assert accelerations[:, columns].max() <= 0.005 * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("limits", [0.5, {JOINTS[3]: 0.5}])
+def test_jerk_limits_are_kept_as_verify_checks_them(limits):
     model = capsule_model(PAPER.offset)
-    given = value if names is JOINTS else dict.fromkeys(names, value)
-    found = adjust(model, MOTION, **{f"{kind}_limits": given}, **CLOSE)
-    limits = {name: JointLimits(**{kind: value}) for name in names}
+    found = adjust(model, MOTION, jerk_limits=limits, **CLOSE)
+    names = JOINTS if limits == 0.5 else [JOINTS[3]]
 
-    def violations(motion):
+    def too_jerky(motion):
         path = Trajectory.through(motion.joint_names, motion.times, motion.positions)
-        return check_joint_limits(path, model.robot, limits, from_rest=False).violations
+        jerks = {name: JointLimits(jerk=0.5) for name in names}
+        return check_joint_limits(path, model.robot, jerks, from_rest=False).violations
 
-    assert violations(adjusted(PAPER).motion)
-    assert not violations(found.motion)
+    assert too_jerky(adjusted(PAPER).motion)
+    assert not too_jerky(found.motion)
 
 
 def test_limits_of_positions_are_kept_and_the_model_is_not_changed():
@@ -839,11 +886,13 @@ def changed(row, column, value):
         (Motion(JOINTS, np.empty(0), np.empty((0, 14))), "no waypoints"),
         (changed(3, 2, 9.0), "waypoint 3 at 3 s: joint 'right_joint_3' is at 9, beyond its limits"),
         (changed(3, 2, np.nan), "waypoint 3 at 3 s: joint 'right_joint_3' is at nan"),
+        (changed(0, 0, -np.inf), "waypoint 0 at 0 s: joint 'right_joint_1' is at -inf"),
         (Motion(("nose", *JOINTS[1:]), MOTION.times, MOTION.positions), "no joint 'nose'"),
         (Motion((JOINTS[1], *JOINTS[1:]), MOTION.times, MOTION.positions), "twice"),
         (Motion(JOINTS[:5], MOTION.times, MOTION.positions), r"positions of shape \(63, 14\)"),
         (Motion(JOINTS, MOTION.times[:9], MOTION.positions), r"times of shape \(9,\)"),
         (Motion(JOINTS, MOTION.times[::-1], MOTION.positions), "waypoint 1: time 61 does not"),
+        (Motion(JOINTS, 0.0 * MOTION.times, MOTION.positions), "waypoint 1: time 0 does not"),
         (Motion(JOINTS, np.nan * MOTION.times, MOTION.positions), "waypoint 0: its time is nan"),
         (Motion(JOINTS, ["soon"], [["far"] * 14]), "not arrays of numbers"),
         (Motion(JOINTS, 1e-12 * MOTION.times, MOTION.positions), "waypoints 0 and 1 are 1e-12 s"),
@@ -890,12 +939,16 @@ def test_a_motion_of_neither_arm_is_refused():
         ({"tip_weight": -1.0}, ConfigurationError, "tip_weight: -1.0"),
         ({"tip_weight": 1.1e6}, ConfigurationError, "tip_weight: 1100000.0"),
         ({"safe_distance": 5.0}, ConfigurationError, "safe_distance: 5.0 m: all links of"),
+        ({"tip_weight": np.inf}, ConfigurationError, "tip_weight: inf"),
+        ({"tip_weight": "3"}, ConfigurationError, "tip_weight: '3'"),
         ({"held": {"nose": 0.1}}, ConfigurationError, "held: 'dual_arm' has no joint 'nose'"),
         ({"held": {JOINTS[0]: np.nan}}, ConfigurationError, "held: nan for 'right_joint_1'"),
         ({"acceleration_limits": -1.0}, ConfigurationError, "acceleration_limits: -1.0"),
+        ({"jerk_limits": 0.0}, ConfigurationError, "jerk_limits: 0.0"),
         ({"acceleration_limits": np.nan}, ConfigurationError, "acceleration_limits: nan"),
         ({"acceleration_limits": {"nose": 1.0}}, ConfigurationError, "no joint 'nose'"),
         ({"velocity_limits": {JOINTS[0]: 0.0}}, ConfigurationError, "velocity_limits: 0.0"),
+        ({"velocity_limits": {"nose": 1.0}}, ConfigurationError, "no joint 'nose'"),
         ({"position_limits": {"nose": (0.0, 1.0)}}, ConfigurationError, "no joint 'nose'"),
         ({"position_limits": {JOINTS[0]: (5.0, 9.0)}}, ConfigurationError, "does not overlap"),
         ({"position_limits": {JOINTS[0]: (np.nan, 9.0)}}, ConfigurationError, "position_limits"),
@@ -916,6 +969,7 @@ def test_a_motion_of_neither_arm_is_refused():
             for option in ("velocity_limits", "acceleration_limits", "jerk_limits")
             for limits in ([1.0, 2.0], np.array([1.0, 2.0]), np.ones(1), "1")
         ),
+        ({"velocity_limits": -1.0}, ConfigurationError, "velocity_limits: -1.0 for all joints is"),
         ({"arms": ("right_arm", "tail")}, ArmsError, "no group 'tail'"),
         ({"arms": ()}, ArmsError, "at least one name"),
         ({"arms": "right_arm"}, ArmsError, "at least one name"),

@@ -12,7 +12,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
-from collision_monitor.monitoring.watchdogs import REFUSALS, REMARKS
+from collision_monitor.monitoring.watchdogs import REFUSALS, REMARKS, Watchdogs
 
 MODEL = CollisionModel.from_urdf(chain(4))
 NAMES = list(MODEL.joint_names)
@@ -212,6 +212,15 @@ def test_a_robot_of_several_whose_messages_are_merged_is_not_taken_to_stand():
     assert behaviour.velocities.values == pytest.approx([0.3, 0.2, 0.1], abs=1e-6)
     # Time passes by joint states of the left one, which were all merged.
     assert sum(passed[5:]) == pytest.approx(0.15)
+
+
+def test_counts_outlive_robots():
+    kept = Watchdogs()
+    for _ in range(2):
+        another = Monitor(MODEL, behaviour=None)
+        another.watchdogs = kept
+        another.update(["x"], [1.0], 0.0)
+    assert kept.counts()["refused_unknown"] == 2
 
 
 def test_data_of_another_clock_hint_at_simulated_time(monitor):

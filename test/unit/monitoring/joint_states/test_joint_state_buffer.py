@@ -35,6 +35,15 @@ def test_any_order_and_any_split_give_the_same_configuration(order, cut):
     assert b.q == pytest.approx(values)
 
 
+def test_joints_are_missing_until_every_joint_was_received():
+    b = buffer()
+    assert b.missing() == "no joint state received yet"
+    send(b, ["c"], [0.3], now=0.0)
+    assert b.missing() == "no joint state yet for a, b"
+    send(b, ["a", "b"], [0.1, 0.2], now=0.0)
+    assert b.missing() == ""
+
+
 @pytest.mark.parametrize(
     ("names", "positions", "says"),
     [
@@ -116,6 +125,13 @@ def test_a_message_that_is_ignored_does_not_make_newer_positions_late():
     assert b.lateness(0.311, 5.001) == pytest.approx(0.011)
 
 
+def test_a_clock_set_back_starts_anew():
+    b = buffer()
+    send(b, NAMES, [1, 2, 3], now=0.0, stamp=100.0)
+    send(b, NAMES, [1, 2, 4], now=1.0, stamp=3.0)
+    assert b.q == pytest.approx([1, 2, 4])
+
+
 def test_how_far_stamps_went_back_is_known_of_the_last_message():
     b = buffer()
     send(b, NAMES, [1, 2, 3], now=0.0, stamp=100.0)
@@ -129,6 +145,11 @@ def test_how_far_stamps_went_back_is_known_of_the_last_message():
     assert (b.behind, b.set_back) == (0.0, pytest.approx(97.2))
     send(b, ["mimic"], [1.0], now=0.05, stamp=1.0)
     assert (b.behind, b.set_back) == (0.0, 0.0)
+
+
+def test_a_stamp_from_the_future_is_refused():
+    with pytest.raises(JointStateError, match=r"7\.0 s in the future"):
+        send(buffer(), NAMES, [1, 2, 3], now=0.0, stamp=107.0, lag=-7.0)
 
 
 def alternate(b, first, second, count, period=0.01, start=0.0):

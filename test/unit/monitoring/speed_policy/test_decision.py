@@ -169,3 +169,14 @@ STILL = {"distance": 0.05, "stop_distance": 0.02, "warn_distance": 0.1, "braking
 )
 def test_what_is_said_is_true_now(given, says):
     assert decision_message(Decision(**{**STILL, **given}), ("a", "b")).startswith(says)
+
+
+@given(st.lists(LENGTHS, min_size=2, max_size=30), st.integers(1, 8))
+@settings(deadline=None)
+def test_the_scale_falls_and_rises_with_the_distance(distances, cycles):
+    """Coming nearer it never rises, going back it never falls."""
+    down = Decider(cycles=cycles)
+    scales = [down((d, -0.1, d))["scale"] for d in sorted(distances, reverse=True)]
+    assert (np.diff(scales) <= 0.0).all()
+    up = [down((d, -0.1, d))["scale"] for d in sorted(distances)]
+    assert (np.diff(up) >= 0.0).all()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from collision_monitor.errors import BehaviourError, ThresholdsError
-from collision_monitor.model.thresholds import Rule
+from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.speed_policy.settings import (
     SpeedSettings,
     braking_decelerations,
@@ -106,3 +106,9 @@ def test_other_lines_are_refused_with_the_line(entry, says):
         parse_pair_thresholds([entry])
     assert says in str(caught.value)
     assert repr(entry) in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-0.1"])
+def test_numbers_that_are_no_distance_are_refused_when_they_are_used(text):
+    with pytest.raises(ThresholdsError):
+        Thresholds(0.1, 0.02, parse_pair_thresholds([f"a b warn={text}"])).of([("a", "b")])

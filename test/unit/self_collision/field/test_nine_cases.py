@@ -8,8 +8,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.geometry.segment_distance import segment_distance
 
+from collision_monitor.geometry.segments import capsule_distance
 from collision_monitor.self_collision.nine_cases import (
+    common_perpendicular,
     control_points,
+    leaf_gaps,
 )
 
 coordinate = st.floats(-2.0, 2.0).map(lambda x: round(x, 6))
@@ -66,6 +69,24 @@ def test_each_case_is_exact_and_known_by_its_number(a, b):
     run()
 
 
+@pytest.mark.parametrize("case", [1, 2, 3, 4, 6, 7, 8, 9])
+def test_limiting_each_parameter_on_its_own_would_be_too_far(case):
+    """In every case but the fifth there are segments that the naive clamp gets wrong."""
+    rng = np.random.default_rng(case)
+    worst = 0.0
+    for _ in range(4000):
+        first, second = rng.uniform(-1.0, 1.0, (2, 2, 3))
+        found = control_points(first, second)
+        if found.case != case:
+            continue
+        u, v = first[1] - first[0], second[1] - second[0]
+        k = np.clip(common_perpendicular(*first[0], *u, *second[0], *v), 0.0, 1.0)
+        naive = np.linalg.norm(first[0] + k[0] * u - second[0] - k[1] * v)
+        assert naive >= found.distance - 1e-12
+        worst = max(worst, naive - found.distance)
+    assert worst > 0.1
+
+
 @given(segment, segment)
 @settings(max_examples=400, deadline=None)
 def test_any_two_segments(first, second):
@@ -108,6 +129,22 @@ def test_nearly_parallel_segments_that_cross_are_found_to_touch(first, direction
     meeting = first[0] + where * u
     found = control_points(first, [meeting - 0.5 * v, meeting + 0.5 * v])
     assert found.distance < 1e-11 * (1.0 + length)
+
+
+def test_many_leaves_at_once_are_the_capsules_of_the_other_kernel():
+    rng = np.random.default_rng(3)
+    ends, radii = rng.uniform(-1.0, 1.0, (40, 2, 3)), rng.uniform(0.0, 0.2, 40)
+    first, second = rng.integers(0, 40, (2, 300))
+    out = np.empty(300)
+    leaf_gaps(ends, radii, first, second, np.inf, out)
+    flat, column = ends.reshape(40, 6), radii[:, None]
+    expected = [capsule_distance(flat, column, i, j) for i, j in zip(first, second, strict=True)]
+    assert out == pytest.approx(expected, abs=1e-12)
+    quick = np.empty(300)
+    leaf_gaps(ends, radii, first, second, 0.2, quick)
+    far = quick != out
+    assert 0 < far.sum() < 300
+    assert np.all(quick[far] >= 0.2) and np.all(quick[far] <= out[far] + 1e-12)
 
 
 @pytest.mark.parametrize(

@@ -53,3 +53,10 @@ def test_a_job_that_waits_can_be_cancelled_and_one_that_runs_cannot(worker):
     go.set()
     last.result(SECONDS)
     assert done == [2] and running.result() is True
+
+
+def test_after_the_end_nothing_begins(worker):
+    worker.end()
+    worker._thread.join(SECONDS)
+    assert not worker.submit(int, "7").running()
+    assert worker._jobs.qsize() == 1  # never taken

@@ -140,6 +140,12 @@ def test_nothing_is_known_before_the_first_state_and_after_the_last(watched):
     assert watched.supervisor.positions() == dict(zip(NAMES, [*apart(0.3), 0.5], strict=True))
 
 
+def test_a_joint_that_is_not_heard_of_is_named(watched):
+    watched.supervisor.update(JointState(JOINTS, apart(0.01), 1.0))
+    assert "mast_joint" in watched.supervisor.joint_state_fault(1.0)
+    assert not watched.supervisor.in_event
+
+
 def test_bad_data_are_a_doubt_and_no_order(watched):
     watched.at(0.06)
     state, hold = watched.supervisor.update(JointState(NAMES, [math.nan] * 5, watched.now))
