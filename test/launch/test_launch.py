@@ -14,6 +14,8 @@ from support.ros.launch_cases import (
 )
 
 import launch_pytest  # isort: skip
+from support.ros.ros_graph import LATCHED  # isort: skip
+from std_msgs.msg import String  # isort: skip
 from support.robots.toys import chain  # isort: skip
 
 JOINTS = ("j1", "j2", "j3")
@@ -52,6 +54,22 @@ def test_arguments_go_before_the_parameter_file(graph, exits):
     graph.until(lambda: graph.heard["state"])
     assert graph.values["warn_distance"] == "0.07"
     yield  # launch shuts down
+    assert exits == [0]
+
+
+@launch_pytest.fixture
+def by_topic(source, graph, exits):
+    """The monitor with the parameters of the package, and the robot out of its topic."""
+    return launched(source, exits)
+
+
+@pytest.mark.launch(fixture=by_topic)
+def test_without_arguments_the_robot_comes_out_of_the_latched_topic(graph, exits):
+    publisher = graph.node.create_publisher(String, "/robot_description", LATCHED)
+    publisher.publish(String(data=chain(4)))
+    graph.until_distance(lambda: graph.send(JOINTS, [0.1, 0.1, 0.1]))
+    assert graph.values["warn_distance"] == "0.1"
+    yield
     assert exits == [0]
 
 

@@ -8,6 +8,7 @@ import pytest
 from support.ros.launch_cases import (
     COMMON,
     check_arguments,
+    check_refused,
     installed,
     launched,
 )
@@ -70,3 +71,7 @@ def test_a_trajectory_goes_through_to_the_controllers_topic(graph, exits):
 
 def test_every_argument_has_a_default_and_a_description(source):
     check_arguments(source, {**COMMON, "controller_action": "", "controller_topic": ""})
+
+
+def test_a_file_of_parameters_that_is_not_there_starts_nothing(source):
+    check_refused(source, "params_file: no file '/nowhere.yaml'", params_file="/nowhere.yaml")

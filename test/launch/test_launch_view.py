@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import yaml
 from support.paths import ROOT
-from support.ros.launch_cases import check_refused, stand_in, told
+from support.ros.launch_cases import VIEW, check_refused, stand_in, told
 
 from collision_monitor.robot.packages import publishable
 from collision_monitor.robot.urdf import load_robot
 
-from launch import LaunchDescription, LaunchService  # isort: skip
+from launch import LaunchContext, LaunchDescription, LaunchService  # isort: skip
 from launch.actions import IncludeLaunchDescription  # isort: skip
 from launch.launch_description_sources import PythonLaunchDescriptionSource  # isort: skip
 from launch.logging import get_logger  # isort: skip
@@ -91,6 +91,18 @@ def given(name, folder):
     return {"urdf": DUAL_ARM} if name == "gazebo" else {"robot_description": folder / "arm.urdf"}
 
 
+def test_all_launch_files_have_the_same_arguments_for_it(folder):
+    for name in FILES:
+        context = LaunchContext()
+        arguments = source_of(name).get_launch_description(context).get_launch_arguments()
+        defaults = {
+            argument.name: "".join(part.perform(context) for part in argument.default_value)
+            for argument in arguments
+            if argument.name in VIEW
+        }
+        assert defaults == VIEW, name
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_rviz_is_started_with_all_that_the_robot_needs(name, folder):
     started = launched(name, folder, rviz="true", namespace="cell", **given(name, folder))
@@ -132,24 +144,27 @@ def test_rviz_is_started_with_all_that_the_robot_needs(name, folder):
         assert "joint_states:=/joint_states" not in told(folder, name)
 
 
-@pytest.mark.parametrize(
-    ("rviz", "robot_state_publisher", "expected"),
-    [
-        ("true", "false", {"rviz2"}),
-        ("false", "true", {"robot_state_publisher"}),
-        ("false", "auto", set()),
-    ],
-)
-def test_what_is_started_is_what_was_asked_for(folder, rviz, robot_state_publisher, expected):
+@pytest.mark.parametrize("name", FILES)
+def test_robot_state_publisher_is_left_out_where_it_is_told_so(name, folder):
     started = launched(
-        "simulation", folder, rviz=rviz, robot_state_publisher=robot_state_publisher,
-        robot_description=folder / "arm.urdf",
-    )  # fmt: skip
-    assert started & {"rviz2", "robot_state_publisher"} == expected
+        name, folder, rviz="true", robot_state_publisher="false", **given(name, folder)
+    )
+    assert "rviz2" in started and "robot_state_publisher" not in started
+    rviz = told(folder, "rviz2")
+    assert rviz[rviz.index("-f") + 1] == ("base_link" if name == "gazebo" else "pedestal")
 
 
-def test_gazebo_needs_robot_state_publisher_without_rviz_too(folder):
-    assert "robot_state_publisher" in launched("gazebo", folder, urdf=DUAL_ARM)
+@pytest.mark.parametrize("name", FILES)
+def test_without_rviz_it_is_started_only_where_something_else_needs_it(name, folder):
+    started = launched(name, folder, **given(name, folder))
+    assert "rviz2" not in started
+    assert ("robot_state_publisher" in started) is (name == "gazebo")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_without_rviz_it_is_started_when_asked(name, folder):
+    started = launched(name, folder, robot_state_publisher="true", **given(name, folder))
+    assert "rviz2" not in started and "robot_state_publisher" in started
 
 
 @pytest.mark.parametrize("name", ["collision_monitor", "self_collision", "simulation"])

@@ -112,6 +112,17 @@ def test_a_robot_that_cannot_be_loaded_leaves_it_unconfigured(graph, tmp_path):
     assert "not XML" in graph.stop(process)[1]
 
 
+def test_a_description_may_come_after_it_was_activated(graph):
+    topic = graph.node.create_publisher(String, "robot_description", LATCHED)
+    graph.start(node="collision_monitor_lifecycle")
+    assert change(graph, "configure")
+    assert change(graph, "activate")
+    graph.until(lambda: graph.heard["state"] and "waiting" in graph.state.message)
+    topic.publish(String(data=chain(4)))
+    graph.until_distance(lambda: graph.send(("j1", "j2", "j3"), (-0.5, -0.5, 0.3)))
+    graph.until_level(OK, lambda: graph.send(("j1", "j2", "j3"), (-0.5, -0.5, 0.3)))
+
+
 # A new description while the node runs: loaded beside the old robot, which goes on being watched.
 #
 # A robot that never finishes loading is one whose scene is a pipe that nobody writes to.

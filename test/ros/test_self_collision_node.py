@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 from support.paths import ROOT
-from support.robots.two_slides import JOINTS, apart
+from support.robots.two_slides import JOINTS, URDF, apart
 from support.ros.ros_graph import ERROR, LATCHED, OK, STALE, WARN
 from support.ros.self_collision_cell import (
     Cell,
@@ -24,6 +24,7 @@ from collision_monitor.motion import read_motion
 from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.hold_supervisor import pairs_between
 
+from std_msgs.msg import String  # isort: skip
 from visualization_msgs.msg import Marker, MarkerArray  # isort: skip
 
 
@@ -127,10 +128,16 @@ def test_a_trajectory_that_keeps_apart_comes_out_as_it_was(robot):
     assert np.allclose(rows, [MOTION.at(t) for t in times], atol=1e-9)
 
 
-def test_what_makes_no_sense_is_refused_with_the_reason(robot):
-    assert robot.want(MOTION.positions[:3], [0.0, 2.0, 1.0]) is None
-    assert robot.graph.state.level == ERROR
-    assert "point 2 is to be reached at 1 s, not after point" in robot.message
+@pytest.mark.parametrize(
+    ("rows", "times", "says"),
+    [
+        (MOTION.positions[:3], [0.0, 2.0, 1.0], "point 2 is to be reached at 1 s, not after point"),
+        (MOTION.positions[9:12], [0.0, 1.0, 2.0], "starts with joint"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_the_reason(robot, rows, times, says):
+    assert robot.want(rows, times) is None
+    assert robot.graph.state.level == ERROR and says in robot.message
     assert robot.want(MOTION.positions[:5], MOTION.times[:5]) is not None
     assert robot.graph.state.level == OK
 
@@ -157,6 +164,20 @@ def test_the_guard_goes_on_while_ten_thousand_points_are_adjusted(robot, arms, m
     robot.spin(1.0)
     assert len(robot.sent) == sent
     assert robot.want(*many, seconds=60.0) is None  # it does not start here
+
+
+def test_the_newest_of_many_comes_out(robot):
+    goals = (20, 18, 16, 14, 12, 10)
+    sent = len(robot.sent)
+    for goal in goals:
+        robot.wanted.publish(robot.trajectory(MOTION.positions[:goal], MOTION.times[:goal]))
+    robot.until(
+        lambda: len(robot.sent) > sent
+        and np.allclose(rows_of(robot.sent[-1])[-1], MOTION.positions[goals[-1] - 1])
+    )
+    robot.spin(0.5)
+    assert np.allclose(rows_of(robot.sent[-1])[-1], MOTION.positions[goals[-1] - 1])
+    assert robot.values["event"] == "forwarded"
 
 
 def test_the_state_is_latched_and_beats(robot):
@@ -334,6 +355,24 @@ def test_what_is_wrong_at_the_start_is_said_and_ends_it(parameter, says):
         output, _ = cell.process.communicate(timeout=60)
         assert cell.process.returncode == 1, output
         assert says in output and "Traceback" not in output
+    finally:
+        cell.close()
+
+
+def test_the_robot_comes_out_of_its_topic_and_a_bad_one_is_no_end(slides):
+    cell = Cell("''", (*JOINTS, "mast_joint"))
+    try:
+        cell.until(lambda: "waiting for a robot description" in cell.message, 60.0)
+        cell.q = [*apart(0.5), 0.0]
+        assert cell.want(way(0.5, 0.4), [0.0, 1.0], names=JOINTS) is None
+        assert "no robot is loaded" in cell.message
+        publisher = cell.graph.node.create_publisher(String, "/robot_description", LATCHED)
+        publisher.publish(String(data="<robot"))
+        cell.until(lambda: "robot_description cannot be used" in cell.message)
+        assert cell.graph.state.level == ERROR
+        publisher.publish(String(data=URDF.replace("r_", "right_").replace("l_", "left_")))
+        cell.names = [n.replace("r_", "right_").replace("l_", "left_") for n in cell.names]
+        cell.until(lambda: cell.values.get("event") == "ready", 60.0)
     finally:
         cell.close()
 

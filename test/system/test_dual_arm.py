@@ -9,6 +9,7 @@ and distances of the meshes by coal.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -127,6 +128,53 @@ def test_the_arms_are_those_of_the_paper(robot):
             assert tool.rotation == pytest.approx(rotation, abs=1e-12)
 
 
+def winding_numbers(mesh: trimesh.Trimesh, points: np.ndarray) -> np.ndarray:
+    """How often (n,) a surface goes round each point: 1 inside, 0 outside.
+
+    The sum of the triangles' signed solid angles over 4 pi (Van Oosterom and Strackee, IEEE
+    Trans. Biomed. Eng. 30(2), 1983, 125-126).
+    """
+    total = []
+    for point in points:
+        a, b, c = np.moveaxis(mesh.triangles - point, 1, 0)
+        la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
+        volume = np.einsum("ij,ij->i", a, np.cross(b, c))
+        ab, bc, ca = (np.einsum("ij,ij->i", u, v) for u, v in ((a, b), (b, c), (c, a)))
+        solid = 2.0 * np.arctan2(volume, la * lb * lc + ab * lc + bc * la + ca * lb)
+        total.append(solid.sum() / (4.0 * np.pi))
+    return np.array(total)
+
+
+def capsule_surface(length: float, radius: float) -> np.ndarray:
+    """Points on the capsule around (0, 0, 0) to (0, 0, length)."""
+    rng = np.random.default_rng(3)
+    points = rng.normal(size=(150, 3))
+    points *= radius / np.linalg.norm(points, axis=1, keepdims=True)
+    points[points[:, 2] > 0.0, 2] += length
+    if length == 0.0:
+        return points
+    angle, z = rng.uniform([[0.0], [0.0]], [[2.0 * np.pi], [length]], (2, 150))
+    return np.vstack([points, np.column_stack([radius * np.cos(angle), radius * np.sin(angle), z])])
+
+
+@pytest.mark.parametrize("number", range(1, 8))
+def test_an_arm_mesh_encloses_the_capsule_of_its_link(number):
+    root = ElementTree.parse(URDF).getroot()
+    meshes = set()
+    for side in SIDES:
+        collisions = root.findall(f"link[@name='{side}_link_{number}']/collision")
+        meshes |= {item.find("geometry/mesh").get("filename") for item in collisions}
+        for item in collisions:
+            assert item.find("origin").attrib == {"xyz": "0 0 0", "rpy": "0 0 0"}
+            assert "scale" not in item.find("geometry/mesh").attrib
+    assert meshes == {f"package://collision_monitor/urdf/meshes/arm_link_{number}.stl"}
+    mesh = trimesh.load(ROOT / f"urdf/meshes/arm_link_{number}.stl")
+    length = DH_D[number - 1]
+    assert winding_numbers(mesh, capsule_surface(length, 0.05)) == pytest.approx(1.0, abs=1e-6)
+    # nor is it much more
+    assert winding_numbers(mesh, capsule_surface(length, 0.07)) == pytest.approx(0.0, abs=1e-6)
+
+
 def test_meshes_are_closed_and_turned_outwards():
     assert len(MESHES) == 14
     for name in MESHES:
@@ -172,11 +220,36 @@ def test_groups_hold_the_joints_of_one_arm():
     }
 
 
+def check(folder: Path) -> subprocess.CompletedProcess:
+    command = [sys.executable, str(MAKER), "--check", "--output", str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
+
+
 def test_the_files_are_those_that_the_script_makes():
     done = subprocess.run(
         [sys.executable, str(MAKER), "--check"], capture_output=True, text=True, timeout=600
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_changed_and_missing_files_are_named(tmp_path):
+    for folder in ("urdf", "config"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    assert check(tmp_path).returncode == 0
+    names = ["urdf/dual_arm.urdf", "urdf/dual_arm.srdf", "urdf/dual_arm_scene.yaml",
+             "urdf/meshes/arm_link_3.stl", "config/dual_arm_motion.csv"]  # fmt: skip
+    changed, missing = names[:4], names[4]
+    for name in changed:
+        content = bytearray((tmp_path / name).read_bytes())
+        content[len(content) // 2] ^= 1
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / missing).unlink()
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    done = check(tmp_path)
+    assert done.returncode == 1
+    said = sorted(done.stderr.splitlines())
+    assert said == sorted(f"differs: {tmp_path / name}" for name in names)
+    assert before == {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
 
 
 def test_the_shipped_leaves_are_for_these_shapes_and_enclose_them():

@@ -18,7 +18,7 @@ sys.path.append(str(ROOT / "benchmarks"))
 
 import hybrid_tree  # noqa: E402
 from hybrid_tree_report import sensor_experiment  # noqa: E402
-from space_arm_peers import Peer, box_tree_contacts, bvh  # noqa: E402
+from space_arm_peers import Peer, box_tree_contacts, bvh, triangles  # noqa: E402
 from straight_approach import (  # noqa: E402
     DOWN,
     LAB_RADIUS,
@@ -108,6 +108,36 @@ def test_one_leaf_a_body_gives_the_tree_of_the_paper(model):
     assert kinds == {"capsule", "sphere"}
 
 
+def _surface(shape, rng, count=4000):
+    """Points on a shape's surface in the link's frame; cylinders and spheres as they are."""
+    if shape.kind == "cylinder":
+        radius, length = shape.size
+        angle = rng.uniform(0.0, 2.0 * np.pi, count)
+        z = rng.uniform(-0.5 * length, 0.5 * length, count)
+        z[: count // 2] = 0.5 * length * np.sign(z[: count // 2])  # the rims
+        points = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), z])
+    elif shape.kind == "sphere":
+        points = rng.normal(size=(count, 3))
+        points *= shape.size[0] / np.linalg.norm(points, axis=1, keepdims=True)
+    else:
+        vertices, faces = triangles(shape)
+        weights = rng.dirichlet(np.ones(3), (count,))
+        corners = vertices[faces[rng.integers(len(faces), size=count)]]
+        points = np.einsum("nk,nkx->nx", weights, corners)
+        points = np.vstack([points, vertices])
+    return points @ shape.pose[:3, :3].T + shape.pose[:3, 3]
+
+
+def test_the_leaves_enclose_every_body(model):
+    rng = np.random.default_rng(0)
+    for name, link in model.robot.links.items():
+        leaves = [leaf for leaf in model.leaves if leaf.link == name]
+        for shape in link.shapes:
+            points = _surface(shape, rng)
+            outside = np.min([leaf.distances_to(points) for leaf in leaves], axis=0)
+            assert outside.max() <= 1e-9, f"{name}: {shape.source}"
+
+
 def test_the_end_goes_straight_at_the_hull_at_its_speed(model, reference, rows):
     tools = np.array([reference.link_pose(q, "tool")[:3, 3] for q in rows])
     wanted = START + SPEED * CYCLE * np.arange(len(rows))[:, None] * DOWN
@@ -116,6 +146,13 @@ def test_the_end_goes_straight_at_the_hull_at_its_speed(model, reference, rows):
     assert (rates <= model.velocity_limits).all()
     assert (rows >= model.lower).all()
     assert (rows <= model.upper).all()
+
+
+def test_distances_on_the_way_are_those_of_coal(model, reference, rows):
+    geometry, _ = reference.leaf_geometry()
+    for q in rows[::10]:
+        theirs = reference.distances(geometry, q).min()
+        assert model.distance(q).distance == pytest.approx(theirs, abs=1e-6)
 
 
 def test_the_hull_comes_nearer_as_geometry_says(model, rows, closed_form):
@@ -203,6 +240,21 @@ def test_volumes_are_those_of_the_shapes(model):
         numbers = [row[key] for key in ("obb_m3", "leaves_m3", "real_m3")]
         assert np.isfinite(numbers).all()
         assert 0.0 < row["real_m3"] < 1.005 * row["leaves_m3"]
+    # Independently: cylinders and the ball by formula, hulls by the divergence theorem.
+    arm = 0.0
+    for name, link in model.robot.links.items():
+        volume = 0.0
+        for shape in link.shapes:
+            if shape.kind == "cylinder":
+                arm += math.pi * shape.size[0] ** 2 * shape.size[1]
+            elif shape.kind == "sphere":
+                arm += 4.0 / 3.0 * math.pi * shape.size[0] ** 3
+            else:
+                a, b, c = np.moveaxis(shape.vertices[shape.triangles], 1, 0)
+                volume += float((a * np.cross(b, c)).sum() / 6.0)
+        if name in MODULES:
+            assert table[name]["real_m3"] == pytest.approx(volume)
+    assert table["arm"]["real_m3"] == pytest.approx(arm)
     # What the paper reports: 28 % less than oriented boxes.
     assert table["total"]["leaves_m3"] < 0.72 * table["total"]["obb_m3"]
 
@@ -218,6 +270,18 @@ def check_times(result):
     for row in result["times"].values():
         assert 0.0 < row["median_us"] <= row["p99_us"] <= row["p999_us"] <= row["max_us"]
         assert row["worst_pose_us"] <= row["max_us"]
+    # Each of ours is compared with all pairs of leaves, plain and with filters, and boxes.
+    for saving in result["savings"]:
+        times = result["times"]
+        ratio = times[saving["way"]]["median_us"] / times[saving["other"]]["median_us"]
+        assert saving["less"] == pytest.approx(1.0 - ratio)
+        assert saving["least"] <= saving["most"]
+    for name, row in result["times"].items():
+        if row["ours"]:
+            others = " ".join(s["other"] for s in result["savings"] if s["way"] == name)
+            assert "plain" in others and "with filters" in others
+            if row["question"] == "contacts":
+                assert "refined by OBBs" in others and "OBB tree" in others
 
 
 def run_documented(monkeypatch, capsys, command, **short):

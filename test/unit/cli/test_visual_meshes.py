@@ -119,10 +119,54 @@ def test_commands_take_it(tmp_path, capsys):
     assert "no pair of links to check" in capsys.readouterr().err
 
 
+# Real robots, whose visual geometry pinocchio knows how to place.
+SEEN = {
+    "TwoDofs": "asr_twodof_description/urdf/TwoDofs.urdf",
+    "alexander": "alexander_description/urdf/alexander_v1.lowerBodyOnly.urdf",
+    "human": "human_description/robots/human.urdf",
+    "z1": "z1_description/urdf/z1.urdf",
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_real_robots_are_where_pinocchio_sees_them(name):
+    pin = pytest.importorskip("pinocchio")
+    from scipy.spatial import cKDTree
+
+    require("ur5")  # example-robot-data is there
+    path = share_folder() / "example-robot-data" / "robots" / SEEN[name]
+    loaded = load_robot(path, [share_folder()], visual_meshes=True)
+    without = {} if name != "z1" else load_robot(path, [share_folder()]).links
+    model = pin.buildModelFromUrdf(str(path))
+    seen = pin.buildGeomFromUrdf(
+        model, str(path), pin.GeometryType.VISUAL, package_dirs=[str(share_folder())]
+    )
+    waiting = {
+        link.name: list(link.shapes)
+        for link in loaded.links.values()
+        if link.name not in without or not without[link.name].shapes
+    }
+    compared = 0
+    for item in seen.geometryObjects:
+        link_name = model.frames[item.parentFrame].name
+        if link_name not in waiting:
+            continue
+        shape = waiting[link_name].pop(0)
+        frame = model.frames[model.getFrameId(link_name, pin.FrameType.BODY)].placement.homogeneous
+        ours = (frame @ shape.pose)[:3]
+        theirs = item.placement.homogeneous[:3]
+        placed = shape.vertices @ ours[:, :3].T + ours[:, 3]
+        expected = item.geometry.vertices() @ theirs[:, :3].T + theirs[:, 3]
+        size = np.ptp(placed, axis=0).max()
+        assert cKDTree(placed).query(expected)[0].max() < 1e-5 * size, shape.source
+        assert cKDTree(expected).query(placed)[0].max() < 1e-5 * size, shape.source
+        compared += 1
+    assert compared >= 2 and not any(waiting.values())
+
+
 def test_a_real_robot_without_collision_geometry_is_monitored():
     require("ur5")
-    name = "alexander_description/urdf/alexander_v1.lowerBodyOnly.urdf"
-    path = share_folder() / "example-robot-data" / "robots" / name
+    path = share_folder() / "example-robot-data" / "robots" / SEEN["alexander"]
     model = CollisionModel.from_urdf(
         path, package_dirs=[share_folder()], max_leaves_per_link=1, visual_meshes=True
     )
