@@ -91,9 +91,9 @@ def volumes(model: CollisionModel) -> list[dict]:
             {
                 "part": part,
                 "leaves": sum(len(fit.leaves) for fit in fits),
-                "obb_m3": sum(fit.obb_volume for fit in fits),
+                "obb_m3": sum(fit.volumes.obb for fit in fits),
                 "leaves_m3": sum(_leaves_volume(fit) for fit in fits),
-                "real_m3": sum(fit.shape_volume for fit in fits),
+                "real_m3": sum(fit.volumes.shape for fit in fits),
             }
         )
     return rows

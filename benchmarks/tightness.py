@@ -162,7 +162,7 @@ def measure(
         sum(numbers)
         for numbers in zip(
             *(
-                (f.hull_volume, f.obb_volume, f.union_volume, sum(x.volume for x in f.leaves))
+                (f.volumes.hull, f.volumes.obb, f.union_volume, sum(x.volume for x in f.leaves))
                 for f in fits
             ),
             strict=True,

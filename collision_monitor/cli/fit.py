@@ -87,24 +87,25 @@ def report(model: CollisionModel) -> dict[str, Any]:
     links = []
     for link in model.link_names:
         fits = model.fits[link]
+        volumes = [fit.volumes for fit in fits]
         area = sum(fit.hull_area for fit in fits)
         stand_off = sum(fit.hull_area * fit.stand_off for fit in fits) / area if area else 0.0
         links.append(
             {
                 "link": link,
                 "leaves": [_leaf(leaf) for fit in fits for leaf in fit.leaves],
-                "mesh_volume": sum(fit.shape_volume for fit in fits),
-                "hull_volume": sum(fit.hull_volume for fit in fits),
-                "obb_volume": sum(fit.obb_volume for fit in fits),
+                "mesh_volume": sum(volume.shape for volume in volumes),
+                "hull_volume": sum(volume.hull for volume in volumes),
+                "obb_volume": sum(volume.obb for volume in volumes),
                 "leaf_volume": sum(fit.union_volume for fit in fits),
                 "stand_off": stand_off if np.isfinite(stand_off) else None,
             }
         )
-    volumes = ("mesh_volume", "hull_volume", "obb_volume", "leaf_volume")
+    names = ("mesh_volume", "hull_volume", "obb_volume", "leaf_volume")
     return {
         "robot": model.name,
         "links": links,
-        "total": {name: sum(link[name] for link in links) for name in volumes},
+        "total": {name: sum(link[name] for link in links) for name in names},
         "pairs": len(model.pairs),
         "unmonitored_pairs": [list(pair) for pair in model.unmonitored_pairs],
         "structural_pairs": [asdict(pair) for pair in _structural(model)],

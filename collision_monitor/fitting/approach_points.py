@@ -96,7 +96,6 @@ def watchers_of(
     links: Mapping[str, Sequence[Shape]],
     poses: Mapping[str, np.ndarray],
     pairs: Sequence[Pair],
-    store: Store | None = None,
 ) -> dict[str, list[np.ndarray]]:
     """Return watchers of each shape of each link, rows (w, 4): point in the shape's frame, weight.
 
@@ -104,7 +103,6 @@ def watchers_of(
         links: shapes by link.
         poses: (n, 4, 4) of each link in n sampled configurations, base frame.
         pairs: links that are checked against each other.
-        store: cache of the results; the user's cache by default.
     """
     if not pairs:
         return {name: [np.empty((0, 4))] * len(shapes) for name, shapes in links.items()}
@@ -113,7 +111,7 @@ def watchers_of(
         for name, shapes in links.items()
     ]
     key = content_key("watchers", _VERSION, content, list(pairs))
-    with Store("watchers") if store is None else store as kept:
+    with Store("watchers") as kept:
         found = kept.get(key)
         if found is None:
             found = {

@@ -81,15 +81,11 @@ def _content(shape: Shape, most: int, tolerance: float) -> str:
 
 
 def _to_json(fits: list[Fit]) -> list:
-    return [
-        [leaf_rows(f.leaves).tolist(), f.shape_volume, f.hull_volume, f.obb_volume,
-         f.stand_off, f.hull_area, f.lost]
-        for f in fits
-    ]  # fmt: skip
+    return [[leaf_rows(f.leaves).tolist(), f.stand_off, f.hull_area, f.lost] for f in fits]
 
 
-def _from_json(value: list) -> list[Fit]:
-    return [Fit(leaves_of(np.array(rows)), *numbers) for rows, *numbers in value]
+def _from_json(value: list, shape: Shape) -> list[Fit]:
+    return [Fit(leaves_of(np.array(rows)), (shape,), *numbers) for rows, *numbers in value]
 
 
 def share_out(choices: Sequence[Sequence[Fit]], budget: int, tolerance: float) -> list[Fit]:
@@ -305,8 +301,7 @@ def _fit_distinct(jobs: Mapping[str, Job], tolerance: float) -> dict[str, list[F
         def load_cached() -> None:
             for key, kept in store.get_many(list(keys)).items():
                 content = keys.pop(key)
-                done[content] = _from_json(kept)
-                del slow[content]
+                done[content] = _from_json(kept, slow.pop(content)[0])
 
         load_cached()
         if not slow:

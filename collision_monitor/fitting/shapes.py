@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,7 +27,10 @@ from collision_monitor.fitting.fast_fit import cover_box, covers_of_box
 from collision_monitor.fitting.multi_capsule_fit import fit_union, lost, thickness
 from collision_monitor.geometry.leaf import Leaf, enclosing, moved
 from collision_monitor.robot.description import Shape
-from collision_monitor.robot.shape_kinds import KINDS, unknown_kind
+from collision_monitor.robot.shape_kinds import KINDS, ROUNDED, unknown_kind
+
+if TYPE_CHECKING:
+    import trimesh
 
 
 @dataclass(frozen=True)
@@ -97,26 +101,31 @@ _FLATNESS = 1e-3
 Found = tuple[tuple[Leaf, ...], float, float]
 
 
+class Volumes(NamedTuple):
+    """Volumes in m^3: of shapes (of the hull if a mesh is open), their hulls, oriented boxes."""
+
+    shape: float
+    hull: float
+    obb: float
+
+
 @dataclass(frozen=True, eq=False)
 class Fit:
     """Leaves around a shape, in the link's frame, with measures of their quality.
 
     Attributes:
         leaves: in the frame of the link.
-        shape_volume: m^3; that of the convex hull if a mesh is not closed.
-        hull_volume: m^3, of the convex hull.
-        obb_volume: m^3, of the oriented box.
+        shapes: the shape; all shapes of a link for leaves that were given.
         stand_off: mean distance in metres between leaves and shape over the surface of the hull;
-            infinite for one leaf around a plate that several enclose better.
-        hull_area: surface of the hull in m^2.
+            infinite for one leaf around a plate that several enclose better; NaN for leaves that
+            were given.
+        hull_area: surface of the hull in m^2; NaN for leaves that were given.
         lost: mean distance in metres that the leaves take from other links where these come near
             (`watchers`).
     """
 
     leaves: tuple[Leaf, ...]
-    shape_volume: float
-    hull_volume: float
-    obb_volume: float
+    shapes: tuple[Shape, ...]
     stand_off: float
     hull_area: float
     lost: float = 0.0
@@ -135,6 +144,11 @@ class Fit:
         """Volume of the union of all leaves in m^3; slow, so computed on first access."""
         return union_volume(leaf_rows(self.leaves))
 
+    @cached_property
+    def volumes(self) -> Volumes:
+        """Volumes of the shapes, added up; slow, so computed on first access."""
+        return Volumes(*np.sum([_volumes(shape) for shape in self.shapes], axis=0).tolist())
+
 
 def leaf_rows(leaves: Sequence[Leaf]) -> np.ndarray:
     """Return leaves as rows (k, 7): two end points and the radius."""
@@ -149,11 +163,6 @@ def leaves_of(rows: np.ndarray) -> tuple[Leaf, ...]:
 def _on_z_axis(radius: float, length: float) -> Leaf:
     half = np.array([0.0, 0.0, 0.5 * length])
     return Leaf("", -half, half, radius)
-
-
-def _exact(leaf: Leaf, obb_volume: float) -> Fit:
-    """The fit of a shape that is a leaf itself."""
-    return Fit((leaf,), leaf.volume, leaf.volume, obb_volume, 0.0, 0.0)
 
 
 def _prism(radius: float, length: float) -> tuple[np.ndarray, np.ndarray]:
@@ -228,33 +237,18 @@ def _fit_flat(
     return [((leaf,), 0.0, 0.0)]
 
 
-def _mesh_volumes(shape: Shape, outer: np.ndarray | None) -> tuple[float, float, float]:
-    """Volumes of the convex hull and of the mesh (of the hull if it is open), and hull area.
-
-    ``outer`` (k, 3): points whose hull replaces that of the mesh.
-    """
+def _mesh_and_hull(
+    shape: Shape, outer: np.ndarray | None
+) -> tuple[trimesh.Trimesh, trimesh.Trimesh] | None:
+    """Return a mesh and its convex hull, that of ``outer`` (k, 3) if given; None if nearly flat."""
     import trimesh
     from scipy.spatial import QhullError
 
     mesh = trimesh.Trimesh(shape.vertices, shape.triangles, process=True)
     try:
-        hull = mesh.convex_hull if outer is None else trimesh.convex.convex_hull(outer)
-    except (QhullError, ValueError):  # nearly coplanar
-        return 0.0, 0.0, 0.0
-    volume = float(hull.volume)
-    own = float(abs(mesh.volume)) if mesh.is_watertight else volume
-    if outer is not None:
-        volume = max(volume, own)
-    return volume, own, float(hull.area)
-
-
-def _to_fits(
-    found: list[Found], shape: float, hull: float, obb: float, area: float
-) -> list[Fit]:
-    return [
-        Fit(leaves, shape, hull, obb, stand_off, area, loss)
-        for leaves, stand_off, loss in found
-    ]
+        return mesh, mesh.convex_hull if outer is None else trimesh.convex.convex_hull(outer)
+    except (QhullError, ValueError):
+        return None
 
 
 def fits_in_own_frame(
@@ -267,81 +261,55 @@ def fits_in_own_frame(
     """
     if shape.kind == "sphere":
         (radius,) = shape.size
-        return [_exact(Leaf("", np.zeros(3), np.zeros(3), radius), 8.0 * radius**3)]
+        return [Fit((Leaf("", np.zeros(3), np.zeros(3), radius),), (shape,), 0.0, 0.0)]
     if shape.kind == "capsule":
-        radius, length = shape.size
-        return [_exact(_on_z_axis(radius, length), 4.0 * radius**2 * (length + 2.0 * radius))]
+        return [Fit((_on_z_axis(*shape.size),), (shape,), 0.0, 0.0)]
     if shape.kind == "box":
-        return _box_fits(shape.size, most, tolerance)
-    if shape.kind == "cylinder":
-        radius, length = shape.size
-        found, _, _ = _fit_mesh(*_prism(radius, length), most, tolerance, watchers)
-        return _to_fits(found, *_cylinder_volumes(radius, length))
-    if shape.kind != "mesh":
-        raise unknown_kind(shape, KINDS)
-    found, box, outer = _fit_mesh(shape.vertices, shape.triangles, most, tolerance, watchers)
-    hull, volume, area = _mesh_volumes(shape, outer) if box.volume > 0.0 else (0.0, 0.0, 0.0)
-    return _to_fits(found, volume, hull, box.volume, area)
-
-
-def _box_fits(size: tuple[float, ...], most: int, tolerance: float) -> list[Fit]:
-    volume = float(np.prod(size))
-    area = 2.0 * (size[0] * size[1] + size[1] * size[2] + size[2] * size[0])
-    found = [
-        (leaves_of(rows), stand_off, 0.0)
-        for rows, stand_off in covers_of_box(
-            size, (1, *counts_up_to(most)), tolerance, _MAX_RATIO_OF_BOX
+        x, y, z = shape.size
+        area = 2.0 * (x * y + y * z + z * x)
+        covers = covers_of_box(
+            shape.size, (1, *counts_up_to(most)), tolerance, _MAX_RATIO_OF_BOX
         )
-    ]
-    return _to_fits(found, volume, volume, volume, area)
+        found = [(leaves_of(rows), stand_off, 0.0) for rows, stand_off in covers]
+    elif shape.kind == "cylinder":
+        radius, length = shape.size
+        area = 2.0 * math.pi * radius * (radius + length)
+        found, _, _ = _fit_mesh(*_prism(radius, length), most, tolerance, watchers)
+    elif shape.kind == "mesh":
+        found, box, outer = _fit_mesh(shape.vertices, shape.triangles, most, tolerance, watchers)
+        both = _mesh_and_hull(shape, outer) if box.volume > 0.0 else None
+        area = 0.0 if both is None else float(both[1].area)
+    else:
+        raise unknown_kind(shape, KINDS)
+    return [Fit(leaves, (shape,), stand_off, area, loss) for leaves, stand_off, loss in found]
 
 
-_MEASURES = ("shape_volume", "hull_volume", "obb_volume", "hull_area")
+def _volumes(shape: Shape) -> Volumes:
+    if shape.kind == "mesh":
+        return _mesh_volumes(shape)
+    if shape.kind == "box":
+        volume = obb = float(np.prod(shape.size))
+    elif shape.kind == "cylinder":
+        radius, length = shape.size
+        volume, obb = math.pi * radius**2 * length, 4.0 * radius**2 * length
+    elif shape.kind in ROUNDED:
+        leaf = fits_in_own_frame(shape, 1, math.inf)[0].leaves[0]
+        volume, obb = leaf.volume, 4.0 * leaf.radius**2 * (leaf.length + 2.0 * leaf.radius)
+    else:
+        raise unknown_kind(shape, KINDS)
+    return Volumes(volume, volume, obb)
 
 
-def _volumes(shape: Shape) -> tuple[float, float, float, float]:
-    """Volumes of a shape, its hull and its oriented box, and the hull's area; without a fit."""
-    if shape.kind == "cylinder":
-        return _cylinder_volumes(*shape.size)
-    if shape.kind != "mesh":
-        (fit,) = fits_in_own_frame(shape, 1, math.inf)
-        return fit.shape_volume, fit.hull_volume, fit.obb_volume, fit.hull_area
+def _mesh_volumes(shape: Shape) -> Volumes:
     points = hull_points(np.asarray(shape.vertices, dtype=float))
     outer = outermost(points)
-    box = fit_box(outer)
-    if outer is points:
-        outer = None
-    else:
-        box = box_along(points, box.axes)
-    hull, volume, area = _mesh_volumes(shape, outer) if box.volume > 0.0 else (0.0, 0.0, 0.0)
-    return volume, hull, box.volume, area
-
-
-def _cylinder_volumes(radius: float, length: float) -> tuple[float, float, float, float]:
-    volume = math.pi * radius**2 * length
-    area = 2.0 * math.pi * radius * (radius + length)
-    return volume, volume, 4.0 * radius**2 * length, area
-
-
-class _LazyFit(Fit):
-    """A fit that computes its volumes on first access, because they are slow."""
-
-    def __init__(self, leaves: Sequence[Leaf], shapes: Sequence[Shape]) -> None:
-        self.__dict__.update(
-            leaves=tuple(leaves), stand_off=math.nan, lost=0.0, _shapes=tuple(shapes)
-        )
-
-    def __getattr__(self, name: str) -> float:
-        if name not in _MEASURES:
-            raise AttributeError(name)
-        sums = np.sum([_volumes(shape) for shape in self._shapes], axis=0)
-        self.__dict__.update(zip(_MEASURES, sums.tolist(), strict=True))
-        return self.__dict__[name]
-
-
-def fit_of_given(leaves: Sequence[Leaf], shapes: Sequence[Shape]) -> Fit:
-    """Return the `Fit` of given leaves around all ``shapes`` of a link."""
-    return _LazyFit(leaves, shapes)
+    obb = box_along(points, fit_box(outer).axes).volume
+    both = _mesh_and_hull(shape, None if outer is points else outer) if obb > 0.0 else None
+    if both is None:
+        return Volumes(0.0, 0.0, obb)
+    mesh, hull = both
+    volume = float(abs(mesh.volume)) if mesh.is_watertight else float(hull.volume)
+    return Volumes(volume, max(volume, float(hull.volume)), obb)
 
 
 def placed(fit: Fit, pose: np.ndarray, link: str) -> Fit:

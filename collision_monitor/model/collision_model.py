@@ -33,7 +33,7 @@ from collision_monitor.errors import (
 )
 from collision_monitor.fitting.approach_points import watchers_of
 from collision_monitor.fitting.fitter import FITS, fit_all, given_leaves, needs_watchers
-from collision_monitor.fitting.shapes import Fit, FitSettings, fit_of_given
+from collision_monitor.fitting.shapes import Fit, FitSettings
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.clearance import Clearance
@@ -676,7 +676,10 @@ class CollisionModel:
         if known is not None:
             self.fits |= {name: known[name] for name in links}
         if given is not None:
-            self.fits |= {name: [fit_of_given(given[name], links[name])] for name in links}
+            self.fits |= {
+                name: [Fit(tuple(given[name]), tuple(links[name]), np.nan, np.nan)]
+                for name in links
+            }
         leaves = {
             name: [leaf for fit in fits for leaf in fit.leaves] for name, fits in self.fits.items()
         }

@@ -5,16 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from unittest.mock import patch
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from collision_monitor import CollisionModel
-from collision_monitor.fitting.shapes import Fit
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.mesh_distance.parts import parts_of
-from collision_monitor.model import collision_model
 from collision_monitor.robot.description import Joint, Link, Robot, Shape
 
 AXES = np.eye(3)
@@ -50,13 +47,7 @@ def free_body(fixed: Sequence[Shape], moving: Sequence[Shape], hierarchy="obb") 
     )  # fmt: skip
     robot = Robot("free", "fixed", links, joints)
     leaves = {name: [_ball(name, links[name].shapes)] for name in ("fixed", "moving")}
-    # How good the leaves are is not asked here, and takes longer than all the rest.
-    with patch.object(collision_model, "fit_of_given", _no_figures):
-        return CollisionModel(robot, leaves=leaves, hierarchy=hierarchy)
-
-
-def _no_figures(leaves: Sequence[Leaf], shapes: Sequence[Shape]) -> Fit:
-    return Fit(tuple(leaves), *[np.nan] * 5)
+    return CollisionModel(robot, leaves=leaves, hierarchy=hierarchy)
 
 
 def _ball(name: str, shapes: Sequence[Shape]) -> Leaf:

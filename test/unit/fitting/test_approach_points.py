@@ -5,7 +5,6 @@
 import numpy as np
 import pytest
 
-from collision_monitor.common.disk_cache import Store
 from collision_monitor.fitting.approach_points import merged, watchers_of
 from collision_monitor.robot.description import Shape
 
@@ -24,16 +23,15 @@ def poses_along_x(*positions):
     return poses
 
 
-@pytest.fixture
-def store(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    return lambda: Store("watchers")
 
 
-def test_watchers_are_the_nearest_points_of_the_other_link(store):
+def test_watchers_are_the_nearest_points_of_the_other_link():
     links = {"a": (at(0.0),), "b": (at(0.0),)}
     poses = {"a": poses_along_x(0.0, 0.0), "b": poses_along_x(0.3, 0.35)}
-    seen = watchers_of(links, poses, [("a", "b")], store())
+    seen = watchers_of(links, poses, [("a", "b")])
     (of_a,), (of_b,) = seen["a"], seen["b"]
     assert of_a[:, 0] == pytest.approx([0.25, 0.3], abs=0.0025)
     assert of_b[:, 0] == pytest.approx([-0.3, -0.25], abs=0.0025)
@@ -41,50 +39,50 @@ def test_watchers_are_the_nearest_points_of_the_other_link(store):
     assert (np.abs(of_a[:, 1:3]) <= 0.05 + 0.0025).all()
 
 
-def test_they_are_seen_from_the_frame_of_the_nearest_shape(store):
+def test_they_are_seen_from_the_frame_of_the_nearest_shape():
     links = {"a": (at(-0.5), at(0.5)), "b": (at(0.0),)}
     poses = {"a": poses_along_x(0.0), "b": poses_along_x(0.7)}
-    far, near = watchers_of(links, poses, [("a", "b")], store())["a"]
+    far, near = watchers_of(links, poses, [("a", "b")])["a"]
     assert len(far) == 0
     assert near[:, 0] == pytest.approx([0.15], abs=0.0025)
 
 
-def test_only_the_nearest_pairs_watch(store):
+def test_only_the_nearest_pairs_watch():
     links = {"a": (at(0.0),), "b": (at(0.0),), "c": (at(0.0),)}
     poses = {"a": poses_along_x(0.0), "b": poses_along_x(0.3), "c": poses_along_x(-0.34)}
-    seen = watchers_of(links, poses, [("a", "b"), ("a", "c"), ("b", "c")], store())
+    seen = watchers_of(links, poses, [("a", "b"), ("a", "c"), ("b", "c")])
     assert [len(seen[name][0]) for name in "abc"] == [1, 1, 0]
 
 
-def test_a_pair_that_is_always_near_does_not_hide_other_pairs(store):
+def test_a_pair_that_is_always_near_does_not_hide_other_pairs():
     links = {"a": (at(0.0),), "b": (at(0.0),), "c": (at(0.0),)}
     poses = {  # a and b are 50 mm apart, a and c 120 mm or far apart
         "a": poses_along_x(0.0, 0.0, 0.0),
         "b": poses_along_x(0.15, 0.15, 0.15),
         "c": poses_along_x(-0.22, -1.0, -1.0),
     }
-    seen = watchers_of(links, poses, [("a", "b"), ("a", "c")], store())
+    seen = watchers_of(links, poses, [("a", "b"), ("a", "c")])
     assert [len(seen[name][0]) for name in "abc"] == [2, 1, 1]
 
 
-def test_who_is_far_away_or_always_touches_does_not_watch(store):
+def test_who_is_far_away_or_always_touches_does_not_watch():
     links = {"a": (at(0.0),), "b": (at(0.0),)}
     for x in (0.1, 0.105, 0.6):
         poses = {"a": poses_along_x(0.0, 0.0), "b": poses_along_x(x, x)}
-        seen = watchers_of(links, poses, [("a", "b")], store())
+        seen = watchers_of(links, poses, [("a", "b")])
         assert len(seen["a"][0]) == len(seen["b"][0]) == 0, x
-    assert watchers_of(links, poses, [], store())["a"][0].shape == (0, 4)
+    assert watchers_of(links, poses, [])["a"][0].shape == (0, 4)
 
 
-def test_the_second_time_they_come_from_disk_and_are_the_same(store, monkeypatch):
+def test_the_second_time_they_come_from_disk_and_are_the_same(monkeypatch):
     links = {"a": (at(0.0),), "b": (at(0.0, "cylinder", (0.05, 0.2)),)}
     poses = {"a": poses_along_x(0.0), "b": poses_along_x(0.3)}
-    first = watchers_of(links, poses, [("a", "b")], store())
+    first = watchers_of(links, poses, [("a", "b")])
     monkeypatch.setattr("collision_monitor.fitting.approach_points._look", None)
-    second = watchers_of(links, poses, [("a", "b")], store())
+    second = watchers_of(links, poses, [("a", "b")])
     assert np.array_equal(first["a"][0], second["a"][0])
     with pytest.raises(TypeError):
-        watchers_of(links, poses | {"b": poses_along_x(0.31)}, [("a", "b")], store())
+        watchers_of(links, poses | {"b": poses_along_x(0.31)}, [("a", "b")])
 
 
 def test_merging_keeps_the_weight_and_does_not_see_the_last_digit():

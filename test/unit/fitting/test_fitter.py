@@ -131,7 +131,7 @@ def test_only_meshes_and_cylinders_need_watchers(counted, kind):
 
 def choice(*steps):
     """Fits of a body of 1 m^2 with so many leaves and such a stand-off."""
-    return [Fit((None,) * count, 1.0, 1.0, 1.0, off, 1.0) for count, off in steps]
+    return [Fit((None,) * count, (), off, 1.0) for count, off in steps]
 
 
 def test_the_budget_goes_where_a_leaf_takes_away_most():
@@ -145,7 +145,7 @@ def test_the_budget_goes_where_a_leaf_takes_away_most():
 
 
 def test_within_the_tolerance_means_towards_watchers_too():
-    fits = [Fit((None,) * n, 1.0, 1.0, 1.0, 0.01, 1.0, lost) for n, lost in ((1, 0.03), (2, 0.01))]
+    fits = [Fit((None,) * n, (), 0.01, 1.0, lost) for n, lost in ((1, 0.03), (2, 0.01))]
     assert [len(f.leaves) for f in fitter.share_out([fits], 4, 0.02)] == [2]
     assert [len(f.leaves) for f in fitter.share_out([fits], 4, 0.03)] == [1]
 

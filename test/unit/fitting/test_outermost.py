@@ -39,5 +39,5 @@ def test_leaves_of_a_smooth_mesh_enclose_it(monkeypatch):
     one, other = fits[-1], tight[-1]
     assert len(one.leaves) == len(other.leaves)
     assert one.stand_off == pytest.approx(other.stand_off, rel=0.25)
-    assert one.hull_volume >= one.shape_volume == pytest.approx(other.shape_volume)
-    assert one.obb_volume == pytest.approx(other.obb_volume, rel=0.01)
+    assert one.volumes.hull >= one.volumes.shape == pytest.approx(other.volumes.shape)
+    assert one.volumes.obb == pytest.approx(other.volumes.obb, rel=0.01)

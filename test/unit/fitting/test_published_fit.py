@@ -63,7 +63,7 @@ def test_on_a_real_arm_it_is_larger_than_the_boxes():
     files = robots.require("ur5")
     model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, fit="published")
     fits = [fit for own in model.fits.values() for fit in own]
-    ratio = sum(f.union_volume for f in fits) / sum(f.obb_volume for f in fits)
+    ratio = sum(f.union_volume for f in fits) / sum(f.volumes.obb for f in fits)
     assert ratio == pytest.approx(1.64, abs=0.01)
     q = model.random_configurations(20)
     assert model.distances(q[0]) == pytest.approx(

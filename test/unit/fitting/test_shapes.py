@@ -3,7 +3,6 @@
 """From shapes to leaves: enclosing for every kind, the smaller volume wins."""
 
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from collision_monitor.errors import FitError
 from collision_monitor.fitting.bounding_shapes import fit_capsule, fit_sphere
 from collision_monitor.fitting.shapes import (
     FitSettings,
-    fit_of_given,
     fits_in_own_frame,
     union_volume,
 )
@@ -61,8 +59,8 @@ def test_every_kind_of_shape_is_enclosed_in_the_link_frame(kind_and_most, a, b, 
     assert outside(fit, points).max() <= 1e-9
     assert {leaf.link for leaf in fit.leaves} == {"link"}
     assert len(fit.leaves) <= most
-    assert fit.shape_volume <= sum(leaf.volume for leaf in fit.leaves) * (1 + 1e-9)
-    assert fit.shape_volume <= fit.obb_volume * (1 + 1e-9)
+    assert fit.volumes.shape <= sum(leaf.volume for leaf in fit.leaves) * (1 + 1e-9)
+    assert fit.volumes.shape <= fit.volumes.obb * (1 + 1e-9)
 
 
 @given(st.integers(0, 1000))
@@ -75,8 +73,8 @@ def test_a_single_leaf_is_never_larger_than_the_published_ones(seed):
     (leaf,) = fit.leaves
     assert leaf.volume <= min(rivals) * (1 + 1e-9)
     assert leaf.distances_to(hull.sample(300, seed=1)).max() <= 1e-9
-    assert fit.hull_volume == pytest.approx(hull.volume, rel=1e-6)
-    assert fit.shape_volume == pytest.approx(hull.volume, rel=1e-6)
+    assert fit.volumes.hull == pytest.approx(hull.volume, rel=1e-6)
+    assert fit.volumes.shape == pytest.approx(hull.volume, rel=1e-6)
 
 
 def test_spheres_and_capsules_are_leaves_as_they_are():
@@ -91,7 +89,7 @@ def test_the_volume_of_an_open_mesh_is_that_of_its_hull():
     box = trimesh.creation.box([1, 1, 1])
     fit = fit_shape(Shape("mesh", np.eye(4), vertices=box.vertices, triangles=box.faces[:-1]), "a",
                     FitSettings(1))  # fmt: skip
-    assert fit.shape_volume == pytest.approx(1.0)
+    assert fit.volumes.shape == pytest.approx(1.0)
 
 
 def test_a_flat_mesh_is_enclosed_too():
@@ -99,7 +97,7 @@ def test_a_flat_mesh_is_enclosed_too():
     shape = Shape("mesh", np.eye(4), vertices=square, triangles=np.array([[0, 1, 2], [0, 2, 3]]))
     fit = fit_shape(shape, "a")
     assert outside(fit, square).max() <= 1e-9
-    assert fit.shape_volume == 0.0
+    assert fit.volumes.shape == 0.0
 
 
 def test_more_leaves_stand_off_less_and_enclose_every_triangle():
@@ -122,22 +120,6 @@ def test_fits_stop_at_the_tolerance():
     fits = fits_in_own_frame(bar, 8, 0.005)
     assert [len(fit.leaves) for fit in fits] == [1]
     assert fits[0].stand_off <= 0.005
-
-
-def test_figures_of_given_leaves_are_those_of_a_fit():
-    mesh = trimesh.creation.icosphere(2, 0.3)
-    shapes = [
-        Shape("mesh", np.eye(4), (), np.asarray(mesh.vertices), np.asarray(mesh.faces)),
-        Shape("cylinder", np.eye(4), (0.1, 0.4)),
-        Shape("box", np.eye(4), (0.1, 0.2, 0.3)),
-    ]
-    fits = [fit_shape(shape, "a", FitSettings(1)) for shape in shapes]
-    given = pickle.loads(pickle.dumps(fit_of_given(fits[0].leaves, shapes)))
-    for name in ("shape_volume", "hull_volume", "obb_volume", "hull_area"):
-        assert getattr(given, name) == pytest.approx(sum(getattr(fit, name) for fit in fits))
-    assert len(given.leaves) == 1 and given.union_volume > 0.0
-    with pytest.raises(AttributeError):
-        given.no_figure  # noqa: B018
 
 
 @pytest.mark.parametrize(
