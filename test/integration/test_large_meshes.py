@@ -13,7 +13,6 @@ from support.geometry.large_meshes import LARGE
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.common.disk_cache import Store
 from collision_monitor.fitting import fitter
 from collision_monitor.fitting.approach_points import watchers_of
 from collision_monitor.fitting.enclosure import check_enclosing
@@ -103,7 +102,7 @@ def test_looking_for_watchers_takes_little_memory(name, tmp_path, monkeypatch):
     found = {}
 
     def look():
-        found.update(watchers_of(links, places, [("a", "b")], Store("watchers")))
+        found.update(watchers_of(links, places, [("a", "b")]))
 
     assert peak(look) < 400 * MEGABYTE
     assert len(found["a"][0]) == 1
