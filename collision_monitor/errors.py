@@ -144,7 +144,7 @@ class RecordingError(CollisionMonitorError, RuntimeError):
 
 
 class ExecutorError(CollisionMonitorError, RuntimeError):
-    """Workers are not available, or do not finish."""
+    """An executor is not dask://host:port, does not answer, or a worker did not finish."""
 
 
 class ViewError(CollisionMonitorError, ValueError):

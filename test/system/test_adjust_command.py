@@ -124,6 +124,26 @@ def test_a_goal_that_collides_is_exit_code_1_and_no_file(tmp_path):
 # -- what is written and said ---------------------------------------------------------------
 
 
+@pytest.mark.parametrize("method", ["robust", "field"])
+def test_the_adjusted_motion_is_written_and_reported(place, capsys, method):
+    output = place / "adjusted.csv"
+    assert run(place, "--output", str(output), "--method", method) == 0
+    times, rows = read(output)
+    given_times, given = read(place / "motion.csv")
+    assert least(given) < 0.0
+    assert least(rows) >= SAFE
+    assert np.array_equal(rows[[0, -1]], given[[0, -1]])
+    assert np.array_equal(times, given_times)
+    out = capsys.readouterr().out
+    most = np.degrees(np.abs(rows - given).max())
+    for text in (
+        f"planar: adjusted, method {method}", "right_arm (right), left_arm (left)",
+        f"{most:.2f} deg: ", "0.1000 m between the arms at every instant", "duration",
+        "are kept apart", str(output),
+    ):  # fmt: skip
+        assert text in out
+
+
 def test_json_tells_what_the_file_has(place, capsys):
     output = place / "adjusted.yaml"
     assert run(place, "--output", str(output), "--json") == 0

@@ -245,3 +245,13 @@ def test_results_never_overwrite_what_is_read(verify, cell):
     assert code == 2
     assert "is also the motion" in errors
     assert motion.read_text() == before
+
+
+def test_it_runs_as_a_program_of_its_own(cell):
+    done = subprocess.run(
+        [sys.executable, "-m", "collision_monitor", "verify", "robot.urdf", "motions/b.csv",
+         "--level", "leaf"],
+        cwd=cell, capture_output=True, text=True, timeout=900,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("Not safe")

@@ -15,6 +15,9 @@ from support.robots.toys import joint, link, robot
 
 from collision_monitor.errors import MotionError
 from collision_monitor.motion.commands import (
+    JointCommand,
+    LineCommand,
+    is_command,
     joint_motion,
     line_motion,
     parse_command,
@@ -221,10 +224,31 @@ def parse(text):
     return parse_command(yaml.safe_load(text), "file", ROBOT)
 
 
+def test_joint_mode():
+    command = parse(JOINTS)
+    assert isinstance(command, JointCommand)
+    assert command.start == {"turn": 0.0, "slide": 0.1, "wrist": math.radians(10)}
+    assert command.target == {"turn": math.radians(90), "slide": 0.3}, "metres stay metres"
+    assert command.ramps["turn"].profile((1.0,)).tf == 20.0
+    slide = command.ramps["slide"].profile((0.2,))
+    assert (slide.tf, slide.tsa, slide.tsd) == (pytest.approx(5.0), 1.0, 1.0)
+
+
 def test_degrees_per_second_and_metres_per_second():
     command = parse(JOINTS.replace("tf: 20", "rate: 9").replace("rate: 0.05, ", "tf: 8, "))
     assert command.ramps["turn"].rates == (pytest.approx(math.radians(9)),)
     assert command.ramps["slide"].tf == 8.0
+
+
+def test_line_mode():
+    command = parse(GO)
+    assert isinstance(command, LineCommand)
+    assert command.start == {"turn": 0.1, "slide": 0.2, "wrist": 0.3}
+    assert command.position.tolist() == [1.0, 2.0, 3.0]
+    assert np.allclose(command.rotation, Rotation.from_euler("z", 1.5).as_matrix())
+    assert (command.target, command.frame, command.moving) == (None, None, None)
+    assert command.ramps.profile((10.0, 0.2)).tf == pytest.approx(101.0), "the position is slower"
+    assert command.ramps.profile((0.1, 2.0)).tf == pytest.approx(11.0), "the turn is slower"
 
 
 def test_poses_in_other_words():
@@ -244,25 +268,43 @@ def test_poses_in_other_words():
     assert target.target == {"wrist": 1.0} and target.moving == ("turn", "wrist")
 
 
+def test_what_is_a_command():
+    assert is_command({"mode": 3})
+    assert not is_command({"joint_names": [], "points": []})
+    assert not is_command([1])
+
+
 @pytest.mark.parametrize(
     ("text", "old", "new", "says"),
     [
         (JOINTS, "mode: joint", "mode: jont", "file: mode: unknown value 'jont'; did you mean 'jo"),
+        (JOINTS, "unit: deg", "unit: grad", "file: unit: unknown value 'grad'"),
+        (JOINTS, "turn: 90", "tern: 90", "file: target: tern: unknown key; did you mean 'turn'"),
+        (JOINTS, "turn: 90", "turn: ninety", "file: target: turn: expected a number"),
+        (JOINTS, "turn: 90", "turn: .nan", "file: target: turn: expected a finite number"),
         (JOINTS, "turn: 90", "turn: 1.0e+300", "file: target: turn: .* exceeds the maximum"),
         (JOINTS, "turn: 0, ", "", "file: start: lacks joint 'turn', which has a target"),
+        (JOINTS, "start: {turn: 0, slide: 0.1, wrist: 10}", "", "file: start: expected a mapping"),
         (JOINTS, "target: {turn: 90, slide: 0.3}", "target: {}", "file: target: .*names no joint"),
         (JOINTS, "tf: 20", "", "file: tf: give either tf or rate"),
         (JOINTS, "tf: 20", "tf: 20\nrate: 3", "file: tf: give either tf or rate"),
+        (JOINTS, "tf: 20", "tf: 0", "file: tf: should be positive"),
         (JOINTS, "tsa: 2\n", "", "file: tsa: is missing"),
         (JOINTS, "slide: {rate", "wrist: {rate", "file: profiles: wrist: unknown key"),
+        (JOINTS, "{rate: 0.05, tsa: 1, tsd: 1}", "7", "file: profiles.slide: expected a mapping"),
+        (JOINTS, "rate: 0.05", "speed: 0.05", "file: profiles.slide: speed: unknown key"),
         (JOINTS, "tsa: 2", "tsa: 2\nlink: d", "file: link: unknown key"),
         (GO, "link: d", "link: e", "file: link: robot 'toy' has no link 'e'"),
+        (GO, "link: d", "", "file: link: is missing"),
         (GO, "pose:", "target: {turn: 1}\npose:", "file: target: give either a target"),
         (GO, "position: [1, 2, 3], rpy: [0, 0, 1.5]", "", "file: pose: position: give a position"),
+        (GO, "[1, 2, 3]", "[1, 2]", "file: pose: position: expected a list of 3 numbers"),
+        (GO, "[1, 2, 3]", "[1, 2, 1.0e+9]", "file: pose: position: .* exceeds the maximum"),
         (GO, "rpy: [0, 0, 1.5]", "quaternion: [0, 0, 0, 2]", "has norm 1, .* has 2"),
         (GO, "rpy: [0, 0, 1.5]", "rpy: [0, 0, 1], quaternion: [0, 0, 0, 1]", "quaternion or rpy"),
         (GO, "rpy:", "frame: x, rpy:", "file: pose: frame: robot 'toy' has no link 'x'"),
         (GO, "speed: 0.1", "tf: 9", "file: tf: give either tf or speed and turning"),
+        (GO, "speed: 0.1", "speed: -1", "file: speed: should be positive"),
         (GO, "link: d", "link: d\nmoving: turn", "file: moving: expected a list"),
         (GO, "link: d", "link: d\nmoving: [1]", "file: moving: expected a list of names"),
     ],
