@@ -37,28 +37,24 @@ def pairs_between(model: CollisionModel, arms: Sequence[Arm]) -> list[tuple[str,
     Raises:
         ArmsError: there is none, so the arms would not be monitored.
     """
+    return [model.pairs[k] for k in np.flatnonzero(_guarded(model, arms))]
+
+
+def _guarded(model: CollisionModel, arms: Sequence[Arm]) -> np.ndarray:
+    """(pairs,) bool: those of `pairs_between`."""
     kinds = sides(model, arms)
     guarded = kinds.between if len(arms) > 1 else kinds.outside
-    pairs = [pair for pair, used in zip(model.pairs, guarded, strict=True) if used]
-    if not pairs:
+    if not guarded.any():
         raise ArmsError(
             f"no pair of links {_between(arms)} is checked: all are disabled or have no collision "
             "shapes"
         )
-    return pairs
+    return guarded
 
 
 def _between(arms: Sequence[Arm]) -> str:
     names = " and ".join(f"'{arm.name}'" for arm in arms)
     return f"between {names}" if len(arms) > 1 else f"of {names} and anything else"
-
-
-def _leaf_shares(
-    twin: CollisionModel, rows: np.ndarray, distances: Sequence[float]
-) -> list[np.ndarray]:
-    """For each of ``distances``, metres: the shares (pairs,) of ``rows`` with leaves below it."""
-    found = np.array([twin.distances(row) for row in rows])
-    return [np.mean(found < distance, axis=0) for distance in distances]
 
 
 class HoldSupervisor:
@@ -69,9 +65,9 @@ class HoldSupervisor:
 
     An event begins when the arms are closer than d_dan and ends when they are farther apart again,
     with hysteresis. Pairs that are rarely d_dan apart (``left_out``) are ignored: two shoulders are
-    close by construction, and monitoring them would hold the arms forever. Pairs of two arms that
-    are often near have a smaller d_dan of their own, as in `adjust`, between meshes; their distance
-    counts with what it is above that. During an event, a motion that leads away may be allowed
+    close by construction, and monitoring them would hold the arms forever. Links that are often
+    near each other have a smaller d_dan of their own, as in `adjust`, between meshes; they count
+    with what their distance is above that. During an event, a motion that leads away may be allowed
     (`allow_leaving`): a second order stops it if the distance decreases again. Times are seconds of
     a steady clock.
 
@@ -94,10 +90,8 @@ class HoldSupervisor:
             ArmsError: no pair of the arms is checked, or all are structurally close.
         """
         self.arms = arms
-        pairs = pairs_between(model, arms)
-        kept = self._separable(model, pairs, safe_distance, danger_distance)
         self.monitor = Monitor(
-            model.twin(kept),
+            self._separable(model, safe_distance, danger_distance),
             safe_distance,
             danger_distance,
             joint_state_timeout,
@@ -111,36 +105,30 @@ class HoldSupervisor:
         self.distance = math.nan
 
     def _separable(
-        self,
-        model: CollisionModel,
-        pairs: list[tuple[str, str]],
-        safe_distance: float,
-        danger_distance: float,
-    ) -> list[tuple[str, str]]:
-        """Pairs to compare with d_dan; sets those with a d_dan of their own, and those left out."""
-        arms = self.arms
-        rows = model.random_configurations(_SAMPLES)
-        limits = danger_distance, safe_distance
-        below_danger, below_safe = _leaf_shares(model.twin(pairs), rows, limits)
-        most = _BY_DESIGN if len(arms) > 1 else _EASED
-        always = {pair for pair, part in zip(pairs, below_danger, strict=True) if part >= most}
-        if len(always) == len(pairs):
+        self, model: CollisionModel, safe_distance: float, danger_distance: float
+    ) -> CollisionModel:
+        """A twin with the pairs to compare with d_dan; keeps those with a d_dan of their own."""
+        guarded, names = _guarded(model, self.arms), np.array(model.pairs)
+        twin = model.twin([model.pairs[k] for k in np.flatnonzero(guarded)])
+        leaves = np.array([twin.distances(q) for q in model.random_configurations(_SAMPLES)])
+        below_danger, below_safe = np.zeros((2, len(model.pairs)))
+        below_danger[guarded] = np.mean(leaves < danger_distance, axis=0)
+        below_safe[guarded] = np.mean(leaves < safe_distance, axis=0)
+        most = _BY_DESIGN if len(self.arms) > 1 else _EASED
+        kept = guarded & (below_danger < most)
+        if not kept.any():
             raise ArmsError(
-                f"every pair {_between(arms)} is nearer than {danger_distance:g} m in nearly all "
-                "configurations: nothing can be monitored"
+                f"every pair {_between(self.arms)} is nearer than {danger_distance:g} m in nearly "
+                "all configurations: nothing can be monitored"
             )
-        self.left_out = sorted(always)
-        shares = np.zeros(len(model.pairs))
-        shares[[model.pairs.index(pair) for pair in pairs]] = below_safe
-        between = np.array([pair in pairs and pair not in always for pair in model.pairs])
-        between &= len(arms) > 1
-        often = often_near(model, between, shares, safe_distance, danger_distance)
-        kept = [pair for k, pair in enumerate(model.pairs) if between[k] and k not in often]
-        if len(arms) == 1 or not kept:
-            often, kept = {}, [pair for pair in pairs if pair not in always]
+        self.left_out = sorted(map(tuple, names[guarded & ~kept].tolist()))
+        often = often_near(model, kept, below_safe, safe_distance, danger_distance)
+        if len(often) == kept.sum():
+            often = {}  # the monitor needs a pair
         self._often = model.twin([model.pairs[k] for k in often])
         self._own_danger = np.array([pair.stop for pair in often.values()])
-        return kept
+        kept[list(often)] = False
+        return model.twin([model.pairs[k] for k in np.flatnonzero(kept)])
 
     @property
     def model(self) -> CollisionModel:

@@ -75,10 +75,32 @@ def test_feedback_and_result_come_back(stage):
     assert handle.feedback == ["half way"]
 
 
+def test_what_the_controller_aborts_is_aborted_with_its_words(stage):
+    handle = stage.sent()
+    stage.controller.end(GoalStatus.STATUS_ABORTED, -5, "goal tolerance")
+    assert ended(stage, handle) == (["aborted"], -5, "goal tolerance")
+
+
 def test_what_the_controller_cancels_by_itself_is_aborted(stage):
     handle = stage.sent()
     stage.controller.end(GoalStatus.STATUS_CANCELED, 0, "")
     assert ended(stage, handle)[0] == ["aborted"]
+
+
+def test_a_goal_for_a_moving_base_has_a_fault(stage):
+    stage.plan()
+    handle = stage.plan(multi_dof_trajectory=SimpleNamespace(points=[1]))
+    first, second = stage.submitted
+    assert first.fault == "" and "multi_dof" in second.fault
+    stage.relay.refuse(second, second.fault)
+    ends, code, text = ended(stage, handle)
+    assert (ends, code) == (["aborted"], Result.INVALID_GOAL) and "multi_dof" in text
+
+
+def test_a_controller_that_is_not_there_is_said(stage):
+    assert stage.relay.can_forward() == ""
+    stage.controller.ready = False
+    assert "'/arms/follow' is not available" in stage.relay.can_forward()
 
 
 def test_cancelling_while_the_controller_thinks_is_passed_on_when_it_has_thought(stage):

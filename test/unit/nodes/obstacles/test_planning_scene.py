@@ -25,6 +25,7 @@ from collision_monitor.nodes.obstacles.scene_topics import (
     MOVE,
     REMOVE,
     PlanningSceneTopic,
+    message_type,
 )
 
 Q = np.array([0.5, 0.5, 0.3])
@@ -198,3 +199,10 @@ def test_an_octomap_is_a_fault_as_long_as_it_is_there(taken):
     assert found.keeper.fault(0.0)
     topic.process(scene(is_diff=False))
     assert found.keeper.fault(0.0) == ""
+
+
+def test_the_topic_is_there_where_its_message_is():
+    kind = message_type()
+    if kind is None:
+        pytest.skip("moveit_msgs is not installed")
+    assert kind.__name__ == "PlanningScene"

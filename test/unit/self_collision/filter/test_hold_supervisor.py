@@ -84,11 +84,14 @@ def test_links_that_are_hardly_ever_apart_are_no_event():
         HoldSupervisor(shoulders, arms, 200.0, 100.0)
 
 
+@pytest.mark.parametrize("count", [2, 1])
 @pytest.mark.parametrize(("turned", "holds"), [(0.9, False), (0.35, True)])
-def test_links_that_are_often_near_are_held_at_their_own_distance(turned, holds):
+def test_links_that_are_often_near_are_held_at_their_own_distance(turned, holds, count):
+    """Of two arms, and of one arm beside links that it does not move."""
     q = [turned, 0.2, -turned, 0.1]
     assert close_shoulders.upper_distance(q) < 0.05
-    supervisor = HoldSupervisor(close_shoulders.model(), close_shoulders.arms(), 0.1, 0.05)
+    arms = close_shoulders.arms()[:count]
+    supervisor = HoldSupervisor(close_shoulders.model(), arms, 0.1, 0.05)
     assert supervisor.left_out == []
     _, hold = supervisor.update(JointState(close_shoulders.JOINTS, q, 1.0))
     assert hold == holds
