@@ -112,6 +112,7 @@ class AdjustmentError(CollisionMonitorError, ValueError):
         pair: the two links that are too close, or None.
         distance: their clearance there, metres; NaN without a pair.
         safe_prefix: the longest safe part of the motion from its start, or None.
+        possible: safe and danger distance, metres, with which there is one; None if not known.
     """
 
     def __init__(
@@ -129,6 +130,11 @@ class AdjustmentError(CollisionMonitorError, ValueError):
         self.pair = pair
         self.distance = distance
         self.safe_prefix = safe_prefix
+        self.possible: tuple[float, float] | None = None
+
+    def add(self, text: str) -> None:
+        """Append to the message."""
+        self.args = (f"{self}{text}",)
 
 
 class CancelledError(CollisionMonitorError, RuntimeError):

@@ -27,17 +27,12 @@ from collision_monitor.cli.options import (
 )
 from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.common.text import shortened
-from collision_monitor.errors import (
-    AdjustmentError,
-    ConfigurationError,
-    SemanticDescriptionError,
-)
+from collision_monitor.errors import AdjustmentError, ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.motion.motion_files import open_motion
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.limits import JointLimits, tightened_limits, urdf_limits
-from collision_monitor.robot.srdf import srdf_beside
 from collision_monitor.self_collision import Adjustment, AdjustmentSettings, adjustment
 from collision_monitor.self_collision.preparation import mimics
 from collision_monitor.self_collision.settings import METHODS
@@ -128,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
     if options.plot:
         adjust_report.require_plot(options.plot)
     file = open_motion(options.motion)  # errors in it are reported before the model is loaded
-    model = _load(options)
+    model = load_model(options)
     motion = read_motion(file, model.robot, topic=options.topic, stamps=options.stamps)
     held = _held(options.q, model, motion)
     limits = _limits(options.limits, model)
@@ -184,25 +179,6 @@ def run(options: argparse.Namespace) -> int:
             f"{found['limit']:g}; the motion does not exceed this value, and `verify` reports it"
         )
     return 0
-
-
-def _load(options: argparse.Namespace) -> CollisionModel:
-    """Load the model; without --srdf, with an SRDF in the folder of the URDF."""
-    if options.srdf is not None:
-        return load_model(options)
-    beside = srdf_beside(options.urdf)
-    if beside is None:
-        return load_model(options)
-    options.srdf = os.fspath(beside)
-    try:
-        model = load_model(options)
-    except SemanticDescriptionError as error:
-        # Without it more pairs are checked, not fewer.
-        _print_error(f"warning: {beside}, beside the URDF, is not used: {error}")
-        options.srdf = None
-        return load_model(options)
-    _print_error(f"note: SRDF {beside}, beside the URDF, is used")
-    return model
 
 
 def _held(text: str, model: CollisionModel, motion: Motion) -> dict[str, float]:

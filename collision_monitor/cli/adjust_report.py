@@ -31,6 +31,12 @@ def _at(adjustment: Adjustment, waypoint: int) -> dict[str, Any]:
     return {"waypoint": k, "time": float(adjustment.desired.times[k])}
 
 
+def _closest(adjustment: Adjustment, waypoint: int) -> list[str] | None:
+    """The nearest pair that is kept apart; None if there is none."""
+    known = math.isfinite(adjustment.clearance[waypoint])
+    return list(adjustment.closest[waypoint]) if known else None
+
+
 def units(model: CollisionModel) -> dict[str, str]:
     """``rad`` or ``m`` by the name of the joint."""
     return {joint.name: "m" if joint.kind == "prismatic" else "rad" for joint in model.robot.joints}
@@ -86,7 +92,7 @@ def report(
             },
             "after": {
                 "value": json_number(adjustment.clearance[after]),
-                "pair": list(adjustment.closest[after]),
+                "pair": _closest(adjustment, after),
                 **_at(adjustment, after),
             },
             "certified": json_number(adjustment.certified),
@@ -105,7 +111,7 @@ def report(
                 "index_after": json_number(adjustment.index_after[k]),
                 "clearance_before": json_number(adjustment.clearance_before[k]),
                 "clearance": json_number(adjustment.clearance[k]),
-                "closest": list(adjustment.closest[k]),
+                "closest": _closest(adjustment, k),
             }
             for k in range(len(motion.times))
         ],
@@ -114,18 +120,15 @@ def report(
 
 def _pairs(model: CollisionModel, adjustment: Adjustment) -> dict[str, Any]:
     """Numbers of pairs that are kept apart, eased and ignored; limits of each eased pair."""
-    margins = adjustment.margins
-    eased = np.flatnonzero((margins.safe > -np.inf) & ~margins.kept)
     keeps = [
         {
-            "pair": list(model.pairs[k]),
-            "value": float(margins.safe[k]),
-            "between": "meshes" if margins.on_meshes is not None and margins.on_meshes[k]
-            else "leaves",
+            "pair": list(each.links),
+            "value": each.distance,
+            "between": "meshes" if each.on_meshes else "leaves",
         }
-        for k in eased[np.argsort(margins.safe[eased], kind="stable")]
-    ]  # fmt: skip
-    kept = int(margins.kept.sum())
+        for each in adjustment.eased()
+    ]
+    kept = int(adjustment.margins.kept.sum())
     nearest = {name: keeps[0][name] for name in ("pair", "value")} if keeps else None
     return {
         "kept": kept,
@@ -148,8 +151,10 @@ def failure(model: CollisionModel, method: str, error: AdjustmentError) -> dict[
         "time": float(error.time),
         "pair": None if error.pair is None else list(error.pair),
         "distance": json_number(error.distance),
+        "possible": None if error.possible is None
+        else dict(zip(("safe_distance", "danger_distance"), error.possible, strict=True)),
         "safe_until": None if prefix is None else float(prefix.times[-1]),
-    }
+    }  # fmt: skip
 
 
 def _amount(value: float, unit: str) -> str:
@@ -201,8 +206,8 @@ def text(result: Mapping[str, Any]) -> str:
         rows.append(("", f"{pairs['not_looked_at']} others do not touch ({why})"))
     duration = result["duration"]
     slower = duration["after"] - duration["before"]
-    share = slower / duration["before"] if duration["before"] else 0.0
-    longer = f"{slower:.3g} s ({share:.1%}) longer" if slower > 0.0 else "as before"
+    share = f" ({slower / duration['before']:.1%})" if 100.0 * duration["before"] > slower else ""
+    longer = f"{slower:.3g} s{share} longer" if slower > 0.0 else "as before"
     rows.append(("duration", f"{duration['after']:g} s, {longer}"))
     if result.get("output"):
         rows.append(("written", result["output"]))

@@ -39,6 +39,15 @@ def metres(value: float) -> str:
     return f"{value:.3f} m" if abs(value) < 999.9995 else f"{value:.6g} m"
 
 
+def told_apart(a: float, b: float, text: str) -> str:
+    """``text`` with two numbers for its ``{}``: four decimals, or as many as make them differ."""
+    for digits in range(4, 9):
+        one, other = f"{a:.{digits}f}", f"{b:.{digits}f}"
+        if one != other:
+            break
+    return text.format(one, other)
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun, such as ``1 pair`` or ``2 pairs``."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -20,7 +20,6 @@ from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
 from collision_monitor.common.safe_files import ReceivedText
-from collision_monitor.common.text import metres
 from collision_monitor.errors import (
     AdjustmentError,
     CollisionMonitorError,
@@ -30,7 +29,7 @@ from collision_monitor.errors import (
 )
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.joint_state_buffer import JointState
-from collision_monitor.monitoring.monitor import Level, MonitorState
+from collision_monitor.monitoring.monitor import Level
 from collision_monitor.nodes.common.executor import StateLog, run_program
 from collision_monitor.nodes.common.messages import (
     LATCHED,
@@ -215,7 +214,7 @@ class SelfCollisionNode(RobotNode):
         self._markers_of = PathMarkers(model.root)
         self._markers.publish(MarkerBuilder.clear())
         names = " and ".join(f"'{arm.name}' ({len(arm.joint_names)} joints)" for arm in arms)
-        pairs = len(supervisor.model.pairs)
+        pairs = len(supervisor.pairs)
         apart = f"apart: {pairs} pairs between them" if len(arms) > 1 else f"clear: {pairs} pairs"
         text = (
             f"keeping {names} of '{model.name}' {apart}; loaded in {time.monotonic() - start:.1f} s"
@@ -427,18 +426,13 @@ class SelfCollisionNode(RobotNode):
         if seconds > 0.0:
             lag = self._seconds() - seconds
         received = JointState(message.name, message.position, time.monotonic(), seconds, lag)
-        state, hold = self._filter.supervisor.update(received)
-        if hold:
-            self._hold(state)
+        if self._filter.supervisor.update(received)[1]:
+            self._hold()
 
-    def _hold(self, state: MonitorState) -> None:
+    def _hold(self) -> None:
         """Hold the arms: they are closer than danger_distance."""
-        clearance, supervisor = state.clearance, self._filter.supervisor
-        a, b = clearance.links
-        text = (
-            f"{a} and {b} are {metres(clearance.distance)} apart, danger_distance is "
-            f"{self._values['danger_distance']:g} m"
-        )
+        supervisor = self._filter.supervisor
+        nearest, (a, b) = supervisor.nearest, supervisor.nearest.links
         clock = self._seconds()
         moving = self._filter.running(clock) or self._values["guard"] == "always"
         note = self._drop_computing("the arms came closer than danger_distance")
@@ -448,14 +442,14 @@ class SelfCollisionNode(RobotNode):
             message = point_message(self._filter.moving_joints, supervisor.positions())
             self._trajectory.publish(message)
             if self._relay is not None:
-                self._relay.stop(f"held: {text}")
+                self._relay.stop(f"held: {nearest}")
             self._filter.mark_finished()
         done = "held" if moving else "not held: no trajectory from this node is being executed"
         self._report_event(
             Level.ERROR,
             "hold" if moving else "near",
-            f"{done}: {text}{note}",
-            {"link_a": a, "link_b": b, "distance": f"{clearance.distance:.6f}"},
+            f"{done}: {nearest}{note}",
+            {"link_a": a, "link_b": b, "distance": f"{nearest.distance:.6f}"},
         )
 
     def _seconds(self) -> float:
@@ -544,7 +538,7 @@ class SelfCollisionNode(RobotNode):
             extra["arms"] = " ".join(arm.name for arm in self._filter.arms)
             extra["running"] = str(self._filter.running(self._seconds())).lower()
             extra["joint_states"] = supervisor.joint_state_fault(now) or "fresh"
-            extra["present_distance"] = f"{supervisor.state(now).distance:.6f}"
+            extra["present_distance"] = f"{supervisor.distance(now):.6f}"
             extra["holds"] = str(supervisor.events)
         values = report.key_values(extra)
         message = diagnostic(report.level, self.get_name(), report.reason, robot, values)

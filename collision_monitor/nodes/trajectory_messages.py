@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -191,7 +192,7 @@ class PointStreaming:
         span = seconds_of(message.points[0].time_from_start)
         due = (clock if stamp is None else seconds_of(stamp)) + span
         streamed = self._stream.step(target, due, clock, present)
-        if supervisor.in_event and not streamed.clearance > supervisor.distance:
+        if supervisor.in_event and not streamed.clearance > supervisor.distance(now):
             self._stream.end()
             raise TrajectoryError("does not move the arms apart")
         late = due <= clock
@@ -309,7 +310,9 @@ class Shortage:
 def adjustment_values(adjustment: Adjustment, seconds: float) -> dict[str, str]:
     """Key-values of an adjustment."""
     worst = int(np.argmin(adjustment.clearance))
-    a, b = adjustment.closest[worst]
+    nearest, eased = {}, [f"{' - '.join(p.links)}: {p.distance:.6f}" for p in adjustment.eased()]
+    if math.isfinite(adjustment.clearance[worst]):  # otherwise no pair is kept apart
+        nearest = dict(zip(("link_a", "link_b"), adjustment.closest[worst], strict=True))
     moved = np.abs(adjustment.joint_change)
     point, joint = np.unravel_index(int(moved.argmax()), moved.shape)
     return {
@@ -318,8 +321,7 @@ def adjustment_values(adjustment: Adjustment, seconds: float) -> dict[str, str]:
         "waypoints": str(len(adjustment.motion.times)),
         "duration": f"{adjustment.motion.duration:.3f}",
         "waypoint": str(worst),
-        "link_a": a,
-        "link_b": b,
+        **nearest,
         "distance": f"{adjustment.clearance[worst]:.6f}",
         "distance_before": f"{float(np.min(adjustment.clearance_before)):.6f}",
         "largest_change": f"{float(moved[point, joint]):.6f}",
@@ -328,6 +330,8 @@ def adjustment_values(adjustment: Adjustment, seconds: float) -> dict[str, str]:
         "largest_tip_displacement": f"{float(np.max(adjustment.tip_displacement)):.6f}",
         "certified_clearance": f"{adjustment.certified:.6f}",
         "certified_elsewhere": f"{adjustment.certified_elsewhere:.6f}",
+        "eased": str(len(eased)),
+        "eased_keep": "; ".join(eased),
         "adjusting_seconds": f"{seconds:.3f}",
     }
 
@@ -341,6 +345,9 @@ def refusal_values(error: Exception, method: str, seconds: float) -> dict[str, s
     if error.pair is not None:
         values["link_a"], values["link_b"] = error.pair
         values["distance"] = f"{error.distance:.6f}"
+    if error.possible is not None:
+        for name, value in zip(("safe", "danger"), error.possible, strict=True):
+            values[f"possible_{name}_distance"] = f"{value:g}"
     if error.safe_prefix is not None:
         values["safe_prefix"] = f"{error.safe_prefix.duration:.3f}"
     return values

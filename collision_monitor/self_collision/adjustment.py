@@ -7,7 +7,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,10 @@ from collision_monitor.self_collision.margins import (
 from collision_monitor.self_collision.motion_clearance import (
     failures,
     field_along,
+)
+from collision_monitor.self_collision.possible_distances import (
+    add_possible_distances,
+    is_at_an_end,
 )
 from collision_monitor.self_collision.preparation import (
     checked,
@@ -65,7 +69,16 @@ _CLOSE = 0.04  # rad or m between waypoints that need no others between them
 _ATTEMPTS = ((1, BUFFER), (_FINER, BUFFER), (_FINER, 4.0 * BUFFER))
 _NANO = 1e-9  # seconds by which `retime` rounds intervals up
 _FURTHER = 2  # attempts with more waypoints only where the last one could not be certified
+_LITTLE = 15_000, 1.2  # effort of a trial with other distances
 _RAMP = 0.5  # seconds to reach the velocity limit: default acceleration limit
+
+
+class EasedPair(NamedTuple):
+    """Links that keep a distance of their own over a whole motion, metres."""
+
+    links: tuple[str, str]
+    distance: float
+    on_meshes: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +105,7 @@ class Adjustment:
             ``safe_distance`` if the motion starts or ends closer. inf without such pairs.
         margins: d_saf and d_dan of every pair of the model; for eased pairs ``safe`` is the
             distance that holds over the whole motion.
+        pairs: names of the links of each pair of the model.
     """
 
     motion: Motion
@@ -108,11 +122,22 @@ class Adjustment:
     certified: float
     certified_elsewhere: float
     margins: Margins
+    pairs: list[tuple[str, str]]
 
     @property
     def changed(self) -> bool:
         """Whether any joint position was changed."""
         return bool(np.any(self.joint_change != 0.0))
+
+    def eased(self) -> list[EasedPair]:
+        """The eased pairs with the distance that each keeps, the least first."""
+        margins = self.margins
+        pairs = np.flatnonzero((margins.safe > -np.inf) & ~margins.kept)
+        on_meshes = np.zeros(len(margins.safe)) if margins.on_meshes is None else margins.on_meshes
+        return [
+            EasedPair(self.pairs[k], float(margins.safe[k]), bool(on_meshes[k]))
+            for k in pairs[np.argsort(margins.safe[pairs], kind="stable")]
+        ]
 
     @property
     def largest_change(self) -> float:
@@ -186,11 +211,63 @@ def adjust(
     )
     yielding = _possible_yielding(settings.yielding, columns, arms)
     able = np.concatenate([columns[k] for k in yielding_arms(arms, yielding)])
-    attempts = list(_ATTEMPTS if settings.method == "robust" else _ATTEMPTS[:2])
-    if _FINER * len(given.times) > _MOST_FINE:
+    task = _Task(model, given, arms, columns, held, yielding, able, cancelled)
+    found = _solve(task, settings)
+    if isinstance(found, Adjustment):
+        return found
+    refusal = found
+    if refusal.error.pair is not None:
+
+        def trial(safe: float, danger: float) -> AdjustmentError | None:
+            changed = replace(settings, safe_distance=safe, danger_distance=danger)
+            found = _solve(task, changed, one_attempt=True)
+            return None if isinstance(found, Adjustment) else found.error
+
+        error, distances = refusal.error, (settings.safe_distance, settings.danger_distance)
+        add_possible_distances(error, trial, *distances)
+    raise _renumbered(refusal.error, given, _prefix(refusal)) from None
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """The checked arguments of `adjust`.
+
+    Attributes:
+        columns: of q, for each arm: the joints that the motion names.
+        able: columns of q that may be changed.
+    """
+
+    model: CollisionModel
+    given: Motion
+    arms: tuple[Arm, ...]
+    columns: tuple[np.ndarray, ...]
+    held: Mapping[str, float]
+    yielding: str
+    able: np.ndarray
+    cancelled: Callable[[], bool] | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Refusal:
+    """An error of a method, and the motion with the waypoints to which it refers."""
+
+    error: AdjustmentError
+    motion: Motion
+    problem: Problem
+
+
+def _solve(
+    task: _Task, settings: AdjustmentSettings, one_attempt: bool = False
+) -> Adjustment | _Refusal:
+    """The adjustment, or the error of the last attempt; ``one_attempt``: with little effort."""
+    model, given = task.model, task.given
+    robust = settings.method == "robust"
+    attempts = list(_ATTEMPTS if robust else _ATTEMPTS[:2])
+    if one_attempt or _FINER * len(given.times) > _MOST_FINE:
         del attempts[1:]
-    further = _FURTHER if settings.method == "robust" else 0
-    effort, known, work, closer = Effort(), None, None, None  # closer: for a further attempt
+    further = _FURTHER if robust and not one_attempt else 0
+    effort = Effort(*_LITTLE) if one_attempt else Effort()
+    known, work, closer = None, None, None  # closer: for a further attempt
     while True:
         if attempts:
             times, buffer = attempts.pop(0)
@@ -198,50 +275,56 @@ def adjust(
         else:
             (motion, known), closer = closer, None
             buffer, effort, further = 4.0 * BUFFER, Effort(), further - 1
-        desired = configurations(model, motion, held)
-        rates = _rate_limits(model, motion, settings)
-        margins = choose_margins(
-            model, arms, desired, settings.safe_distance, settings.danger_distance, able
-        )
-        if settings.method != "robust" and not settings.every_pair:
-            between = sides(model, arms).between  # as in the paper
-            margins = Margins(
-                np.where(between, margins.safe, -np.inf),
-                np.where(between, margins.danger, -np.inf),
-            )
-        if not (margins.safe > -np.inf).any():
-            names = " or ".join(f"'{arm.name}'" for arm in arms)
-            raise NothingToCheckError(
-                f"'{model.name}': no pair of links is checked in which {names} takes part"
-            )
-        problem = Problem(
-            model, arms, motion.times, desired, columns, margins, yielding,
-            settings.tip_weight, cancelled, _speeds(model, motion, rates[0]),
-        )  # fmt: skip
-        proximity = problem.proximity
+        problem, rates = _problem(task, settings, motion)
         try:
-            if settings.method == "robust":
+            if robust:
                 work = SqpAdjustment(problem, buffer, effort, known)
                 adjusted, limits = work.run(), work.limits
             else:
-                adjusted, limits = _published(problem, proximity)
+                adjusted, limits = _published(problem, problem.proximity)
             _refuse_contact(problem, adjusted)
         except AdjustmentError as error:
             # More waypoints may allow a solution, except at the ends.
-            at_an_end = error.safe_prefix is None
             more = _with_more_waypoints(motion, work, known)
             if more and (more[1] is not None or not attempts):
                 closer = more
-            if not at_an_end and (attempts or (further and closer)):
+            if not is_at_an_end(error) and (attempts or (further and closer)):
                 continue
-            prefix = _prefix(model, motion, problem, proximity, error.safe_prefix)
-            raise _renumbered(error, given, prefix) from None
-        found = _report(problem, motion, settings.method, adjusted, limits, proximity)
+            return _Refusal(error, motion, problem)
+        found = _report(problem, motion, settings.method, adjusted, limits)
         if not settings.retime:
             return found
         times = retime(motion.times, found.motion.positions, *rates, desired=motion.positions)
-        _refuse_slowed_obstacles(model, motion, times, given)
+        if slowed := _slowed_obstacles(model, motion, times):
+            return _Refusal(slowed, motion, problem)
         return replace(found, motion=replace(found.motion, times=times))
+
+
+def _problem(
+    task: _Task, settings: AdjustmentSettings, motion: Motion
+) -> tuple[Problem, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """The problem of a method, and the velocity, acceleration and jerk limits (joints,)."""
+    model, arms = task.model, task.arms
+    desired = configurations(model, motion, task.held)
+    rates = _rate_limits(model, motion, settings)
+    margins = choose_margins(
+        model, arms, desired, settings.safe_distance, settings.danger_distance, task.able
+    )
+    if settings.method != "robust" and not settings.every_pair:
+        between = sides(model, arms).between  # as in the paper
+        margins = Margins(
+            np.where(between, margins.safe, -np.inf), np.where(between, margins.danger, -np.inf)
+        )
+    if not (margins.safe > -np.inf).any():
+        names = " or ".join(f"'{arm.name}'" for arm in arms)
+        raise NothingToCheckError(
+            f"'{model.name}': no pair of links is checked in which {names} takes part"
+        )
+    problem = Problem(
+        model, arms, motion.times, desired, task.columns, margins, task.yielding,
+        settings.tip_weight, task.cancelled, _speeds(model, motion, rates[0]),
+    )  # fmt: skip
+    return problem, rates
 
 
 def _with_more_waypoints(
@@ -273,19 +356,19 @@ def _with_more_waypoints(
     return finer, window.detour
 
 
-def _refuse_slowed_obstacles(
-    model: CollisionModel, motion: Motion, times: np.ndarray, given: Motion
-) -> None:
-    """Raise AdjustmentError if re-timing would slow down moving obstacles."""
+def _slowed_obstacles(
+    model: CollisionModel, motion: Motion, times: np.ndarray
+) -> AdjustmentError | None:
+    """The error if re-timing would slow down moving obstacles."""
     joint = moving_scene_joint(model, motion.joint_names, motion.positions)
-    if joint and not np.array_equal(times, motion.times):
-        k = int(np.argmax(np.diff(times) > np.diff(motion.times) + _NANO))
-        error = AdjustmentError(
-            f"waypoint {k} at {motion.times[k]:g} s: from there joints are too fast, and the "
-            f"obstacles that '{joint}' moves cannot be slowed down",
-            k, float(motion.times[k]),
-        )  # fmt: skip
-        raise _renumbered(error, given, None)
+    if not joint or np.array_equal(times, motion.times):
+        return None
+    k = int(np.argmax(np.diff(times) > np.diff(motion.times) + _NANO))
+    return AdjustmentError(
+        f"waypoint {k} at {motion.times[k]:g} s: from there joints are too fast, and the obstacles "
+        f"that '{joint}' moves cannot be slowed down",
+        k, float(motion.times[k]),
+    )  # fmt: skip
 
 
 def _published(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.ndarray]:
@@ -389,25 +472,24 @@ def _speeds(model: CollisionModel, motion: Motion, limits: np.ndarray) -> np.nda
 
 
 def _renumbered(error: AdjustmentError, given: Motion, prefix: Motion | None) -> AdjustmentError:
-    """The error with waypoint indices of the ``given`` motion."""
+    """The error with waypoint indices of the ``given`` motion, and with its safe ``prefix``."""
     k = max(int(np.searchsorted(given.times, error.time, side="right")) - 1, 0)
     place = f"waypoint {k} at" if error.time == given.times[k] else f"behind waypoint {k} at"
     _, _, text = str(error).partition(" at ")
-    return AdjustmentError(
+    renumbered = AdjustmentError(
         f"{place} {text}", k, error.time, error.pair, error.distance, prefix
     )
+    renumbered.possible = error.possible
+    return renumbered
 
 
-def _prefix(
-    model: CollisionModel,
-    motion: Motion,
-    problem: Problem,
-    proximity: Proximity,
-    rows: np.ndarray | None,
-) -> Motion | None:
-    """The longest safe prefix: ``rows``, or that of the desired motion."""
+def _prefix(refusal: _Refusal) -> Motion | None:
+    """The longest safe prefix: that of the error, or of the desired motion."""
+    problem, motion, rows = refusal.problem, refusal.motion, refusal.error.safe_prefix
     if rows is None:
-        safe = problem.margins.safe
+        if refusal.error.pair is None:
+            return None
+        safe, proximity = problem.margins.safe, problem.proximity
         if len(proximity.near(problem.desired[0], safe).pairs):
             return None
         bad = failures(proximity, problem.desired, safe, first_only=True)
@@ -415,7 +497,7 @@ def _prefix(
     rows = rows[: _free_rows(problem, rows)]
     if not len(rows):
         return None
-    columns = [model.joint_names.index(name) for name in motion.joint_names]
+    columns = [problem.model.joint_names.index(name) for name in motion.joint_names]
     return Motion(motion.joint_names, motion.times[: len(rows)], rows[:, columns])
 
 
@@ -438,10 +520,9 @@ def _report(
     method: str,
     adjusted: np.ndarray,
     limits: np.ndarray,
-    proximity: Proximity,
 ) -> Adjustment:
     """The adjustment with the desired times; ``limits`` (n - 1 or 1, pairs) are certified."""
-    model = problem.model
+    model, proximity = problem.model, problem.proximity
     columns = [model.joint_names.index(name) for name in motion.joint_names]
     positions = adjusted[:, columns]
     tips = [arm.tip_link for arm in problem.arms]
@@ -467,4 +548,5 @@ def _report(
         certified=float(limits[:, margins.kept & kinds.between].min(initial=np.inf)),
         certified_elsewhere=float(limits[:, margins.kept & kinds.outside].min(initial=np.inf)),
         margins=replace(margins, safe=np.where(eased, least, margins.safe)),
+        pairs=list(model.pairs),
     )

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from collision_monitor.errors import ArmsError
+from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
@@ -57,22 +59,53 @@ def _between(arms: Sequence[Arm]) -> str:
     return f"between {names}" if len(arms) > 1 else f"of {names} and anything else"
 
 
+class Nearest(NamedTuple):
+    """The pair of links that decides whether to hold.
+
+    Attributes:
+        links: their names.
+        distance: between them, metres.
+        danger: below this distance the arms are held, metres.
+        often_near: whether that is a danger distance of these links alone.
+    """
+
+    links: tuple[str, str]
+    distance: float
+    danger: float
+    often_near: bool = False
+
+    @property
+    def above(self) -> float:
+        """Distance above the danger distance, metres; negative below it."""
+        return self.distance - self.danger
+
+    def __str__(self) -> str:
+        a, b = self.links
+        limit = "the danger distance of these links, which are often near each other,"
+        return (
+            f"{a} and {b} are {self.distance:.4f} m apart, "
+            f"{limit if self.often_near else 'danger_distance'} is {self.danger:.4g} m"
+        )
+
+
 class HoldSupervisor:
     """Measures the distance of the arms at every joint state; gives one order to hold per event.
 
     The distance is that between arms; for a single arm, that to the rest of the robot and the
     scene.
 
-    An event begins when the arms are closer than d_dan and ends when they are farther apart again,
+    An event begins when a pair is closer than d_dan and ends when all are farther apart again,
     with hysteresis. Pairs that are rarely d_dan apart (``left_out``) are ignored: two shoulders are
     close by construction, and monitoring them would hold the arms forever. Links that are often
-    near each other have a smaller d_dan of their own, as in `adjust`, between meshes; they count
-    with what their distance is above that. During an event, a motion that leads away may be allowed
-    (`allow_leaving`): a second order stops it if the distance decreases again. Times are seconds of
-    a steady clock.
+    near each other have a smaller d_dan of their own, as in `adjust`, between meshes. During an
+    event, a motion that leads away may be allowed (`allow_leaving`): a second order stops it if the
+    arms come closer again. Times are seconds of a steady clock.
 
     Attributes:
-        distance: of the arms at the last joint state, metres; NaN if unknown.
+        nearest: the pair that is least above its d_dan at the last joint state; None if unknown.
+        least_below: the smallest distance of a pair that is below its d_dan, metres; inf if none
+            is.
+        left_out: pairs that are ignored.
     """
 
     def __init__(
@@ -84,96 +117,135 @@ class HoldSupervisor:
         joint_state_timeout: float = 0.5,
         zero_state_confirmation: float = 0.3,
     ) -> None:
-        """Distances are between leaves, in metres; d_saf and d_dan are totals for both arms.
+        """Distances are in metres; d_saf and d_dan are totals for both arms.
 
         Raises:
             ArmsError: no pair of the arms is checked, or all are structurally close.
         """
-        self.arms = arms
-        self.monitor = Monitor(
-            self._separable(model, safe_distance, danger_distance),
-            safe_distance,
-            danger_distance,
-            joint_state_timeout,
-            zero_state_confirmation,
-            behaviour=None,
-        )
+        self.arms, self._robot = arms, model
+        self._guarded = np.flatnonzero(_guarded(model, arms))
+        self._waits = joint_state_timeout, zero_state_confirmation
+        twin = model.twin([model.pairs[k] for k in self._guarded])
+        self._samples = np.array(
+            [twin.distances(q) for q in model.random_configurations(_SAMPLES)]
+        )  # (samples, guarded pairs), metres
+        self.monitor = self._monitor(safe_distance, danger_distance)
         self.in_event = False
         self.events = 0
-        self._nearest = math.inf  # where a motion that leads away began
+        self._now = 0.0
+        self._leaving = math.inf  # `Nearest.above` where a motion that leads away began
         self._may_lead_away = False
-        self.distance = math.nan
+        self.nearest: Nearest | None = None
+        self.least_below = math.inf
 
-    def _separable(
-        self, model: CollisionModel, safe_distance: float, danger_distance: float
-    ) -> CollisionModel:
-        """A twin with the pairs to compare with d_dan; keeps those with a d_dan of their own."""
-        guarded, names = _guarded(model, self.arms), np.array(model.pairs)
-        twin = model.twin([model.pairs[k] for k in np.flatnonzero(guarded)])
-        leaves = np.array([twin.distances(q) for q in model.random_configurations(_SAMPLES)])
-        below_danger, below_safe = np.zeros((2, len(model.pairs)))
-        below_danger[guarded] = np.mean(leaves < danger_distance, axis=0)
-        below_safe[guarded] = np.mean(leaves < safe_distance, axis=0)
-        most = _BY_DESIGN if len(self.arms) > 1 else _EASED
-        kept = guarded & (below_danger < most)
+    def _monitor(self, safe_distance: float, danger_distance: float) -> Monitor:
+        """Select the pairs to compare with d_dan, or with one of their own; a monitor of these."""
+        model, names = self._robot, self._robot.pairs
+        below_danger, below_safe = np.zeros((2, len(names)))
+        below_danger[self._guarded] = np.mean(self._samples < danger_distance, axis=0)
+        below_safe[self._guarded] = np.mean(self._samples < safe_distance, axis=0)
+        kept = np.zeros(len(names), dtype=bool)
+        kept[self._guarded] = True
+        kept &= below_danger < (_BY_DESIGN if len(self.arms) > 1 else _EASED)
         if not kept.any():
             raise ArmsError(
                 f"every pair {_between(self.arms)} is nearer than {danger_distance:g} m in nearly "
                 "all configurations: nothing can be monitored"
             )
-        self.left_out = sorted(map(tuple, names[guarded & ~kept].tolist()))
         often = often_near(model, kept, below_safe, safe_distance, danger_distance)
-        if len(often) == kept.sum():
-            often = {}  # the monitor needs a pair
-        self._often = model.twin([model.pairs[k] for k in often])
+        others = [names[k] for k in np.flatnonzero(kept) if k not in often]
+        # The monitor needs a pair, also where each has a danger distance of its own.
+        monitor = Monitor(
+            model.twin(others or [names[k] for k in often]),
+            safe_distance,
+            danger_distance,
+            *self._waits,
+            behaviour=None,
+        )
+        self._compares = bool(others)
+        self._often = model.twin([names[k] for k in often])
         self._own_danger = np.array([pair.stop for pair in often.values()])
-        kept[list(often)] = False
-        return model.twin([model.pairs[k] for k in np.flatnonzero(kept)])
+        self.left_out = sorted(names[k] for k in self._guarded if not kept[k])
+        return monitor
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs that can hold the arms."""
+        return (self.monitor.model.pairs if self._compares else []) + self._often.pairs
 
     @property
     def model(self) -> CollisionModel:
-        """The robot with the monitored pairs only."""
+        """The robot with the monitored pairs only, without those with a d_dan of their own."""
         return self.monitor.model
 
     def set_distances(self, safe_distance: float, danger_distance: float) -> None:
-        """Change d_saf and d_dan, metres."""
-        self.monitor.warn_distance = safe_distance
-        self.monitor.stop_distance = danger_distance
+        """Change d_saf and d_dan, metres.
+
+        Raises:
+            ArmsError: all pairs are structurally close; nothing is changed.
+        """
+        if (safe_distance, danger_distance) == self._distances:
+            return
+        old, self.monitor = self.monitor, self._monitor(safe_distance, danger_distance)
+        self.monitor.joint_state_timeout = old.joint_state_timeout
+        self.monitor.take_over(old, self._now)
+
+    @property
+    def _distances(self) -> tuple[float, float]:
+        return self.monitor.warn_distance, self.monitor.stop_distance
 
     def update(self, message: JointState) -> tuple[MonitorState, bool]:
         """Process a joint state; returns the state, and whether to hold."""
+        self._now = message.now
         state = self.monitor.process(message)
-        self.distance = state.distance
         if state.clearance is None:
+            self.nearest, self.least_below = None, math.inf
             return state, False
-        distance = state.clearance.distance
-        if self._own_danger.size:
-            danger = self.monitor.stop_distance
-            q, pairs = self.monitor.buffer.q, np.arange(len(self._own_danger))
-            above = self._often.surface_distances(q, pairs) - np.minimum(self._own_danger, danger)
-            self.distance = min(distance, danger + float(above.min()))
-        return state, self._judge(min(distance, self.distance))
+        found = self._measured(state.clearance)
+        self.nearest = min(found, key=lambda pair: pair.above)
+        self.least_below = min((p.distance for p in found if p.above < 0.0), default=math.inf)
+        return state, self._judge(self.nearest.above)
 
-    def _judge(self, distance: float) -> bool:
-        danger = self.monitor.stop_distance
-        slack = _HYSTERESIS * (self.monitor.warn_distance - danger)
+    def _measured(self, clearance: Clearance) -> list[Nearest]:
+        """The nearest pair that is compared with d_dan, and all with one of their own."""
+        danger, found = self.monitor.stop_distance, []
+        if self._compares:
+            found.append(Nearest(clearance.links, clearance.distance, danger))
+        if self._own_danger.size:
+            pairs = np.arange(len(self._own_danger))
+            distances = self._often.surface_distances(self.monitor.buffer.q, pairs)
+            found += map(
+                Nearest, self._often.pairs, distances.tolist(), self._own_danger.tolist(),
+                [True] * len(pairs),
+            )  # fmt: skip
+        return found
+
+    def _judge(self, above: float) -> bool:
+        safe, danger = self._distances
+        slack = _HYSTERESIS * (safe - danger)
         if not self.in_event:
-            if distance >= danger:
+            if above >= 0.0:
                 return False
             self.in_event, self._may_lead_away = True, False
             self.events += 1
             return True
-        if distance > danger + slack:
+        if above > slack:
             self.in_event = False
             return False
-        if not self._may_lead_away or distance >= self._nearest - slack:
+        if not self._may_lead_away or above >= self._leaving - slack:
             return False
         self._may_lead_away = False
         return True
 
     def allow_leaving(self) -> None:
-        """Report the start of a motion that leads away: hold again if the distance decreases."""
-        self._may_lead_away, self._nearest = True, self.distance
+        """Report the start of a motion that leads away: hold again if the arms come closer."""
+        self._may_lead_away = True
+        self._leaving = math.inf if self.nearest is None else self.nearest.above
+
+    def distance(self, now: float) -> float:
+        """Distance of the pair that decides, metres; NaN if it is not known at ``now``."""
+        known = self.nearest is not None and self.state(now).clearance is not None
+        return self.nearest.distance if known else math.nan
 
     def state(self, now: float) -> MonitorState:
         """The state at ``now``, without a new joint state."""

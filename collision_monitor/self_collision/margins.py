@@ -149,34 +149,37 @@ def sides(model: CollisionModel, arms: Sequence[Arm]) -> Sides:
 
 
 # By model: without near pairs, sampling takes most of the time of an adjustment.
-_MOST_KNOWN = 64
-_KNOWN: WeakKeyDictionary[CollisionModel, dict[tuple, np.ndarray]] = WeakKeyDictionary()
+_MOST_KNOWN = 16
+_KNOWN: WeakKeyDictionary[CollisionModel, dict[tuple, tuple[float, np.ndarray]]] = (
+    WeakKeyDictionary()
+)
 
 
-def _share_below(
-    proximity: Proximity, arms: Sequence[Arm], kinds: Sides, rest: np.ndarray, safe: float
+def _sampled_distances(
+    proximity: Proximity, arms: Sequence[Arm], kinds: Sides, rest: np.ndarray, largest: float
 ) -> np.ndarray:
-    """Fraction (pairs,) of samples in which a pair is below ``safe``, except inside an arm.
+    """Distances of leaves (samples, pairs) in random configurations of the arms, metres.
 
-    Other joints have the positions ``rest`` (nq,).
+    inf inside an arm, and for some that are not below ``largest``. Other joints have the positions
+    ``rest`` (nq,).
     """
     model = proximity.model
     columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
     others = np.delete(rest, columns)
     known = _KNOWN.setdefault(model, {})
-    key = (tuple(columns), *(arm.links for arm in arms), safe, others.tobytes())
-    if key not in known:
+    key = (tuple(columns), *(arm.links for arm in arms), others.tobytes())
+    if key not in known or known[key][0] < largest:
         if len(known) >= _MOST_KNOWN:
             known.clear()  # sensor noise of other joints makes every motion a new key
         rows = np.repeat(rest[None, :], _SAMPLES, axis=0)
         rows[:, columns] = model.random_configurations(_SAMPLES)[:, columns]
-        asked = np.where(kinds.outside | kinds.between, safe, -np.inf)
-        below = np.zeros(len(model.pairs))
-        for row in rows:
-            below[proximity.near(row, asked, 0.0).pairs] += 1.0 / _SAMPLES
-        known[key] = below
-        return below
-    return known[key]
+        asked = np.where(kinds.outside | kinds.between, largest, -np.inf)
+        found = np.full((_SAMPLES, len(model.pairs)), np.inf, dtype=np.float32)
+        for row, distances in zip(rows, found, strict=True):
+            near = proximity.near(row, asked, 0.0)
+            np.minimum.at(distances, near.pairs, near.distances.astype(np.float32))
+        known[key] = largest, found
+    return known[key][1]
 
 
 def _moved_relatively(model: CollisionModel, columns: Collection[int]) -> np.ndarray:
@@ -250,9 +253,9 @@ def choose_margins(
     moved = _moved_relatively(model, columns)
     as_desired = moved & ~_moved_relatively(model, columns if yielding is None else yielding)
     proximity = Proximity(model, kept=moved)
+    sampled = _sampled_distances(proximity, arms, kinds, desired[0], float(safe_distance))
     below_safe, below_danger = (
-        _share_below(proximity, arms, kinds, desired[0], float(distance)) + 1e-9
-        for distance in (safe_distance, danger_distance)
+        np.mean(sampled < distance, axis=0) for distance in (safe_distance, danger_distance)
     )
     touching = below_danger >= np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN)
     close = below_safe >= np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN)

@@ -111,8 +111,10 @@ class MeshProximity(Proximity):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Distances of the meshes of ``pairs`` (k,) and nearest points; see `surface_points`.
 
-        ``limits`` (k,), metres.
+        ``limits`` (k,), metres; those near 0 are raised, so that a pair above its limit does not
+        look like one in contact.
         """
+        limits = np.maximum(limits, 2.0 * PARTED)
         return self._twin.surface_points(q, self._twin_pairs[pairs], limits)
 
     def loss(self, columns: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from collision_monitor.common.text import told_apart
 from collision_monitor.errors import AdjustmentError, ConfigurationError, TrajectoryError
 from collision_monitor.hierarchy.query import warm_up_for_states
 from collision_monitor.model.proximity import Proximity
@@ -86,9 +87,10 @@ class Streamer:
         if len(near.pairs):
             k = int(near.distances.argmin())
             pair, distance = self.model.pairs[near.pairs[k]], float(near.distances[k])
+            needed = float(margins.danger[near.pairs[k]])
+            apart = told_apart(distance, needed, "{} m apart, less than {} m")
             raise AdjustmentError(
-                f"'{pair[0]}' and '{pair[1]}' are {distance:.4f} m apart, less than "
-                f"{margins.danger[near.pairs[k]]:.4f} m: a stream cannot start below "
+                f"'{pair[0]}' and '{pair[1]}' are {apart}: a stream cannot start below "
                 "danger_distance",
                 pair=pair,
                 distance=distance,

@@ -32,6 +32,7 @@ import math
 
 import numpy as np
 
+from collision_monitor.common.text import told_apart
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.bodies import Bodies, Jacobians
@@ -553,9 +554,9 @@ class _Adjustment:
         distance, pair = float(gaps[k]), self._problem.model.pairs[self._pairs.pair[k]]
         danger = float(self._problem.margins.danger[self._pairs.pair[k]])
         below = f", below d_dan {danger:.4f} m" if distance < danger else ""
+        apart = told_apart(distance, self._safe[k], f"{{}} m apart{below}; {{}} m is required")
         return kind(
-            f"waypoint {waypoint} at {time:g} s: {pair[0]} and {pair[1]} are {distance:.4f} m apart"
-            f"{below}; {self._safe[k]:.4f} m is required: {reason}",
+            f"waypoint {waypoint} at {time:g} s: {pair[0]} and {pair[1]} are {apart}: {reason}",
             waypoint,
             time,
             pair,

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from collision_monitor.common.text import told_apart
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.self_collision.detour import Effort, continued, find_detour, spread, thinned
 from collision_monitor.self_collision.margins import Problem
@@ -43,7 +44,6 @@ _MOST_PLACES = 600  # maximum number of rows of a detour
 _MOST_KNOTS = 300  # maximum number of rows that may all be knots
 _ROWS_PER_POSE = 2  # rows per pose of a detour, so that none has to be skipped
 _FAR = 1e3  # m
-_HINT_SLACK = 5e-4  # m by which distances that are named as possible are smaller than measured
 _EASE = 1e-3  # m that a pair may come closer than at the start, while it is led out
 
 
@@ -410,26 +410,10 @@ class SqpAdjustment:
         """The error for a start or goal at which a pair is closer than it may be."""
         margins = self._problem.margins
         limit = "danger_distance" if margins.kept[pair] else "required"
-        if self._is_often_near(pair):
+        if not margins.kept[pair] and margins.danger[pair] < margins.safe[pair]:
             limit = "the danger distance of these links, which are often near each other"
-        reason = f"the {end} is closer than {limit}{self._accepted()}"
+        reason = f"the {end} is closer than {limit}"
         return self._error(waypoint, pair, distance, reason, needed=margins.danger[pair])
-
-    def _is_often_near(self, pair: int | np.ndarray) -> bool | np.ndarray:
-        """Whether the pair has a smaller danger and safe distance of its own."""
-        margins = self._problem.margins
-        return ~margins.kept[pair] & (margins.danger[pair] < margins.safe[pair])
-
-    def _accepted(self) -> str:
-        """Hint: the distances for which the motion could start and end where it does."""
-        margins, least = self._problem.margins, np.inf
-        for q, limits in ((self._desired[0], margins.danger), (self._desired[-1], self._safe)):
-            near = self._proximity.near(q, limits)
-            if not (margins.kept | self._is_often_near(slice(None)))[near.pairs].all():
-                return ""
-            least = min(least, near.distances.min(initial=np.inf))
-        least = np.floor(1e3 * (least - _HINT_SLACK)) / 1e3
-        return f"; a danger distance of at most {least:g} m allows it" if least > 0.0 else ""
 
     def _start_limits(self, q: np.ndarray) -> np.ndarray:
         limits = self._safe.copy()
@@ -486,8 +470,8 @@ class SqpAdjustment:
         needed = self._safe[pair] if needed is None else needed
         time = float(self._problem.times[waypoint]) if time is None else time
         return AdjustmentError(
-            f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' are {distance:.4f} m apart, "
-            f"{needed:.4f} m is needed; {reason}",
+            f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' are "
+            f"{told_apart(distance, needed, '{} m apart, {} m is needed')}; {reason}",
             int(waypoint), time, (a, b), float(distance), prefix,
         )  # fmt: skip
 

@@ -318,14 +318,12 @@ class TrajectoryFilter:
             notes.append(f"its start time is {clock - start:.3g} s in the past; it starts now")
             start = 0.0
         settings = replace(settings, yielding=yielding)
-        distance = self.supervisor.distance
-        if distance < settings.danger_distance:
+        if (least := self.supervisor.least_below) < settings.danger_distance:
             # It must not come closer than it is now, and keeps the safe distance where it can:
             # otherwise the only remedy would be a restart.
-            settings = replace(settings, danger_distance=max(0.0, distance - _EASE))
+            settings = replace(settings, danger_distance=max(0.0, least - _EASE))
             notes.append(
-                f"the arms are {distance:.3f} m apart, below danger_distance: only motions that "
-                "separate them are accepted"
+                f"{self.supervisor.nearest}: only motions that separate them are accepted"
             )
         events = self.supervisor.events
         return Job(motion, present, start, settings, tuple(notes), events, now, owner)

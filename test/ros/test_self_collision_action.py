@@ -136,6 +136,6 @@ def test_arms_that_come_too_near_end_the_goal_with_the_reason(parts):
     status, result = planner.result()
     assert status == GoalStatus.STATUS_ABORTED
     assert result.error_code == FollowJointTrajectory.Result.PATH_TOLERANCE_VIOLATED
-    assert result.error_string.startswith("held: ") and "0.040 m apart" in result.error_string
+    assert result.error_string.startswith("held: ") and "0.0400 m apart" in result.error_string
     cell.until(lambda: cell.sent)
     assert len(cell.sent) == 1  # hold, on the topic too

@@ -49,6 +49,8 @@ def place(tmp_path):
 def run(place, *options):
     """The exit code of the command."""
     arguments = ["adjust", str(place / "robot.urdf"), str(place / "motion.csv"), *options]
+    if "--srdf" not in options:
+        arguments += ["--srdf", str(place / "robot.srdf")]
     return main([*arguments, "--danger-distance", "0.02"])
 
 
@@ -343,24 +345,16 @@ def test_a_motion_of_one_waypoint_neither_starts_nor_stops(place, capsys):
         assert (result["result"], result["moving_ends"]) == ("already safe", [])
 
 
-def test_the_srdf_beside_the_urdf_is_taken_and_named(place, capsys):
-    assert run(place) == 0
-    assert f"SRDF {place / 'robot.srdf'}, beside the URDF, is used" in capsys.readouterr().err
+def test_only_a_given_srdf_is_used(place, capsys):
+    assert main(["adjust", str(place / "robot.urdf"), str(place / "motion.csv"), "--json"]) == 0
+    without = json.loads(capsys.readouterr().out)
+    assert without["arms"]["right"]["name"] == "base..right_3"
     other = place / "other.xml"
     other.write_text(SRDF.replace("right_arm", "arm_right").replace("left_arm", "arm_left"))
     assert run(place, "--srdf", str(other)) == 0
-    printed = capsys.readouterr()
-    assert "beside the URDF" not in printed.err
-    assert "arm_right (right), arm_left (left)" in printed.out
-
-
-def test_a_broken_srdf_beside_the_urdf_is_passed_over_with_a_warning(place, capsys):
+    assert "arm_right (right), arm_left (left)" in capsys.readouterr().out
     (place / "robot.srdf").write_text("<robot")
-    assert run(place) == 0
-    printed = capsys.readouterr()
-    assert "robot.srdf, beside the URDF, is not used" in printed.err
-    assert "base..right_3 (right)" in printed.out
-    assert run(place, "--srdf", str(place / "robot.srdf")) == 2
+    assert run(place) == 2
 
 
 def test_joints_that_the_motion_does_not_name_are_named(place, capsys):

@@ -34,7 +34,8 @@ class RobotNode(Node):
 
     A subclass calls `_start` after it has created its publishers. It implements
     ``_load(description)``, which may raise CollisionMonitorError and then keeps the previous robot,
-    ``_refuse_description(reason)``, ``_use_values(changed)`` after parameters were set, and
+    ``_refuse_description(reason)``, ``_use_values(changed)`` after parameters were set, which may
+    raise CollisionMonitorError before it has used any of them, and
     ``_watch()`` for the watchdog. ``_steady`` is a clock for timers: simulated time may be paused.
     """
 
@@ -89,8 +90,13 @@ class RobotNode(Node):
             changed = changed_values(self._values, parameters, self._check)
         except CollisionMonitorError as error:
             return SetParametersResult(successful=False, reason=str(error))
+        before = {name: self._values[name] for name in changed}
         self._values.update(changed)
-        self._use_values(changed)
+        try:
+            self._use_values(changed)
+        except CollisionMonitorError as error:
+            self._values.update(before)
+            return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
     def _beat_is_due(self, now: float) -> bool:

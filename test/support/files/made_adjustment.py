@@ -47,6 +47,7 @@ def bent(
         certified=0.0995,
         certified_elsewhere=0.08,
         margins=margins,
+        pairs=PAIRS,
     )
 
 
@@ -59,5 +60,5 @@ def straight(desired: Motion, arms: tuple[Arm, Arm], method: str = "robust") -> 
         joint_change=np.zeros_like(desired.positions), tip_displacement=np.zeros((n, 2)),
         index_before=np.zeros(n), index_after=np.zeros(n), clearance_before=clearance,
         clearance=clearance, closest=[("right_1", "left_1")] * n, certified=0.1,
-        certified_elsewhere=np.inf, margins=MARGINS,
+        certified_elsewhere=np.inf, margins=MARGINS, pairs=PAIRS,
     )  # fmt: skip

@@ -135,11 +135,13 @@ def test_a_refusal_says_where_and_how_far():
     error = AdjustmentError(
         "the goal collides", 2, 2.5, ("right_2", "left_2"), -0.0125, prefix
     )
+    error.possible = 0.08, 0.05
     result = adjust_report.failure(Model, "robust", error)
     assert json.loads(json.dumps(result, allow_nan=False)) == {
         "robot": "toy", "result": "no safe adjustment", "method": "robust",
         "reason": "the goal collides", "waypoint": 2, "time": 2.5,
         "pair": ["right_2", "left_2"], "distance": -0.0125, "safe_until": 1.5,
+        "possible": {"safe_distance": 0.08, "danger_distance": 0.05},
     }  # fmt: skip
     text = adjust_report.failure_text(result)
     assert "no safe adjustment, method robust: the goal collides" in text

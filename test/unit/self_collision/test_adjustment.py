@@ -410,6 +410,39 @@ def test_the_distance_that_a_refusal_names_is_possible(gaps):
     adjust(two_slides.model(), motion, two_slides.ARMS, danger_distance=named)
 
 
+@pytest.mark.parametrize(("safe", "danger"), [(0.1, 0.02), (0.1, 0.08)])
+def test_a_refusal_names_the_largest_safe_distance_that_works(safe, danger):
+    """Balls that have to pass each other, at most 6 cm apart; or cannot."""
+    model, names = two_slides.model(), two_slides.JOINTS
+    rows = np.outer(np.linspace(0.0, 0.9, 41), [1.0, 0.0, -1.0, 0.0])
+    motion = Motion(names, np.linspace(0.0, 8.0, 41), rows)
+    asked = {"safe_distance": safe, "danger_distance": danger}
+    for room, works in ((0.13, True), (0.09, False)):
+        limits = {"r_y": (-room, room), "l_y": (-room, room)}
+        with pytest.raises(AdjustmentError, match="no detour was found") as caught:
+            adjust(model, motion, two_slides.ARMS, position_limits=limits, **asked)
+        if not works:
+            assert caught.value.possible is None
+            assert str(caught.value).endswith("a safe distance of 0.001 m would not help")
+            continue
+        named = caught.value.possible
+        assert 0.02 <= named[0] < 0.06 and named[1] == min(named[0], danger)
+        what = "safe and danger" if danger > named[0] else "safe"
+        assert str(caught.value).endswith(f"; a {what} distance of {named[0]:g} m would allow it")
+        settings = AdjustmentSettings(*named, position_limits=limits)
+        assert adjust(model, motion, two_slides.ARMS, settings).certified == named[0]
+
+
+def test_a_refusal_near_contact_has_digits_enough():
+    pose = Motion(two_slides.JOINTS, np.zeros(1), np.array([two_slides.apart(0.04999)]))
+    with pytest.raises(AdjustmentError, match="0.04999 m apart, 0.05000 m is needed"):
+        adjust(two_slides.model(), pose, two_slides.ARMS)
+    touching = replace(pose, positions=np.array([two_slides.apart(-0.01)]))
+    with pytest.raises(AdjustmentError, match="than danger_distance$") as caught:
+        adjust(two_slides.model(), touching, two_slides.ARMS)
+    assert caught.value.possible is None
+
+
 def test_links_that_are_often_near_may_be_nearer_than_the_danger_distance():
     """As on a robot whose shoulders are side by side: poses and ways at 2 to 3 cm are accepted."""
     model, arms, names = close_shoulders.model(), close_shoulders.arms(), close_shoulders.JOINTS
@@ -427,9 +460,11 @@ def test_links_that_are_often_near_may_be_nearer_than_the_danger_distance():
     found = adjust(model, Motion(names, np.linspace(0.0, 4.0, 21), out[:, [0, 1, 2, 3]]), arms)
     gaps = close_shoulders.upper_distance(refined(found.motion.positions))
     assert found.margins.safe[0] - 1e-6 <= gaps.min() < limit
-    near = np.array([[0.35, 0.0, -0.35, 0.0]])
+    near = np.array([[0.46, 0.0, -0.46, 0.0]])
     with pytest.raises(AdjustmentError, match="the danger distance of these links") as caught:
         adjust(model, Motion(names, np.zeros(1), near), arms)
+    possible = AdjustmentSettings(*caught.value.possible)
+    adjust(model, Motion(names, np.zeros(1), near), arms, possible)
     assert caught.value.distance == pytest.approx(close_shoulders.upper_distance(near[0]), abs=1e-6)
 
 
@@ -555,7 +590,7 @@ def test_a_way_that_only_random_sampling_finds(monkeypatch):
     assert (rates <= model.velocity_limits * (1.0 + 1e-6)).all()
     again = adjust(model, motion)
     assert np.array_equal(found.motion.positions, again.motion.positions)
-    monkeypatch.setattr(adjustment_module, "Effort", lambda: Effort(edges=0))
+    monkeypatch.setattr(adjustment_module, "Effort", lambda *_: Effort(edges=0))
     with pytest.raises(AdjustmentError, match="no detour was found"):
         adjust(model, motion)
 

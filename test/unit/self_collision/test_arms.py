@@ -8,7 +8,7 @@ from support.robots.robots import require
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor.errors import ArmsError
-from collision_monitor.robot.srdf import load_srdf, srdf_beside
+from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf import load_robot
 from collision_monitor.self_collision.arms import (
     Tree,
@@ -22,7 +22,7 @@ from collision_monitor.self_collision.arms import (
 # -- the right and the left arm: of real robots, by groups, by links, by themselves ------
 
 
-# (robot, joints of the right arm, its tip with the SRDF beside it, without)
+# (robot, joints of the right arm, its tip with its SRDF, without)
 PR2 = [
     "shoulder_pan", "shoulder_lift", "upper_arm_roll", "elbow_flex", "forearm_roll", "wrist_flex",
     "wrist_roll",
@@ -39,11 +39,10 @@ REAL = {
 
 
 def load(name):
-    """A real robot, and its SRDF where one lies beside it."""
+    """A real robot, and its SRDF where there is one."""
     files = require(name)
     robot = load_robot(files.urdf, files.package_dirs)
-    srdf = srdf_beside(files.urdf) if name != "talos" else files.srdf
-    return robot, srdf and load_srdf(srdf, robot)
+    return robot, files.srdf and load_srdf(files.srdf, robot)
 
 
 def other_side(name):

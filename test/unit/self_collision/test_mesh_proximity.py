@@ -104,3 +104,18 @@ def test_only_the_pairs_that_are_asked_for_are_on_meshes(model):
         assert pairs[pairs != 3].tolist() == by_leaves.pairs[others].tolist()
         assert np.array_equal(distances[pairs != 3], by_leaves.distances[others])
         assert (distances[pairs == 3] >= by_leaves.distances[~others].min(initial=-1.0)).all()
+
+
+def test_a_limit_of_zero_finds_contacts_only(model):
+    """Leaves that overlap are no contact of the meshes, however often they are measured."""
+    pairs = np.arange(len(model.pairs))
+    proximity = MeshProximity(model, np.ones(len(pairs), dtype=bool))
+    limits, apart = np.zeros(len(pairs)), 0
+    for q in model.random_configurations(100, seed=8):
+        touching = model.surface_distances(q, pairs) <= 0.0
+        overlap = model.distances(q) < 0.0
+        for _ in range(2):
+            found = set(proximity.near(q, limits).pairs.tolist())
+            assert found == set(np.flatnonzero(touching & overlap).tolist())
+        apart += bool((overlap & ~touching).any())
+    assert apart > 5

@@ -34,7 +34,7 @@ class Watched:
         self.now += 0.01
         state, hold = self.supervisor.update(JointState(NAMES, [*apart(gap), 0.5], self.now))
         assert state.distance == pytest.approx(gap, abs=1e-12)
-        assert self.supervisor.distance == state.distance
+        assert self.supervisor.distance(self.now) == state.distance
         return hold
 
 
@@ -95,7 +95,23 @@ def test_links_that_are_often_near_are_held_at_their_own_distance(turned, holds,
     assert supervisor.left_out == []
     _, hold = supervisor.update(JointState(close_shoulders.JOINTS, q, 1.0))
     assert hold == holds
-    assert (supervisor.distance < 0.05) == holds
+    nearest = supervisor.nearest
+    assert set(nearest.links) == {"right_upper", "left_upper"}
+    assert nearest.distance == pytest.approx(close_shoulders.upper_distance(q), abs=1e-6)
+    assert (nearest.above < 0.0) == holds and 0.0 < nearest.danger < 0.05
+    assert supervisor.distance(1.0) == nearest.distance
+    assert supervisor.least_below == (nearest.distance if holds else math.inf)
+    assert f"{nearest.distance:.4f} m apart, the danger distance of these links" in str(nearest)
+
+
+def test_links_keep_their_own_distance_where_all_are_often_near():
+    """Hands that are disabled leave the upper arms as the only pair."""
+    robot = close_shoulders.model()
+    only = robot.twin([p for p in robot.pairs if set(p) == {"right_upper", "left_upper"}])
+    supervisor = HoldSupervisor(only, close_shoulders.arms(), 0.1, 0.05)
+    assert supervisor.pairs == only.pairs
+    assert not supervisor.update(JointState(close_shoulders.JOINTS, [0.9, 0.2, -0.9, 0.1], 1.0))[1]
+    assert supervisor.update(JointState(close_shoulders.JOINTS, [0.35, 0.2, -0.35, 0.1], 1.1))[1]
 
 
 def test_arms_between_which_nothing_is_checked_are_refused():
@@ -136,8 +152,9 @@ def test_a_motion_that_leads_away_is_not_held_again_one_that_leads_nearer_is(wat
 
 def test_nothing_is_known_before_the_first_state_and_after_the_last(watched):
     assert "no joint state" in watched.supervisor.joint_state_fault(99.0)
-    assert math.isnan(watched.supervisor.distance)
+    assert math.isnan(watched.supervisor.distance(99.0))
     watched.at(0.3)
+    assert math.isnan(watched.supervisor.distance(watched.now + 0.6))
     assert watched.supervisor.joint_state_fault(watched.now + 0.4) == ""
     assert "old" in watched.supervisor.joint_state_fault(watched.now + 0.6)
     assert watched.supervisor.positions() == dict(zip(NAMES, [*apart(0.3), 0.5], strict=True))
@@ -159,4 +176,19 @@ def test_bad_data_are_a_doubt_and_no_order(watched):
 def test_distances_may_be_changed(watched):
     assert not watched.at(0.2)
     watched.supervisor.set_distances(0.4, 0.25)
+    assert watched.supervisor.joint_state_fault(watched.now + 0.1) == ""  # the last is still known
     assert watched.at(0.2)
+
+
+def test_pairs_are_selected_again_for_other_distances(watched):
+    shoulders, arms = close_shoulders.model(), close_shoulders.arms()
+    for before, after in (((0.1, 0.05), (0.12, 0.11)), ((0.12, 0.11), (0.1, 0.05))):
+        changed, fresh = HoldSupervisor(shoulders, arms, *before), HoldSupervisor(shoulders, arms)
+        fresh.set_distances(*after)
+        changed.set_distances(*after)
+        expected = HoldSupervisor(shoulders, arms, *after)
+        assert changed.left_out == fresh.left_out == expected.left_out
+        assert changed.pairs == fresh.pairs == expected.pairs
+    with pytest.raises(ArmsError, match="nothing can be monitored"):
+        watched.supervisor.set_distances(200.0, 100.0)
+    assert not watched.at(0.2) and watched.at(0.04)

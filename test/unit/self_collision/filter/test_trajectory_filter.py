@@ -193,7 +193,7 @@ def test_after_an_event_a_motion_that_leads_away_is_let_go_and_watched(cell):
     job = cell.job(rows=(apart(0.03), FARTHER))
     assert job.settings.danger_distance == pytest.approx(0.028)
     assert job.settings.safe_distance == SETTINGS.safe_distance
-    assert "0.030 m apart, below danger_distance: only motions" in job.notes[0]
+    assert "0.0300 m apart, danger_distance is 0.05 m: only motions" in job.notes[0]
     cell.release(job)
     assert not cell.stand(apart(0.032), now=NOW + 0.1)
     assert cell.stand(apart(0.02), now=NOW + 0.2)
