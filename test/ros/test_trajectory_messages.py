@@ -34,6 +34,7 @@ from collision_monitor.nodes.trajectory_messages import (
     read_trajectory,
     refusal_values,
 )
+from collision_monitor.self_collision.adjustment import EasedPair
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
 from collision_monitor.self_collision.trajectory_filter import TrajectoryFilter
 
@@ -195,6 +196,7 @@ ADJUSTMENT = SimpleNamespace(
     closest=[("p", "q"), ("r", "s"), ("p", "q")],
     certified=0.1005,
     certified_elsewhere=np.inf,
+    eased=lambda: [EasedPair(("p", "q"), 0.004, True), EasedPair(("q", "r"), 0.05, False)],
 )
 
 
@@ -205,16 +207,22 @@ def test_an_adjustment_is_told_in_numbers():
         "distance_before": "-0.020000", "largest_change": "0.250000",
         "largest_change_joint": "b", "largest_change_waypoint": "1",
         "largest_tip_displacement": "0.030000", "certified_clearance": "0.100500",
-        "certified_elsewhere": "inf", "adjusting_seconds": "0.123",
+        "certified_elsewhere": "inf", "eased": "2",
+        "eased_keep": "p - q: 0.004000; q - r: 0.050000", "adjusting_seconds": "0.123",
     }  # fmt: skip
+    nothing_kept = SimpleNamespace(**{**vars(ADJUSTMENT), "clearance": np.full(3, np.inf)})
+    values = adjustment_values(nothing_kept, 0.1)
+    assert values["distance"] == "inf" and not {"link_a", "link_b"} & values.keys()
 
 
 def test_so_is_what_stands_in_the_way():
     prefix = Motion(("a",), TIMES[:2], np.zeros((2, 1)))
     error = AdjustmentError("no", 2, 2.5, ("r", "s"), -0.01, prefix)
+    error.possible = 0.1, 0.03
     assert refusal_values(error, "robust", 2.0) == {
         "method": "robust", "adjusting_seconds": "2.000", "waypoint": "2", "time": "2.500",
         "link_a": "r", "link_b": "s", "distance": "-0.010000", "safe_prefix": "1.000",
+        "possible_safe_distance": "0.1", "possible_danger_distance": "0.03",
     }  # fmt: skip
     assert refusal_values(AdjustmentError("no"), "robust", 2.0).keys() == {
         "method", "adjusting_seconds", "waypoint", "time",
