@@ -32,6 +32,7 @@ from collision_monitor.self_collision.margins import (
 from collision_monitor.self_collision.motion_clearance import (
     failures,
     field_along,
+    field_changed,
 )
 from collision_monitor.self_collision.possible_distances import (
     add_possible_distances,
@@ -532,7 +533,7 @@ def _report(
     eased = np.zeros(len(model.pairs), dtype=bool) if margins.eased is None else margins.eased
     least = np.minimum(margins.safe, limits.min(axis=0))  # less where a start is led out
     before = field_along(proximity, margins, problem.desired)
-    after = field_along(proximity, margins, adjusted)
+    after = field_changed(proximity, margins, before, problem.desired, adjusted)
     return Adjustment(
         motion=Motion(motion.joint_names, motion.times, positions),
         desired=motion,

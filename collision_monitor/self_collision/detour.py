@@ -21,6 +21,7 @@ _EDGE = 1.5  # rad or m: longest edge of a tree, Euclidean
 _WALK_SECONDS = 1.5  # seconds of processor time after which unfinished walks end
 _MOST_PATHS = 4  # random paths, of which the one nearest to the desired motion is used,
 _CHEAP_EDGES = 1000  # unless the previous ones needed this many edges
+_CHEAP_MEASUREMENTS = 1000  # or measurements of meshes
 SPREADS = (0.25, 0.5, 1.0)  # maximum distances of samples from the desired motion, used in turn
 _BEYOND = np.pi  # rad sampled beyond start and goal, for joints without limits
 
@@ -81,18 +82,24 @@ def _nearest_of_several(stepper: Stepper, rows: np.ndarray, effort: Effort) -> n
         path = explore(stepper, rows, effort, seed)
         return None if path is None else shortened(stepper, path, SHORTCUTS)
 
-    return best_of_several(search, lambda path: ((spread(path, rows) - rows) ** 2).sum(), effort)
+    def cost(path: np.ndarray) -> float:
+        return ((spread(path, rows) - rows) ** 2).sum()
+
+    return best_of_several(search, cost, effort, stepper)
 
 
 def best_of_several(
     search: Callable[[int], np.ndarray | None],
     cost: Callable[[np.ndarray], float],
     effort: Effort,
+    stepper: Stepper,
 ) -> np.ndarray | None:
     """Of a few paths that ``search`` finds with seeds 0, 1, ..., the one of least ``cost``."""
-    best, least, edges = None, np.inf, effort.edges
+    best, least, edges, measured = None, np.inf, effort.edges, stepper.measured
     for seed in range(_MOST_PATHS):
-        if seed and edges - effort.edges > _CHEAP_EDGES:
+        if edges - effort.edges > _CHEAP_EDGES:
+            break
+        if stepper.measured - measured > _CHEAP_MEASUREMENTS:
             break
         path = search(seed)
         if path is None:

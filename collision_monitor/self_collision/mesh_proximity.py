@@ -63,11 +63,13 @@ class MeshProximity(Proximity):
         super().__init__(model, kept=kept)
         self._on_meshes = on_meshes
         self._mesh_pairs = np.flatnonzero(on_meshes)
+        self._order = self._mesh_pairs.tolist()  # of certificates
         # Its pairs are those on meshes; an own one, so that no result depends on earlier motions.
         self._twin = twin = model.twin([model.pairs[pair] for pair in self._mesh_pairs])
         self._twin_pairs = twin_pairs = np.cumsum(on_meshes) - 1
 
         def decider(q: np.ndarray, pair: int, limit: float) -> tuple[float, np.ndarray]:
+            self.measured += 1
             distances, points = twin.surface_points(q, twin_pairs[[pair]], np.array([limit]))
             return float(distances[0]), points[0]
 
@@ -145,21 +147,40 @@ class MeshProximity(Proximity):
         self, start: np.ndarray, end: np.ndarray, limits: np.ndarray, resolution: float = 1e-5
     ) -> Certificate:
         """As `Proximity.certify`; ``distance`` is between meshes for a pair on meshes."""
-        by_leaves = np.where(self._on_meshes, -np.inf, limits)
-        answer = super().certify(start, end, by_leaves, resolution)
+        answer = super().certify(start, end, self._by_leaves(limits), resolution)
         if not answer.holds:
             return answer
         motion = _Straight(start, end, len(self.model.bodies.columns))
-        for pair in np.flatnonzero(self._on_meshes & (limits > -np.inf)).tolist():
-            asked = motion, pair, float(limits[pair]), 0.0, 1.0, _INSTANT
-            if self._level.keeps(*asked):
+        pair = self._first_failing(motion, limits)
+        if pair is None:
+            return answer
+        asked = motion, pair, float(limits[pair]), 0.0, 1.0, _INSTANT
+        first = self._level.first_below(*asked)
+        if not first < np.inf:
+            return Certificate(False, False, 0.5, pair, float(limits[pair]), answer.tests)
+        distance, _ = self._level.decider(start + first * (end - start), pair, np.inf)
+        return Certificate(False, True, first, pair, float(distance), answer.tests)
+
+    def keeps(self, start: np.ndarray, end: np.ndarray, limits: np.ndarray) -> bool:
+        """As `Proximity.keeps`."""
+        if not super().certify(start, end, self._by_leaves(limits)).holds:
+            return False
+        motion = _Straight(start, end, len(self.model.bodies.columns))
+        return self._first_failing(motion, limits) is None
+
+    def _by_leaves(self, limits: np.ndarray) -> np.ndarray:
+        return np.where(self._on_meshes, -np.inf, limits)
+
+    def _first_failing(self, motion: _Straight, limits: np.ndarray) -> int | None:
+        """A pair on meshes that is not certified along a motion, or None."""
+        for k, pair in enumerate(self._order):
+            if limits[pair] == -np.inf:
                 continue
-            first = self._level.first_below(*asked)
-            if not first < np.inf:
-                return Certificate(False, False, 0.5, pair, float(limits[pair]), answer.tests)
-            distance, _ = self._level.decider(start + first * (end - start), pair, np.inf)
-            return Certificate(False, True, first, pair, float(distance), answer.tests)
-        return answer
+            if not self._level.keeps(motion, pair, float(limits[pair]), 0.0, 1.0, _INSTANT):
+                # It is likely to fail for similar motions, too.
+                self._order.insert(0, self._order.pop(k))
+                return pair
+        return None
 
 
 class _Straight:

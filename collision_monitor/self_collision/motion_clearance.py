@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -106,6 +106,22 @@ def field_along(proximity: Proximity, margins: Margins, rows: np.ndarray) -> Fie
             index[k] = np.inf
         closest[k], clearance[k] = closest_pair(proximity, margins.kept, margins.safe, q)
     return FieldAlong(index, clearance, closest)
+
+
+def field_changed(
+    proximity: Proximity,
+    margins: Margins,
+    before: FieldAlong,
+    desired: np.ndarray,
+    rows: np.ndarray,
+) -> FieldAlong:
+    """As `field_along` of ``rows``; those that equal ``desired`` are taken from ``before``."""
+    changed = np.flatnonzero((rows != desired).any(axis=1))
+    found = field_along(proximity, margins, rows[changed])
+    merged = {each.name: getattr(before, each.name).copy() for each in fields(FieldAlong)}
+    for name, values in merged.items():
+        values[changed] = getattr(found, name)
+    return FieldAlong(**merged)
 
 
 def closest_pair(

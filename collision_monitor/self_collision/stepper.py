@@ -98,9 +98,14 @@ class Stepper:
         at[self.columns] = np.clip(x + change, x + low, x + high)
         return at
 
+    @property
+    def measured(self) -> int:
+        """Number of distances between meshes that were measured for certificates so far."""
+        return self._proximity.measured
+
     def is_free(self, start: np.ndarray, end: np.ndarray) -> bool:
         """Whether the straight motion to ``end`` (nq,) is certified at the limits."""
-        return self._proximity.certify(start, end, self.limits).holds
+        return self._proximity.keeps(start, end, self.limits)
 
     def keeps_limits(self, q: np.ndarray) -> bool:
         """Whether every pair is at its limit or farther at q (nq,)."""

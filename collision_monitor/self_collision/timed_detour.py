@@ -56,7 +56,7 @@ def find_timed_detour(
     def search(seed: int) -> np.ndarray | None:
         return _Search(stepper, desired, effort, seed).run()
 
-    best = best_of_several(search, lambda path: ((path - wanted) ** 2).sum(), effort)
+    best = best_of_several(search, lambda path: ((path - wanted) ** 2).sum(), effort, stepper)
     if best is None:
         return None
     out = desired.rows.copy()

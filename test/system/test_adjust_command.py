@@ -204,7 +204,7 @@ def test_an_old_file_is_left_alone_and_called_old(place, capsys):
     result = json.loads(printed.out)
     assert result.keys() == {
         "robot", "result", "method", "reason", "waypoint", "time", "pair", "distance",
-        "safe_until", "output",
+        "possible", "safe_until", "output",
     }  # fmt: skip
     assert (result["result"], result["output"]) == ("no safe adjustment", None)
     assert (result["waypoint"], result["time"]) == (20, 20.0)
