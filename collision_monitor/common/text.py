@@ -41,11 +41,8 @@ def metres(value: float) -> str:
 
 def told_apart(a: float, b: float, text: str) -> str:
     """``text`` with two numbers for its ``{}``: four decimals, or as many as make them differ."""
-    for digits in range(4, 9):
-        one, other = f"{a:.{digits}f}", f"{b:.{digits}f}"
-        if one != other:
-            break
-    return text.format(one, other)
+    digits = next((k for k in range(4, 9) if f"{a:.{k}f}" != f"{b:.{k}f}"), 4)
+    return text.format(f"{a:.{digits}f}", f"{b:.{digits}f}")
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

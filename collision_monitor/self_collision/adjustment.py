@@ -70,7 +70,7 @@ _CLOSE = 0.04  # rad or m between waypoints that need no others between them
 _ATTEMPTS = ((1, BUFFER), (_FINER, BUFFER), (_FINER, 4.0 * BUFFER))
 _NANO = 1e-9  # seconds by which `retime` rounds intervals up
 _FURTHER = 2  # attempts with more waypoints only where the last one could not be certified
-_LITTLE = 15_000, 1.2  # effort of a trial with other distances
+_LITTLE = 15_000, 1.2, 1.0  # effort of a trial with other distances
 _RAMP = 0.5  # seconds to reach the velocity limit: default acceleration limit
 
 
@@ -217,7 +217,7 @@ def adjust(
     if isinstance(found, Adjustment):
         return found
     refusal = found
-    if refusal.error.pair is not None:
+    if refusal.error.pair is not None and len(given.times) <= _MOST_FINE:
 
         def trial(safe: float, danger: float) -> AdjustmentError | None:
             changed = replace(settings, safe_distance=safe, danger_distance=danger)

@@ -28,7 +28,7 @@ _BEYOND = np.pi  # rad sampled beyond start and goal, for joints without limits
 
 @dataclass
 class Effort:
-    """Remaining budget of random sampling, shared by all attempts of one adjustment.
+    """Remaining budget of random sampling and smoothing, shared by attempts of one adjustment.
 
     The number of edges is deterministic: a search ends at the same place in every run. The
     processor time bounds it on slow machines and for large robots.
@@ -36,6 +36,7 @@ class Effort:
 
     edges: int = 40_000
     seconds: float = 3.0
+    smoothing: float = 3.0  # seconds of processor time after which smoothing is not tried again
 
 
 def find_detour(

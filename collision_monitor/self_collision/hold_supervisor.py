@@ -189,6 +189,10 @@ class HoldSupervisor:
         old, self.monitor = self.monitor, self._monitor(safe_distance, danger_distance)
         self.monitor.joint_state_timeout = old.joint_state_timeout
         self.monitor.take_over(old, self._now)
+        if self.nearest is not None:
+            self._take(self.monitor.state(self._now))
+            if self._may_lead_away:
+                self.allow_leaving()
 
     @property
     def _distances(self) -> tuple[float, float]:
@@ -198,13 +202,16 @@ class HoldSupervisor:
         """Process a joint state; returns the state, and whether to hold."""
         self._now = message.now
         state = self.monitor.process(message)
+        self._take(state)
+        return state, self.nearest is not None and self._judge(self.nearest.above)
+
+    def _take(self, state: MonitorState) -> None:
         if state.clearance is None:
             self.nearest, self.least_below = None, math.inf
-            return state, False
+            return
         found = self._measured(state.clearance)
         self.nearest = min(found, key=lambda pair: pair.above)
         self.least_below = min((p.distance for p in found if p.above < 0.0), default=math.inf)
-        return state, self._judge(self.nearest.above)
 
     def _measured(self, clearance: Clearance) -> list[Nearest]:
         """The nearest pair that is compared with d_dan, and all with one of their own."""

@@ -85,14 +85,16 @@ class MeshProximity(Proximity):
 
         A pair whose meshes touch keeps the rows of its leaves, whose gradients separate it.
         """
-        pairs = self._mesh_pairs[limits[self._mesh_pairs] > -np.inf]
-        distances, points = self._measure(q, pairs, limits[pairs])
-        by_leaves = limits.copy()
-        by_leaves[pairs[distances > PARTED]] = -np.inf
-        near = super().near(q, by_leaves, spread)
-        rows = (distances > PARTED) & (distances < limits[pairs])
-        if not rows.any():
+        near = super().near(q, limits, spread)
+        pairs = np.unique(near.pairs[self._on_meshes[near.pairs]])
+        if not len(pairs):
             return near
+        distances, points = self._measure(q, pairs, limits[pairs])
+        parted = distances > PARTED
+        by_leaves = np.ones(len(limits), dtype=bool)
+        by_leaves[pairs[parted]] = False
+        kept = by_leaves[near.pairs]
+        rows = parted & (distances < limits[pairs])
         pairs, distances, points = pairs[rows], distances[rows], points[rows]
         normals = points[:, 1] - points[:, 0]
         normals /= np.linalg.norm(normals, axis=1)[:, None]
@@ -103,7 +105,7 @@ class MeshProximity(Proximity):
         between_meshes = leaves, pairs, distances, points, normals, gradients
         return Near(
             *(
-                np.concatenate([getattr(near, field.name), values])
+                np.concatenate([getattr(near, field.name)[kept], values])
                 for field, values in zip(fields(Near), between_meshes, strict=True)
             )
         )

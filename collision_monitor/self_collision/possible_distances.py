@@ -8,19 +8,19 @@ import math
 import time
 from collections.abc import Callable
 
-from collision_monitor.errors import AdjustmentError
+from collision_monitor.errors import AdjustmentError, CancelledError, CollisionMonitorError
 
-_LEAST = 1e-3  # m, tried first, unless an end needs less
+_LEAST = 1e-3  # m: the smallest safe distance that is tried
 _LEAST_AT_END = 1e-4  # m: below it no distance is named
 _END_TRIALS, _BISECTIONS = 4, 3
-_SECONDS = 4.0  # of processor time after which no further trial begins
+_SECONDS = 3.0  # of processor time after which no further trial begins
 
 Trial = Callable[[float, float], AdjustmentError | None]
 
 
 def is_at_an_end(error: AdjustmentError) -> bool:
     """Whether an error of a method is about the start or goal, which no way could change."""
-    return error.safe_prefix is None
+    return error.pair is not None and error.safe_prefix is None
 
 
 def add_possible_distances(
@@ -30,40 +30,78 @@ def add_possible_distances(
 
     ``trial(safe, danger)`` is the error with other distances in metres, None if there is none; the
     given ones gave ``error``. At most nine trials are made, and each named distance has been tried:
-    a larger one may work, but the next that was tried does not.
+    a larger one may work, but the next that was tried does not. If a trial fails for another reason
+    than distances, nothing is named.
     """
-    end = time.thread_time() + _SECONDS
+    try:
+        _add(error, _Trials(trial), safe_distance, danger_distance)
+    except CancelledError:
+        raise
+    except CollisionMonitorError:
+        return
+
+
+class _Trials:
+    """Calls a trial; ``over`` once no further one should begin."""
+
+    def __init__(self, trial: Trial) -> None:
+        self._trial, self._end = trial, time.thread_time() + _SECONDS
+
+    def __call__(self, safe: float, danger: float) -> AdjustmentError | None:
+        error = self._trial(safe, danger)
+        if error is not None and error.pair is None:
+            raise error
+        return error
+
+    @property
+    def over(self) -> bool:
+        return time.thread_time() > self._end
+
+
+def _add(error: AdjustmentError, trial: _Trials, safe: float, danger_distance: float) -> None:
     danger, last = danger_distance, error
     for _ in range(_END_TRIALS):
         if last is None or not is_at_an_end(last) or last.distance >= danger:
             break
         danger = rounded_down(last.distance)
         if danger < _LEAST_AT_END:
+            if last is not error:
+                a, b = last.pair
+                error.add(
+                    f"; no danger distance would allow it, since at {last.time:g} s '{a}' and "
+                    f"'{b}' are {last.distance:.4f} m apart"
+                )
             return
-        last = trial(safe_distance, danger)
+        if trial.over:
+            return
+        last = trial(safe, danger)
     if last is None:
-        error.possible = safe_distance, danger
+        error.possible = safe, danger
         error.add(f"; a danger distance of at most {danger:g} m would allow it")
         return
-    least = min(_LEAST, danger)
-    found = _largest(trial, least, danger, safe_distance, end)
+    if trial.over or safe <= _LEAST:
+        return
+    found = _largest(trial, danger, safe)
     if found is None:
-        error.add(f"; a safe distance of {least:g} m would not help")
+        error.add(f"; a safe distance of {_LEAST:g} m would not help")
         return
     error.possible = found, min(found, danger)
-    what = "safe distance" if found >= danger_distance else "safe and danger distance"
-    error.add(f"; a {what} of {found:g} m would allow it")
+    what = "safe distance" if error.possible[1] == danger_distance else "safe and danger distance"
+    if error.possible[1] in (found, danger_distance):
+        error.add(f"; a {what} of {found:g} m would allow it")
+    else:
+        error.add(
+            f"; a safe distance of {found:g} m and a danger distance of {danger:g} m would allow it"
+        )
 
 
-def _largest(
-    trial: Trial, least: float, danger: float, fails: float, end: float
-) -> float | None:
-    """The largest safe distance found, from ``least`` to ``fails``, metres; None if none is."""
-    if trial(least, least) is not None:
+def _largest(trial: _Trials, danger: float, fails: float) -> float | None:
+    """The largest safe distance found, metres, below one that ``fails``; None if none is."""
+    if trial(_LEAST, min(_LEAST, danger)) is not None:
         return None
-    works, middle = least, danger
+    works, middle = _LEAST, danger
     for _ in range(1 + _BISECTIONS):
-        if works < middle < fails and time.thread_time() < end:
+        if works < middle < fails and not trial.over:
             if trial(middle, min(middle, danger)) is None:
                 works = middle
             else:

@@ -12,6 +12,7 @@ change of all knots, by quadratic programs (`smoothing`); 3. certify the motion 
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -264,6 +265,8 @@ class SqpAdjustment:
         limits = self.limits[begin:end]
         more = every if places is None or len(every) <= _MOST_KNOTS else places
         for tried in (knots, more) if len(knots) < len(more) <= _MOST_KNOTS else (knots,):
+            if tried is more and self._effort.smoothing <= 0.0:
+                continue
             candidate = self._smoothed(tried, first[tried - begin], weights)
             if candidate is not None:
                 rows[begin : end + 1] = candidate
@@ -288,11 +291,15 @@ class SqpAdjustment:
         need = np.full(len(window.samples), _NEED)
         limits = self.limits[knots[0] : knots[-1]]
         for _ in range(_TRIES):
+            begin = time.thread_time()
             change = smoother.smooth(window, change, need, _ROUNDS)
             candidate = self._spread(knots, change)
             bad = failures(self._proximity, candidate, limits)
+            self._effort.smoothing -= time.thread_time() - begin
             if not bad:
                 return candidate
+            if self._effort.smoothing <= 0.0:
+                break
             # Add the places where clearances were violated.
             at = np.array([knots[0] + f.segment + f.s for f in bad])
             places = np.searchsorted(knots, at, side="right") - 1
@@ -435,9 +442,12 @@ class SqpAdjustment:
         prefix = np.vstack([rows[:begin], followed[: min(stop, stays) + 1]])
         first = bad[0] if bad else None
         waypoint = first.segment + (first.s >= 0.5) if first else int(begin)
-        worst = self._worst(self._desired[waypoint])
-        pair, distance = worst or (first.pair, self._safe[first.pair])
-        return self._error(waypoint, pair, distance, "no detour was found", prefix)
+        worst, reason = self._worst(self._desired[waypoint]), "no detour was found"
+        if worst is None:  # too close only behind the waypoint
+            time = np.interp(first.segment + first.s, np.arange(len(rows)), self._problem.times)
+            worst = first.pair, self.limits[first.segment, first.pair] - first.missing
+            return self._error(first.segment, *worst, reason, prefix, float(time))
+        return self._error(waypoint, *worst, reason, prefix)
 
     def _between(
         self, rows: np.ndarray, begin: int, candidate: np.ndarray, failure: Failure

@@ -180,6 +180,16 @@ def test_distances_may_be_changed(watched):
     assert watched.at(0.2)
 
 
+def test_other_distances_during_a_motion_that_leads_away_are_no_approach(watched):
+    assert watched.at(0.04)
+    watched.supervisor.allow_leaving()
+    for danger in (0.07, 0.045):
+        watched.supervisor.set_distances(0.1, danger)
+        assert watched.supervisor.nearest.danger == danger
+        assert not watched.at(0.04)
+    assert watched.at(0.03)
+
+
 def test_pairs_are_selected_again_for_other_distances(watched):
     shoulders, arms = close_shoulders.model(), close_shoulders.arms()
     for before, after in (((0.1, 0.05), (0.12, 0.11)), ((0.12, 0.11), (0.1, 0.05))):
