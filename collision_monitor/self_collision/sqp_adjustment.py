@@ -440,14 +440,15 @@ class SqpAdjustment:
         away = change > 0.5 * change[-1]
         stays = len(away) - int(np.argmin(away[::-1])) if not away.all() else 0
         prefix = np.vstack([rows[:begin], followed[: min(stop, stays) + 1]])
-        first = bad[0] if bad else None
-        waypoint = first.segment + (first.s >= 0.5) if first else int(begin)
-        worst, reason = self._worst(self._desired[waypoint]), "no detour was found"
-        if worst is None:  # too close only behind the waypoint
-            time = np.interp(first.segment + first.s, np.arange(len(rows)), self._problem.times)
-            worst = first.pair, self.limits[first.segment, first.pair] - first.missing
-            return self._error(first.segment, *worst, reason, prefix, float(time))
-        return self._error(waypoint, *worst, reason, prefix)
+        reason = "no detour was found"
+        # The first waypoint that is too close, or the first place between two of them.
+        for waypoint in [k for f in bad for k in (f.segment, f.segment + 1)] or [begin, 0]:
+            if worst := self._worst(self._desired[waypoint]):
+                return self._error(waypoint, *worst, reason, prefix)
+        k, s, pair, missing = bad[0].segment, bad[0].s, bad[0].pair, bad[0].missing
+        time = (1.0 - s) * self._problem.times[k] + s * self._problem.times[k + 1]
+        distance = self.limits[k, pair] - missing
+        return self._error(k, pair, distance, reason, prefix, float(time))
 
     def _between(
         self, rows: np.ndarray, begin: int, candidate: np.ndarray, failure: Failure
