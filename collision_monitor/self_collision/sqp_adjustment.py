@@ -19,7 +19,15 @@ import numpy as np
 
 from collision_monitor.common.text import told_apart
 from collision_monitor.errors import AdjustmentError
-from collision_monitor.self_collision.detour import Effort, continued, find_detour, spread, thinned
+from collision_monitor.self_collision.detour import (
+    Effort,
+    TimedRows,
+    continued,
+    find_detour,
+    find_timed_detour,
+    spread,
+    thinned,
+)
 from collision_monitor.self_collision.margins import Problem
 from collision_monitor.self_collision.motion_clearance import Failure, failures
 from collision_monitor.self_collision.preparation import moving_scene_joint
@@ -31,7 +39,6 @@ from collision_monitor.self_collision.stepper import (
     shares,
     tip_weights,
 )
-from collision_monitor.self_collision.timed_detour import TimedRows, find_timed_detour
 
 _KNOT = np.radians(7.0)  # minimum distance of knots, rad or m
 _PAD = 0.25  # rad or m of the desired motion before and after waypoints that are too close

@@ -11,9 +11,8 @@ from collision_monitor.errors import AdjustmentError
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision import adjust
-from collision_monitor.self_collision.detour import Effort
+from collision_monitor.self_collision.detour import Effort, TimedRows, find_timed_detour
 from collision_monitor.self_collision.stepper import Stepper
-from collision_monitor.self_collision.timed_detour import TimedRows, find_timed_detour
 
 # A box that crosses the place of the right arm, which has to give way and to come back.
 CROSSING = {
