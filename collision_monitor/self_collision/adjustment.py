@@ -216,17 +216,17 @@ def adjust(
     found = _solve(task, settings)
     if isinstance(found, Adjustment):
         return found
-    refusal = found
-    if refusal.error.pair is not None and len(given.times) <= _MOST_FINE:
+    if found.error.pair is not None and len(given.times) <= _MOST_FINE:
 
         def trial(safe: float, danger: float) -> AdjustmentError | None:
             changed = replace(settings, safe_distance=safe, danger_distance=danger)
-            found = _solve(task, changed, one_attempt=True)
-            return None if isinstance(found, Adjustment) else found.error
+            tried = _solve(task, changed, one_attempt=True)
+            return None if isinstance(tried, Adjustment) else tried.error
 
-        error, distances = refusal.error, (settings.safe_distance, settings.danger_distance)
-        add_possible_distances(error, trial, *distances)
-    raise _renumbered(refusal.error, given, _prefix(refusal)) from None
+        add_possible_distances(
+            found.error, trial, settings.safe_distance, settings.danger_distance
+        )
+    raise _renumbered(found.error, given, _prefix(found)) from None
 
 
 @dataclass(frozen=True, eq=False)

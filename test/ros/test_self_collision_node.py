@@ -331,6 +331,9 @@ def test_parameters_take_effect_and_contradictions_are_refused(robot):
     result = set_parameters(robot, danger_distance=0.2)
     assert not result.successful
     assert "danger_distance: 0.2 m is above safe_distance" in result.reason
+    result = set_parameters(robot, safe_distance=10.0, danger_distance=10.0)
+    assert not result.successful and "nothing can be monitored" in result.reason
+    robot.until(lambda: robot.values["danger_distance"] == "0.05")
     result = set_parameters(robot, method="magic")
     assert not result.successful and "'magic' is not one of robust, published" in result.reason
     assert set_parameters(robot, start_tolerance=0.5).successful
