@@ -43,8 +43,9 @@ class LiveScene:
 
     Objects are checked against the links of the robot and the obstacles of its scene file that can
     move relative to them. Two objects are checked against each other if one of them is carried.
-    Objects on the same rigid body, and pairs that may touch, are not checked. Distances are those
-    of leaves, which enclose the objects, so they are never too large.
+    Objects on the same rigid body, and pairs that may touch, are not checked. Leaves enclose the
+    objects, so that their distances are never too large. Where they are near, exact distances are
+    those of the shapes (boxes, cylinders, spheres, capsules) or of the leaves (meshes, clouds).
 
     The packed model also has the pairs of the robot itself, which come first: `minimum_distance`,
     `exact_bounds` and the tables of pairs are about all of them, ``pairs``, `distance` and
