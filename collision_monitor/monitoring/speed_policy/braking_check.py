@@ -191,10 +191,14 @@ class BrakingCheck:
         pair = int(found[PAIR])
         low, high = paths.thresholds[pair].tolist()
         rate = math.nan if velocities is None else float(found[RATE])
+        distance = float(found[DISTANCE])
+        is_measured = measured.exact is None or pair == paths.number_of(measured.nearest.links)
+        if not is_measured and high < distance <= widest:  # it may be a lower bound
+            bound = measured.exact(np.array([pair]), found[[DISTANCE]], widest, _LOOSE)
+            distance = max(distance, float(bound[0]))
         return Decision(
-            scale, inside, near, stop, slow, approach, pair, float(found[DISTANCE]), low, high,
-            rate, least,
-        )  # fmt: skip
+            scale, inside, near, stop, slow, approach, pair, distance, low, high, rate, least
+        )
 
     def _use_exact(
         self, inputs: BrakingInputs, nearest: Clearance, exact: ExactBounds, widest: float
@@ -237,16 +241,23 @@ class BrakingCheck:
         distances = np.full(count, nearest.distance)  # no pair is closer
         if not is_nearest.all():
             loose = np.minimum(_LOOSE, _LOOSE_PART * warn)
+            near = enough + 2.0 * loose
             # Farther away than this, a pair does not matter: now, or after it has braked.
-            within = enough + rows[:, TRAVEL] + 2.0 * loose
+            within = np.minimum(near + rows[:, TRAVEL], widest)
             others = is_live != (number >= own)
             if nearest.distance <= 0.0:  # then only the sign matters for other pairs of its kind
                 loose = np.where(others, loose, widest)
             if paths.object_classes and others.any():
                 # The nearest of them, by its leaves, is measured exactly, too.
                 loose[np.where(others, rows[:, DISTANCE], np.inf).argmin()] = 0.0
-            bounds = exact(pairs, rows[:, DISTANCE], np.minimum(within, widest), loose)
-            distances = np.maximum(bounds, nearest.distance)
+            # What is known from earlier cycles is enough for pairs that are not near now: if they
+            # come near, they are measured there. Live objects are not measured on the path.
+            distances = exact(pairs, rows[:, DISTANCE], within, np.inf)
+            which = np.flatnonzero(~is_nearest & ~(distances > np.where(is_live, within, near)))
+            if len(which):
+                leaves = rows[which, DISTANCE]
+                distances[which] = exact(pairs[which], leaves, within[which], loose[which])
+            distances = np.maximum(distances, nearest.distance)
             distances[is_nearest] = nearest.distance
         for row in np.flatnonzero(is_nearest):
             rows[row, RATE] = _rate_of(paths, inputs, nearest, rows[row])

@@ -230,7 +230,7 @@ class Shapes:
         return found
 
     def exact_bounds(self, q, pairs, leaves, within, loose, seconds):
-        self.asked += 1
+        self.asked += np.isfinite(loose).any()
         return np.where(leaves <= within, leaves + self.more, leaves)
 
 
@@ -276,7 +276,8 @@ def test_of_several_near_pairs_all_are_measured_on_their_shapes():
             return found
 
         def exact_bounds(self, q, pairs, leaves, within, loose, seconds):
-            asked.append(within)
+            if np.isfinite(loose).any():
+                asked.append(within)
             assert leaves == pytest.approx(real.distances(q)[pairs], abs=1e-9)
             return leaves + 0.05
 
@@ -310,7 +311,7 @@ def test_the_tolerated_error_of_bounds_is_small_beside_a_small_warning_distance(
             return found
 
         def exact_bounds(self, q, pairs, leaves, within, loose, seconds):
-            return np.minimum(leaves, within) - loose
+            return np.minimum(leaves, within) - np.where(np.isinf(loose), 0.001, loose)
 
     rules = (Rule("r_ball l_ball", 0.002, 0.001), Rule("r_ball ball", 0.0005, 0.0002))
     monitor = Monitor(Loose(0.0), behaviour=SpeedPolicy(real, AT_ONCE))

@@ -62,11 +62,11 @@ class Paths:
         return least
 
     def truth(self, q, v):
-        rows = self.path(q, v)
-        return np.array([self.model.distances(row, exact=True) for row in rows]).min(axis=0)
+        path = self.path(q, v)
+        return np.min([self.model.distances(row, exact=True, depth=False) for row in path], axis=0)
 
     def now(self, q):
-        return self.model.distances(q, exact=True)
+        return self.model.distances(q, exact=True, within=3.0 * ENOUGH, depth=False)
 
     def forget(self):
         """Without the distances that were measured so far."""
@@ -87,7 +87,7 @@ def clear_motions(model, count):
     rng = np.random.default_rng(5)
     while count:
         q = rng.uniform(np.maximum(model.lower, -2.0), np.minimum(model.upper, 2.0))
-        if model.distance(q, exact=True).distance > 0.0:
+        if model.distance(q, exact=True, depth=False).distance > 0.0:
             count -= 1
             yield q, rng.uniform(-1.0, 1.0, len(q))
 
@@ -126,7 +126,7 @@ def allowed(least):
 def near_motions(paths, count):
     """Motions without a stop that come within the warning distance."""
     for q, v in clear_motions(paths.model, 400):
-        if paths.model.distance(q, exact=True).distance <= STOP:
+        if paths.model.distance(q, exact=True, depth=False).distance <= STOP:
             continue
         free = paths.forget().least(q, v)
         if not paths.stops and allowed(free) < 1.0:
@@ -223,3 +223,29 @@ def test_in_contact_the_decision_is_that_of_a_search_of_the_braking_path():
         assert (one.action, one.scale, one.inside) == (other.action, other.scale, other.inside)
         counts[one.action] = counts.get(one.action, 0) + 1
     assert counts["stop"] > 20 and counts["limit"] > 5, counts
+
+
+def test_decisions_are_those_of_exact_distances_of_all_pairs(paths):
+    """Pairs that only matter if they approach are not measured until they do."""
+    model = paths.model
+    checks = [BrakingCheck(model, np.full(len(model.joint_names), 4.0)) for _ in range(2)]
+    for check in checks:
+        check.set_thresholds(np.tile([STOP, WARN], (len(model.pairs), 1)))
+        check.prepare_exact()
+    actions = {}
+    for q, v in clear_motions(model, 6):
+        for k in range(20):
+            at = q + 0.02 * k * v
+            every = model.distances(at, exact=True, depth=False)
+            nearest = model.distance(at, exact=True, depth=False)
+            known = partial(model.exact_bounds, at, seconds=1.0)
+            one, other = (
+                check.decide(at, v, Measured(nearest, exact=exact), passed=0.02)
+                for check, exact in zip(
+                    checks, (known, lambda pairs, *_, every=every: every[pairs]), strict=True
+                )
+            )
+            assert (one.action, one.inside, one.near) == (other.action, other.inside, other.near)
+            assert one.scale == pytest.approx(other.scale, abs=0.03)
+            actions[one.action] = actions.get(one.action, 0) + 1
+    assert len(actions) > 2, actions
