@@ -25,6 +25,7 @@ from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import ONE, THREE, TRUE, ZERO, kernel, small_kernel
 from collision_monitor.geometry.convex import RADIUS, farthest, solid_distance
 from collision_monitor.geometry.triangles import triangles_intersect
+from collision_monitor.mesh_distance.hull_distance import farthest_corner
 from collision_monitor.mesh_distance.mesh_tree import OBB, RSS, STACK
 from collision_monitor.mesh_distance.part_distance import tree_of
 from collision_monitor.mesh_distance.parts import MESH
@@ -45,62 +46,11 @@ def solid_reach(shapes, part, placed, x, y, z):
 
 
 @kernel
-def _node_reach(tree, node, x, y, z):
-    """Upper bound of n . p over the contents of a node's volume."""
-    v = tree.volumes
-    reach = x * v[node, 0] + y * v[node, 1] + z * v[node, 2]
-    if tree.kind == OBB or tree.kind == RSS:
-        along = abs(x * v[node, 9] + y * v[node, 10] + z * v[node, 11]) if tree.kind == OBB else 1.0
-        return (
-            reach
-            + v[node, 12] * abs(x * v[node, 3] + y * v[node, 4] + z * v[node, 5])
-            + v[node, 13] * abs(x * v[node, 6] + y * v[node, 7] + z * v[node, 8])
-            + v[node, 14] * along
-        )
-    return reach + v[node, 3] * abs(x) + v[node, 4] * abs(y) + v[node, 5] * abs(z)
-
-
-@kernel
-def mesh_reach(tree, x, y, z, least):
-    """Largest n . p over the triangles of a tree; ``least`` if none is above it."""
-    corners = tree.corners
-    waiting, bounds = work_space(np.int64(0), STACK, 1), work_space(least, STACK, 1)
-    waiting[0, 0], bounds[0, 0] = 0, math.inf
-    size = 1
-    while size > 0:
-        size -= 1
-        if bounds[size, 0] <= least:
-            continue
-        node = waiting[size, 0]
-        first, count = tree.nodes[node, 0], tree.nodes[node, 1]
-        for slot in range(first, first - count):
-            row = tree.slots[slot, 0]
-            for k in range(3):
-                height = (
-                    x * corners[row, 3 * k] + y * corners[row, 3 * k + 1]
-                    + z * corners[row, 3 * k + 2]
-                )  # fmt: skip
-                least = max(least, height)
-        base = size
-        for child in range(first, first + count):
-            reach = _node_reach(tree, child, x, y, z)
-            if reach <= least:
-                continue
-            # Insertion sort: the largest bound is on top.
-            at = size
-            while at > base and bounds[at - 1, 0] > reach:
-                bounds[at, 0], waiting[at, 0] = bounds[at - 1, 0], waiting[at - 1, 0]
-                at -= 1
-            bounds[at, 0], waiting[at, 0] = reach, child
-            size += 1
-    return least
-
-
-@kernel
 def _part_reach(data, shapes, part, x, y, z, least):
     """Largest n . p over a part in its link's frame; ``least`` if it is not above it."""
     if shapes.parts[part, 0] == MESH:
-        return mesh_reach(tree_of(data, shapes, part), x, y, z, least)
+        tree = tree_of(data, shapes, part)
+        return farthest_corner(tree, x, y, z, least, np.int64(-1))[0]
     place = work_space(least, 7, 3)
     take_pose(shapes.places, part, place)
     return max(least, solid_reach(shapes, part, place, x, y, z))

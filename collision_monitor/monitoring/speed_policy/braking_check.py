@@ -252,8 +252,11 @@ class BrakingCheck:
                 loose[np.where(others, rows[:, DISTANCE], np.inf).argmin()] = 0.0
             # What is known from earlier cycles is enough for pairs that are not near now: if they
             # come near, they are measured there. Live objects are not measured on the path.
-            distances = exact(pairs, rows[:, DISTANCE], within, np.inf)
-            which = np.flatnonzero(~is_nearest & ~(distances > np.where(is_live, within, near)))
+            near = np.where(is_live, within, near)
+            distances, moves = rows[:, DISTANCE].copy(), within > near
+            if moves.any():
+                distances[moves] = exact(pairs[moves], distances[moves], within[moves], np.inf)
+            which = np.flatnonzero(~is_nearest & ~(distances > near))
             if len(which):
                 leaves = rows[which, DISTANCE]
                 distances[which] = exact(pairs[which], leaves, within[which], loose[which])

@@ -18,6 +18,13 @@ KIND_NAMES = tuple(KINDS)
 _OWN = ROOT / "urdf/meshes"
 
 
+def _dented(ball: trimesh.Trimesh) -> trimesh.Trimesh:
+    """A ball of many triangles with dents and bumps."""
+    waves = np.sin(30.0 * ball.vertices[:, 0]) * np.cos(20.0 * ball.vertices[:, 1])
+    ball.vertices *= 1.0 + 0.2 * waves[:, None]
+    return ball
+
+
 @cache
 def mesh(name: str) -> tuple[np.ndarray, np.ndarray]:
     """(vertices, triangles) of a primitive or of one of the package's own files."""
@@ -28,6 +35,7 @@ def mesh(name: str) -> tuple[np.ndarray, np.ndarray]:
         "ring": lambda: trimesh.creation.torus(0.3, 0.07, major_sections=24, minor_sections=12),
         "rod": lambda: trimesh.creation.cylinder(0.05, 0.8, sections=24),
         "box": lambda: trimesh.creation.box((0.3, 0.2, 0.5)),
+        "dented": lambda: _dented(trimesh.creation.icosphere(4, 0.2)),
         "cone": lambda: trimesh.creation.cone(0.2, 0.5, sections=16),
     }[name]()
     return np.asarray(made.vertices, dtype=float), np.asarray(made.faces, dtype=np.int64)

@@ -12,7 +12,9 @@ from support.geometry.mesh_cases import KIND_NAMES, mesh, random_pose, soup
 from collision_monitor.mesh_distance.mesh_pair_distance import mesh_distance
 from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, windows
 
-NAMES = ("ball", "ring", "rod", "box", "cone", "arm_link_2.stl", "torso_head.stl", "base.stl")
+NAMES = (
+    "ball", "ring", "rod", "box", "cone", "dented", "arm_link_2.stl", "torso_head.stl", "base.stl",
+)  # fmt: skip
 PAIRS = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES))
 _kept = {}
 
