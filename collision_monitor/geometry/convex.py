@@ -124,7 +124,7 @@ def _beyond_face(s, i, j, k, other):
 
 
 @kernel
-def shrink(s, size):
+def _shrink(s, size):
     """Keep the face nearest to the origin; its number of rows, 0 if the simplex holds the origin.
 
     ``s`` (4, 7): a point of the difference, the point of the first solid, its weight.
@@ -195,7 +195,7 @@ def solid_distance(solids, first, other, is_triangle, second, limit, points):
             break
         s[size, 0], s[size, 1], s[size, 2] = wx, wy, wz
         s[size, 3], s[size, 4], s[size, 5] = ax, ay, az
-        size = shrink(s, size + 1)
+        size = _shrink(s, size + 1)
         if size == 0:
             return 0.0
         x, y, z = 0.0, 0.0, 0.0

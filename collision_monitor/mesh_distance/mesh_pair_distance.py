@@ -30,12 +30,6 @@ from collision_monitor.geometry.bounding_volumes import (
     swept_bound,
 )
 from collision_monitor.geometry.triangles import squared_distance_below
-from collision_monitor.mesh_distance.hull_distance import (
-    farthest_corner,
-    hull_gap,
-    node_reach,
-    rows_as_far,
-)
 from collision_monitor.mesh_distance.mesh_tree import OBB, RSS, STACK, unpack_tree
 
 # -- exact extents along one direction of the triangles below the nodes of a tree --
@@ -43,6 +37,58 @@ from collision_monitor.mesh_distance.mesh_tree import OBB, RSS, STACK, unpack_tr
 # If a plane separates two bodies, few triangles extend beyond the nearest points along the
 # direction between these. So, as soon as a good guess is known, two numbers exclude most pairs of
 # nodes. A bounding box along that direction would be too coarse.
+
+
+@kernel
+def _node_reach(tree, node, x, y, z):
+    """Upper bound of n . p over the contents of a node's volume."""
+    v = tree.volumes
+    reach = x * v[node, 0] + y * v[node, 1] + z * v[node, 2]
+    if tree.kind == OBB or tree.kind == RSS:
+        along = abs(x * v[node, 9] + y * v[node, 10] + z * v[node, 11]) if tree.kind == OBB else 1.0
+        return (
+            reach
+            + v[node, 12] * abs(x * v[node, 3] + y * v[node, 4] + z * v[node, 5])
+            + v[node, 13] * abs(x * v[node, 6] + y * v[node, 7] + z * v[node, 8])
+            + v[node, 14] * along
+        )
+    return reach + v[node, 3] * abs(x) + v[node, 4] * abs(y) + v[node, 5] * abs(z)
+
+
+@kernel
+def mesh_reach(tree, x, y, z, least):
+    """Largest n . p over the triangles of a tree; ``least`` if none is above it."""
+    corners = tree.corners
+    waiting, bounds = work_space(np.int64(0), STACK, 1), work_space(least, STACK, 1)
+    waiting[0, 0], bounds[0, 0] = 0, math.inf
+    size = 1
+    while size > 0:
+        size -= 1
+        if bounds[size, 0] <= least:
+            continue
+        node = waiting[size, 0]
+        first, count = tree.nodes[node, 0], tree.nodes[node, 1]
+        for slot in range(first, first - count):
+            row = tree.slots[slot, 0]
+            for k in range(3):
+                height = (
+                    x * corners[row, 3 * k] + y * corners[row, 3 * k + 1]
+                    + z * corners[row, 3 * k + 2]
+                )  # fmt: skip
+                least = max(least, height)
+        base = size
+        for child in range(first, first + count):
+            reach = _node_reach(tree, child, x, y, z)
+            if reach <= least:
+                continue
+            # Insertion sort: the largest bound is on top.
+            at = size
+            while at > base and bounds[at - 1, 0] > reach:
+                bounds[at, 0], waiting[at, 0] = bounds[at - 1, 0], waiting[at - 1, 0]
+                at -= 1
+            bounds[at, 0], waiting[at, 0] = reach, child
+            size += 1
+    return least
 
 
 @kernel
@@ -66,7 +112,7 @@ def fill_reaches(tree, column, x, y, z, least):
                 largest = max(largest, reaches[child, column])
             reaches[node, column] = largest
             continue
-        largest = node_reach(tree, node, x, y, z)
+        largest = _node_reach(tree, node, x, y, z)
         first, count = tree.nodes[node, 0], tree.nodes[node, 1]
         if largest > least and count > 0:
             waiting[size, 0] = -1 - node
@@ -91,36 +137,27 @@ def fill_both_reaches(a, b, pose, points, apart):
 
     Returns the offset of B along that direction. The offset, less the reach of a node of A (column
     0), less the reach of a node of B (column 1), is a lower bound of the distance of the triangles
-    below the nodes. A node that is more than ``apart`` from the other tree by that is not divided:
-    its reach is an upper bound, and those below it have none.
-    ``pose`` as in `bounding_volumes.place`. If the points coincide, everything is 0.
+    below the nodes. If it is above ``apart`` for a node and the whole other tree, its reach is an
+    upper bound, and nodes below it have none. ``pose`` as in `bounding_volumes.place`.
     """
     x, y, z = points[1, 0] - points[0, 0], points[1, 1] - points[0, 1], points[1, 2] - points[0, 2]
-    length = math.sqrt(x * x + y * y + z * z)
-    scale = 1.0 / length if length > 0.0 else 0.0
+    scale = 1.0 / math.sqrt(x * x + y * y + z * z)
     x, y, z = scale * x, scale * y, scale * z
     bx = -pose[0, 0] * x - pose[1, 0] * y - pose[2, 0] * z
     by = -pose[0, 1] * x - pose[1, 1] * y - pose[2, 1] * z
     bz = -pose[0, 2] * x - pose[1, 2] * y - pose[2, 2] * z
     offset = x * pose[3, 0] + y * pose[3, 1] + z * pose[3, 2]
-    none = np.int64(-1)
-    reach_a = farthest_corner(a, x, y, z, -math.inf, none)[0]
-    reach_b = farthest_corner(b, bx, by, bz, -math.inf, none)[0]
-    enough = offset - apart - _SPARE
-    fill_reaches(a, ZERO, x, y, z, enough - reach_b)
-    fill_reaches(b, ONE, bx, by, bz, enough - reach_a)
+    enough = offset - apart - _ROUNDING
+    fill_reaches(a, ZERO, x, y, z, enough - mesh_reach(b, bx, by, bz, -math.inf))
+    fill_reaches(b, ONE, bx, by, bz, enough - a.reaches[0, 0])
     return offset
 
 
-# Reaches are filled, after the hulls were compared, once a search takes more than _MANY pairs of
-# nodes, and again when the squared distance falls below _MIN_DECREASE times the last one, at most
+# Reaches are filled if there is a guess, or once _SETTLED pairs of nodes have brought nothing new,
+# and again when the squared distance falls below _MIN_DECREASE times the last one, at most
 # _MAX_FILLS times.
-_MANY, _MIN_DECREASE, _MAX_FILLS = 64, 0.64, 5
-
-_MOST_ROWS = 32  # triangles of a mesh that may touch its hull where the hulls are nearest
-_EXACT = 1e-12  # metres by which the gap of the hulls may be less than the distance of the meshes
-_FLAT = 1e-9  # metres: corners that near to the end of a hull are at it
-_SPARE = 1e-9  # metres; more than rounding
+_SETTLED, _MIN_DECREASE, _MAX_FILLS = 32, 0.64, 5
+_ROUNDING = 1e-9  # metres; more than errors of sums
 
 
 @kernel
@@ -173,51 +210,6 @@ def _copy_points(found, points):
 
 
 @kernel
-def _nearest_on_hulls(a, b, pose, best, best_a, best_b, pair, points):
-    """Return (squared distance, row, row, whether others may be nearer), as `nearest_triangles`.
-
-    Starts with the nearest triangles known, if there are any. No others are nearer if the nearest
-    points are on the hulls of both meshes, or if the hulls are as far apart.
-    """
-    way = work_space(best, 1, 3)
-    for k in range(3):
-        if best_a >= 0:
-            way[0, k] = points[1, k] - points[0, k]
-            continue
-        way[0, k] = pose[3, k] - a.volumes[0, k]
-        for m in range(3):
-            way[0, k] += pose[k, m] * b.volumes[0, m]
-    limit = math.sqrt(best) - _EXACT
-    gap, reach_a, reach_b = hull_gap(a, b, pose, limit, way)
-    if gap >= limit:
-        return best, best_a, best_b, 0
-    if gap <= 0.0:
-        return best, best_a, best_b, 1
-    rows_a, rows_b = work_space(best_a, _MOST_ROWS, 1), work_space(best_a, _MOST_ROWS, 1)
-    x, y, z = way[0, 0], way[0, 1], way[0, 2]
-    count_a = rows_as_far(a, x, y, z, reach_a - _FLAT, rows_a)
-    count_b = rows_as_far(
-        b,
-        -pose[0, 0] * x - pose[1, 0] * y - pose[2, 0] * z,
-        -pose[0, 1] * x - pose[1, 1] * y - pose[2, 1] * z,
-        -pose[0, 2] * x - pose[1, 2] * y - pose[2, 2] * z,
-        reach_b - _FLAT, rows_b,
-    )  # fmt: skip
-    nearest = (gap + _EXACT) * (gap + _EXACT)
-    for m in range(count_b):
-        place_corners(b.corners, rows_b[m, 0], pose, pair)
-        for k in range(count_a):
-            take_corners(a.corners, rows_a[k, 0], pair)
-            found = squared_distance_below(pair, ZERO, THREE, best)
-            if found[0] < best:
-                best, best_a, best_b = found[0], rows_a[k, 0], rows_b[m, 0]
-                _copy_points(found, points)
-                if best <= nearest:
-                    return best, best_a, best_b, 0
-    return best, best_a, best_b, 1
-
-
-@kernel
 def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
     """Return (squared distance, row, row) of the nearest triangles of trees a and b, of one kind.
 
@@ -242,22 +234,17 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
     waiting[0, 0], waiting[0, 1] = 0, 0
     bounds[0, 0] = bound(a.kind, a.volumes, ZERO, b.volumes, ZERO, pose, best)
     size = 1
-    fills, filled, begin, pops = _MAX_FILLS, np.inf, -np.inf, 0
+    fills, filled, begin = _MAX_FILLS, np.inf, -np.inf
+    settled = _SETTLED if best_a >= 0 else 0
     while size > 0:
         size -= 1
         if bounds[size, 0] >= best:
             continue
-        pops += 1
-        if pops == _MANY:
-            best, best_a, best_b, goes_on = _nearest_on_hulls(
-                a, b, pose, best, best_a, best_b, pair, points
-            )
-            if not goes_on:
-                return best, best_a, best_b
-        if pops >= _MANY and fills > 0 and best_a >= 0 and best < _MIN_DECREASE * filled:
+        settled += 1
+        if settled > _SETTLED and fills > 0 and best_a >= 0 and best < _MIN_DECREASE * filled:
             begin, filled = fill_both_reaches(a, b, pose, points, math.sqrt(best)), best
             fills -= 1
-            # From the roots again: nodes below those that are far enough apart have no reaches.
+            # From the roots again, as nodes below those that are apart have no reaches.
             waiting[0, 0], waiting[0, 1], bounds[0, 0], size = 0, 0, 0.0, 1
             continue
         i, j = waiting[size, 0], waiting[size, 1]
@@ -275,7 +262,7 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
                     take_corners(a.corners, row_a, pair)
                     found = squared_distance_below(pair, ZERO, THREE, best)
                     if found[0] < best:
-                        best, best_a, best_b = found[0], row_a, row_b
+                        best, best_a, best_b, settled = found[0], row_a, row_b, 0
                         _copy_points(found, points)
                         if best == 0.0:
                             return best, best_a, best_b

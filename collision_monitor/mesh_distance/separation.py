@@ -25,7 +25,7 @@ from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import ONE, THREE, TRUE, ZERO, kernel, small_kernel
 from collision_monitor.geometry.convex import RADIUS, farthest, solid_distance
 from collision_monitor.geometry.triangles import triangles_intersect
-from collision_monitor.mesh_distance.hull_distance import farthest_corner
+from collision_monitor.mesh_distance.mesh_pair_distance import mesh_reach
 from collision_monitor.mesh_distance.mesh_tree import OBB, RSS, STACK
 from collision_monitor.mesh_distance.part_distance import tree_of
 from collision_monitor.mesh_distance.parts import MESH
@@ -49,8 +49,7 @@ def solid_reach(shapes, part, placed, x, y, z):
 def _part_reach(data, shapes, part, x, y, z, least):
     """Largest n . p over a part in its link's frame; ``least`` if it is not above it."""
     if shapes.parts[part, 0] == MESH:
-        tree = tree_of(data, shapes, part)
-        return farthest_corner(tree, x, y, z, least, np.int64(-1))[0]
+        return mesh_reach(tree_of(data, shapes, part), x, y, z, least)
     place = work_space(least, 7, 3)
     take_pose(shapes.places, part, place)
     return max(least, solid_reach(shapes, part, place, x, y, z))

@@ -15,7 +15,7 @@ from support.paths import ROOT
 
 from collision_monitor import CollisionModel
 from collision_monitor.common.compiled import kernel
-from collision_monitor.mesh_distance.hull_distance import farthest_corner
+from collision_monitor.mesh_distance.mesh_pair_distance import mesh_reach
 from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, unpack_tree
 from collision_monitor.motion import read_motion
 from collision_monitor.robot.description import Shape
@@ -217,7 +217,7 @@ def test_deep_in_one_another_the_depth_changes_no_faster_than_links_move():
 
 @kernel
 def _reach(numbers, index, x, y, z, least):
-    return farthest_corner(unpack_tree(numbers, index, 0, 0), x, y, z, least, -1)[0]
+    return mesh_reach(unpack_tree(numbers, index, 0, 0), x, y, z, least)
 
 
 @given(st.sampled_from(KIND_NAMES), st.sampled_from(("soup", "ring", "arm_link_2.stl")),
