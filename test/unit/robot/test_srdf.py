@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from support.robots.robots import NAMES, require
+from support.robots.robots import require
 
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.robot.srdf import Semantics, load_srdf
@@ -226,16 +226,6 @@ def test_deeply_nested_groups(robot):
     lines = [f"<group name='g{i}'><group name='g{i + 1}'/></group>" for i in range(3000)]
     lines.append("<group name='g3000'><joint name='j1'/></group>")
     assert "inside each other" in refused(robot, *lines)
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "tiago_dual"])  # has no SRDF
-def test_real_robots(name):
-    files = require(name)
-    robot = load_robot(files.urdf)
-    semantics = load_srdf(files.srdf, robot)
-    assert semantics.disabled
-    assert all(len(p) == 2 and p <= set(robot.links) for p in semantics.disabled)
-    assert set(semantics.groups) == set(semantics.group_joints)
 
 
 def test_groups_of_a_dual_arm():

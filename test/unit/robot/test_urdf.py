@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 import numpy as np
 import pytest
@@ -69,11 +68,6 @@ def test_tree_and_order():
     assert loaded.warnings == ()
 
 
-def test_one_link_is_a_robot():
-    loaded = load_robot(robot(link("a")))
-    assert loaded.joints == () and loaded.root == "a"
-
-
 def test_joint_values():
     loaded = load_robot(
         two(
@@ -104,9 +98,6 @@ def test_defaults():
     np.testing.assert_array_equal(j.origin, np.eye(4))
     np.testing.assert_array_equal(j.axis, [1, 0, 0])
     assert (j.effort, j.velocity) == (math.inf, math.inf)
-
-
-def test_unlimited_effort_and_velocity_may_be_written():
     (j,) = load_robot(two("<limit lower='0' upper='1' effort='inf' velocity='inf'/>")).joints
     assert (j.effort, j.velocity) == (math.inf, math.inf)
 
@@ -210,7 +201,6 @@ CASES = {
     "nothing to monitor": (robot(link("a", "<visual/>")), "'r' has no collision geometry: nothing"),
     "link without name": (robot("<link/>"), ":2: a <link> without a name"),
     "joint without name": (robot(link("a"), "<joint type='fixed'/>"), ":3: a <joint> without a n"),
-    "blank name": (robot("<link name=' '/>"), ":2: a <link> without a name"),
     "link twice": (robot(link("a"), link("a")), ":3: a second link is named 'a'"),
     "joint twice": (
         robot(link("a"), link("b"), link("c"), joint("j", "a", "b"), joint("j", "a", "c")),
@@ -230,33 +220,20 @@ CASES = {
         ":6: link 'c' has two parents: 'a' by joint 'j' and 'b' by joint 'k'",
     ),
     "own parent": (robot(link("a"), joint("j", "a", "a")), ":3: the links form a cycle: 'a'"),
-    "cycle": (
-        robot(*map(link, "abc"), joint("j", "a", "b"), joint("k", "b", "c"), joint("l", "c", "a")),
-        "cycle: ",
-    ),
     "cycle beside a tree": (
         robot(*map(link, "abcd"), joint("j", "a", "b"), joint("k", "c", "d"), joint("l", "d", "c")),
         "cycle: ",
     ),
     "zero axis": (two("<axis xyz='0 0 0'/>"), ":4: joint 'j': the axis (0.0, 0.0, 0.0)"),
-    "short axis": (two("<axis xyz='0 1'/>"), ":4: joint 'j': <axis xyz=...>: expected 3 numbers"),
     "axis not finite": (two("<axis xyz='0 0 nan'/>"), "<axis xyz=...>: expected finite numbers"),
-    "axis without xyz": (two("<axis/>"), ":4: joint 'j': <axis xyz=...> is missing"),
     "limits crossed": (
         two("<limit lower='1' upper='-1'/>"),
         ":4: joint 'j': the lower limit 1 is above the upper limit -1",
     ),
     "limits infinite": (two("<limit lower='-inf' upper='1'/>"), "<limit lower=...>: expected f"),
-    "limit no number": (two("<limit lower='a' upper='1'/>"), "<limit lower=...>: expected a"),
-    "velocity nan": (two("<limit velocity='nan'/>"), "<limit velocity=...>: expected finite"),
     "joint origin": (two("<origin xyz='1 2'/>"), ":4: joint 'j': <origin xyz=...>: expected 3"),
-    "joint rpy": (two("<origin rpy='1 2 inf'/>"), ":4: joint 'j': <origin rpy=...>: expected f"),
-    "two origins": (two("<origin/><origin/>"), ":4: joint 'j': a second <origin>"),
     "mimic unknown": (two("<mimic joint='x'/>"), ":4: joint 'j' mimics 'x', which does not exist"),
     "mimic itself": (two("<mimic joint='j'/>"), ":4: joint 'j' mimics itself"),
-    "mimic nobody": (two("<mimic/>"), ":4: joint 'j': <mimic joint=...> is missing"),
-    "mimic not finite": (two("<mimic joint='j' offset='nan'/>"), "<mimic offset=...>: expected f"),
-    "mimic no number": (two("<mimic joint='j' multiplier='two'/>"), "<mimic multiplier=...>: exp"),
     "mimic of fixed": (
         robot(
             *map(link, "abc"),
@@ -274,17 +251,12 @@ CASES = {
         "in a cycle: 'j' -> 'k' -> 'j'",
     ),
     "no geometry": (collision(""), ":2: link 'a': a collision element needs one geometry"),
-    "empty geometry": (collision("<geometry/>"), "(box, cylinder, sphere, capsule, mesh), found"),
-    "unknown geometry": (collision("<geometry><cone/></geometry>"), "2: link 'a': a collision el"),
     "two geometries": (
         collision("<geometry><sphere radius='1'/><sphere radius='1'/></geometry>"),
         "found <sphere>, <sphere>",
     ),
-    "geometry twice": (collision("<geometry/><geometry/>"), ":2: link 'a': a second <geometry>"),
     "misspelt collision": (robot(link("a", "<Collision/>")), ":2: <Collision>: write <collision>"),
     "misspelt link": (robot(link("a"), "<Link name='b'/>"), ":3: <Link>: write <link>"),
-    "shape origin": (collision(ORIGIN.format("xyz='nan 0 0'")), ":2: link 'a': <origin xyz=...>"),
-    "shape rpy": (collision(ORIGIN.format("rpy='0 0'")), "expected 3 numbers, got '0 0'"),
     "no mesh name": (collision("<geometry><mesh/></geometry>"), "<mesh filename=...> is missing"),
     "empty mesh name": (collision("<geometry><mesh filename=''/></geometry>"), "is empty"),
     "mesh scale": (
@@ -322,11 +294,6 @@ def test_refused(name):
     message = refused(text)
     assert reason in message
     assert "robot description" in message
-
-
-def test_cycle_names_its_links():
-    message = refused(CASES["cycle beside a tree"][0])
-    assert re.search(r":[78]: the links .*: ('c' -> 'd' -> 'c'|'d' -> 'c' -> 'd')$", message)
 
 
 # Warnings.
