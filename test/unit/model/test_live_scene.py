@@ -4,12 +4,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from support.geometry.coal_shapes import coal_capsule, coal_shape, least
+from support.geometry.coal_shapes import coal_capsule, least
 from support.geometry.free_body import at
-from support.geometry.reference import coal
 from support.robots.robots import require
 from support.robots.toys import joint, link, robot
 from support.ros.live_cases import (
@@ -210,15 +209,6 @@ def test_nearness_is_that_of_the_nearest_object_and_of_the_nearest_link(live):
     assert seen > 20
 
 
-def test_without_objects_everything_is_as_of_the_model(live):
-    for exact in (False, True):
-        for q in ur5().random_configurations(50, 6):
-            own, found = ur5().distance(q, exact, depth=False), live.minimum_distance(q, exact)
-            assert (found.distance, found.links, found.leaves) == (
-                pytest.approx(own.distance, abs=1e-9), own.links, own.leaves
-            )  # fmt: skip
-
-
 def test_which_pairs_are_checked(live):
     live.add("part", BALL, "wrist_3_link", touch=["wrist_2_link", "post"])
     live.add("post", BALL)
@@ -259,35 +249,6 @@ def test_a_large_robot_with_mimic_and_sliding_joints():
                 assert found[k] == pytest.approx(expected, abs=1e-6)
             else:
                 assert found[k] < 2e-6
-
-
-@settings(max_examples=12, deadline=None)
-@given(seed=st.integers(0, 9999), kind=st.sampled_from(["box", "cylinder", "mesh", "sphere"]))
-def test_no_distance_is_larger_than_that_of_the_shapes_themselves(live, seed, kind):
-    rng = np.random.default_rng(seed)
-    shape, pose = shape_of(kind, rng), pose_of(rng, 0.8)
-    live.add("thing", shape, None, pose)
-    model = ur5()
-    q = model.random_configurations(1, seed)[0]
-    pairs = dict(zip(live.pairs, live.distances(q), strict=True))
-    thing = [(coal_shape(shape), coal.Transform3s(pose[:3, :3], pose[:3, 3]))]
-    leaves = coal_leaves(live, q)
-    for (name, _), found in pairs.items():
-        true = least(leaves[name], thing)
-        assert found <= max(true, 0.0) + 1e-6
-        if true < -1e-6:
-            assert found < 0.0
-
-
-def test_what_was_nearest_is_forgotten_when_it_goes(live):
-    q = np.zeros(6)
-    where = ur5().link_poses(q)["wrist_3_link"][:3, 3]
-    live.add("near", BALL, None, at(*where))
-    live.add("far", BALL, None, at(*where + [0.0, 0.0, 1.0]))
-    assert "near" in live.distance(q).links
-    live.remove("near")
-    assert "far" in live.distance(q).links
-    assert live.distance(q).distance == pytest.approx(live.distances(q).min(), abs=1e-12)
 
 
 def test_what_expires_is_gone_and_no_sooner(live):
