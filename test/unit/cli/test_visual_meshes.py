@@ -59,7 +59,6 @@ def test_many_links_are_named_shortly():
 
 
 WRONG = {
-    "misspelt": (f"<Visual>{BOX}</Visual>", "<Visual>: write <visual>"),
     "misspelt inside": (
         "<visual><Geometry><box size='1 1 1'/></Geometry></visual>",
         "<Geometry>: write <geometry>",
@@ -67,10 +66,6 @@ WRONG = {
     "unknown shape": (
         "<visual><geometry><cone/></geometry></visual>",
         "link 'b': a visual element needs one geometry",
-    ),
-    "no size": (
-        "<visual><geometry><box size='1 0 1'/></geometry></visual>",
-        "link 'b': the size of a box should be positive",
     ),
     "no file": (
         "<visual><geometry><mesh filename='gone.stl'/></geometry></visual>",

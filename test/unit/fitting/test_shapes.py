@@ -132,10 +132,6 @@ def test_what_means_nothing_is_refused_by_name(field, value):
         FitSettings(**{field: value})
 
 
-def test_the_defaults_stand():
-    assert FitSettings() == FitSettings(8, 0.002)
-
-
 BALL = 4.0 / 3.0 * math.pi
 
 

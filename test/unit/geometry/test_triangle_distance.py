@@ -4,12 +4,10 @@
 
 import math
 
-import coal
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.geometry.coal_shapes import coal_mesh
 from support.geometry.exact_geometry import share_a_point, squared_distance
 
 from collision_monitor.geometry.triangles import squared_distance_below, triangles_intersect
@@ -131,19 +129,6 @@ def test_triangles_segments_and_points_of_a_grid(p):
     assert float(squared_distance([b], p[3:])) < 1e-28
     if distance == 0.0:
         assert a == b
-
-
-@pytest.mark.parametrize("spread", [0.0, 2.0, 5.0])
-def test_against_coal(spread):
-    rng = np.random.default_rng(12)
-    here = coal.Transform3s()
-    for _ in range(1000):
-        p = rng.normal(size=(6, 3))
-        p[3:] += rng.normal(size=3) * spread
-        first, second = coal_mesh(p[:3], [[0, 1, 2]]), coal_mesh(p[3:], [[0, 1, 2]])
-        request, result = coal.DistanceRequest(), coal.DistanceResult()
-        expected = coal.distance(first, here, second, here, request, result)
-        assert triangle_distance(p, 0, 3)[0] == pytest.approx(max(expected, 0.0), abs=1e-9)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__)

@@ -3,12 +3,9 @@
 """Whether triangles share a point: against a linear program in fractions, and coal."""
 
 
-import coal
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.geometry.coal_shapes import coal_mesh
 from support.geometry.exact_geometry import share_a_point
 
 from collision_monitor.geometry.triangles import triangles_intersect
@@ -62,34 +59,6 @@ def test_any_scale_and_place(p, scale, offset):
     assert meets(moved[:3], moved[3:]) == share_a_point(moved[:3], moved[3:])
 
 
-@pytest.mark.parametrize(
-    ("other", "expected"),
-    [
-        (EASY, True),  # identical
-        ([[1, 1, 0], [2, 1, 0], [1, 2, 0]], True),  # inside, in the plane
-        ([[-9, -9, 0], [20, -9, 0], [-9, 20, 0]], True),  # around, in the plane
-        ([[1, 1, -1], [1, 1, 1], [9, 9, 1]], True),  # through the inside
-        ([[1, 1, 0], [1, 1, 1], [2, 1, 1]], True),  # a vertex on the inside
-        ([[2, 2, 0], [3, 3, 1], [3, 3, 2]], True),  # a vertex on an edge
-        ([[4, 0, 0], [5, 0, 1], [5, 0, 2]], True),  # vertex on vertex
-        ([[3, 3, -1], [1, 1, 0], [3, 3, 1]], True),  # a vertex inside, from aside
-        ([[-1, 2, 0], [5, 2, 0], [5, 9, 0]], True),  # edges cross in the plane
-        ([[4, 4, 0], [5, 4, 0], [4, 5, 0]], False),  # in the plane, apart
-        ([[2.5, 2, 0], [5, 2, 0], [5, 9, 0]], False),  # in the plane, just beside
-        ([[1, 1, 1], [2, 1, 1], [1, 2, 1]], False),  # parallel
-        ([[3, 3, -1], [3, 3, 1], [9, 9, 1]], False),  # its plane crossed, but beside it
-        ([[1, 1, 0], [1, 1, 0], [1, 1, 0]], True),  # a point inside
-        ([[3, 3, 0], [3, 3, 0], [3, 3, 0]], False),  # a point beside
-        ([[1, 1, -1], [1, 1, 1], [1, 1, 0]], True),  # a segment through
-        ([[1, 1, 0], [9, 9, 0], [5, 5, 0]], True),  # a segment in the plane
-        ([[3, 2, -1], [3, 2, 1], [3, 2, 5]], False),  # a segment past it
-    ],
-)
-def test_cases_that_can_be_checked_by_eye(other, expected):
-    assert meets(EASY, other) is expected
-    assert share_a_point(EASY, other) is expected
-
-
 def test_a_float_more_or_less_decides():
     z = np.nextafter(0.0, 1.0) * 2.0**800  # about 1e-83
     for height in (1e-16, 1e-60, z * 1e4):
@@ -125,19 +94,3 @@ def test_touching_within_rounding():
         assert meets(p[:3], p[3:]) == expected
         hits += expected
     assert 100 < hits < 400
-
-
-def test_against_coal_on_random_triangles():
-    """Three thousand, and none so near to touching that floats could mistake it."""
-    rng = np.random.default_rng(3)
-    here, hits = coal.Transform3s(), 0
-    for k in range(3000):
-        p = rng.normal(size=(6, 3))
-        p[3:] += rng.normal(size=3) * (k % 3)
-        expected = coal.collide(
-            coal_mesh(p[:3], [[0, 1, 2]]), here, coal_mesh(p[3:], [[0, 1, 2]]), here,
-            coal.CollisionRequest(), coal.CollisionResult(),
-        )  # fmt: skip
-        hits += expected
-        assert meets(p[:3], p[3:]) == bool(expected), p.tolist()
-    assert 300 < hits < 2000

@@ -5,9 +5,7 @@
 import numba
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 from support.robots import robots
-from support.robots.toys import joint, link, robot
 
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.hierarchy.kinematics import forward_kinematics
@@ -68,38 +66,6 @@ class Kinematics:
         )  # fmt: skip
 
 
-def position(by_name, name, values):
-    """Position of a joint, by its mimic if it has one."""
-    mimic = by_name[name].mimic
-    if mimic is None:
-        return values.get(name, 0.0)
-    return mimic.multiplier * position(by_name, mimic.joint, values) + mimic.offset
-
-
-def twin(description, values):
-    """Poses of all links by the URDF's own definition: origin, then motion on the axis."""
-    poses = {description.root: np.eye(4)}
-    by_name = {j.name: j for j in description.joints}
-    for j in description.joints:
-        motion = np.eye(4)
-        if j.kind == "prismatic":
-            motion[:3, 3] = position(by_name, j.name, values) * j.axis
-        elif j.kind in ("revolute", "continuous"):
-            turn = Rotation.from_rotvec(position(by_name, j.name, values) * j.axis)
-            motion[:3, :3] = turn.as_matrix()
-        poses[j.child] = poses[j.parent] @ j.origin @ motion
-    return poses
-
-
-def compare_with_twin(kinematics, rows):
-    poses = kinematics.link_poses(rows)
-    for row, q in zip(poses, rows, strict=True):
-        values = dict(zip(kinematics.joint_names, q, strict=True))
-        expected = twin(kinematics.robot, values)
-        for k, name in enumerate(kinematics.links):
-            assert row[k] == pytest.approx(expected[name], abs=1e-9), name
-
-
 REAL = ["ur5", "panda", "pr2", "tiago_dual"]
 
 
@@ -129,34 +95,3 @@ def test_links_stand_where_pinocchio_has_them(real):
         expected = np.array([(base * data.oMf[frame]).homogeneous for frame in frames])
         worst = max(worst, np.abs(row - expected).max())
     assert worst < 1e-9
-
-
-MIXED = robot(
-    *(link(name) for name in "abcdefg"),
-    joint("turn", "a", "b", axis="0.3 -0.5 0.8"),
-    joint("slide", "b", "c", "prismatic", axis="-1 2 0.5"),
-    joint("hold", "c", "d", "fixed", xyz="0 0.2 0.3"),
-    joint("wheel", "d", "e", "continuous", axis="0 -1 0"),
-    joint("follow", "e", "f", extra='<mimic joint="turn" multiplier="-2" offset="0.5"/>'),
-    joint("lift", "a", "g", "prismatic", axis="0 0 -1",
-          extra='<mimic joint="follow" multiplier="0.25" offset="-0.1"/>'),
-)  # fmt: skip
-
-
-def test_every_kind_of_joint_moves_as_the_urdf_defines_it():
-    kinematics = Kinematics(MIXED)
-    assert kinematics.joint_names == ("turn", "slide", "wheel")
-    compare_with_twin(kinematics, kinematics.rows(100))
-
-
-def test_many_turns_lead_back_and_rotations_stay_rotations():
-    kinematics = Kinematics(MIXED)
-    rows = kinematics.rows(50)
-    poses = kinematics.link_poses(rows)
-    turned = kinematics.link_poses(rows + np.array([0.0, 0.0, 2.0 * np.pi * 7]))
-    assert turned == pytest.approx(poses, abs=1e-12)
-    rotations = poses[..., :3, :3]
-    assert rotations @ rotations.swapaxes(-1, -2) == pytest.approx(
-        np.tile(np.eye(3), (*rotations.shape[:2], 1, 1)), abs=1e-12
-    )
-    assert np.linalg.det(rotations) == pytest.approx(np.ones(rotations.shape[:2]))

@@ -54,22 +54,6 @@ def test_rays_through_edges_and_corners_count_once(kind):
     assert winding(built, points).tolist() == inside.astype(int).tolist()
 
 
-def test_two_shells_make_a_hollow_body():
-    outer, inner = mesh("ball")
-    vertices = np.vstack([outer, 0.5 * outer])
-    triangles = np.vstack([inner, inner[:, ::-1] + len(outer)])
-    built = build_triangle_tree(vertices, triangles)
-    points = [[0.15, 0.0, 0.0], [0.05, 0.0, 0.0], [0.3, 0.0, 0.0]]
-    assert winding(built, points).tolist() == [1, 0, 0]
-
-
-def test_open_surfaces_hold_nothing():
-    vertices, triangles = mesh("ball")
-    built = build_triangle_tree(vertices, triangles)
-    closed = np.zeros(len(triangles), dtype=np.int64)
-    assert winding(built, [[0.0, 0.0, 0.0]], closed).tolist() == [0]
-
-
 def test_only_triangles_of_closed_pieces_count_as_closed():
     ball, cone = mesh("ball"), mesh("cone")
     part = parts_of([mesh_shape(*ball), mesh_shape(cone[0], cone[1][1:])], "obb")[0]

@@ -14,9 +14,6 @@ from support.geometry.solid_cases import SOLIDS, solid_cases
 from support.paths import ROOT
 
 from collision_monitor import CollisionModel
-from collision_monitor.common.compiled import kernel
-from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, unpack_tree
-from collision_monitor.mesh_distance.separation import mesh_reach
 from collision_monitor.motion import read_motion
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.insides import Inside
@@ -213,25 +210,3 @@ def test_deep_in_one_another_the_depth_changes_no_faster_than_links_move():
                 moved += np.linalg.norm(way[:, :3], axis=1).max()
         assert abs(other.distance - one.distance) <= 1.5 * moved
         check(one)
-
-
-@kernel
-def _reach(numbers, index, x, y, z, least):
-    return mesh_reach(unpack_tree(numbers, index, 0, 0), x, y, z, least)
-
-
-@given(st.sampled_from(KIND_NAMES), st.sampled_from(("soup", "ring", "arm_link_2.stl")),
-       st.integers(0, 2**31))  # fmt: skip
-@settings(max_examples=60, deadline=None)
-def test_a_mesh_reaches_as_far_as_its_farthest_corner(kind, name, seed):
-    rng = np.random.default_rng(seed)
-    vertices, triangles = soup(rng, int(rng.integers(1, 40))) if name == "soup" else mesh(name)
-    tree = build_triangle_tree(vertices, triangles, kind)
-    way = rng.normal(size=3)
-    way /= np.linalg.norm(way)
-    farthest = (vertices[np.unique(triangles)] @ way).max()
-    assert _reach(tree.numbers, tree.index, *way, -np.inf) == pytest.approx(farthest, abs=1e-12)
-    assert _reach(tree.numbers, tree.index, *way, farthest + 1e-9) == farthest + 1e-9
-    assert _reach(tree.numbers, tree.index, *way, farthest - 1e-3) == pytest.approx(
-        farthest, abs=1e-12
-    )

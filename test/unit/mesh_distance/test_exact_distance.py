@@ -17,8 +17,6 @@ from support.robots.toys import link as link_of
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError, FitError, NothingToCheckError
-from collision_monitor.mesh_distance.mesh_distance import ball_around
-from collision_monitor.mesh_distance.parts import merged, parts_of
 from collision_monitor.robot.description import Link, Robot, Shape
 from unit.mesh_distance.test_mesh_distance import distance_to
 
@@ -111,15 +109,6 @@ def test_the_nearest_pair_is_the_least_of_all(arms):
         assert every[arms.pairs.index(found.links)] == pytest.approx(every.min(), abs=1e-9)
         assert (arms.distances(q) <= every + 1e-9).all()
         check(arms, q, found)
-
-
-def test_what_was_asked_before_makes_no_difference(arms):
-    rows = arms.random_configurations(80, seed=3)
-    along = rows[0] + np.linspace(0.0, 1.0, 200)[:, None] * (rows[1] - rows[0])
-    for asked in (rows, along):
-        fresh = [arms.twin().distance(q, exact=True).distance for q in asked[::5]]
-        warm = [arms.distance(q, exact=True).distance for q in asked][::5]
-        assert warm == pytest.approx(fresh, abs=1e-12)
 
 
 def test_the_nearest_of_several_is_found_whoever_it_was_before(tmp_path):
@@ -280,45 +269,3 @@ def test_without_pairs_there_is_nothing_to_ask():
     with pytest.raises(NothingToCheckError):
         model.distance(np.empty(0), exact=True)
     assert model.distances(np.empty(0), exact=True).shape == (0,)
-
-
-SHAPES = (
-    Shape("box", at(1.0), (0.2, 0.4, 0.6)),
-    mesh_shape(*mesh("ball")),
-    Shape("sphere", at(0.0, 1.0), (0.1,)),
-    mesh_shape(*mesh("cone"), at(0.0, 0.0, 2.0)),
-)
-
-
-def test_balls_hold_their_parts():
-    mesh_part, box, sphere = parts_of(SHAPES, "obb")
-    vertices, _ = merged([SHAPES[1], SHAPES[3]])
-    corners = at(1.0)[:3, 3] + np.array([0.1, 0.2, 0.3]) * [[1, 1, 1], [-1, -1, -1], [1, -1, 1]]
-    for part, points in ((mesh_part, vertices), (box, corners)):
-        distances = np.linalg.norm(points - part.ball[:3], axis=1)
-        assert (distances <= part.ball[3]).all()
-        assert part.ball[3] <= 1.01 * distances.max()
-    assert sphere.ball == pytest.approx([0.0, 1.0, 0.0, 0.1])
-    balls = np.array([part.ball for part in (mesh_part, box, sphere)])
-    link = ball_around(balls)
-    assert (np.linalg.norm(balls[:, :3] - link[:3], axis=1) + balls[:, 3] <= link[3]).all()
-
-
-def test_obstacles_are_measured_too():
-    scene = {
-        "obstacles": [
-            {"name": "wall", "type": "box", "size": [0.1, 4.0, 4.0], "position": [1.5, 0, 0]},
-            {"name": "held", "type": "cylinder", "radius": 0.02, "length": 0.3,
-             "link": "left_link_3", "position": [0, 0, 0.4]},
-        ]
-    }  # fmt: skip
-    model = CollisionModel.from_urdf(ARMS[0], srdf=ARMS[1], scene=scene)
-    rows = model.random_configurations(40, seed=6)
-    seen = set()
-    for q in rows:
-        found = model.distance(q, exact=True)
-        seen.update(found.links)
-        assert model.distance(q).distance <= found.distance + 1e-9
-    every = model.distances(rows[0], exact=True)
-    assert np.isfinite(every).all()
-    assert {"wall", "held"} & seen

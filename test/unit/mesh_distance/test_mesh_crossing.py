@@ -14,7 +14,7 @@ from support.geometry.mesh_cases import KIND_NAMES, mesh, random_pose, soup
 
 from collision_monitor.common.compiled import kernel
 from collision_monitor.geometry.triangles import triangles_intersect
-from collision_monitor.mesh_distance.mesh_crossing import add, empty_set, mesh_crossing
+from collision_monitor.mesh_distance.mesh_crossing import mesh_crossing
 from collision_monitor.mesh_distance.mesh_pair_distance import mesh_distance
 from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, corners_of, windows
 
@@ -186,28 +186,3 @@ def test_yes_or_no_is_that_of_coal(names, seed):
     )  # fmt: skip
     for a, b in zip(trees(names[0]), trees(names[1]), strict=True):
         assert crossing(a, b, pose, 1)[0] == bool(expected)
-
-
-@kernel
-def _newness(numbers, new):
-    table, used = empty_set(True), 0
-    for k in range(len(numbers)):
-        table, used, new[k] = add(table, used, numbers[k])
-    return used, len(table)
-
-
-@given(
-    st.lists(st.one_of(st.integers(0, 40), st.integers(0, 2**62)), max_size=600),
-    st.sampled_from([1, 2**6, 2**20, 2**40]),
-)
-@settings(max_examples=200, deadline=None)
-def test_a_number_is_new_once(numbers, step):
-    numbers = [n * step % 2**63 for n in numbers]
-    new = np.zeros(len(numbers), dtype=bool)
-    used, room = _newness(np.array(numbers, dtype=np.int64), new)
-    seen, expected = set(), []
-    for number in numbers:
-        expected.append(number not in seen)
-        seen.add(number)
-    assert new.tolist() == expected
-    assert used == len(seen) <= room // 2

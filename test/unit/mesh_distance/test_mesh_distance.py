@@ -96,18 +96,6 @@ def test_triangles_without_order_and_without_area_have_coals_distance(kind, seed
 
 
 @pytest.mark.parametrize("kind", KIND_NAMES)
-def test_along_a_motion_the_last_nearest_triangles_are_a_good_guess(kind):
-    a, b = tree("ring", kind), tree("arm_link_2.stl", kind)
-    guess = (-1, -1)
-    turn, _ = random_pose(np.random.default_rng(3), 1.0)
-    for x in np.linspace(1.0, 0.0, 60):
-        pose = (turn, np.array([x, 0.1, 0.05]))
-        answer = query(a, b, pose, guess)
-        assert answer[0] == pytest.approx(by_coal("ring", "arm_link_2.stl", pose), abs=1e-6)
-        guess = answer[1:3]
-
-
-@pytest.mark.parametrize("kind", KIND_NAMES)
 def test_beyond_the_limit_nothing_is_named(kind):
     a = tree("ball", kind)
     pose = (np.eye(3), np.array([1.0, 0.0, 0.0]))

@@ -129,16 +129,6 @@ def test_errors_say_what_is_wrong(vertices, triangles, kind, words):
         build_triangle_tree(vertices, np.asarray(triangles), kind)
 
 
-def test_deeper_cells_hold_less():
-    corners = corners_of(*mesh("ball"))
-    most = []
-    for depth in range(5):
-        tree = octree(corners, 1, depth)
-        most.append(-tree.nodes[:, 1].min())
-    assert most[0] == len(corners)
-    assert sorted(most, reverse=True) == most and most[-1] < 40
-
-
 def test_large_triangles_in_small_cells_do_not_fill_the_memory():
     rng = np.random.default_rng(1)
     corners = rng.uniform(size=(3000, 1, 3)) + 0.1 * rng.normal(size=(3000, 3, 3))
@@ -146,25 +136,6 @@ def test_large_triangles_in_small_cells_do_not_fill_the_memory():
     assert 3000 < len(found.slots) <= 32 * 3000
     assert sorted(found.rows) == list(range(3000))
     assert set(found.slots) == set(range(3000))
-
-
-@pytest.mark.parametrize("kind", ["aabb", "obb", "rss"])
-@pytest.mark.parametrize("name", ["ring", "box", "arm_link_3.stl"])
-def test_volumes_of_real_meshes_enclose_too(kind, name):
-    tree = check(*mesh(name), kind)
-    for node in range(len(tree.nodes)):
-        points = tree.corners[tree.slots[below(tree, node), 0]].reshape(-1, 3)
-        assert outside(kind, tree.volumes[node], points).max() <= 0.0
-
-
-def test_an_octrees_cells_lie_within_each_other():
-    tree = check(*mesh("ring"), "octree")
-    low = tree.volumes[:, :3] - tree.volumes[:, 3:6]
-    high = tree.volumes[:, :3] + tree.volumes[:, 3:6]
-    for node, (first, count) in enumerate(tree.nodes):
-        for child in range(first, first + count):
-            assert (low[child] >= low[node] - 1e-12).all()
-            assert (high[child] <= high[node] + 1e-12).all()
 
 
 def clipped(corners, cell):
@@ -197,22 +168,3 @@ def test_a_clipped_box_is_that_of_the_points_inside(seed):
         corner_room = 10 * spacing  # a thin corner of the cut may hold no point of the grid
         assert (within.min(axis=0) - box[0] < corner_room).all()
         assert (box[1] - within.max(axis=0) < corner_room).all()
-
-
-def test_all_six_planes_can_cut():
-    """A triangle through the middle of a cube, across it: a hexagon is left."""
-    corners = np.array([[3.0, 0, 0], [0, 3, 0], [0, 0, 3]]) * 2 - 1.0
-    there, box = clipped(corners, np.array([[0.0, 0, 0], [2, 2, 2]]))
-    assert there
-    np.testing.assert_allclose(box, [[0, 0, 0], [2, 2, 2]], atol=1e-12)
-
-
-def test_segments_and_points_are_cut_as_well():
-    cell = np.array([[0.0, 0, 0], [1, 1, 1]])
-    there, box = clipped(np.array([[-1.0, 0.5, 0.5], [3, 0.5, 0.5], [1, 0.5, 0.5]]), cell)
-    assert there
-    np.testing.assert_array_equal(box, [[0, 0.5, 0.5], [1, 0.5, 0.5]])
-    there, box = clipped(np.full((3, 3), 1.0), cell)  # a corner of the cell
-    assert there
-    np.testing.assert_array_equal(box, np.ones((2, 3)))
-    assert not clipped(np.full((3, 3), 1.1), cell)[0]

@@ -77,12 +77,6 @@ def test_contact_is_red_and_clearance_is_green(chain, picture):
     assert red(contact) > 500
 
 
-def test_without_leaves_only_links_are_shown(chain, picture):
-    bare = picture(chain, CONTACT, leaves=False)
-    assert red(bare) == 0
-    assert 0.02 < (bare < 250).any(axis=-1).mean()
-
-
 def test_a_pose_and_a_point_of_view_make_a_difference(chain, picture):
     front = picture(chain, CLEAR)
     assert (front == picture(chain, CLEAR)).all()

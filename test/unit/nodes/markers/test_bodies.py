@@ -250,29 +250,6 @@ class Fixed(Shown):
         return markers_of(super().send(q, seconds))
 
 
-def test_boxes_cans_and_balls_are_shown_as_they_are_and_others_by_their_leaves():
-    model = CollisionModel.from_urdf(chain(3), scene={"obstacles": OBSTACLES})
-    found = Fixed(model).send([0.1, 0.2])
-    box, can, ball, ends, middle = found
-    assert [m.type for m in found] == [
-        Marker.CUBE, Marker.CYLINDER, Marker.SPHERE, Marker.SPHERE_LIST, Marker.CYLINDER,
-    ]  # fmt: skip
-    sizes = [(m.scale.x, m.scale.y, m.scale.z) for m in found]
-    assert np.array(sizes) == pytest.approx(np.array([
-        (0.2, 0.3, 0.4), (0.2, 0.2, 0.5), (0.4, 0.4, 0.4), (0.2, 0.2, 0.2), (0.2, 0.2, 0.6),
-    ]))  # fmt: skip
-    assert pose_of(box) == pytest.approx(at(1.0, 2.0, 3.0, (0.1, 0.2, 0.3)))
-    assert pose_of(can)[:3, 3].tolist() == [0.0, 2.0, 0.0]
-    assert pose_of(ball)[:3, 3].tolist() == [0.0, 0.0, 2.0]
-    places = [pose_of(ends) @ [p.x, p.y, p.z, 1.0] for p in ends.points]
-    assert sorted(place[2] for place in places) == pytest.approx([-0.3, 0.3])
-    assert pose_of(middle)[:3, 3].tolist() == [0.0, -2.0, 0.0]
-    assert middle.ns == "obstacles/cylinders" and {m.ns for m in found[:4]} == {"obstacles"}
-    first = [next(k for k, leaf in enumerate(model.leaves) if leaf.link == o["name"])
-             for o in OBSTACLES]  # fmt: skip
-    assert [m.id for m in found] == [*first, first[-1]]
-
-
 def test_an_obstacle_that_a_joint_moves_goes_with_it():
     scene = {"obstacles": [{**OBSTACLES[0], "link": "hand"}, {**OBSTACLES[3], "link": "hand"}]}
     model = CollisionModel.from_urdf(
