@@ -102,15 +102,6 @@ def test_shapes_of_all_kinds_have_coals_distance_in_all_hierarchies(mixed):
             check(mixed[kind], q, clearance)
 
 
-def test_the_nearest_pair_is_the_least_of_all(arms):
-    for q in arms.random_configurations(60, seed=2):
-        found, every = arms.distance(q, exact=True), arms.distances(q, exact=True)
-        assert found.distance == pytest.approx(every.min(), abs=1e-9)
-        assert every[arms.pairs.index(found.links)] == pytest.approx(every.min(), abs=1e-9)
-        assert (arms.distances(q) <= every + 1e-9).all()
-        check(arms, q, found)
-
-
 def test_the_nearest_of_several_is_found_whoever_it_was_before(tmp_path):
     """A ring goes to and fro between plates, a millimetre or more a step."""
     trimesh.creation.torus(0.1, 0.04, 12, 8).export(tmp_path / "tool.stl")

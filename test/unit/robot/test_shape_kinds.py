@@ -1,16 +1,12 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Properties of the kinds of shapes: surfaces enclose, balls enclose, unknown kinds are errors."""
+"""Properties of the kinds of shapes: surfaces enclose, balls enclose."""
 
 import numpy as np
 import pytest
 import trimesh
 from scipy.spatial import ConvexHull
 
-from collision_monitor.acm.link_pair import as_triangles
-from collision_monitor.fitting.enclosure import gap, outer_triangles
-from collision_monitor.fitting.fast_fit import cover
-from collision_monitor.fitting.shapes import fits_in_own_frame
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import (
     Facets,
@@ -21,11 +17,6 @@ from collision_monitor.robot.shape_kinds import (
     solid_row,
     surface_mesh,
 )
-from collision_monitor.simulation.gazebo import _geometry
-from collision_monitor.simulation.mujoco_model import solid
-from collision_monitor.verification.clearance.mesh_level import hull_points
-from collision_monitor.viewer.scene_editor import _reach
-from collision_monitor.viewer.surfaces import shape_surface
 
 SIZES = {
     "box": [(0.1, 0.2, 0.3), (1e-6, 2.0, 0.5)],
@@ -84,21 +75,6 @@ def test_sizes_by_key():
     assert sizes_by_key(Shape("sphere", np.eye(4), (1,))) == {"radius": 1.0}
     assert sizes_by_key(Shape("capsule", np.eye(4), (1, 2))) == {"radius": 1.0, "length": 2.0}
     assert solid_row(Shape("capsule", np.eye(4), (1, 2))).tolist() == [0.0, 0.0, 1.0, 0.0, 1.0]
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        sizes_by_key, radius_and_length, solid_row, bounding_ball,
-        lambda shape: enclosing_surface(shape, 8), lambda shape: surface_mesh(shape, Facets(1, 8)),
-        as_triangles, outer_triangles, lambda shape: gap(shape, []), lambda shape: cover(shape, 4),
-        lambda shape: fits_in_own_frame(shape, 4, 0.01), solid, _geometry, shape_surface, _reach,
-        lambda shape: hull_points([shape]),
-    ],
-)  # fmt: skip
-def test_an_unknown_kind_is_an_error_everywhere(function):
-    with pytest.raises(ValueError, match="'cone' is not supported; use box, sphere, cylinder"):
-        function(Shape("cone", np.eye(4), (0.1, 0.2)))
 
 
 def test_a_property_that_a_kind_lacks_is_an_error():
