@@ -50,14 +50,6 @@ def test_what_is_not_monitored_is_said_and_nothing_else():
             assert shapes(linked(nothing_to_see), visual_meshes=option) == []
 
 
-def test_many_links_are_named_shortly():
-    names = [f"v{k}" for k in range(20)]
-    parts = [f"<link name='{name}'><visual>{BOX}</visual></link>" for name in names]
-    parts += [joint(f"j{name}", "a", name) for name in names]
-    (warning,) = load_robot(robot(link("a"), *parts)).warnings
-    assert warning.startswith("links 'v0', 'v1'") and "'v7' and 12 more: " in warning
-
-
 WRONG = {
     "misspelt inside": (
         "<visual><Geometry><box size='1 1 1'/></Geometry></visual>",

@@ -176,16 +176,6 @@ print(sum(segments.capsule_distance.stats.cache_misses.values()))
 """
 
 
-HOLD = """
-import time
-from collision_monitor.common.compiled import compiling
-from collision_monitor.geometry import segments
-with compiling(segments.capsule_distance):
-    print("compiling", flush=True)
-    time.sleep(600)
-"""
-
-
 def start(program, cache):
     return subprocess.Popen(
         [sys.executable, "-c", program],
@@ -199,17 +189,6 @@ def test_processes_that_begin_together_compile_once(tmp_path):
     assert sorted(int(words[-1]) for words in found) == [0, 0, 1]
     assert len({words[-2] for words in found}) == 1
     assert not list(tmp_path.rglob("*.lock"))
-
-
-def test_who_waits_for_a_process_that_dies_compiles(tmp_path):
-    holder = start(HOLD, tmp_path)
-    assert holder.stdout.readline() == "compiling\n"
-    waiting = start(WARM_UP, tmp_path)
-    with pytest.raises(subprocess.TimeoutExpired):
-        waiting.communicate(timeout=5)
-    holder.kill()
-    holder.communicate()
-    assert waiting.communicate(timeout=600)[0].split()[-1] == "1"
 
 
 def test_a_process_killed_while_it_writes_machine_code_does_not_affect_others(tmp_path):

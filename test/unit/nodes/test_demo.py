@@ -1,8 +1,7 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The demo: the motion that is played, the listener to the monitor, the page."""
+"""The demo: the motion that is played, and the page."""
 
-import math
 import threading
 import time
 from types import SimpleNamespace
@@ -16,21 +15,16 @@ from builtin_interfaces.msg import Time  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from collision_monitor.motion.trajectory import Motion  # noqa: E402
-from collision_monitor.nodes import demo as module  # noqa: E402
 from collision_monitor.nodes.demo import DemoPage, MotionPlayer  # noqa: E402
 
 # -- a motion played as joint states: where it is at what time, and what is sent --
 
 
 class FakeNode:
-    """A node whose clock is set by hand; it keeps what is published, and subscriptions."""
+    """A node whose clock is set by hand; it keeps what is published."""
 
     def __init__(self):
         self.sent, self.stamp, self.topics = [], Time(sec=5, nanosec=6), []
-        self.callbacks = {}
-
-    def create_subscription(self, kind, topic, callback, qos):
-        self.callbacks[topic] = (kind, callback)
 
     def create_publisher(self, kind, topic, qos):
         self.topics.append((kind, topic))
@@ -87,42 +81,6 @@ def test_the_whole_motion_takes_the_seconds_given(node, seconds, share, position
     assert node.sent[-1][1] == pytest.approx(positions)
     assert player.time(now) == pytest.approx(min(share, 1.0) * 6.0)
     assert player.at_end(now + 1e-9) == (share >= 1.0)
-
-
-# -- what a listener keeps of a monitor --
-
-
-class Scene:
-    """A listener, its clock, and a monitor that speaks to it."""
-
-    def __init__(self, monkeypatch, monitor="collision_monitor"):
-        self.now = 100.0
-        monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
-        node = FakeNode()
-        self.listener = module.StateListener(node, monitor)
-        self.callbacks = node.callbacks
-        self.monitor = monitor
-
-    def says(self, distance, after):
-        self.now += after
-        kind, callback = self.callbacks[f"{self.monitor}/min_distance"]
-        callback(kind(data=distance))
-
-
-@pytest.fixture
-def scene(monkeypatch):
-    return Scene(monkeypatch)
-
-
-def test_nan_is_not_a_distance_and_not_the_nearest(scene):
-    scene.says(0.5, 0.1)
-    scene.says(math.nan, 0.1)
-    assert not scene.listener.knows_distance
-    assert scene.listener.received == 2
-    assert scene.listener.nearest[0] == 0.5
-    scene.says(-0.2, 0.1)
-    assert scene.listener.knows_distance
-    assert scene.listener.nearest[0] == -0.2
 
 
 # -- the page beside the demo: it shows what is sent, and leads once somebody has the robot --

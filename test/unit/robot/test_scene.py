@@ -222,43 +222,6 @@ def test_syntax_error_names_the_line(robot, tmp_path):
     assert refused(robot, path) == "cell.yaml:3: not YAML: duplicate key 'obstacles'"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "!!python/object/apply:os.system ['true']",
-        "!!timestamp x",
-        "!!int ''",
-        "!!map [1]",
-        "? [a]\n: 1",
-        "a: \0",
-        "[" * 5000,
-        "a: " + "9" * 10_000,
-        "obstacles: &a [*a]",
-        "\xff",
-    ],
-)
-def test_odd_yaml(robot, tmp_path, text):
-    path = tmp_path / "cell.yaml"
-    path.write_bytes(text.encode("latin-1"))
-    assert refused(robot, path).startswith("cell.yaml")
-
-
-def test_aliases_that_expand_to_billions(robot, tmp_path):
-    lines = ["a0: &a0 [x, x]"] + [f"a{i}: &a{i} [{f'*a{i - 1}, ' * 9}]" for i in range(1, 40)]
-    lines.append("obstacles: [*a39]\nignore: [*a39]")
-    path = tmp_path / "cell.yaml"
-    path.write_text("\n".join(lines))
-    assert "unknown key" in refused(robot, path)
-    path.write_text(
-        "obstacles:\n  - name: &a0 [x, x]\n"
-        + "".join(
-            f"    {key}: &a{i} [{f'*a{i - 1}, ' * 9}]\n"
-            for i, key in enumerate(("size", "position", "rpy", "radius", "length", "scale"), 1)
-        )
-    )
-    assert "expected a text" in refused(robot, path)
-
-
 def test_files_that_cannot_be_read(robot, tmp_path):
     assert "no such file" in refused(robot, tmp_path / "no.yaml")
     assert str(tmp_path) in refused(robot, tmp_path)

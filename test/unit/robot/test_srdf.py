@@ -219,9 +219,3 @@ def test_a_virtual_joint_in_a_group_is_no_unknown_name(robot):
         robot,
     )
     assert (semantics.group_joints["g"], semantics.warnings) == (("j1",), ())
-
-
-def test_deeply_nested_groups(robot):
-    lines = [f"<group name='g{i}'><group name='g{i + 1}'/></group>" for i in range(3000)]
-    lines.append("<group name='g3000'><joint name='j1'/></group>")
-    assert "inside each other" in refused(robot, *lines)

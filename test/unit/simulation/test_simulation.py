@@ -100,11 +100,6 @@ def test_what_becomes_unstable_is_an_error_and_writes_no_file(tmp_path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_had_to_be_assumed_is_said(caplog):
-    Simulation.from_urdf(toys.chain(3))
-    assert "l1, l2: no mass is given" in caplog.text
-
-
 def test_a_joint_of_the_scene_turns_its_obstacle():
     scene = {
         "joints": [

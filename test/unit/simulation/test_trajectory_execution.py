@@ -64,14 +64,6 @@ def test_velocities_make_cubics_and_accelerations_quintics(clock):
     assert other.go(t)[0] == pytest.approx(10 * t**3 - 15 * t**4 + 6 * t**5)
 
 
-def test_a_scale_slows_time_and_zero_stops_it(clock):
-    run = clock.accept("a", [1.0], [[1.0]])
-    assert clock.go(0.5, scale=0.5)[0] == pytest.approx(0.25)
-    assert clock.go(5.0, scale=0.0)[0] == pytest.approx(0.25)
-    assert run.phase is Phase.MOVING
-    assert clock.go(0.75)[0] == pytest.approx(1.0)
-
-
 def test_a_first_point_at_time_zero_is_taken_at_once(clock):
     run = clock.accept("ab", [0.0], [[1.0, 2.0]])
     assert clock.go(DT) == pytest.approx([1.0, 2.0, 0.0])
