@@ -11,6 +11,7 @@ from support.geometry.segment_distance import segment_distance
 
 from collision_monitor.acm import range_proof
 from collision_monitor.acm.link_pair import place_chain, place_ends
+from collision_monitor.hierarchy.packed import PRISMATIC
 
 _kept = {}
 
@@ -121,6 +122,59 @@ def test_hulls_stay_beyond_the_plane(drawn, seed, largest):
         if gap > 0.0:  # a plane parts them, so the distance of any two points is no less
             apart = np.linalg.norm(hulls[0][:, None] - hulls[1][None], axis=2).min()
             assert apart - box.chain.thick.sum() >= gap - 1e-9
+
+
+def twin_reaches(box):
+    """Reaches of the leaves as they are, written down as their definition reads."""
+    chain = box.chain
+    joints = len(chain.joints)
+    out = np.zeros((chain.rows, joints))
+    for i in range(chain.rows):
+        order = range(joints) if i < chain.leaves else range(joints - 1, -1, -1)
+        done = []
+        for k in order:
+            if chain.joints[k, 0] == PRISMATIC:
+                out[i, k] = 1.0
+            else:
+                axis, origin = box.axes[k, :3], box.axes[k, 3:]
+                points = box.ends[i].reshape(2, 3) - origin
+                radial = np.linalg.norm(np.cross(points, axis), axis=1).max()
+                between = sum(box.chords[j] * out[i, j] for j in done)
+                out[i, k] = radial + chain.radii[i, 0] + between
+            done.append(k)
+    return out
+
+
+def twin_bends(box, reaches):
+    """Accelerations as sums over pairs of joints."""
+    chain, w = box.chain, box.widths
+    joints = len(w)
+    turns = chain.joints[:, 0] != PRISMATIC
+    out = np.zeros((chain.rows, joints + 1))
+    for i in range(chain.rows):
+        first = i < chain.leaves
+        for s in range(joints + 1):
+            movers = range(s) if first else range(s, joints)
+            for k in movers:
+                if turns[k]:
+                    out[i, s] += w[k] ** 2 * reaches[i, k]
+                for j in movers:
+                    nearer = j > k if first else j < k
+                    if nearer and turns[j]:
+                        out[i, s] += 2.0 * w[j] * w[k] * reaches[i, k]
+    return out
+
+
+@settings(deadline=None, max_examples=60)
+@given(PAIRS, st.integers(0, 10**6))
+def test_reaches_and_accelerations_are_those_of_the_twin(drawn, seed):
+    _, box, _ = box_of(drawn, seed, 1.0)
+    rows = box.chain.rows
+    reaches = twin_reaches(box)
+    assert box.reaches[:rows] == pytest.approx(reaches, rel=1e-9)
+    assert box.bends[:rows] == pytest.approx(twin_bends(box, reaches), rel=1e-9, abs=1e-12)
+    assert box.reaches[-2] == pytest.approx(reaches[: box.chain.leaves].max(axis=0))
+    assert box.reaches[-1] == pytest.approx(reaches[box.chain.leaves :].max(axis=0))
 
 
 def test_a_box_of_one_configuration_loses_nothing():
