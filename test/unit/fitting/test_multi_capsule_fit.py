@@ -7,7 +7,6 @@ import pytest
 import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.spatial.transform import Rotation
 from support.geometry.shape_fit import fit_shape
 
 from collision_monitor.fitting.body import Body
@@ -23,19 +22,6 @@ from collision_monitor.fitting.shapes import (
 from collision_monitor.robot.urdf import load_robot
 
 
-def turn_and_shift(seed):
-    """A random rotation (3, 3) and shift (3,)."""
-    rng = np.random.default_rng(seed)
-    turn = Rotation.random(random_state=rng.integers(1 << 30)).as_matrix()
-    return turn, rng.normal(size=3)
-
-
-def placed(mesh, seed):
-    """The mesh turned and moved at random."""
-    turn, shift = turn_and_shift(seed)
-    return trimesh.Trimesh(np.asarray(mesh.vertices) @ turn.T + shift, mesh.faces, process=False)
-
-
 def body_of(mesh, watchers=None):
     vertices = np.asarray(mesh.vertices)
     return Body(vertices, np.asarray(mesh.faces), fit_box(vertices), watchers)
@@ -44,25 +30,6 @@ def body_of(mesh, watchers=None):
 def in_metres(body, points):
     """Points of the body's frame, in the frame of its mesh."""
     return body.unscaled(np.column_stack([points, points, np.zeros(len(points))]))[:, :3]
-
-
-@given(st.integers(0, 10_000), st.floats(0.02, 2.0), st.floats(0.02, 2.0), st.floats(0.02, 2.0))
-@settings(max_examples=25, deadline=None)
-def test_points_lie_on_inside_and_outside_of_the_mesh(seed, a, b, c):
-    half = 0.5 * np.array([a, b, c])
-    body = body_of(placed(trimesh.creation.box(2.0 * half), seed))
-    turn, shift = turn_and_shift(seed)
-
-    def out(points):
-        """How far points are outside of the box, negative inside, along its axes."""
-        return (np.abs((in_metres(body, points) - shift) @ turn) - half).max(axis=1)
-
-    slack = 1e-9 * half.max()
-    assert np.abs(out(body.surface)).max() <= slack
-    assert np.abs(out(body.dense_surface)).max() <= slack
-    assert out(body.inside).max() <= slack
-    assert out(body.outside).min() >= -slack
-    assert len(body.prices) == len(body.outside) and (body.prices > 0.0).all()
 
 
 def test_watchers_inside_or_on_the_mesh_are_dropped_and_weights_sum_up_to_one():

@@ -9,13 +9,11 @@ from scipy.spatial import ConvexHull
 
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import (
-    Facets,
     bounding_ball,
     enclosing_surface,
     radius_and_length,
     sizes_by_key,
     solid_row,
-    surface_mesh,
 )
 
 SIZES = {
@@ -59,15 +57,6 @@ def test_surfaces_and_balls_enclose(shape):
         heights = np.clip(points[:, 2], vertices[:, 2].min(), vertices[:, 2].max())
         axis = np.column_stack([0.0 * heights, 0.0 * heights, heights])
         assert np.linalg.norm(points - axis, axis=1).max() <= radius * (1.0 + 1e-12) + 1e-15
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape.kind} {shape.size}")
-def test_drawn_surfaces_are_closed_and_inside_the_ball(shape):
-    mesh = surface_mesh(shape, Facets(2, 32))
-    assert len(mesh.faces)
-    center, reach = bounding_ball(shape)
-    slack = np.sqrt(2.0) if max(shape.size) < 1e-3 or min(shape.size) < 1e-5 else 1.0 + 1e-12
-    assert np.linalg.norm(mesh.vertices - center, axis=1).max() <= slack * reach
 
 
 def test_sizes_by_key():
