@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import trimesh
 from scipy.spatial import ConvexHull
+from support.ros.live_cases import points_of
 
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import (
@@ -25,25 +26,9 @@ SIZES = {
 SHAPES = [Shape(kind, np.eye(4), size) for kind, sizes in SIZES.items() for size in sizes]
 
 
-def surface_points(shape, count=2000):
-    """Points (n, 3) on a primitive, farthest along random directions."""
-    rng = np.random.default_rng(0)
-    directions = np.vstack([rng.normal(size=(count, 3)), np.eye(3), -np.eye(3)])
-    directions /= np.linalg.norm(directions, axis=1)[:, None]
-    if shape.kind == "box":
-        return np.sign(directions) * 0.5 * np.array(shape.size)
-    radius, length = radius_and_length(shape)
-    ends = np.sign(directions[:, 2:]) * 0.5 * length * np.array([0.0, 0.0, 1.0])
-    if shape.kind == "cylinder":
-        directions[:, 2] = 0.0
-        lengths = np.linalg.norm(directions, axis=1)[:, None]
-        directions /= np.where(lengths > 0.0, lengths, 1.0)
-    return ends + radius * directions
-
-
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape.kind} {shape.size}")
 def test_surfaces_and_balls_enclose(shape):
-    points = surface_points(shape)
+    points = points_of(shape, np.random.default_rng(0), 2000)
     center, reach = bounding_ball(shape)
     assert np.linalg.norm(points - center, axis=1).max() <= reach * (1.0 + 1e-12)
     vertices, triangles, radius = enclosing_surface(shape, 48)
