@@ -17,16 +17,13 @@ from support.robots.toys import robot as toy
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import RobotDescriptionError
-from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.scene import load_scene
-from collision_monitor.robot.srdf import Semantics, load_srdf
+from collision_monitor.robot.srdf import Semantics
 from collision_monitor.robot.urdf import load_robot
-from collision_monitor.self_collision.arms import find_chains
 
-ONE_LEAF = FitSettings(max_leaves_per_link=1)
 PLACES = {
     "left_": ((0.0, 0.45, 0.0), (0.0, 0.0, 0.3)),
     "right_": ((0.1, -0.5, 0.2), (0.0, 0.1, -1.2)),
@@ -108,51 +105,23 @@ def test_two_ur5_are_the_robot_that_one_urdf_describes():
     np.testing.assert_array_equal(composed.is_clear(rows, 0.05), one.is_clear(rows, 0.05))
 
 
-TORSO = toy(
-    link("floor", '<box size="1 1 0.1"/>'),
-    link("chest", '<box size="0.2 0.4 0.5"/>'),
-    '<link name="left_shoulder"/>',
-    '<link name="right_shoulder"/>',
-    joint("lift", "floor", "chest", "prismatic", "0 0 0.6", "0 0 1"),
-    joint("l", "chest", "left_shoulder", "fixed", "0 0.4 0.2"),
-    joint("r", "chest", "right_shoulder", "fixed", "0 -0.4 0.2"),
-    name="torso",
-)
-
-
-def test_a_dual_arm_robot_out_of_two_single_arms_on_a_torso():
-    files = require("panda")
-    panda = load_robot(files.urdf, files.package_dirs)
-    srdf = load_srdf(files.srdf, panda)
-    parts = [
-        Mounted(load_robot(TORSO)),
-        Mounted(panda, "left_", parent="left_shoulder", semantics=srdf),
-        Mounted(panda, "right_", parent="right_shoulder", semantics=srdf),
-    ]
-    robot, semantics = compose(parts, "dual"), compose_semantics(parts)
-    arm = sum(j.moves and j.mimic is None for j in panda.joints)
-    model = CollisionModel(robot, semantics, settings=ONE_LEAF)
-    assert len(model.joint_names) == 1 + 2 * arm and model.joint_names[0] == "lift"
-    mimics = [j.mimic.joint for j in robot.joints if j.mimic]
-    assert len(mimics) == 2 * sum(j.mimic is not None for j in panda.joints)
-    assert all(name.startswith(("left_", "right_")) for name in mimics)
-    low = np.clip(0.0, model.lower, model.upper)
-    high = low + np.eye(len(low))[0] * 0.3  # the lift carries both arms
-    for side in ("left_", "right_"):
-        tips = [model.link_poses(q)[f"{side}panda_link7"] for q in (low, high)]
-        expected = np.eye(4)
-        expected[2, 3] = 0.3
-        np.testing.assert_allclose(tips[1], expected @ tips[0], atol=1e-12)
-    pairs = {frozenset(pair) for pair in model.pairs}
-    assert frozenset(("left_panda_link5", "right_panda_link5")) in pairs
-    assert frozenset(("left_panda_link5", "chest")) in pairs
-    assert not any(frozenset(pair) in semantics.disabled for pair in model.pairs)
-    assert len(semantics.disabled) == 2 * len(srdf.disabled)
-    assert set(semantics.groups) == {p + g for p in ("left_", "right_") for g in srdf.groups}
-    right, left = find_chains(model.robot, semantics, ["right_arm", "left_arm"])
-    assert all(name.startswith("right_") for name in right.joint_names)
-    assert all(name.startswith("left_") for name in left.joint_names)
-    assert len(right.joint_names) == len(left.joint_names) == 7
+def test_mimics_and_groups_have_the_prefix_of_their_part():
+    part = load_robot(
+        toy(
+            link("base"), link("a"), link("b"), joint("lead", "base", "a"),
+            joint("follow", "a", "b", extra='<mimic joint="lead" multiplier="2"/>'),
+        )
+    )  # fmt: skip
+    semantics = Semantics(groups={"arm": ("a", "b")}, group_joints={"arm": ("lead",)})
+    parts = mounted(part, semantics)
+    mimics = {j.name: j.mimic for j in compose(parts).joints if j.mimic}
+    assert {name: mimic.joint for name, mimic in mimics.items()} == {
+        prefix + "follow": prefix + "lead" for prefix in PLACES
+    }
+    assert {mimic.multiplier for mimic in mimics.values()} == {2.0}
+    found = compose_semantics(parts)
+    assert found.groups == {p + "arm": (p + "a", p + "b") for p in PLACES}
+    assert found.group_joints == {p + "arm": (p + "lead",) for p in PLACES}
 
 
 def arm(base_shape: str = "", name: str = "arm") -> Robot:
