@@ -149,16 +149,3 @@ def test_real_robots_are_where_pinocchio_sees_them(name):
         assert cKDTree(expected).query(placed)[0].max() < 1e-5 * size, shape.source
         compared += 1
     assert compared >= 2 and not any(waiting.values())
-
-
-def test_a_real_robot_without_collision_geometry_is_monitored():
-    require("ur5")
-    path = share_folder() / "example-robot-data" / "robots" / SEEN["alexander"]
-    model = CollisionModel.from_urdf(
-        path, package_dirs=[share_folder()], max_leaves_per_link=1, visual_meshes=True
-    )
-    assert len(model.link_names) == 14 and len(model.pairs) > 40
-    rows = model.random_configurations(200)
-    shins = model.pairs.index(("LEFT_SHIN", "RIGHT_SHIN"))
-    apart = [model.distances(q)[shins] for q in rows]
-    assert min(apart) < 0.0 < max(apart)

@@ -6,12 +6,10 @@
 import numpy as np
 import pytest
 from support.robots import toys
-from support.robots.robots import ROBOTS
 from support.robots.simulated import files_of
 
 import mujoco  # isort: skip
 
-from collision_monitor.robot.bodies import link_poses  # isort: skip
 from collision_monitor.robot.inertials import read_inertials  # isort: skip
 from collision_monitor.robot.scene import load_scene  # isort: skip
 from collision_monitor.robot.srdf import load_srdf  # isort: skip
@@ -24,8 +22,6 @@ from support.robots.robots import require
 from collision_monitor import CollisionModel
 from collision_monitor.robot.pairs import NEIGHBOURS, RIGID, omitted_pairs
 from collision_monitor.robot.scene import Scene
-
-NAMES = ("dual_arm", "ur5", "panda", "baxter", *(n for n in ("pr2", "talos") if n in ROBOTS))
 
 
 def load(name, **options):
@@ -55,22 +51,6 @@ def pairs_in_contact(found, data):
         frozenset(found.names[body] for body in row)
         for row in found.model.geom_bodyid[geoms].tolist()
     }
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_links_are_where_our_kinematics_puts_them(name):
-    robot, found = load(name)
-    data = mujoco.MjData(found.model)
-    rows = configurations(found, 5)
-    expected = link_poses(found.bodies, robot.links, rows)
-    for k, q in enumerate(rows):
-        found.place(data, q)
-        mujoco.mj_kinematics(found.model, data)
-        for body, link in enumerate(found.names):
-            if link:
-                assert np.allclose(data.xpos[body], expected[link][k, :3, 3], atol=1e-9)
-                rotation = data.xmat[body].reshape(3, 3)
-                assert np.allclose(rotation, expected[link][k, :3, :3], atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["dual_arm", "ur5", "panda"])
