@@ -6,23 +6,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import coal
+import coal  # noqa: F401  tests take it from here, with pinocchio
 import numpy as np
 import pytest
 
+from support.geometry.coal_shapes import coal_capsule
+
 pin = pytest.importorskip("pinocchio", reason="pinocchio (PyPI: pin) is not installed")
-
-
-def _axis_pose(p0: np.ndarray, p1: np.ndarray) -> pin.SE3:
-    """Pose of a coal capsule (axis z, origin in the middle) between two points."""
-    axis = p1 - p0
-    length = np.linalg.norm(axis)
-    if length == 0.0:
-        return pin.SE3(np.eye(3), p0)
-    z = axis / length
-    x = np.cross(np.eye(3)[np.abs(z).argmin()], z)
-    x /= np.linalg.norm(x)
-    return pin.SE3(np.column_stack([x, np.cross(z, x), z]), p0 + 0.5 * axis)
 
 
 class Reference:
@@ -80,13 +70,9 @@ class Reference:
         geometry = pin.GeometryModel()
         objects: dict[str, list[int]] = {}
         for k, leaf in enumerate(self.model.leaves):
-            shape = (
-                coal.Sphere(leaf.radius)
-                if leaf.kind == "sphere"
-                else coal.Capsule(leaf.radius, leaf.length)
-            )
+            shape, place = coal_capsule(np.array([leaf.p0, leaf.p1]), leaf.radius)
             frame = self.pin_model.frames[self._frame(leaf.link)]
-            pose = frame.placement * _axis_pose(leaf.p0, leaf.p1)
+            pose = frame.placement * pin.SE3(place.getRotation(), place.getTranslation())
             item = pin.GeometryObject(f"{leaf.link}/{k}", frame.parentJoint, pose, shape)
             objects.setdefault(leaf.link, []).append(geometry.addGeometryObject(item))
         return geometry, self._pairs(geometry, objects)

@@ -5,7 +5,6 @@
 import coal
 import numpy as np
 import pytest
-from scipy.spatial import ConvexHull
 from support.geometry.coal_shapes import coal_distance, coal_mesh, coal_shape
 from support.geometry.range_cases import branched, pair_of
 from support.geometry.segment_distance import segment_distance
@@ -19,7 +18,6 @@ from collision_monitor.acm.link_pair import (
     place_ends,
     surface_distance,
 )
-from collision_monitor.robot.description import Shape
 
 
 def placed(pair, q):
@@ -27,27 +25,6 @@ def placed(pair, q):
     axes, poses = np.empty((len(pair.chain.joints), 6)), np.empty((2, 12))
     place_chain(pair.chain, q[pair.columns], axes, poses)
     return axes, poses
-
-
-def matrix(row):
-    """A pose (12,) as (4, 4)."""
-    pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = row[:9].reshape(3, 3), row[9:]
-    return pose
-
-
-@pytest.mark.parametrize("names", [("a3", "b3"), ("a0", "a3"), ("b3", "base"), ("a1", "b0")])
-def test_poses_against_each_other_are_those_of_the_model(names):
-    model, pair = pair_of(branched(np.random.default_rng(3)), *names)
-    for q in model.random_configurations(20):
-        _, poses = placed(pair, q)
-        bodies = [
-            matrix(row) @ model.bodies.link_poses[name]
-            for row, name in zip(poses, names, strict=True)
-        ]
-        links = model.link_poses(q)
-        expected = np.linalg.inv(links[names[0]]) @ links[names[1]]
-        assert np.linalg.inv(bodies[0]) @ bodies[1] == pytest.approx(expected, abs=1e-12)
 
 
 def test_only_joints_between_the_links_are_columns():
@@ -111,19 +88,6 @@ def test_balls_and_capsules_are_exact():
         )
         # A prism around a cylinder may come 0.05 % of the radius nearer.
         assert max(expected, 0.0) - 1e-4 <= found <= max(expected, 0.0) + 1e-5
-
-
-def test_a_prism_encloses_its_cylinder_closely():
-    vertices, triangles, skin = as_triangles(Shape("cylinder", np.eye(4), (0.3, 1.0)))
-    assert skin == 0.0
-    hull = ConvexHull(vertices)
-    angle = np.linspace(0.0, 2.0 * np.pi, 1000)
-    rims = [np.column_stack([0.3 * np.cos(angle), 0.3 * np.sin(angle), np.full(1000, z)])
-            for z in (-0.5, 0.5)]  # fmt: skip
-    beyond = np.concatenate(rims) @ hull.equations[:, :3].T + hull.equations[:, 3]
-    assert beyond.max() < 1e-9
-    assert np.linalg.norm(vertices[:, :2], axis=1).max() < 0.3 * 1.0006
-    assert len(triangles) > 100
 
 
 def test_leaves_lie_where_those_of_the_model_do():

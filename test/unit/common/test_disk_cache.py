@@ -54,9 +54,11 @@ def nowhere(monkeypatch, tmp_path):
     monkeypatch.setattr(disk_cache.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
 
 
-def test_without_any_place_there_is_none(tmp_path, monkeypatch):
+def test_the_last_place_is_the_temporary_folder_and_without_it_there_is_none(tmp_path, monkeypatch):
     nowhere(monkeypatch, tmp_path)
     assert private_directory("fits") is None
+    monkeypatch.setattr(disk_cache.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert private_directory("fits").parents[1] == tmp_path
 
 
 # -- keys ----------------------------------------------------------------------------

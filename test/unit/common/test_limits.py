@@ -189,22 +189,6 @@ def test_paths_that_climb_or_lead_to_devices_are_refused(path):
         load_scene(scene, ROBOT)
 
 
-def test_ten_thousand_links_are_read_and_refused():
-    count = 10_000
-    text = robot(
-        *(link(f"l{k}") for k in range(count)),
-        *(
-            joint(
-                f"j{k}", f"l{k - 1}", f"l{k}",
-                extra=f'<mimic joint="j{k - 1}"/>' if k > 1 else "",
-            )
-            for k in range(1, count)
-        ),
-    )  # fmt: skip
-    with pytest.raises(RobotDescriptionError, match="has 10000 links with shapes; at most 2000"):
-        CollisionModel.from_urdf(text)
-
-
 def test_a_long_cycle_of_mimics_is_told_in_short():
     text = robot(
         *(link(f"l{k}") for k in range(501)),

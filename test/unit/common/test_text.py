@@ -6,7 +6,6 @@ import pytest
 
 from collision_monitor.common.text import (
     closest,
-    counted,
     did_you_mean,
     named_numbers,
     shortened,
@@ -32,11 +31,6 @@ def test_without_similar_names_the_first_known_ones_are_listed():
     assert closest("joint_4x", JOINTS).split(", ")[0] == "joint_4"
     assert closest("joint_4x", JOINTS).count(",") == 2
     assert closest("zzz", JOINTS, 3) == "joint_0, joint_1, joint_2 and 7 more"
-
-
-def test_nouns_follow_their_number():
-    assert [counted(k, "pair") for k in (0, 1, 2)] == ["0 pairs", "1 pair", "2 pairs"]
-    assert [counted(k, "box", "boxes") for k in (1, 2)] == ["1 box", "2 boxes"]
 
 
 def test_numbers_by_name_are_read():

@@ -132,24 +132,6 @@ def test_bound_of_a_search_that_was_cut_short_holds(monkeypatch):
     assert loose > 0.01  # it was
 
 
-def stepped(velocity, deceleration, reaction, time, steps=20000):
-    """The way of a braking joint by Euler's method."""
-    way, v = 0.0, velocity
-    h = time / steps
-    for k in range(steps):
-        way += v * h
-        if (k + 1) * h > reaction:
-            v = np.sign(v) * max(0.0, abs(v) - deceleration * h)
-    return way
-
-
-@pytest.mark.parametrize("velocity", [-2.0, -0.1, 0.0, 0.5, 3.0])
-@pytest.mark.parametrize("time", [0.03, 0.2, 5.0])
-def test_a_joint_goes_on_and_then_slows_down_to_a_stand(velocity, time):
-    way = braking.braked(velocity, 4.0, REACTION, time)
-    assert way == pytest.approx(stepped(velocity, 4.0, REACTION, time), abs=2e-3)
-
-
 def test_a_joint_stands_after_v_squared_over_2a():
     assert braking.braked(2.0, 4.0, 0.05, np.inf) == pytest.approx(0.1 + 4.0 / 8.0)
     both = np.array([1.0, -3.0])

@@ -47,13 +47,6 @@ def test_they_are_seen_from_the_frame_of_the_nearest_shape():
     assert near[:, 0] == pytest.approx([0.15], abs=0.0025)
 
 
-def test_only_the_nearest_pairs_watch():
-    links = {"a": (at(0.0),), "b": (at(0.0),), "c": (at(0.0),)}
-    poses = {"a": poses_along_x(0.0), "b": poses_along_x(0.3), "c": poses_along_x(-0.34)}
-    seen = watchers_of(links, poses, [("a", "b"), ("a", "c"), ("b", "c")])
-    assert [len(seen[name][0]) for name in "abc"] == [1, 1, 0]
-
-
 def test_a_pair_that_is_always_near_does_not_hide_other_pairs():
     links = {"a": (at(0.0),), "b": (at(0.0),), "c": (at(0.0),)}
     poses = {  # a and b are 50 mm apart, a and c 120 mm or far apart

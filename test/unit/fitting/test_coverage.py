@@ -91,29 +91,3 @@ def test_winding_numbers_tell_inside_from_outside_even_of_an_open_mesh():
     assert ((winding_numbers(points, triangles) > 0.5) == inside).all()
     holed = winding_numbers(points, triangles[10:])
     assert ((holed > 0.5) == inside).mean() > 0.99
-
-
-def test_the_cost_is_that_of_plain_numpy():
-    capsules = some_capsules(4, RNG)
-    wanted, unwanted, watchers = (RNG.normal(size=(n, 3)) for n in (200, 300, 50))
-    weights, prices, looks = (RNG.uniform(0.1, 1.0, n) for n in (200, 300, 50))
-
-    def gaps(points):
-        plain = [distances_to_segment(points, c[:3], c[3:6]) - c[6] for c in capsules]
-        return np.min(plain, axis=0)
-
-    s = np.clip(gaps(unwanted) / 0.4, -1.0, 1.0)
-    lengths = np.linalg.norm(capsules[:, 3:6] - capsules[:, :3], axis=1)
-    volumes = np.pi * capsules[:, 6] ** 2 * (lengths + 4.0 / 3.0 * capsules[:, 6])
-    expected = (
-        3.0 * weights @ np.maximum(gaps(wanted), 0.0) ** 2
-        + prices @ (0.5 - 0.75 * s + 0.25 * s**3)
-        - looks @ gaps(watchers)
-        + 0.2 * volumes.sum()
-    )
-    wanted, unwanted, watchers = (p.T.copy() for p in (wanted, unwanted, watchers))
-    cost = coverage_cost(
-        capsules, wanted, weights, unwanted, prices, watchers, looks,
-        0.4, 3.0, 0.2, np.empty((4, 7)),
-    )  # fmt: skip
-    assert cost == pytest.approx(expected, rel=1e-12)

@@ -201,10 +201,3 @@ def test_what_several_leaves_leave_of_a_primitive_is_found(kind, seed):
     found = gap(shape, leaves, 1e-3)
     assert found >= max(true, 0.0) - 1e-9
     assert found <= max(true, 0.0) + 0.03
-
-
-def test_a_capsule_of_three_spheres_that_share_it_is_enclosed():
-    shape = Shape("capsule", np.eye(4), (0.1, 0.2))
-    leaves = [leaf([0, 0, z], [0, 0, z], 0.13) for z in (-0.1, 0.0, 0.1)]
-    assert gap(shape, leaves) == 0.0
-    assert gap(shape, leaves[:2]) == pytest.approx(0.07, abs=2e-3)

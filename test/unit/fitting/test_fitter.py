@@ -4,7 +4,6 @@
 
 import re
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -72,27 +71,6 @@ def test_the_second_time_nothing_is_fitted_and_the_leaves_are_the_same(counted):
     for one, other in zip(first["a"][0].leaves, second["a"][0].leaves, strict=True):
         assert np.array_equal(one.p0, other.p0) and one.radius == other.radius
     assert second["a"][0].union_volume == first["a"][0].union_volume
-
-
-def test_two_that_begin_together_fit_once(counted, monkeypatch):
-    started, counting = threading.Event(), fitter.fits_in_own_frame
-
-    def slow(*arguments):
-        started.set()
-        time.sleep(0.3)
-        return counting(*arguments)
-
-    monkeypatch.setattr(fitter, "fits_in_own_frame", slow)
-    links = {"a": [bar()]}
-    found = []
-    first = threading.Thread(target=lambda: found.append(fitter.fit_all(links, {}, SETTINGS)))
-    first.start()
-    assert started.wait(30.0)
-    found.append(fitter.fit_all(links, {}, SETTINGS))
-    first.join()
-    assert len(counted) == 1
-    one, other = (answer["a"][0].leaves for answer in found)
-    assert np.array_equal(leaf_rows(one), leaf_rows(other))
 
 
 def test_another_shape_another_setting_or_another_method_is_another_fit(counted, monkeypatch):

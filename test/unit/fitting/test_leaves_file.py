@@ -92,26 +92,18 @@ NAN = float("nan")
     "source, message",
     [
         (with_b({**SPHERE, "radius": -0.1}), "leaves: links.b[0].radius: should be positive"),
-        (with_b({**SPHERE, "radius": 0}), "leaves: links.b[0].radius: should be positive"),
         (with_b(SPHERE, {**SPHERE, "radius": NAN}), "leaves: links.b[1].radius: expected a finite"),
         (with_b({**SPHERE, "center": [0, NAN, 0]}), "leaves: links.b[0].center[1]: expected a fin"),
         (with_b({**SPHERE, "center": [0, 0]}), "leaves: links.b[0].center: expected a list of 3"),
-        (with_b({**SPHERE, "radius": "1e-1"}), "leaves: links.b[0].radius: expected a number"),
-        (with_b({**SPHERE, "radius": True}), "leaves: links.b[0].radius: expected a number"),
         (with_b({**SPHERE, "raduis": 1}), "raduis: unknown key; did you mean 'radius'?"),
         (with_b({**SPHERE, "p0": [0, 0, 0]}), "leaves: links.b[0].p0: a sphere has no such key"),
         (with_b({"p0": [0, 0, 0], "radius": 1}), "leaves: links.b[0].p1: is missing"),
-        (with_b({"center": [0, 0, 0]}), "leaves: links.b[0].radius: is missing"),
-        (with_b({}), "leaves: links.b[0].p0: is missing"),
         (with_b(None), "leaves: links.b[0]: expected a mapping"),
         (with_b(), "leaves: links.b: expected a list of one leaf or more"),
         ({"links": {"a": [SPHERE], "b": SPHERE}}, "leaves: links.b: expected a list"),
-        ({"links": {"a": [SPHERE], "b": None}}, "leaves: links.b: expected a list"),
         ({"links": {"a": [SPHERE]}}, "leaves: links.b: is missing; a link with a shape"),
         (with_b(SPHERE, bb=[SPHERE]), "leaves: links.bb: the robot 'toy' has no such link; did"),
         (with_b(SPHERE, bare=[SPHERE]), "leaves: links.bare: the link has no collision shape"),
-        ({"links": {7: [SPHERE]}}, "leaves: links.7: the robot 'toy' has no such link"),
-        ({"links": [SPHERE]}, "leaves: links: expected link names"),
         ({}, "leaves: links: expected link names, each with a list of leaves, got nothing"),
         ({"link": {}}, "leaves: link: unknown key; did you mean 'links'?"),
         ({"robot": "other", **with_b(SPHERE)}, "leaves: robot: made for 'other', but this robot"),
@@ -130,14 +122,10 @@ def test_files_that_are_no_leaves(tmp_path):
     path.write_bytes(b"#" * 10_000_001)
     message = refused(path)
     assert "leaves file: larger than 10000000 bytes" in message and "scene" not in message
-    path.write_text("links:\n  a: [\n")
-    assert refused(path).startswith("leaves.yaml:3: not YAML")
     path.write_text("links:\n  a: []\n  a: []\n")
     assert "duplicate key 'a'" in refused(path)
     path.write_text("")
     assert refused(path).startswith("leaves.yaml: links: expected")
-    path.write_text("- 1\n")
-    assert refused(path).startswith("leaves.yaml: expected a mapping")
 
 
 def test_the_example_of_the_documentation_is_a_leaves_file():

@@ -7,14 +7,12 @@ import pytest
 import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
-from scipy.spatial.transform import Rotation
 from support.geometry.shape_fit import fit_shape
 
 from collision_monitor.fitting.body import Body
 from collision_monitor.fitting.bounding_shapes import fit_box
-from collision_monitor.fitting.coverage import coverage_cost, gaps_to_union
-from collision_monitor.fitting.multi_capsule_fit import descend, fit_union, lost, thickness
+from collision_monitor.fitting.coverage import gaps_to_union
+from collision_monitor.fitting.multi_capsule_fit import fit_union, lost, thickness
 from collision_monitor.fitting.shapes import (
     FitSettings,
     leaf_rows,
@@ -22,19 +20,6 @@ from collision_monitor.fitting.shapes import (
     union_volume,
 )
 from collision_monitor.robot.urdf import load_robot
-
-
-def turn_and_shift(seed):
-    """A random rotation (3, 3) and shift (3,)."""
-    rng = np.random.default_rng(seed)
-    turn = Rotation.random(random_state=rng.integers(1 << 30)).as_matrix()
-    return turn, rng.normal(size=3)
-
-
-def placed(mesh, seed):
-    """The mesh turned and moved at random."""
-    turn, shift = turn_and_shift(seed)
-    return trimesh.Trimesh(np.asarray(mesh.vertices) @ turn.T + shift, mesh.faces, process=False)
 
 
 def body_of(mesh, watchers=None):
@@ -45,25 +30,6 @@ def body_of(mesh, watchers=None):
 def in_metres(body, points):
     """Points of the body's frame, in the frame of its mesh."""
     return body.unscaled(np.column_stack([points, points, np.zeros(len(points))]))[:, :3]
-
-
-@given(st.integers(0, 10_000), st.floats(0.02, 2.0), st.floats(0.02, 2.0), st.floats(0.02, 2.0))
-@settings(max_examples=25, deadline=None)
-def test_points_lie_on_inside_and_outside_of_the_mesh(seed, a, b, c):
-    half = 0.5 * np.array([a, b, c])
-    body = body_of(placed(trimesh.creation.box(2.0 * half), seed))
-    turn, shift = turn_and_shift(seed)
-
-    def out(points):
-        """How far points are outside of the box, negative inside, along its axes."""
-        return (np.abs((in_metres(body, points) - shift) @ turn) - half).max(axis=1)
-
-    slack = 1e-9 * half.max()
-    assert np.abs(out(body.surface)).max() <= slack
-    assert np.abs(out(body.dense_surface)).max() <= slack
-    assert out(body.inside).max() <= slack
-    assert out(body.outside).min() >= -slack
-    assert len(body.prices) == len(body.outside) and (body.prices > 0.0).all()
 
 
 def test_watchers_inside_or_on_the_mesh_are_dropped_and_weights_sum_up_to_one():
@@ -81,51 +47,6 @@ def test_watchers_inside_or_on_the_mesh_are_dropped_and_weights_sum_up_to_one():
     assert body.watcher_weights == pytest.approx([0.25, 0.75])
     assert body.watcher_distances * body.size == pytest.approx([0.2, 0.3], abs=2e-4)
     assert len(body_of(box, rows[:2]).watchers) == len(body_of(box).watchers) == 0
-
-
-LEAST = 0.005
-
-
-def problem(seed, kind=np.float64):
-    """(first capsules (3, 7), arguments of the cost but for the gradient)."""
-    rng = np.random.default_rng(seed)
-    wanted = rng.uniform(-1.0, 1.0, (400, 3)) * [0.8, 0.2, 0.2]
-    unwanted = rng.uniform(-1.0, 1.0, (1200, 3))
-    watchers = np.empty((0, 3))
-    points = [np.ascontiguousarray(p.T, dtype=kind) for p in (wanted, unwanted, watchers)]
-    weights, prices = np.full(400, 1.0 / 400), np.full(1200, 1.0 / 1200)
-    first = np.column_stack([rng.normal(size=(3, 6)) * 0.4, rng.uniform(0.1, 0.3, 3)])
-    return first, (
-        points[0], weights, points[1], prices, points[2], np.empty(0), 0.1, 240.0, 0.02,
-    )  # fmt: skip
-
-
-def by_scipy(first, arguments):
-    def cost(x):
-        gradient = np.empty((3, 7))
-        return coverage_cost(x.reshape(3, 7), *arguments, gradient), gradient.ravel()
-
-    bounds = ([(None, None)] * 6 + [(LEAST, None)]) * 3
-    return minimize(cost, first.ravel(), jac=True, method="L-BFGS-B", bounds=bounds).fun
-
-
-def test_it_ends_about_as_low_as_scipy():
-    ours, theirs = [], []
-    for seed in range(8):
-        first, arguments = problem(seed)
-        ours.append(descend(first.copy(), *arguments, LEAST, 300, 1e-9))
-        theirs.append(by_scipy(first, arguments))
-    # Each finds local minima, in different order.
-    assert np.mean(ours) <= 1.05 * np.mean(theirs)
-
-
-def test_radii_stay_at_the_bound():
-    first, arguments = problem(2)
-    nothing_wanted = (arguments[0], 0.0 * arguments[1], *arguments[2:])
-    found = first.copy()
-    descend(found, *nothing_wanted, LEAST, 200, 1e-9)
-    assert (found[:, 6] >= LEAST).all()
-    assert found[:, 6].min() == LEAST
 
 
 def alone(body, mesh):
@@ -179,23 +100,9 @@ def test_more_leaves_are_only_taken_where_the_union_shrinks(seed, tmp_path):
     assert volumes[1] <= 1.003 * volumes[0]
 
 
-def test_an_elbow_fits_two_capsules():
-    mesh = elbow(1)
-    body = body_of(mesh)
-    first = alone(body, mesh)
-    assert union_volume(fit_union(body, 2, first)) < 0.4 * union_volume(first)
-
-
 def test_the_same_body_has_the_same_leaves():
     one, other = (fit_union(body_of(elbow(2)), 3) for _ in range(2))
     assert np.array_equal(one, other)
-
-
-def test_thickness_is_the_distance_between_nested_spheres():
-    body = body_of(trimesh.creation.icosphere(4, 0.2))
-    around = np.array([[0, 0, 0, 0, 0, 0, 0.26]])
-    expected = (0.26**3 - 0.2**3) / (3 * 0.2**2)
-    assert thickness(body, body.scaled(around)) == pytest.approx(expected, rel=0.05)
 
 
 def test_lost_is_the_distance_that_the_leaves_take_from_watchers():

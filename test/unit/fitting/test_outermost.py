@@ -7,24 +7,9 @@ import pytest
 import trimesh
 
 from collision_monitor.fitting import body
-from collision_monitor.fitting.body import MANY, outermost
 from collision_monitor.fitting.enclosure import gap
 from collision_monitor.fitting.shapes import fits_in_own_frame
 from collision_monitor.robot.description import Shape
-
-
-@pytest.mark.parametrize("size", [(1.0, 1.0, 1.0), (0.02, 0.03, 1.0), (1.0, 1.0, 1e-5)])
-def test_their_hull_is_nearly_that_of_all(size):
-    rng = np.random.default_rng(2)
-    points = rng.normal(size=(20_000, 3))
-    points *= np.array(size) / np.linalg.norm(points, axis=1)[:, None]
-    found = outermost(points)
-    assert 1000 < len(found) <= MANY
-    # No point is farther out than they are by more than a thousandth, in measures of the set.
-    directions = rng.normal(size=(500, 3))
-    directions /= np.linalg.norm(directions * size, axis=1)[:, None]
-    beyond = (points @ directions.T).max(axis=0) - (found @ directions.T).max(axis=0)
-    assert 0.0 <= beyond.max() < 2e-3
 
 
 def test_leaves_of_a_smooth_mesh_enclose_it(monkeypatch):

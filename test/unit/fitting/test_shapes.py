@@ -10,7 +10,7 @@ import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.geometry.shape_fit import fit_shape
-from support.ros.live_cases import pose_of
+from support.ros.live_cases import points_of, pose_of
 
 from collision_monitor.errors import FitError
 from collision_monitor.fitting.bounding_shapes import fit_capsule, fit_sphere
@@ -22,17 +22,6 @@ from collision_monitor.fitting.shapes import (
 from collision_monitor.robot.description import Shape
 
 size = st.floats(0.01, 3.0)
-
-
-def surface(kind, dimensions):
-    """Points on the surface of a shape in its own frame, by trimesh."""
-    mesh = {
-        "box": lambda: trimesh.creation.box(dimensions),
-        "sphere": lambda: trimesh.creation.icosphere(3, dimensions[0]),
-        "cylinder": lambda: trimesh.creation.cylinder(dimensions[0], dimensions[1], sections=90),
-        "capsule": lambda: trimesh.creation.capsule(dimensions[1], dimensions[0]),
-    }[kind]()
-    return np.vstack([mesh.vertices, mesh.sample(500, seed=1)])
 
 
 def outside(fit, points):
@@ -54,8 +43,9 @@ def test_every_kind_of_shape_is_enclosed_in_the_link_frame(kind_and_most, a, b, 
     kind, most = kind_and_most
     dimensions = {"box": (a, b, c), "sphere": (a,), "cylinder": (a, b), "capsule": (a, b)}[kind]
     placed = pose_of(np.random.default_rng(seed))
-    fit = fit_shape(Shape(kind, placed, dimensions), "link", FitSettings(most))
-    points = surface(kind, dimensions) @ placed[:3, :3].T + placed[:3, 3]
+    shape = Shape(kind, placed, dimensions)
+    fit = fit_shape(shape, "link", FitSettings(most))
+    points = points_of(shape, np.random.default_rng(seed)) @ placed[:3, :3].T + placed[:3, 3]
     assert outside(fit, points).max() <= 1e-9
     assert {leaf.link for leaf in fit.leaves} == {"link"}
     assert len(fit.leaves) <= most
@@ -130,10 +120,6 @@ def test_fits_stop_at_the_tolerance():
 def test_what_means_nothing_is_refused_by_name(field, value):
     with pytest.raises(FitError, match=field):
         FitSettings(**{field: value})
-
-
-def test_the_defaults_stand():
-    assert FitSettings() == FitSettings(8, 0.002)
 
 
 BALL = 4.0 / 3.0 * math.pi

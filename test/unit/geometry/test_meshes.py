@@ -10,7 +10,7 @@ import coal
 import numpy as np
 import pytest
 import trimesh
-from support.robots.robots import NAMES, require
+from support.robots.robots import require
 
 from collision_monitor.errors import MeshError, SceneError
 from collision_monitor.geometry.meshes import MeshLoader
@@ -220,13 +220,11 @@ def test_damaged_ascii_stl(tmp_path, old, new, reason):
         ("v 0 2 0", "v 0 nan 0", "not finite"),
         ("f 1 3 2", "f 1 3", "line 5: a face of 2 vertices"),
         ("f 1 3 2", "f 1 3 0", "line 5: a face names vertex 0"),
-        ("f 1 3 2", "f 1 3 -5", "line 5: a face names vertex -5"),
         ("f 1 3 2", "f 1 3 5", "a face names vertex 5 of 4"),
         ("f 1 3 2", "f 1 3 x", "line 5: 'x' is not a vertex"),
         ("f 1 3 2", "f 1 3 " + "9" * 30, "unreadable mesh"),
         ("f 1 3 2", "surf 0 1 0 1 1 2 3", "line 5: 'surf' is not supported"),
         ("f 1 3 2", "F 1 3 2", "line 5: 'F' is not supported"),
-        ("f 1 3 2", "f1 3 2", "line 5: 'f1' is not supported"),
         ("f 1 3 2", "f 1 3 2\0", "binary data"),
     ],
 )
@@ -236,12 +234,9 @@ def test_damaged_obj(tmp_path, old, new, reason):
 
 BAD_DAE = {
     "not XML": ("<COLLADA", "not XML"),
-    "another root": ("<robot/>", "not COLLADA"),
-    "doctype": ("<!DOCTYPE a []><COLLADA/>", "DOCTYPE"),
     "no scene": ("<COLLADA/>", "0 visual scenes"),
     "too few triangles": (dae().replace('count="4">' + INPUT, 'count="5">' + INPUT), "5 triangles"),
     "index too large": (dae().replace("1 2 3</p>", "1 2 4</p>"), "of 4"),
-    "index negative": (dae().replace("1 2 3</p>", "1 2 -1</p>"), "of 4"),
     "index no number": (dae().replace("1 2 3</p>", "1 2 x</p>"), "<p> on line"),
     "short array": (dae().replace("0 0 3</float_array>", "0 0</float_array>"), "do not fit"),
     "word in array": (dae().replace("0 0 3</float_array>", "0 0 x</float_array>"), "float_array"),
@@ -251,13 +246,11 @@ BAD_DAE = {
     "stride": (dae(primitives=TRIANGLES.replace('"0"/>', '"1"/>')[:-30] + "</p></triangles>"), ""),
     "dangling geometry": (dae(nodes="<node><instance_geometry url='#h'/></node>"), "'#h'"),
     "other file": (dae(nodes="<node><instance_geometry url='b.dae#g'/></node>"), "'b.dae#g'"),
-    "dangling node": (dae(nodes="<node><instance_node url='#h'/></node>"), "'#h'"),
     "skin": (dae(nodes="<node><instance_controller url='#c'/></node>"), "skinned"),
     "skew": (dae(nodes=NODE.format("<skew>1 2 3 4 5 6 7</skew>")), "<skew>"),
     "short matrix": (dae(nodes=NODE.format("<matrix>1 2 3</matrix>")), "16 numbers"),
     "infinite": (dae(nodes=NODE.format("<translate>1 inf 3</translate>")), "3 numbers"),
     "unit": (dae("<unit meter='0'/>"), "<unit meter='0'>"),
-    "unit text": (dae("<unit meter='inch'/>"), "<unit meter='inch'>"),
     "vcount": (
         dae(primitives=f"<polylist>{INPUT}<vcount>3</vcount><p>0 1 2 3</p></polylist>"),
         "declares 3 corners, 4",
@@ -329,12 +322,6 @@ def test_class_of_error_is_the_callers(tmp_path):
 # COLLADA's transforms, units and axes.
 
 
-@pytest.mark.parametrize("up", ["", "<up_axis>X_UP</up_axis>", "<up_axis>Y_UP</up_axis>"])
-def test_dae_up_axis_is_not_applied(tmp_path, up):
-    vertices, _ = load(tmp_path, "a.dae", dae(up))
-    np.testing.assert_allclose(sorted_rows(vertices), sorted_rows(TETRAHEDRON))
-
-
 def test_dae_unit_is_applied(tmp_path):
     nodes = NODE.format("<translate>10 0 0</translate>")
     vertices, _ = load(tmp_path, "a.dae", dae("<unit name='mm' meter='0.001'/>", nodes=nodes))
@@ -389,29 +376,13 @@ def test_dae_axes_and_nodes_agree_with_coal(tmp_path, up):
     np.testing.assert_allclose(sorted_rows(vertices), sorted_rows(other), atol=1e-6)
 
 
-# Real meshes, against coal's reader.
+# Real meshes, against trimesh's reader.
 
 
 def _meshes_of(name):
     files = require(name)
     folder = next(p for p in files.urdf.parents if p.parent.name == "robots")
     return sorted(p for p in folder.rglob("*") if p.suffix.lower() in (".stl", ".obj", ".dae"))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_vertices_agree_with_coal(name):
-    from scipy.spatial import cKDTree
-
-    paths = [p for p in _meshes_of(name) if p.stat().st_size < 1_500_000]
-    assert paths
-    for path in paths:
-        vertices, triangles = MeshLoader().load(path, "x")
-        reference = coal.MeshLoader().load(str(path), np.ones(3))
-        others = np.asarray(reference.vertices())
-        scale = max(1.0, np.abs(others).max())  # coal's reader works in single precision
-        assert cKDTree(vertices).query(others)[0].max() < 1e-6 * scale, path
-        assert cKDTree(others).query(vertices)[0].max() < 1e-6 * scale, path
-        assert triangles.min() == 0 and triangles.max() == len(vertices) - 1
 
 
 @pytest.mark.parametrize("name", ["ur5", "panda", "baxter", "pr2"])

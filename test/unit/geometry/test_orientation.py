@@ -16,11 +16,9 @@ from collision_monitor.common.compiled import exact_kernel, kernel
 from collision_monitor.geometry.orientation import (
     exact_orient2d,
     exact_orient3d,
-    grow,
     orient2d,
     orient3d,
     two_product,
-    two_sum,
 )
 
 number = st.floats(-1e6, 1e6).filter(lambda x: x == 0.0 or abs(x) > 1e-60)
@@ -134,24 +132,6 @@ def test_nan_has_no_side():
     p[2, 1] = np.nan
     assert orient3d(p, 0, 1, 2, 3) == 0
     assert orient2d(p, 0, 1, 2, 0, 1) == 0
-
-
-@given(number, number)
-@settings(deadline=None)
-def test_sums_and_products_lose_nothing(a, b):
-    assert sum(map(Fraction, two_sum(a, b))) == Fraction(a) + Fraction(b)
-    assert sum(map(Fraction, two_product(a, b))) == Fraction(a) * Fraction(b)
-    assert two_sum(a, b)[0] == a + b and two_product(a, b)[0] == a * b
-
-
-@given(st.lists(number, min_size=1, max_size=30))
-@settings(deadline=None)
-def test_an_expansion_is_the_exact_sum_by_increasing_size(numbers):
-    e, n = np.empty(31), 0
-    for x in numbers:
-        n = grow(e, n, x)
-    assert sum(map(Fraction, e[:n])) == sum(map(Fraction, numbers))
-    assert np.all(e[:n] != 0.0) and np.all(np.diff(np.abs(e[:n])) > 0.0)
 
 
 @kernel

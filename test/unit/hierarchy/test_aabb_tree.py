@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.geometry.segments import capsule_distance
 from collision_monitor.hierarchy import query
-from collision_monitor.hierarchy.aabb_tree import box_gap, boxes_overlap
-from collision_monitor.hierarchy.packed import build_tree, open_bits, pack_model
+from collision_monitor.hierarchy.aabb_tree import box_gap
+from collision_monitor.hierarchy.packed import build_tree, pack_model
 from collision_monitor.robot.bodies import Bodies
 
 
@@ -37,10 +37,6 @@ def test_a_chain_of_m_leaves_has_ceil_log2_m_plus_1_levels_in_chain_order(count)
     assert below(nodes, 0) == list(range(count))
     inner = nodes[:, 0] >= 0
     assert (nodes[inner] > np.arange(len(nodes))[inner, None]).all()
-
-
-def test_the_published_arm_has_13_leaves_on_5_levels():
-    assert depth(build_tree(np.arange(13))) == 5
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -161,25 +157,6 @@ def test_values_that_are_not_finite_are_named_by_their_index(bad):
     assert query.contacts(cloud.numbers, cloud.index, q, 0.0, np.empty((1, 2), np.int64)) == -5
 
 
-def slow_gap(a, b):
-    """Distance of two boxes; where they overlap, the largest (least negative) axis gap."""
-    gaps = np.maximum(a[:3] - b[3:], b[:3] - a[3:])
-    return gaps.max() if (gaps <= 0).all() else np.linalg.norm(np.maximum(gaps, 0.0))
-
-
-@given(st.integers(0, 100_000))
-@settings(max_examples=400, deadline=None)
-def test_gap_and_overlap_are_those_of_plain_numpy(seed):
-    rng = np.random.default_rng(seed)
-    low = rng.normal(size=(2, 3))
-    boxes = np.hstack([low, low + rng.uniform(0, 2, (2, 3))])
-    assert box_gap(boxes, 0, 1) == pytest.approx(slow_gap(*boxes), abs=1e-15)
-    assert box_gap(boxes, 1, 0) == box_gap(boxes, 0, 1)
-    margin = rng.uniform(0, 1)
-    grown = (boxes[0, :3] - margin <= boxes[1, 3:]) & (boxes[1, :3] - margin <= boxes[0, 3:])
-    assert boxes_overlap(boxes, 0, 1, margin) == grown.all()
-
-
 @given(st.integers(0, 100_000))
 @settings(max_examples=400, deadline=None)
 def test_the_gap_is_never_above_the_signed_distance_of_enclosed_capsules(seed):
@@ -190,22 +167,3 @@ def test_the_gap_is_never_above_the_signed_distance_of_enclosed_capsules(seed):
     high = np.maximum(ends[:, :3], ends[:, 3:]) + radii
     boxes = np.hstack([low, high])
     assert box_gap(boxes, 0, 1) <= capsule_distance(ends, radii, 0, 1) + 1e-12
-
-
-@given(st.integers(1, 20), st.integers(0, 90), st.integers(0, 1000))
-@settings(max_examples=60, deadline=None)
-def test_a_node_pair_is_open_exactly_where_a_checked_leaf_pair_lies_below(moving, static, seed):
-    rng = np.random.default_rng(seed)
-    checked = rng.random((moving, moving + static)) < 0.05
-    square = checked[:, :moving]
-    checked[:, :moving] = square | square.T
-    tree = build_tree(np.arange(moving))
-    fixed = build_tree(np.arange(moving, moving + static), rng.normal(size=(moving + static, 3)))
-    fixed[fixed[:, 0] >= 0] += len(tree)
-    nodes = np.vstack([tree, fixed])
-    bits = open_bits(tree, nodes, checked)
-    assert bits.dtype == np.int64
-    for i in range(len(tree)):
-        for j in range(len(nodes)):
-            expected = checked[np.ix_(below(nodes, i), below(nodes, j))].any()
-            assert (int(bits[i, j >> 6]) >> (j & 63)) & 1 == expected

@@ -21,15 +21,6 @@ def test_what_a_reader_does_to_the_arrays_does_not_come_back():
     assert clearance.normal.tolist() == [0.0, 0.0, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("distance", "text"),
-    [(0.25, "0.250000 m"), (-0.0123456789, "-0.012346 m"), (float("nan"), "nan m")],
-)
-def test_it_says_how_far_and_between_which_two(distance, text):
-    shown = repr(Clearance(distance, ("link a", "b"), NUMBERS, (0, 0, 1)))
-    assert shown == f"Clearance({text} between 'link a' and 'b')"
-
-
 def test_those_of_a_model_lie_on_their_leaves_apart_and_in_penetration():
     model = CollisionModel.from_urdf(chain(5))
     signs = set()

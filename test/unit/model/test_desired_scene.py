@@ -116,14 +116,6 @@ def test_what_cannot_be_attached_is_a_fault(keeper):
     assert keeper.fault(0.0) == ""
 
 
-def test_wishes_that_have_expired_are_forgotten(keeper):
-    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0), expires=5.0))
-    keeper.request(ObjectRequest("c/2", BALL, "l0", at(0, 3, 0)))
-    keeper.expire(5.0)
-    keeper.tidy(5.0)
-    assert set(keeper.requests) == set(keeper.live.objects) == {"c/2"}
-
-
 def test_what_stays_there_stays_for_the_next_robot_and_when_what_was_refused_expires(keeper):
     keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
     keeper.request(ObjectRequest("c/1", BALL, "nowhere", at(0, 3, 0), expires=5.0))

@@ -92,29 +92,6 @@ def test_one_closed_part_of_a_mesh_is_enough():
     assert meeting_shares(robot, poses, [("a", "b")], 0.0) == pytest.approx([2 / 3])
 
 
-def test_a_pair_is_given_up_once_it_cannot_reach_the_threshold(monkeypatch):
-    count = 200
-    x = np.where(np.arange(count) % 10 == 0, 0.15, 0.21)  # meet in a tenth
-    robot = two((mesh_shape(BALL),), (mesh_shape(BALL),))
-    poses = {"a": at(*[[0, 0, 0]] * count), "b": at(*[[v, 0, 0.0] for v in x])}
-    box = Robot("r", "a", {n: Link(n, (Shape("box", np.eye(4), (0.2,) * 3),)) for n in "ab"}, ())
-    asked = []
-    original = mesh_contacts._surfaces_meet
-    monkeypatch.setattr(
-        mesh_contacts, "_surfaces_meet", lambda *k: asked.append(k) or original(*k)
-    )
-    assert meeting_shares(box, poses, [("a", "b")], 0.0) == [0.1]
-    assert len(asked) == count
-    asked.clear()
-    (bound,) = meeting_shares(box, poses, [("a", "b")], 0.95)
-    assert 0.1 <= bound < 0.95
-    assert len(asked) < 20
-    asked.clear()
-    # Spheres around them tell what is apart, and coal is not asked.
-    assert meeting_shares(robot, poses, [("a", "b")], 0.0) == [0.1]
-    assert len(asked) == count // 10
-
-
 def test_links_without_shapes_never_meet_and_no_pairs_are_no_shares():
     robot = two((), (mesh_shape(BALL),))
     poses = {"a": at([0, 0, 0]), "b": at([0, 0, 0])}
@@ -201,15 +178,6 @@ def test_a_pair_that_always_meets_and_one_that_never_does():
     for pair in pairs:
         assert bounds[pair] >= exact[pair]
         assert (bounds[pair] >= 0.95) == (exact[pair] >= 0.95)
-
-
-def test_tiago_hands_and_wheels():
-    robot, poses, pairs = scenario("tiago_dual", 100)
-    some = [p for p in pairs if "hand" not in p[0] + p[1]]
-    shares = dict(zip(some, meeting_shares(robot, poses, some), strict=True))
-    assert shares["base_link", "wheel_right_link"] == 1.0
-    assert shares["arm_left_1_link", "arm_left_2_link"] == 1.0
-    assert shares["base_link", "arm_left_1_link"] < 0.95
 
 
 def test_where_they_meet_is_what_the_share_counts():

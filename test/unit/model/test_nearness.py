@@ -55,20 +55,3 @@ def test_a_distance_that_is_no_number_is_as_near_as_can_be(model):
     found = Nearness(model).of_distances(distances, np.tile([0.1, 0.2], (6, 1)))
     near = [name in model.pairs[0] for name in model.link_names]
     assert found.tolist() == [0.0 if is_near else math.inf for is_near in near]
-
-
-def test_a_pair_with_distances_of_its_own_is_coloured_by_them():
-    model = CollisionModel.from_urdf(chain(3))
-    q = np.zeros(2)
-    distance = model.distance(q).distance
-    nearness = Nearness(model)
-    for warn, stop, expected in ((distance - 0.1, 0.0, math.inf), (distance + 0.1, 0.0, None),
-                                 (distance + 2.0, distance + 1.0, 0.0)):  # fmt: skip
-        thresholds = np.tile([0.0, 0.0], (len(model.pairs), 1))
-        thresholds[model.pairs.index(model.distance(q).links)] = stop, warn
-        found = nearness.of_leaves(q, thresholds)
-        expected = distance / warn if expected is None else expected
-        by_name = dict(zip(model.link_names, found.tolist(), strict=True))
-        assert by_name.pop("l1") == math.inf
-        assert list(by_name.values()) == pytest.approx([expected] * 2)
-        assert nearness.of_distances(model.distances(q), thresholds) == pytest.approx(found)

@@ -101,15 +101,6 @@ def test_gradients_are_difference_quotients(name):
     assert tested > 20
 
 
-def test_joints_that_carry_both_links_do_not_count():
-    model = CollisionModel.from_urdf(chain(5))
-    proximity = Proximity(model)
-    near = proximity.near(np.array([0.3, 1.9, 1.9, 1.0]), np.full(len(model.pairs), 9.0))
-    for pair, gradient in zip(near.pairs, near.gradients, strict=True):
-        first = min(int(name[1:]) for name in model.pairs[pair])
-        assert np.abs(gradient[:first]).max(initial=0.0) < 1e-12
-
-
 def test_room_grows_with_what_is_near():
     model = CollisionModel.from_urdf(chain(14))
     proximity = Proximity(model)

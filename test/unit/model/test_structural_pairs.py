@@ -119,14 +119,11 @@ def test_a_vendor_robot_is_clear_without_any_configuration(ur5):
 
 def test_contact_of_a_structural_pair_is_a_stop(ur5):
     rows = ur5.random_configurations(3000, 3)
-    touching = [
-        (q, k)
-        for q in rows[ur5.min_distances(rows) < 0.0]
-        for k in Monitor(ur5).behaviour.structural_pairs
-        if ur5.surface_distances(q, np.array([k]))[0] <= 0.0
-    ][:20]
+    structural = np.array(list(Monitor(ur5).behaviour.structural_pairs))
+    near = rows[ur5.min_distances(rows) < 0.0]
+    touching = [q for q in near if ur5.surface_distances(q, structural).min() <= 0.0][:20]
     assert len(touching) == 20
-    for q, _ in touching:
+    for q in touching:
         monitor = Monitor(ur5)
         for k in range(2):
             state = monitor.update(ur5.joint_names, q, now=10.0 + 0.01 * k)

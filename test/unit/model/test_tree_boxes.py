@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boxes to look at: those that the kernels traverse, level by level."""
 
-from itertools import product
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from support.robots.toys import chain
 from collision_monitor import CollisionModel
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.hierarchy.query import distance
-from collision_monitor.model.hierarchy_boxes import TreeBoxes, edges
+from collision_monitor.model.hierarchy_boxes import TreeBoxes
 
 SCENE = {
     "obstacles": [
@@ -44,14 +43,3 @@ def test_levels_begin_at_both_roots_and_every_leaf_has_a_box():
             assert boxes.levels[[left, right]].tolist() == [boxes.levels[node] + 1] * 2
     moving = view.moving_leaves
     assert boxes.levels[: view.moving_nodes].max() == int(np.ceil(np.log2(moving)))
-
-
-def test_a_box_has_twelve_edges_between_its_corners():
-    box = np.array([[0.0, 1.0, 2.0, 3.0, 5.0, 7.0]])
-    found = edges(box)
-    assert found.shape == (1, 12, 2, 3)
-    corners = set(product((0.0, 3.0), (1.0, 5.0), (2.0, 7.0)))
-    assert {tuple(p) for edge in found[0].tolist() for p in edge} == corners
-    lengths = np.linalg.norm(found[0, :, 1] - found[0, :, 0], axis=1)
-    assert sorted(lengths.tolist()) == [3.0] * 4 + [4.0] * 4 + [5.0] * 4
-    assert len({frozenset(map(tuple, edge)) for edge in found[0].tolist()}) == 12

@@ -60,19 +60,6 @@ def test_a_mimic_of_a_mimic_follows_the_leader():
         assert placed[name][:2] == pytest.approx(point)
 
 
-def test_a_mimic_of_a_held_joint_is_held_at_its_offset():
-    text = robot(
-        link("a"), link("b"), link("c"), link("d"),
-        joint("free", "a", "b", "floating"),
-        joint("follower", "b", "c", extra='<mimic joint="free" multiplier="2" offset="0.7"/>'),
-        joint("other", "c", "d"),
-    )  # fmt: skip
-    bodies = rigid_bodies(load_robot(text))
-    assert bodies.link_bodies == {"a": 0, "b": 0, "c": 0, "d": 1}
-    turned = Rotation.from_matrix(bodies.link_poses["c"][:3, :3]).as_rotvec()
-    assert turned == pytest.approx([0, 0, 0.7])
-
-
 @given(st.integers(0, 10_000), st.sampled_from(["revolute", "prismatic", "continuous"]))
 @settings(max_examples=40, deadline=None)
 def test_placed_leaves_follow_joint_origins_and_axes(seed, kind):

@@ -4,7 +4,6 @@
 
 import numpy as np
 import pytest
-from support.robots.robots import NAMES, require
 
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.inertials import JointFriction, read_friction, read_inertials
@@ -58,14 +57,6 @@ def test_what_is_wrong_is_named(inner, says):
     with pytest.raises(RobotDescriptionError) as error:
         read_inertials(urdf(inner))
     assert says in str(error.value) and ":1: " in str(error.value)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_real_robots_have_masses(name):
-    files = require(name)
-    found = read_inertials(files.urdf)
-    assert len(found) >= 6
-    assert sum(one.mass for one in found.values()) > 5.0
 
 
 def joints(*joints):

@@ -8,7 +8,6 @@ from support.robots import robots
 from support.robots.toys import joint, link, robot
 
 from collision_monitor.robot.bodies import Jacobians, link_poses, rigid_bodies
-from collision_monitor.robot.poses import joint_motion
 from collision_monitor.robot.urdf import load_robot
 
 MIXED = robot(
@@ -68,50 +67,6 @@ def check(loaded, seed=0):
 
 def test_turning_sliding_and_following_joints():
     check(load_robot(MIXED))
-
-
-def test_a_real_robot_moves_as_pinocchio_has_it():
-    files = robots.require("baxter")
-    loaded = load_robot(files.urdf, files.package_dirs)
-    bodies = rigid_bodies(loaded)
-    reference, pin = by_pinocchio(files, loaded, bodies)
-    model, data = reference.pin_model, reference.pin_data
-    q = np.random.default_rng(5).uniform(-0.5, 0.5, len(bodies.joints))
-    pin.computeJointJacobians(model, data, reference.configuration(q))
-    pin.updateFramePlacements(model, data)
-    columns = [model.joints[model.getJointId(name)].idx_v for name in bodies.joint_names]
-    for side in ("left", "right"):
-        name = f"{side}_gripper"
-        frame = model.getFrameId(name, pin.FrameType.BODY)
-        expected = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)[:, columns]
-        at = Jacobians(bodies, q).link_pose(name)[:3, 3]
-        assert Jacobians(bodies, q).of_point(bodies.link_bodies[name], at) == pytest.approx(
-            expected, abs=1e-9
-        )
-
-
-def one_by_one(bodies, links, q):
-    """Poses of links at one configuration, by 4 x 4 products."""
-    poses = [np.eye(4)]
-    for k, parent in enumerate(bodies.parents):
-        position = bodies.gains[k] * q[bodies.columns[k]] + bodies.offsets[k]
-        motion = joint_motion(bodies.slides[k], np.array([0.0, 0.0, 1.0]), position)
-        poses.append(poses[parent] @ bodies.placements[k] @ motion)
-    return {name: poses[bodies.link_bodies[name]] @ bodies.link_poses[name] for name in links}
-
-
-@pytest.mark.parametrize("text", [MIXED, robot(link("alone"))], ids=["mixed", "alone"])
-def test_a_batch_is_its_rows(text):
-    loaded = load_robot(text)
-    bodies = rigid_bodies(loaded)
-    rows = sampled(bodies, 7)
-    poses = link_poses(bodies, loaded.links, rows)
-    assert list(poses) == list(loaded.links)
-    for k, q in enumerate(rows):
-        for name, pose in one_by_one(bodies, loaded.links, q).items():
-            assert poses[name].shape == (7, 4, 4)
-            assert poses[name][k] == pytest.approx(pose, abs=1e-12)
-    assert link_poses(bodies, ["a"] if len(loaded.links) > 1 else [], rows[:0]).keys() <= {"a"}
 
 
 @pytest.mark.parametrize("name", ["ur5", "panda", "baxter", "tiago_dual"])

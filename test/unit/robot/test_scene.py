@@ -144,53 +144,32 @@ def test_mesh_from_a_package(robot, tmp_path):
 
 BAD = {
     "not a mapping": ([1], "expected a mapping with the keys obstacles, joints, ignore, got list"),
-    "text": ("obstacles", "expected a mapping"),
     "unknown key": ({"obstacle": []}, "obstacle: unknown key; did you mean 'obstacles'?"),
-    "far off": ({"xyz": []}, "xyz: unknown key; known: obstacles, joints, ignore"),
-    "number as key": ({1: []}, "1: unknown key"),
     "no list": ({"obstacles": {"name": "a"}}, "obstacles: expected a list, got dict"),
-    "no mapping": ({"obstacles": ["table"]}, "obstacles[0]: expected a mapping"),
     "nothing": ({"obstacles": [None]}, "obstacles[0]: expected a mapping with the keys name"),
-    "second": ({"obstacles": [box(), box(name="b", size=0)]}, "obstacles[1].size: expected a list"),
     "misspelt": (box(sise=1), "obstacles[0].sise: unknown key; did you mean 'size'?"),
     "another kind's": (box(radius=1), "obstacles[0].radius: a box has no such key; allowed keys"),
     "no name": ({"type": "box", "size": [1, 1, 1]}, "obstacles[0].name: is missing"),
     "name a number": (box(name=7), "obstacles[0].name: expected a text, got int 7"),
-    "empty name": (box(name=" "), "obstacles[0].name: expected a text"),
     "name twice": ({"obstacles": [box(), box()]}, "obstacles[1].name: 'table' is already an obst"),
     "name of a link": (box(name="hand"), "obstacles[0].name: 'hand' is already a link"),
     "no type": ({"name": "a"}, "obstacles[0].type: is missing"),
     "type": (box(type="boxx"), "obstacles[0].type: unknown value 'boxx'; did you mean 'box'?"),
-    "type list": (box(type=["box"]), "obstacles[0].type: expected a text"),
     "link": (box(link="hant"), "obstacles[0].link: unknown link 'hant'; did you mean 'hand'?"),
-    "no size": ({"name": "a", "type": "box"}, "obstacles[0].size: is missing"),
-    "short size": (box(size=[1, 2]), "obstacles[0].size: expected a list of 3 numbers, got [1, 2]"),
-    "size a word": (box(size=[1, 2, "x"]), "obstacles[0].size[2]: expected a number, got str 'x'"),
     "size a bool": (box(size=[1, 2, True]), "obstacles[0].size[2]: expected a number, got bool"),
-    "size nothing": (box(size=None), "obstacles[0].size: expected a list of 3 numbers, got None"),
     "size zero": (box(size=[1, 0, 1]), "obstacles[0].size[1]: should be positive, got 0"),
-    "negative": (box(size=[1, -1, 1]), "obstacles[0].size[1]: should be positive, got -1"),
     "nan": (box(size=[1, math.nan, 1]), "obstacles[0].size[1]: expected a finite number, got nan"),
     "huge": (box(size=[1, 10**400, 1]), "obstacles[0].size[1]: expected a finite number, got inf"),
     "quoted": (box(size=[1, 1, "1.5"]), "write numbers without quotes"),
     "radius": ({"name": "a", "type": "sphere", "radius": 0}, "obstacles[0].radius: should be pos"),
-    "no length": ({"name": "a", "type": "capsule", "radius": 1}, "obstacles[0].length: is missing"),
-    "radius list": (
-        {"name": "a", "type": "sphere", "radius": [1]},
-        "obstacles[0].radius: expected a number, got list [1]",
-    ),
-    "position": (box(position=[0, 0]), "obstacles[0].position: expected a list of 3 numbers"),
     "position inf": (box(position=[0, 0, math.inf]), "obstacles[0].position[2]: expected a finite"),
     "both": (
         box(rpy=[0, 0, 0], orientation=[0, 0, 0, 1]),
         "obstacles[0].rpy: give orientation or rpy, not both",
     ),
-    "rpy": (box(rpy=[0, 0, 0, 1]), "obstacles[0].rpy: expected a list of 3 numbers"),
-    "quaternion": (box(orientation=[0, 0, 1]), "obstacles[0].orientation: expected a list of 4"),
     "zero norm": (box(orientation=[0, 0, 0, 0]), "obstacles[0].orientation: a quaternion x y z w"),
     "far norm": (box(orientation=[0, 0, 1, 1]), "has 1.414"),
     "no file": ({"name": "a", "type": "mesh"}, "obstacles[0].file: is missing"),
-    "file list": ({"name": "a", "type": "mesh", "file": []}, "obstacles[0].file: expected a text"),
     "file gone": (
         {"name": "a", "type": "mesh", "file": "gone.stl"},
         "obstacles[0].file: no file 'gone.stl'; searched",
@@ -203,27 +182,18 @@ BAD = {
         {"name": "a", "type": "mesh", "file": "cell.yaml", "scale": 0},
         "obstacles[0].scale: no factor may be zero",
     ),
-    "scale short": (
-        {"name": "a", "type": "mesh", "file": "cell.yaml", "scale": [1, 2]},
-        "obstacles[0].scale: expected a list of 3 numbers",
-    ),
     "mesh format": (
         {"name": "a", "type": "mesh", "file": "cell.yaml"},
         "cannot read '.yaml'; use .stl, .obj, .dae",
     ),
     "ignore": ({"ignore": "table"}, "ignore: expected a list, got str"),
     "ignore one": ({"ignore": [["hand"]]}, "ignore[0]: expected a pair of names, got ['hand']"),
-    "ignore text": ({"ignore": ["ab"]}, "ignore[0]: expected a pair of names, got 'ab'"),
     "ignore who": (
         {"ignore": [["base", "hand"], ["base", "hamd"]]},
         "ignore[1]: 'hamd' is neither a link nor an obstacle; did you mean 'hand'?",
     ),
-    "ignore number": ({"ignore": [["base", 1]]}, "ignore[0]: 1 is neither a link nor an obstacle"),
     "ignore nobody": (
         {"ignore": [["han?", "[x]*"]]}, "ignore[0]: ['han?', '[x]*'] names no two links"
-    ),
-    "ignore one alone": (
-        {"ignore": [["hand*", "han?"]]}, "ignore[0]: ['hand*', 'han?'] names no two links"
     ),
     "ignore itself": ({"ignore": [["hand", "hand"]]}, "ignore[0]: both names are 'hand'"),
 }
@@ -250,43 +220,6 @@ def test_syntax_error_names_the_line(robot, tmp_path):
     assert refused(robot, path).startswith("cell.yaml:3: not YAML: ")
     path.write_text("obstacles: []\nignore: []\nobstacles: []\n")
     assert refused(robot, path) == "cell.yaml:3: not YAML: duplicate key 'obstacles'"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "!!python/object/apply:os.system ['true']",
-        "!!timestamp x",
-        "!!int ''",
-        "!!map [1]",
-        "? [a]\n: 1",
-        "a: \0",
-        "[" * 5000,
-        "a: " + "9" * 10_000,
-        "obstacles: &a [*a]",
-        "\xff",
-    ],
-)
-def test_odd_yaml(robot, tmp_path, text):
-    path = tmp_path / "cell.yaml"
-    path.write_bytes(text.encode("latin-1"))
-    assert refused(robot, path).startswith("cell.yaml")
-
-
-def test_aliases_that_expand_to_billions(robot, tmp_path):
-    lines = ["a0: &a0 [x, x]"] + [f"a{i}: &a{i} [{f'*a{i - 1}, ' * 9}]" for i in range(1, 40)]
-    lines.append("obstacles: [*a39]\nignore: [*a39]")
-    path = tmp_path / "cell.yaml"
-    path.write_text("\n".join(lines))
-    assert "unknown key" in refused(robot, path)
-    path.write_text(
-        "obstacles:\n  - name: &a0 [x, x]\n"
-        + "".join(
-            f"    {key}: &a{i} [{f'*a{i - 1}, ' * 9}]\n"
-            for i, key in enumerate(("size", "position", "rpy", "radius", "length", "scale"), 1)
-        )
-    )
-    assert "expected a text" in refused(robot, path)
 
 
 def test_files_that_cannot_be_read(robot, tmp_path):

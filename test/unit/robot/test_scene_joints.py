@@ -39,35 +39,6 @@ def wing(**keys) -> dict:
 SCENE = {"joints": [hinge()], "obstacles": [wing()]}
 
 
-def test_a_wing_that_turns_is_a_joint_behind_those_of_the_robot():
-    model = CollisionModel.from_urdf(CHAIN, scene=SCENE)
-    assert model.joint_names == ("j1", "j2", "hinge")
-    assert (model.lower[2], model.upper[2]) == (-2.0, 2.0)
-    assert {frozenset(p) for p in model.pairs} == {
-        frozenset(p) for p in (("l0", "l2"), ("l0", "wing"), ("l1", "wing"), ("l2", "wing"))
-    }
-    at = {pair: k for k, pair in enumerate(model.pairs)}
-    # Straight along x at y = 1: 0.9 m from the centres of the row of spheres to its surface.
-    straight = model.distances([0.0, 0.0, 0.0])[at["l1", "wing"]]
-    assert 0.8 <= straight + 0.05 + 0.1 < 1.0
-    # Turned down by 90 degrees it ends at (0, -0.5): right through the first sphere.
-    down = model.distances([0.0, 0.0, -math.pi / 2])
-    assert down[at["l0", "wing"]] < 0.0
-    # Turned up, it ends at (0, 2.5), and is nearest at the hinge.
-    up = model.distances([0.0, 0.0, math.pi / 2])[at["l0", "wing"]]
-    assert up <= 0.9
-    assert down[at["l0", "wing"]] < straight < up + 0.2
-
-
-def test_an_object_that_slides():
-    slide = hinge(name="slide", type="prismatic", axis=[0, 2, 0], lower=-1.0, upper=3.0)
-    ball = {"name": "ball", "type": "sphere", "radius": 0.2, "joint": "slide"}
-    model = CollisionModel.from_urdf(CHAIN, scene={"joints": [slide], "obstacles": [ball]})
-    k = model.pairs.index(("l0", "ball"))
-    for y in (-0.5, 0.0, 1.0, 2.5):
-        assert model.distances([0.0, 0.0, y])[k] == pytest.approx(1.0 + y - 0.3, abs=1e-9)
-
-
 def test_it_is_what_a_urdf_of_the_object_composed_with_the_robot_is():
     model = CollisionModel.from_urdf(CHAIN, scene=SCENE)
     door = load_robot(
@@ -84,7 +55,8 @@ def test_it_is_what_a_urdf_of_the_object_composed_with_the_robot_is():
         leaves.setdefault(leaf.link, []).append(leaf)
     # Leaves of the obstacle are in the frame of its joint, which is that of the link.
     composed = CollisionModel(whole, leaves=leaves)
-    assert composed.joint_names == model.joint_names
+    assert composed.joint_names == model.joint_names == ("j1", "j2", "hinge")
+    assert (model.lower[2], model.upper[2]) == (-2.0, 2.0)
     assert {frozenset(p) for p in composed.pairs} == {frozenset(p) for p in model.pairs}
     rows = model.random_configurations(200)
     np.testing.assert_allclose(
@@ -164,7 +136,7 @@ def test_the_command_takes_its_position(tmp_path, capsys):
     (tmp_path / "r.urdf").write_text(CHAIN)
     (tmp_path / "cell.yaml").write_text(
         "joints:\n"
-        "  - {name: slide, type: prismatic, axis: [0, 1, 0], lower: 0, upper: 3}\n"
+        "  - {name: slide, type: prismatic, axis: [0, 2, 0], lower: 0, upper: 3}\n"
         "obstacles:\n"
         "  - {name: ball, type: sphere, radius: 0.2, position: [0, 1, 0], joint: slide}\n"
     )
@@ -195,27 +167,16 @@ def without(entry: dict, key: str) -> dict:
 
 
 BAD = {
-    "no list": ({"joints": {}}, "scene: joints: expected a list, got dict"),
-    "no mapping": ({"joints": ["hinge"]}, "joints[0]: expected a mapping with the keys name"),
-    "misspelt": (scene_of(hinge(axes=[0, 0, 1])), "joints[0].axes: unknown key; did you mean 'ax"),
-    "no name": (scene_of(without(hinge(), "name")), "joints[0].name: is missing"),
     "no type": (scene_of(without(hinge(), "type")), "joints[0].type: is missing"),
     "fixed": (scene_of(hinge(type="fixed")), "joints[0].type: unknown value 'fixed'"),
     "no axis": (scene_of(without(hinge(), "axis")), "joints[0].axis: is missing"),
     "zero axis": (scene_of(hinge(axis=[0, 0, 0])), "has no direction; it should be a unit vector"),
-    "huge axis": (scene_of(hinge(axis=[1.7e308] * 3)), "joints[0].axis: [1.7e+308, 1.7e+308"),
     "no lower": (scene_of(without(hinge(), "lower")), "joints[0].lower: is missing"),
-    "no upper": (scene_of(without(hinge(), "upper")), "joints[0].upper: is missing"),
     "crossed": (scene_of(hinge(lower=3.0)), "joints[0].lower: 3 is above the upper limit 2"),
     "limits of none": (
         scene_of(hinge(type="continuous")), "joints[0].lower: a continuous joint has no such key",
     ),
     "velocity": (scene_of(hinge(velocity=0)), "joints[0].velocity: should be positive"),
-    "two poses": (
-        scene_of(hinge(rpy=[0, 0, 0], orientation=[0, 0, 0, 1])),
-        "joints[0].rpy: give orientation or rpy, not both",
-    ),
-    "unknown link": (scene_of(hinge(link="l9")), "joints[0].link: unknown link 'l9'"),
     "link and joint": (
         {"joints": [hinge(), hinge(name="b", link="l0", joint="hinge")]},
         "joints[1].joint: give link or joint, not both",
@@ -230,7 +191,6 @@ BAD = {
     ),
     "twice": ({"joints": [hinge(), hinge()]}, "joints[1].name: 'hinge' is already a joint of the"),
     "robot's joint": (scene_of(hinge(name="j1")), "'j1' is already a joint of the robot"),
-    "robot's link": (scene_of(hinge(name="l1")), "'l1' is already a link of the robot"),
     "obstacle's name": (
         scene_of(obstacle=wing(name="hinge")),
         "obstacles[0].name: 'hinge' is already a joint of the scene",

@@ -1,31 +1,21 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Properties of the kinds of shapes: surfaces enclose, balls enclose, unknown kinds are errors."""
+"""Properties of the kinds of shapes: surfaces enclose, balls enclose."""
 
 import numpy as np
 import pytest
 import trimesh
 from scipy.spatial import ConvexHull
+from support.ros.live_cases import points_of
 
-from collision_monitor.acm.link_pair import as_triangles
-from collision_monitor.fitting.enclosure import gap, outer_triangles
-from collision_monitor.fitting.fast_fit import cover
-from collision_monitor.fitting.shapes import fits_in_own_frame
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import (
-    Facets,
     bounding_ball,
     enclosing_surface,
     radius_and_length,
     sizes_by_key,
     solid_row,
-    surface_mesh,
 )
-from collision_monitor.simulation.gazebo import _geometry
-from collision_monitor.simulation.mujoco_model import solid
-from collision_monitor.verification.clearance.mesh_level import hull_points
-from collision_monitor.viewer.scene_editor import _reach
-from collision_monitor.viewer.surfaces import shape_surface
 
 SIZES = {
     "box": [(0.1, 0.2, 0.3), (1e-6, 2.0, 0.5)],
@@ -36,25 +26,9 @@ SIZES = {
 SHAPES = [Shape(kind, np.eye(4), size) for kind, sizes in SIZES.items() for size in sizes]
 
 
-def surface_points(shape, count=2000):
-    """Points (n, 3) on a primitive, farthest along random directions."""
-    rng = np.random.default_rng(0)
-    directions = np.vstack([rng.normal(size=(count, 3)), np.eye(3), -np.eye(3)])
-    directions /= np.linalg.norm(directions, axis=1)[:, None]
-    if shape.kind == "box":
-        return np.sign(directions) * 0.5 * np.array(shape.size)
-    radius, length = radius_and_length(shape)
-    ends = np.sign(directions[:, 2:]) * 0.5 * length * np.array([0.0, 0.0, 1.0])
-    if shape.kind == "cylinder":
-        directions[:, 2] = 0.0
-        lengths = np.linalg.norm(directions, axis=1)[:, None]
-        directions /= np.where(lengths > 0.0, lengths, 1.0)
-    return ends + radius * directions
-
-
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape.kind} {shape.size}")
 def test_surfaces_and_balls_enclose(shape):
-    points = surface_points(shape)
+    points = points_of(shape, np.random.default_rng(0), 2000)
     center, reach = bounding_ball(shape)
     assert np.linalg.norm(points - center, axis=1).max() <= reach * (1.0 + 1e-12)
     vertices, triangles, radius = enclosing_surface(shape, 48)
@@ -70,35 +44,11 @@ def test_surfaces_and_balls_enclose(shape):
         assert np.linalg.norm(points - axis, axis=1).max() <= radius * (1.0 + 1e-12) + 1e-15
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape.kind} {shape.size}")
-def test_drawn_surfaces_are_closed_and_inside_the_ball(shape):
-    mesh = surface_mesh(shape, Facets(2, 32))
-    assert len(mesh.faces)
-    center, reach = bounding_ball(shape)
-    slack = np.sqrt(2.0) if max(shape.size) < 1e-3 or min(shape.size) < 1e-5 else 1.0 + 1e-12
-    assert np.linalg.norm(mesh.vertices - center, axis=1).max() <= slack * reach
-
-
 def test_sizes_by_key():
     assert sizes_by_key(Shape("box", np.eye(4), (1, 2, 3))) == {"size": [1.0, 2.0, 3.0]}
     assert sizes_by_key(Shape("sphere", np.eye(4), (1,))) == {"radius": 1.0}
     assert sizes_by_key(Shape("capsule", np.eye(4), (1, 2))) == {"radius": 1.0, "length": 2.0}
     assert solid_row(Shape("capsule", np.eye(4), (1, 2))).tolist() == [0.0, 0.0, 1.0, 0.0, 1.0]
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        sizes_by_key, radius_and_length, solid_row, bounding_ball,
-        lambda shape: enclosing_surface(shape, 8), lambda shape: surface_mesh(shape, Facets(1, 8)),
-        as_triangles, outer_triangles, lambda shape: gap(shape, []), lambda shape: cover(shape, 4),
-        lambda shape: fits_in_own_frame(shape, 4, 0.01), solid, _geometry, shape_surface, _reach,
-        lambda shape: hull_points([shape]),
-    ],
-)  # fmt: skip
-def test_an_unknown_kind_is_an_error_everywhere(function):
-    with pytest.raises(ValueError, match="'cone' is not supported; use box, sphere, cylinder"):
-        function(Shape("cone", np.eye(4), (0.1, 0.2)))
 
 
 def test_a_property_that_a_kind_lacks_is_an_error():

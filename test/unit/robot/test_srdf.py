@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import pytest
-from support.robots.robots import NAMES, require
 
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.robot.srdf import Semantics, load_srdf
@@ -220,30 +219,3 @@ def test_a_virtual_joint_in_a_group_is_no_unknown_name(robot):
         robot,
     )
     assert (semantics.group_joints["g"], semantics.warnings) == (("j1",), ())
-
-
-def test_deeply_nested_groups(robot):
-    lines = [f"<group name='g{i}'><group name='g{i + 1}'/></group>" for i in range(3000)]
-    lines.append("<group name='g3000'><joint name='j1'/></group>")
-    assert "inside each other" in refused(robot, *lines)
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "tiago_dual"])  # has no SRDF
-def test_real_robots(name):
-    files = require(name)
-    robot = load_robot(files.urdf)
-    semantics = load_srdf(files.srdf, robot)
-    assert semantics.disabled
-    assert all(len(p) == 2 and p <= set(robot.links) for p in semantics.disabled)
-    assert set(semantics.groups) == set(semantics.group_joints)
-
-
-def test_groups_of_a_dual_arm():
-    robot = load_robot(require("pr2").urdf)
-    groups = load_srdf(require("pr2").srdf, robot).group_joints
-    names = ("shoulder_pan", "shoulder_lift", "upper_arm_roll", "elbow_flex", "forearm_roll",
-             "wrist_flex", "wrist_roll")  # fmt: skip
-    arms = {side: {f"{side}_{name}_joint" for name in names} for side in "lr"}
-    assert set(groups["left_arm"]) == arms["l"]
-    assert set(groups["right_arm"]) == arms["r"]
-    assert set(groups["arms"]) == arms["l"] | arms["r"]

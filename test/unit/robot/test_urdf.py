@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import math
-import re
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from urdf_parser_py.xml_reflection import core as parser_core
 
 from collision_monitor.errors import MeshError, RobotDescriptionError
@@ -69,44 +69,11 @@ def test_tree_and_order():
     assert loaded.warnings == ()
 
 
-def test_one_link_is_a_robot():
-    loaded = load_robot(robot(link("a")))
-    assert loaded.joints == () and loaded.root == "a"
-
-
-def test_joint_values():
-    loaded = load_robot(
-        two(
-            "<origin xyz='1 2 3' rpy='0.1 -0.2 0.3'/><axis xyz='0 3 4'/>"
-            "<limit lower='-1.5' upper='2' effort='7' velocity='8'/>"
-        )
-    )
-    (j,) = loaded.joints
-    assert (j.name, j.kind, j.parent, j.child, j.moves) == ("j", "revolute", "a", "b", True)
-    np.testing.assert_allclose(j.axis, [0, 0.6, 0.8])
-    assert (j.lower, j.upper, j.effort, j.velocity, j.mimic) == (-1.5, 2.0, 7.0, 8.0, None)
-    rx, ry, rz = (_turn(axis, a) for axis, a in zip("xyz", (0.1, -0.2, 0.3), strict=True))
-    np.testing.assert_allclose(j.origin[:3, :3], rz @ ry @ rx)
-    np.testing.assert_allclose(j.origin[:, 3], [1, 2, 3, 1])
-
-
-def _turn(axis, angle):
-    c, s = math.cos(angle), math.sin(angle)
-    return {
-        "x": np.array([[1, 0, 0], [0, c, -s], [0, s, c]]),
-        "y": np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]]),
-        "z": np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]),
-    }[axis]
-
-
 def test_defaults():
     (j,) = load_robot(two()).joints
     np.testing.assert_array_equal(j.origin, np.eye(4))
     np.testing.assert_array_equal(j.axis, [1, 0, 0])
     assert (j.effort, j.velocity) == (math.inf, math.inf)
-
-
-def test_unlimited_effort_and_velocity_may_be_written():
     (j,) = load_robot(two("<limit lower='0' upper='1' effort='inf' velocity='inf'/>")).joints
     assert (j.effort, j.velocity) == (math.inf, math.inf)
 
@@ -210,7 +177,6 @@ CASES = {
     "nothing to monitor": (robot(link("a", "<visual/>")), "'r' has no collision geometry: nothing"),
     "link without name": (robot("<link/>"), ":2: a <link> without a name"),
     "joint without name": (robot(link("a"), "<joint type='fixed'/>"), ":3: a <joint> without a n"),
-    "blank name": (robot("<link name=' '/>"), ":2: a <link> without a name"),
     "link twice": (robot(link("a"), link("a")), ":3: a second link is named 'a'"),
     "joint twice": (
         robot(link("a"), link("b"), link("c"), joint("j", "a", "b"), joint("j", "a", "c")),
@@ -230,33 +196,20 @@ CASES = {
         ":6: link 'c' has two parents: 'a' by joint 'j' and 'b' by joint 'k'",
     ),
     "own parent": (robot(link("a"), joint("j", "a", "a")), ":3: the links form a cycle: 'a'"),
-    "cycle": (
-        robot(*map(link, "abc"), joint("j", "a", "b"), joint("k", "b", "c"), joint("l", "c", "a")),
-        "cycle: ",
-    ),
     "cycle beside a tree": (
         robot(*map(link, "abcd"), joint("j", "a", "b"), joint("k", "c", "d"), joint("l", "d", "c")),
         "cycle: ",
     ),
     "zero axis": (two("<axis xyz='0 0 0'/>"), ":4: joint 'j': the axis (0.0, 0.0, 0.0)"),
-    "short axis": (two("<axis xyz='0 1'/>"), ":4: joint 'j': <axis xyz=...>: expected 3 numbers"),
     "axis not finite": (two("<axis xyz='0 0 nan'/>"), "<axis xyz=...>: expected finite numbers"),
-    "axis without xyz": (two("<axis/>"), ":4: joint 'j': <axis xyz=...> is missing"),
     "limits crossed": (
         two("<limit lower='1' upper='-1'/>"),
         ":4: joint 'j': the lower limit 1 is above the upper limit -1",
     ),
     "limits infinite": (two("<limit lower='-inf' upper='1'/>"), "<limit lower=...>: expected f"),
-    "limit no number": (two("<limit lower='a' upper='1'/>"), "<limit lower=...>: expected a"),
-    "velocity nan": (two("<limit velocity='nan'/>"), "<limit velocity=...>: expected finite"),
     "joint origin": (two("<origin xyz='1 2'/>"), ":4: joint 'j': <origin xyz=...>: expected 3"),
-    "joint rpy": (two("<origin rpy='1 2 inf'/>"), ":4: joint 'j': <origin rpy=...>: expected f"),
-    "two origins": (two("<origin/><origin/>"), ":4: joint 'j': a second <origin>"),
     "mimic unknown": (two("<mimic joint='x'/>"), ":4: joint 'j' mimics 'x', which does not exist"),
     "mimic itself": (two("<mimic joint='j'/>"), ":4: joint 'j' mimics itself"),
-    "mimic nobody": (two("<mimic/>"), ":4: joint 'j': <mimic joint=...> is missing"),
-    "mimic not finite": (two("<mimic joint='j' offset='nan'/>"), "<mimic offset=...>: expected f"),
-    "mimic no number": (two("<mimic joint='j' multiplier='two'/>"), "<mimic multiplier=...>: exp"),
     "mimic of fixed": (
         robot(
             *map(link, "abc"),
@@ -274,17 +227,12 @@ CASES = {
         "in a cycle: 'j' -> 'k' -> 'j'",
     ),
     "no geometry": (collision(""), ":2: link 'a': a collision element needs one geometry"),
-    "empty geometry": (collision("<geometry/>"), "(box, cylinder, sphere, capsule, mesh), found"),
-    "unknown geometry": (collision("<geometry><cone/></geometry>"), "2: link 'a': a collision el"),
     "two geometries": (
         collision("<geometry><sphere radius='1'/><sphere radius='1'/></geometry>"),
         "found <sphere>, <sphere>",
     ),
-    "geometry twice": (collision("<geometry/><geometry/>"), ":2: link 'a': a second <geometry>"),
     "misspelt collision": (robot(link("a", "<Collision/>")), ":2: <Collision>: write <collision>"),
     "misspelt link": (robot(link("a"), "<Link name='b'/>"), ":3: <Link>: write <link>"),
-    "shape origin": (collision(ORIGIN.format("xyz='nan 0 0'")), ":2: link 'a': <origin xyz=...>"),
-    "shape rpy": (collision(ORIGIN.format("rpy='0 0'")), "expected 3 numbers, got '0 0'"),
     "no mesh name": (collision("<geometry><mesh/></geometry>"), "<mesh filename=...> is missing"),
     "empty mesh name": (collision("<geometry><mesh filename=''/></geometry>"), "is empty"),
     "mesh scale": (
@@ -322,11 +270,6 @@ def test_refused(name):
     message = refused(text)
     assert reason in message
     assert "robot description" in message
-
-
-def test_cycle_names_its_links():
-    message = refused(CASES["cycle beside a tree"][0])
-    assert re.search(r":[78]: the links .*: ('c' -> 'd' -> 'c'|'d' -> 'c' -> 'd')$", message)
 
 
 # Warnings.
@@ -396,7 +339,8 @@ def test_floating_and_planar_are_held_and_what_mimics_them_too():
     assert [j.name for j in loaded.joints if j.moves] == ["k"]
     assert joints["free"].kind == "floating"
     assert joints["m1"].kind == "fixed" and joints["m1"].mimic is None
-    np.testing.assert_allclose(joints["m1"].origin[:3, :3], _turn("z", 0.5))
+    turned = Rotation.from_matrix(joints["m1"].origin[:3, :3]).as_rotvec()
+    np.testing.assert_allclose(turned, [0, 0, 0.5], atol=1e-12)
     np.testing.assert_allclose(joints["m2"].origin[:3, 3], [1, 0, -2 * 0.5 + 3])
     text = "\n".join(loaded.warnings)
     assert "'free': floating, held at zero" in text

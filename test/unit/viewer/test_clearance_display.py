@@ -95,12 +95,3 @@ def test_it_is_in_order_no_older_than_it_shows_and_has_the_least_of_all(steps):
     recent = [d for when, d in kept if now - when <= SECONDS - 0.1]
     assert distances.min() <= min(recent)
     assert distances.min() >= min(d for _, d in kept)
-
-
-def test_a_short_dip_between_two_points_is_kept():
-    curve = ClearanceCurve()
-    for now, distance in ((0.0, 1.0), (0.5, 1.0), (0.51, -0.2), (0.52, 1.0), (1.0, 1.0)):
-        curve.add(now, distance)
-    times, distances = curve.arrays(1.0)
-    assert times.tolist() == [-1.0, -0.5, 0.0]
-    assert distances.tolist() == [1.0, -0.2, 1.0]

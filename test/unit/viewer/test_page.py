@@ -55,14 +55,6 @@ def shown(page):
     return page._status.content
 
 
-def test_it_says_what_the_model_says(serve):
-    q = np.array([0.1, 0.9, -0.3])
-    page = serve(q=q)
-    expected = load().distance(q)
-    assert f">{expected.distance:.4f} m<" in shown(page)
-    assert " &ndash; ".join(expected.links) in shown(page)
-
-
 def test_a_slider_moves_the_robot_and_the_distance(serve):
     page = serve()
     page._slider_moved(1, 1.2)

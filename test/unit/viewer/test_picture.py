@@ -77,12 +77,6 @@ def test_contact_is_red_and_clearance_is_green(chain, picture):
     assert red(contact) > 500
 
 
-def test_without_leaves_only_links_are_shown(chain, picture):
-    bare = picture(chain, CONTACT, leaves=False)
-    assert red(bare) == 0
-    assert 0.02 < (bare < 250).any(axis=-1).mean()
-
-
 def test_a_pose_and_a_point_of_view_make_a_difference(chain, picture):
     front = picture(chain, CLEAR)
     assert (front == picture(chain, CLEAR)).all()
@@ -128,20 +122,6 @@ def test_shapes_have_their_size_and_leaves_hide_none_of_them(kind, picture, tmp_
     with_leaves, _ = covered(kind)
     assert with_leaves.sum() > 0.98 * bare.sum()
     assert (bare & ~with_leaves).sum() < 0.02 * bare.sum()
-
-
-def test_links_are_drawn_where_they_are(picture):
-    ball = '<sphere radius="0.3"/>'
-    one = CollisionModel.from_urdf(robot(link("l0", ball)), scene=BEADS)
-    two = CollisionModel.from_urdf(
-        robot(link("l0", ball), link("l1", ball), joint("j", "l0", "l1", "fixed", "0 0.8 0")),
-        scene=BEADS,
-    )
-    first, second = (
-        (picture(model, (), direction=(1.0, 0.0, 0.0), leaves=False) < 250).any(axis=-1).sum()
-        for model in (one, two)
-    )
-    assert second / first == pytest.approx(2.0, rel=0.05)
 
 
 def test_an_obstacle_is_shown_in_a_colour_of_its_own(chain, picture):

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a model is made of: one robot, or several in a cell with a scene."""
 
-import pickle
 
 import numpy as np
 import pytest
@@ -43,15 +42,6 @@ def scene(tmp_path):
     }  # fmt: skip
     path.write_text(yaml.safe_dump(content))
     return str(path)
-
-
-def test_one_robot_is_that_of_from_urdf():
-    loaded = Recipe((RobotSource(chain(4), SRDF),), max_leaves_per_link=3).load()
-    expected = CollisionModel.from_urdf(chain(4), SRDF, max_leaves_per_link=3)
-    assert loaded.joints == {}
-    assert loaded.model.pairs == expected.pairs
-    q = [0.3, 0.4, 0.5]
-    np.testing.assert_array_equal(loaded.model.distances(q), expected.distances(q))
 
 
 def test_several_robots_are_those_composed_by_hand(scene):
@@ -95,21 +85,6 @@ def test_a_robot_can_stand_on_another():
     poses = model.link_poses([0.1, 0.2, 0.3, 0.4])
     assert poses["claw"][:3, 3] == pytest.approx(
         (poses["left/l3"] @ [2.0, 0.0, 0.0, 1.0])[:3], abs=1e-12
-    )
-
-
-def test_it_travels_to_another_process_and_says_when_it_is_the_same():
-    recipe = Recipe((LEFT, RIGHT), scene="a.yaml")
-    assert pickle.loads(pickle.dumps(recipe)) == recipe
-    assert recipe != Recipe((LEFT, LEFT), scene="a.yaml")
-
-
-def test_exact_distances_are_ready_where_they_are_asked_for():
-    model = Recipe((RobotSource(chain(3)),), exact=True).load().model
-    assert model.__dict__["_exact"] is not None
-    sent = pickle.loads(pickle.dumps(model))
-    assert sent.distance([3.0, 0.0], exact=True).distance == pytest.approx(
-        model.distance([3.0, 0.0], exact=True).distance, abs=1e-15
     )
 
 

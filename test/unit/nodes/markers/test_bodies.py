@@ -4,9 +4,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from scipy.spatial.transform import Rotation
 from support.robots.toys import chain, joint, link, robot
 
@@ -34,7 +31,6 @@ SHAPES = {
     "stick": np.array([[0.0, 0.0, -0.3, 0.0, 0.0, 0.3, 0.1]]),
     "mixed": np.array([[0, 0, 0, 0, 0, 0, 0.1], [0, 0, 0, 0.4, 0, 0, 0.2]], dtype=float),
 }
-COUNTS = {"stick": 2, "mixed": 3}  # markers; of others one
 MODEL = CollisionModel.from_urdf(chain(4))
 BOUNDS = Bounds(objects=30, leaves_per_object=4, voxels=50, carried=3)
 
@@ -154,78 +150,6 @@ def test_nothing_vanishes_however_many_there_are_and_few_are_sent_each_time(monk
     assert len(names) == 20 * 2 + 10 and sent > len(names)
 
 
-class Changes(RuleBasedStateMachine):
-    """Whatever comes and goes, some times later RViz shows what is there and nothing else."""
-
-    @initialize()
-    def begin(self):
-        global SCENE
-        SCENE = LiveScene(MODEL, BOUNDS) if SCENE is None else SCENE
-        self.show = Show(SCENE)
-        self.q, self.kinds = np.zeros(3), {}
-
-    @rule(name=st.integers(0, 6), kind=st.sampled_from(sorted(SHAPES)), x=st.floats(-3, 3))
-    def add(self, name, kind, x):
-        self.show.live.add(f"o{name}", SHAPES[kind], "l0", at(x, 2.0, 1.0))
-        self.kinds[f"o{name}"] = kind
-
-    @rule(name=st.integers(0, 6))
-    def remove(self, name):
-        self.show.live.remove(f"o{name}")
-
-    @rule(name=st.integers(0, 6), link=st.sampled_from(["l0", "l2", "l3"]))
-    def attach(self, name, link):
-        live = self.show.live
-        carried = sum(thing.body > 0 for thing in live.objects.values())
-        if f"o{name}" in live.objects and carried < 3:
-            live.attach(f"o{name}", link, self.q)
-
-    @rule(count=st.integers(0, 5))
-    def cloud(self, count):
-        self.show.live.set_cloud(np.column_stack([np.eye(5, 3)[:count] + 3, np.full(count, 0.1)]))
-
-    @rule(angle=st.floats(-1, 1))
-    def turn(self, angle):
-        self.q = np.array([angle, 0.2, 0.3])
-
-    @rule()
-    def send(self):
-        self.show.send(self.q)
-
-    @rule()
-    def nobody_listens(self):
-        """For a while; what was shown goes by its lifetime."""
-        self.show.now += 60.0
-        self.show.rviz.wait(60.0)
-
-    @invariant()
-    def shows_what_is_there(self):
-        show, live = self.show, self.show.live
-        for _ in range(3):
-            show.send(self.q)
-        segments = live.segments(self.q)
-        shown = 0
-        for name, thing in live.objects.items():
-            markers = show.of(name)
-            shown += len(markers)
-            is_cloud = name == "cloud"
-            expected = 1 if is_cloud else COUNTS.get(self.kinds[name], 1)
-            assert len(markers) == expected
-            assert {m.ns for m in markers} == {
-                "scene/cloud" if is_cloud else "scene/carried" if thing.body else "scene"
-            }
-            if len(markers) == 1 and not markers[0].points:
-                middle = segments[name][0].reshape(-1, 3)
-                middle = 0.5 * (middle.min(axis=0) + middle.max(axis=0))
-                np.testing.assert_allclose(pose_of(markers[0])[:3, 3], middle, atol=1e-9)
-        assert shown == len(show.rviz.shown)
-
-
-SCENE = None
-Changes.TestCase.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
-TestChanges = Changes.TestCase
-
-
 # -- obstacles of a model --
 
 
@@ -248,29 +172,6 @@ class Fixed(Shown):
     def send(self, q=(0.0, 0.0), seconds=0.1):
         """The next markers."""
         return markers_of(super().send(q, seconds))
-
-
-def test_boxes_cans_and_balls_are_shown_as_they_are_and_others_by_their_leaves():
-    model = CollisionModel.from_urdf(chain(3), scene={"obstacles": OBSTACLES})
-    found = Fixed(model).send([0.1, 0.2])
-    box, can, ball, ends, middle = found
-    assert [m.type for m in found] == [
-        Marker.CUBE, Marker.CYLINDER, Marker.SPHERE, Marker.SPHERE_LIST, Marker.CYLINDER,
-    ]  # fmt: skip
-    sizes = [(m.scale.x, m.scale.y, m.scale.z) for m in found]
-    assert np.array(sizes) == pytest.approx(np.array([
-        (0.2, 0.3, 0.4), (0.2, 0.2, 0.5), (0.4, 0.4, 0.4), (0.2, 0.2, 0.2), (0.2, 0.2, 0.6),
-    ]))  # fmt: skip
-    assert pose_of(box) == pytest.approx(at(1.0, 2.0, 3.0, (0.1, 0.2, 0.3)))
-    assert pose_of(can)[:3, 3].tolist() == [0.0, 2.0, 0.0]
-    assert pose_of(ball)[:3, 3].tolist() == [0.0, 0.0, 2.0]
-    places = [pose_of(ends) @ [p.x, p.y, p.z, 1.0] for p in ends.points]
-    assert sorted(place[2] for place in places) == pytest.approx([-0.3, 0.3])
-    assert pose_of(middle)[:3, 3].tolist() == [0.0, -2.0, 0.0]
-    assert middle.ns == "obstacles/cylinders" and {m.ns for m in found[:4]} == {"obstacles"}
-    first = [next(k for k, leaf in enumerate(model.leaves) if leaf.link == o["name"])
-             for o in OBSTACLES]  # fmt: skip
-    assert [m.id for m in found] == [*first, first[-1]]
 
 
 def test_an_obstacle_that_a_joint_moves_goes_with_it():

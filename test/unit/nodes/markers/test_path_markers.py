@@ -7,7 +7,6 @@ import pytest
 from support.ros.ros_graph import rclpy  # noqa: F401  skips where there is no rclpy
 
 from builtin_interfaces.msg import Time  # isort: skip
-from support.ros.rviz_twin import RvizTwin  # isort: skip
 from visualization_msgs.msg import Marker  # isort: skip
 
 from collision_monitor.nodes.markers.markers import PathMarkers  # isort: skip
@@ -75,17 +74,3 @@ def test_the_zones_of_the_field_are_where_the_arms_come_nearest_and_the_index_is
     assert text.text == "F = inf m before, 0 m after"
     far = {(m.ns, m.id): m for m in build(builder, (0.3,), (0.3,))}
     assert {far["zone", k].action for k in (0, 1)} == {Marker.DELETE}
-
-
-def test_nothing_is_left_behind_of_an_adjustment_or_of_a_node_before():
-    rviz = RvizTwin()
-    dead, alive = PathMarkers("base"), PathMarkers("base")
-    adjustments = [(0.08, 0.06, 0.07), (0.3, 0.3, 0.05)], [(0.08, 0.3)], [(0.3, 0.3)]
-    for builder, rows in zip((dead, alive, alive), adjustments, strict=True):
-        for row in rows:
-            message = builder.build(points(*row), points(*row), 0.1, 0.05, (0.0, 0.0), STAMP, 3.0)
-            rviz.take(message)
-            wanted = {(m.ns, m.id) for m in message.markers if m.action == Marker.ADD}
-            assert set(rviz.shown) == wanted
-    rviz.wait(3.1)
-    assert rviz.shown == {}
