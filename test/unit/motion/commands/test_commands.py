@@ -16,7 +16,6 @@ from support.robots.toys import joint, link, robot
 from collision_monitor.errors import MotionError
 from collision_monitor.motion.commands import (
     JointCommand,
-    LineCommand,
     is_command,
     joint_motion,
     line_motion,
@@ -238,17 +237,6 @@ def test_degrees_per_second_and_metres_per_second():
     command = parse(JOINTS.replace("tf: 20", "rate: 9").replace("rate: 0.05, ", "tf: 8, "))
     assert command.ramps["turn"].rates == (pytest.approx(math.radians(9)),)
     assert command.ramps["slide"].tf == 8.0
-
-
-def test_line_mode():
-    command = parse(GO)
-    assert isinstance(command, LineCommand)
-    assert command.start == {"turn": 0.1, "slide": 0.2, "wrist": 0.3}
-    assert command.position.tolist() == [1.0, 2.0, 3.0]
-    assert np.allclose(command.rotation, Rotation.from_euler("z", 1.5).as_matrix())
-    assert (command.target, command.frame, command.moving) == (None, None, None)
-    assert command.ramps.profile((10.0, 0.2)).tf == pytest.approx(101.0), "the position is slower"
-    assert command.ramps.profile((0.1, 2.0)).tf == pytest.approx(11.0), "the turn is slower"
 
 
 def test_poses_in_other_words():

@@ -11,7 +11,6 @@ from support.geometry.reference import pin
 from support.robots.line_cases import TIPS, arm
 
 from collision_monitor.motion.line_motion import (
-    OFF,
     CartesianLine,
     Trapezoid,
     follow_line,
@@ -161,10 +160,6 @@ def test_a_turn_alone_above_90_degrees():
 
 
 TIMES = np.array([0.0, 1.0, 2.0, 3.0])
-
-
-def test_what_is_on_the_line_is_not_mentioned():
-    assert off_the_line(TIMES, np.tile(OFF, (4, 1)), "tool", 1.0) == []
 
 
 def test_the_first_and_the_worst_instant():
