@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from collision_monitor.errors import MissingDependencyError, MotionError
-from collision_monitor.motion import read_motion
-from collision_monitor.motion.trajectory import Motion, Trajectory, write_motion
+from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.self_collision.retiming import retime
 from collision_monitor.verification.joint_limits_check import steps_of
 
@@ -239,28 +238,6 @@ def smooth(count, duration, *distances):
     """From standstill to standstill."""
     s = np.linspace(0.0, 1.0, count)
     return duration * s, (10 * s**3 - 15 * s**4 + 6 * s**5)[:, None] * distances
-
-
-@pytest.mark.parametrize("duration", [0.399, 1.0 / 3.0])
-@pytest.mark.parametrize("count", [40, 400])
-@pytest.mark.parametrize("jerk", [NONE, 60.0])
-def test_slowed_motions_keep_limits_in_files_and_messages_too(tmp_path, count, duration, jerk):
-    times, positions = smooth(count, duration, 0.8, -0.5)
-    new = checked(times, positions, 1.2, 2.0)
-    if jerk < NONE:
-        new = retime(times, positions, 1.2, 2.0, jerk)
-    assert new[-1] > 1.1 * duration
-    path = tmp_path / "slowed.yaml"
-    write_motion(path, Motion(("a", "b"), new, positions))
-    read = read_motion(path)
-    assert np.abs(read.times - new).max() <= np.spacing(new[-1])
-    assert (np.abs(velocities(read.times, positions)) <= 1.2 * (1 + 1e-6)).all()
-    assert (np.abs(accelerations(read.times, positions)) <= 2.0 * (1 + 1e-6)).all()
-
-    def jerks(at):
-        return np.abs(steps_of(Trajectory.through(("a", "b"), at, positions)).jerks).max(axis=1)
-
-    assert (jerks(read.times) <= jerk * (1 + 1e-6)).all()
 
 
 @pytest.mark.parametrize("first", [0.0, 12.3456789012345, 40_000.0])

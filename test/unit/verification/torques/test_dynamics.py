@@ -93,26 +93,6 @@ def test_a_floating_base_bears_no_wrench_in_mujoco(name):
         assert np.allclose(ours.accelerations(q, v, theirs[twin.v]), a, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", ["ur5", "xarm7"])
-def test_the_model_is_that_of_pinocchios_own_reader(name):
-    files = require(name)
-    theirs = pinocchio.buildModelFromUrdf(str(files.urdf))
-    data = theirs.createData()
-    robot = load_robot(files.urdf, files.package_dirs)
-    names = [j.name for j in robot.joints if j.moves and j.mimic is None]
-    ours = RobotDynamics(robot, read_inertials(files.urdf), names)
-    rows = [theirs.joints[theirs.getJointId(n)].idx_v for n in names]
-    assert len(rows) == theirs.nv
-    for state in states(3, len(names)):
-        q, v, a = np.zeros((3, theirs.nv))
-        q[rows], v[rows], a[rows] = state
-        full = pinocchio.integrate(theirs, pinocchio.neutral(theirs), q)
-        right = pinocchio.rnea(theirs, data, full, v, a)[rows]
-        assert np.allclose(ours.torques(*state), right, atol=1e-10)
-        right = pinocchio.centerOfMass(theirs, data, full)
-        assert np.allclose(ours.centre_of_mass(state[0]), right, atol=1e-10)
-
-
 def test_a_payload_is_mass_at_its_link():
     inertial = Inertial(3.0, np.array([0.5, 0.0, 0.2]), np.diag([0.1, 0.1, 0.15]))
     ours = dynamics_of(ONE, payload=Payload("arm", inertial), gravity=(0.0, -10.0, 0.0))

@@ -4,23 +4,18 @@
 
 import math
 
-import mujoco
 import numpy as np
 import pytest
 from support.paths import ROOT
-from support.robots.mujoco_twin import Twin
 from support.robots.one_joint import INERTIA, LIGHT, ONE, dynamics_of, speeding, trapezoid
-from support.robots.robots import require
 
 from collision_monitor.errors import DynamicsError, TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code
-from collision_monitor.robot.inertials import read_inertials
 from collision_monitor.robot.limits import JointLimits, urdf_limits
 from collision_monitor.robot.urdf import load_robot
 from collision_monitor.verification.joint_limits_check import steps_of
 from collision_monitor.verification.torques.actuators import Drive, Drives
-from collision_monitor.verification.torques.dynamics import RobotDynamics
 from collision_monitor.verification.torques.torque_check import check_torques, instants_of
 
 SPACE_ARM = ROOT / "urdf" / "space_arm.urdf"
@@ -89,44 +84,6 @@ def test_what_has_no_limit_is_noted():
     )
     with pytest.raises(DynamicsError, match="the dynamics are those of j1, j2; the .* has j"):
         check_torques(speeding(1.0, 1.0), dynamics_of(LIGHT), {})
-
-
-@pytest.mark.parametrize("name", ["ur5", "panda", "baxter"])
-def test_real_robots_track_a_motion_in_mujoco_with_our_torques(name):
-    """Forward simulation: our torques, and a controller that has next to nothing to add."""
-    files = require(name)
-    robot = load_robot(files.urdf, files.package_dirs)
-    leaders = {j.mimic.joint for j in robot.joints if j.mimic is not None}
-    names = [j.name for j in robot.joints if j.moves and j.mimic is None and j.name not in leaders]
-    names = [n for n in names if "gripper" not in n]
-    limits = urdf_limits(robot)
-    dynamics = RobotDynamics(robot, read_inertials(files.urdf), names)
-    middle = np.array([
-        0.5 * (limits[n].lower + limits[n].upper) if math.isfinite(limits[n].lower) else 0.0
-        for n in names
-    ])  # fmt: skip
-    way = 0.4 * np.cos(np.arange(len(names)))
-    motion = trapezoid(tuple(names), way, 1.5, 0.4)
-    motion.polynomial.c[-1] += middle
-    check = check_torques(motion, dynamics, limits)
-    assert check.base is None and len(check.peaks) == 2 * len(names)
-    twin = Twin(files.urdf, names)
-    twin.data.qpos[twin.q] = middle
-    dt, added, largest = twin.model.opt.timestep, 0.0, 0.0
-    for k in range(round(motion.duration / dt)):
-        now = motion.sample(np.array([(k + 0.5) * dt]))
-        torques = dynamics.torques(now.positions[0], now.velocities[0], now.accelerations[0])
-        start = motion.sample(np.array([k * dt]))
-        off = start.positions[0] - twin.data.qpos[twin.q]
-        slow = start.velocities[0] - twin.data.qvel[twin.v]
-        mass, _ = dynamics.terms(now.positions[0], now.velocities[0])
-        correction = mass @ (400.0 * off + 40.0 * slow)
-        twin.data.qfrc_applied[twin.v] = torques + correction
-        added, largest = max(added, abs(correction).max()), max(largest, abs(torques).max())
-        mujoco.mj_step(twin.model, twin.data)
-    assert added < 2e-3 * largest
-    assert np.allclose(twin.data.qpos[twin.q], motion.positions(np.array([1.5]))[0], atol=1e-4)
-    assert np.abs(check.link_torques).max() == pytest.approx(largest, rel=0.02)
 
 
 def test_a_floating_arm_has_its_base_motion_beside_its_torques():
