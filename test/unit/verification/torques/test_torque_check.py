@@ -7,15 +7,19 @@ import math
 import numpy as np
 import pytest
 from support.paths import ROOT
+from support.robots.mujoco_twin import Twin
 from support.robots.one_joint import INERTIA, LIGHT, ONE, dynamics_of, speeding, trapezoid
+from support.robots.robots import require
 
 from collision_monitor.errors import DynamicsError, TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code
+from collision_monitor.robot.inertials import read_inertials
 from collision_monitor.robot.limits import JointLimits, urdf_limits
 from collision_monitor.robot.urdf import load_robot
 from collision_monitor.verification.joint_limits_check import steps_of
 from collision_monitor.verification.torques.actuators import Drive, Drives
+from collision_monitor.verification.torques.dynamics import RobotDynamics
 from collision_monitor.verification.torques.torque_check import check_torques, instants_of
 
 SPACE_ARM = ROOT / "urdf" / "space_arm.urdf"
@@ -84,6 +88,23 @@ def test_what_has_no_limit_is_noted():
     )
     with pytest.raises(DynamicsError, match="the dynamics are those of j1, j2; the .* has j"):
         check_torques(speeding(1.0, 1.0), dynamics_of(LIGHT), {})
+
+
+def test_torques_along_a_motion_are_those_of_mujoco():
+    urdf = require("ur5").urdf
+    robot = load_robot(urdf, require("ur5").package_dirs)
+    names = tuple(joint.name for joint in robot.joints if joint.moves)
+    dynamics = RobotDynamics(robot, read_inertials(urdf), names)
+    motion = trapezoid(names, 1.4 * np.cos(np.arange(len(names))), 1.5, 0.4)
+    check = check_torques(motion, dynamics, urdf_limits(robot))
+    assert check.base is None and len(check.peaks) == 2 * len(names)
+    twin = Twin(urdf, names)
+    inside = ~np.isin(check.times, motion.times)
+    at = motion.sample(check.times[inside])
+    rows = zip(at.positions, at.velocities, at.accelerations, strict=True)
+    theirs = np.array([twin.inverse(*row)[twin.v] for row in rows])
+    assert len(theirs) > 100
+    assert np.allclose(check.link_torques[inside], theirs, atol=1e-6)
 
 
 def test_a_floating_arm_has_its_base_motion_beside_its_torques():
