@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from support.files.made_verifications import SETTINGS, colliding, model, motion, safe, unchecked
+from support.files.made_verifications import SETTINGS, model, motion, safe
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
@@ -45,26 +45,6 @@ def test_a_motion_that_keeps_clear_is_safe():
         "Cartesian line": True,
     }
     assert result.worst.distance == pytest.approx(model().distance(result.worst.q).distance)
-
-
-def test_a_collision_is_named_with_time_pair_and_the_configuration_of_the_worst_moment():
-    result = colliding()
-    assert result.verdict is Verdict.NOT_SAFE
-    first = result.violations[0]
-    assert first.code is Code.COLLISION
-    assert 0.0 < first.first < first.worst <= 5.0
-    worst = result.worst
-    assert worst.distance < 0.0
-    found = model().distance(worst.q)
-    assert found.distance == pytest.approx(worst.distance, abs=1e-9)
-    assert set(worst.pair) == set(found.links)
-    assert "a <note> & more" in result.notes
-
-
-def test_what_cannot_be_checked_is_no_error_but_a_verdict():
-    result = unchecked()
-    assert result.verdict is Verdict.NOT_CHECKED
-    assert "no_joint" in result.reason
 
 
 @pytest.mark.parametrize(
