@@ -151,17 +151,3 @@ def test_both_of_no_length(a, b):
     found = control_points([a, a], [b, b])
     assert found.distance == pytest.approx(np.linalg.norm(b - a), abs=1e-15)
     assert found.case == 5
-
-
-@pytest.mark.parametrize("border", [0.0, 1.0])
-@pytest.mark.parametrize("other", [-0.5, 0.0, 0.5, 1.0, 1.5])
-def test_the_borders_between_cases_are_continuous(border, other):
-    """A step across the border moves the distance no farther than the segment moved."""
-    slanted = np.array([0.6, 0.8, 0.0])
-    for step in (1e-3, 1e-6, 1e-12):
-        near = []
-        for k1 in (border - step, border, border + step):
-            first = np.array([[-k1, 0.0, 0.0], [1.0 - k1, 0.0, 0.0]])
-            second = np.array([-other * slanted, (1.0 - other) * slanted]) + [0.0, 0.0, 0.3]
-            near.append(check(first, second).distance)
-        assert np.ptp(near) <= 2.0 * step + 1e-15
