@@ -563,18 +563,6 @@ def test_an_arm_does_not_go_through_itself():
         adjust(model, Motion(names, np.arange(21.0), rows[:21]))
 
 
-def test_an_obstacle_between():
-    model = planar_model(ball("ball", 1.15, -0.55))
-    motion = Motion(PLANAR, np.arange(41.0), meeting(41, 0.6))
-    pairs = [k for k, pair in enumerate(model.pairs) if "ball" in pair]
-    found = adjust(model, motion, safe_distance=0.08, danger_distance=0.02)
-    assert np.isinf(found.index_before).any()
-    fine = refined(found.motion.positions)
-    assert min(model.distances(q)[pairs].min() for q in fine) >= 0.08 - 1e-9
-    assert found.certified_elsewhere == 0.08
-    check_report(model, found)
-
-
 def test_a_way_that_only_random_sampling_finds(monkeypatch):
     start, goal = [0.35, 1.36, 0.91, -0.54, -0.21, -0.53], [-1.56, -1.19, -0.86, -0.74, -0.75, 0.31]
     rows = np.linspace(start, goal, 60)

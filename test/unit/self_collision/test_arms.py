@@ -71,17 +71,6 @@ def test_the_arms_of_real_robots_are_found(name, with_srdf):
             assert all(word in link or link[0] == word[0] for link in arm.links), arm.links
 
 
-def test_links_are_all_below_the_first_joint_fingers_too():
-    robot, semantics = load("pr2")
-    right, _ = find_chains(robot, semantics)
-    carried = {"r_shoulder_pan_link"}
-    for item in robot.joints:
-        if item.parent in carried:
-            carried.add(item.child)
-    assert set(right.links) == carried
-    assert {"r_gripper_palm_link", "r_gripper_l_finger_tip_link"} <= carried
-
-
 def test_the_arms_of_the_own_robot_are_its_groups():
     robot = load_robot(ROOT / "urdf/dual_arm.urdf")
     semantics = load_srdf(ROOT / "urdf/dual_arm.srdf", robot)
