@@ -6,6 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.interpolate import PPoly
 from support.robots import toys
 
@@ -86,6 +89,26 @@ def test_an_overshoot_between_points_is_found():
     (found,) = check_joint_limits(trajectory, CHAIN, limits).violations
     assert (found.worst, found.value) == pytest.approx((0.5, 1.0))
     assert found.first == pytest.approx(0.5 - math.sqrt(0.125), abs=1e-5)  # 4 t (1 - t) = 1/2
+
+
+@given(
+    arrays(float, (3, 5, 2), elements=st.floats(-3, 3)),
+    arrays(float, 5, elements=st.floats(0.05, 2.0)),
+    st.integers(2, 3),
+)
+def test_no_sample_is_beyond_a_peak(rows, gaps, given):
+    trajectory = Trajectory.through(("j1", "j2"), np.cumsum(gaps), *rows[:given])
+    check = check_joint_limits(trajectory, CHAIN, {}, from_rest=False)
+    samples = trajectory.sample(np.linspace(0.0, trajectory.duration, 2000))
+    for code, values in (
+        (Code.JOINT_POSITION, samples.positions),
+        (Code.JOINT_VELOCITY, samples.velocities),
+        (Code.JOINT_ACCELERATION, samples.accelerations),
+        (Code.JOINT_JERK, samples.jerks),
+    ):
+        for j, name in enumerate(("j1", "j2")):
+            highest = np.abs(values[:, j]).max()
+            assert abs(peak(check, code, name).value) >= highest * (1 - 1e-9) - 1e-9
 
 
 def test_samples_of_a_smooth_motion_have_its_rates():
