@@ -124,13 +124,6 @@ def test_a_fault_while_the_clock_jumps_names_the_jump(monitor):
     assert "in the future" in state.message and "was set forward by 89.0 s" in state.message
 
 
-def test_two_publishers_that_contradict_each_other_are_an_error(monitor):
-    for k in range(10):
-        state = send(monitor, 1.0 + 0.01 * k, STRETCHED if k % 2 else [0.1, 0.5, 0.5])
-    assert (state.level, state.cause) == (Level.ERROR, "conflict")
-    assert "two publishers" in state.message
-
-
 def test_two_publishers_whose_clocks_disagree_are_a_fault_for_as_long_as_they_do(monitor):
     monitor.watchdogs.publishers.update(TOPIC, 2, 1.0)
     for k in range(100):

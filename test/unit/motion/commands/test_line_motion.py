@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 from support.geometry.reference import pin
 from support.robots.line_cases import TIPS, arm
 
@@ -141,22 +140,6 @@ def test_a_singularity_that_is_crossed_between_two_nodes_is_found():
     assert abs(row[4]) < 0.01
     assert singular.value < 1e-3 and not singular.warning
     assert singular.first < singular.worst
-
-
-def test_a_turn_alone_above_90_degrees():
-    robot = arm("xarm7")
-    q = np.array([0.2, -0.4, 0.1, 1.2, 0.3, 1.4, 0.0])
-    q = np.concatenate([q, np.zeros(len(robot.bodies.joints) - 7)])
-    start = robot.pose(q)
-    turned = start[:3, :3] @ Rotation.from_euler("z", 150, degrees=True).as_matrix()
-    line = CartesianLine(start, pose(turned, start[:3, 3]))
-    trajectory, violations = follow_line(robot.bodies, robot.tip, q, line, PROFILE)
-    assert line.angle == pytest.approx(math.radians(150))
-    assert not of(violations, Code.SINGULARITY, Code.OFF_THE_LINE)
-    ends = trajectory.positions(np.array([0.0, 5.0, 10.0]))
-    poses = [robot.pose(row) for row in ends]
-    assert poses[2] == pytest.approx(line.end, abs=1e-6)
-    assert poses[1][:3, 3] == pytest.approx(start[:3, 3], abs=1e-6)
 
 
 TIMES = np.array([0.0, 1.0, 2.0, 3.0])

@@ -74,12 +74,6 @@ def test_angles_above_90_degrees_are_those_meant(degrees):
     assert line.length == 2.0
 
 
-def test_a_line_without_a_turn():
-    line = CartesianLine(np.eye(4), pose(np.eye(3), [1.0, 0.0, 0.0]))
-    assert line.angle == 0.0
-    assert line.ahead([0.5], np.eye(4)[None]).tolist() == [[0.5, 0, 0, 0, 0, 0]]
-
-
 parts = st.floats(0.0, 1.0)
 
 

@@ -13,9 +13,6 @@ from support.robots.dual_arm_cases import (
     CROSSING_CLOSELY,
     PAPER,
     RADIUS,
-    capsule_model,
-    capsule_urdf,
-    joint_centres,
     refined,
 )
 
@@ -26,25 +23,6 @@ by_name = {"argvalues": CASES, "ids": [case.name for case in CASES]}
 
 
 # -- what the cases are, by pinocchio ------------------------------------------------------
-
-
-@pytest.mark.parametrize("case", **by_name)
-def test_the_yardstick_stands_where_pinocchio_has_the_robot(case):
-    pin = pytest.importorskip("pinocchio", reason="pinocchio (PyPI: pin) is not installed")
-    model = pin.buildModelFromXML(capsule_urdf(case.offset))
-    data = model.createData()
-    rng = np.random.default_rng(1)
-    for row in rng.uniform(-2.0, 2.0, (5, 14)):
-        q = pin.neutral(model)
-        for name, value in zip(capsule_model(case.offset).joint_names, row, strict=True):
-            q[model.joints[model.getJointId(name)].idx_q] = value
-        pin.framesForwardKinematics(model, data, q)
-        found = joint_centres(row[None], case.offset)[0]
-        for arm, side in zip(found, ("right", "left"), strict=True):
-            places = [data.oMi[model.getJointId(f"{side}_joint_{i}")] for i in (1, 2, 4, 6)]
-            places.append(data.oMf[model.getFrameId(f"{side}_tool")])
-            expected = np.array([place.translation for place in places]) - [0.0, 0.0, 1.2]  # torso
-            assert arm == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("case", **by_name)
