@@ -826,38 +826,22 @@ def test_times_are_kept_where_limits_are_and_never_shorter():
     assert np.array_equal(slowed.desired.times, fast.times)
 
 
+@pytest.mark.parametrize("names", [JOINTS, JOINTS[3:4]], ids=["all", "one"])
 @pytest.mark.parametrize(
-    "options", [{"velocity_limits": {JOINTS[3]: 0.05}}, {"velocity_limits": 0.05},
-                {"acceleration_limits": 0.005}, {"acceleration_limits": {JOINTS[3]: 0.005}}]
-)  # fmt: skip
-def test_limits_that_are_given_count(options):
-    found = adjust(capsule_model(PAPER.offset), MOTION, **CLOSE, **options)
-    spans = np.diff(found.motion.times)
-    rates = np.diff(found.motion.positions, axis=0) / spans[:, None]
-    assert found.motion.duration > MOTION.duration
-    if "velocity_limits" in options:
-        columns = slice(None) if options["velocity_limits"] == 0.05 else 3
-        assert np.abs(rates[:, columns]).max() <= 0.05 * (1.0 + 1e-6)
-    else:
-        columns = slice(None) if options["acceleration_limits"] == 0.005 else 3
-        between = 0.5 * (spans[1:] + spans[:-1])[:, None]
-        accelerations = np.abs(np.diff(rates, axis=0)) / between
-        assert accelerations[:, columns].max() <= 0.005 * (1.0 + 1e-6)
-
-
-@pytest.mark.parametrize("limits", [0.5, {JOINTS[3]: 0.5}])
-def test_jerk_limits_are_kept_as_verify_checks_them(limits):
+    ("kind", "most"), [("velocity", 0.05), ("acceleration", 0.005), ("jerk", 0.5)]
+)
+def test_limits_that_are_given_are_kept_as_verify_checks_them(kind, most, names):
     model = capsule_model(PAPER.offset)
-    found = adjust(model, MOTION, jerk_limits=limits, **CLOSE)
-    names = JOINTS if limits == 0.5 else [JOINTS[3]]
+    limits = {name: JointLimits(**{kind: most}) for name in names}
 
-    def too_jerky(motion):
-        path = Trajectory.through(motion.joint_names, motion.times, motion.positions)
-        jerks = {name: JointLimits(jerk=0.5) for name in names}
-        return check_joint_limits(path, model.robot, jerks, from_rest=False).violations
+    def violations(motion):
+        path = path_of(model, motion)
+        return check_joint_limits(path, model.robot, limits, from_rest=False).violations
 
-    assert too_jerky(adjusted(PAPER).motion)
-    assert not too_jerky(found.motion)
+    given = most if names is JOINTS else dict.fromkeys(names, most)
+    found = adjust(model, MOTION, **CLOSE, **{f"{kind}_limits": given})
+    assert violations(adjusted(PAPER).motion) and not violations(found.motion)
+    assert found.motion.duration > MOTION.duration
 
 
 def test_limits_of_positions_are_kept_and_the_model_is_not_changed():
