@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 from support.files.made_verifications import SETTINGS, model, motion, safe
-from support.robots.toys import joint, link, robot
+from support.robots.one_joint import ONE
+from support.robots.toys import joint
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ExecutorError
@@ -136,14 +137,10 @@ def test_motions_beside_each_other_meet_only_when_their_times_do():
 POST = {"name": "post", "type": "sphere", "radius": 0.1, "position": [0, -3, 0]}
 
 
-def torque_case(scene, drives, more=(), limits=None):
+def torque_case(scene, drives, more="", limits=None):
     """An arm of 2 kg that turns by 0.5 rad in 2 s, with all joints of the scene: for `verify`."""
     pytest.importorskip("pinocchio")
-    mass = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
-    ball = '<sphere radius="0.1"/>'
-    text = robot(
-        link("base", ball), link("arm", ball, xyz="1 0 0"), *more, joint("j", "base", "arm")
-    ).replace('<link name="arm">', f'<link name="arm">{mass}')
+    text = ONE.replace("</robot>", f"{more}</robot>")
     one = CollisionModel.from_urdf(text, scene=scene)
     ends = [[0.0] * len(one.joint_names), [0.5] * len(one.joint_names)]
     given = LoadedMotion(Trajectory.through(one.joint_names, [0.0, 2.0], ends), (), (), "m.csv")
@@ -175,8 +172,8 @@ def test_joints_of_a_scene_move_no_mass_and_do_not_keep_torques_from_being_check
 )
 def test_torques_without_drives_are_told_once_and_what_is_not_monitored_is_told(drives, codes):
     seen = (
-        '<link name="seen"><visual><geometry><sphere radius="1"/></geometry></visual></link>',
-        joint("fixed", "arm", "seen", "fixed"),
+        '<link name="seen"><visual><geometry><sphere radius="1"/></geometry></visual></link>'
+        + joint("fixed", "arm", "seen", "fixed")
     )
     limits = {"j": JointLimits(effort=0.1)}
     result = verify(*torque_case({"obstacles": [POST]}, drives, seen, limits))
