@@ -174,27 +174,6 @@ def test_old_stamps_are_stale_from_the_start():
     assert (state.level, state.clearance) == (Level.STALE, None)
 
 
-@pytest.mark.parametrize(
-    ("names", "positions", "says"),
-    [
-        (NAMES, [0.1, np.nan, 0.0], "'j2' is nan"),
-        (NAMES, [0.1], "3 names but 1 positions"),
-        (["x"], [0.1], "no joint of this robot"),
-    ],
-)
-def test_bad_data_are_an_error_at_once_and_the_old_distance_is_gone(names, positions, says):
-    m = monitor()
-    m.update(NAMES, STRETCHED, now=0.0)
-    state = m.update(names, positions, now=0.01)
-    assert (state.level, state.cause, state.clearance) == (Level.ERROR, "fault", None)
-    assert says in state.message
-    # a good message in between does not make the fault good at once ...
-    held = m.update(NAMES, STRETCHED, now=0.02)
-    assert (held.level, held.safe) == (Level.ERROR, False)
-    # ... but soon
-    assert m.update(NAMES, STRETCHED, now=0.6).level == Level.OK
-
-
 def test_a_fault_followed_by_silence_stays_an_alarm():
     m = monitor()
     m.update(NAMES, STRETCHED, now=0.0)

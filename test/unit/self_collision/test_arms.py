@@ -290,12 +290,10 @@ def test_a_limb_without_a_mirror_image_and_pairs_of_single_joints_are_none():
     ("right", "left"),
     [
         ("right_arm", "left_arm"),
-        ("arm_right_1_joint", "arm_left_1_joint"),
         ("r_wrist", "l_wrist"),
         ("joint_1_r", "joint_1_l"),
         ("RShoulderPitch", "LShoulderPitch"),
         ("RARM_ELBOW", "LARM_ELBOW"),
-        ("RightWristRoll", "LeftWristRoll"),
         ("cell/right_s0", "cell/left_s0"),
         ("RIGHT_ARM", "LEFT_ARM"),
         ("armRight", "armLeft"),

@@ -147,11 +147,15 @@ def test_rejected_joint_states_are_counted_by_kind(monitor, kind, message):
     names, positions, *lag = message
     for k in range(3):
         state = send(monitor, 1.0 + 0.01 * k, positions, None, *lag, names=names)
-        assert (state.level, state.clearance) == (Level.ERROR, None)
+        assert (state.level, state.cause, state.clearance) == (Level.ERROR, "fault", None)
     counts = monitor.watchdogs.counts()
     assert counts[f"refused_{kind}"] == 3
     assert sum(counts.values()) == 3
     assert kind in REFUSALS
+    # A good message does not make the fault good at once, but soon.
+    held = send(monitor, 1.03)
+    assert (held.level, held.safe) == (Level.ERROR, False)
+    assert send(monitor, 1.7).level == Level.OK
 
 
 def test_messages_that_are_merged_make_the_next_verdict_and_no_one_of_their_own(monitor):
