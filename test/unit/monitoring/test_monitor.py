@@ -67,15 +67,10 @@ def test_an_impossible_stamp_is_an_error(stamp, earlier):
 
 @given(st.floats(-0.5, 0.5), st.floats(0.0, 0.3), st.floats(0.001, 0.3))
 def test_the_speed_scale_falls_from_one_to_zero(distance, stop, band):
-    class Fixed:
-        joint_names, velocity_limits, robot = NAMES, MODEL.velocity_limits, MODEL.robot
-
-        def distance(self, q, exact=False, depth=True):
-            return Clearance(distance, ("a", "b"), np.zeros((2, 3)), [1, 0, 0])
-
     m = Monitor(
-        Fixed(), warn_distance=stop + band, stop_distance=stop, narrow_phase="leaf", behaviour=None
-    )
+        TwoPhases(distance, mesh=math.nan), warn_distance=stop + band, stop_distance=stop,
+        narrow_phase="leaf", behaviour=None,
+    )  # fmt: skip
     scale = m.update(NAMES, STRETCHED, now=0.0).speed_scale
     assert 0.0 <= scale <= 1.0
     assert (scale == 0.0) == (distance <= stop) or 0.0 < distance - stop < 1e-12
