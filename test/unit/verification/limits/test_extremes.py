@@ -73,13 +73,6 @@ def highest_near(polynomial, time, column):
             yield np.polyval(polynomial.c[:, k, column], time - polynomial.x[k])
 
 
-def test_a_step_between_pieces_counts_on_both_sides():
-    stairs = PPoly(np.array([[[1.0], [5.0], [2.0]]]), [0.0, 1.0, 2.0, 3.0])
-    assert Pieces(stairs).highest()[0] == 5.0
-    assert Pieces(stairs).first_above(np.array([3.0]))[0] == 1.0
-    assert Pieces(stairs).first_above(np.array([0.5]))[0] == 0.0
-
-
 def test_a_quintic_peak_that_touches_a_limit_does_not_pass_it():
     # (t - 1/2)^4 turned over: four turning points in one.
     c = np.array([-1.0, 2.0, -1.5, 0.5, -1.0 / 16.0]).reshape(5, 1, 1)
