@@ -79,6 +79,18 @@ def test_the_elbow_moves_and_the_tip_stays_where_the_arm_can():
     assert held > 10
 
 
+@pytest.mark.parametrize("body", [HAND, UPPER_ARM])
+def test_no_joint_leaves_its_limits(body):
+    rng = np.random.default_rng(6)
+    for _ in range(30):
+        q = np.where(rng.random(14) < 0.5, MODEL.lower, MODEL.upper)
+        point, _ = point_of(q, body, [0.0, 0.0, 0.1])
+        direction = rng.normal(size=3)
+        direction /= np.linalg.norm(direction)
+        pushed = ARM.pushed(q, body, point, direction, 0.01)
+        assert np.all(MODEL.lower <= pushed) and np.all(pushed <= MODEL.upper)
+
+
 # -- the common normal at every distance, and what part of a push each arm takes ---------
 
 
@@ -190,6 +202,14 @@ def test_keeping_the_tip_is_the_least_motion_of_all_that_do():
         expected = np.linalg.lstsq(both, np.r_[0.01, np.zeros(4)], rcond=None)[0]
         assert change == pytest.approx(expected, abs=1e-12)
     assert kept > 10
+
+
+def test_a_tip_that_would_have_to_move_is_no_answer():
+    gradient = np.r_[1.0, np.zeros(6)]
+    assert held_push(gradient, np.r_[1.0, np.zeros(6)][None], 0.01) is None
+    assert held_push(np.zeros(7), np.eye(7)[:1], 0.01) is None
+    nearly = np.r_[1.0, 0.01, np.zeros(5)][None]  # 100 times the motion
+    assert held_push(gradient, nearly, 0.01) is None
 
 
 @pytest.mark.parametrize("body", [HAND, UPPER_ARM])
