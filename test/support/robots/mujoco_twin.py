@@ -51,7 +51,8 @@ class Twin:
 
 def _bare(urdf: str | Path, joint_names: Sequence[str]) -> str:
     """The URDF without what is seen and touched, and without what moves besides."""
-    root = etree.parse(str(urdf)).getroot()
+    text = urdf.read_text(encoding="utf-8") if isinstance(urdf, Path) else urdf
+    root = etree.fromstring(text.encode())
     for link in root.iter("link"):
         for tag in ("visual", "collision"):
             for element in link.findall(tag):

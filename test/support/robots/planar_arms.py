@@ -47,6 +47,17 @@ def planar_model(*obstacles: dict) -> CollisionModel:
     return CollisionModel.from_urdf(planar_urdf(), srdf=SRDF, scene=scene)
 
 
+def sliding_box(position: list[float], axis: list[int]) -> CollisionModel:
+    """The robot, and a box of 0.1 m on joint ``slide``, by 0 to 4 m along ``axis``."""
+    slide = {
+        "name": "slide", "type": "prismatic", "position": position, "axis": axis, "lower": 0.0,
+        "upper": 4.0,
+    }  # fmt: skip
+    box = {"name": "box", "type": "box", "size": [0.1, 0.1, 0.1], "joint": "slide"}
+    scene = {"joints": [slide], "obstacles": [box]}
+    return CollisionModel.from_urdf(planar_urdf(), srdf=SRDF, scene=scene)
+
+
 def ball(name: str, x: float, y: float, radius: float = 0.05) -> dict:
     """An obstacle for `planar_model`."""
     return {"name": name, "type": "sphere", "radius": radius, "position": [x, y, 0.0]}

@@ -11,22 +11,6 @@ from support.paths import ROOT
 
 pytestmark = pytest.mark.early
 
-PROGRAM = """
-import sys
-from numba.core import event
-from collision_monitor.monitoring.compile_ahead import KERNELS, compile_ahead, is_compiled
-
-which = sys.argv[1]
-assert not is_compiled(which)
-compile_ahead(which).wait()
-assert is_compiled(which)
-assert compile_ahead(which) is None
-with event.install_recorder("numba:compile") as compiled:
-    KERNELS[which][0]()
-assert not compiled.buffer
-"""
-
-
 QUICK = """
 from numba.core import event
 from collision_monitor.common.compiled import is_on_disk
@@ -40,54 +24,28 @@ with event.install_recorder("numba:compile") as compiled:
     warm_up()
 assert not compiled.buffer
 """
-
-
-# The sets of the node take half a minute to compile.
-@pytest.mark.parametrize(
-    ("program", "which"),
-    [
-        (QUICK, ""),
-        pytest.param(PROGRAM, "monitor", marks=pytest.mark.slow),
-        pytest.param(PROGRAM, "exact", marks=pytest.mark.slow),
-    ],
-)
-def test_what_another_process_compiles_is_not_compiled_again(program, which, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", program, which],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
-        capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-
-
 NODE = """
 from numba.core import event
 from support.robots.two_slides import model
 from collision_monitor.model.live_scene import LiveScene
-from collision_monitor.monitoring.compile_ahead import compile_ahead
+from collision_monitor.monitoring.compile_ahead import KERNELS, compile_ahead, is_compiled
 from collision_monitor.monitoring.monitor import Monitor
 
-robot = model()
-for process in [compile_ahead("monitor"), compile_ahead("exact")]:
+robot, sets = model(), ("monitor", "exact")
+assert not any(map(is_compiled, sets))
+for process in [compile_ahead(which) for which in sets]:
     process.wait()
+for which in sets:
+    assert is_compiled(which) and compile_ahead(which) is None
 with event.install_recorder("numba:compile") as compiled:
     robot.prepare_exact(depths=False)
     Monitor(robot, live=LiveScene(robot))
+    for which in sets:
+        KERNELS[which][0]()
 names = [found[1].data["dispatcher"].py_func.__qualname__ for found in compiled.buffer]
 assert not names, names
 """
-
-
-@pytest.mark.slow
-def test_a_node_compiles_nothing_itself_after_two_processes_have(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", NODE], cwd=ROOT / "test", timeout=600, check=False,
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2000:]
-
-
-CODE = """
+CONTACT = """
 import gc
 from numba.core.dispatcher import Dispatcher
 from support.robots.two_slides import JOINTS, apart, model
@@ -115,9 +73,19 @@ assert after == before, {name: n for name, n in after.items() if before.get(name
 """
 
 
-def test_the_first_contact_finds_everything_compiled():
+def run(program, **environment):
     done = subprocess.run(
-        [sys.executable, "-c", CODE], cwd=ROOT / "test", capture_output=True, text=True,
-        timeout=900,
+        [sys.executable, "-c", program], cwd=ROOT / "test", env={**os.environ, **environment},
+        capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+# The sets of the node take half a minute to compile.
+@pytest.mark.parametrize("program", [QUICK, pytest.param(NODE, marks=pytest.mark.slow)])
+def test_what_another_process_compiles_is_not_compiled_again(program, tmp_path):
+    run(program, NUMBA_CACHE_DIR=str(tmp_path))
+
+
+def test_the_first_contact_finds_everything_compiled():
+    run(CONTACT)

@@ -13,7 +13,6 @@ from collision_monitor.errors import TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory, hermite, joined
 
 NAMES = ("a", "b")
-values = st.floats(-3, 3)
 
 
 def test_each_piece_has_the_order_that_both_its_ends_allow():

@@ -32,6 +32,7 @@ from support.robots.planar_arms import (
     planar_model,
     planar_urdf,
     points,
+    sliding_box,
 )
 from support.robots.toys import joint, link, robot
 
@@ -85,6 +86,12 @@ def fitted(with_scene=False):
 
 
 MOTION = read_motion(ROOT / "config/dual_arm_motion.csv")
+
+
+@cache
+def adjusted_on_meshes():
+    """The adjustment of the package's dual arm among its obstacles."""
+    return adjust(fitted(with_scene=True), MOTION, **CLOSE)
 
 
 def measured(model, margins, q):
@@ -204,12 +211,8 @@ def test_a_tip_weight_displaces_tips_less():
     assert PAPER.segment_distances(refined(weighted.motion.positions)).min() >= PAPER.safe - 1e-9
 
 
-@pytest.mark.parametrize(
-    ("method", "with_scene"), [("robust", False), ("robust", True), ("field", False)]
-)
-def test_the_robot_as_it_is_with_its_meshes(method, with_scene):
-    model = fitted(with_scene)
-    found = adjust(model, MOTION, method=method, **CLOSE)
+def test_the_robot_as_it_is_with_its_meshes():
+    model, found = fitted(with_scene=True), adjusted_on_meshes()
     rows = found.motion.positions
     # the meshes enclose the segments by 0.05 m each, and the leaves enclose the meshes
     assert PAPER.segment_distances(refined(rows)).min() >= 0.2 - 1e-9
@@ -219,15 +222,12 @@ def test_the_robot_as_it_is_with_its_meshes(method, with_scene):
     fine = np.array([model.distances(q) for q in refined(rows, 5)])
     assert fine[:, between].min() >= 0.1 - 1e-9
     assert found.certified == 0.1
-    if method == "robust":
-        assert len(others) > (100 if with_scene else 5)
-        fine = np.array([measured(model, found.margins, q) for q in refined(rows, 5)])
-        assert fine[:, others].min() >= found.certified_elsewhere - 1e-9
-        assert 0.05 <= found.certified_elsewhere <= 0.1
-        assert (fine >= found.margins.safe - 1e-9).all()  # eased pairs too
-        assert largest_deviation(rows, MOTION.positions) <= 12.0
-    else:
-        assert not len(others) and found.certified_elsewhere == np.inf
+    assert len(others) > 100
+    fine = np.array([measured(model, found.margins, q) for q in refined(rows, 5)])
+    assert fine[:, others].min() >= found.certified_elsewhere - 1e-9
+    assert 0.05 <= found.certified_elsewhere <= 0.1
+    assert (fine >= found.margins.safe - 1e-9).all()  # eased pairs too
+    assert largest_deviation(rows, MOTION.positions) <= 12.0
     assert np.array_equal(rows[[0, -1]], MOTION.positions[[0, -1]])
     check_report(model, found)
 
@@ -238,8 +238,8 @@ def test_the_field_may_have_to_keep_every_pair(tmp_path):
     model, fine = fitted(True), refined(found.motion.positions, 5)
     fine = np.array([measured(model, found.margins, q) for q in fine])
     assert (fine >= found.margins.safe - 1e-9).all()
-    others = adjust(fitted(True), MOTION, **CLOSE).margins.kept
-    assert (found.margins.kept == others).all() and found.certified_elsewhere < 0.1
+    assert (found.margins.kept == adjusted_on_meshes().margins.kept).all()
+    assert found.certified_elsewhere < 0.1
     # The right arm is to sweep past a ball, and there is nothing to part it from but the ball.
     model = fitted(False)
     way = np.repeat(MOTION.positions[:1], 40, axis=0)
@@ -300,7 +300,7 @@ def test_waypoints_are_put_in_where_a_motion_is_coarse(first):
     coarse = Motion(JOINTS, np.array([3.0, 13.0]), MOTION.positions[[first, 62]])
     found = adjust(capsule_model(PAPER.offset), coarse, **CLOSE)
     count = len(found.motion.times)
-    assert 10 < count < 60
+    assert 10 < count < 60 and np.abs(np.diff(found.desired.positions, axis=0)).max() <= 0.15
     parts = (found.desired.times - 3.0) / 10.0
     straight = coarse.positions[0] + parts[:, None] * np.diff(coarse.positions, axis=0)
     assert found.desired.positions == pytest.approx(straight, abs=1e-12)
@@ -410,27 +410,26 @@ def test_the_distance_that_a_refusal_names_is_possible(gaps):
     adjust(two_slides.model(), motion, two_slides.ARMS, danger_distance=named)
 
 
-@pytest.mark.parametrize(("safe", "danger"), [(0.1, 0.02), (0.1, 0.08)])
-def test_a_refusal_names_the_largest_safe_distance_that_works(safe, danger):
+@pytest.mark.parametrize(("danger", "room"), [(0.02, 0.13), (0.08, 0.13), (0.08, 0.09)])
+def test_a_refusal_names_the_largest_safe_distance_that_works(danger, room):
     """Balls that have to pass each other, at most 6 cm apart; or cannot."""
     model, names = two_slides.model(), two_slides.JOINTS
     rows = np.outer(np.linspace(0.0, 0.9, 41), [1.0, 0.0, -1.0, 0.0])
     motion = Motion(names, np.linspace(0.0, 8.0, 41), rows)
-    asked = {"safe_distance": safe, "danger_distance": danger}
-    for room, works in ((0.13, True), (0.09, False)):
-        limits = {"r_y": (-room, room), "l_y": (-room, room)}
-        with pytest.raises(AdjustmentError, match="no detour was found") as caught:
-            adjust(model, motion, two_slides.ARMS, position_limits=limits, **asked)
-        if not works:
-            assert caught.value.possible is None
-            assert str(caught.value).endswith("a safe distance of 0.001 m would not help")
-            continue
-        named = caught.value.possible
-        assert 0.02 <= named[0] < 0.06 and named[1] == min(named[0], danger)
-        what = "safe and danger" if danger > named[0] else "safe"
-        assert str(caught.value).endswith(f"; a {what} distance of {named[0]:g} m would allow it")
-        settings = AdjustmentSettings(*named, position_limits=limits)
-        assert adjust(model, motion, two_slides.ARMS, settings).certified == named[0]
+    limits = {"r_y": (-room, room), "l_y": (-room, room)}
+    with pytest.raises(AdjustmentError, match="no detour was found") as caught:
+        adjust(
+            model, motion, two_slides.ARMS, position_limits=limits, danger_distance=danger
+        )
+    named, text = caught.value.possible, str(caught.value)
+    if room < 0.1:
+        assert named is None and text.endswith("a safe distance of 0.001 m would not help")
+        return
+    assert 0.02 <= named[0] < 0.06 and named[1] == min(named[0], danger)
+    what = "safe and danger" if danger > named[0] else "safe"
+    assert text.endswith(f"; a {what} distance of {named[0]:g} m would allow it")
+    settings = AdjustmentSettings(*named, position_limits=limits)
+    assert adjust(model, motion, two_slides.ARMS, settings).certified == named[0]
 
 
 def test_a_refusal_near_contact_has_digits_enough():
@@ -565,18 +564,6 @@ def test_an_arm_does_not_go_through_itself():
         adjust(model, Motion(names, np.arange(21.0), rows[:21]))
 
 
-def test_an_obstacle_between():
-    model = planar_model(ball("ball", 1.15, -0.55))
-    motion = Motion(PLANAR, np.arange(41.0), meeting(41, 0.6))
-    pairs = [k for k, pair in enumerate(model.pairs) if "ball" in pair]
-    found = adjust(model, motion, safe_distance=0.08, danger_distance=0.02)
-    assert np.isinf(found.index_before).any()
-    fine = refined(found.motion.positions)
-    assert min(model.distances(q)[pairs].min() for q in fine) >= 0.08 - 1e-9
-    assert found.certified_elsewhere == 0.08
-    check_report(model, found)
-
-
 def test_a_way_that_only_random_sampling_finds(monkeypatch):
     start, goal = [0.35, 1.36, 0.91, -0.54, -0.21, -0.53], [-1.56, -1.19, -0.86, -0.74, -0.75, 0.31]
     rows = np.linspace(start, goal, 60)
@@ -668,28 +655,13 @@ def test_three_arms_keep_apart():
     assert all(np.abs(found.joint_change[:, 2 * k : 2 * k + 2]).max() > 0.01 for k in range(3))
 
 
-SLIDE = {
-    "joints": [{
-        "name": "slide", "type": "prismatic", "position": [-3.0, 0.0, 0.0], "axis": [1, 0, 0],
-        "lower": 0.0, "upper": 4.0,
-    }],
-    "obstacles": [
-        {"name": "box", "type": "box", "size": [0.1, 0.1, 0.1], "joint": "slide"},
-    ],
-}  # fmt: skip
-
-
-def sliding_box():
-    return CollisionModel.from_urdf(planar_urdf(), srdf=SRDF, scene=SLIDE)
-
-
 def path_of(model, motion):
     return Trajectory.through(motion.joint_names, motion.times, motion.positions)
 
 
 @pytest.mark.parametrize("method", ["robust", "field"])
 def test_the_safe_prefix_touches_nothing_else_either(method):
-    model = sliding_box()
+    model = sliding_box([-3.0, 0.0, 0.0], [1, 0, 0])
     slide = np.r_[2.3, 2.5, 2.7, 2.5, 2.3, np.full(36, 2.3)]  # through the base and back
     rows = np.column_stack([meeting(41), slide])
     rows[-1, :6] = rows[20, :6]  # the goal is in contact
@@ -701,7 +673,7 @@ def test_the_safe_prefix_touches_nothing_else_either(method):
 
 
 def test_obstacles_are_not_slowed_down():
-    model = sliding_box()
+    model = sliding_box([-3.0, 0.0, 0.0], [1, 0, 0])
     rows = np.column_stack([np.zeros((21, 6)), np.linspace(0.0, 1.0, 21)])
     rows[:, 0] = np.linspace(-1.5, -0.5, 21)
     names = (*PLANAR, "slide")
@@ -717,8 +689,7 @@ def test_obstacles_are_not_slowed_down():
 
 
 def test_accelerations_that_nobody_limits_do_not_refuse_motions_among_moving_obstacles():
-    across = {**SLIDE["joints"][0], "position": [0.9, -3.0, 0.0], "axis": [0, 1, 0]}
-    model = CollisionModel.from_urdf(planar_urdf(), SRDF, scene={**SLIDE, "joints": [across]})
+    model = sliding_box([0.9, -3.0, 0.0], [0, 1, 0])
     rows = np.zeros((13, 7))
     rows[:, 6] = 1.8 + 0.55 * np.sin(np.linspace(0.0, np.pi, 13))  # towards the right arm and back
     motion = Motion((*PLANAR, "slide"), np.linspace(0.0, 0.6, 13), rows)
@@ -778,12 +749,9 @@ def test_an_arm_named_like_a_side_is_itself():
     parts = planar_urdf()
     srdf = SRDF.replace("right_arm", "left").replace("left_arm", "other")
     model = CollisionModel.from_urdf(parts, srdf=srdf)
-    first = Motion(PLANAR[:3], np.arange(41.0), meeting()[:, :3])
-    held = {PLANAR[3]: -0.3}
-    found = adjust(model, first, ["left", "other"], yielding="left", held=held)
-    assert found.changed and found.arms[0].name == "left"
     whole = Motion(PLANAR, np.arange(41.0), meeting())
     both = adjust(model, whole, ["left", "other"], yielding="left")
+    assert both.arms[0].name == "left"
     assert np.abs(both.joint_change[:, :3]).max() > 0.01 and not both.joint_change[:, 3:].any()
 
 
@@ -840,38 +808,22 @@ def test_times_are_kept_where_limits_are_and_never_shorter():
     assert np.array_equal(slowed.desired.times, fast.times)
 
 
+@pytest.mark.parametrize("names", [JOINTS, JOINTS[3:4]], ids=["all", "one"])
 @pytest.mark.parametrize(
-    "options", [{"velocity_limits": {JOINTS[3]: 0.05}}, {"velocity_limits": 0.05},
-                {"acceleration_limits": 0.005}, {"acceleration_limits": {JOINTS[3]: 0.005}}]
-)  # fmt: skip
-def test_limits_that_are_given_count(options):
-    found = adjust(capsule_model(PAPER.offset), MOTION, **CLOSE, **options)
-    spans = np.diff(found.motion.times)
-    rates = np.diff(found.motion.positions, axis=0) / spans[:, None]
-    assert found.motion.duration > MOTION.duration
-    if "velocity_limits" in options:
-        columns = slice(None) if options["velocity_limits"] == 0.05 else 3
-        assert np.abs(rates[:, columns]).max() <= 0.05 * (1.0 + 1e-6)
-    else:
-        columns = slice(None) if options["acceleration_limits"] == 0.005 else 3
-        between = 0.5 * (spans[1:] + spans[:-1])[:, None]
-        accelerations = np.abs(np.diff(rates, axis=0)) / between
-        assert accelerations[:, columns].max() <= 0.005 * (1.0 + 1e-6)
-
-
-@pytest.mark.parametrize("limits", [0.5, {JOINTS[3]: 0.5}])
-def test_jerk_limits_are_kept_as_verify_checks_them(limits):
+    ("kind", "most"), [("velocity", 0.05), ("acceleration", 0.005), ("jerk", 0.5)]
+)
+def test_limits_that_are_given_are_kept_as_verify_checks_them(kind, most, names):
     model = capsule_model(PAPER.offset)
-    found = adjust(model, MOTION, jerk_limits=limits, **CLOSE)
-    names = JOINTS if limits == 0.5 else [JOINTS[3]]
+    limits = {name: JointLimits(**{kind: most}) for name in names}
 
-    def too_jerky(motion):
-        path = Trajectory.through(motion.joint_names, motion.times, motion.positions)
-        jerks = {name: JointLimits(jerk=0.5) for name in names}
-        return check_joint_limits(path, model.robot, jerks, from_rest=False).violations
+    def violations(motion):
+        path = path_of(model, motion)
+        return check_joint_limits(path, model.robot, limits, from_rest=False).violations
 
-    assert too_jerky(adjusted(PAPER).motion)
-    assert not too_jerky(found.motion)
+    given = most if names is JOINTS else dict.fromkeys(names, most)
+    found = adjust(model, MOTION, **CLOSE, **{f"{kind}_limits": given})
+    assert violations(adjusted(PAPER).motion) and not violations(found.motion)
+    assert found.motion.duration > MOTION.duration
 
 
 def test_limits_of_positions_are_kept_and_the_model_is_not_changed():
@@ -884,7 +836,8 @@ def test_limits_of_positions_are_kept_and_the_model_is_not_changed():
     assert found.motion.positions[:, column].min() >= -0.45 - 1e-12
     assert PAPER.segment_distances(refined(found.motion.positions)).min() >= PAPER.safe - 1e-9
     assert np.array_equal(model.lower, lower) and np.array_equal(model.upper, upper)
-    with pytest.raises(MotionError, match=r"'left_joint_3' is at -0\.4004.*limits -0\.4 to"):
+    own = rf"'left_joint_3' is at -0\.4004.*limits -0\.4 to {upper[column]:g}"
+    with pytest.raises(MotionError, match=own):
         adjust(model, MOTION, position_limits={"left_joint_3": (-0.4, 9.0)}, **CLOSE)
 
 
@@ -921,23 +874,20 @@ def changed(row, column, value):
         (Motion(JOINTS, np.empty(0), np.empty((0, 14))), "no waypoints"),
         (changed(3, 2, 9.0), "waypoint 3 at 3 s: joint 'right_joint_3' is at 9, beyond its limits"),
         (changed(3, 2, np.nan), "waypoint 3 at 3 s: joint 'right_joint_3' is at nan"),
-        (changed(0, 0, -np.inf), "waypoint 0 at 0 s: joint 'right_joint_1' is at -inf"),
         (Motion(("nose", *JOINTS[1:]), MOTION.times, MOTION.positions), "no joint 'nose'"),
         (Motion((JOINTS[1], *JOINTS[1:]), MOTION.times, MOTION.positions), "twice"),
         (Motion(JOINTS[:5], MOTION.times, MOTION.positions), r"positions of shape \(63, 14\)"),
         (Motion(JOINTS, MOTION.times[:9], MOTION.positions), r"times of shape \(9,\)"),
         (Motion(JOINTS, MOTION.times[::-1], MOTION.positions), "waypoint 1: time 61 does not"),
-        (Motion(JOINTS, 0.0 * MOTION.times, MOTION.positions), "waypoint 1: time 0 does not"),
         (Motion(JOINTS, np.nan * MOTION.times, MOTION.positions), "waypoint 0: its time is nan"),
         (Motion(JOINTS, ["soon"], [["far"] * 14]), "not arrays of numbers"),
         (Motion(JOINTS, 1e-12 * MOTION.times, MOTION.positions), "waypoints 0 and 1 are 1e-12 s"),
         (Motion(JOINTS, 1e7 * MOTION.times, MOTION.positions), r"takes 6.2e\+08 s, more than the"),
     ],
 )
-@pytest.mark.parametrize("retime", [True, False])
-def test_motions_that_cannot_be_used_are_refused(motion, says, retime):
+def test_motions_that_cannot_be_used_are_refused(motion, says):
     with pytest.raises(MotionError, match=says):
-        adjust(capsule_model(PAPER.offset), motion, retime=retime, **CLOSE)
+        adjust(capsule_model(PAPER.offset), motion, **CLOSE)
 
 
 def test_waypoints_put_in_are_no_closer_than_they_may_be():
@@ -951,15 +901,9 @@ def test_waypoints_put_in_are_no_closer_than_they_may_be():
 
 
 def test_a_motion_of_neither_arm_is_refused():
-    urdf = planar_urdf().replace(
-        "</robot>",
-        '<link name="head"/><joint name="neck" type="revolute"><parent link="base"/>'
-        '<child link="head"/><axis xyz="0 0 1"/>'
-        '<limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>',
-    )
-    model = CollisionModel.from_urdf(urdf, srdf=SRDF)
-    with pytest.raises(MotionError, match="names no joint of 'right_arm' or 'left_arm'"):
-        adjust(model, Motion(("neck",), np.arange(2.0), np.zeros((2, 1))))
+    motion = Motion(("mast_joint",), np.arange(2.0), np.zeros((2, 1)))
+    with pytest.raises(MotionError, match="names no joint of 'right' or 'left'"):
+        adjust(two_slides.model(), motion, two_slides.ARMS)
 
 
 @pytest.mark.parametrize(
@@ -974,16 +918,11 @@ def test_a_motion_of_neither_arm_is_refused():
         ({"tip_weight": -1.0}, ConfigurationError, "tip_weight: -1.0"),
         ({"tip_weight": 1.1e6}, ConfigurationError, "tip_weight: 1100000.0"),
         ({"safe_distance": 5.0}, ConfigurationError, "safe_distance: 5.0 m: all links of"),
-        ({"tip_weight": np.inf}, ConfigurationError, "tip_weight: inf"),
-        ({"tip_weight": "3"}, ConfigurationError, "tip_weight: '3'"),
         ({"held": {"nose": 0.1}}, ConfigurationError, "held: 'dual_arm' has no joint 'nose'"),
-        ({"held": {JOINTS[0]: np.nan}}, ConfigurationError, "held: nan for 'right_joint_1'"),
         ({"acceleration_limits": -1.0}, ConfigurationError, "acceleration_limits: -1.0"),
-        ({"jerk_limits": 0.0}, ConfigurationError, "jerk_limits: 0.0"),
         ({"acceleration_limits": np.nan}, ConfigurationError, "acceleration_limits: nan"),
         ({"acceleration_limits": {"nose": 1.0}}, ConfigurationError, "no joint 'nose'"),
         ({"velocity_limits": {JOINTS[0]: 0.0}}, ConfigurationError, "velocity_limits: 0.0"),
-        ({"velocity_limits": {"nose": 1.0}}, ConfigurationError, "no joint 'nose'"),
         ({"position_limits": {"nose": (0.0, 1.0)}}, ConfigurationError, "no joint 'nose'"),
         ({"position_limits": {JOINTS[0]: (5.0, 9.0)}}, ConfigurationError, "does not overlap"),
         ({"position_limits": {JOINTS[0]: (np.nan, 9.0)}}, ConfigurationError, "position_limits"),
@@ -992,11 +931,8 @@ def test_a_motion_of_neither_arm_is_refused():
              f"position_limits: {JOINTS[0]}: {re.escape(repr(limits))} is not two numbers")
             for limits in (1.0, ("a", "b"), "12", (0,), (None, 1), (0, 1, 2), (0, 10**400), (1j, 2))
         ),
-        ({"position_limits": [(JOINTS[0], 0, 1)]}, ConfigurationError, "not a mapping of joints"),
         ({"position_limits": np.zeros(3)}, ConfigurationError, "not a mapping of joints"),
-        ({"held": {JOINTS[0]: 10**400}}, ConfigurationError, "held: 1000.* is not a finite number"),
         ({"held": {JOINTS[0]: np.complex128(1)}}, ConfigurationError, "is not a finite number"),
-        ({"held": [(JOINTS[0], 1)]}, ConfigurationError, "held: .* is not a mapping of joints to"),
         ({"yielding": ["right"]}, ConfigurationError, r"yielding: \['right'\] is not one of"),
         *(
             ({option: limits}, ConfigurationError,
@@ -1004,9 +940,7 @@ def test_a_motion_of_neither_arm_is_refused():
             for option in ("velocity_limits", "acceleration_limits", "jerk_limits")
             for limits in ([1.0, 2.0], np.array([1.0, 2.0]), np.ones(1), "1")
         ),
-        ({"velocity_limits": -1.0}, ConfigurationError, "velocity_limits: -1.0 for all joints is"),
         ({"arms": ("right_arm", "tail")}, ArmsError, "no group 'tail'"),
-        ({"arms": ()}, ArmsError, "at least one name"),
         ({"arms": "right_arm"}, ArmsError, "at least one name"),
     ],
 )  # fmt: skip
@@ -1027,10 +961,5 @@ def test_settings_are_given_as_a_whole_or_by_name():
 
 
 def test_a_robot_in_which_nothing_is_checked_is_not_called_safe():
-    pairs = "".join(
-        f'<disable_collisions link1="{a}" link2="{b}"/>' for a, b in planar_model().pairs
-    )
-    srdf = SRDF.replace("</robot>", pairs + "</robot>")
-    model = CollisionModel.from_urdf(planar_urdf(), srdf=srdf)
     with pytest.raises(NothingToCheckError, match="'planar': no pair of links is checked"):
-        adjust(model, Motion(PLANAR, np.arange(41.0), meeting()))
+        adjust(planar_model().twin([]), Motion(PLANAR, np.arange(41.0), meeting()))

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Margins of every pair, and the motion as an adjustment takes it."""
 
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.robots import close_shoulders
 from support.robots.dual_arm_cases import JOINTS as DUAL_ARM
 from support.robots.dual_arm_cases import ROOT, capsule_model
@@ -20,7 +17,6 @@ from collision_monitor.self_collision.margins import choose_margins, sides
 from collision_monitor.self_collision.preparation import (
     checked,
     configurations,
-    refined,
     within,
 )
 
@@ -60,20 +56,6 @@ def test_pairs_are_sorted_by_the_arms_of_their_links(scene):
             np.array_equal(getattr(kinds, name), getattr(swapped, name))
             for name in ("between", "inside", "outside")
         )
-
-
-def test_what_an_arm_carries_belongs_to_it():
-    part = {**ball("part", 0.5, 0.0), "link": "right_3"}
-    model = planar_model(part, ball("table", 1.0, -1.0))
-    kinds = sides(model, find_chains(model.robot, model.semantics))
-    kind = {}
-    for k, pair in enumerate(model.pairs):
-        if "part" in pair:
-            other = (set(pair) - {"part"}).pop()
-            kind[other] = [n for n in ("between", "inside", "outside") if getattr(kinds, n)[k]]
-    assert kind["left_3"] == kind["left_1"] == ["between"]
-    assert kind["right_1"] == ["inside"]
-    assert kind["table"] == kind["base"] == ["outside"]
 
 
 def test_every_pair_has_the_distance_that_its_kind_asks_for():
@@ -198,30 +180,6 @@ MODEL = planar_model()
 ROUNDING = 1e-6
 
 
-motions = st.lists(
-    st.tuples(st.floats(0.01, 5.0), st.floats(-1.9, 1.9), st.floats(-1.9, 1.9)),
-    min_size=1, max_size=6,
-)  # fmt: skip
-
-
-@settings(max_examples=150, deadline=None)
-@given(rows=motions)
-def test_a_refined_motion_is_the_same_one(rows):
-    table = np.array(rows)
-    motion = Motion(("a", "b"), np.cumsum(table[:, 0]), table[:, 1:])
-    fine = refined(motion)
-    assert np.abs(np.diff(fine.positions, axis=0)).max(initial=0.0) <= 0.15
-    assert (np.diff(fine.times) > 0.0).all()
-    for time, row in zip(fine.times, fine.positions, strict=True):
-        assert motion.at(time - motion.times[0]) == pytest.approx(row, abs=1e-9)
-    # every waypoint is still there, to the bit
-    for time, row in zip(motion.times, motion.positions, strict=True):
-        (k,) = np.flatnonzero(fine.times == time)
-        assert np.array_equal(fine.positions[k], row)
-    if np.abs(np.diff(motion.positions, axis=0)).max(initial=0.0) <= 0.15:
-        assert fine is motion
-
-
 def test_joints_that_are_not_named_are_held():
     motion = Motion((JOINTS[4], JOINTS[0]), np.arange(2.0), np.array([[0.1, 0.2], [0.3, 0.4]]))
     rows = configurations(MODEL, motion, {JOINTS[1]: -1.0, JOINTS[0]: 1.9})  # not JOINTS[0]
@@ -245,19 +203,3 @@ def test_what_is_checked_is_an_own_copy():
     positions[0, 0] = 1.0
     assert motion.positions[0, 0] == 0.0 and motion.times.dtype == float
     assert motion.joint_names == JOINTS
-
-
-@settings(max_examples=100, deadline=None)
-@given(lower=st.floats(-5.0, 5.0), upper=st.floats(-5.0, 5.0))
-def test_limits_only_become_tighter(lower, upper):
-    before = MODEL.lower.copy(), MODEL.upper.copy()
-    if max(lower, -2.0) > min(upper, 2.0):
-        with pytest.raises(ConfigurationError, match="right_j2: .* does not overlap"):
-            within(MODEL, {"right_j2": (lower, upper)})
-    else:
-        tight = within(MODEL, {"right_j2": (lower, upper)})
-        assert (tight.lower[1], tight.upper[1]) == (max(lower, -2.0), min(upper, 2.0))
-        assert np.array_equal(np.delete(tight.lower, 1), np.delete(before[0], 1))
-        q = np.full(6, 0.3)
-        assert np.array_equal(tight.distances(q), MODEL.distances(q))
-    assert np.array_equal(MODEL.lower, before[0]) and np.array_equal(MODEL.upper, before[1])

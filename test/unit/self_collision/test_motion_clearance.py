@@ -3,6 +3,7 @@
 """What holds along a motion: field, clearances, certificates, contacts, nearest points."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -98,16 +99,19 @@ def slow(model, margins, rows):
     return np.array(index), np.array(clearance), closest
 
 
+@cache
+def fitted():
+    """The package's dual arm among its obstacles, two leaves a link."""
+    return CollisionModel.from_urdf(
+        ROOT / "urdf/dual_arm.urdf", srdf=ROOT / "urdf/dual_arm.srdf",
+        scene=ROOT / "urdf/dual_arm_scene.yaml", max_leaves_per_link=2,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("which", ["capsules", "fitted with scene"])
 @pytest.mark.parametrize("distances", [(0.1, 0.05), (0.02, 0.0), (0.3, 0.3)])
 def test_it_is_what_all_pairs_say_one_by_one(which, distances):
-    if which == "capsules":
-        model = capsule_model(PAPER.offset)
-    else:
-        model = CollisionModel.from_urdf(
-            ROOT / "urdf/dual_arm.urdf", srdf=ROOT / "urdf/dual_arm.srdf",
-            scene=ROOT / "urdf/dual_arm_scene.yaml", max_leaves_per_link=2,
-        )  # fmt: skip
+    model = capsule_model(PAPER.offset) if which == "capsules" else fitted()
     margins = choose_margins(model, find_chains(model.robot, model.semantics), ROWS, *distances)
     found = field_along(Proximity(model), margins, ROWS)
     index, clearance, closest = slow(model, margins, ROWS)
@@ -119,16 +123,6 @@ def test_it_is_what_all_pairs_say_one_by_one(which, distances):
         if ours != theirs:  # a tie, as in a motion of two arms that mirror each other
             at = model.distances(ROWS[k])
             assert at[ours] == pytest.approx(at[theirs], abs=1e-9)
-
-
-def test_a_pair_counts_once_however_many_leaves_are_near():
-    model = CollisionModel.from_urdf(ROOT / "urdf/dual_arm.urdf", srdf=ROOT / "urdf/dual_arm.srdf")
-    margins = choose_margins(model, find_chains(model.robot, model.semantics), ROWS, 0.1, 0.0)
-    margins = Margins(margins.safe, np.minimum(margins.danger, -1.0), margins.eased)
-    near = Proximity(model).near(ROWS[50], margins.safe)
-    assert len(near.pairs) > len(np.unique(near.pairs)) > 1
-    index, _, _ = slow(model, margins, ROWS[50:51])
-    assert field_along(Proximity(model), margins, ROWS[50:51]).index == pytest.approx(index)
 
 
 def test_a_motion_far_from_everything_has_a_clearance_too():

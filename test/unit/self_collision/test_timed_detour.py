@@ -4,9 +4,8 @@
 
 import numpy as np
 import pytest
-from support.robots.planar_arms import JOINTS, SRDF, planar_urdf
+from support.robots.planar_arms import JOINTS, sliding_box
 
-from collision_monitor import CollisionModel
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion.trajectory import Motion
@@ -15,16 +14,7 @@ from collision_monitor.self_collision.detour import Effort, TimedRows, find_time
 from collision_monitor.self_collision.stepper import Stepper
 
 # A box that crosses the place of the right arm, which has to give way and to come back.
-CROSSING = {
-    "joints": [{
-        "name": "slide", "type": "prismatic", "position": [0.85, -3.0, 0.0], "axis": [0, 1, 0],
-        "lower": 0.0, "upper": 4.0,
-    }],
-    "obstacles": [
-        {"name": "box", "type": "box", "size": [0.1, 0.1, 0.1], "joint": "slide"},
-    ],
-}  # fmt: skip
-MODEL = CollisionModel.from_urdf(planar_urdf(), SRDF, scene=CROSSING)
+MODEL = sliding_box([0.85, -3.0, 0.0], [0, 1, 0])
 NAMES = (*JOINTS, "slide")
 LIMITS = np.array([-np.inf if "base" in pair else 0.05 for pair in MODEL.pairs])
 

@@ -21,15 +21,6 @@ def test_without_either_a_stop_ends_with_its_cause():
     assert latch.acknowledge() == (True, "there is no stop to acknowledge")
 
 
-def test_a_latched_stop_lasts_until_it_is_reset():
-    latch = StopLatch(latches=True)
-    latch.update(True)
-    assert latch.update(False) == LATCHED
-    assert latch.reset() == (True, "released")
-    assert latch.update(False) == ""
-    assert latch.update(True) == LATCHED
-
-
 def test_a_reset_while_the_cause_lasts_frees_the_way_out_and_does_not_latch_again():
     latch = StopLatch(latches=True)
     latch.update(True)

@@ -52,15 +52,12 @@ def test_two_controllers_topics_are_one_motion(tmp_path):
     assert "no positions of j3 in the first 1 s: held" in texts
     assert "no positions of j1 in the last 1 s: held" in texts
     assert "/right/joint_trajectory: the first point is at 0.500 s" in texts
-    with pytest.raises(MotionError, match="choose a topic"):
-        load_trajectory(path, ROBOT)
 
 
 @pytest.mark.parametrize(
     ("messages", "options", "says"),
     [
         ([("/s", 1, state(1, ["j9"], [0]))], {}, "no joint 'j9'"),
-        ([("/s", 1, state(0, ["j1"], [0]))], {}, "have no stamp in their header"),
         ([("/s", 1, state(1, ["j1"], [0]))], {"stamps": "sent"}, "stamps: 'sent' is not"),
         (
             [("/s", 1, state(1, ["j1"], [0])), ("/c", 1, command(1, ["j1"], [(1, [0.0])]))],
@@ -69,7 +66,6 @@ def test_two_controllers_topics_are_one_motion(tmp_path):
         ),
         ([("/c", k, command(0, ["j1"], [(1, [0.0])])) for k in (1, 2)], {}, "/c: has 2 trajec"),
         ([("/c", 9e8, command(12, ["j1"], [(1, [0])]))], {}, "two clocks; stamps='receive'"),
-        ([("/c", 1, command(1, [], [(1, [])]))], {}, "joint_names: expected a list of names"),
         ([("/s", 1, state(1, ["j1"], [1e308])), ("/s", 1, state(1.1, ["j1"], [-1e308]))], {},
          "positions too large"),
     ],

@@ -93,11 +93,6 @@ def test_topics_to_choose_from_are_listed(tmp_path):
             "/s: message 2: positions: nan of 'a' is not a finite number",
         ),
         ([("/c", 1, command(1, "a", []))], "'/c': none of its 1 messages has positions"),
-        ([("/c", 1, command(1, "a", [(1, [])]))], r"points\[0\]: positions: 0 values for 1"),
-        (
-            [("/c", 1, command(1, "a", [(1, [1]), (1, [1])]))],
-            r"/c: message 1: points\[1\]: time_from_start 1 s does not increase",
-        ),
         (
             [("/c", 1, command(1, "a", [(-1, [1]), (1, [1])]))],
             r"/c: message 1: points\[0\]: time_from_start -1 s is negative",
@@ -111,21 +106,24 @@ def test_messages_that_cannot_be_used_are_refused_by_number(tmp_path, messages, 
     assert str(folder) in str(caught.value)
 
 
+def forget(folder, second):
+    """Delete the message of this second from a database."""
+    with sqlite3.connect(bag_file(folder)) as database:
+        database.execute(f"DELETE FROM messages WHERE timestamp = {second}000000000")
+    database.close()
+
+
 def test_a_topic_that_nobody_published_on(tmp_path):
     messages = [*STATE_MESSAGES, ("/empty", 9, state(1, ["a"], [0]))]
     folder = write_bag(tmp_path / "bag", messages, "sqlite3")
-    with sqlite3.connect(bag_file(folder)) as database:
-        database.execute("DELETE FROM messages WHERE timestamp = 9000000000")
-    database.close()
+    forget(folder, 9)
     with pytest.raises(MotionError, match="topic '/empty': has no messages"):
         read_topics(bag_file(folder), ["/empty"])
 
 
 def test_messages_that_are_lost_are_missed(tmp_path):
     folder = write_bag(tmp_path / "bag", STATE_MESSAGES, "sqlite3")
-    with sqlite3.connect(bag_file(folder)) as database:
-        database.execute("DELETE FROM messages WHERE timestamp = 51000000000")
-    database.close()
+    forget(folder, 51)
     with pytest.raises(MotionError, match="'/joint_states': 3 of 4 messages: the others are lost"):
         read_topics(folder)
 

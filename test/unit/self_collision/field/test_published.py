@@ -13,48 +13,16 @@ from support.robots.dual_arm_cases import (
     CROSSING_CLOSELY,
     PAPER,
     RADIUS,
-    capsule_model,
-    capsule_urdf,
-    joint_centres,
     refined,
 )
 
 from collision_monitor.errors import AdjustmentError
-from collision_monitor.self_collision.motion_clearance import LinearField
 from collision_monitor.self_collision.repulsion_field import adjust_published
 
 by_name = {"argvalues": CASES, "ids": [case.name for case in CASES]}
-_adjusted = {}
-
-
-def adjusted(case, yielding="both"):
-    """The adjusted motion; each is worked out once."""
-    key = (case, yielding)
-    if key not in _adjusted:
-        _adjusted[key] = adjust_published(case.problem(yielding))
-    return _adjusted[key]
 
 
 # -- what the cases are, by pinocchio ------------------------------------------------------
-
-
-@pytest.mark.parametrize("case", **by_name)
-def test_the_yardstick_stands_where_pinocchio_has_the_robot(case):
-    pin = pytest.importorskip("pinocchio", reason="pinocchio (PyPI: pin) is not installed")
-    model = pin.buildModelFromXML(capsule_urdf(case.offset))
-    data = model.createData()
-    rng = np.random.default_rng(1)
-    for row in rng.uniform(-2.0, 2.0, (5, 14)):
-        q = pin.neutral(model)
-        for name, value in zip(capsule_model(case.offset).joint_names, row, strict=True):
-            q[model.joints[model.getJointId(name)].idx_q] = value
-        pin.framesForwardKinematics(model, data, q)
-        found = joint_centres(row[None], case.offset)[0]
-        for arm, side in zip(found, ("right", "left"), strict=True):
-            places = [data.oMi[model.getJointId(f"{side}_joint_{i}")] for i in (1, 2, 4, 6)]
-            places.append(data.oMf[model.getFrameId(f"{side}_tool")])
-            expected = np.array([place.translation for place in places]) - [0.0, 0.0, 1.2]  # torso
-            assert arm == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("case", **by_name)
@@ -64,16 +32,6 @@ def test_the_model_measures_what_the_yardstick_does(case):
     assert part.sum() == 16
     ours = np.array([problem.model.distances(q)[part].min() for q in problem.desired])
     assert ours + 2.0 * RADIUS == pytest.approx(case.segment_distances(problem.desired), abs=1e-9)
-
-
-def test_the_paper_s_collision_is_detected_when_it_was():
-    distances = PAPER.segment_distances(PAPER.desired)
-    field = LinearField(0.2, 0.15)
-    assert (field.safe, field.danger) == (PAPER.safe, PAPER.danger)
-    detected = [field.index([d]) > 0.0 for d in distances]
-    assert np.flatnonzero(detected).tolist() == list(range(41, 60))
-    digits = {40: 0.229690, 41: 0.191436, 45: 0.076684, 50: 0.014067, 59: 0.163280, 60: 0.204544}
-    assert {k: round(float(distances[k]), 6) for k in digits} == digits
 
 
 @pytest.mark.parametrize("case", [CROSSING, CROSSING_CLOSELY], ids=lambda case: case.name)
@@ -86,7 +44,7 @@ def test_the_crossing_motions_go_through_themselves(case):
 
 def test_what_was_adjusted_stays_as_it_is():
     """Distances within the buffer are no reason to move."""
-    rows = adjusted(PAPER)
+    rows = adjust_published(PAPER.problem())
     again = adjust_published(replace(PAPER.problem(), desired=rows))
     assert np.array_equal(again, rows)
 

@@ -244,8 +244,6 @@ def test_options_that_mean_nothing_are_refused():
         Streamer(model, yielding="nobody")
     with pytest.raises(ArmsError):
         Streamer(model, ("right_arm", "tail"))
-    with pytest.raises(ArmsError):
-        Streamer(model, ())
     with pytest.raises(ConfigurationError, match="safe_distance: nan"):
         Streamer(model, safe_distance=np.nan).reset(PAPER.desired[0])
     assert Streamer(model, ("left_arm", "right_arm")).arms[0].joint_names == JOINTS[:7]

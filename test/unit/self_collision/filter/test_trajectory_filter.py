@@ -59,10 +59,11 @@ def test_the_work_is_handed_to_the_library_with_all_its_settings(cell, monkeypat
         return "an adjustment"
 
     monkeypatch.setattr(trajectory_filter, "adjust", adjust)
-    job = cell.job(
-        safe_distance=0.2, danger_distance=0.1, method="published", yielding="left",
-        tip_weight=3.0, acceleration_limits=4.0, jerk_limits=90.0,
-    )  # fmt: skip
+    given = {
+        "safe_distance": 0.2, "danger_distance": 0.1, "method": "published", "yielding": "left",
+        "tip_weight": 3.0, "acceleration_limits": 4.0, "jerk_limits": 90.0,
+    }  # fmt: skip
+    job = cell.job(**given)
     assert cell.filter.adjust(job) == "an adjustment"
     model = asked.pop("model")
     assert model is not MODEL and model is not cell.supervisor.model and model.pairs == MODEL.pairs
@@ -70,10 +71,7 @@ def test_the_work_is_handed_to_the_library_with_all_its_settings(cell, monkeypat
         "motion": job.motion, "arms": ARMS, "settings": job.settings,
         "held": {"mast_joint": 0.0}, "cancelled": job.cancelled.is_set,
     }  # fmt: skip
-    assert job.settings == FilterSettings(
-        safe_distance=0.2, danger_distance=0.1, method="published", yielding="left",
-        tip_weight=3.0, acceleration_limits=4.0, jerk_limits=90.0,
-    )  # fmt: skip
+    assert job.settings == FilterSettings(**given)
 
 
 @pytest.mark.parametrize("names", [JOINTS, JOINTS[:2], JOINTS[:0:-1] + JOINTS[:1]])

@@ -89,28 +89,32 @@ def test_what_grazes_a_threshold_is_undecided_and_not_silently_free(touch, code)
     assert (room.verdict, room.violations) == (CollisionVerdict.FREE, ())
 
 
-def test_a_start_within_a_range_is_free_only_if_all_are():
+@pytest.mark.parametrize(
+    ("shape", "meets"),
+    # At (s, 0) and (0, s - start), nearest half-way; the leaves of boxes meet before the boxes.
+    [('<sphere radius="0.1"/>', 0.2 * np.sqrt(2.0)), ('<box size="0.1 0.1 0.1"/>', 0.2)],
+    ids=["leaves", "meshes"],
+)
+def test_a_start_within_a_range_is_free_only_if_all_are(shape, meets):
     crossing = robot(
-        link("base", ""), link("east"), link("north"),
+        link("base", ""), link("east", shape), link("north", shape),
         joint("x", "base", "east", "prismatic", xyz="0 0 0", axis="1 0 0"),
         joint("y", "base", "north", "prismatic", xyz="0 0 0", axis="0 1 0"),
     )  # fmt: skip
-    model = CollisionModel.from_urdf(crossing)
+    model = CollisionModel.from_urdf(crossing, max_leaves_per_link=1)
     way = [[-1.0], [1.0]]
     east = Trajectory.through(("x",), [0.0, 2.0], way)
     north = Trajectory.through(("y",), [0.0, 2.0], way)
-    # Balls of 0.1 m at (s, 0) and (0, s - start): nearest by |start| / sqrt(2).
-    meets = 0.2 * np.sqrt(2.0)
     for low, high, verdict in (
         (meets + 0.01, 0.9, CollisionVerdict.FREE),
         (meets - 0.01, 0.9, CollisionVerdict.COLLIDES),
         (-0.9, -meets - 0.01, CollisionVerdict.FREE),
         (-0.9, 0.9, CollisionVerdict.COLLIDES),
     ):
-        found = check_clearance(model, [east, Scheduled(north, low, high)], bins=20)
+        found = check_clearance(model, [east, Scheduled(north, low, high)], exact=True, bins=20)
         assert found.verdict is verdict
         if verdict is CollisionVerdict.FREE:
-            nearest = min(abs(low), abs(high)) / np.sqrt(2.0) - 0.2
+            nearest = (min(abs(low), abs(high)) - meets) / np.sqrt(2.0)
             assert nearest - 1.3e-3 <= found.at_least <= nearest
 
 

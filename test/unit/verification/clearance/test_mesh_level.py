@@ -12,7 +12,7 @@ from collision_monitor.continuous.clearance_scan import Precision
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.verification.clearance.mesh_level import ExactLevel, ShapeDecider
 from collision_monitor.verification.clearance.scanner import Scanner
-from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
+from collision_monitor.verification.clearance.schedule import Schedule
 
 # A flat box turns above a table: its one capsule dips into the table, the box does not.
 TABLE = {"obstacles": [{"name": "table", "type": "box", "size": [2, 2, 0.1],
@@ -82,33 +82,6 @@ def test_a_thin_plate_between_two_samples_is_found():
     assert scan.best[0] < 0.0
     first = level.first_below(flight, 0, 0.0, 0.0, 0.01, 1e-8)
     assert first == pytest.approx(0.005 + (0.0137 - 0.001) / 100.0, abs=3e-8)
-
-
-def test_a_start_that_collides_is_found_in_a_range():
-    """Two sliders on rails that cross: only starts within 0.2 s of the same one meet."""
-    crossing = robot(
-        link("base", ""),
-        *(link(name, '<box size="0.1 0.1 0.1"/>') for name in ("east", "north")),
-        joint("x", "base", "east", "prismatic", xyz="0 0 0", axis="1 0 0"),
-        joint("y", "base", "north", "prismatic", xyz="0 0 0", axis="0 1 0"),
-    )
-    model = CollisionModel.from_urdf(crossing)
-    level = ExactLevel(Scanner(model), ShapeDecider(model))
-    way = [[-1.0], [1.0]]
-
-    def scanned(earliest, latest):
-        east = Trajectory.through(("x",), [0.0, 2.0], way)
-        north = Scheduled(Trajectory.through(("y",), [0.0, 2.0], way), earliest, latest)
-        schedule = Schedule(model, [east, north])
-        precision = Precision(0.02, 0.1, 0.3, 1e-3)
-        return level.scan(request(model, schedule, 10, 0.0, precision=precision))
-
-    met = scanned(0.15, 0.4)
-    assert met.best[0] < 0.0
-    assert met.instants[0, 2] <= 0.2
-    free = scanned(0.21, 0.4)
-    nearest = 0.005 * np.sqrt(2.0)  # at a start of 0.21 s: 5 mm along both rails
-    assert 0.0 <= free.lows.min() <= nearest <= free.best[0] <= nearest + 0.02
 
 
 def test_too_many_measurements_leave_it_undecided(arms):

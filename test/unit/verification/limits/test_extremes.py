@@ -73,13 +73,6 @@ def highest_near(polynomial, time, column):
             yield np.polyval(polynomial.c[:, k, column], time - polynomial.x[k])
 
 
-def test_a_step_between_pieces_counts_on_both_sides():
-    stairs = PPoly(np.array([[[1.0], [5.0], [2.0]]]), [0.0, 1.0, 2.0, 3.0])
-    assert Pieces(stairs).highest()[0] == 5.0
-    assert Pieces(stairs).first_above(np.array([3.0]))[0] == 1.0
-    assert Pieces(stairs).first_above(np.array([0.5]))[0] == 0.0
-
-
 def test_a_quintic_peak_that_touches_a_limit_does_not_pass_it():
     # (t - 1/2)^4 turned over: four turning points in one.
     c = np.array([-1.0, 2.0, -1.5, 0.5, -1.0 / 16.0]).reshape(5, 1, 1)
@@ -87,17 +80,6 @@ def test_a_quintic_peak_that_touches_a_limit_does_not_pass_it():
     assert value[0] == pytest.approx(0.0, abs=1e-15)
     assert at[0] == pytest.approx(0.5, abs=1e-3)
     assert np.isnan(Pieces(PPoly(c, [0.0, 1.0])).first_above(np.array([1e-15]))[0])
-
-
-def test_closed_forms():
-    # t (1 - t) has its top 1/4 at 1/2; t^3 - t on [0, 2] first passes 3 at the root of t^3 - t - 3.
-    parabola = PPoly(np.array([[[-1.0]], [[1.0]], [[0.0]]]), [0.0, 1.0])
-    assert [v[0] for v in Pieces(parabola).highest()] == pytest.approx([0.25, 0.5], abs=1e-15)
-    cubic = PPoly(np.array([[[1.0]], [[0.0]], [[-1.0]], [[0.0]]]), [0.0, 2.0])
-    root = np.roots([1, 0, -1, -3])
-    root = root[np.abs(root.imag) < 1e-12].real[0]
-    assert Pieces(cubic).first_above(np.array([3.0]))[0] == pytest.approx(root, abs=1e-12)
-    assert np.isnan(Pieces(cubic).first_above(np.array([6.0]))[0])
 
 
 def test_a_small_leading_coefficient_does_not_blur_the_peak():

@@ -56,10 +56,3 @@ def test_a_sample_after_a_long_rest_is_still_a_sample():
     times = np.array([0.0, 5.0, 5.01, 5.02])
     steps = steps_of(Trajectory.through(("a",), times, [[0.0], [0.0], [0.01], [0.02]]))
     assert steps.accelerations[1, 0] == pytest.approx(1.0 / 0.01)
-
-
-def test_a_step_between_long_lines_lasts_no_longer_than_a_sample():
-    steps = steps_of(Trajectory.through(("a",), [0, 5, 10], [[0.0], [1.0], [0.0]]))
-    assert np.allclose(steps.velocity[:, 0], [0.2, -0.4, 0.2])
-    assert np.allclose(steps.extra[:, 0], np.array([0.2, -0.4, 0.2]) / LONGEST_STEP)
-    assert np.allclose(steps.velocities[:, 0], [0.1, 0.0, -0.1])

@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from support.robots.toys import joint, link, robot
+from support.robots.one_joint import heavy, joint
 
 from collision_monitor import CollisionModel
 from collision_monitor.motion.motion_files import LoadedMotion
@@ -17,26 +17,15 @@ from collision_monitor.verification.clearance.schedule import Scheduled
 from collision_monitor.verification.torques.torque_check import STARTS, coupled, full_trajectory
 from collision_monitor.verification.verification import Verdict
 
-MASS = (
-    '<inertial><mass value="2"/><origin xyz="1 0 0"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
-)
-BALL = '<sphere radius="0.1"/>'
-
 
 def two_arms_on_a_torso():
     """Both arms turn about z, as the torso does, one 2 m above the other."""
-    text = robot(
-        link("base", ""),
-        link("chest", ""),
-        link("left", BALL, xyz="1 0 0"),
-        link("right", BALL, xyz="1 0 0"),
-        joint("torso", "base", "chest"),
-        joint("l", "chest", "left", xyz="0 3 0"),
-        joint("r", "chest", "right", xyz="0 3 2"),
-    )
-    for name in ("left", "right"):
-        text = text.replace(f'<link name="{name}">', f'<link name="{name}">{MASS}')
-    return text
+    parts = [
+        '<link name="base"/><link name="chest"/>', joint("torso", "base", "chest", "0 0 1"),
+        heavy("left", 2.0, "1 0 0", "1 1 1"), joint("l", "chest", "left", "0 0 1", "0 3 0"),
+        heavy("right", 2.0, "1 0 0", "1 1 1"), joint("r", "chest", "right", "0 0 1", "0 3 2"),
+    ]  # fmt: skip
+    return f'<robot name="torso">{"".join(parts)}</robot>'
 
 
 def turning(name, by=0.5, duration=1.0):

@@ -93,26 +93,6 @@ def test_a_floating_base_bears_no_wrench_in_mujoco(name):
         assert np.allclose(ours.accelerations(q, v, theirs[twin.v]), a, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", ["ur5", "xarm7"])
-def test_the_model_is_that_of_pinocchios_own_reader(name):
-    files = require(name)
-    theirs = pinocchio.buildModelFromUrdf(str(files.urdf))
-    data = theirs.createData()
-    robot = load_robot(files.urdf, files.package_dirs)
-    names = [j.name for j in robot.joints if j.moves and j.mimic is None]
-    ours = RobotDynamics(robot, read_inertials(files.urdf), names)
-    rows = [theirs.joints[theirs.getJointId(n)].idx_v for n in names]
-    assert len(rows) == theirs.nv
-    for state in states(3, len(names)):
-        q, v, a = np.zeros((3, theirs.nv))
-        q[rows], v[rows], a[rows] = state
-        full = pinocchio.integrate(theirs, pinocchio.neutral(theirs), q)
-        right = pinocchio.rnea(theirs, data, full, v, a)[rows]
-        assert np.allclose(ours.torques(*state), right, atol=1e-10)
-        right = pinocchio.centerOfMass(theirs, data, full)
-        assert np.allclose(ours.centre_of_mass(state[0]), right, atol=1e-10)
-
-
 def test_a_payload_is_mass_at_its_link():
     inertial = Inertial(3.0, np.array([0.5, 0.0, 0.2]), np.diag([0.1, 0.1, 0.15]))
     ours = dynamics_of(ONE, payload=Payload("arm", inertial), gravity=(0.0, -10.0, 0.0))
@@ -221,16 +201,12 @@ def test_the_centre_of_mass_falls_with_gravity():
 
 
 @pytest.mark.parametrize("urdf", [SPACE_ARM, LIGHT], ids=["space arm", "light base"])
-def test_mujoco_moves_the_same_way_under_our_torques(urdf, tmp_path):
+def test_mujoco_moves_the_same_way_under_our_torques(urdf):
     """Nothing but our torques, open loop: joints and base come out where we say."""
-    if not isinstance(urdf, Path):
-        (tmp_path / "light.urdf").write_text(urdf)
-        urdf = tmp_path / "light.urdf"
-    robot = load_robot(urdf)
-    names = [j.name for j in robot.joints if j.moves]
-    ours = RobotDynamics(robot, read_inertials(urdf), names, floating=True)
+    ours = dynamics_of(urdf, floating=True)
+    names = ours.joint_names
     way = 0.5 * WAY[: len(names)]
-    trajectory = trapezoid(tuple(names), way, 4.0, 1.0)
+    trajectory = trapezoid(names, way, 4.0, 1.0)
     base, motion = moved(ours, trajectory)
     twin = Twin(urdf, names, floating=True, gravity=(0, 0, 0))
     dt = twin.model.opt.timestep
@@ -251,7 +227,7 @@ def test_mujoco_moves_the_same_way_under_our_torques(urdf, tmp_path):
 def test_attitude_is_that_of_a_tight_integration():
     ours = dynamics_of(LIGHT, floating=True)
     trajectory = swinging(ours.joint_names)
-    base, motion = moved(ours, trajectory)
+    base, _ = moved(ours, trajectory)
     rate = trajectory.polynomial.derivative()
 
     def turning(t, quaternion):
@@ -271,13 +247,6 @@ def test_attitude_is_that_of_a_tight_integration():
     assert theirs.magnitude() > 0.3  # it does turn
     ours_last = Rotation.from_matrix(base.poses[-1, :3, :3])
     assert (theirs.inv() * ours_last).magnitude() < 1e-8
-    errors = []
-    for count in (121, 241):  # fourth order: half the step, a sixteenth of the error
-        times = np.linspace(0.0, trajectory.duration, count)
-        coarse = base_motion(ours, times, motion.state, motion.state(times))
-        apart = theirs.inv() * Rotation.from_matrix(coarse.poses[-1, :3, :3])
-        errors.append(apart.magnitude())
-    assert errors[0] < 1e-4 and 12.0 < errors[0] / errors[1] < 20.0
 
 
 def test_velocities_are_the_rates_of_the_poses():

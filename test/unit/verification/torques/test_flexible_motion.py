@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Springs in joints against closed forms, energy, mujoco, and what stiff springs come to."""
 
-from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -62,10 +61,7 @@ def test_a_link_on_a_spring_whose_motor_speeds_up(frequency, ratio):
 
 
 @pytest.mark.parametrize("urdf", [SPACE_ARM, LIGHT], ids=["space arm", "light base"])
-def test_mujoco_swings_the_same_way(urdf, tmp_path):
-    if not isinstance(urdf, Path):
-        (tmp_path / "light.urdf").write_text(urdf)
-        urdf = tmp_path / "light.urdf"
+def test_mujoco_swings_the_same_way(urdf):
     dynamics = dynamics_of(urdf, floating=True)
     names = dynamics.joint_names
     # The arm's wrist turns 7 kg m^2 to 0.2: springs that swing at some Hz each.
