@@ -107,8 +107,9 @@ def wait_for(process, word):
     return pytest.fail(process.communicate()[1])
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("mode", ["spin", "old rclpy"])
+@pytest.mark.parametrize(
+    ("mode", "number"), [("spin", signal.SIGINT), ("old rclpy", signal.SIGTERM)]
+)
 def test_a_signal_ends_it_with_code_0_and_at_once(start, mode, number):
     process = start(mode)
     name = wait_for(process, "by")
@@ -124,12 +125,11 @@ def test_a_signal_ends_it_with_code_0_and_at_once(start, mode, number):
     assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
-    ("mode", "word", "lines"),
+    ("number", "mode", "word", "lines"),
     [
-        ("long callback", "in a callback", ["out of it", "closed", "ended False"]),
-        ("loading", "loading", ["ended False"]),
+        (signal.SIGTERM, "long callback", "in a callback", ["out of it", "closed", "ended False"]),
+        (signal.SIGINT, "loading", "loading", ["ended False"]),
     ],
 )
 def test_a_signal_waits_for_a_callback_and_close_but_ends_loading(

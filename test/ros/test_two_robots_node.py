@@ -6,6 +6,7 @@
 import coal
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from support.paths import ROOT
 from support.robots.toys import chain
 from support.ros.ros_graph import ERROR, LATCHED, OK, STALE, Graph
@@ -60,7 +61,8 @@ def poses():
 
 
 def by_coal(q):
-    """Distance of two robots' spheres by coal, with poses by their own URDF's hand: numpy's."""
+    """Distance of two robots' spheres by coal, with poses by numpy and scipy."""
+
     def centres(count, base, angles):
         pose, found = base, [base[:3, 3]]
         for k in range(count - 1):
@@ -71,14 +73,9 @@ def by_coal(q):
             found.append(pose[:3, 3])
         return found
 
-    def base(x, y, z, roll, pitch, yaw):
-        cr, sr, cp, sp, cy, sy = (f(a) for a in (roll, pitch, yaw) for f in (np.cos, np.sin))
+    def base(x, y, z, *rpy):
         pose = np.eye(4)
-        pose[:3, :3] = (
-            np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
-            @ [[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]]
-            @ [[1, 0, 0], [0, cr, -sr], [0, sr, cr]]
-        )
+        pose[:3, :3] = Rotation.from_euler("xyz", rpy).as_matrix()
         pose[:3, 3] = x, y, z
         return pose
 
@@ -124,6 +121,7 @@ def test_distances_are_those_of_the_library_and_across_those_of_coal(graph):
             ),
             20.0, lambda q=q: send(graph, q),
         )  # fmt: skip
+        assert graph.heard["distances"][-1].layout.dim[0].size == len(MODEL.pairs)
         said = dict(zip(MODEL.pairs, graph.heard["distances"][-1].data, strict=True))
         for pair, distance in by_coal(q).items():
             assert said[pair] == pytest.approx(distance, abs=1e-6)
