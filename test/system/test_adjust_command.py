@@ -4,15 +4,12 @@
 
 import csv
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.files.made_bags import state, write_bag
-from support.robots.dual_arm_cases import PAPER, ROOT, joint_centres, least_distances, refined
+from support.robots.dual_arm_cases import refined
 from support.robots.planar_arms import JOINTS, SRDF, arm_distance, meeting, planar_urdf
 
 from collision_monitor.__main__ import main
@@ -74,53 +71,6 @@ def refuse(place):
 
 
 # -- the package's own robot, as a user runs it ---------------------------------------------
-
-
-def command(folder, *arguments):
-    """The command in a process of its own; its folder is not this repository."""
-    environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT)}
-    return subprocess.run(
-        [sys.executable, "-m", "collision_monitor", "adjust", *map(os.fspath, arguments)],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=900,
-    )  # fmt: skip
-
-
-URDF, MOTION = ROOT / "urdf/dual_arm.urdf", ROOT / "config/dual_arm_motion.csv"
-
-
-@pytest.mark.parametrize("method", ["robust", "field"])
-def test_the_dual_arm_is_adjusted_and_free_afterwards(tmp_path, method):
-    pytest.importorskip("matplotlib")
-    done = command(
-        tmp_path, URDF, MOTION, "--method", method, "--output", "out.csv", "--plot", "out.png",
-        "--json",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout, parse_constant=pytest.fail)
-    assert result["result"] == "adjusted" and result["clearance"]["certified"] == 0.1
-    with (tmp_path / "out.csv").open(newline="") as file:
-        header, *rows = csv.reader(file)
-    assert header[1:] == [*result["joints"]]
-    rows = np.array(rows, dtype=float)[:, 1:]
-    # joint-centre segments within 0.05 m of surfaces, by DH parameters
-    assert least_distances(joint_centres(refined(rows), PAPER.offset)).min() >= 0.2 - 1e-9
-    assert least_distances(joint_centres(PAPER.desired, PAPER.offset)).min() < 0.02
-    assert np.array_equal(rows[[0, -1]], PAPER.desired[[0, -1]])
-    change = rows - PAPER.desired
-    assert [p["joint_change"] for p in result["per_waypoint"]] == pytest.approx(change, abs=1e-15)
-    assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_goal_that_collides_is_exit_code_1_and_no_file(tmp_path):
-    lines = MOTION.read_text().splitlines()
-    (tmp_path / "half.csv").write_text("\n".join(lines[:52]) + "\n")  # up to t = 50 s
-    done = command(tmp_path, URDF, "half.csv", "--output", "out.csv")
-    assert done.returncode == 1
-    assert "no safe adjustment" in done.stdout and "the goal is closer than" in done.stdout
-    assert "waypoint 50, t = 50 s: right_link_7 - left_link_7 at -0.0" in done.stdout
-    assert "safe until   t = 40 s" in done.stdout
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["half.csv"]
-    assert "Traceback" not in done.stderr
 
 
 # -- what is written and said ---------------------------------------------------------------
@@ -197,6 +147,9 @@ def test_an_old_file_is_left_alone_and_called_old(place, capsys):
     refuse(place)
     output = place / "adjusted.csv"
     output.write_text("of yesterday")
+    assert run(place, "--output", str(place / "new.csv")) == 1
+    assert "no safe adjustment" in capsys.readouterr().out
+    assert not (place / "new.csv").exists()
     assert run(place, "--output", str(output), "--json") == 1
     printed = capsys.readouterr()
     assert output.read_text() == "of yesterday"

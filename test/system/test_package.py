@@ -4,7 +4,6 @@
 
 import os
 import re
-import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -129,10 +128,7 @@ def test_the_sourced_library_finds_the_installed_robot(workspace, tmp_path):
     assert Path(lines[1]) == workspace.share / "urdf/dual_arm.urdf"
 
 
-@pytest.mark.parametrize(
-    "ending", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
-)
-def test_the_installed_executable_watches_the_dual_arm_robot(workspace, graph, ending, tmp_path):
+def test_the_installed_executable_watches_the_dual_arm_robot(workspace, graph, tmp_path):
     parameters = {
         "robot_description": workspace.share / "urdf/dual_arm.urdf",
         "robot_description_semantic": workspace.share / "urdf/dual_arm.srdf",
@@ -158,6 +154,6 @@ def test_the_installed_executable_watches_the_dual_arm_robot(workspace, graph, e
     distance = graph.until_distance(lambda: graph.send(joints, [0.1] * len(joints)))
     assert set(model.joint_names) == set(joints)
     assert distance == pytest.approx(model.distance([0.1] * len(joints)).distance, abs=1e-12)
-    code, output = graph.stop(process, ending)
+    code, output = graph.stop(process)
     assert code == 0, output
     assert "Traceback" not in output

@@ -18,7 +18,7 @@ sys.path.append(str(ROOT / "benchmarks"))
 
 import hybrid_tree  # noqa: E402
 from hybrid_tree_report import sensor_experiment  # noqa: E402
-from space_arm_peers import Peer, box_tree_contacts, bvh, triangles  # noqa: E402
+from space_arm_peers import Peer, bvh, triangles  # noqa: E402
 from straight_approach import (  # noqa: E402
     DOWN,
     LAB_RADIUS,
@@ -192,21 +192,6 @@ def test_the_alarm_is_not_later_than_the_triangles_say_nor_much_earlier(model, r
         assert true - model.distance(q).distance < 4e-3
 
 
-def test_its_peers_agree_and_a_disagreement_is_noticed(model, rows):
-    coals, obb, meshes = hybrid_tree.coal_ways(model)
-    found, some = hybrid_tree.ways(model) | coals, rows[::100]
-
-    def truth(q):
-        return meshes.least_distance(q), obb.contacts(q)
-
-    hybrid_tree.compare(model, found, truth, some)
-    wrong = hybrid_tree.Way(lambda q: model.distance(q * 0.99), "distance")
-    for name in hybrid_tree.ALL:
-        with pytest.raises(RuntimeError, match=f"{name} .* differ"):
-            hybrid_tree.compare(model, {**found, name: wrong}, truth, some)
-    assert obb.contacts(rows[-1]) == {("arm_link_7", "lab_module_1")}
-
-
 def test_the_sensor_agrees_with_the_computed_distance_one_cycle_late(model, rows):
     found = sensor_experiment(model, rows, 0.01)
     # The shift is 1 mm a cycle; the ball at the tip is up to 4 mm larger than the tip.
@@ -215,22 +200,6 @@ def test_the_sensor_agrees_with_the_computed_distance_one_cycle_late(model, rows
     assert (late > 0.9e-3).all()
     assert found.alarm.tolist() == sorted(found.alarm) and found.alarm[-1]
     assert found.computed[found.alarm.argmax()] <= 0.1
-
-
-def test_trees_of_boxes_report_what_the_leaves_do_not_clear(model, rows):
-    """Boxes hold the shapes: no near pair of triangles is missed, whatever the pose."""
-    triangle_tree = Peer(model, str(SPACE_ARM), lambda shape: bvh(shape, coal.BVHModelOBB), 0.1)
-    some = [*rows[::200], *model.random_configurations(40)]
-    asks = [box_tree_contacts(model, 0.1, oriented)[0] for oriented in (False, True)]
-    near = 0
-    for q in some:
-        aabbs, obbs = (
-            {frozenset(model.leaves[k].link for k in pair) for pair in ask(q)} for ask in asks
-        )
-        touching = {*map(frozenset, triangle_tree.contacts(q))}
-        assert touching <= aabbs <= obbs
-        near += len(touching)
-    assert near > 10
 
 
 def test_volumes_are_those_of_the_shapes(model):
