@@ -14,7 +14,6 @@ from support.robots.planar_arms import JOINTS, SRDF, arm_distance, meeting, plan
 
 from collision_monitor.__main__ import main
 from collision_monitor.motion import Motion, read_motion, write_motion
-from collision_monitor.self_collision import adjustment
 
 SAFE = 0.1
 LIMITS = """\
@@ -178,33 +177,15 @@ def test_distances_and_the_yielding_arm(place):
     assert least(rows) >= 0.2
 
 
-def test_options_reach_the_library(place, monkeypatch):
-    seen = {}
-    real = adjustment.adjust
-
-    def spy(model, motion, arms, **options):
-        seen.update(options, arms=arms, model=model)
-        return real(model, motion, arms, **options)
-
-    monkeypatch.setattr(adjustment, "adjust", spy)
-    assert run(place) == 0
-    assert (seen["method"], seen["yielding"], seen["tip_weight"], seen["arms"]) == (
-        "robust", "both", 0.0, None,
-    )  # fmt: skip
-    assert (seen["safe_distance"], seen["held"]) == (0.1, {})
-    assert run(
-        place, "--tip-weight", "3", "--arms", "base:left_3,base:right_3", "--q", "neck=0.5",
-        "--method", "published", "--limits", str(place / "joint_limits.yaml"),
-    ) == 0  # fmt: skip
-    assert (seen["method"], seen["tip_weight"], seen["held"]) == ("published", 3.0, {"neck": 0.5})
-    assert seen["arms"] == ("base:left_3", "base:right_3")
-    assert seen["velocity_limits"] == {"right_j1": 0.05, "left_j1": 1.0}
-    assert seen["acceleration_limits"] == {"right_j1": 3.0}
-    assert seen["jerk_limits"] == {"right_j1": 40.0}
-    assert seen["position_limits"]["left_j1"] == (-1.5, 2.0)
-    model = seen["model"]  # as the URDF has it
-    assert (model.lower == np.where(model.lower == -1.0, -1.0, -2.0)).all()
-    assert (model.velocity_limits == 1.0).all()
+def test_arms_are_those_that_are_named_and_a_weight_keeps_their_tips(place, capsys):
+    moved = []
+    for weight in ("0", "300"):
+        arms = ("--arms", "base:left_3,base:right_3", "--tip-weight", weight)
+        assert run(place, *arms, "--json") == 0
+        result = json.loads(capsys.readouterr().out)
+        assert {arm["name"] for arm in result["arms"].values()} == {"base..left_3", "base..right_3"}
+        moved.append(max(max(p["tip_displacement"]) for p in result["per_waypoint"]))
+    assert moved[1] < moved[0]
 
 
 def test_limits_count_where_they_are_tighter(place, capsys):

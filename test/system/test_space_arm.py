@@ -235,24 +235,6 @@ def run_benchmark(monkeypatch, capsys, *words):
     return capsys.readouterr().out
 
 
-def check_times(result):
-    for row in result["times"].values():
-        assert 0.0 < row["median_us"] <= row["p99_us"] <= row["p999_us"] <= row["max_us"]
-        assert row["worst_pose_us"] <= row["max_us"]
-    # Each of ours is compared with all pairs of leaves, plain and with filters, and boxes.
-    for saving in result["savings"]:
-        times = result["times"]
-        ratio = times[saving["way"]]["median_us"] / times[saving["other"]]["median_us"]
-        assert saving["less"] == pytest.approx(1.0 - ratio)
-        assert saving["least"] <= saving["most"]
-    for name, row in result["times"].items():
-        if row["ours"]:
-            others = " ".join(s["other"] for s in result["savings"] if s["way"] == name)
-            assert "plain" in others and "with filters" in others
-            if row["question"] == "contacts":
-                assert "refined by OBBs" in others and "OBB tree" in others
-
-
 def run_documented(monkeypatch, capsys, command, **short):
     """What a command of docs/methods.md measures, with these options short."""
     words = with_options(command, {f"--{name}": value for name, value in short.items()})
@@ -271,7 +253,6 @@ def test_the_benchmark_prints_what_it_measured(monkeypatch, capsys, tmp_path):
     assert result["leaves"] == result["shapes"] == 18
     assert result["versions"]["pinocchio"] == pin.__version__
     assert len(result["times"]) == 21
-    check_times(result)
     assert result["alarm"]["distance_m"] <= 0.1 < result["alarm"]["distance_before_m"]
     text = hybrid_tree.report(result)
     assert text.count("\n| ") == 2 + 21 + 6
@@ -287,7 +268,6 @@ def test_the_benchmark_measures_real_robots_between_copies(monkeypatch, capsys):
     assert ur5["leaves"] == ur5["shapes"] == 3 * 8
     assert ur5["link_pairs"] == ur5["leaf_pairs"] > 17
     assert len(ur5["times"]) == 17
-    check_times(ur5)
     assert 1.0 <= ur5["near_pairs"]["shapes"] <= min(ur5["near_pairs"].values())
     text = hybrid_tree.report_robots(result)
     assert "24 leaves around 24 shapes, fit published" in text
