@@ -47,6 +47,9 @@ class Ticker(Node):
             raise ValueError("tick went wrong")
         if sys.argv[1] == "shutdown" and self.ticks == 3:
             rclpy.shutdown()
+        if sys.argv[1] == "endless callback" and self.ticks == 3:
+            print("in a callback", flush=True)
+            time.sleep(60.0)
         if sys.argv[1] == "long callback" and self.ticks == 3:
             print("in a callback", flush=True)
             time.sleep(1.0)
@@ -141,6 +144,15 @@ def test_a_signal_waits_for_a_callback_and_close_but_ends_loading(
     output, errors = process.communicate(timeout=10)
     assert (process.returncode, errors) == (0, "")
     assert output.splitlines() == lines
+
+
+def test_a_callback_that_does_not_end_is_cut_off(start):
+    process = start("endless callback")
+    wait_for(process, "in a callback")
+    process.send_signal(signal.SIGTERM)
+    output, errors = process.communicate(timeout=10)
+    assert (process.returncode, output) == (0, "")
+    assert errors.startswith("ended 2 s after a signal")
 
 
 def test_it_is_idle_between_events(start):

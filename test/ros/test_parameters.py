@@ -74,7 +74,7 @@ def make_node(graph):
 
 
 @EVERY_NODE
-def test_everything_declared_has_its_default_and_describes_itself(make_node, tables):
+def test_everything_declared_has_its_default_and_range_and_describes_itself(make_node, tables):
     node = make_node()
     assert declare_parameters(node, tables.PARAMETERS) == defaults(tables)
     assert len(defaults(tables)) == len(tables.PARAMETERS)  # each name is given once
@@ -85,16 +85,8 @@ def test_everything_declared_has_its_default_and_describes_itself(make_node, tab
         assert len(described.description) > 10
         assert described.read_only == parameter.read_only
         assert node.get_parameter(parameter.name).value == parameter.default
-
-
-@EVERY_NODE
-def test_every_number_has_a_range_that_its_default_lies_in(make_node, tables):
-    node = make_node()
-    declare_parameters(node, tables.PARAMETERS)
-    numbers = [p for p in tables.PARAMETERS if type(p.default) in (int, float)]
-    assert len(numbers) >= 8
-    for parameter in numbers:
-        described = node.describe_parameter(parameter.name)
+        if type(parameter.default) not in (int, float):
+            continue
         whole = isinstance(parameter.default, int)
         ranges = described.integer_range if whole else described.floating_point_range
         other = described.floating_point_range if whole else described.integer_range

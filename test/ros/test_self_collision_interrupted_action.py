@@ -327,6 +327,7 @@ def test_a_goal_that_can_no_longer_be_sent_is_aborted_with_the_reason(stage, hap
             {"trajectory": short(), "multi_dof_trajectory": SimpleNamespace(points=[1])},
             "the desired trajectory has a multi_dof_trajectory, which cannot be adjusted",
         ),
+        ({"trajectory": trajectory(0.5, 0.02)}, "'r_ball' and 'l_ball' are"),  # at the goal
     ],
 )
 def test_a_goal_that_is_refused_at_once_is_aborted_with_the_reason(stage, wanted, says):
