@@ -336,7 +336,8 @@ def test_a_goal_that_is_refused_at_once_is_aborted_with_the_reason(stage, wanted
     assert (how, code) == ABORTED and says in text
     assert len(stage.controller.goals) == goals
     stage.until(lambda: int(stage.values["request"]) == number + 1)
-    assert stage.values["event"] == "refused" and stage.state.message == f"refused: {text}"
+    stage.until_event("refused")
+    assert stage.state.message == f"refused: {text}"
 
 
 def test_a_goal_that_the_controller_rejects_is_aborted_and_the_state_says_so(stage):
