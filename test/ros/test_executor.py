@@ -250,3 +250,30 @@ def test_messages_are_kept_as_they_came_and_what_cannot_be_read_is_lost(graph):
     subscription._receive(kept[0][:5])
     assert len(heard) == 2 and len(kept) == 3 and lost == [1]
     subscription.destroy()
+
+
+INTERRUPTED = """
+import ctypes, os, signal, time
+from collision_monitor.nodes.common.executor import _End
+
+def callback():
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.1)
+
+class HalfMade:
+    def __del__(self):
+        self.missing
+
+end = _End()
+ctypes.CFUNCTYPE(None)(callback)()
+assert end.wanted
+HalfMade()
+os._exit(0)
+"""
+
+
+def test_an_interrupt_that_c_code_drops_is_not_reported():
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
