@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+import yaml
 from support.paths import ROOT
 from support.robots.toys import chain
 from support.ros.ros_graph import ERROR, LATCHED, OK, STALE, WARN, Graph
@@ -34,9 +35,7 @@ def files(tmp_path_factory):
     """(URDF file, scene file, the same model in this process)."""
     folder = tmp_path_factory.mktemp("cell with a space")
     (folder / "chain.urdf").write_text(chain(4))
-    (folder / "cell.yaml").write_text(
-        "obstacles: [{name: ball, type: sphere, radius: 0.2, position: [1.0, 1.1, 0.0]}]"
-    )
+    (folder / "cell.yaml").write_text(yaml.safe_dump(SCENE))
     model = CollisionModel.from_urdf(folder / "chain.urdf", scene=SCENE)
     return str(folder / "chain.urdf"), str(folder / "cell.yaml"), model
 

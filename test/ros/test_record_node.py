@@ -26,7 +26,6 @@ from collision_monitor.motion.motion_files import load_trajectory  # noqa: E402
 from collision_monitor.verification.clearance.clearance_check import check_clearance  # noqa: E402
 
 highlevel = pytest.importorskip("rosbags.highlevel", reason="rosbags is not installed")
-typesys = pytest.importorskip("rosbags.typesys")
 
 BALL = {"name": "ball", "type": "sphere", "radius": 0.2, "position": [1.0, 1.1, 0.0]}
 CLEAR, NEAR = np.array([-0.5, -0.5, 0.3]), np.array([math.pi / 2 - 0.28, 0.0, 0.0])

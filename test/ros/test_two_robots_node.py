@@ -3,7 +3,6 @@
 """One node that watches two robots with topics of their own, and what is between them."""
 
 
-import coal
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -60,8 +59,8 @@ def poses():
     return near, touching, far
 
 
-def by_coal(q):
-    """Distance of two robots' spheres by coal, with poses by numpy and scipy."""
+def by_geometry(q):
+    """Distance of two robots' balls, with poses by numpy and scipy."""
 
     def centres(count, base, angles):
         pose, found = base, [base[:3, 3]]
@@ -79,18 +78,14 @@ def by_coal(q):
         pose[:3, 3] = x, y, z
         return pose
 
-    ball = coal.Sphere(0.1)
     places = {
         "left": centres(4, base(0.0, 1.0, 0.0, 0.0, 0.0, 0.0), q[:3]),
         "right": centres(3, base(*PLACE), q[3:]),
     }
-    request, found = coal.DistanceRequest(), {}
-    for a, b in (MODEL.pairs[k] for k in ACROSS):
-        one, other = (
-            coal.Transform3s(np.eye(3), places[n.split("/")[0]][int(n[-1])]) for n in (a, b)
-        )
-        result = coal.DistanceResult()
-        found[a, b] = coal.distance(ball, one, ball, other, request, result)
+    found = {}
+    for pair in (MODEL.pairs[k] for k in ACROSS):
+        one, other = (places[name.split("/")[0]][int(name[-1])] for name in pair)
+        found[pair] = np.linalg.norm(one - other) - 2.0 * 0.1
     return found
 
 
@@ -111,7 +106,7 @@ def test_it_waits_for_every_description_and_every_robot_by_name(graph):
     graph.until_safe(False)
 
 
-def test_distances_are_those_of_the_library_and_across_those_of_coal(graph):
+def test_distances_are_those_of_the_library_and_across_those_of_geometry(graph):
     for q in (pose for some in poses() for pose in some):
         expected = MODEL.distances(q)
         graph.until(
@@ -123,7 +118,7 @@ def test_distances_are_those_of_the_library_and_across_those_of_coal(graph):
         )  # fmt: skip
         assert graph.heard["distances"][-1].layout.dim[0].size == len(MODEL.pairs)
         said = dict(zip(MODEL.pairs, graph.heard["distances"][-1].data, strict=True))
-        for pair, distance in by_coal(q).items():
+        for pair, distance in by_geometry(q).items():
             assert said[pair] == pytest.approx(distance, abs=1e-6)
         graph.until(
             lambda expected=expected: (

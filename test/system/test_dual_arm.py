@@ -21,6 +21,7 @@ import trimesh
 from support.paths import ROOT
 from support.robots.dual_arm_cases import ALPHA, BASES, PAPER, SIDES, D
 
+from collision_monitor.fitting.coverage import winding_numbers
 from collision_monitor.fitting.enclosure import check_enclosing, check_filling
 from collision_monitor.fitting.leaves_file import read_leaves
 from collision_monitor.robot.urdf import load_robot
@@ -117,23 +118,6 @@ def test_the_arms_are_those_of_the_paper(robot):
             assert tool.rotation == pytest.approx(rotation, abs=1e-12)
 
 
-def winding_numbers(mesh: trimesh.Trimesh, points: np.ndarray) -> np.ndarray:
-    """How often (n,) a surface goes round each point: 1 inside, 0 outside.
-
-    The sum of the triangles' signed solid angles over 4 pi (Van Oosterom and Strackee, IEEE
-    Trans. Biomed. Eng. 30(2), 1983, 125-126).
-    """
-    total = []
-    for point in points:
-        a, b, c = np.moveaxis(mesh.triangles - point, 1, 0)
-        la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
-        volume = np.einsum("ij,ij->i", a, np.cross(b, c))
-        ab, bc, ca = (np.einsum("ij,ij->i", u, v) for u, v in ((a, b), (b, c), (c, a)))
-        solid = 2.0 * np.arctan2(volume, la * lb * lc + ab * lc + bc * la + ca * lb)
-        total.append(solid.sum() / (4.0 * np.pi))
-    return np.array(total)
-
-
 def capsule_surface(length: float, radius: float) -> np.ndarray:
     """Points on the capsule around (0, 0, 0) to (0, 0, length)."""
     rng = np.random.default_rng(3)
@@ -157,11 +141,11 @@ def test_an_arm_mesh_encloses_the_capsule_of_its_link(number):
             assert item.find("origin").attrib == {"xyz": "0 0 0", "rpy": "0 0 0"}
             assert "scale" not in item.find("geometry/mesh").attrib
     assert meshes == {f"package://collision_monitor/urdf/meshes/arm_link_{number}.stl"}
-    mesh = trimesh.load(ROOT / f"urdf/meshes/arm_link_{number}.stl")
+    mesh = np.array(trimesh.load(ROOT / f"urdf/meshes/arm_link_{number}.stl").triangles)
     length = D[number - 1]
-    assert winding_numbers(mesh, capsule_surface(length, 0.05)) == pytest.approx(1.0, abs=1e-6)
+    assert winding_numbers(capsule_surface(length, 0.05), mesh) == pytest.approx(1.0, abs=1e-6)
     # nor is it much more
-    assert winding_numbers(mesh, capsule_surface(length, 0.07)) == pytest.approx(0.0, abs=1e-6)
+    assert winding_numbers(capsule_surface(length, 0.07), mesh) == pytest.approx(0.0, abs=1e-6)
 
 
 def test_meshes_are_closed_and_turned_outwards():

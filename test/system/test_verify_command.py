@@ -168,21 +168,6 @@ def test_a_second_robot_with_its_own_motion(two, cell):
     assert "b/l" in out and "begins at" in out
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("--other-motion", "m.csv"), "requires a second robot: --other URDF"),
-        (("--other", "none.urdf"), "none.urdf"),
-        (("--other", "robot.urdf", "--other-prefix="), "prefix"),
-        (("--other", "robot.urdf", "--floating"), "supports one robot only"),
-        (("--other", "robot.urdf", "--other-motion", "none.csv"), "none.csv"),
-    ],
-)
-def test_a_second_robot_that_cannot_be_used_is_code_2(verify, words, says):
-    code, out, errors = verify("motions/a.csv", *words)
-    assert (code, says in out + errors) == (2, True)
-
-
 def test_a_faulty_scene_is_told_to_programs_too(verify, cell):
     (cell / "scene.yaml").write_text("obstacles: 3\n")
     junit = cell / "j.xml"
@@ -226,6 +211,11 @@ def test_the_exit_code_is_the_verdict_even_if_nobody_reads_it(cell):
         (("motions/a.csv", "--method", "two-level", "--envelopes", "e.csv"), "--envelopes e.csv: "),
         (("motions/a.csv", "--drives", "none.yaml"), "none.yaml"),
         (("motions/a.csv", "--executor", "here"), "dask://host:port"),
+        (("motions/a.csv", "--other-motion", "m.csv"), "requires a second robot: --other URDF"),
+        (("motions/a.csv", "--other", "none.urdf"), "none.urdf"),
+        (("motions/a.csv", "--other", "robot.urdf", "--other-prefix="), "prefix"),
+        (("motions/a.csv", "--other", "robot.urdf", "--floating"), "supports one robot only"),
+        (("motions/a.csv", "--other", "robot.urdf", "--other-motion", "none.csv"), "none.csv"),
     ],
 )
 def test_input_that_cannot_be_used_is_code_2_and_named(verify, words, says):
