@@ -14,13 +14,7 @@ from support.robots.smooth_motion import smooth_motion, without_usual_contacts
 from collision_monitor import CollisionModel
 
 # How many random and consecutive configurations: coal needs up to 30 ms for one.
-COUNTS = {
-    "ur5": (60, 60),
-    "panda": (60, 60),
-    "baxter": (40, 40),
-    "pr2": (25, 25),
-    "tiago_dual": (8, 8),
-}
+COUNTS = {"ur5": 60, "panda": 60, "baxter": 40, "pr2": 25, "tiago_dual": 8}
 
 
 @cache
@@ -48,16 +42,11 @@ def check(model, reference, q):
 
 
 @pytest.mark.parametrize("name", slow_if_large(COUNTS))
-def test_random_configurations_have_coals_distance(name):
+def test_random_and_consecutive_configurations_have_coals_distance(name):
     model, reference = loaded(name)
-    touches = [check(model, reference, q) for q in model.random_configurations(COUNTS[name][0], 3)]
-    assert not all(touches)
-
-
-@pytest.mark.parametrize("name", slow_if_large(COUNTS))
-def test_consecutive_configurations_have_coals_distance(name):
-    model, reference = loaded(name)
-    for q in smooth_motion(model, COUNTS[name][1], speed=3.0, seed=5):
+    rows = model.random_configurations(COUNTS[name], 3)
+    assert not all([check(model, reference, q) for q in rows])
+    for q in smooth_motion(model, COUNTS[name], speed=3.0, seed=5):
         check(model, reference, q)
 
 

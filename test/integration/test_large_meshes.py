@@ -13,7 +13,6 @@ from support.geometry.large_meshes import LARGE
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.fitting import fitter
 from collision_monitor.fitting.approach_points import watchers_of
 from collision_monitor.fitting.enclosure import check_enclosing
 from collision_monitor.mesh_distance.mesh_pair_distance import mesh_distance
@@ -24,8 +23,8 @@ MEGABYTE = 1_000_000
 
 
 @pytest.fixture(scope="module", params=["torus", "ellipsoid"])
-def loaded(request, tmp_path_factory):
-    """(URDF, model) of an arm that carries a large mesh, with a box two links before it."""
+def model(request, tmp_path_factory):
+    """An arm that carries a large mesh, with a box two links before it."""
     folder = tmp_path_factory.mktemp(request.param)
     vertices, triangles = LARGE[request.param]()
     assert len(triangles) == 200_000
@@ -39,11 +38,10 @@ def loaded(request, tmp_path_factory):
             joint("j2", "l1", "l2", xyz="0 0 0.4", axis="0 1 0"),
         )
     )  # fmt: skip
-    return urdf, CollisionModel.from_urdf(urdf, max_leaves_per_link=4)
+    return CollisionModel.from_urdf(urdf, max_leaves_per_link=4)
 
 
-def test_it_is_enclosed_and_never_nearer_than_its_leaves_say(loaded):
-    _, model = loaded
+def test_it_is_enclosed_and_never_nearer_than_its_leaves_say(model):
     leaves = {}
     for leaf in model.leaves:
         leaves.setdefault(leaf.link, []).append(leaf)
@@ -65,20 +63,6 @@ def test_it_is_enclosed_and_never_nearer_than_its_leaves_say(loaded):
     assert (leaf <= exact + 1e-9).all() and exact.max() > 0.2
     apart = exact > 0.0
     assert np.mean(exact[apart] - leaf[apart]) < 0.08  # few leaves, large bodies
-
-
-def test_the_second_load_fits_nothing(loaded, monkeypatch):
-    urdf, model = loaded
-    original = fitter.fits_in_own_frame
-
-    def only_boxes(shape, *arguments):
-        assert shape.kind == "box", "fitted again"
-        return original(shape, *arguments)
-
-    monkeypatch.setattr(fitter, "fits_in_own_frame", only_boxes)
-    again = CollisionModel.from_urdf(urdf, max_leaves_per_link=4)
-    q = [0.3, -0.7]
-    assert again.distance(q).distance == model.distance(q).distance
 
 
 def peak(work) -> int:

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.early
 
 DUAL_ARM_OR_SRDF = ["ur5", "panda", "baxter", "pr2", "tiago_dual"]
 TIGHT = ["ur5", "panda", "xarm7", "baxter"]
+MANY_LEAVES = ["ur5", "panda", "baxter"]
 CONFIGURATIONS = 2000
 
 
@@ -28,16 +29,14 @@ def any_robot(request):
     return load(request.param, max_leaves_per_link=8 if request.param in TIGHT else 2)
 
 
-@pytest.fixture(scope="module", params=slow_if_large(DUAL_ARM_OR_SRDF))
+@pytest.fixture(
+    scope="module",
+    params=[*slow_if_large(DUAL_ARM_OR_SRDF), *(f"many leaves {name}" for name in MANY_LEAVES)],
+)
 def robot(request):
-    """(model, reference) of the five robots with an SRDF or two arms, one leaf a shape."""
-    return load(request.param, max_leaves_per_link=1)
-
-
-@pytest.fixture(scope="module", params=["ur5", "panda", "baxter"])
-def tight_robot(request):
-    """(model, reference) with as many leaves a link as by default."""
-    return load(request.param)
+    """(model, reference) with one leaf a shape, or with as many as by default."""
+    name = request.param.split()[-1]
+    return load(name, max_leaves_per_link=1 if name == request.param else 8)
 
 
 def load(name, **options):
@@ -68,12 +67,8 @@ def clear_is_what_the_distances_say(model):
     assert clear.any() and not clear.all()
 
 
-def test_clear_is_what_the_distances_say_with_one_leaf_a_shape(robot):
+def test_clear_is_what_the_distances_say(robot):
     clear_is_what_the_distances_say(robot[0])
-
-
-def test_clear_is_what_the_distances_say_with_many_leaves(tight_robot):
-    clear_is_what_the_distances_say(tight_robot[0])
 
 
 @pytest.mark.parametrize("count", [5, 400])
@@ -117,15 +112,9 @@ def slow_distance(model, segments, pair):
 
 
 def test_distances_equal_coal_on_the_same_leaves(robot):
-    compare_with_coal(*robot, CONFIGURATIONS)
-
-
-def test_distances_equal_coal_on_several_leaves_a_link(tight_robot):
-    compare_with_coal(*tight_robot, 150)
-
-
-def compare_with_coal(model, reference, count):
-    """All pairs at ``count`` random configurations, and what a single query says of them."""
+    """All pairs at random configurations, and what a single query says of them."""
+    model, reference = robot
+    count = CONFIGURATIONS if model.settings.max_leaves_per_link == 1 else 150
     geometry, owners = reference.leaf_geometry()
     ranks = ranks_of(model, owners)
     rows = model.random_configurations(count, seed=3)
@@ -173,16 +162,9 @@ def test_no_surface_point_is_outside_the_leaves_of_its_link(any_robot):
             assert outside.max() <= 1e-9, (link, k)
 
 
-def test_no_distance_is_above_that_of_the_meshes(robot):
-    compare_with_meshes(*robot, CONFIGURATIONS)
-
-
-def test_no_distance_is_above_that_of_the_meshes_with_several_leaves(tight_robot):
-    compare_with_meshes(*tight_robot, CONFIGURATIONS)
-
-
-def test_several_leaves_take_less_room_than_boxes(tight_robot):
-    model, _ = tight_robot
+@pytest.mark.parametrize("name", MANY_LEAVES)
+def test_several_leaves_take_less_room_than_boxes(name):
+    model, _ = load(name)
     fits = [fit for name in model.link_names for fit in model.fits[name]]
     union = sum(fit.union_volume for fit in fits)
     _, hull, obb = np.sum([fit.volumes for fit in fits], axis=0)
@@ -193,15 +175,15 @@ def test_several_leaves_take_less_room_than_boxes(tight_robot):
     assert len(model.leaves) <= 6 * len(model.link_names)
 
 
-def compare_with_meshes(model, reference, count):
-    """No pair's distance is above that of its meshes by coal."""
+def test_no_distance_is_above_that_of_the_meshes(robot):
+    model, reference = robot
     geometry, owners = reference.mesh_geometry()
     ranks: dict[tuple[str, str], list[int]] = {}
     for k, owner in enumerate(owners):
         ranks.setdefault(owner, []).append(k)
     rng = np.random.default_rng(5)
     near = 0
-    for q in model.random_configurations(count, seed=4):
+    for q in model.random_configurations(CONFIGURATIONS, seed=4):
         ours = model.distances(q)
         # the nearest pairs, where a leaf that is too small would show, and some others
         chosen = {*np.argsort(ours)[:4], *rng.integers(len(model.pairs), size=4)}
@@ -211,4 +193,4 @@ def compare_with_meshes(model, reference, count):
             true = min(theirs[k] for k in ranks[model.pairs[p]])
             assert ours[p] <= max(true, 0.0) + 1e-9, (model.pairs[p], q.tolist())
             near += true < 0.3
-    assert near > count  # the test has looked at near pairs, thousands of them
+    assert near > CONFIGURATIONS  # the test has looked at near pairs, thousands of them

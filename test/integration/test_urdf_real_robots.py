@@ -50,25 +50,12 @@ def test_root_and_links(both):
     assert robot.name == model.name
 
 
-def test_joint_placements_axes_and_limits(both):
+def test_joints_and_their_limits(both):
+    """Where they are, and about which axes they turn, is in test_real_robots.py."""
     robot, model, _ = both
     assert {j.name for j in robot.joints if j.moves} == set(model.names[1:])
-    for joint in robot.joints:
-        parent = _link_pose(model, joint.parent)
-        if not joint.moves:
-            child = _link_pose(model, joint.child)
-            np.testing.assert_allclose(parent @ joint.origin, child, atol=1e-6)
-            continue
+    for joint in (joint for joint in robot.joints if joint.moves):
         number = model.getJointId(joint.name)
-        placement = np.asarray(model.jointPlacements[number].homogeneous)
-        np.testing.assert_allclose(parent @ joint.origin, placement, atol=1e-6)
-        # pinocchio's own joint: the direction in which it moves at zero is the axis.
-        data = model.joints[number].createData()
-        q = pin.neutral(model)[model.idx_qs[number] :][: model.nqs[number]]
-        model.joints[number].calc(data, q, np.ones(1))
-        motion = np.asarray(data.S).ravel()
-        axis = motion[:3] if joint.kind == "prismatic" else motion[3:]
-        np.testing.assert_allclose(joint.axis, axis, atol=1e-6)
         if joint.kind != "continuous":
             at = model.idx_qs[number]
             assert joint.lower == pytest.approx(model.lowerPositionLimit[at], abs=1e-6)

@@ -117,30 +117,22 @@ def test_a_robot_that_stands_in_contact_may_say_where_it_would_go(cell):
     cell.graph.node.destroy_publisher(publisher)
 
 
-def test_a_latched_stop_waits_for_a_reset(cell):
-    assert cell.set(latch_stops=True).successful
+def test_a_latched_stop_waits_for_confirmation_and_reset(cell):
+    assert cell.set(latch_stops=True, acknowledge_stops=True).successful
     stops = int(cell.values["stops"])
     cell.until_action("stop", 0.01)
-    cell.until(lambda: "until ~/reset is called; now clear" in cell.graph.state.message, 0.5)
-    assert cell.graph.state.level == ERROR
-    assert cell.graph.heard["safe"][-1].data is False
-    assert cell.graph.heard["speed_scale"][-1].data == 0.0
     assert int(cell.values["stops"]) == stops + 1
-    assert cell.ask("reset") == (True, "released")
-    cell.until_action("none", 0.5)
-    assert cell.ask("reset") == (True, "no stop is latched")
-
-
-def test_a_stop_that_must_be_confirmed_waits_for_it(cell):
-    assert cell.set(latch_stops=True, acknowledge_stops=True).successful
-    cell.until_action("stop", 0.01)
     assert cell.ask("reset") == (
         False, "the stop has not been acknowledged: call ~/acknowledge first",
     )  # fmt: skip
     assert cell.ask("acknowledge") == (True, "acknowledged; the stop is latched until ~/reset")
     cell.until(lambda: "until ~/reset is called; now clear" in cell.graph.state.message, 0.5)
+    assert cell.graph.state.level == ERROR
+    assert cell.graph.heard["safe"][-1].data is False
+    assert cell.graph.heard["speed_scale"][-1].data == 0.0
     assert cell.ask("reset") == (True, "released")
     cell.until_action("none", 0.5)
+    assert cell.ask("reset") == (True, "no stop is latched")
 
 
 def test_disabled_it_does_nothing_and_says_so(cell):
@@ -236,8 +228,6 @@ def test_pairs_have_distances_of_their_own_while_it_runs(cell, tmp_path):
         ({"pair_thresholds": ["nobody r_ball warn=0.2"]}, "'nobody r_ball' matches none of the"),
         ({"thresholds_file": "/nowhere/t.yaml"}, "/nowhere/t.yaml"),
         ({"braking_decelerations": ["elbow=2"]}, "'elbow=2' matches no joint"),
-        ({"release_cycles": 0}, "release_cycles"),
-        ({"stop_service": "/s", "stop_service_timeout": 0.0}, "stop_service_timeout"),
         ({"joint_limits": "/other"}, "read-only"),
         ({"latch_stops": True, "stop_distance": 0.5}, "above warn_distance"),
     ],

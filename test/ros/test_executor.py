@@ -47,6 +47,9 @@ class Ticker(Node):
             raise ValueError("tick went wrong")
         if sys.argv[1] == "shutdown" and self.ticks == 3:
             rclpy.shutdown()
+        if sys.argv[1] == "endless callback" and self.ticks == 3:
+            print("in a callback", flush=True)
+            time.sleep(60.0)
         if sys.argv[1] == "long callback" and self.ticks == 3:
             print("in a callback", flush=True)
             time.sleep(1.0)
@@ -107,8 +110,9 @@ def wait_for(process, word):
     return pytest.fail(process.communicate()[1])
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("mode", ["spin", "old rclpy"])
+@pytest.mark.parametrize(
+    ("mode", "number"), [("spin", signal.SIGINT), ("old rclpy", signal.SIGTERM)]
+)
 def test_a_signal_ends_it_with_code_0_and_at_once(start, mode, number):
     process = start(mode)
     name = wait_for(process, "by")
@@ -124,12 +128,11 @@ def test_a_signal_ends_it_with_code_0_and_at_once(start, mode, number):
     assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
-    ("mode", "word", "lines"),
+    ("number", "mode", "word", "lines"),
     [
-        ("long callback", "in a callback", ["out of it", "closed", "ended False"]),
-        ("loading", "loading", ["ended False"]),
+        (signal.SIGTERM, "long callback", "in a callback", ["out of it", "closed", "ended False"]),
+        (signal.SIGINT, "loading", "loading", ["ended False"]),
     ],
 )
 def test_a_signal_waits_for_a_callback_and_close_but_ends_loading(
@@ -141,6 +144,15 @@ def test_a_signal_waits_for_a_callback_and_close_but_ends_loading(
     output, errors = process.communicate(timeout=10)
     assert (process.returncode, errors) == (0, "")
     assert output.splitlines() == lines
+
+
+def test_a_callback_that_does_not_end_is_cut_off(start):
+    process = start("endless callback")
+    wait_for(process, "in a callback")
+    process.send_signal(signal.SIGTERM)
+    output, errors = process.communicate(timeout=10)
+    assert (process.returncode, output) == (0, "")
+    assert errors.startswith("ended 2 s after a signal")
 
 
 def test_it_is_idle_between_events(start):

@@ -126,8 +126,11 @@ def test_subscribers_of_any_quality_receive_the_same_and_may_disconnect(two):
     qualities = {"best_effort": qos_profile_sensor_data, "reliable": 10, "deep": deep}
     for name, qos in qualities.items():
         two.listen(name, Float64, qos, steady)
-    two.listen("late_safe", Bool, LATCHED, f"{LEFT}/safe")
-    two.until(lambda: two.heard["late_safe"])  # without waiting for news
+    latched = {"safe": Bool, "state": DiagnosticStatus, "pair_names": String}
+    for name, kind in latched.items():
+        two.listen(f"late_{name}", kind, LATCHED, f"{LEFT}/{name}")
+    two.until(lambda: all(two.heard[f"late_{name}"] for name in latched))  # nothing is new
+    assert two.heard["late_pair_names"][0] == two.heard["pair_names"][-1]
     two.until(
         lambda: all(any(abs(m.data - 0.45) < 1e-6 for m in two.heard[n]) for n in qualities),
         sending=lambda: send_both(two, 0.45, 0.5),

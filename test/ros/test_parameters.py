@@ -4,8 +4,6 @@
 
 import math
 import re
-import subprocess
-import sys
 
 import pytest
 import yaml
@@ -76,7 +74,7 @@ def make_node(graph):
 
 
 @EVERY_NODE
-def test_everything_declared_has_its_default_and_describes_itself(make_node, tables):
+def test_everything_declared_has_its_default_and_range_and_describes_itself(make_node, tables):
     node = make_node()
     assert declare_parameters(node, tables.PARAMETERS) == defaults(tables)
     assert len(defaults(tables)) == len(tables.PARAMETERS)  # each name is given once
@@ -87,16 +85,8 @@ def test_everything_declared_has_its_default_and_describes_itself(make_node, tab
         assert len(described.description) > 10
         assert described.read_only == parameter.read_only
         assert node.get_parameter(parameter.name).value == parameter.default
-
-
-@EVERY_NODE
-def test_every_number_has_a_range_that_its_default_lies_in(make_node, tables):
-    node = make_node()
-    declare_parameters(node, tables.PARAMETERS)
-    numbers = [p for p in tables.PARAMETERS if type(p.default) in (int, float)]
-    assert len(numbers) >= 8
-    for parameter in numbers:
-        described = node.describe_parameter(parameter.name)
+        if type(parameter.default) not in (int, float):
+            continue
         whole = isinstance(parameter.default, int)
         ranges = described.integer_range if whole else described.floating_point_range
         other = described.floating_point_range if whole else described.integer_range
@@ -235,19 +225,6 @@ def test_values_that_contradict_each_other_are_refused_by_name(node, values, say
         return
     with pytest.raises(CollisionMonitorError, match=re.escape(says)):
         tables.check({**defaults(tables), **values})
-
-
-def test_who_starts_the_node_with_a_wrong_value_reads_one_message(graph):
-    given = "warn_distance:=1"
-    command = [sys.executable, "-m", "collision_monitor.nodes.collision_monitor"]
-    done = subprocess.run(
-        [*command, "--ros-args", "-p", given],
-        env=graph.environment, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    name, value = given.split(":=")
-    assert done.returncode == 1
-    assert name in done.stderr and value in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_arms_are_named_as_the_library_takes_them():

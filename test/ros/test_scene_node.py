@@ -8,6 +8,7 @@ import signal
 
 import numpy as np
 import pytest
+import trimesh
 from support.robots.toys import chain
 from support.ros.obstacle_messages import cloud_message, marker
 from support.ros.ros_graph import ERROR, OK, Graph
@@ -30,7 +31,7 @@ class Cell:
 
     def __init__(self, folder):
         (folder / "chain.urdf").write_text(chain(4))
-        (folder / "rock.stl").write_text(_stl())
+        trimesh.Trimesh(TETRAHEDRON, FACES).export(folder / "rock.stl")
         self.graph = Graph()
         self.graph.start(
             "-p", f"robot_description:={folder / 'chain.urdf'}", "-p", "scene_max_objects:=6",
@@ -80,16 +81,6 @@ class Cell:
 
     def until_clear(self):
         self.until(lambda values, state: state.level == OK and "scene_refused" not in values)
-
-
-def _stl():
-    rows = "".join(
-        "facet normal 0 0 0\nouter loop\n"
-        + "".join(f"vertex {x:g} {y:g} {z:g}\n" for x, y, z in TETRAHEDRON[face])
-        + "endloop\nendfacet\n"
-        for face in FACES
-    )
-    return f"solid rock\n{rows}endsolid rock\n"
 
 
 @pytest.fixture(scope="module")

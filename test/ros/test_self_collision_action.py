@@ -108,17 +108,6 @@ def test_a_goal_goes_through_and_its_result_comes_back(parts):
     cell.until(lambda: cell.values["running"] == "false")
 
 
-def test_an_impossible_goal_is_aborted_with_the_reason(parts):
-    cell, controller, planner = parts
-    planner.send(way(0.5, 0.02), [0.0, 2.0])
-    status, result = planner.result()
-    assert status == GoalStatus.STATUS_ABORTED
-    assert result.error_code == FollowJointTrajectory.Result.INVALID_GOAL
-    assert "r_ball" in result.error_string and "l_ball" in result.error_string
-    assert controller.goals == []
-    cell.until(lambda: cell.values["event"] == "refused")
-
-
 def test_cancelling_reaches_the_controller(parts):
     cell, controller, planner = parts
     planner.send(way(0.5, 0.3), [0.0, 30.0])

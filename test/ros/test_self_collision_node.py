@@ -128,20 +128,6 @@ def test_a_trajectory_that_keeps_apart_comes_out_as_it_was(robot):
     assert np.allclose(rows, [MOTION.at(t) for t in times], atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("rows", "times", "says"),
-    [
-        (MOTION.positions[:3], [0.0, 2.0, 1.0], "point 2 is to be reached at 1 s, not after point"),
-        (MOTION.positions[9:12], [0.0, 1.0, 2.0], "starts with joint"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_with_the_reason(robot, rows, times, says):
-    assert robot.want(rows, times) is None
-    assert robot.graph.state.level == ERROR and says in robot.message
-    assert robot.want(MOTION.positions[:5], MOTION.times[:5]) is not None
-    assert robot.graph.state.level == OK
-
-
 @pytest.fixture
 def many(robot):
     """Ten thousand points of the colliding motion."""
@@ -251,13 +237,6 @@ def test_arms_that_come_too_near_are_held_once_and_go_on_without_a_restart(slide
     assert cell.graph.state.level == OK
 
 
-def test_from_inside_the_safe_distance_a_way_out_is_let_pass(slides):
-    cell = slides(gap=0.08)
-    message = cell.want(way(0.08, 0.5), [0.0, 5.0], names=JOINTS)
-    assert message is not None, cell.message
-    assert np.allclose(rows_of(message)[-1], apart(0.5))
-
-
 def test_arms_that_something_else_brings_together_are_reported_and_held_when_wished(slides):
     cell = slides()
     cell.q = [*apart(0.02), 0.0]
@@ -307,6 +286,8 @@ def test_points_that_lead_together_are_stopped_at_the_safe_distance(slides):
     assert got[:5] == pytest.approx(gaps[:5], abs=1e-6)
     assert cell.graph.state.level == WARN and "adjusted" in cell.message
     assert cell.values["event"] == "streaming" and int(cell.values["stream_adjusted"]) >= 15
+    assert int(cell.values["stream_points"]) >= 30  # the first is a stream of its own
+    assert {cell.values["link_a"], cell.values["link_b"]} == {"r_ball", "l_ball"}
 
 
 def test_points_that_cannot_be_followed_are_refused(slides):
@@ -328,14 +309,9 @@ def test_points_that_cannot_be_followed_are_refused(slides):
 
 
 def test_parameters_take_effect_and_contradictions_are_refused(robot):
-    result = set_parameters(robot, danger_distance=0.2)
-    assert not result.successful
-    assert "danger_distance: 0.2 m is above safe_distance" in result.reason
     result = set_parameters(robot, safe_distance=10.0, danger_distance=10.0)
     assert not result.successful and "nothing can be monitored" in result.reason
     robot.until(lambda: robot.values["danger_distance"] == "0.05")
-    result = set_parameters(robot, method="magic")
-    assert not result.successful and "'magic' is not one of robust, published" in result.reason
     assert set_parameters(robot, start_tolerance=0.5).successful
     try:
         start = MOTION.positions[0] + 0.3
@@ -345,19 +321,12 @@ def test_parameters_take_effect_and_contradictions_are_refused(robot):
     assert robot.want([start, start], [0.0, 1.0]) is None
 
 
-@pytest.mark.parametrize(
-    ("parameter", "says"),
-    [
-        ("danger_distance:=0.3", "danger_distance: 0.3 m is above safe_distance, 0.1 m"),
-        ("arms:=[one, two]", "one"),
-    ],
-)
-def test_what_is_wrong_at_the_start_is_said_and_ends_it(parameter, says):
-    cell = Cell(DUAL_ARM, NAMES, f"robot_description_semantic:={SRDF}", parameter)
+def test_what_is_wrong_at_the_start_is_said_and_ends_it():
+    cell = Cell(DUAL_ARM, NAMES, f"robot_description_semantic:={SRDF}", "arms:=[one, two]")
     try:
         output, _ = cell.process.communicate(timeout=60)
         assert cell.process.returncode == 1, output
-        assert says in output and "Traceback" not in output
+        assert "one" in output and "Traceback" not in output
     finally:
         cell.close()
 
@@ -380,8 +349,12 @@ def test_the_robot_comes_out_of_its_topic_and_a_bad_one_is_no_end(slides):
         cell.close()
 
 
-def test_whether_there_is_an_action_is_said(slides):
-    _, output = (cell := slides()).graph.stop(cell.process)
+def test_what_is_missing_is_said(slides):
+    cell = slides()
+    assert "missing" not in cell.values and cell.values["method"] == "robust"
+    assert cell.graph.state.level == OK and cell.message == "ready for a trajectory"
+    _, output = cell.graph.stop(cell.process)
+    assert "not installed: daqp" not in output
     missing = importlib.util.find_spec("control_msgs") is None
     said = "control_msgs is not installed" if missing else "controller_action is empty"
     assert said in output

@@ -119,23 +119,3 @@ def test_fitting(start):
     process = start("collision_monitor", *ROBOT, COLLISION_MONITOR_CACHE="off")
     read_until(process, "fitting leaves to")
     ends_well(process, signal.SIGTERM)
-
-
-def test_compiling_for_a_description_from_the_topic_in_a_callback(start, domain, tmp_path):
-    import rclpy
-    from rclpy.qos import DurabilityPolicy, QoSProfile
-    from std_msgs.msg import String
-
-    context = rclpy.Context()
-    context.init(domain_id=domain.number)
-    node = rclpy.create_node("describer", context=context)
-    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    publisher = node.create_publisher(String, "robot_description", latched)
-    publisher.publish(String(data=Path(f"{ROOT}/urdf/dual_arm.urdf").read_text()))
-    process = start(
-        "collision_monitor", "-p", f"package_dirs:=[{ROOT}]", NUMBA_CACHE_DIR=str(tmp_path)
-    )
-    read_until(process, "compiling kernels")
-    ends_well(process, signal.SIGTERM, COMPILING)
-    node.destroy_node()
-    context.shutdown()

@@ -128,32 +128,6 @@ class Robot:
         return self.stream.follow(message, clock, NOW)
 
 
-def gap_of(followed):
-    (point,) = followed.message.points
-    r_x, _, l_x, _ = point.positions
-    return 1.0 + l_x - r_x - 0.2
-
-
-def test_a_point_that_keeps_apart_goes_out_as_it_came():
-    followed = Robot(0.5).follow(0.48)
-    assert gap_of(followed) == pytest.approx(0.48, abs=1e-9)
-    assert followed.message.joint_names == list(JOINTS)
-    assert followed.message.header.stamp == Time()
-    assert followed.message.points[0].time_from_start.nanosec == 100_000_000
-    assert followed.ahead == pytest.approx(0.1)
-    assert (followed.level, followed.text) == (Level.OK, "streaming")
-    assert followed.values["stream_points"] == "1"
-
-
-def test_one_that_leads_together_is_adjusted_and_said():
-    robot = Robot(0.12)
-    followed = robot.follow(0.0, 0.5)
-    assert gap_of(followed) >= 0.1 - 1e-6
-    assert followed.level is Level.WARN and "adjusted" in followed.text
-    assert followed.values["stream_adjusted"] == "1"
-    assert {followed.values["link_a"], followed.values["link_b"]} == {"r_ball", "l_ball"}
-
-
 def test_a_stamp_ahead_is_kept_and_one_that_is_over_means_now():
     robot = Robot(0.5)
     ahead = robot.follow(0.49, 0.1, Time(sec=5000, nanosec=200_000_000))

@@ -3,9 +3,9 @@
 """One node that watches two robots with topics of their own, and what is between them."""
 
 
-import coal
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from support.paths import ROOT
 from support.robots.toys import chain
 from support.ros.ros_graph import ERROR, LATCHED, OK, STALE, Graph
@@ -59,8 +59,9 @@ def poses():
     return near, touching, far
 
 
-def by_coal(q):
-    """Distance of two robots' spheres by coal, with poses by their own URDF's hand: numpy's."""
+def by_geometry(q):
+    """Distance of two robots' balls, with poses by numpy and scipy."""
+
     def centres(count, base, angles):
         pose, found = base, [base[:3, 3]]
         for k in range(count - 1):
@@ -71,29 +72,20 @@ def by_coal(q):
             found.append(pose[:3, 3])
         return found
 
-    def base(x, y, z, roll, pitch, yaw):
-        cr, sr, cp, sp, cy, sy = (f(a) for a in (roll, pitch, yaw) for f in (np.cos, np.sin))
+    def base(x, y, z, *rpy):
         pose = np.eye(4)
-        pose[:3, :3] = (
-            np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
-            @ [[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]]
-            @ [[1, 0, 0], [0, cr, -sr], [0, sr, cr]]
-        )
+        pose[:3, :3] = Rotation.from_euler("xyz", rpy).as_matrix()
         pose[:3, 3] = x, y, z
         return pose
 
-    ball = coal.Sphere(0.1)
     places = {
         "left": centres(4, base(0.0, 1.0, 0.0, 0.0, 0.0, 0.0), q[:3]),
         "right": centres(3, base(*PLACE), q[3:]),
     }
-    request, found = coal.DistanceRequest(), {}
-    for a, b in (MODEL.pairs[k] for k in ACROSS):
-        one, other = (
-            coal.Transform3s(np.eye(3), places[n.split("/")[0]][int(n[-1])]) for n in (a, b)
-        )
-        result = coal.DistanceResult()
-        found[a, b] = coal.distance(ball, one, ball, other, request, result)
+    found = {}
+    for pair in (MODEL.pairs[k] for k in ACROSS):
+        one, other = (places[name.split("/")[0]][int(name[-1])] for name in pair)
+        found[pair] = np.linalg.norm(one - other) - 2.0 * 0.1
     return found
 
 
@@ -114,7 +106,7 @@ def test_it_waits_for_every_description_and_every_robot_by_name(graph):
     graph.until_safe(False)
 
 
-def test_distances_are_those_of_the_library_and_across_those_of_coal(graph):
+def test_distances_are_those_of_the_library_and_across_those_of_geometry(graph):
     for q in (pose for some in poses() for pose in some):
         expected = MODEL.distances(q)
         graph.until(
@@ -124,8 +116,9 @@ def test_distances_are_those_of_the_library_and_across_those_of_coal(graph):
             ),
             20.0, lambda q=q: send(graph, q),
         )  # fmt: skip
+        assert graph.heard["distances"][-1].layout.dim[0].size == len(MODEL.pairs)
         said = dict(zip(MODEL.pairs, graph.heard["distances"][-1].data, strict=True))
-        for pair, distance in by_coal(q).items():
+        for pair, distance in by_geometry(q).items():
             assert said[pair] == pytest.approx(distance, abs=1e-6)
         graph.until(
             lambda expected=expected: (

@@ -4,20 +4,16 @@
 
 import csv
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.files.made_bags import state, write_bag
-from support.robots.dual_arm_cases import PAPER, ROOT, joint_centres, least_distances, refined
+from support.robots.dual_arm_cases import refined
 from support.robots.planar_arms import JOINTS, SRDF, arm_distance, meeting, planar_urdf
 
 from collision_monitor.__main__ import main
 from collision_monitor.motion import Motion, read_motion, write_motion
-from collision_monitor.self_collision import adjustment
 
 SAFE = 0.1
 LIMITS = """\
@@ -74,53 +70,6 @@ def refuse(place):
 
 
 # -- the package's own robot, as a user runs it ---------------------------------------------
-
-
-def command(folder, *arguments):
-    """The command in a process of its own; its folder is not this repository."""
-    environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT)}
-    return subprocess.run(
-        [sys.executable, "-m", "collision_monitor", "adjust", *map(os.fspath, arguments)],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=900,
-    )  # fmt: skip
-
-
-URDF, MOTION = ROOT / "urdf/dual_arm.urdf", ROOT / "config/dual_arm_motion.csv"
-
-
-@pytest.mark.parametrize("method", ["robust", "field"])
-def test_the_dual_arm_is_adjusted_and_free_afterwards(tmp_path, method):
-    pytest.importorskip("matplotlib")
-    done = command(
-        tmp_path, URDF, MOTION, "--method", method, "--output", "out.csv", "--plot", "out.png",
-        "--json",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout, parse_constant=pytest.fail)
-    assert result["result"] == "adjusted" and result["clearance"]["certified"] == 0.1
-    with (tmp_path / "out.csv").open(newline="") as file:
-        header, *rows = csv.reader(file)
-    assert header[1:] == [*result["joints"]]
-    rows = np.array(rows, dtype=float)[:, 1:]
-    # joint-centre segments within 0.05 m of surfaces, by DH parameters
-    assert least_distances(joint_centres(refined(rows), PAPER.offset)).min() >= 0.2 - 1e-9
-    assert least_distances(joint_centres(PAPER.desired, PAPER.offset)).min() < 0.02
-    assert np.array_equal(rows[[0, -1]], PAPER.desired[[0, -1]])
-    change = rows - PAPER.desired
-    assert [p["joint_change"] for p in result["per_waypoint"]] == pytest.approx(change, abs=1e-15)
-    assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_goal_that_collides_is_exit_code_1_and_no_file(tmp_path):
-    lines = MOTION.read_text().splitlines()
-    (tmp_path / "half.csv").write_text("\n".join(lines[:52]) + "\n")  # up to t = 50 s
-    done = command(tmp_path, URDF, "half.csv", "--output", "out.csv")
-    assert done.returncode == 1
-    assert "no safe adjustment" in done.stdout and "the goal is closer than" in done.stdout
-    assert "waypoint 50, t = 50 s: right_link_7 - left_link_7 at -0.0" in done.stdout
-    assert "safe until   t = 40 s" in done.stdout
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["half.csv"]
-    assert "Traceback" not in done.stderr
 
 
 # -- what is written and said ---------------------------------------------------------------
@@ -197,6 +146,9 @@ def test_an_old_file_is_left_alone_and_called_old(place, capsys):
     refuse(place)
     output = place / "adjusted.csv"
     output.write_text("of yesterday")
+    assert run(place, "--output", str(place / "new.csv")) == 1
+    assert "no safe adjustment" in capsys.readouterr().out
+    assert not (place / "new.csv").exists()
     assert run(place, "--output", str(output), "--json") == 1
     printed = capsys.readouterr()
     assert output.read_text() == "of yesterday"
@@ -225,33 +177,15 @@ def test_distances_and_the_yielding_arm(place):
     assert least(rows) >= 0.2
 
 
-def test_options_reach_the_library(place, monkeypatch):
-    seen = {}
-    real = adjustment.adjust
-
-    def spy(model, motion, arms, **options):
-        seen.update(options, arms=arms, model=model)
-        return real(model, motion, arms, **options)
-
-    monkeypatch.setattr(adjustment, "adjust", spy)
-    assert run(place) == 0
-    assert (seen["method"], seen["yielding"], seen["tip_weight"], seen["arms"]) == (
-        "robust", "both", 0.0, None,
-    )  # fmt: skip
-    assert (seen["safe_distance"], seen["held"]) == (0.1, {})
-    assert run(
-        place, "--tip-weight", "3", "--arms", "base:left_3,base:right_3", "--q", "neck=0.5",
-        "--method", "published", "--limits", str(place / "joint_limits.yaml"),
-    ) == 0  # fmt: skip
-    assert (seen["method"], seen["tip_weight"], seen["held"]) == ("published", 3.0, {"neck": 0.5})
-    assert seen["arms"] == ("base:left_3", "base:right_3")
-    assert seen["velocity_limits"] == {"right_j1": 0.05, "left_j1": 1.0}
-    assert seen["acceleration_limits"] == {"right_j1": 3.0}
-    assert seen["jerk_limits"] == {"right_j1": 40.0}
-    assert seen["position_limits"]["left_j1"] == (-1.5, 2.0)
-    model = seen["model"]  # as the URDF has it
-    assert (model.lower == np.where(model.lower == -1.0, -1.0, -2.0)).all()
-    assert (model.velocity_limits == 1.0).all()
+def test_arms_are_those_that_are_named_and_a_weight_keeps_their_tips(place, capsys):
+    moved = []
+    for weight in ("0", "300"):
+        arms = ("--arms", "base:left_3,base:right_3", "--tip-weight", weight)
+        assert run(place, *arms, "--json") == 0
+        result = json.loads(capsys.readouterr().out)
+        assert {arm["name"] for arm in result["arms"].values()} == {"base..left_3", "base..right_3"}
+        moved.append(max(max(p["tip_displacement"]) for p in result["per_waypoint"]))
+    assert moved[1] < moved[0]
 
 
 def test_limits_count_where_they_are_tighter(place, capsys):

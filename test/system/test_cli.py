@@ -144,14 +144,9 @@ def test_fit_lists_the_links_whose_leaves_are_loosest(with_bracket, most, capsys
     ]  # fmt: skip
 
 
-def test_more_leaves_as_advised_stand_off_less(with_bracket, tmp_path, capsys):
-    means = []
-    for most in (1, 2, 8):
-        assert main(["fit", with_bracket, "--max-leaves", str(most), "--json"]) == 0
-        result = json.loads(capsys.readouterr().out)
-        means += [row["mean"] for row in result["loosest_links"] if row["link"] == "bracket"]
-    assert means[2] < means[1] < means[0]
-    # Leaves of a file are tightened there; a tolerance that is met, by a smaller one.
+def test_leaves_of_a_file_and_a_tolerance_that_is_met_have_their_own_advice(
+    with_bracket, tmp_path, capsys
+):
     leaves = str(tmp_path / "leaves.yaml")
     assert main(["fit", with_bracket, "--max-leaves", "1", "--output", leaves]) == 0
     capsys.readouterr()
@@ -278,14 +273,6 @@ def test_ctrl_c_ends_it_in_one_line(urdf, monkeypatch, capsys):
     monkeypatch.setattr(distance, "load_model", interrupted)
     assert main(["distance", urdf]) == 130
     assert capsys.readouterr().err == "interrupted\n"
-
-
-def test_the_module_runs_as_a_program(urdf):
-    done = subprocess.run(
-        [sys.executable, "-m", "collision_monitor", "distance", urdf, "--json"],
-        capture_output=True, text=True, timeout=600, check=True,
-    )  # fmt: skip
-    assert json.loads(done.stdout)["robot"] == "toy"
 
 
 # -- thresholds --

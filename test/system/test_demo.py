@@ -104,8 +104,7 @@ def start(domain):
 
 
 LINE = re.compile(
-    r"t +(?P<t>[\d.]+) s \| +(?P<rate>\d+) Hz \| +(?P<distance>-?[\d.]+) m \| "
-    r"(?P<a>\S+) - (?P<b>\S+) +\| (?P<level>\w+) +(?P<action>\w+)"
+    r"t +[\d.]+ s \| +\d+ Hz \| +-?[\d.]+ m \| \S+ - \S+ +\| (?P<level>\w+) +(?P<action>\w+)"
 )
 
 
@@ -118,26 +117,15 @@ def test_two_arms_meet_and_the_monitor_says_so(start):
     live, _, summary = output.partition("summary\n")
     lines = [match for match in map(LINE.match, live.splitlines()) if match]
     assert len(lines) >= 4, output
-    times = [float(line["t"]) for line in lines]
-    assert times == sorted(times) and times[-1] > times[0]
-    assert all(20 <= int(line["rate"]) <= 80 for line in lines[2:]), output
     actions = {"OK": {"none"}, "WARN": {"none", "approach", "slowdown"}, "ERROR": {"stop", "limit"}}
     assert all(line["action"] in actions[line["level"]] for line in lines), output
-
     sent, received = map(int, re.search(
         r"(\d+) joint states sent, (\d+) distances received", summary).groups())  # fmt: skip
     assert 4.5 * 50 * 0.7 < received <= sent
-    nearest, when = map(float, re.search(
-        r"nearest: (-[\d.]+) m at t = ([\d.]+) s, right_link_\d - left_link_\d", summary,
-    ).groups())  # fmt: skip
-    assert -0.14 < nearest < -0.05  # they run into each other, in the middle of the motion
-    assert times[0] < when < times[-1]
+    nearest = re.search(r"nearest: (-[\d.]+) m at t = .* s, right_link_\d - left_link_\d", summary)
+    assert -0.14 < float(nearest[1]) < -0.05  # they run into each other
     levels = re.search(r"state: (.+)", summary)[1].split(" -> ")
-    assert levels[0] == "OK" and "ERROR" in levels
-    assert levels.index("WARN") < levels.index("ERROR")
-    assert all(a != b for a, b in zip(levels[:-1], levels[1:], strict=True))
-    spent = dict(re.findall(r"(OK|WARN|ERROR) ([\d.]+) s", summary))
-    assert float(spent["OK"]) > 1.0 and 0.2 < float(spent["ERROR"]) < 2.5
+    assert levels[0] == "OK" and 0 < levels.index("WARN") < levels.index("ERROR")
     # In contact the monitor logs once, not at the rate of the joint states. What it logs before
     # depends on what is compiled already.
     before, loaded, watched = errors.partition("loaded in")
@@ -145,12 +133,11 @@ def test_two_arms_meet_and_the_monitor_says_so(start):
     assert loaded and len(others) < 20 and len(watched.splitlines()) < 10, errors
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_in_the_middle_ends_the_monitor_too(start, number):
-    run = start("--seconds", "60", "--no-page")  # a signal with the page: below
+def test_a_signal_in_the_middle_ends_the_monitor_too(start):
+    run = start("--seconds", "60", "--no-page")  # SIGINT and the page: below
     run.wait_for_line(LINE)
     assert len(run.alive()) >= 2  # the demo and the monitor
-    run.process.send_signal(number)
+    run.process.send_signal(signal.SIGTERM)
     code, output, errors = run.end(30.0)
     assert code == 0, errors
     assert run.alive() == []
@@ -198,13 +185,7 @@ def test_a_graph_that_has_joint_states_already_is_left_alone(domain, start, monk
     ("options", "says"),
     [
         (["--seconds", "0.5"], "0.5 is not between 1 and 3600 seconds"),
-        (["--seconds", "nan"], "nan is not between 1 and 3600 seconds"),
-        (["--seconds", "soon"], "'soon'"),
-        (["--rate", "0"], "0 is not between 1 and 1000 Hz"),
         (["--rate", "1e6"], "1e6 is not between 1 and 1000 Hz"),
-        (["--rate", "inf"], "inf is not between 1 and 1000 Hz"),
-        (["--rate"], "expected one argument"),
-        (["--hertz", "3"], "--hertz"),
         (["--port", "70000"], "70000 is not a port"),
         (["--keep", "--no-page"], "--keep requires the page; it cannot be used with --no-page"),
     ],

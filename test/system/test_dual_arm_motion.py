@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The motion on which the package's two arms meet: its table, and when what comes near.
 
-Distances between the arms' centre lines come from pinocchio's kinematics and scipy's
-bounded least squares, and are known: Wu Changzheng et al., J. Shanghai Jiao Tong
-University 52(1), 2018, 45-53, report self-collision for t = 41 to 59 s.
+Distances between the arms' centre lines come from Denavit-Hartenberg parameters, and are
+known: Wu Changzheng et al., J. Shanghai Jiao Tong University 52(1), 2018, 45-53, report
+self-collision for t = 41 to 59 s.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ import csv
 
 import numpy as np
 import pytest
-from support.geometry.segment_distance import segment_distance
 from support.paths import ROOT
+from support.robots.dual_arm_cases import JOINTS, PAPER, joint_centres, least_distances
 
 from collision_monitor import CollisionModel
 from collision_monitor.motion import read_motion
 
 URDF = ROOT / "urdf/dual_arm.urdf"
 MOTION = ROOT / "config/dual_arm_motion.csv"
-JOINTS = tuple(f"{side}_joint_{i}" for side in ("right", "left") for i in range(1, 8))
 END = np.array([97.966, 84.403, 22.945, 87.889, 38.993, 79.501, -36.002])  # degrees at 50 s
 END_4 = 147.889  # joint 4 at 62 s
 
@@ -50,51 +49,18 @@ def test_the_table_is_the_formula():
 
 
 @pytest.fixture(scope="module")
-def arms(motion) -> np.ndarray:
-    """Base, shoulder, elbow, wrist and tip of the right and the left arm, (63, 2, 5, 3)."""
-    pin = pytest.importorskip("pinocchio", reason="pinocchio (PyPI: pin) is not installed")
-    model = pin.buildModelFromUrdf(str(URDF))
-    data = model.createData()
-    places = [model.joints[model.getJointId(name)].idx_q for name in motion.joint_names]
-    poses = []
-    for row in motion.positions:
-        q = pin.neutral(model)
-        q[places] = row
-        pin.framesForwardKinematics(model, data, q)
-        for side in ("right", "left"):
-            points = [data.oMi[model.getJointId(f"{side}_joint_{i}")] for i in (1, 2, 4, 6)]
-            points.append(data.oMf[model.getFrameId(f"{side}_tool")])
-            poses.append([point.translation.copy() for point in points])
-    return np.array(poses).reshape(-1, 2, 5, 3)
-
-
-@pytest.fixture(scope="module")
-def centre_lines(arms) -> np.ndarray:
+def centre_lines(motion) -> np.ndarray:
     """Least distance (63,) of the right arm's joint-centre segments from the left arm's."""
-    parts = [(i, j) for i in range(4) for j in range(4)]
-    return np.array(
-        [
-            min(segment_distance(right[i : i + 2], left[j : j + 2]) for i, j in parts)
-            for right, left in arms
-        ]
-    )
+    return least_distances(joint_centres(motion.positions, PAPER.offset))
 
 
-@pytest.mark.parametrize(
-    ("t", "expected", "digits"),
-    [
-        (40, 0.229690, 6),
-        (41, 0.191436, 6),
-        (45, 0.076684, 6),
-        (50, 0.014067, 6),
-        (51, 0.015556, 6),
-        (59, 0.163280, 6),
-        (60, 0.204544, 6),
-        (62, 0.2994, 4),
-    ],
-)
-def test_the_arms_come_as_near_as_published(centre_lines, t, expected, digits):
-    assert abs(centre_lines[t] - expected) <= 0.5 * 10.0**-digits
+def test_the_arms_come_as_near_as_published(centre_lines):
+    published = {
+        40: 0.229690, 41: 0.191436, 45: 0.076684, 50: 0.014067, 51: 0.015556, 59: 0.163280,
+        60: 0.204544,
+    }  # fmt: skip
+    assert centre_lines[[*published]] == pytest.approx([*published.values()], abs=0.5e-6)
+    assert centre_lines[62] == pytest.approx(0.2994, abs=0.5e-4)
     assert centre_lines.argmin() == 50
 
 

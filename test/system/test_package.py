@@ -4,7 +4,6 @@
 
 import os
 import re
-import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -72,40 +71,25 @@ def test_only_the_package_and_the_executables_are_installed(workspace):
 
 def test_rviz_listens_where_the_node_speaks():
     pytest.importorskip("rclpy", reason="rclpy is not installed")
-    from collision_monitor.nodes.markers.bodies import (
-        CARRIED,
-        CLOUDS,
-        LEAF_CYLINDERS,
-        LEAVES,
-        OBSTACLE_CYLINDERS,
-        OBSTACLES,
-        SCENE,
-    )
-    from collision_monitor.nodes.markers.markers import (
-        AABB,
-        AFTER,
-        BEFORE,
-        FIELD,
-        NEAREST,
-        TOUCHING,
-    )
+    from collision_monitor.nodes.markers import bodies, markers
 
     config = yaml.safe_load((ROOT / "rviz/collision_monitor.rviz").read_text(encoding="utf-8"))
     manager = config["Visualization Manager"]
     displays = {display["Class"].split("/")[1]: display for display in manager["Displays"]}
     # Relative names: RViz started in the robot's namespace follows it.
     arrays = [d for d in manager["Displays"] if d["Class"].endswith("/MarkerArray")]
-    markers = [display["Topic"] for display in arrays]
-    assert [m["Value"] for m in markers] == ["collision_monitor/markers", "self_collision/markers"]
+    topics = [display["Topic"] for display in arrays]
+    assert [m["Value"] for m in topics] == ["collision_monitor/markers", "self_collision/markers"]
     # what the nodes offer; more hears nothing
-    assert all(m["Durability Policy"] == "Volatile" for m in markers)
+    assert all(m["Durability Policy"] == "Volatile" for m in topics)
     assert all(set(display["Namespaces"].values()) == {True} for display in arrays)
     spoken = [
         {
-            AABB, LEAVES, LEAF_CYLINDERS, NEAREST, TOUCHING, OBSTACLES, OBSTACLE_CYLINDERS,
-            SCENE, CARRIED, CLOUDS,
+            bodies.LEAVES, bodies.LEAF_CYLINDERS, bodies.OBSTACLES, bodies.OBSTACLE_CYLINDERS,
+            bodies.SCENE, bodies.CARRIED, bodies.CLOUDS, markers.AABB, markers.NEAREST,
+            markers.TOUCHING,
         },
-        {BEFORE, AFTER, FIELD},
+        {markers.BEFORE, markers.AFTER, markers.FIELD},
     ]
     assert [set(display["Namespaces"]) for display in arrays] == spoken
     description = displays["RobotModel"]["Description Topic"]
@@ -129,10 +113,7 @@ def test_the_sourced_library_finds_the_installed_robot(workspace, tmp_path):
     assert Path(lines[1]) == workspace.share / "urdf/dual_arm.urdf"
 
 
-@pytest.mark.parametrize(
-    "ending", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
-)
-def test_the_installed_executable_watches_the_dual_arm_robot(workspace, graph, ending, tmp_path):
+def test_the_installed_executable_watches_the_dual_arm_robot(workspace, graph, tmp_path):
     parameters = {
         "robot_description": workspace.share / "urdf/dual_arm.urdf",
         "robot_description_semantic": workspace.share / "urdf/dual_arm.srdf",
@@ -158,6 +139,6 @@ def test_the_installed_executable_watches_the_dual_arm_robot(workspace, graph, e
     distance = graph.until_distance(lambda: graph.send(joints, [0.1] * len(joints)))
     assert set(model.joint_names) == set(joints)
     assert distance == pytest.approx(model.distance([0.1] * len(joints)).distance, abs=1e-12)
-    code, output = graph.stop(process, ending)
+    code, output = graph.stop(process)
     assert code == 0, output
     assert "Traceback" not in output

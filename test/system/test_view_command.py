@@ -35,14 +35,16 @@ def test_a_port_that_is_taken_is_an_error_before_the_load(taken, capsys):
     assert f"port {taken} of 127.0.0.1 is taken" in capsys.readouterr().err
 
 
-def test_a_host_of_another_machine_is_an_error_before_the_load(capsys):
-    assert main(["view", NOWHERE, "--host", "203.0.113.9", "--port", "0"]) == 2
-    assert "'203.0.113.9' is not an address of this machine" in capsys.readouterr().err
-
-
-def test_a_motion_that_is_not_there_is_an_error_before_the_load(capsys):
-    assert main(["view", NOWHERE, "--motion", "/nowhere/motion.csv", "--port", "0"]) == 2
-    assert "/nowhere/motion.csv: no such file" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("--host", "203.0.113.9", "'203.0.113.9' is not an address of this machine"),
+        ("--motion", "/nowhere/motion.csv", "/nowhere/motion.csv: no such file"),
+    ],
+)
+def test_what_is_not_there_is_an_error_before_the_load(capsys, option, value, says):
+    assert main(["view", NOWHERE, option, value, "--port", "0"]) == 2
+    assert says in capsys.readouterr().err
 
 
 def test_bags_and_commands_are_played(tmp_path, monkeypatch):

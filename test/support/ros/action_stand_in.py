@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 from support.ros.ros_graph import rclpy  # noqa: F401  skips where there is no rclpy
 
+from builtin_interfaces.msg import Duration  # isort: skip
 from rclpy.action import CancelResponse, GoalResponse  # isort: skip
 from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
@@ -26,13 +27,14 @@ class Goal(SimpleNamespace):
         super().__init__(**{
             "trajectory": JointTrajectory(joint_names=[name]),
             "multi_dof_trajectory": SimpleNamespace(points=[]),
-            **dict.fromkeys(FIELDS),
+            **{field: [] for field in FIELDS},
+            "goal_time_tolerance": Duration(),
             **fields,
         })  # fmt: skip
 
 
 class Result(SimpleNamespace):
-    INVALID_GOAL, PATH_TOLERANCE_VIOLATED = -1, -4
+    SUCCESSFUL, INVALID_GOAL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = 0, -1, -4, -5
 
     def __init__(self, error_code=0, error_string=""):
         super().__init__(error_code=error_code, error_string=error_string)
@@ -124,7 +126,7 @@ class Controller:
 
 
 class Planner:
-    """The client of the relay that `make_relay` makes; ``queue``: what rclpy executes later."""
+    """The client of an action whose server is `serve`; ``queue``: what rclpy executes later."""
 
     def __init__(self):
         self.queue = []
@@ -133,13 +135,13 @@ class Planner:
     def make_relay(self, node, kind, name, submit, over):
         """As FollowJointTrajectoryRelay, but with the stand-ins of the server and the client."""
         with (
-            patch.object(actions, "ActionServer", self._server),
+            patch.object(actions, "ActionServer", self.serve),
             patch.object(actions, "ActionClient", lambda node, kind, name: self.controller),
         ):
             return actions.FollowJointTrajectoryRelay(node, kind, name, submit, over)
 
-    def _server(self, node, kind, name, execute, goal_callback, handle_accepted_callback,
-                cancel_callback):  # fmt: skip
+    def serve(self, node, kind, name, execute, goal_callback, handle_accepted_callback,
+              cancel_callback):  # fmt: skip
         assert name == "~/follow_joint_trajectory"
         self.on_request, self.on_accepted = goal_callback, handle_accepted_callback
         self.on_cancel = cancel_callback

@@ -73,11 +73,6 @@ class Tab:
         """What the head of the page says: its ``distance``, ``level``, ``links`` ..."""
         return self.tab.inner_text(f"[data-clearance={key}]")
 
-    @property
-    def distance(self) -> float:
-        """The distance that is shown, metres."""
-        return float(re.fullmatch(r"(-?[\d.]+) m", self.text("distance"))[1])
-
     def wait_for(self, key: str, text: str) -> None:
         """Wait until the head of the page says this."""
         self.wait_until(lambda: self.text(key) == text, lambda: f"{self.text(key)!r}, not {text!r}")

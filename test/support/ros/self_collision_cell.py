@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node self_collision, and all that stands around it, for tests."""
 
-import math
 import struct
 import time
 
 import numpy as np
 
+from collision_monitor.nodes.common.messages import duration_message
 from support.robots.two_slides import JOINTS, URDF, apart
 from support.ros.ros_graph import Graph
 
@@ -75,18 +75,11 @@ class Cell:
             self.beat()
             self.graph.spin(0.02)
 
-    def trajectory(self, rows, times, names=None, stamp=0.0, **fields):
-        message = JointTrajectory(joint_names=list(self.names if names is None else names))
+    def trajectory(self, rows, times, names=None, stamp=0.0):
+        """``stamp``: seconds from now; 0 for none."""
         if stamp:
-            now = self.graph.node.get_clock().now().nanoseconds + int(stamp * 1e9)
-            message.header.stamp.sec, message.header.stamp.nanosec = divmod(now, 10**9)
-        for row, t in zip(rows, times, strict=True):
-            point = JointTrajectoryPoint(positions=[float(x) for x in row], **fields)
-            whole = math.floor(t)
-            point.time_from_start.sec = whole
-            point.time_from_start.nanosec = round((t - whole) * 1e9)
-            message.points.append(point)
-        return message
+            stamp += 1e-9 * self.graph.node.get_clock().now().nanoseconds
+        return trajectory(self.names if names is None else names, rows, times, stamp)
 
     def want(self, *arguments, seconds=20.0, **options):
         """Send a trajectory and wait for the verdict; what came out, if anything."""
@@ -109,6 +102,20 @@ class Cell:
 
     def close(self):
         self.graph.close()
+
+
+def trajectory(names, rows, times, stamp=0.0):
+    """A JointTrajectory; ``stamp`` in seconds."""
+    message = JointTrajectory(joint_names=list(names))
+    start = duration_message(stamp)
+    message.header.stamp.sec, message.header.stamp.nanosec = start.sec, start.nanosec
+    message.points = [
+        JointTrajectoryPoint(
+            positions=[float(x) for x in row], time_from_start=duration_message(float(t))
+        )
+        for row, t in zip(rows, times, strict=True)
+    ]
+    return message
 
 
 def rows_of(message):

@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from support.ros.ros_graph import LATCHED, Graph
+from support.ros.self_collision_cell import trajectory
 
 pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[simulation]'")
 
@@ -17,7 +16,7 @@ from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Bool, Float64  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
+from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 NODE = "/simulation"
 
@@ -92,8 +91,8 @@ class SimulationCell:
         """Seconds on the simulation's clock."""
         return seconds(self.last.header.stamp)
 
-    def send(self, names, rows, times, **fields):
-        self.trajectories.publish(trajectory(names, rows, times, **fields))
+    def send(self, names, rows, times):
+        self.trajectories.publish(trajectory(names, rows, times))
 
     def call(self, service, kind=Trigger):
         return self.graph.call(kind, service)
@@ -116,22 +115,6 @@ class SimulationCell:
 
 def seconds(stamp):
     return stamp.sec + 1e-9 * stamp.nanosec
-
-
-def trajectory(names, rows, times, stamp=None, **fields):
-    """A JointTrajectory; ``stamp`` in seconds of the simulation."""
-    message = JointTrajectory(joint_names=list(names))
-    if stamp is not None:
-        message.header.stamp.sec = int(stamp)
-        message.header.stamp.nanosec = round((stamp % 1.0) * 1e9)
-    for k, (row, t) in enumerate(zip(rows, times, strict=True)):
-        point = JointTrajectoryPoint(positions=[float(x) for x in row])
-        for field, table in fields.items():
-            setattr(point, field, [float(x) for x in table[k]])
-        point.time_from_start.sec = math.floor(t)
-        point.time_from_start.nanosec = round((t % 1.0) * 1e9)
-        message.points.append(point)
-    return message
 
 
 def wait(cell, simulated):
