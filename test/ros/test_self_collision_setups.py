@@ -100,14 +100,29 @@ PLACES = {"a": "-0.6 1 0", "b": "0.6 1 0", "c": "0 2 0"}
 OFFSETS = np.array([[-0.6, 1.0], [0.6, 1.0], [0.0, 2.0]])
 
 
-def test_an_arm_that_is_not_named_is_held_and_the_others_go_around_it(started):
+def three(started):
     arms = ", ".join(f"'base:{name}_ball'" for name in PLACES)
     cell = started(PLACES, f"arms:=[{arms}]")
     cell.stand(np.zeros(6))
+    return cell
 
-    def all_balls(row):
-        return np.vstack([np.r_[row, 0.0, 0.0].reshape(3, 2) + OFFSETS, [[0.0, 0.0]]])
 
+def all_balls(row):
+    return np.vstack([row.reshape(3, 2) + OFFSETS, [[0.0, 0.0]]])
+
+
+def test_three_arms_keep_apart(started):
+    cell = three(started)
+    # a and b change places, c comes down between them.
+    goal = [1.2, 0.0, -1.2, 0.0, 0.0, -0.6]
+    message = cell.want(np.linspace(np.zeros(6), goal, 31), np.linspace(0.0, 6.0, 31))
+    assert message is not None, cell.message
+    assert gaps(message, all_balls).min() >= DANGER - 1e-6
+    assert np.abs(rows_of(message)[-1] - goal).max() < 1e-6
+
+
+def test_an_arm_that_is_not_named_is_held_and_the_others_go_around_it(started):
+    cell = three(started)
     goal = [0.6, 1.5, 0.4, 0.0]  # of a and b: a past c, that stands still
     message = cell.want(
         np.linspace(np.zeros(4), goal, 31), np.linspace(0.0, 6.0, 31), names=cell.names[:4]
@@ -115,7 +130,7 @@ def test_an_arm_that_is_not_named_is_held_and_the_others_go_around_it(started):
     assert message is not None, cell.message
     assert list(message.joint_names) == cell.names[:4]
     assert "'base..c_ball' is not named and is held at its position" in cell.message
-    assert gaps(message, all_balls).min() >= DANGER - 1e-6
+    assert gaps(message, lambda row: all_balls(np.r_[row, 0.0, 0.0])).min() >= DANGER - 1e-6
 
 
 # -- without optional packages: processes in which they are blocked ------------------------
@@ -228,3 +243,10 @@ def test_without_toppra_it_is_said_at_the_start(start_without, tmp_path):
     output = output_of(robot)
     warning = output.index("not installed: toppra. Adjusted trajectories that exceed")
     assert warning < output.index("keeping ")
+
+
+def test_with_all_of_them_nothing_is_said(start_without, tmp_path):
+    robot = slides_without(start_without, tmp_path, ())
+    assert "missing" not in robot.values and robot.values["method"] == "robust"
+    assert robot.graph.state.level == OK and robot.message == "ready for a trajectory"
+    assert "not installed: daqp" not in output_of(robot)
