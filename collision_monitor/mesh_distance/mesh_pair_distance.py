@@ -92,10 +92,35 @@ def mesh_reach(tree, x, y, z, least):
 
 
 @kernel
-def fill_reaches(tree, column, x, y, z, least):
+def fill_reaches(tree, column, x, y, z):
     """``tree.reaches[node, column]`` = largest (x, y, z) . p over the triangles below each node.
 
-    Nodes that reach at most ``least`` get an upper bound, and those below them nothing.
+    From the leaves to the root: a child's index is above its parent's.
+    """
+    for node in range(len(tree.nodes) - 1, -1, -1):
+        first, count = tree.nodes[node, 0], tree.nodes[node, 1]
+        largest = -1e300
+        if count > 0:
+            for child in range(first, first + count):
+                largest = max(largest, tree.reaches[child, column])
+        else:
+            for slot in range(first, first - count):
+                row = tree.slots[slot, 0]
+                for k in range(0, 9, 3):
+                    reach = (
+                        x * tree.corners[row, k]
+                        + y * tree.corners[row, k + 1]
+                        + z * tree.corners[row, k + 2]
+                    )
+                    largest = max(largest, reach)
+        tree.reaches[node, column] = largest
+
+
+@kernel
+def fill_reaches_above(tree, column, x, y, z, least):
+    """As `fill_reaches`, from the root downwards, but not below nodes that reach at most ``least``.
+
+    These get an upper bound.
     """
     reaches, corners = tree.reaches, tree.corners
     waiting = work_space(np.int64(0), STACK, 1)  # -1 - node: its children are done
@@ -133,12 +158,12 @@ def fill_reaches(tree, column, x, y, z, least):
 
 @kernel
 def fill_both_reaches(a, b, pose, points, apart):
-    """Fill the reaches of both trees along the direction between ``points`` (2, 3).
+    """Fill the reaches of both trees along the direction between ``points`` (2, 3), not the same.
 
     Returns the offset of B along that direction. The offset, less the reach of a node of A (column
     0), less the reach of a node of B (column 1), is a lower bound of the distance of the triangles
-    below the nodes. If it is above ``apart`` for a node and the whole other tree, its reach is an
-    upper bound, and nodes below it have none. ``pose`` as in `bounding_volumes.place`.
+    below the nodes. Nodes below one that is farther than ``apart`` metres from the other tree have
+    no reaches; inf for all nodes. ``pose`` as in `bounding_volumes.place`.
     """
     x, y, z = points[1, 0] - points[0, 0], points[1, 1] - points[0, 1], points[1, 2] - points[0, 2]
     scale = 1.0 / math.sqrt(x * x + y * y + z * z)
@@ -147,16 +172,20 @@ def fill_both_reaches(a, b, pose, points, apart):
     by = -pose[0, 1] * x - pose[1, 1] * y - pose[2, 1] * z
     bz = -pose[0, 2] * x - pose[1, 2] * y - pose[2, 2] * z
     offset = x * pose[3, 0] + y * pose[3, 1] + z * pose[3, 2]
-    enough = offset - apart - _ROUNDING
-    fill_reaches(a, ZERO, x, y, z, enough - mesh_reach(b, bx, by, bz, -math.inf))
-    fill_reaches(b, ONE, bx, by, bz, enough - a.reaches[0, 0])
+    if apart < math.inf:
+        enough = offset - apart - _ROUNDING
+        fill_reaches_above(a, ZERO, x, y, z, enough - mesh_reach(b, bx, by, bz, -math.inf))
+        fill_reaches_above(b, ONE, bx, by, bz, enough - a.reaches[0, 0])
+    else:
+        fill_reaches(a, ZERO, x, y, z)
+        fill_reaches(b, ONE, bx, by, bz)
     return offset
 
 
-# Reaches are filled if there is a guess, or once _SETTLED pairs of nodes have brought nothing new,
-# and again when the squared distance falls below _MIN_DECREASE times the last one, at most
-# _MAX_FILLS times.
-_SETTLED, _MIN_DECREASE, _MAX_FILLS = 32, 0.64, 5
+# With a guess, reaches are filled where they matter. For trees with at most _MAX_NODES nodes
+# together all are filled, and again when the squared distance falls below _MIN_DECREASE times the
+# last one, at most _MAX_FILLS times.
+_MAX_NODES, _MIN_DECREASE, _MAX_FILLS = 20_000, 0.64, 5
 _ROUNDING = 1e-9  # metres; more than errors of sums
 
 
@@ -234,19 +263,17 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
     waiting[0, 0], waiting[0, 1] = 0, 0
     bounds[0, 0] = bound(a.kind, a.volumes, ZERO, b.volumes, ZERO, pose, best)
     size = 1
-    fills, filled, begin = _MAX_FILLS, np.inf, -np.inf
-    settled = _SETTLED if best_a >= 0 else 0
+    fills = _MAX_FILLS if len(a.nodes) + len(b.nodes) <= _MAX_NODES else 0
+    begin, filled = -np.inf, np.inf
+    if best_a >= 0 and bounds[0, 0] < best:
+        begin, filled = fill_both_reaches(a, b, pose, points, math.sqrt(best)), best
     while size > 0:
         size -= 1
         if bounds[size, 0] >= best:
             continue
-        settled += 1
-        if settled > _SETTLED and fills > 0 and best_a >= 0 and best < _MIN_DECREASE * filled:
-            begin, filled = fill_both_reaches(a, b, pose, points, math.sqrt(best)), best
+        if fills > 0 and best_a >= 0 and best < _MIN_DECREASE * filled:
+            begin, filled = fill_both_reaches(a, b, pose, points, np.inf), best
             fills -= 1
-            # From the roots again, as nodes below those that are apart have no reaches.
-            waiting[0, 0], waiting[0, 1], bounds[0, 0], size = 0, 0, 0.0, 1
-            continue
         i, j = waiting[size, 0], waiting[size, 1]
         gap = begin - a.reaches[i, 0] - b.reaches[j, 1]
         if gap > 0.0 and gap * gap >= best:
@@ -262,7 +289,7 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
                     take_corners(a.corners, row_a, pair)
                     found = squared_distance_below(pair, ZERO, THREE, best)
                     if found[0] < best:
-                        best, best_a, best_b, settled = found[0], row_a, row_b, 0
+                        best, best_a, best_b = found[0], row_a, row_b
                         _copy_points(found, points)
                         if best == 0.0:
                             return best, best_a, best_b
