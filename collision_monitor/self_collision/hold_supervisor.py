@@ -103,8 +103,6 @@ class HoldSupervisor:
 
     Attributes:
         nearest: the pair that is least above its d_dan at the last joint state; None if unknown.
-        least_below: the smallest distance of a pair that is below its d_dan, metres; inf if none
-            is.
         left_out: pairs that are ignored.
     """
 
@@ -136,7 +134,6 @@ class HoldSupervisor:
         self._leaving = math.inf  # `Nearest.above` where a motion that leads away began
         self._may_lead_away = False
         self.nearest: Nearest | None = None
-        self.least_below = math.inf
 
     def _monitor(self, safe_distance: float, danger_distance: float) -> Monitor:
         """Select the pairs to compare with d_dan, or with one of their own; a monitor of these."""
@@ -207,25 +204,37 @@ class HoldSupervisor:
 
     def _take(self, state: MonitorState) -> None:
         if state.clearance is None:
-            self.nearest, self.least_below = None, math.inf
+            self.nearest = None
             return
-        found = self._measured(state.clearance)
-        self.nearest = min(found, key=lambda pair: pair.above)
-        self.least_below = min((p.distance for p in found if p.above < 0.0), default=math.inf)
+        self.nearest = min(self._measured(state.clearance), key=lambda pair: pair.above)
+
+    def below(self) -> dict[tuple[str, str], float]:
+        """The pairs below their d_dan at the last joint state, with their distances, metres."""
+        if self.nearest is None:
+            return {}
+        found = self._measured_often()
+        if self._compares:
+            distances, danger = self.monitor.distances(), self.monitor.stop_distance
+            found += map(Nearest, self.model.pairs, distances.tolist(), [danger] * len(distances))
+        return {pair.links: pair.distance for pair in found if pair.above < 0.0}
 
     def _measured(self, clearance: Clearance) -> list[Nearest]:
         """The nearest pair that is compared with d_dan, and all with one of their own."""
-        danger, found = self.monitor.stop_distance, []
+        found = self._measured_often()
         if self._compares:
-            found.append(Nearest(clearance.links, clearance.distance, danger))
-        if self._own_danger.size:
-            pairs = np.arange(len(self._own_danger))
-            distances = self._often.surface_distances(self.monitor.buffer.q, pairs)
-            found += map(
-                Nearest, self._often.pairs, distances.tolist(), self._own_danger.tolist(),
-                [True] * len(pairs),
-            )  # fmt: skip
+            found.append(Nearest(clearance.links, clearance.distance, self.monitor.stop_distance))
         return found
+
+    def _measured_often(self) -> list[Nearest]:
+        """The pairs with a d_dan of their own."""
+        if not self._own_danger.size:
+            return []
+        pairs = np.arange(len(self._own_danger))
+        distances = self._often.surface_distances(self.monitor.buffer.q, pairs)
+        return list(map(
+            Nearest, self._often.pairs, distances.tolist(), self._own_danger.tolist(),
+            [True] * len(pairs),
+        ))  # fmt: skip
 
     def _judge(self, above: float) -> bool:
         safe, danger = self._distances

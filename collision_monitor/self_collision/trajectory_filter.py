@@ -197,7 +197,7 @@ def distance_from(motion: Motion, present: Mapping[str, float]) -> tuple[str, fl
 
 # -- the filter --
 
-# m by which arms that are too close already may come closer on their way out: sensor noise.
+# m by which a motion may start closer than arms that are too close are now: sensor noise.
 _EASE = 0.002
 
 
@@ -318,10 +318,11 @@ class TrajectoryFilter:
             notes.append(f"its start time is {clock - start:.3g} s in the past; it starts now")
             start = 0.0
         settings = replace(settings, yielding=yielding)
-        if (least := self.supervisor.least_below) < settings.danger_distance:
-            # It must not come closer than it is now, and keeps the safe distance where it can:
-            # otherwise the only remedy would be a restart.
-            settings = replace(settings, danger_distance=max(0.0, least - _EASE))
+        if below := self.supervisor.below():
+            # These must not come closer than they are now, and must end farther apart: without a
+            # way out the only remedy would be a restart. All others keep their distances.
+            leaving = {pair: max(0.0, distance - _EASE) for pair, distance in below.items()}
+            settings = replace(settings, leaving=leaving)
             notes.append(
                 f"{self.supervisor.nearest}: only motions that separate them are accepted"
             )

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.robots.two_slides import ARMS, JOINTS, apart, model
+from support.robots.two_slides import ARMS, JOINTS, URDF, apart, model
 
-from collision_monitor.errors import CollisionMonitorError, TrajectoryError
+from collision_monitor import CollisionModel
+from collision_monitor.errors import AdjustmentError, CollisionMonitorError, TrajectoryError
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision import trajectory_filter
@@ -29,9 +30,9 @@ SETTINGS = FilterSettings()
 class Cell:
     """A gate, and a robot that stands where it is told to."""
 
-    def __init__(self):
-        self.supervisor = HoldSupervisor(MODEL, ARMS)
-        self.filter = TrajectoryFilter(MODEL, ARMS, self.supervisor)
+    def __init__(self, robot=MODEL):
+        self.supervisor = HoldSupervisor(robot, ARMS)
+        self.filter = TrajectoryFilter(robot, ARMS, self.supervisor)
         self.stand(FAR)
 
     def stand(self, q, mast=0.0, now=NOW):
@@ -89,7 +90,7 @@ def test_the_library_takes_what_it_is_handed(cell, names):
 def test_arms_that_all_but_touch_are_led_away(cell):
     cell.stand(apart(0.001))
     job = cell.job(rows=(apart(0.001), FAR), start_tolerance=0.01)
-    assert job.settings.danger_distance == 0.0
+    assert job.settings.leaving == {("r_ball", "l_ball"): 0.0}
     motion = cell.filter.adjust(job).motion
     assert motion.positions[[0, -1]].tolist() == [apart(0.001), FAR]
 
@@ -191,12 +192,47 @@ def test_what_was_begun_before_the_arms_came_too_near_stays_here(cell):
 def test_after_an_event_a_motion_that_leads_away_is_let_go_and_watched(cell):
     assert cell.stand(apart(0.03), now=NOW)
     job = cell.job(rows=(apart(0.03), FARTHER))
-    assert job.settings.danger_distance == pytest.approx(0.028)
-    assert job.settings.safe_distance == SETTINGS.safe_distance
+    assert job.settings.leaving == {("r_ball", "l_ball"): pytest.approx(0.028)}
+    assert replace(job.settings, leaving={}) == SETTINGS
     assert "0.0300 m apart, danger_distance is 0.05 m: only motions" in job.notes[0]
     cell.release(job)
     assert not cell.stand(apart(0.032), now=NOW + 0.1)
     assert cell.stand(apart(0.02), now=NOW + 0.2)
+
+
+NEAR = apart(0.03)
+ASIDE = [*np.add(NEAR, [0.0, 0.3, 0.0, 0.3])]  # both at the same distance
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ((NEAR, NEAR), "0.0300 m apart, 0.0350 m is needed; they start below their danger dist"),
+        ((NEAR, ASIDE), "0.0300 m apart, 0.0350 m is needed; they start below their danger dist"),
+        ((NEAR, FAR, NEAR), "0.0300 m apart, 0.0350 m is needed; they start below their danger"),
+        ((NEAR, apart(0.034)), "0.0340 m apart, 0.0350 m is needed; they start below their danger"),
+        ((apart(0.027), FAR), "0.0270 m apart, 0.0280 m is needed; the start is closer than they "),
+    ],
+)
+def test_during_an_event_only_motions_that_end_farther_apart_are_let_go(cell, rows, says):
+    cell.stand(NEAR)
+    job = cell.job(rows=rows, times=np.arange(len(rows)))
+    with pytest.raises(AdjustmentError, match=says):
+        cell.filter.adjust(job)
+
+
+def test_during_an_event_a_motion_may_end_a_little_farther_apart(cell):
+    cell.stand(NEAR)
+    motion = cell.filter.adjust(cell.job(rows=(NEAR, apart(0.0351)))).motion
+    assert motion.positions[[0, -1]].tolist() == [NEAR, apart(0.0351)]
+
+
+def test_during_an_event_all_other_pairs_keep_their_danger_distance():
+    post = {"name": "post", "type": "sphere", "radius": 0.1, "position": [-0.35, -0.22, 0.0]}
+    cell = Cell(CollisionModel.from_urdf(URDF, scene={"obstacles": [post]}))
+    cell.stand(NEAR)
+    with pytest.raises(AdjustmentError, match=r"'post' are 0\.0200 m apart, 0\.0500 m is needed"):
+        cell.filter.adjust(cell.job(rows=(NEAR, FAR)))
 
 
 @pytest.mark.parametrize(
