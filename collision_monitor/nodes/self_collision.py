@@ -362,7 +362,8 @@ class SelfCollisionNode(RobotNode):
             self._refuse(reason, job.owner, values, serial)
             return
         try:
-            release = self._filter.release(job, motion, clock, time.monotonic())
+            now = time.monotonic()
+            release = self._filter.release(job, motion, self._settings(), clock, now)
         except CollisionMonitorError as error:
             self._refuse(str(error), job.owner, values, serial)
             return

@@ -12,7 +12,7 @@ import queue
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from threading import Event
 from typing import Any
 
@@ -222,6 +222,7 @@ class Job:
         motion: the motion to adjust, from the current state on.
         held: position of every joint of the robot when it was received.
         start: start time by the clock of stamps, seconds; 0 means as soon as possible.
+        asked: the settings when it was received.
         settings: how to adjust it.
         notes: remarks for the state message.
         events: number of events of the supervisor so far.
@@ -233,6 +234,7 @@ class Job:
     motion: Motion
     held: Mapping[str, float]
     start: float
+    asked: FilterSettings
     settings: FilterSettings
     notes: tuple[str, ...] = ()
     events: int = 0
@@ -317,7 +319,7 @@ class TrajectoryFilter:
         if 0.0 < start <= clock:
             notes.append(f"its start time is {clock - start:.3g} s in the past; it starts now")
             start = 0.0
-        settings = replace(settings, yielding=yielding)
+        asked, settings = settings, replace(settings, yielding=yielding)
         if below := self.supervisor.below():
             # These must not come closer than they are now, and must end farther apart: without a
             # way out the only remedy would be a restart. All others keep their distances.
@@ -327,7 +329,7 @@ class TrajectoryFilter:
                 f"{self.supervisor.nearest}: only motions that separate them are accepted"
             )
         events = self.supervisor.events
-        return Job(motion, present, start, settings, tuple(notes), events, now, owner)
+        return Job(motion, present, start, asked, settings, tuple(notes), events, now, owner)
 
     def _yielding(self, motion: Motion, settings: FilterSettings) -> tuple[str, list[str]]:
         """The arm that is adjusted: an arm that is not named is held."""
@@ -379,14 +381,19 @@ class TrajectoryFilter:
 
     # -- after the adjustment --
 
-    def release(self, job: Job, motion: Motion, clock: float, now: float) -> Release:
+    def release(
+        self, job: Job, motion: Motion, settings: FilterSettings, clock: float, now: float
+    ) -> Release:
         """Release an adjusted ``motion``, which counts as being executed from now on.
 
+        ``settings``: the present ones.
+
         Raises:
-            TrajectoryError: the robot has moved since the trajectory was received, or its joint
-                state is unknown.
+            TrajectoryError: the robot has moved or settings were changed since the trajectory was
+                received, or the joint state is unknown.
         """
         _require_valid(motion, job.motion.joint_names)
+        _refuse_if_changed(job.asked, settings)
         if fault := self.supervisor.joint_state_fault(now):
             raise TrajectoryError(f"during adjustment the joint state was lost: {fault}")
         if self.supervisor.events != job.events:
@@ -441,6 +448,16 @@ class TrajectoryFilter:
     def restore_previous(self) -> None:
         """Report that the last release is not executed; the previous one still is."""
         self._moving, self._until = self._before
+
+
+def _refuse_if_changed(asked: FilterSettings, present: FilterSettings) -> None:
+    present = replace(present, max_points=asked.max_points)  # no matter once it is read
+    for name in (each.name for each in fields(asked)):
+        before, after = getattr(asked, name), getattr(present, name)
+        if before != after:
+            raise TrajectoryError(
+                f"during adjustment {name} was changed from {before} to {after}: send it again"
+            )
 
 
 def _require_valid(motion: Motion, joint_names: Sequence[str]) -> None:

@@ -264,6 +264,20 @@ def test_motions_forwarded_before_a_new_description_are_still_held(robot):
     assert np.allclose(rows_of(robot.sent[-1]), MOTION.positions[45])
 
 
+# -- parameters -----------------------------------------------------------------------------
+
+
+def test_distances_that_are_changed_refuse_what_is_adjusted(robot):
+    sent, request = len(robot.sent), robot.begin()
+    assert set_parameters(robot, safe_distance=0.2).successful
+    try:
+        message = robot.until_event("refused", request)
+        assert "during adjustment safe_distance was changed from 0.1 to 0.2" in message
+        robot.nothing_more(sent)
+    finally:
+        assert set_parameters(robot, safe_distance=0.1).successful
+
+
 # -- a million points ---------------------------------------------------------------------------
 
 

@@ -43,8 +43,9 @@ class Cell:
         desired = DesiredTrajectory(tuple(names), times, rows)
         return self.filter.job(desired, start, settings, CLOCK, NOW)
 
-    def release(self, job, motion=None, clock=CLOCK + 0.2, now=NOW):
-        return self.filter.release(job, job.motion if motion is None else motion, clock, now)
+    def release(self, job, motion=None, clock=CLOCK + 0.2, now=NOW, **changed):
+        motion = job.motion if motion is None else motion
+        return self.filter.release(job, motion, replace(job.asked, **changed), clock, now)
 
 
 @pytest.fixture
@@ -179,6 +180,22 @@ def test_what_was_begun_before_a_held_arm_moved_stays_here_but_endless_joints_ma
     cell.stand([*FAR[:3], 0.03], mast=0.3, now=NOW + 0.2)
     with pytest.raises(TrajectoryError, match="joint 'l_y' moved"):
         cell.release(job, now=NOW + 0.2)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"safe_distance": 0.4}, "safe_distance was changed from 0.1 to 0.4: send it again"),
+        ({"danger_distance": 0.02}, "danger_distance was changed from 0.05 to 0.02"),
+        ({"acceleration_limits": 1.0}, "acceleration_limits was changed from None to 1.0"),
+    ],
+)
+def test_what_was_adjusted_with_other_settings_stays_here(cell, changed, says):
+    job = cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2]))
+    with pytest.raises(TrajectoryError, match=f"during adjustment {says}"):
+        cell.release(job, **changed)
+    assert not cell.filter.running(CLOCK + 0.3)
+    assert cell.release(job, max_points=5).motion is job.motion
 
 
 def test_what_was_begun_before_the_arms_came_too_near_stays_here(cell):
