@@ -37,6 +37,9 @@ _NEAR_INSIDE_ARM = 0.03
 # m between meshes of an eased pair with overlapping leaves, unless it is usually closer.
 _CONTACT_MARGIN = 5e-3
 _FARTHER = 5e-3  # m by which pairs that leave their d_dan must end farther apart
+# A joint is idle if turning it changes distances by less, metres, in so many configurations and
+# angles (multiples of 2.4 rad, so that no symmetry of a link hides a change).
+_IDLE, _IDLE_SAMPLES, _IDLE_ANGLES = 5e-3, 4, 8
 _PART_OF_ENDS = 0.5  # of the distance of such a pair at the start or end of the motion
 
 
@@ -197,6 +200,25 @@ def _moved_relatively(model: CollisionModel, columns: Collection[int]) -> np.nda
     carries = (model.link_reach() > 0.0) & turning
     a, b = model.pair_links.T
     return (carries[a] != carries[b]).any(axis=1)
+
+
+def is_idle(model: CollisionModel, arms: Sequence[Arm], name: str) -> bool:
+    """Whether no distance that the ``arms`` change depends on the joint ``name``, such as a wheel.
+
+    A wheel that is round about its axis keeps its distances from the arms as it turns.
+    """
+    column = model.joint_names.index(name)
+    columns = [model.joint_names.index(joint) for arm in arms for joint in arm.joint_names]
+    pairs = _moved_relatively(model, columns) & _moved_relatively(model, [column])
+    if not pairs.any():
+        return True
+    for q in model.random_configurations(_IDLE_SAMPLES):
+        turned = np.repeat(q[None, :], _IDLE_ANGLES, axis=0)
+        turned[:, column] = 2.4 * np.arange(_IDLE_ANGLES)
+        distances = np.array([model.distances(row)[pairs] for row in turned])
+        if np.ptp(distances, axis=0).max() > _IDLE:
+            return False
+    return True
 
 
 def often_near(

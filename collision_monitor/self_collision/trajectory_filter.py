@@ -26,6 +26,7 @@ from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.adjustment import Adjustment, adjust
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
+from collision_monitor.self_collision.margins import is_idle
 from collision_monitor.self_collision.mesh_proximity import prepare_meshes
 from collision_monitor.self_collision.settings import AdjustmentSettings
 
@@ -275,7 +276,7 @@ class TrajectoryFilter:
         self._still = tuple(
             name
             for name in model.joint_names
-            if name in self.arm_joints or name not in endless
+            if name in self.arm_joints or name not in endless or not is_idle(model, arms, name)
         )
         self._moving: tuple[str, ...] = ()
         self._until = -np.inf

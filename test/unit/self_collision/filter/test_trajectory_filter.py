@@ -35,8 +35,9 @@ class Cell:
         self.filter = TrajectoryFilter(robot, ARMS, self.supervisor)
         self.stand(FAR)
 
-    def stand(self, q, mast=0.0, now=NOW):
-        return self.supervisor.update(JointState(NAMES, [*q, mast], now))[1]
+    def stand(self, q, mast=0.0, now=NOW, table=0.0):
+        names = (*NAMES, "table_joint")[: len(self.supervisor.monitor.model.joint_names)]
+        return self.supervisor.update(JointState(names, [*q, mast, table][: len(names)], now))[1]
 
     def job(self, names=JOINTS, rows=(FAR, FARTHER), times=(0.0, 2.0), start=0.0, **options):
         settings = replace(SETTINGS, **options)
@@ -180,6 +181,28 @@ def test_what_was_begun_before_a_held_arm_moved_stays_here_but_endless_joints_ma
     cell.stand([*FAR[:3], 0.03], mast=0.3, now=NOW + 0.2)
     with pytest.raises(TrajectoryError, match="joint 'l_y' moved"):
         cell.release(job, now=NOW + 0.2)
+
+
+@pytest.mark.parametrize(("offset", "may_turn"), [(0.0, True), (0.3, False)])
+def test_an_endless_joint_may_turn_only_if_no_distance_of_an_arm_depends_on_it(offset, may_turn):
+    """A turntable with a ball on its axis, or beside it."""
+    scene = {
+        "obstacles": [
+            {"name": "ball", "type": "sphere", "radius": 0.1, "position": [offset, 0.0, 0.0],
+             "joint": "table_joint"}
+        ],
+        "joints": [
+            {"name": "table_joint", "type": "continuous", "axis": [0, 0, 1], "position": [0, 2, 0]}
+        ],
+    }  # fmt: skip
+    cell = Cell(CollisionModel.from_urdf(URDF, scene=scene))
+    job = cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2]))
+    cell.stand(FAR, now=NOW + 0.1, table=1.0)
+    if may_turn:
+        assert cell.release(job, now=NOW + 0.1).motion is job.motion
+        return
+    with pytest.raises(TrajectoryError, match="during adjustment joint 'table_joint' moved by 1;"):
+        cell.release(job, now=NOW + 0.1)
 
 
 @pytest.mark.parametrize(
