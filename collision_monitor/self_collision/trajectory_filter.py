@@ -202,6 +202,9 @@ def distance_from(motion: Motion, present: Mapping[str, float]) -> tuple[str, fl
 _EASE = 0.002
 
 
+_LATE = 0.05  # s after its stamp at which the start of a trajectory is remarked
+
+
 @dataclass(frozen=True)
 class FilterSettings(AdjustmentSettings):
     """Settings of adjustments, and of the checks before and after them.
@@ -243,13 +246,16 @@ class Job:
     owner: object = None
     cancelled: Event = field(default_factory=Event)
 
+    def is_due(self, clock: float) -> bool:
+        """Whether to release it; before, a controller might start it in spite of a hold."""
+        return clock >= self.start
+
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """A safe motion to send now; it starts at ``start``, seconds, or immediately if that is 0."""
+    """A safe motion to send now; it starts immediately."""
 
     motion: Motion
-    start: float
     notes: tuple[str, ...]
 
 
@@ -402,15 +408,14 @@ class TrajectoryFilter:
         present = self.supervisor.positions()
         self._refuse_if_moved(job, motion, present)
         self._refuse_while_others_move(motion.joint_names, clock)
-        start, notes = job.start, list(job.notes)
-        if 0.0 < start <= clock:
+        notes = list(job.notes)
+        if 0.0 < job.start < clock - _LATE:
             notes.append("its start time passed during adjustment; it starts now")
-            start = 0.0
         self._before = self._moving, self._until
         self._moving = motion.joint_names
-        self._until = (start or clock) + motion.duration
+        self._until = clock + motion.duration
         self.supervisor.allow_leaving()
-        return Release(motion, start, tuple(notes))
+        return Release(motion, tuple(notes))
 
     def _refuse_if_moved(self, job: Job, motion: Motion, present: Mapping[str, float]) -> None:
         tolerance = job.settings.start_tolerance
