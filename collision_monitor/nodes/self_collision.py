@@ -429,7 +429,7 @@ class SelfCollisionNode(RobotNode):
         if seconds > 0.0:
             lag = self._seconds() - seconds
         received = JointState(message.name, message.position, time.monotonic(), seconds, lag)
-        if self._filter.supervisor.update(received)[1]:
+        if self._filter.update(received, self._seconds()):
             self._hold()
 
     def _hold(self) -> None:

@@ -25,6 +25,8 @@ _HYSTERESIS = 0.1
 # Pairs left out: closer than d_dan in this fraction of the samples. `adjust` uses the lower
 # fraction for a link of an arm and a link that no arm moves.
 _BY_DESIGN, _EASED, _SAMPLES = 0.95, 0.5, 200
+# A joint stands if it moves by less, rad or m, in so many seconds.
+_STANDING, _REST = 0.002, 1.0
 
 
 def names_of(model: CollisionModel, arm: Arm) -> frozenset[str]:
@@ -86,6 +88,47 @@ class Nearest(NamedTuple):
             f"{a} and {b} are {self.distance:.4f} m apart, "
             f"{limit if self.often_near else 'danger_distance'} is {self.danger:.4g} m"
         )
+
+
+class Execution:
+    """A motion that was sent to the controller, and whether it is being executed.
+
+    It is until its planned end, and then while its joints move and have not reached its goal: the
+    controller may be slower than planned. Times are seconds of the clock of stamps.
+
+    Attributes:
+        joint_names: the joints of the motion.
+        planned_end: when it ends as planned; -inf if it is not executed.
+    """
+
+    def __init__(
+        self,
+        joint_names: Sequence[str] = (),
+        planned_end: float = -math.inf,
+        goal: Mapping[str, float] | None = None,
+        tolerance: float = 0.0,
+    ) -> None:
+        """``goal``: last positions of joints, reached within ``tolerance``, rad or m."""
+        self.joint_names, self.planned_end = tuple(joint_names), planned_end
+        self.goal, self.tolerance = dict(goal or {}), tolerance
+        self._last_seen: dict[str, float] = {}  # positions when a joint last moved
+        self._moves_until = -math.inf
+
+    def update(self, positions: Mapping[str, float], clock: float) -> None:
+        """Process the positions of all joints of the robot."""
+        if not self.running(clock):
+            return  # what moves the joints now is another motion
+        here = {name: positions[name] for name in self.goal if name in positions}
+        if all(abs(here[name] - self.goal[name]) <= self.tolerance for name in here):
+            self._moves_until = -math.inf
+        elif not self._last_seen or any(
+            abs(here[name] - self._last_seen[name]) > _STANDING for name in here
+        ):
+            self._last_seen, self._moves_until = here, clock + _REST
+
+    def running(self, clock: float) -> bool:
+        """Whether the motion is being executed."""
+        return clock <= max(self.planned_end, self._moves_until)
 
 
 class HoldSupervisor:

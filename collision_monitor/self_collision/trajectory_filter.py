@@ -21,11 +21,12 @@ import numpy as np
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import CollisionMonitorError, TrajectoryError
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.motion.points import checked_points
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.adjustment import Adjustment, adjust
 from collision_monitor.self_collision.arms import Arm
-from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
+from collision_monitor.self_collision.hold_supervisor import Execution, HoldSupervisor
 from collision_monitor.self_collision.margins import is_idle
 from collision_monitor.self_collision.mesh_proximity import prepare_meshes
 from collision_monitor.self_collision.settings import AdjustmentSettings
@@ -269,7 +270,7 @@ class TrajectoryFilter:
     def __init__(
         self, model: CollisionModel, arms: Sequence[Arm], supervisor: HoldSupervisor
     ) -> None:
-        """``supervisor`` receives all joint states."""
+        """``supervisor`` receives the joint states of `update`."""
         self.arms = tuple(arms)
         self.supervisor = supervisor
         self.arm_joints = tuple(name for arm in arms for name in arm.joint_names)
@@ -284,13 +285,18 @@ class TrajectoryFilter:
             for name in model.joint_names
             if name in self.arm_joints or name not in endless or not is_idle(model, arms, name)
         )
-        self._moving: tuple[str, ...] = ()
-        self._until = -np.inf
-        self._before = self._moving, self._until  # the last release
+        self._execution = self._before = Execution()  # of the last release, and of the one before
 
     def take_over(self, old: TrajectoryFilter) -> None:
         """Continue from an earlier robot: its motion may move any joint of the arms."""
-        self._moving, self._until = self.arm_joints, old._until
+        last = old._execution
+        self._execution = Execution(self.arm_joints, last.planned_end, last.goal, last.tolerance)
+
+    def update(self, message: JointState, clock: float) -> bool:
+        """Process a joint state; returns whether to hold."""
+        hold = self.supervisor.update(message)[1]
+        self._execution.update(self.supervisor.positions(), clock)
+        return hold
 
     # -- before the adjustment --
 
@@ -361,11 +367,13 @@ class TrajectoryFilter:
     def _refuse_while_others_move(self, names: Sequence[str], clock: float) -> None:
         if not self.running(clock):
             return
-        others = [name for name in self._moving if name not in names]
+        others = [name for name in self._execution.joint_names if name not in names]
+        left = self._execution.planned_end - clock
+        how = f"for {left:.3g} s" if left > 0.0 else "to its goal, later than planned"
         if others:
             raise TrajectoryError(
-                f"does not name {shortened(others)}, which an earlier trajectory still moves for "
-                f"{self._until - clock:.3g} s: name both arms, or wait"
+                f"does not name {shortened(others)}, which an earlier trajectory still moves "
+                f"{how}: name both arms, or wait"
             )
 
     # -- the adjustment --
@@ -411,9 +419,10 @@ class TrajectoryFilter:
         notes = list(job.notes)
         if 0.0 < job.start < clock - _LATE:
             notes.append("its start time passed during adjustment; it starts now")
-        self._before = self._moving, self._until
-        self._moving = motion.joint_names
-        self._until = clock + motion.duration
+        goal = dict(zip(motion.joint_names, motion.positions[-1].tolist(), strict=True))
+        end, tolerance = clock + motion.duration, job.settings.start_tolerance
+        self._before = self._execution
+        self._execution = Execution(motion.joint_names, end, goal, tolerance)
         self.supervisor.allow_leaving()
         return Release(motion, tuple(notes))
 
@@ -433,27 +442,25 @@ class TrajectoryFilter:
 
     def running(self, clock: float) -> bool:
         """Whether a released motion is being executed."""
-        return clock <= self._until
+        return self._execution.running(clock)
 
     @property
     def moving_joints(self) -> tuple[str, ...]:
         """Joints of the last released motion; those of all arms before the first one."""
-        return self._moving or self.arm_joints
+        return self._execution.joint_names or self.arm_joints
 
     def start_stream(self, clock: float, seconds: float) -> None:
         """Report that all arms are moved by other commands for this long."""
-        self._moving, self._until = self.arm_joints, clock + seconds
-        self._before = (), -np.inf
+        self._execution, self._before = Execution(self.arm_joints, clock + seconds), Execution()
         self.supervisor.allow_leaving()
 
     def mark_finished(self) -> None:
         """Report that no motion is being executed."""
-        self._until = -np.inf
-        self._before = (), -np.inf
+        self._execution, self._before = Execution(self._execution.joint_names), Execution()
 
     def restore_previous(self) -> None:
         """Report that the last release is not executed; the previous one still is."""
-        self._moving, self._until = self._before
+        self._execution = self._before
 
 
 def _refuse_if_changed(asked: FilterSettings, present: FilterSettings) -> None:

@@ -112,6 +112,45 @@ def test_a_part_of_an_arm_is_refused(cell):
         cell.job(JOINTS[:3], (FAR[:3], FARTHER[:3]))
 
 
+class Slow(Cell):
+    """An arm that is sent from l_y = 0 to 1 in 2 s, from CLOCK on; the other one is to follow."""
+
+    def __init__(self):
+        super().__init__()
+        there = [FAR[2], 1.0]
+        self.release(self.job(JOINTS[2:], (FAR[2:], there)), clock=CLOCK)
+
+    def at(self, seconds, l_y):
+        self.filter.update(JointState(NAMES, [*FAR[:3], l_y, 0.0], NOW + seconds), CLOCK + seconds)
+        return self.filter.running(CLOCK + seconds)
+
+
+def test_an_arm_that_is_slower_than_planned_is_still_under_way():
+    cell = Slow()
+    assert all(cell.at(t, t / 8.0) for t in np.arange(0.0, 7.9, 0.05))
+    desired = DesiredTrajectory(JOINTS[:2], (0.0, 2.0), (FAR[:2], FARTHER[:2]))
+    says = "does not name l_x, l_y, which an earlier trajectory still moves to its goal, later than"
+    with pytest.raises(TrajectoryError, match=says):
+        cell.filter.job(desired, 0.0, SETTINGS, CLOCK + 7.85, NOW + 7.85)
+    assert not cell.at(7.95, 0.995)  # at its goal, within start_tolerance
+    assert not cell.at(8.0, 1.0)
+    assert cell.filter.job(desired, 0.0, SETTINGS, CLOCK + 8.0, NOW + 8.0)
+
+
+def test_an_arm_that_arrives_as_planned_is_not_waited_for():
+    cell = Slow()
+    assert all(cell.at(t, t / 2.0) for t in np.arange(0.0, 2.0, 0.05))
+    assert not cell.at(2.05, 1.0)
+
+
+def test_an_arm_that_stands_away_from_its_goal_is_waited_for_a_second():
+    """The controller aborted; what moves the arm later is not the trajectory."""
+    cell = Slow()
+    assert all(cell.at(t, min(t / 8.0, 0.5)) for t in np.arange(0.0, 4.9, 0.05))
+    assert not cell.at(5.1, 0.5005)
+    assert not any(cell.at(t, t / 10.0) for t in np.arange(5.2, 7.0, 0.05))
+
+
 @pytest.mark.parametrize("old", [0.6, 100.0])
 def test_without_a_fresh_joint_state_everything_is_refused(cell, old):
     desired = DesiredTrajectory(JOINTS, (0.0, 2.0), (FAR, FARTHER))
