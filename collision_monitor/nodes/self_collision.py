@@ -36,7 +36,6 @@ from collision_monitor.nodes.common.messages import (
     VALUES,
     diagnostic,
     seconds_of,
-    time_message,
 )
 from collision_monitor.nodes.common.robot_node import RobotNode
 from collision_monitor.nodes.follow_joint_trajectory import (
@@ -288,8 +287,10 @@ class SelfCollisionNode(RobotNode):
         future = self._worker.submit(_work, self._filter, job)
         self._computing = _Computing(job, future, self._serial)
         self._set_polling(True)
-        text = f"adjusting a trajectory of {len(job.motion.times)} waypoints{note}"
-        self._report_event(Level.OK, "adjusting", text)
+        text = f"adjusting a trajectory of {len(job.motion.times)} waypoints"
+        if not job.is_due(clock := self._seconds()):
+            text += f", to be forwarded at its start in {job.start - clock:.3g} s"
+        self._report_event(Level.OK, "adjusting", f"{text}{note}")
 
     def _drop_computing(self, reason: str) -> str:
         """Drop the trajectory that is being adjusted, and report the reason to its client.
@@ -336,10 +337,13 @@ class SelfCollisionNode(RobotNode):
             self._polling = None
 
     def _poll(self) -> None:
-        if self._computing is not None and self._computing.future.done():
+        if self._computing is not None and self._is_finished(*self._computing):
             computing, self._computing = self._computing, None
             self._finish(*computing)
         self._set_polling(self._computing is not None)
+
+    def _is_finished(self, job: Job, future: Future[Work], serial: int) -> bool:
+        return future.done() and (future.exception() is not None or job.is_due(self._seconds()))
 
     def _finish(self, job: Job, future: Future[Work], serial: int) -> None:
         error = future.exception()
@@ -362,13 +366,12 @@ class SelfCollisionNode(RobotNode):
             self._refuse(reason, job.owner, values, serial)
             return
         try:
-            release = self._filter.release(job, motion, clock, time.monotonic())
+            now = time.monotonic()
+            release = self._filter.release(job, motion, self._settings(), clock, now)
         except CollisionMonitorError as error:
             self._refuse(str(error), job.owner, values, serial)
             return
         self._end_stream()
-        if release.start > 0.0:
-            message.header.stamp = time_message(release.start)
         self._goal_before = self._running_goal
         self._running_goal, self._running_serial = job.owner, serial
         self._send(message, job.owner)
@@ -426,7 +429,7 @@ class SelfCollisionNode(RobotNode):
         if seconds > 0.0:
             lag = self._seconds() - seconds
         received = JointState(message.name, message.position, time.monotonic(), seconds, lag)
-        if self._filter.supervisor.update(received)[1]:
+        if self._filter.update(received, self._seconds()):
             self._hold()
 
     def _hold(self) -> None:

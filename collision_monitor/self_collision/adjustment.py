@@ -309,8 +309,9 @@ def _problem(
     desired = configurations(model, motion, task.held)
     rates = _rate_limits(model, motion, settings)
     margins = choose_margins(
-        model, arms, desired, settings.safe_distance, settings.danger_distance, task.able
-    )
+        model, arms, desired, settings.safe_distance, settings.danger_distance, task.able,
+        leaving=settings.leaving,
+    )  # fmt: skip
     if settings.method != "robust" and not settings.every_pair:
         between = sides(model, arms).between  # as in the paper
         margins = Margins(

@@ -25,6 +25,8 @@ _HYSTERESIS = 0.1
 # Pairs left out: closer than d_dan in this fraction of the samples. `adjust` uses the lower
 # fraction for a link of an arm and a link that no arm moves.
 _BY_DESIGN, _EASED, _SAMPLES = 0.95, 0.5, 200
+# A joint stands if it moves by less, rad or m, in so many seconds.
+_STANDING, _REST = 0.002, 1.0
 
 
 def names_of(model: CollisionModel, arm: Arm) -> frozenset[str]:
@@ -88,6 +90,47 @@ class Nearest(NamedTuple):
         )
 
 
+class Execution:
+    """A motion that was sent to the controller, and whether it is being executed.
+
+    It is until its planned end, and then while its joints move and have not reached its goal: the
+    controller may be slower than planned. Times are seconds of the clock of stamps.
+
+    Attributes:
+        joint_names: the joints of the motion.
+        planned_end: when it ends as planned; -inf if it is not executed.
+    """
+
+    def __init__(
+        self,
+        joint_names: Sequence[str] = (),
+        planned_end: float = -math.inf,
+        goal: Mapping[str, float] | None = None,
+        tolerance: float = 0.0,
+    ) -> None:
+        """``goal``: last positions of joints, reached within ``tolerance``, rad or m."""
+        self.joint_names, self.planned_end = tuple(joint_names), planned_end
+        self.goal, self.tolerance = dict(goal or {}), tolerance
+        self._last_seen: dict[str, float] = {}  # positions when a joint last moved
+        self._moves_until = -math.inf
+
+    def update(self, positions: Mapping[str, float], clock: float) -> None:
+        """Process the positions of all joints of the robot."""
+        if not self.running(clock):
+            return  # what moves the joints now is another motion
+        here = {name: positions[name] for name in self.goal if name in positions}
+        if all(abs(here[name] - self.goal[name]) <= self.tolerance for name in here):
+            self._moves_until = -math.inf
+        elif not self._last_seen or any(
+            abs(here[name] - self._last_seen[name]) > _STANDING for name in here
+        ):
+            self._last_seen, self._moves_until = here, clock + _REST
+
+    def running(self, clock: float) -> bool:
+        """Whether the motion is being executed."""
+        return clock <= max(self.planned_end, self._moves_until)
+
+
 class HoldSupervisor:
     """Measures the distance of the arms at every joint state; gives one order to hold per event.
 
@@ -103,8 +146,6 @@ class HoldSupervisor:
 
     Attributes:
         nearest: the pair that is least above its d_dan at the last joint state; None if unknown.
-        least_below: the smallest distance of a pair that is below its d_dan, metres; inf if none
-            is.
         left_out: pairs that are ignored.
     """
 
@@ -136,7 +177,6 @@ class HoldSupervisor:
         self._leaving = math.inf  # `Nearest.above` where a motion that leads away began
         self._may_lead_away = False
         self.nearest: Nearest | None = None
-        self.least_below = math.inf
 
     def _monitor(self, safe_distance: float, danger_distance: float) -> Monitor:
         """Select the pairs to compare with d_dan, or with one of their own; a monitor of these."""
@@ -207,25 +247,37 @@ class HoldSupervisor:
 
     def _take(self, state: MonitorState) -> None:
         if state.clearance is None:
-            self.nearest, self.least_below = None, math.inf
+            self.nearest = None
             return
-        found = self._measured(state.clearance)
-        self.nearest = min(found, key=lambda pair: pair.above)
-        self.least_below = min((p.distance for p in found if p.above < 0.0), default=math.inf)
+        self.nearest = min(self._measured(state.clearance), key=lambda pair: pair.above)
+
+    def below(self) -> dict[tuple[str, str], float]:
+        """The pairs below their d_dan at the last joint state, with their distances, metres."""
+        if self.nearest is None:
+            return {}
+        found = self._measured_often()
+        if self._compares:
+            distances, danger = self.monitor.distances(), self.monitor.stop_distance
+            found += map(Nearest, self.model.pairs, distances.tolist(), [danger] * len(distances))
+        return {pair.links: pair.distance for pair in found if pair.above < 0.0}
 
     def _measured(self, clearance: Clearance) -> list[Nearest]:
         """The nearest pair that is compared with d_dan, and all with one of their own."""
-        danger, found = self.monitor.stop_distance, []
+        found = self._measured_often()
         if self._compares:
-            found.append(Nearest(clearance.links, clearance.distance, danger))
-        if self._own_danger.size:
-            pairs = np.arange(len(self._own_danger))
-            distances = self._often.surface_distances(self.monitor.buffer.q, pairs)
-            found += map(
-                Nearest, self._often.pairs, distances.tolist(), self._own_danger.tolist(),
-                [True] * len(pairs),
-            )  # fmt: skip
+            found.append(Nearest(clearance.links, clearance.distance, self.monitor.stop_distance))
         return found
+
+    def _measured_often(self) -> list[Nearest]:
+        """The pairs with a d_dan of their own."""
+        if not self._own_danger.size:
+            return []
+        pairs = np.arange(len(self._own_danger))
+        distances = self._often.surface_distances(self.monitor.buffer.q, pairs)
+        return list(map(
+            Nearest, self._often.pairs, distances.tolist(), self._own_danger.tolist(),
+            [True] * len(pairs),
+        ))  # fmt: skip
 
     def _judge(self, above: float) -> bool:
         safe, danger = self._distances

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -36,6 +36,10 @@ _PART_OF_LEAST = 0.5  # but at least this part of it
 _NEAR_INSIDE_ARM = 0.03
 # m between meshes of an eased pair with overlapping leaves, unless it is usually closer.
 _CONTACT_MARGIN = 5e-3
+_FARTHER = 5e-3  # m by which pairs that leave their d_dan must end farther apart
+# A joint is idle if turning it changes distances by less, metres, in so many configurations and
+# angles (multiples of 2.4 rad, so that no symmetry of a link hides a change).
+_IDLE, _IDLE_SAMPLES, _IDLE_ANGLES = 5e-3, 4, 8
 _PART_OF_ENDS = 0.5  # of the distance of such a pair at the start or end of the motion
 
 
@@ -49,12 +53,17 @@ class Margins:
         eased: (pairs,) bool: monitored, but only required to keep a distance of its own, as if it
             is often near, or not to come closer than in the desired motion; None: no pair.
         on_meshes: (pairs,) bool: measured between meshes; None: no pair.
+        start: (pairs,) minimum distance at the start; None: ``danger``.
+        goal: (pairs,) minimum distance at the goal, for pairs that must end farther apart than they
+            start; -inf for the others; None: no pair.
     """
 
     safe: np.ndarray
     danger: np.ndarray
     eased: np.ndarray | None = None
     on_meshes: np.ndarray | None = None
+    start: np.ndarray | None = None
+    goal: np.ndarray | None = None
 
     @property
     def kept(self) -> np.ndarray:
@@ -193,6 +202,25 @@ def _moved_relatively(model: CollisionModel, columns: Collection[int]) -> np.nda
     return (carries[a] != carries[b]).any(axis=1)
 
 
+def is_idle(model: CollisionModel, arms: Sequence[Arm], name: str) -> bool:
+    """Whether no distance that the ``arms`` change depends on the joint ``name``, such as a wheel.
+
+    A wheel that is round about its axis keeps its distances from the arms as it turns.
+    """
+    column = model.joint_names.index(name)
+    columns = [model.joint_names.index(joint) for arm in arms for joint in arm.joint_names]
+    pairs = _moved_relatively(model, columns) & _moved_relatively(model, [column])
+    if not pairs.any():
+        return True
+    for q in model.random_configurations(_IDLE_SAMPLES):
+        turned = np.repeat(q[None, :], _IDLE_ANGLES, axis=0)
+        turned[:, column] = 2.4 * np.arange(_IDLE_ANGLES)
+        distances = np.array([model.distances(row)[pairs] for row in turned])
+        if np.ptp(distances, axis=0).max() > _IDLE:
+            return False
+    return True
+
+
 def often_near(
     model: CollisionModel, kept: np.ndarray, shares: np.ndarray, safe: float, danger: float
 ) -> dict[int, StructuralPair]:
@@ -220,6 +248,7 @@ def choose_margins(
     danger_distance: float,
     yielding: Collection[int] | None = None,
     ends: bool = True,
+    leaving: Mapping[tuple[str, str], float] | None = None,
 ) -> Margins:
     """d_saf and d_dan of every pair for a desired motion (n, nq).
 
@@ -241,7 +270,8 @@ def choose_margins(
 
     ``yielding``: columns of q that an adjustment may change; None: all of both arms. Pairs that do
     not depend on them must only be ``danger_distance`` apart. ``ends``: whether the motion ends;
-    a stream goes on.
+    a stream goes on. ``leaving``: pairs that may start at less than ``danger_distance``, with their
+    minimum at the start; they are never eased, and must end 5 mm farther apart than they start.
 
     Pairs whose relative pose does not depend on the joints of the arms are not monitored.
 
@@ -268,6 +298,9 @@ def choose_margins(
     # Links of mimic joints follow a joint of an arm without being a part of it.
     others = moved & ~(kinds.between | kinds.outside | kinds.inside)
     eased = moved & (kinds.inside | others | ((kinds.between | kinds.outside) & close))
+    least_at_start = np.array([(leaving or {}).get(pair, np.inf) for pair in model.pairs])
+    leaves = moved & (least_at_start < np.inf)
+    eased &= ~leaves
     kept = moved & (kinds.between | kinds.outside) & ~eased
     own = np.tile([float(danger_distance), float(safe_distance)], (len(model.pairs), 1))
     often = often_near(model, kept, below_safe, safe_distance, danger_distance)
@@ -280,6 +313,8 @@ def choose_margins(
     near = np.flatnonzero(on_meshes)
     if len(near):
         start[near], goal[near] = (model.surface_distances(q, near) for q in desired[[0, -1]])
+    goal_of = np.where(leaves, np.minimum(start + _FARTHER, safe_of), -np.inf)
+    danger_of[leaves] = np.minimum(start, danger_of)[leaves]
     at_ends = np.minimum(start, goal) - _EASE
     # A motion that starts close to the other arm is led out; one that ends there has no solution.
     nearer = (danger_of <= goal) & (goal < safe_of) & ends
@@ -305,7 +340,8 @@ def choose_margins(
         least[chosen] = np.minimum(_mesh_limits(model, chosen, desired), danger_distance)
         safe[eased] = danger[eased] = least[eased]
     eased[list(often)] = True
-    return Margins(safe, danger, eased, on_meshes)
+    at_start = np.where(leaves, least_at_start, danger)
+    return Margins(safe, danger, eased, on_meshes, at_start, goal_of)
 
 
 def _mesh_limits(model: CollisionModel, pairs: np.ndarray, desired: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 
 from collision_monitor.errors import ConfigurationError
@@ -62,6 +62,9 @@ class AdjustmentSettings:
         position_limits: (lower, upper) by joint, rad or m; used if tighter than those of the URDF.
         retime: whether to slow the result down where it exceeds velocity, acceleration or jerk
             limits.
+        leaving: pairs of links that may start closer than d_dan, with the least distance from which
+            they may, metres; ``robust`` only. They must not come more than 1 mm closer than at the
+            start, and must end at least 5 mm farther apart.
 
     Raises:
         ConfigurationError: a value is invalid. Names of joints and arms are checked by `adjust`.
@@ -78,6 +81,7 @@ class AdjustmentSettings:
     jerk_limits: Mapping[str, float] | float | None = None
     position_limits: Mapping[str, tuple[float, float]] | None = None
     retime: bool = True
+    leaving: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check the values."""

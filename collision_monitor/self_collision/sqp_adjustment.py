@@ -374,26 +374,33 @@ class SqpAdjustment:
 
     # -- ends --
 
-    def _worst(self, q: np.ndarray) -> tuple[int, float] | None:
-        """The pair that is farthest below its limit at q, and its distance; None if none is."""
-        near = self._proximity.near(q, self._safe)
+    def _worst(self, q: np.ndarray, limits: np.ndarray | None = None) -> tuple[int, float] | None:
+        """The pair that is farthest below its limit at q, and its distance; None if none is.
+
+        ``limits`` (pairs,): by default d_saf.
+        """
+        limits = self._safe if limits is None else limits
+        near = self._proximity.near(q, limits)
         if not len(near.pairs):
             return None
-        k = int((near.distances - self._safe[near.pairs]).argmin())
+        k = int((near.distances - limits[near.pairs]).argmin())
         return int(near.pairs[k]), float(near.distances[k])
 
     def _refuse_bad_goal(self) -> None:
-        worst = self._worst(self._desired[-1])
-        if worst:
+        goal = self._problem.margins.goal
+        limits = self._safe if goal is None else np.maximum(self._safe, goal)
+        if worst := self._worst(self._desired[-1], limits):
             raise self._bad_end(len(self._desired) - 1, "goal", *worst)
 
     def _lead_out(self, rows: np.ndarray) -> int:
         """Lead the motion out of a start that is too close, until the returned knot; else 0."""
+        margins = self._problem.margins
+        start = margins.danger if margins.start is None else margins.start
+        if worst := self._worst(rows[0], start):
+            raise self._bad_end(0, "start", *worst)
         worst = self._worst(rows[0])
         if worst is None:
             return 0
-        if worst[1] < self._problem.margins.danger[worst[0]]:
-            raise self._bad_end(0, "start", *worst)
         stepper = Stepper(
             self._proximity, self._columns, self._safe,
             joint_weights(self._problem), self._buffer,
@@ -427,7 +434,13 @@ class SqpAdjustment:
         if not margins.kept[pair] and margins.danger[pair] < margins.safe[pair]:
             limit = "the danger distance of these links, which are often near each other"
         reason = f"the {end} is closer than {limit}"
-        return self._error(waypoint, pair, distance, reason, needed=margins.danger[pair])
+        needed = margins.danger[pair]
+        if margins.goal is not None and margins.goal[pair] > -np.inf:  # leaves its danger distance
+            needed = (margins.start if end == "start" else margins.goal)[pair]
+            reason = "they start below their danger distance, and must end farther apart"
+            if end == "start":
+                reason = "the start is closer than they are now"
+        return self._error(waypoint, pair, distance, reason, needed=needed)
 
     def _start_limits(self, q: np.ndarray) -> np.ndarray:
         limits = self._safe.copy()

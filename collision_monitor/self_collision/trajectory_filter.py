@@ -12,7 +12,7 @@ import queue
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from threading import Event
 from typing import Any
 
@@ -21,11 +21,13 @@ import numpy as np
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import CollisionMonitorError, TrajectoryError
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.motion.points import checked_points
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.adjustment import Adjustment, adjust
 from collision_monitor.self_collision.arms import Arm
-from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
+from collision_monitor.self_collision.hold_supervisor import Execution, HoldSupervisor
+from collision_monitor.self_collision.margins import is_idle
 from collision_monitor.self_collision.mesh_proximity import prepare_meshes
 from collision_monitor.self_collision.settings import AdjustmentSettings
 
@@ -197,8 +199,11 @@ def distance_from(motion: Motion, present: Mapping[str, float]) -> tuple[str, fl
 
 # -- the filter --
 
-# m by which arms that are too close already may come closer on their way out: sensor noise.
+# m by which a motion may start closer than arms that are too close are now: sensor noise.
 _EASE = 0.002
+
+
+_LATE = 0.05  # s after its stamp at which the start of a trajectory is remarked
 
 
 @dataclass(frozen=True)
@@ -222,6 +227,7 @@ class Job:
         motion: the motion to adjust, from the current state on.
         held: position of every joint of the robot when it was received.
         start: start time by the clock of stamps, seconds; 0 means as soon as possible.
+        asked: the settings when it was received.
         settings: how to adjust it.
         notes: remarks for the state message.
         events: number of events of the supervisor so far.
@@ -233,6 +239,7 @@ class Job:
     motion: Motion
     held: Mapping[str, float]
     start: float
+    asked: FilterSettings
     settings: FilterSettings
     notes: tuple[str, ...] = ()
     events: int = 0
@@ -240,13 +247,16 @@ class Job:
     owner: object = None
     cancelled: Event = field(default_factory=Event)
 
+    def is_due(self, clock: float) -> bool:
+        """Whether to release it; before, a controller might start it in spite of a hold."""
+        return clock >= self.start
+
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """A safe motion to send now; it starts at ``start``, seconds, or immediately if that is 0."""
+    """A safe motion to send now; it starts immediately."""
 
     motion: Motion
-    start: float
     notes: tuple[str, ...]
 
 
@@ -260,7 +270,7 @@ class TrajectoryFilter:
     def __init__(
         self, model: CollisionModel, arms: Sequence[Arm], supervisor: HoldSupervisor
     ) -> None:
-        """``supervisor`` receives all joint states."""
+        """``supervisor`` receives the joint states of `update`."""
         self.arms = tuple(arms)
         self.supervisor = supervisor
         self.arm_joints = tuple(name for arm in arms for name in arm.joint_names)
@@ -273,15 +283,20 @@ class TrajectoryFilter:
         self._still = tuple(
             name
             for name in model.joint_names
-            if name in self.arm_joints or name not in endless
+            if name in self.arm_joints or name not in endless or not is_idle(model, arms, name)
         )
-        self._moving: tuple[str, ...] = ()
-        self._until = -np.inf
-        self._before = self._moving, self._until  # the last release
+        self._execution = self._before = Execution()  # of the last release, and of the one before
 
     def take_over(self, old: TrajectoryFilter) -> None:
         """Continue from an earlier robot: its motion may move any joint of the arms."""
-        self._moving, self._until = self.arm_joints, old._until
+        last = old._execution
+        self._execution = Execution(self.arm_joints, last.planned_end, last.goal, last.tolerance)
+
+    def update(self, message: JointState, clock: float) -> bool:
+        """Process a joint state; returns whether to hold."""
+        hold = self.supervisor.update(message)[1]
+        self._execution.update(self.supervisor.positions(), clock)
+        return hold
 
     # -- before the adjustment --
 
@@ -317,16 +332,17 @@ class TrajectoryFilter:
         if 0.0 < start <= clock:
             notes.append(f"its start time is {clock - start:.3g} s in the past; it starts now")
             start = 0.0
-        settings = replace(settings, yielding=yielding)
-        if (least := self.supervisor.least_below) < settings.danger_distance:
-            # It must not come closer than it is now, and keeps the safe distance where it can:
-            # otherwise the only remedy would be a restart.
-            settings = replace(settings, danger_distance=max(0.0, least - _EASE))
+        asked, settings = settings, replace(settings, yielding=yielding)
+        if below := self.supervisor.below():
+            # These must not come closer than they are now, and must end farther apart: without a
+            # way out the only remedy would be a restart. All others keep their distances.
+            leaving = {pair: max(0.0, distance - _EASE) for pair, distance in below.items()}
+            settings = replace(settings, leaving=leaving)
             notes.append(
                 f"{self.supervisor.nearest}: only motions that separate them are accepted"
             )
         events = self.supervisor.events
-        return Job(motion, present, start, settings, tuple(notes), events, now, owner)
+        return Job(motion, present, start, asked, settings, tuple(notes), events, now, owner)
 
     def _yielding(self, motion: Motion, settings: FilterSettings) -> tuple[str, list[str]]:
         """The arm that is adjusted: an arm that is not named is held."""
@@ -351,11 +367,13 @@ class TrajectoryFilter:
     def _refuse_while_others_move(self, names: Sequence[str], clock: float) -> None:
         if not self.running(clock):
             return
-        others = [name for name in self._moving if name not in names]
+        others = [name for name in self._execution.joint_names if name not in names]
+        left = self._execution.planned_end - clock
+        how = f"for {left:.3g} s" if left > 0.0 else "to its goal, later than planned"
         if others:
             raise TrajectoryError(
-                f"does not name {shortened(others)}, which an earlier trajectory still moves for "
-                f"{self._until - clock:.3g} s: name both arms, or wait"
+                f"does not name {shortened(others)}, which an earlier trajectory still moves "
+                f"{how}: name both arms, or wait"
             )
 
     # -- the adjustment --
@@ -378,14 +396,19 @@ class TrajectoryFilter:
 
     # -- after the adjustment --
 
-    def release(self, job: Job, motion: Motion, clock: float, now: float) -> Release:
+    def release(
+        self, job: Job, motion: Motion, settings: FilterSettings, clock: float, now: float
+    ) -> Release:
         """Release an adjusted ``motion``, which counts as being executed from now on.
 
+        ``settings``: the present ones.
+
         Raises:
-            TrajectoryError: the robot has moved since the trajectory was received, or its joint
-                state is unknown.
+            TrajectoryError: the robot has moved or settings were changed since the trajectory was
+                received, or the joint state is unknown.
         """
         _require_valid(motion, job.motion.joint_names)
+        _refuse_if_changed(job.asked, settings)
         if fault := self.supervisor.joint_state_fault(now):
             raise TrajectoryError(f"during adjustment the joint state was lost: {fault}")
         if self.supervisor.events != job.events:
@@ -393,15 +416,15 @@ class TrajectoryFilter:
         present = self.supervisor.positions()
         self._refuse_if_moved(job, motion, present)
         self._refuse_while_others_move(motion.joint_names, clock)
-        start, notes = job.start, list(job.notes)
-        if 0.0 < start <= clock:
+        notes = list(job.notes)
+        if 0.0 < job.start < clock - _LATE:
             notes.append("its start time passed during adjustment; it starts now")
-            start = 0.0
-        self._before = self._moving, self._until
-        self._moving = motion.joint_names
-        self._until = (start or clock) + motion.duration
+        goal = dict(zip(motion.joint_names, motion.positions[-1].tolist(), strict=True))
+        end, tolerance = clock + motion.duration, job.settings.start_tolerance
+        self._before = self._execution
+        self._execution = Execution(motion.joint_names, end, goal, tolerance)
         self.supervisor.allow_leaving()
-        return Release(motion, start, tuple(notes))
+        return Release(motion, tuple(notes))
 
     def _refuse_if_moved(self, job: Job, motion: Motion, present: Mapping[str, float]) -> None:
         tolerance = job.settings.start_tolerance
@@ -419,27 +442,35 @@ class TrajectoryFilter:
 
     def running(self, clock: float) -> bool:
         """Whether a released motion is being executed."""
-        return clock <= self._until
+        return self._execution.running(clock)
 
     @property
     def moving_joints(self) -> tuple[str, ...]:
         """Joints of the last released motion; those of all arms before the first one."""
-        return self._moving or self.arm_joints
+        return self._execution.joint_names or self.arm_joints
 
     def start_stream(self, clock: float, seconds: float) -> None:
         """Report that all arms are moved by other commands for this long."""
-        self._moving, self._until = self.arm_joints, clock + seconds
-        self._before = (), -np.inf
+        self._execution, self._before = Execution(self.arm_joints, clock + seconds), Execution()
         self.supervisor.allow_leaving()
 
     def mark_finished(self) -> None:
         """Report that no motion is being executed."""
-        self._until = -np.inf
-        self._before = (), -np.inf
+        self._execution, self._before = Execution(self._execution.joint_names), Execution()
 
     def restore_previous(self) -> None:
         """Report that the last release is not executed; the previous one still is."""
-        self._moving, self._until = self._before
+        self._execution = self._before
+
+
+def _refuse_if_changed(asked: FilterSettings, present: FilterSettings) -> None:
+    present = replace(present, max_points=asked.max_points)  # no matter once it is read
+    for name in (each.name for each in fields(asked)):
+        before, after = getattr(asked, name), getattr(present, name)
+        if before != after:
+            raise TrajectoryError(
+                f"during adjustment {name} was changed from {before} to {after}: send it again"
+            )
 
 
 def _require_valid(motion: Motion, joint_names: Sequence[str]) -> None:

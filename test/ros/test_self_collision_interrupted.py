@@ -264,6 +264,66 @@ def test_motions_forwarded_before_a_new_description_are_still_held(robot):
     assert np.allclose(rows_of(robot.sent[-1]), MOTION.positions[45])
 
 
+# -- parameters -----------------------------------------------------------------------------
+
+
+def test_distances_that_are_changed_refuse_what_is_adjusted(robot):
+    sent, request = len(robot.sent), robot.begin()
+    assert set_parameters(robot, safe_distance=0.2).successful
+    try:
+        message = robot.until_event("refused", request)
+        assert "during adjustment safe_distance was changed from 0.1 to 0.2" in message
+        robot.nothing_more(sent)
+    finally:
+        assert set_parameters(robot, safe_distance=0.1).successful
+
+
+# -- a start in the future ---------------------------------------------------------------------
+
+
+def begin_ahead(robot, seconds):
+    """Send a short trajectory with a stamp in the future; its number, and its start."""
+    message = robot.trajectory(*SHORT, stamp=seconds)
+    robot.spin(0.1)
+    robot.wanted.publish(message)
+    robot.until(lambda: robot.values["event"] == "adjusting")
+    stamp = message.header.stamp
+    return int(robot.values["request"]), stamp.sec + 1e-9 * stamp.nanosec
+
+
+def test_a_trajectory_is_forwarded_at_its_start_in_the_future(robot):
+    sent = len(robot.sent)
+    request, start = begin_ahead(robot, 2.0)
+    assert "to be forwarded at its start in" in robot.message
+    robot.until(lambda: len(robot.sent) > sent)
+    assert 1e-9 * robot.graph.node.get_clock().now().nanoseconds >= start
+    assert robot.sent[-1].header.stamp.sec == 0
+    robot.check_next(sent, request)
+
+
+def test_a_robot_that_moves_before_the_start_refuses_what_waits(robot):
+    sent, (request, _) = len(robot.sent), begin_ahead(robot, 2.0)
+    robot.q = (START + 0.02).tolist()
+    assert "joint 'right_joint_1' moved" in robot.until_event("refused", request)
+    robot.nothing_more(sent)
+
+
+def test_arms_that_come_too_near_before_the_start_drop_what_waits(robot):
+    sent, (request, _) = len(robot.sent), begin_ahead(robot, 2.0)
+    robot.q = MOTION.positions[45].tolist()
+    message = robot.until_event("near", request + 1)
+    assert f"request {request} is not forwarded: the arms came closer" in message
+    robot.stand(START)
+    robot.nothing_more(sent, 2.0)
+
+
+def test_a_newer_trajectory_replaces_what_waits(robot):
+    sent = len(robot.sent)
+    begin_ahead(robot, 2.0)
+    robot.check(robot.want(*SHORT))
+    robot.nothing_more(sent + 1, 2.0)
+
+
 # -- a million points ---------------------------------------------------------------------------
 
 

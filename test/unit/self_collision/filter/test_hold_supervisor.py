@@ -100,7 +100,7 @@ def test_links_that_are_often_near_are_held_at_their_own_distance(turned, holds,
     assert nearest.distance == pytest.approx(close_shoulders.upper_distance(q), abs=1e-6)
     assert (nearest.above < 0.0) == holds and 0.0 < nearest.danger < 0.05
     assert supervisor.distance(1.0) == nearest.distance
-    assert supervisor.least_below == (nearest.distance if holds else math.inf)
+    assert supervisor.below() == ({nearest.links: nearest.distance} if holds else {})
     assert f"{nearest.distance:.4f} m apart, the danger distance of these links" in str(nearest)
 
 

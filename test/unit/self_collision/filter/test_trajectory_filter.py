@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.robots.two_slides import ARMS, JOINTS, apart, model
+from support.robots.two_slides import ARMS, JOINTS, URDF, apart, model
 
-from collision_monitor.errors import CollisionMonitorError, TrajectoryError
+from collision_monitor import CollisionModel
+from collision_monitor.errors import AdjustmentError, CollisionMonitorError, TrajectoryError
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision import trajectory_filter
@@ -29,21 +30,23 @@ SETTINGS = FilterSettings()
 class Cell:
     """A gate, and a robot that stands where it is told to."""
 
-    def __init__(self):
-        self.supervisor = HoldSupervisor(MODEL, ARMS)
-        self.filter = TrajectoryFilter(MODEL, ARMS, self.supervisor)
+    def __init__(self, robot=MODEL):
+        self.supervisor = HoldSupervisor(robot, ARMS)
+        self.filter = TrajectoryFilter(robot, ARMS, self.supervisor)
         self.stand(FAR)
 
-    def stand(self, q, mast=0.0, now=NOW):
-        return self.supervisor.update(JointState(NAMES, [*q, mast], now))[1]
+    def stand(self, q, mast=0.0, now=NOW, table=0.0):
+        names = (*NAMES, "table_joint")[: len(self.supervisor.monitor.model.joint_names)]
+        return self.supervisor.update(JointState(names, [*q, mast, table][: len(names)], now))[1]
 
     def job(self, names=JOINTS, rows=(FAR, FARTHER), times=(0.0, 2.0), start=0.0, **options):
         settings = replace(SETTINGS, **options)
         desired = DesiredTrajectory(tuple(names), times, rows)
         return self.filter.job(desired, start, settings, CLOCK, NOW)
 
-    def release(self, job, motion=None, clock=CLOCK + 0.2, now=NOW):
-        return self.filter.release(job, job.motion if motion is None else motion, clock, now)
+    def release(self, job, motion=None, clock=CLOCK + 0.2, now=NOW, **changed):
+        motion = job.motion if motion is None else motion
+        return self.filter.release(job, motion, replace(job.asked, **changed), clock, now)
 
 
 @pytest.fixture
@@ -87,7 +90,7 @@ def test_the_library_takes_what_it_is_handed(cell, names):
 def test_arms_that_all_but_touch_are_led_away(cell):
     cell.stand(apart(0.001))
     job = cell.job(rows=(apart(0.001), FAR), start_tolerance=0.01)
-    assert job.settings.danger_distance == 0.0
+    assert job.settings.leaving == {("r_ball", "l_ball"): 0.0}
     motion = cell.filter.adjust(job).motion
     assert motion.positions[[0, -1]].tolist() == [apart(0.001), FAR]
 
@@ -107,6 +110,45 @@ def test_a_part_of_an_arm_is_refused(cell):
         cell.job(JOINTS[:3], (FAR[:3], FARTHER[:3]))
 
 
+class Slow(Cell):
+    """An arm that is sent from l_y = 0 to 1 in 2 s, from CLOCK on; the other one is to follow."""
+
+    def __init__(self):
+        super().__init__()
+        there = [FAR[2], 1.0]
+        self.release(self.job(JOINTS[2:], (FAR[2:], there)), clock=CLOCK)
+
+    def at(self, seconds, l_y):
+        self.filter.update(JointState(NAMES, [*FAR[:3], l_y, 0.0], NOW + seconds), CLOCK + seconds)
+        return self.filter.running(CLOCK + seconds)
+
+
+def test_an_arm_that_is_slower_than_planned_is_still_under_way():
+    cell = Slow()
+    assert all(cell.at(t, t / 8.0) for t in np.arange(0.0, 7.9, 0.05))
+    desired = DesiredTrajectory(JOINTS[:2], (0.0, 2.0), (FAR[:2], FARTHER[:2]))
+    says = "does not name l_x, l_y, which an earlier trajectory still moves to its goal, later than"
+    with pytest.raises(TrajectoryError, match=says):
+        cell.filter.job(desired, 0.0, SETTINGS, CLOCK + 7.85, NOW + 7.85)
+    assert not cell.at(7.95, 0.995)  # at its goal, within start_tolerance
+    assert not cell.at(8.0, 1.0)
+    assert cell.filter.job(desired, 0.0, SETTINGS, CLOCK + 8.0, NOW + 8.0)
+
+
+def test_an_arm_that_arrives_as_planned_is_not_waited_for():
+    cell = Slow()
+    assert all(cell.at(t, t / 2.0) for t in np.arange(0.0, 2.0, 0.05))
+    assert not cell.at(2.05, 1.0)
+
+
+def test_an_arm_that_stands_away_from_its_goal_is_waited_for_a_second():
+    """The controller aborted; what moves the arm later is not the trajectory."""
+    cell = Slow()
+    assert all(cell.at(t, min(t / 8.0, 0.5)) for t in np.arange(0.0, 4.9, 0.05))
+    assert not cell.at(5.1, 0.5005)
+    assert not any(cell.at(t, t / 10.0) for t in np.arange(5.2, 7.0, 0.05))
+
+
 @pytest.mark.parametrize("old", [0.6, 100.0])
 def test_without_a_fresh_joint_state_everything_is_refused(cell, old):
     desired = DesiredTrajectory(JOINTS, (0.0, 2.0), (FAR, FARTHER))
@@ -123,12 +165,14 @@ def test_a_stamp_in_the_past_is_remarked_and_means_now(cell):
     assert "3 s in the past" in job.notes[0]
 
 
-def test_a_stamp_that_passes_meanwhile_is_remarked_one_ahead_is_kept(cell):
+def test_a_stamp_that_passes_meanwhile_is_remarked_one_ahead_is_waited_for(cell):
     release = cell.release(cell.job(start=CLOCK + 0.1), clock=CLOCK + 0.2)
-    assert release.start == 0.0 and "passed during adjustment" in release.notes[0]
-    release = cell.release(cell.job(start=CLOCK + 9.0), clock=CLOCK + 0.2)
-    assert (release.start, release.notes) == (CLOCK + 9.0, ())
+    assert "passed during adjustment" in release.notes[0]
+    job = cell.job(start=CLOCK + 9.0)
+    assert not job.is_due(CLOCK + 8.99) and job.is_due(CLOCK + 9.0)
+    assert cell.release(job, clock=CLOCK + 9.01).notes == ()
     assert cell.filter.running(CLOCK + 9.0 + 1.9) and not cell.filter.running(CLOCK + 9.0 + 2.1)
+    assert cell.job().is_due(CLOCK)
 
 
 def test_what_is_released_is_under_way_for_as_long_as_it_takes(cell):
@@ -178,6 +222,44 @@ def test_what_was_begun_before_a_held_arm_moved_stays_here_but_endless_joints_ma
         cell.release(job, now=NOW + 0.2)
 
 
+@pytest.mark.parametrize(("offset", "may_turn"), [(0.0, True), (0.3, False)])
+def test_an_endless_joint_may_turn_only_if_no_distance_of_an_arm_depends_on_it(offset, may_turn):
+    """A turntable with a ball on its axis, or beside it."""
+    scene = {
+        "obstacles": [
+            {"name": "ball", "type": "sphere", "radius": 0.1, "position": [offset, 0.0, 0.0],
+             "joint": "table_joint"}
+        ],
+        "joints": [
+            {"name": "table_joint", "type": "continuous", "axis": [0, 0, 1], "position": [0, 2, 0]}
+        ],
+    }  # fmt: skip
+    cell = Cell(CollisionModel.from_urdf(URDF, scene=scene))
+    job = cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2]))
+    cell.stand(FAR, now=NOW + 0.1, table=1.0)
+    if may_turn:
+        assert cell.release(job, now=NOW + 0.1).motion is job.motion
+        return
+    with pytest.raises(TrajectoryError, match="during adjustment joint 'table_joint' moved by 1;"):
+        cell.release(job, now=NOW + 0.1)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"safe_distance": 0.4}, "safe_distance was changed from 0.1 to 0.4: send it again"),
+        ({"danger_distance": 0.02}, "danger_distance was changed from 0.05 to 0.02"),
+        ({"acceleration_limits": 1.0}, "acceleration_limits was changed from None to 1.0"),
+    ],
+)
+def test_what_was_adjusted_with_other_settings_stays_here(cell, changed, says):
+    job = cell.job(JOINTS[:2], (FAR[:2], FARTHER[:2]))
+    with pytest.raises(TrajectoryError, match=f"during adjustment {says}"):
+        cell.release(job, **changed)
+    assert not cell.filter.running(CLOCK + 0.3)
+    assert cell.release(job, max_points=5).motion is job.motion
+
+
 def test_what_was_begun_before_the_arms_came_too_near_stays_here(cell):
     job = cell.job()
     assert cell.stand(apart(0.01), now=NOW + 0.1)
@@ -189,12 +271,47 @@ def test_what_was_begun_before_the_arms_came_too_near_stays_here(cell):
 def test_after_an_event_a_motion_that_leads_away_is_let_go_and_watched(cell):
     assert cell.stand(apart(0.03), now=NOW)
     job = cell.job(rows=(apart(0.03), FARTHER))
-    assert job.settings.danger_distance == pytest.approx(0.028)
-    assert job.settings.safe_distance == SETTINGS.safe_distance
+    assert job.settings.leaving == {("r_ball", "l_ball"): pytest.approx(0.028)}
+    assert replace(job.settings, leaving={}) == SETTINGS
     assert "0.0300 m apart, danger_distance is 0.05 m: only motions" in job.notes[0]
     cell.release(job)
     assert not cell.stand(apart(0.032), now=NOW + 0.1)
     assert cell.stand(apart(0.02), now=NOW + 0.2)
+
+
+NEAR = apart(0.03)
+ASIDE = [*np.add(NEAR, [0.0, 0.3, 0.0, 0.3])]  # both at the same distance
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ((NEAR, NEAR), "0.0300 m apart, 0.0350 m is needed; they start below their danger dist"),
+        ((NEAR, ASIDE), "0.0300 m apart, 0.0350 m is needed; they start below their danger dist"),
+        ((NEAR, FAR, NEAR), "0.0300 m apart, 0.0350 m is needed; they start below their danger"),
+        ((NEAR, apart(0.034)), "0.0340 m apart, 0.0350 m is needed; they start below their danger"),
+        ((apart(0.027), FAR), "0.0270 m apart, 0.0280 m is needed; the start is closer than they "),
+    ],
+)
+def test_during_an_event_only_motions_that_end_farther_apart_are_let_go(cell, rows, says):
+    cell.stand(NEAR)
+    job = cell.job(rows=rows, times=np.arange(len(rows)))
+    with pytest.raises(AdjustmentError, match=says):
+        cell.filter.adjust(job)
+
+
+def test_during_an_event_a_motion_may_end_a_little_farther_apart(cell):
+    cell.stand(NEAR)
+    motion = cell.filter.adjust(cell.job(rows=(NEAR, apart(0.0351)))).motion
+    assert motion.positions[[0, -1]].tolist() == [NEAR, apart(0.0351)]
+
+
+def test_during_an_event_all_other_pairs_keep_their_danger_distance():
+    post = {"name": "post", "type": "sphere", "radius": 0.1, "position": [-0.35, -0.22, 0.0]}
+    cell = Cell(CollisionModel.from_urdf(URDF, scene={"obstacles": [post]}))
+    cell.stand(NEAR)
+    with pytest.raises(AdjustmentError, match=r"'post' are 0\.0200 m apart, 0\.0500 m is needed"):
+        cell.filter.adjust(cell.job(rows=(NEAR, FAR)))
 
 
 @pytest.mark.parametrize(
