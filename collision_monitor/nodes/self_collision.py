@@ -408,10 +408,12 @@ class SelfCollisionNode(RobotNode):
             what = "the desired point " if isinstance(error, TrajectoryError) else ""
             self._report_event(Level.ERROR, "point refused", f"refused: {what}{error}")
             return
-        self._filter.start_stream(clock, max(followed.ahead, 0.0))
+        self._filter.start_stream(clock, followed.ahead)
         self._running_goal = None
         self._trajectory.publish(followed.message)
-        self._report_event(followed.level, "streaming", followed.text, followed.values, serial=0)
+        ended = followed.level is Level.ERROR
+        event, serial = ("stream ended", None) if ended else ("streaming", 0)
+        self._report_event(followed.level, event, followed.text, followed.values, serial)
 
     def _end_stream(self) -> None:
         if self._stream is not None:
