@@ -23,6 +23,7 @@ from collision_monitor.motion.trajectory import Motion
 from collision_monitor.nodes.common.messages import duration_message, seconds_of, time_message
 from collision_monitor.self_collision.adjustment import Adjustment
 from collision_monitor.self_collision.point_stream import ROUNDING, PointStream, Streamed, Streamer
+from collision_monitor.self_collision.retiming import MovingEnd
 from collision_monitor.self_collision.solvers import POINTS, QP_SOLVERS, RETIMING
 from collision_monitor.self_collision.trajectory_filter import (
     DesiredTrajectory,
@@ -318,8 +319,10 @@ class Shortage:
         return Level.WARN, "ready", f"{text}; not installed: {self.names}{how}"
 
 
-def adjustment_values(adjustment: Adjustment, seconds: float) -> dict[str, str]:
-    """Key-values of an adjustment."""
+def adjustment_values(
+    adjustment: Adjustment, seconds: float, ends: Sequence[MovingEnd] = ()
+) -> dict[str, str]:
+    """Key-values of an adjustment; ``ends``: joints that start or stop at speed."""
     worst = int(np.argmin(adjustment.clearance))
     nearest, eased = {}, [f"{' - '.join(p.links)}: {p.distance:.6f}" for p in adjustment.eased()]
     if math.isfinite(adjustment.clearance[worst]):  # otherwise no pair is kept apart
@@ -343,6 +346,9 @@ def adjustment_values(adjustment: Adjustment, seconds: float) -> dict[str, str]:
         "certified_elsewhere": f"{adjustment.certified_elsewhere:.6f}",
         "eased": str(len(eased)),
         "eased_keep": "; ".join(eased),
+        "moving_ends": "; ".join(
+            f"{end.joint} {end.end}: {end.velocity:.3g}/s, {end.limit} limit" for end in ends
+        ),
         "adjusting_seconds": f"{seconds:.3f}",
     }
 

@@ -388,6 +388,18 @@ def test_whether_there_is_an_action_is_said(slides):
     assert said in output
 
 
+def test_limits_are_kept_from_rest_to_rest_or_it_is_said(slides):
+    cell = slides()
+    assert set_parameters(cell, acceleration_limit=1.0, jerk_limit=5.0).successful
+    message = cell.want([apart(0.3)], [0.0], names=JOINTS)
+    speeds = np.diff(rows_of(message), axis=0) / np.diff(times_of(message))[:, None]
+    assert np.abs(speeds[[0, -1]]).max() < 0.01 < np.abs(speeds).max()
+    assert cell.graph.state.level == OK and cell.values["moving_ends"] == ""
+    cell.want(way(0.5, 0.3), [0.0, 0.5], names=JOINTS)
+    assert cell.graph.state.level == WARN and "starts at speed" in cell.message
+    assert "r_x starts: 0.2/s, acceleration limit" in cell.values["moving_ends"]
+
+
 def test_a_node_that_is_adjusting_ends_at_once(slides):
     cell = slides()
     times = np.linspace(0.0, 50.0, 5000)

@@ -36,6 +36,7 @@ from collision_monitor.nodes.trajectory_messages import (
 )
 from collision_monitor.self_collision.adjustment import EasedPair
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
+from collision_monitor.self_collision.retiming import MovingEnd
 from collision_monitor.self_collision.trajectory_filter import TrajectoryFilter
 
 
@@ -251,8 +252,16 @@ def test_an_adjustment_is_told_in_numbers():
         "largest_change_joint": "b", "largest_change_waypoint": "1",
         "largest_tip_displacement": "0.030000", "certified_clearance": "0.100500",
         "certified_elsewhere": "inf", "eased": "2",
-        "eased_keep": "p - q: 0.004000; q - r: 0.050000", "adjusting_seconds": "0.123",
+        "eased_keep": "p - q: 0.004000; q - r: 0.050000", "moving_ends": "",
+        "adjusting_seconds": "0.123",
     }  # fmt: skip
+    ends = [
+        MovingEnd("a", "starts", "acceleration", 0.8, 0.8, False),
+        MovingEnd("b", "stops", "jerk", -0.1, 0.0, True),
+    ]
+    assert adjustment_values(ADJUSTMENT, 0.1, ends)["moving_ends"] == (
+        "a starts: 0.8/s, acceleration limit; b stops: -0.1/s, jerk limit"
+    )
     nothing_kept = SimpleNamespace(**{**vars(ADJUSTMENT), "clearance": np.full(3, np.inf)})
     values = adjustment_values(nothing_kept, 0.1)
     assert values["distance"] == "inf" and not {"link_a", "link_b"} & values.keys()
