@@ -8,11 +8,8 @@ import argparse
 import math
 import os
 import sys
-from itertools import product
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from collision_monitor.cli import adjust_report
 from collision_monitor.cli.options import (
@@ -31,12 +28,11 @@ from collision_monitor.errors import AdjustmentError, ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.motion.motion_files import open_motion
-from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.limits import JointLimits, tightened_limits, urdf_limits
-from collision_monitor.self_collision import Adjustment, AdjustmentSettings, adjustment
+from collision_monitor.self_collision import AdjustmentSettings, adjustment
 from collision_monitor.self_collision.preparation import mimics
+from collision_monitor.self_collision.retiming import moving_ends, moving_ends_warnings
 from collision_monitor.self_collision.settings import METHODS
-from collision_monitor.verification.joint_limits_check import LONGEST_STEP, steps_of
 
 EXIT_NO_ADJUSTMENT = 1
 _ROUNDING = 1e-6  # rad or m beyond a position limit that `verify` treats as rounding
@@ -150,29 +146,15 @@ def run(options: argparse.Namespace) -> int:
         write_motion(options.output, adjusted.motion)
     result["output"] = os.fspath(options.output) if options.output else None
     result["beyond_limits"] = _beyond_limits(model, adjusted.motion, limits)
-    result["moving_ends"] = _moving_ends(adjusted, limits)
+    rates = (limits.get(f"{kind}_limits") for kind in ("acceleration", "jerk"))
+    ends = moving_ends(adjusted.motion, adjusted.desired, *rates)
+    result["moving_ends"] = [each._asdict() for each in ends]
     if options.json:
         print_json(result)
     else:
         print(adjust_report.text(result))
-    for end, limit in product(("starts", "stops"), ("acceleration", "jerk")):
-        kind = {"end": end, "limit": limit}
-        if moving := [each for each in result["moving_ends"] if kind.items() <= each.items()]:
-            names = shortened([f"{each['joint']} ({each['velocity']:.3g}/s)" for each in moving], 4)
-            _print_error(
-                f"warning: the motion {end} at speed; from rest this exceeds the {limit} "
-                f"limit of {names}, which `verify` reports unless the robot moves before and after "
-                "(`verify --recorded`)"
-            )
-            others = [
-                f"{each['joint']} ({each['velocity']:.3g} instead of {each['desired']:.3g}/s)"
-                for each in moving if each["differs"]
-            ]  # fmt: skip
-            if others:
-                _print_error(
-                    f"warning: the motion {end} at another speed than the desired one, by more "
-                    f"than the {limit} limit allows: {shortened(others, 4)}"
-                )
+    for text in moving_ends_warnings(ends):
+        _print_error(f"warning: {text}")
     for found in result["beyond_limits"]:
         _print_error(
             f"warning: joint '{found['joint']}' begins at {found['value']:g}, beyond its limit "
@@ -246,37 +228,6 @@ def _beyond_limits(
         ):
             if beyond > _ROUNDING:
                 found.append({"joint": name, "value": float(value), "limit": float(limit)})
-    return found
-
-
-def _moving_ends(adjusted: Adjustment, limits: dict[str, Any]) -> list[dict[str, Any]]:
-    """Joints whose speed at an end is beyond a rate limit from rest, as in `verify`."""
-    found = []
-    accelerations, jerks = (limits.get(f"{key}_limits") or {} for key in ("acceleration", "jerk"))
-    motion = adjusted.motion
-    if not (accelerations or jerks) or len(motion.times) == 1:
-        return found
-    steps = steps_of(Trajectory.through(motion.joint_names, motion.times, motion.positions))
-    for end, rows in (("starts", [0, 1]), ("stops", [-1, -2])):
-        rates, desired = (
-            np.diff(each.positions[rows], axis=0)[0] / np.diff(each.times[rows])
-            for each in (motion, adjusted.desired)
-        )
-        step = min(float(np.abs(np.diff(motion.times[rows]))[0]), LONGEST_STEP)
-        changes, jolts = np.abs(steps.extra[rows[0]]), np.abs(steps.jerks[rows]).max(axis=0)
-        for name, rate, wanted, change, jolt in zip(
-            motion.joint_names, rates, desired, changes, jolts, strict=True
-        ):
-            limit, most = "acceleration", accelerations.get(name, math.inf)
-            over, least = change > most * (1.0 + _ROUNDING), most * step
-            if not over:
-                limit, most = "jerk", jerks.get(name, math.inf)
-                over, least = rate and jolt > most * (1.0 + _ROUNDING), most * step**2
-            if over:
-                found.append({
-                    "joint": name, "end": end, "limit": limit, "velocity": float(rate),
-                    "desired": float(wanted), "differs": bool(abs(rate - wanted) > least),
-                })  # fmt: skip
     return found
 
 

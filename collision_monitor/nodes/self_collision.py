@@ -67,6 +67,7 @@ from collision_monitor.self_collision.adjustment import Adjustment
 from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor, names_of
 from collision_monitor.self_collision.motion_clearance import approach_points
+from collision_monitor.self_collision.retiming import moving_ends, moving_ends_warnings
 from collision_monitor.self_collision.solvers import QP_SOLVERS, missing
 from collision_monitor.self_collision.trajectory_filter import (
     BackgroundWorker,
@@ -360,7 +361,9 @@ class SelfCollisionNode(RobotNode):
         adjustment, seconds, message = future.result()
         self._last = job, adjustment
         self._next_markers = -math.inf
-        values = adjustment_values(adjustment, seconds)
+        limits = job.settings.acceleration_limits, job.settings.jerk_limits
+        ends = moving_ends(adjustment.motion, adjustment.desired, *limits)
+        values = adjustment_values(adjustment, seconds, ends)
         motion, clock = adjustment.motion, self._seconds()
         if job.owner is not None and (reason := self._relay.can_forward()):
             self._refuse(reason, job.owner, values, serial)
@@ -380,9 +383,10 @@ class SelfCollisionNode(RobotNode):
         if adjustment.changed:
             change = float(values["largest_change"])
             text += f", '{values['largest_change_joint']}' by up to {change:.3g}"
-        if release.notes:
-            text += f"; {'; '.join(release.notes)}"
-        level = Level.WARN if release.notes else Level.OK
+        notes = (*release.notes, *moving_ends_warnings(ends))
+        if notes:
+            text += f"; {'; '.join(notes)}"
+        level = Level.WARN if notes else Level.OK
         self._report_event(level, "forwarded", text, values, serial)
 
     def _send(self, message: JointTrajectory, goal: RelayedGoal | None) -> None:
@@ -411,10 +415,12 @@ class SelfCollisionNode(RobotNode):
             what = "the desired point " if isinstance(error, TrajectoryError) else ""
             self._report_event(Level.ERROR, "point refused", f"refused: {what}{error}")
             return
-        self._filter.start_stream(clock, max(followed.ahead, 0.0))
+        self._filter.start_stream(clock, followed.ahead)
         self._running_goal = None
         self._trajectory.publish(followed.message)
-        self._report_event(followed.level, "streaming", followed.text, followed.values, serial=0)
+        ended = followed.level is Level.ERROR
+        event, serial = ("stream ended", None) if ended else ("streaming", 0)
+        self._report_event(followed.level, event, followed.text, followed.values, serial)
 
     def _end_stream(self) -> None:
         if self._stream is not None:

@@ -20,9 +20,10 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import Level, MonitorState
 from collision_monitor.monitoring.watchdogs import REMARKS
 from collision_monitor.motion.trajectory import Motion
-from collision_monitor.nodes.common.messages import duration_message, seconds_of
+from collision_monitor.nodes.common.messages import duration_message, seconds_of, time_message
 from collision_monitor.self_collision.adjustment import Adjustment
 from collision_monitor.self_collision.point_stream import ROUNDING, PointStream, Streamed, Streamer
+from collision_monitor.self_collision.retiming import MovingEnd
 from collision_monitor.self_collision.solvers import POINTS, QP_SOLVERS, RETIMING
 from collision_monitor.self_collision.trajectory_filter import (
     DesiredTrajectory,
@@ -98,20 +99,22 @@ def command_of(message: JointTrajectory, robot_joints: Sequence[str]) -> Command
     )
 
 
-def motion_message(motion: Motion, stamp: Time | None = None) -> JointTrajectory:
-    """Message with positions and times from 0 on; without a stamp it starts immediately.
+def motion_message(
+    motion: Motion, stamp: Time | None = None, start: float | None = None
+) -> JointTrajectory:
+    """Message with positions and times; without a stamp it starts immediately.
 
+    ``start``: time of the motion from which its times count; by default that of its first point.
     It has no velocities: straight segments between waypoints are certified, and controllers
     interpolate linearly if only positions are given.
     """
     message = JointTrajectory(joint_names=list(motion.joint_names))
     if stamp is not None:
         message.header.stamp = stamp
+    times = motion.times - (motion.times[0] if start is None else start)
     message.points = [
         JointTrajectoryPoint(positions=row, time_from_start=duration_message(time))
-        for time, row in zip(
-            (motion.times - motion.times[0]).tolist(), motion.positions.tolist(), strict=True
-        )
+        for time, row in zip(times.tolist(), motion.positions.tolist(), strict=True)
     ]
     return message
 
@@ -124,9 +127,7 @@ def point_message(
 ) -> JointTrajectory:
     """Message with one point, to be reached after a number of seconds."""
     row = np.array([[present[name] for name in joint_names]])
-    message = motion_message(Motion(tuple(joint_names), np.zeros(1), row), stamp)
-    message.points[0].time_from_start = duration_message(seconds)
-    return message
+    return motion_message(Motion(tuple(joint_names), np.array([seconds]), row), stamp, 0.0)
 
 
 # -- streams of points --
@@ -136,7 +137,7 @@ class Followed(NamedTuple):
     """Result for a point: the message to send, and the state to report."""
 
     message: JointTrajectory
-    ahead: float  # seconds until it is due; at most 0 if it is late
+    ahead: float  # seconds until it is reached
     level: Level
     text: str
     values: dict[str, str]
@@ -167,6 +168,7 @@ class PointStreaming:
             values["stream_horizon"],
             values["stream_timeout"],
         )
+        self._tolerance = values["start_tolerance"]
 
     def end(self) -> None:
         """End the stream: the next point begins a new one."""
@@ -174,6 +176,8 @@ class PointStreaming:
 
     def follow(self, message: JointTrajectory, clock: float, now: float) -> Followed:
         """The command for a desired point; ``clock``: time of stamps, ``now``: steady clock, s.
+
+        If the robot does not follow the stream, the stream ends: the command holds the robot.
 
         Raises:
             CollisionMonitorError: it cannot be followed; the text of a TrajectoryError follows the
@@ -188,20 +192,28 @@ class PointStreaming:
             )
         present = supervisor.positions()
         target = checked_point(desired_of(message), self._filter.arm_joints, present)
-        stamp = message.header.stamp if seconds_of(message.header.stamp) > 0.0 else None
-        span = seconds_of(message.points[0].time_from_start)
-        due = (clock if stamp is None else seconds_of(stamp)) + span
+        names = tuple(message.joint_names)
+        if reason := self._stream.departure(clock, present, self._tolerance):
+            self._stream.end()
+            text = f"held, and the stream has ended: the robot does not follow it: {reason}"
+            return Followed(point_message(names, present), 0.0, Level.ERROR, text, {})
+        stamp = seconds_of(message.header.stamp)
+        stamped = stamp > 0.0
+        due = (stamp if stamped else clock) + seconds_of(message.points[0].time_from_start)
         streamed = self._stream.step(target, due, clock, present)
         if supervisor.in_event and not streamed.clearance > supervisor.distance(now):
             self._stream.end()
             raise TrajectoryError("does not move the arms apart")
-        late = due <= clock
-        reply = point_message(
-            message.joint_names, streamed.positions, 0.0 if late else span, None if late else stamp
-        )
-        return Followed(reply, due - clock, *self._words(streamed, late))
+        motion = streamed.motion
+        columns = [motion.joint_names.index(name) for name in names]
+        motion = Motion(names, motion.times, motion.positions[:, columns])
+        # A controller rejects a late point if its stamp says that it has ended.
+        stamped = stamped and not streamed.late
+        start = min(stamp, clock) if stamped else clock
+        reply = motion_message(motion, time_message(start) if stamped else None, start)
+        return Followed(reply, float(motion.times[-1]) - clock, *self._words(streamed))
 
-    def _words(self, streamed: Streamed, late: bool) -> tuple[Level, str, dict[str, str]]:
+    def _words(self, streamed: Streamed) -> tuple[Level, str, dict[str, str]]:
         values = {
             "stream_points": str(self._stream.points),
             "stream_adjusted": str(self._stream.adjusted),
@@ -211,8 +223,8 @@ class PointStreaming:
         }
         if streamed.pair is not None:
             values["link_a"], values["link_b"] = streamed.pair
-        if late:
-            text = "streaming, late: points are due before they are adjusted"
+        if streamed.late:
+            text = "streaming, late: points are reached after they are due"
             return Level.WARN, text, values
         if streamed.largest_change > ROUNDING:
             return Level.WARN, "streaming, adjusted: points are not followed exactly", values
@@ -307,8 +319,10 @@ class Shortage:
         return Level.WARN, "ready", f"{text}; not installed: {self.names}{how}"
 
 
-def adjustment_values(adjustment: Adjustment, seconds: float) -> dict[str, str]:
-    """Key-values of an adjustment."""
+def adjustment_values(
+    adjustment: Adjustment, seconds: float, ends: Sequence[MovingEnd] = ()
+) -> dict[str, str]:
+    """Key-values of an adjustment; ``ends``: joints that start or stop at speed."""
     worst = int(np.argmin(adjustment.clearance))
     nearest, eased = {}, [f"{' - '.join(p.links)}: {p.distance:.6f}" for p in adjustment.eased()]
     if math.isfinite(adjustment.clearance[worst]):  # otherwise no pair is kept apart
@@ -332,6 +346,9 @@ def adjustment_values(adjustment: Adjustment, seconds: float) -> dict[str, str]:
         "certified_elsewhere": f"{adjustment.certified_elsewhere:.6f}",
         "eased": str(len(eased)),
         "eased_keep": "; ".join(eased),
+        "moving_ends": "; ".join(
+            f"{end.joint} {end.end}: {end.velocity:.3g}/s, {end.limit} limit" for end in ends
+        ),
         "adjusting_seconds": f"{seconds:.3f}",
     }
 

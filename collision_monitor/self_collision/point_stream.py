@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +14,7 @@ from collision_monitor.common.text import told_apart
 from collision_monitor.errors import AdjustmentError, ConfigurationError, TrajectoryError
 from collision_monitor.hierarchy.query import warm_up_for_states
 from collision_monitor.model.proximity import Proximity
+from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.arms import Arm, find_chains
 from collision_monitor.self_collision.margins import Problem, choose_margins, yielding_arms
 from collision_monitor.self_collision.mesh_proximity import prepare_meshes
@@ -40,6 +42,9 @@ class Streamer:
     Each result is as near to the newest desired configuration as clearances and velocity limits
     allow. If no motion is safe, the arms stop. Every returned motion is certified from start to
     end. The arguments are those of `adjust`; call `reset` first.
+
+    Attributes:
+        fastest: (nq,) velocity limits, rad/s or m/s; infinite without one.
     """
 
     def __init__(
@@ -67,6 +72,9 @@ class Streamer:
         self._columns = tuple(
             np.array([model.joint_names.index(n) for n in arm.joint_names]) for arm in arms
         )
+        limits = self.model.velocity_limits
+        fastest = np.where(limits > 0.0, limits, np.inf)
+        self.fastest = np.minimum(fastest, velocity_limits_of_mimics(self.model))
         self._stepper: Stepper | None = None
         self._q = np.empty(0)
 
@@ -100,10 +108,7 @@ class Streamer:
         self._stepper = Stepper(
             self._proximity, columns, self._limits, joint_weights(problem), _BUFFER
         )
-        limits = self.model.velocity_limits
-        self._fastest = np.where(limits > 0.0, limits, np.inf)
-        self._fastest = np.minimum(self._fastest, velocity_limits_of_mimics(self.model))
-        self._velocity = self._fastest[columns]
+        self._velocity = self.fastest[columns]
         self._floor = np.full(len(self._limits), -np.inf)
         self._least = np.where(margins.on_meshes, 0.0, -np.inf)  # meshes must never touch
         self._q = q
@@ -129,7 +134,7 @@ class Streamer:
         desired = self._configuration("desired", desired)
         arms = np.concatenate(self._columns)  # the other joints are not commanded
         desired[arms] = np.clip(desired[arms], self.model.lower[arms], self.model.upper[arms])
-        desired = self._q + np.clip(desired - self._q, -self._fastest * dt, self._fastest * dt)
+        desired = self._q + np.clip(desired - self._q, -self.fastest * dt, self.fastest * dt)
         reach = float(self._velocity.min()) * dt
         way = float(np.abs(desired - self._q).max())
         reach = min(reach, way) if np.isfinite(reach) else way
@@ -176,28 +181,36 @@ class Streamer:
 
 
 ROUNDING = 1e-6  # rad or m: smaller changes do not count as adjusted
+_MOST_PENDING = 100  # commanded points that are not reached yet
+_SHORTEST = 1e-6  # s between two commanded points
+_LATE = 1e-3  # s after which a point that is reached after it is due counts as late
 
 
 class Streamed(NamedTuple):
     """The command for a desired point.
 
     Attributes:
-        positions: by joint of the arms, radians or metres.
+        motion: of the arms, through the commanded points that are not reached yet. Its last point
+            is the new one; its times are those of the clock.
         clearance: minimum clearance there, metres; ``pair``: its links.
         largest_change: largest difference of a joint from the desired point, radians or metres.
+        late: whether it is reached after it is due.
     """
 
-    positions: dict[str, float]
+    motion: Motion
     clearance: float
     pair: tuple[str, str] | None
     largest_change: float
+    late: bool
 
 
 class PointStream:
     """One stream of points. Times are seconds of any one clock.
 
     A stream begins at the current configuration of the robot with its first point, and ends if no
-    point arrives for ``timeout`` seconds.
+    point arrives for ``timeout`` seconds. A point is reached when it is due, or as soon as velocity
+    limits allow after that. Certified is the polyline through the commanded points. So each command
+    contains those that are not reached yet: it replaces the previous command.
     """
 
     def __init__(
@@ -210,21 +223,45 @@ class PointStream:
     ) -> None:
         """``joint_names``: order of q; ``horizon``: maximum time ahead of a point, seconds."""
         self._streamer = streamer
-        self._names = tuple(joint_names)
-        self._columns = {name: self._names.index(name) for name in arm_joints}
+        self._names, self._arm_joints = tuple(joint_names), tuple(arm_joints)
+        self._columns = [self._names.index(name) for name in arm_joints]
         self.horizon = horizon
         self.timeout = timeout
-        self._due: float | None = None  # time at which the last commanded point is reached
+        self._due: float | None = None  # time at which the last commanded point is due
         self._last = -np.inf  # time at which it was commanded
+        # When a commanded point is reached, and the positions of the arms there.
+        self._path: deque[tuple[float, np.ndarray]] = deque()
         self.points = self.adjusted = self.late = 0
 
     def active(self, now: float) -> bool:
         """Whether a stream is active at ``now``."""
-        return self._due is not None and now <= max(self._due, self._last) + self.timeout
+        return self._due is not None and now <= max(self._path[-1][0], self._last) + self.timeout
 
     def end(self) -> None:
         """End the stream: the next point begins a new one."""
         self._due = None
+
+    def departure(self, now: float, present: Mapping[str, float], tolerance: float) -> str:
+        """Why the robot does not follow the stream; empty if it does.
+
+        The position of each joint is compared with those that were commanded, from ``timeout``
+        seconds ago on, so that a robot may be as late as that.
+        """
+        if not self.active(now):
+            return ""
+        self._forget(now - self.timeout)
+        rows = np.array([row for _, row in self._path])
+        here = np.array([present[name] for name in self._arm_joints])
+        lowest, highest = rows.min(axis=0), rows.max(axis=0)
+        off = np.maximum(lowest - here, here - highest)
+        k = int(off.argmax())
+        if off[k] <= tolerance:
+            return ""
+        return (
+            f"joint '{self._arm_joints[k]}' is at {here[k]:.4g}, {off[k]:.3g} away from the "
+            f"positions {lowest[k]:.4g} to {highest[k]:.4g}, which were commanded in the last "
+            f"{self.timeout:g} s; start_tolerance is {tolerance:g}"
+        )
 
     def step(
         self, target: Mapping[str, float], due: float, now: float, present: Mapping[str, float]
@@ -239,7 +276,8 @@ class PointStream:
                 beginning.
 
         Raises:
-            TrajectoryError: the point is too far ahead, too old, or not after the previous one.
+            TrajectoryError: the point is too far ahead, too old, or not after the previous one; or
+                too many commanded points are not reached yet.
         """
         ahead = due - now
         if ahead > self.horizon:
@@ -258,16 +296,41 @@ class PointStream:
             raise TrajectoryError(
                 f"was due {abs(dt):.3g} s before the stream began: points must come ahead of time"
             )
+        if going and len(self._pending(now)) >= _MOST_PENDING:
+            raise TrajectoryError(
+                f"was received while {_MOST_PENDING} commanded points are not reached yet, which "
+                "is the maximum: send fewer points, or less far ahead"
+            )
         wanted = np.array([present[name] for name in self._names])
         if not going:
             self._streamer.reset(wanted)
-        for name, column in self._columns.items():
-            wanted[column] = target[name]
+            self._path = deque([(now, wanted[self._columns])])
+        wanted[self._columns] = goal = np.array([target[name] for name in self._arm_joints])
         q, clearance, pair = self._streamer.step(wanted, dt)
-        change = max(abs(float(q[column]) - target[name]) for name, column in self._columns.items())
+        row = q[self._columns]
+        change = float(np.abs(row - goal).max())
+        reached = self._reached(row, due, now)
+        late = ahead <= 0.0 or reached > due + _LATE
         self._due, self._last = due, now
+        self._path.append((reached, row))
+        self._forget(now - self.timeout)
         self.points += 1
         self.adjusted += change > ROUNDING
-        self.late += ahead <= 0.0
-        positions = {name: float(q[column]) for name, column in self._columns.items()}
-        return Streamed(positions, float(clearance), pair, change)
+        self.late += late
+        times, rows = zip(*self._pending(now), strict=True)
+        motion = Motion(self._arm_joints, np.array(times), np.array(rows))
+        return Streamed(motion, float(clearance), pair, change, late)
+
+    def _reached(self, row: np.ndarray, due: float, now: float) -> float:
+        """Time at which the arms are at ``row``: not before the last point, nor too fast."""
+        left, last = self._path[-1]
+        needed = float((np.abs(row - last) / self._streamer.fastest[self._columns]).max())
+        return max(due, max(left, now) + max(needed, _SHORTEST))
+
+    def _pending(self, now: float) -> list[tuple[float, np.ndarray]]:
+        return [point for point in self._path if point[0] > now + 0.5 * _SHORTEST]
+
+    def _forget(self, before: float) -> None:
+        """Forget points that the arms had left by this time."""
+        while len(self._path) > 1 and self._path[1][0] <= before:
+            self._path.popleft()

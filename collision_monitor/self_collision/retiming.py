@@ -22,12 +22,16 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
+from collision_monitor.common.text import shortened
 from collision_monitor.errors import MissingDependencyError, MotionError
-from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.trajectory import Motion, Trajectory
+from collision_monitor.self_collision.settings import limit_of
 from collision_monitor.verification.joint_limits_check import (
     LONGEST_STEP,
     Steps,
@@ -459,3 +463,83 @@ def _not_shorter(times: np.ndarray, spans: np.ndarray) -> np.ndarray:
         while times[k + 1] - times[k] < spans[k]:
             times[k + 1] = np.nextafter(times[k + 1], np.inf)
     return times
+
+
+# -- motions that start or stop at speed --
+
+_ENDS, _KINDS = ("starts", "stops"), ("acceleration", "jerk")
+_ROUNDING = 1e-6  # relative to a limit, that `verify` treats as rounding
+
+
+class MovingEnd(NamedTuple):
+    """A joint whose speed at an end of a motion exceeds a limit from rest, as in `verify`.
+
+    Attributes:
+        joint: its name.
+        end: ``starts`` or ``stops``.
+        limit: ``acceleration`` or ``jerk``.
+        velocity: there, rad/s or m/s; ``desired``: that of the desired motion.
+        differs: whether both differ by more than the limit allows.
+    """
+
+    joint: str
+    end: str
+    limit: str
+    velocity: float
+    desired: float
+    differs: bool
+
+
+def moving_ends(
+    motion: Motion,
+    desired: Motion,
+    acceleration_limits: Mapping[str, float] | float | None,
+    jerk_limits: Mapping[str, float] | float | None,
+) -> list[MovingEnd]:
+    """Joints whose speed at an end is beyond a limit from rest; ``desired``: before adjustment."""
+    found = []
+    if not (acceleration_limits or jerk_limits) or len(motion.times) == 1:
+        return found
+    steps = steps_of(Trajectory.through(motion.joint_names, motion.times, motion.positions))
+    for end, rows in zip(_ENDS, ([0, 1], [-1, -2]), strict=True):
+        rates, wanted = (
+            np.diff(each.positions[rows], axis=0)[0] / np.diff(each.times[rows])
+            for each in (motion, desired)
+        )
+        step = min(float(np.abs(np.diff(motion.times[rows]))[0]), LONGEST_STEP)
+        changes, jolts = np.abs(steps.extra[rows[0]]), np.abs(steps.jerks[rows]).max(axis=0)
+        for name, rate, was, change, jolt in zip(
+            motion.joint_names, rates.tolist(), wanted.tolist(), changes, jolts, strict=True
+        ):
+            limit, most = "acceleration", limit_of(acceleration_limits, name)
+            over, least = change > most * (1.0 + _ROUNDING), most * step
+            if not over:
+                limit, most = "jerk", limit_of(jerk_limits, name)
+                over, least = rate and jolt > most * (1.0 + _ROUNDING), most * step**2
+            if over:
+                found.append(MovingEnd(name, end, limit, rate, was, abs(rate - was) > least))
+    return found
+
+
+def moving_ends_warnings(found: Sequence[MovingEnd]) -> list[str]:
+    """Warnings of these ends, for messages."""
+    texts = []
+    for end, limit in product(_ENDS, _KINDS):
+        moving = [each for each in found if (each.end, each.limit) == (end, limit)]
+        if not moving:
+            continue
+        names = shortened([f"{each.joint} ({each.velocity:.3g}/s)" for each in moving], 4)
+        texts.append(
+            f"the motion {end} at speed; from rest this exceeds the {limit} limit of {names}, "
+            "which `verify` reports unless the robot moves before and after (`verify --recorded`)"
+        )
+        others = [
+            f"{each.joint} ({each.velocity:.3g} instead of {each.desired:.3g}/s)"
+            for each in moving if each.differs
+        ]  # fmt: skip
+        if others:
+            texts.append(
+                f"the motion {end} at another speed than the desired one, by more than the "
+                f"{limit} limit allows: {shortened(others, 4)}"
+            )
+    return texts

@@ -23,13 +23,14 @@ from collision_monitor.errors import CollisionMonitorError, TrajectoryError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.motion.points import checked_points
+from collision_monitor.motion.rest_to_rest import rest_to_rest
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.adjustment import Adjustment, adjust
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.hold_supervisor import Execution, HoldSupervisor
 from collision_monitor.self_collision.margins import is_idle
 from collision_monitor.self_collision.mesh_proximity import prepare_meshes
-from collision_monitor.self_collision.settings import AdjustmentSettings
+from collision_monitor.self_collision.settings import AdjustmentSettings, limit_of
 
 
 class BackgroundWorker:
@@ -95,12 +96,14 @@ def checked(
     present: Mapping[str, float],
     start_tolerance: float,
     velocity_limits: Mapping[str, float],
+    further_limits: Sequence[Mapping[str, float] | float | None] = (None, None),
 ) -> Motion:
     """The motion of a desired trajectory, from the current state of the robot on.
 
     A first point at time 0 must be within the tolerance of the current state. The current state is
     prepended to a first point at a later time. A single point at time 0 is reached from the current
-    state as fast as velocity limits allow.
+    state as fast as velocity limits allow. If there are other limits, the motion to a single point
+    keeps them from rest to rest, and lasts longer if they require it.
 
     Args:
         desired: the received trajectory.
@@ -108,6 +111,8 @@ def checked(
         present: position of every joint of the robot, radians or metres.
         start_tolerance: tolerance of joints at time 0, radians or metres.
         velocity_limits: of the joints, rad/s or m/s; may be infinite.
+        further_limits: of acceleration and jerk, rad/s^2 and rad/s^3 or m/s^2 and m/s^3; each by
+            joint, or one value for all.
 
     Raises:
         TrajectoryError: invalid names, numbers or times, or another start.
@@ -117,6 +122,12 @@ def checked(
     here = np.array([present[name] for name in names])
     if times[0] == 0.0 and len(times) == 1:
         times = _shortest_time(names, positions, here, velocity_limits)
+    if len(times) == 1 and any(further_limits):
+        velocity = np.array([velocity_limits[name] for name in names])
+        limits = [np.where(velocity > 0.0, velocity, np.inf)]
+        for given in further_limits:
+            limits.append(np.array([limit_of(given, name) for name in names]))
+        return Motion(names, *rest_to_rest(here, positions[0], float(times[0]), *limits))
     if times[0] > 0.0:
         return Motion(names, np.r_[0.0, times], np.vstack([here, positions]))
     off = np.abs(positions[0] - here)
@@ -325,7 +336,12 @@ class TrajectoryFilter:
             )
         present = self.supervisor.positions()
         motion = checked(
-            desired, self.arm_joints, present, settings.start_tolerance, self._velocity_limits
+            desired,
+            self.arm_joints,
+            present,
+            settings.start_tolerance,
+            self._velocity_limits,
+            (settings.acceleration_limits, settings.jerk_limits),
         )
         yielding, notes = self._yielding(motion, settings)
         self._refuse_while_others_move(motion.joint_names, clock)

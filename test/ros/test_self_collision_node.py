@@ -263,16 +263,17 @@ def test_joint_states_that_stop_during_execution_are_reported(slides):
 
 
 def stream(cell, gaps, ahead=0.1, period=0.05):
-    """Send one point after the other; what came out, as gaps."""
+    """Send one point after the other, to a robot that follows; what came out, as gaps."""
     sent = len(cell.sent)
     for gap in gaps:
+        if cell.sent[sent:]:
+            cell.q[:4] = rows_of(cell.sent[-1])[-1].tolist()
         cell.points.publish(
             cell.trajectory([apart(gap)], [ahead], names=JOINTS, stamp=1e-9)
         )
         cell.spin(period)
     cell.until(lambda: len(cell.sent) >= sent + len(gaps))
-    assert all(len(message.points) == 1 for message in cell.sent[sent:])
-    rows = [rows_of(message)[0] for message in cell.sent[sent:]]
+    rows = [rows_of(message)[-1] for message in cell.sent[sent:]]
     return [1.0 + l_x - r_x - 0.2 for r_x, _, l_x, _ in rows]
 
 
@@ -358,6 +359,18 @@ def test_what_is_missing_is_said(slides):
     missing = importlib.util.find_spec("control_msgs") is None
     said = "control_msgs is not installed" if missing else "controller_action is empty"
     assert said in output
+
+
+def test_limits_are_kept_from_rest_to_rest_or_it_is_said(slides):
+    cell = slides()
+    assert set_parameters(cell, acceleration_limit=1.0, jerk_limit=5.0).successful
+    message = cell.want([apart(0.3)], [0.0], names=JOINTS)
+    speeds = np.diff(rows_of(message), axis=0) / np.diff(times_of(message))[:, None]
+    assert np.abs(speeds[[0, -1]]).max() < 0.01 < np.abs(speeds).max()
+    assert cell.graph.state.level == OK and cell.values["moving_ends"] == ""
+    cell.want(way(0.5, 0.3), [0.0, 0.5], names=JOINTS)
+    assert cell.graph.state.level == WARN and "starts at speed" in cell.message
+    assert "r_x starts: 0.2/s, acceleration limit" in cell.values["moving_ends"]
 
 
 def test_a_node_that_is_adjusting_ends_at_once(slides):

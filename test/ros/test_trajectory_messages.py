@@ -36,6 +36,7 @@ from collision_monitor.nodes.trajectory_messages import (
 )
 from collision_monitor.self_collision.adjustment import EasedPair
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
+from collision_monitor.self_collision.retiming import MovingEnd
 from collision_monitor.self_collision.trajectory_filter import TrajectoryFilter
 
 
@@ -108,7 +109,7 @@ def test_one_point_has_the_order_that_is_asked_for():
 MODEL = model()
 VALUES = {
     "safe_distance": 0.1, "danger_distance": 0.05, "yielding": "both", "stream_horizon": 1.0,
-    "stream_timeout": 0.5,
+    "stream_timeout": 0.5, "start_tolerance": 0.01,
 }  # fmt: skip
 NOW, CLOCK = 100.0, 5000.0
 
@@ -120,6 +121,9 @@ class Robot:
         self.supervisor = HoldSupervisor(MODEL, ARMS)
         self.filter = TrajectoryFilter(MODEL, ARMS, self.supervisor)
         self.stream = PointStreaming(MODEL, self.filter, VALUES)
+        self.stand(gap)
+
+    def stand(self, gap):
         self.supervisor.update(JointState((*JOINTS, "mast_joint"), [*apart(gap), 0.0], NOW))
 
     def follow(self, gap, span=0.1, stamp=None, clock=CLOCK):
@@ -128,15 +132,81 @@ class Robot:
         return self.stream.follow(message, clock, NOW)
 
 
-def test_a_stamp_ahead_is_kept_and_one_that_is_over_means_now():
+def gap_of(followed):
+    (point,) = followed.message.points
+    r_x, _, l_x, _ = point.positions
+    return 1.0 + l_x - r_x - 0.2
+
+
+def test_a_point_that_keeps_apart_goes_out_as_it_came():
+    followed = Robot(0.5).follow(0.48)
+    assert gap_of(followed) == pytest.approx(0.48, abs=1e-9)
+    assert followed.message.joint_names == list(JOINTS)
+    assert followed.message.header.stamp == Time()
+    assert followed.message.points[0].time_from_start.nanosec == 100_000_000
+    assert followed.ahead == pytest.approx(0.1)
+    assert (followed.level, followed.text) == (Level.OK, "streaming")
+    assert followed.values["stream_points"] == "1"
+
+
+def test_one_that_leads_together_is_adjusted_and_said():
+    robot = Robot(0.12)
+    followed = robot.follow(0.0, 0.5)
+    assert gap_of(followed) >= 0.1 - 1e-6
+    assert followed.level is Level.WARN and "adjusted" in followed.text
+    assert followed.values["stream_adjusted"] == "1"
+    assert {followed.values["link_a"], followed.values["link_b"]} == {"r_ball", "l_ball"}
+
+
+def test_the_due_time_of_a_stamp_is_kept_and_a_late_point_starts_now():
     robot = Robot(0.5)
     ahead = robot.follow(0.49, 0.1, Time(sec=5000, nanosec=200_000_000))
-    assert ahead.message.header.stamp == Time(sec=5000, nanosec=200_000_000)
+    # It leaves at once: between the stamp and its due time it would be too fast.
+    assert ahead.message.header.stamp == Time(sec=5000)
+    assert ahead.message.points[0].time_from_start.nanosec == 300_000_000
     assert ahead.ahead == pytest.approx(0.3)
     late = robot.follow(0.48, 0.1, Time(sec=5000, nanosec=300_000_000), CLOCK + 0.5)
     assert late.message.header.stamp == Time()
-    assert late.message.points[0].time_from_start.nanosec == 0
-    assert late.level is Level.WARN and "late" in late.text and late.ahead < 0.0
+    assert late.message.points[0].time_from_start.nanosec == 5_000_000  # 5 mm at 1 m/s
+    assert late.level is Level.WARN and "late" in late.text
+    assert late.ahead == pytest.approx(0.005)
+
+
+def test_pending_points_go_out_again_with_their_due_times():
+    robot = Robot(0.5)
+    stamps = [Time(sec=5000, nanosec=k * 50_000_000) for k in (1, 2, 3)]
+    robot.follow(0.49, 0.5, stamps[0], CLOCK + 0.06)
+    robot.follow(0.48, 0.5, stamps[1], CLOCK + 0.11)
+    followed = robot.follow(0.47, 0.5, stamps[2], CLOCK + 0.56)
+    assert followed.message.header.stamp == stamps[2]
+    spans = [point.time_from_start.nanosec for point in followed.message.points]
+    assert spans == pytest.approx([450_000_000, 500_000_000], abs=1000)
+    gaps = [1.0 + p.positions[2] - p.positions[0] - 0.2 for p in followed.message.points]
+    assert gaps == pytest.approx([0.48, 0.47], abs=1e-9)
+    assert followed.ahead == pytest.approx(0.09)
+
+
+def test_the_columns_are_those_of_the_desired_point():
+    robot = Robot(0.5)
+    names = JOINTS[::-1]
+    wanted = dict(zip(JOINTS, apart(0.48), strict=True))
+    followed = robot.stream.follow(point_message(names, wanted, 0.1), CLOCK, NOW)
+    assert followed.message.joint_names == list(names)
+    assert list(followed.message.points[0].positions) == pytest.approx(apart(0.48)[::-1])
+
+
+def test_a_robot_that_does_not_follow_is_held_and_the_stream_ends():
+    robot = Robot(0.5)
+    for k in range(20):
+        followed = robot.follow(0.5 - 0.01 * k, 0.1, clock=CLOCK + 0.05 * k)
+        if followed.level is not Level.OK:
+            break
+    assert k > 10  # it may be 0.5 s late
+    assert (followed.level, followed.ahead) == (Level.ERROR, 0.0)
+    assert "does not follow it: joint '" in followed.text and "stream has ended" in followed.text
+    assert gap_of(followed) == pytest.approx(0.5)
+    followed = robot.follow(0.49, 0.1, clock=CLOCK + 0.05 * k)  # a new stream begins where it is
+    assert followed.level is Level.OK and len(followed.message.points) == 1
 
 
 def test_nothing_goes_out_from_below_the_danger_distance():
@@ -182,8 +252,16 @@ def test_an_adjustment_is_told_in_numbers():
         "largest_change_joint": "b", "largest_change_waypoint": "1",
         "largest_tip_displacement": "0.030000", "certified_clearance": "0.100500",
         "certified_elsewhere": "inf", "eased": "2",
-        "eased_keep": "p - q: 0.004000; q - r: 0.050000", "adjusting_seconds": "0.123",
+        "eased_keep": "p - q: 0.004000; q - r: 0.050000", "moving_ends": "",
+        "adjusting_seconds": "0.123",
     }  # fmt: skip
+    ends = [
+        MovingEnd("a", "starts", "acceleration", 0.8, 0.8, False),
+        MovingEnd("b", "stops", "jerk", -0.1, 0.0, True),
+    ]
+    assert adjustment_values(ADJUSTMENT, 0.1, ends)["moving_ends"] == (
+        "a starts: 0.8/s, acceleration limit; b stops: -0.1/s, jerk limit"
+    )
     nothing_kept = SimpleNamespace(**{**vars(ADJUSTMENT), "clearance": np.full(3, np.inf)})
     values = adjustment_values(nothing_kept, 0.1)
     assert values["distance"] == "inf" and not {"link_a", "link_b"} & values.keys()

@@ -61,7 +61,7 @@ PARAMETERS = (
               text="maximum joint jerk of adjusted trajectories, rad/s^3 or m/s^3; 0: no limit"),
     Parameter("start_tolerance", _DEFAULTS.start_tolerance, most=1.0,
               text="maximum difference between a trajectory's start and the current joint state, "
-                   "in any joint, rad or m"),
+                   "and of a streamed robot from its commanded positions, in any joint, rad or m"),
     Parameter("joint_state_timeout", 0.5, most=60.0,
               text="STALE, and trajectories are rejected, when the position of any joint is "
                    "older than this, seconds"),

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from collision_monitor.errors import MissingDependencyError, MotionError
-from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.self_collision.retiming import retime
+from collision_monitor.motion.rest_to_rest import rest_to_rest
+from collision_monitor.motion.trajectory import Motion, Trajectory
+from collision_monitor.self_collision.retiming import moving_ends, moving_ends_warnings, retime
 from collision_monitor.verification.joint_limits_check import steps_of
 
 NONE = np.inf
@@ -273,3 +274,32 @@ def test_times_of_the_wall_clock():
 def test_what_cannot_be_retimed_is_refused(times, positions, v, a, says):
     with pytest.raises(MotionError, match=says):
         retime(np.array(times), np.array(positions), v, a)
+
+
+# -- motions that start or stop at speed -------------------------------------------------
+
+
+def test_ends_at_speed_are_named_with_the_limit_that_they_exceed():
+    times = np.arange(11) * 0.1
+    motion = Motion(("a", "b"), times, np.column_stack([0.8 * times, 0.001 * times]))
+    for limits, limit in (((1.0, None), "acceleration"), ((None, {"a": 5.0}), "jerk")):
+        found = moving_ends(motion, motion, *limits)
+        assert [(e.joint, e.end, e.limit) for e in found] == [
+            ("a", "starts", limit), ("a", "stops", limit),
+        ]  # fmt: skip
+        assert [e.velocity for e in found] == pytest.approx([0.8, 0.8])
+        first, last = moving_ends_warnings(found)
+        assert f"starts at speed; from rest this exceeds the {limit} limit of a (0.8/s)" in first
+        assert "stops at speed" in last
+    assert moving_ends(motion, motion, 1e3, None) == moving_ends(motion, motion, None, None) == []
+    slower = Motion(motion.joint_names, times, 0.5 * motion.positions)
+    texts = moving_ends_warnings(moving_ends(slower, motion, 1.0, None))
+    assert len(texts) == 4 and "a (0.4 instead of 0.8/s)" in texts[1]
+
+
+@pytest.mark.parametrize("limits", [(1.0, None), (1.0, 5.0)])
+def test_a_motion_from_rest_to_rest_has_no_ends_at_speed(limits):
+    bounds = [np.full(1, np.inf if each is None else each) for each in limits]
+    times, positions = rest_to_rest(np.zeros(1), np.ones(1), 0.0, np.full(1, np.inf), *bounds)
+    motion = Motion(("a",), times, positions)
+    assert moving_ends(motion, motion, *limits) == []

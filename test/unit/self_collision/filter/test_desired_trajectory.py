@@ -4,16 +4,20 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from collision_monitor.errors import TrajectoryError
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.self_collision.settings import limit_of
 from collision_monitor.self_collision.trajectory_filter import (
     DesiredTrajectory,
     checked,
     checked_point,
 )
+from collision_monitor.verification.joint_limits_check import steps_of
 
 ARMS = ("r1", "r2", "l1", "l2")
 PRESENT = {"torso": 0.4, "r1": 0.1, "r2": -0.2, "l1": 0.3, "l2": 0.0}
@@ -67,6 +71,30 @@ def test_one_point_at_time_0_is_gone_to_as_fast_as_the_slowest_joint_may():
 def test_one_point_at_time_0_where_the_robot_stands_still_takes_some_time():
     way = check(times=(0.0,), positions=(HERE,), limits=dict.fromkeys(PRESENT, math.inf))
     assert way.times[1] > 0.0
+
+
+@pytest.mark.parametrize("asked", [0.0, 1.0, 5.0])
+@pytest.mark.parametrize("further", [(1.0, 5.0), (None, 5.0), ({"r2": 0.3}, None)])
+def test_one_point_keeps_limits_from_rest_to_rest(asked, further):
+    desired = DesiredTrajectory(ARMS, (asked,), ([*HERE[:3], 0.8],))
+    way = checked(desired, ARMS, PRESENT, 0.01, LIMITS, further)
+    assert way.positions[[0, -1]].tolist() == [HERE, [*HERE[:3], 0.8]]
+    assert way.times[0] == 0.0 and asked <= way.duration <= max(asked, 3.0) + 1e-6
+    found = steps_of(Trajectory.through(way.joint_names, way.times, way.positions))
+    acceleration, jerk = (limit_of(limits, "l2") for limits in further)
+    assert np.abs(found.extra).max() <= acceleration
+    assert np.abs(found.jerks).max() <= jerk
+    assert np.abs(np.diff(way.positions, axis=0) / np.diff(way.times)[:, None]).max() <= 2.0
+
+
+def test_one_point_takes_no_longer_than_limits_require():
+    desired = DesiredTrajectory(ARMS, (0.0,), (THERE,))
+    way = checked(desired, ARMS, PRESENT, 0.01, LIMITS, (1.0, None))
+    found = steps_of(Trajectory.through(way.joint_names, way.times, way.positions))
+    assert 0.95 < np.abs(found.extra).max() <= 1.0
+    velocity = dict.fromkeys(PRESENT, 0.1)
+    way = checked(desired, ARMS, PRESENT, 0.01, velocity, (1e3, 1e6))
+    assert 0.095 < np.abs(np.diff(way.positions, axis=0) / np.diff(way.times)[:, None]).max() <= 0.1
 
 
 @pytest.mark.parametrize("limit", [math.inf, math.nan, 0.0])

@@ -14,6 +14,7 @@ from support.robots.planar_arms import arm_distance, ball, meeting, planar_model
 
 from collision_monitor.errors import AdjustmentError, ArmsError, ConfigurationError, TrajectoryError
 from collision_monitor.self_collision.point_stream import PointStream, Streamer
+from collision_monitor.simulation.trajectory_execution import Command, TrajectoryExecution
 
 # -- a stream of points: when each is due, and what it is adjusted from ------------------
 
@@ -24,6 +25,8 @@ PRESENT = {"torso": 0.4, "r": 0.1, "l": -0.1}
 
 class Limited:
     """Moves every joint towards where it is wanted, by 1 rad/s at most."""
+
+    fastest = np.ones(3)
 
     def __init__(self):
         self.calls = []
@@ -54,7 +57,9 @@ def test_the_first_point_is_gone_to_from_the_present_state(stream):
         ("reset", [0.4, 0.1, -0.1]),
         ([0.4, 0.15, -0.5], pytest.approx(0.1)),
     ]
-    assert streamed.positions == {"r": pytest.approx(0.15), "l": pytest.approx(-0.2)}
+    assert streamed.motion.joint_names == ("l", "r")
+    assert streamed.motion.times == pytest.approx([10.1])
+    assert streamed.motion.positions == pytest.approx(np.array([[-0.2, 0.15]]))
     assert streamed.largest_change == pytest.approx(0.3)
     assert (streamed.clearance, streamed.pair) == (0.3, ("a", "b"))
     assert stream.active(10.0)
@@ -108,6 +113,90 @@ def test_points_out_of_time_are_refused_and_change_nothing(stream, due, now, say
     assert calls(stream) == before
     stream.step({"r": 0.2, "l": -0.1}, 10.3, 10.2, PRESENT)
     assert calls(stream)[-1][1] == pytest.approx(0.2)
+
+
+def test_points_that_are_not_reached_yet_are_sent_again(stream):
+    for k in range(5):
+        streamed = stream.step({"r": 0.1, "l": 0.01 * k}, 10.1 + 0.05 * k, 10.0 + 0.02 * k, PRESENT)
+    assert streamed.motion.times == pytest.approx(10.1 + 0.05 * np.arange(5))
+    assert streamed.motion.positions[:, 0] == pytest.approx([-0.0, 0.01, 0.02, 0.03, 0.04])
+    streamed = stream.step({"r": 0.1, "l": 0.05}, 10.35, 10.2, PRESENT)
+    assert streamed.motion.times == pytest.approx([10.25, 10.3, 10.35])
+
+
+def test_a_point_is_not_reached_faster_than_velocity_limits_allow(stream):
+    stream.step({"r": 0.1, "l": -0.1}, 10.1, 10.0, PRESENT)
+    streamed = stream.step({"r": 0.1, "l": 0.2}, 10.41, 10.4, PRESENT)
+    assert streamed.motion.times == pytest.approx([10.7]) and streamed.late
+    # It catches up as soon as it may.
+    streamed = stream.step({"r": 0.1, "l": 0.25}, 10.8, 10.45, PRESENT)
+    assert streamed.motion.times == pytest.approx([10.7, 10.8]) and not streamed.late
+
+
+def test_the_number_of_points_that_are_not_reached_yet_is_bounded(stream):
+    for k in range(100):
+        stream.step({"r": 0.1, "l": -0.1}, 10.5 + 0.001 * k, 10.0, PRESENT)
+    with pytest.raises(TrajectoryError, match="while 100 commanded points are not reached yet"):
+        stream.step({"r": 0.1, "l": -0.1}, 10.6, 10.0, PRESENT)
+    assert len(stream.step({"r": 0.1, "l": -0.1}, 10.6, 10.5, PRESENT).motion.times) == 100
+
+
+def distance_to_polyline(rows, points):
+    """Of each row (n, joints) to the polyline through ``points``."""
+    out = np.full(len(rows), np.inf)
+    for a, b in zip(points[:-1], points[1:], strict=True):
+        way = b - a
+        s = np.clip((rows - a) @ way / max(way @ way, 1e-300), 0.0, 1.0)
+        out = np.minimum(out, np.linalg.norm(rows - a - s[:, None] * way, axis=1))
+    return out
+
+
+@pytest.mark.parametrize("stamped", [True, False])
+@pytest.mark.parametrize("ahead", [0.9, 0.5, 0.2, 0.02, -0.02])
+def test_the_executed_motion_is_the_commanded_polyline_within_the_limits(ahead, stamped):
+    """Points every 50 ms; each comes up to 90 ms later than it should."""
+    stream = PointStream(Limited(), NAMES, ("l", "r"), horizon=1.0, timeout=0.5)
+    rng, clock, dt = np.random.default_rng(3), 10.0, 1e-3
+    polyline = [np.array([PRESENT["l"], PRESENT["r"]])]
+    executed = TrajectoryExecution(("l", "r"), polyline[0])
+    rows, late = [polyline[0]], 0.0
+    for k in range(60):
+        while clock < 10.0 + 0.05 * k + late:
+            clock += dt
+            rows.append(executed.advance(clock, dt, 1.0).copy())
+        late = rng.uniform(0.0, 0.09)
+        due = 10.0 + 0.05 * k + (ahead if k else max(ahead, 0.025))
+        left, right = 0.3 * np.sin(0.4 * k) + rng.uniform(-0.1, 0.1, 2)
+        motion = stream.step({"l": left, "r": right}, due, clock, PRESENT).motion
+        polyline.append(motion.positions[-1])
+        start = clock - 0.01 if stamped else clock
+        command = Command(motion.joint_names, motion.times - start, motion.positions, start=start)
+        executed.accept(command, clock)
+    while executed.moving:
+        clock += dt
+        rows.append(executed.advance(clock, dt, 1.0).copy())
+    rows = np.array(rows)
+    assert rows[-1] == pytest.approx(polyline[-1])
+    # A step of the controller passes a corner.
+    assert distance_to_polyline(rows, np.array(polyline)).max() < 2.0 * dt
+    assert np.abs(np.diff(rows, axis=0)).max() < dt * 1.01
+
+
+def test_a_robot_that_does_not_follow_is_noticed_and_one_that_is_late_is_not(stream):
+    def at(time):  # until 10.3 it stands, then it goes at 0.5 rad/s
+        return {**PRESENT, "l": -0.1 + 0.5 * max(time - 10.3, 0.0)}
+
+    noticed = []
+    for now in np.arange(10.0, 12.0, 0.05):
+        assert stream.departure(now, at(now - 0.45), 0.01) == ""
+        if reason := stream.departure(now, PRESENT, 0.01):
+            assert reason.startswith("joint 'l' is at -0.1, ")
+            noticed.append(now)
+        stream.step({"r": 0.1, "l": at(now + 0.1)["l"]}, now + 0.1, now, PRESENT)
+    assert 10.8 < noticed[0] < 10.95  # 0.5 s after it should have moved
+    assert np.diff(noticed) == pytest.approx(0.05)
+    stream.end()
+    assert stream.departure(now, PRESENT, 0.01) == ""
 
 
 def test_a_stream_cannot_begin_with_a_point_that_is_due_already(stream):
