@@ -405,7 +405,9 @@ class SelfCollisionNode(RobotNode):
                 raise TrajectoryError(f"was received while no robot is loaded: {self._no_robot}")
             message = read_trajectory(data, self._values["max_points"])
             if self._computing is not None:
-                raise TrajectoryError("was received while a trajectory is being adjusted")
+                waits = self._computing.future.done()
+                what = "waits for its start" if waits else "is being adjusted"
+                raise TrajectoryError(f"was received while a trajectory {what}")
             if self._shortage.points:
                 raise TrajectoryError(f"cannot be followed: {self._shortage.points}")
             if self._stream is None:  # or its settings have changed
@@ -438,12 +440,17 @@ class SelfCollisionNode(RobotNode):
         if self._filter.update(received, self._seconds()):
             self._hold()
 
+    def _is_running(self) -> bool:
+        """Whether a trajectory of this node is executed, as the controller or the joints show."""
+        goal = self._running_goal
+        is_open = goal is not None and goal.sent is not None and not goal.done
+        return is_open or self._filter.running(self._seconds())
+
     def _hold(self) -> None:
         """Hold the arms: they are closer than danger_distance."""
         supervisor = self._filter.supervisor
         nearest, (a, b) = supervisor.nearest, supervisor.nearest.links
-        clock = self._seconds()
-        moving = self._filter.running(clock) or self._values["guard"] == "always"
+        moving = self._is_running() or self._values["guard"] == "always"
         note = self._drop_computing("the arms came closer than danger_distance")
         self._end_stream()
         self._serial += 1
@@ -505,7 +512,7 @@ class SelfCollisionNode(RobotNode):
         if self._filter is None:
             return self._report
         supervisor = self._filter.supervisor
-        running = self._filter.running(self._seconds())
+        running = self._is_running()
         state = supervisor.state(time.monotonic())
         report = overruled(self._report, state, supervisor.in_event, running)
         if self._no_robot and report.event == "ready":
@@ -545,7 +552,7 @@ class SelfCollisionNode(RobotNode):
             supervisor, robot = self._filter.supervisor, self._model.name
             now = time.monotonic()
             extra["arms"] = " ".join(arm.name for arm in self._filter.arms)
-            extra["running"] = str(self._filter.running(self._seconds())).lower()
+            extra["running"] = str(self._is_running()).lower()
             extra["joint_states"] = supervisor.joint_state_fault(now) or "fresh"
             extra["present_distance"] = f"{supervisor.distance(now):.6f}"
             extra["holds"] = str(supervisor.events)

@@ -25,8 +25,8 @@ _HYSTERESIS = 0.1
 # Pairs left out: closer than d_dan in this fraction of the samples. `adjust` uses the lower
 # fraction for a link of an arm and a link that no arm moves.
 _BY_DESIGN, _EASED, _SAMPLES = 0.95, 0.5, 200
-# A joint stands if it moves by less, rad or m, in so many seconds.
-_STANDING, _REST = 0.002, 1.0
+# Joints stand if none moves by more, rad or m, in so many seconds; fewer at the goal.
+_STANDING, _REST, _REST_AT_GOAL = 0.002, 1.0, 0.2
 
 
 def names_of(model: CollisionModel, arm: Arm) -> frozenset[str]:
@@ -93,8 +93,9 @@ class Nearest(NamedTuple):
 class Execution:
     """A motion that was sent to the controller, and whether it is being executed.
 
-    It is until its planned end, and then while its joints move and have not reached its goal: the
-    controller may be slower than planned. Times are seconds of the clock of stamps.
+    It is until its planned end, and then until joint states show that its joints stand: the
+    controller may be slower than planned, and may pass the goal on its way. Times are seconds of
+    the clock of stamps.
 
     Attributes:
         joint_names: the joints of the motion.
@@ -112,23 +113,25 @@ class Execution:
         self.joint_names, self.planned_end = tuple(joint_names), planned_end
         self.goal, self.tolerance = dict(goal or {}), tolerance
         self._last_seen: dict[str, float] = {}  # positions when a joint last moved
-        self._moves_until = -math.inf
+        self._since = -math.inf  # when that was
+        self._has_ended = not self.goal  # without a goal it ends as planned
 
     def update(self, positions: Mapping[str, float], clock: float) -> None:
         """Process the positions of all joints of the robot."""
         if not self.running(clock):
             return  # what moves the joints now is another motion
         here = {name: positions[name] for name in self.goal if name in positions}
-        if all(abs(here[name] - self.goal[name]) <= self.tolerance for name in here):
-            self._moves_until = -math.inf
-        elif not self._last_seen or any(
+        if not self._last_seen or any(
             abs(here[name] - self._last_seen[name]) > _STANDING for name in here
         ):
-            self._last_seen, self._moves_until = here, clock + _REST
+            self._last_seen, self._since = here, clock
+        there = all(abs(here[name] - self.goal[name]) <= self.tolerance for name in here)
+        if clock > self.planned_end and clock - self._since >= (_REST_AT_GOAL if there else _REST):
+            self._has_ended = True
 
     def running(self, clock: float) -> bool:
         """Whether the motion is being executed."""
-        return clock <= max(self.planned_end, self._moves_until)
+        return clock <= self.planned_end or not self._has_ended
 
 
 class HoldSupervisor:

@@ -212,8 +212,7 @@ def distance_from(motion: Motion, present: Mapping[str, float]) -> tuple[str, fl
 
 # m by which a motion may start closer than arms that are too close are now: sensor noise.
 _EASE = 0.002
-
-
+_MOST_AHEAD = 3600.0  # s
 _LATE = 0.05  # s after its stamp at which the start of a trajectory is remarked
 
 
@@ -300,8 +299,8 @@ class TrajectoryFilter:
 
     def take_over(self, old: TrajectoryFilter) -> None:
         """Continue from an earlier robot: its motion may move any joint of the arms."""
-        last = old._execution
-        self._execution = Execution(self.arm_joints, last.planned_end, last.goal, last.tolerance)
+        self._execution = old._execution
+        self._execution.joint_names = self.arm_joints
 
     def update(self, message: JointState, clock: float) -> bool:
         """Process a joint state; returns whether to hold."""
@@ -345,6 +344,11 @@ class TrajectoryFilter:
         )
         yielding, notes = self._yielding(motion, settings)
         self._refuse_while_others_move(motion.joint_names, clock)
+        if start - clock > _MOST_AHEAD:
+            raise TrajectoryError(
+                f"starts in {start - clock:.4g} s by its stamp, at most {_MOST_AHEAD:g} s are "
+                "accepted: is it of another clock (use_sim_time)?"
+            )
         if 0.0 < start <= clock:
             notes.append(f"its start time is {clock - start:.3g} s in the past; it starts now")
             start = 0.0

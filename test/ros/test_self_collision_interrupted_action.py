@@ -141,10 +141,10 @@ class Scene(Planner):
         assert len(self.controller.goals) == goals
         return handle
 
-    def execute(self):
+    def execute(self, wanted=None):
         """A goal that the controller executes."""
         goals = len(self.controller.goals)
-        handle = self.plan(trajectory=short())
+        handle = self.plan(trajectory=wanted or short())
         self.until(lambda: len(self.controller.goals) > goals)
         self.check()
         self.controller.accept()
@@ -259,6 +259,14 @@ def test_a_newer_goal_follows_the_one_that_is_executed(stage):
     assert stage.ended(first) == (["aborted"], -1, "preempted")
     stage.spin(0.2)
     assert second.ends == [] and stage.values["running"] == "true"
+
+
+def test_a_goal_is_executed_until_the_controller_ends_it_even_if_the_robot_pauses(stage):
+    goal = stage.execute(trajectory(0.5, 0.4))  # in 1 s
+    stage.spin(2.5)
+    assert goal.ends == [] and stage.values["running"] == "true"
+    stage.controller.end(GoalStatus.STATUS_SUCCEEDED)
+    stage.until(lambda: stage.values["running"] == "false")
 
 
 def _answer(status, code, text):
