@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +26,10 @@ _HYSTERESIS = 0.1
 # Pairs left out: closer than d_dan in this fraction of the samples. `adjust` uses the lower
 # fraction for a link of an arm and a link that no arm moves.
 _BY_DESIGN, _EASED, _SAMPLES = 0.95, 0.5, 200
-# Joints stand if none moves by more, rad or m, in so many seconds; fewer at the goal.
-_STANDING, _REST, _REST_AT_GOAL = 0.002, 1.0, 0.2
+# A joint stands if its mean positions in four parts of the last second, or of the last 0.2 s at the
+# goal, differ by less, rad or m. Means, since encoders are noisy.
+_STANDING = 0.002
+_BIN, _REST, _REST_AT_GOAL = 0.05, 5, 1  # s; bins in each of the four parts
 
 
 def names_of(model: CollisionModel, arm: Arm) -> frozenset[str]:
@@ -100,6 +103,7 @@ class Execution:
     Attributes:
         joint_names: the joints of the motion.
         planned_end: when it ends as planned; -inf if it is not executed.
+        goal: last positions of its joints; without any it ends as planned.
     """
 
     def __init__(
@@ -108,30 +112,66 @@ class Execution:
         planned_end: float = -math.inf,
         goal: Mapping[str, float] | None = None,
         tolerance: float = 0.0,
+        passes_goal: bool = False,
     ) -> None:
-        """``goal``: last positions of joints, reached within ``tolerance``, rad or m."""
+        """``tolerance``: rad or m from the goal. ``passes_goal``: it comes there before its end."""
         self.joint_names, self.planned_end = tuple(joint_names), planned_end
-        self.goal, self.tolerance = dict(goal or {}), tolerance
-        self._last_seen: dict[str, float] = {}  # positions when a joint last moved
-        self._since = -math.inf  # when that was
-        self._has_ended = not self.goal  # without a goal it ends as planned
+        self.goal, self._tolerance, self._passes_goal = dict(goal or {}), tolerance, passes_goal
+        # By joint: number of the bin of time, sum and number of positions; the last second.
+        self._bins: dict[str, deque[list]] = {}
+        self._has_ended = False
+
+    def continue_with(self, arm_joints: Sequence[str], known: Collection[str]) -> Execution:
+        """The same motion with a new robot that has the joints ``known``."""
+        self.joint_names = tuple(arm_joints)
+        self.goal = {name: value for name, value in self.goal.items() if name in known}
+        return self
 
     def update(self, positions: Mapping[str, float], clock: float) -> None:
-        """Process the positions of all joints of the robot."""
+        """Process positions of joints that were measured now."""
         if not self.running(clock):
             return  # what moves the joints now is another motion
-        here = {name: positions[name] for name in self.goal if name in positions}
-        if not self._last_seen or any(
-            abs(here[name] - self._last_seen[name]) > _STANDING for name in here
-        ):
-            self._last_seen, self._since = here, clock
-        there = all(abs(here[name] - self.goal[name]) <= self.tolerance for name in here)
-        if clock > self.planned_end and clock - self._since >= (_REST_AT_GOAL if there else _REST):
+        now = math.floor(clock / _BIN)
+        for name in self.goal.keys() & positions.keys():
+            bins = self._bins.setdefault(name, deque())
+            if bins and now - bins[-1][0] > 2 * _REST:
+                bins.clear()  # nothing is known of the time in between
+            if not bins or bins[-1][0] != now:
+                bins.append([now, 0.0, 0])
+            bins[-1][1] += positions[name]
+            bins[-1][2] += 1
+            while len(bins) > 1 and bins[1][0] <= now - 4 * _REST:
+                bins.popleft()
+        if clock > self.planned_end and all(self._stands(name, now) for name in self.goal):
             self._has_ended = True
 
     def running(self, clock: float) -> bool:
         """Whether the motion is being executed."""
-        return clock <= self.planned_end or not self._has_ended
+        return clock <= self.planned_end or bool(self.goal) and not self._has_ended
+
+    def _stands(self, name: str, now: int) -> bool:
+        bins = self._bins.get(name)
+        if not bins:
+            return False
+        _, total, count = bins[-1]
+        is_there = abs(total / count - self.goal[name]) <= self._tolerance
+        return _is_still(bins, now, _REST) or (
+            is_there and not self._passes_goal and _is_still(bins, now, _REST_AT_GOAL)
+        )
+
+
+def _is_still(bins: deque[list], now: int, length: int) -> bool:
+    """Whether means in the last four parts of ``length`` bins are equal."""
+    if bins[0][0] > now - 4 * length or bins[-1][0] <= now - 2 * length:
+        return False  # not heard for so long, or not any more
+    parts: dict[int, tuple[float, int]] = {}
+    for index, total, count in bins:
+        part = (now - index) // length
+        if 0 <= part < 4:
+            before, number = parts.get(part, (0.0, 0))
+            parts[part] = before + total, number + count
+    means = [total / count for total, count in parts.values()]
+    return len(means) > 1 and max(means) - min(means) <= _STANDING
 
 
 class HoldSupervisor:

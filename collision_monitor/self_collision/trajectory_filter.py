@@ -295,17 +295,22 @@ class TrajectoryFilter:
             for name in model.joint_names
             if name in self.arm_joints or name not in endless or not is_idle(model, arms, name)
         )
+        self._names = frozenset(model.joint_names)
         self._execution = self._before = Execution()  # of the last release, and of the one before
 
     def take_over(self, old: TrajectoryFilter) -> None:
         """Continue from an earlier robot: its motion may move any joint of the arms."""
-        self._execution = old._execution
-        self._execution.joint_names = self.arm_joints
+        self._execution, self._before = (
+            each.continue_with(self.arm_joints, self._names)
+            for each in (old._execution, old._before)
+        )
 
     def update(self, message: JointState, clock: float) -> bool:
         """Process a joint state; returns whether to hold."""
         hold = self.supervisor.update(message)[1]
-        self._execution.update(self.supervisor.positions(), clock)
+        if not self.supervisor.joint_state_fault(message.now):
+            positions, measured = self.supervisor.positions(), set(message.names)
+            self._execution.update({n: positions[n] for n in positions if n in measured}, clock)
         return hold
 
     # -- before the adjustment --
@@ -442,7 +447,9 @@ class TrajectoryFilter:
         goal = dict(zip(motion.joint_names, motion.positions[-1].tolist(), strict=True))
         end, tolerance = clock + motion.duration, job.settings.start_tolerance
         self._before = self._execution
-        self._execution = Execution(motion.joint_names, end, goal, tolerance)
+        near = (np.abs(motion.positions - motion.positions[-1]) <= tolerance).all(axis=1)
+        passes_goal = bool((np.diff(near.astype(int)) < 0).any())
+        self._execution = Execution(motion.joint_names, end, goal, tolerance, passes_goal)
         self.supervisor.allow_leaving()
         return Release(motion, tuple(notes))
 
