@@ -158,15 +158,17 @@ def fill_reaches_above(tree, column, x, y, z, least):
 
 @kernel
 def fill_both_reaches(a, b, pose, points, apart):
-    """Fill the reaches of both trees along the direction between ``points`` (2, 3), not the same.
+    """Fill the reaches of both trees along the direction between ``points`` (2, 3).
 
     Returns the offset of B along that direction. The offset, less the reach of a node of A (column
     0), less the reach of a node of B (column 1), is a lower bound of the distance of the triangles
     below the nodes. Nodes below one that is farther than ``apart`` metres from the other tree have
-    no reaches; inf for all nodes. ``pose`` as in `bounding_volumes.place`.
+    no reaches; inf for all nodes. ``pose`` as in `bounding_volumes.place`. If the points coincide,
+    everything is 0.
     """
     x, y, z = points[1, 0] - points[0, 0], points[1, 1] - points[0, 1], points[1, 2] - points[0, 2]
-    scale = 1.0 / math.sqrt(x * x + y * y + z * z)
+    length = math.sqrt(x * x + y * y + z * z)
+    scale = 1.0 / length if length > 0.0 else 0.0
     x, y, z = scale * x, scale * y, scale * z
     bx = -pose[0, 0] * x - pose[1, 0] * y - pose[2, 0] * z
     by = -pose[0, 1] * x - pose[1, 1] * y - pose[2, 1] * z

@@ -212,7 +212,7 @@ def distance_from(motion: Motion, present: Mapping[str, float]) -> tuple[str, fl
 
 # m by which a motion may start closer than arms that are too close are now: sensor noise.
 _EASE = 0.002
-_MOST_AHEAD = 3600.0  # s
+_MOST_AHEAD = 3600.0  # s by which the start of a trajectory may be ahead
 _LATE = 0.05  # s after its stamp at which the start of a trajectory is remarked
 
 
