@@ -48,7 +48,13 @@ from collision_monitor.mesh_distance.mesh_distance import (
 from collision_monitor.mesh_distance.mesh_tree import KINDS
 from collision_monitor.model.permanent_contacts import permanent_contacts
 from collision_monitor.model.thresholds import UsualDistances, usual_distances
-from collision_monitor.robot.bodies import Bodies, link_poses, reach, rigid_bodies
+from collision_monitor.robot.bodies import (
+    Bodies,
+    axis_distances,
+    link_poses,
+    relative_reach,
+    rigid_bodies,
+)
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.pairs import (
     UnmonitoredPair,
@@ -137,7 +143,7 @@ class CollisionModel:
         )
         self._set_joints()
         self.hierarchy = hierarchy
-        self._reach: np.ndarray | None = None
+        self._reach: tuple[np.ndarray, np.ndarray] | None = None
         self._found = np.empty((4096, 2), dtype=np.int64)  # work space of contacts()
         pool = ThreadPoolExecutor(1)  # most of compiling needs no GIL: fit meanwhile
         try:
@@ -555,14 +561,33 @@ class CollisionModel:
         Rows are in the order of ``link_names``; mimic joints have their own columns. Metres per
         radian; 1 for prismatic joints.
         """
-        if self._reach is not None:
-            return self._reach
-        out = np.zeros((len(self.link_names), len(self._bodies.parents)))
-        for row, (first, stop) in enumerate(self._link_leaves.tolist()):
-            body = self._body_of[self.link_names[row]]
-            out[row] = reach(self._bodies, body, self._body_leaves[first:stop])
-        self._reach = out
-        return out
+        return self._reaches()[0]
+
+    def axis_distances(self) -> np.ndarray:
+        """Upper bounds (links, moving joints) of the distance of a link from the axis of a joint.
+
+        Like `link_reach`, but also for joints that do not move the link. Infinity for obstacles of
+        the scene.
+        """
+        return self._reaches()[1]
+
+    def pair_reach(self) -> np.ndarray:
+        """Metres (pairs, moving joints) that links come nearer at most for a unit of a joint."""
+        a, b = self._pair_links.T
+        travel, distances = self._reaches()
+        return relative_reach(travel[a], travel[b], (distances[a], distances[b]))
+
+    def _reaches(self) -> tuple[np.ndarray, np.ndarray]:
+        if self._reach is None:
+            leaves = [self._body_leaves[a:b] for a, b in self._link_leaves.tolist()]
+            of_links = [self._body_of[name] for name in self.link_names]
+            distances, moves = axis_distances(self._bodies, of_links, leaves)
+            is_own = np.array([name in self.robot.links for name in self.link_names], dtype=bool)
+            self._reach = (
+                np.where(moves, distances, 0.0),
+                np.where(is_own[:, None], distances, np.inf),
+            )
+        return self._reach
 
     def twin(self, pairs: Collection[tuple[str, str]] | None = None) -> CollisionModel:
         """A copy of the model for another thread; nothing is loaded or fitted again.

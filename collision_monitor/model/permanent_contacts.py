@@ -29,7 +29,7 @@ from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 from collision_monitor.robot.bodies import link_poses
 
 # Increase when the same input gives another result.
-_VERSION = 8
+_VERSION = 9
 _SAMPLES = 1000
 # Links that meet in this share of the configurations overlap by design. Links that can be apart met
 # in at most 0.57 of them in tests.
@@ -76,6 +76,7 @@ class _Search:
         self._model = model
         self._everywhere = model.random_configurations(_SAMPLES)
         self._around_zero = samples_around_zero(model, _SAMPLES_AROUND_ZERO)
+        self._reach = model.pair_reach()
         self._solids: dict[str, Solid] = {}
         names = [name for name in model.link_names if name in model.robot.links]
         self._poses = {
@@ -194,9 +195,8 @@ class _Search:
 
     def _speeds(self, links: tuple[str, str], columns: list[int]) -> np.ndarray:
         """Maximum speed of the links relative to each other, in metres per unit of each joint."""
-        model, bodies = self._model, self._model.bodies
-        reach = model.link_reach()[[model.link_names.index(name) for name in links]].max(axis=0)
-        reach = reach * np.abs(bodies.gains)
+        bodies = self._model.bodies
+        reach = self._reach[self._model.pairs.index(links)] * np.abs(bodies.gains)
         return np.array([reach[bodies.columns == column].sum() for column in columns])
 
     def _is_shallow(self, links: tuple[str, str], rows: np.ndarray, depth: float) -> bool:

@@ -258,37 +258,83 @@ def largest_slides(bodies: Bodies) -> np.ndarray:
     return np.where(bodies.slides, np.abs(ends).max(axis=0), 0.0)
 
 
+def axis_distances(
+    bodies: Bodies, link_bodies: Sequence[int], leaves: Sequence[Sequence[Leaf]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """How far points of links can be from the axis of each joint, and which joints move a link.
+
+    ``leaves`` of each link, in the frame of its body, one of ``link_bodies``. Returns (links,
+    joints) metres, and 1 for joints that slide, whatever the configuration: lengths between the
+    axes are added up as if all pointed one way. And (links, joints) bool.
+    """
+    own = np.asarray(link_bodies, dtype=np.int64)
+    count, joints = len(own), len(bodies.parents)
+    slides = largest_slides(bodies)
+    ends = np.array([end for each in leaves for leaf in each for end in (leaf.p0, leaf.p1)])
+    ends = ends.reshape(-1, 3)
+    thick = np.repeat([leaf.radius for each in leaves for leaf in each], 2)
+    link_of = np.repeat(np.arange(count), [2 * len(each) for each in leaves])
+    # A ball around each link, in the frame of each body.
+    centers, radii = np.zeros((joints + 1, count, 3)), np.zeros((joints + 1, count))
+    distances, moves = np.zeros((count, joints)), np.zeros((count, joints), dtype=bool)
+
+    def cross(k: int, frame: int, pose: np.ndarray, some: np.ndarray) -> np.ndarray:
+        """Set ``distances`` of ``some`` links to joint k; radii of balls around its origin then.
+
+        ``pose``: of the joint in the frame of the body ``frame``.
+        """
+        middles = (centers[frame] - pose[:3, 3]) @ pose[:3, :3]
+        from_axis = np.hypot(middles[:, 0], middles[:, 1]) + radii[frame]
+        from_origin = np.linalg.norm(middles, axis=1) + radii[frame]
+        here = own[link_of] == frame
+        points = (ends[here] - pose[:3, 3]) @ pose[:3, :3]
+        for out, lengths in (
+            (from_axis, np.hypot(points[:, 0], points[:, 1])),
+            (from_origin, np.linalg.norm(points, axis=1)),
+        ):
+            out[own == frame] = 0.0
+            np.maximum.at(out, link_of[here], lengths + thick[here])
+        distances[some, k] = 1.0 if bodies.slides[k] else from_axis[some]
+        return from_origin[some] + slides[k]
+
+    for k in reversed(range(joints)):  # towards the base
+        parent = int(bodies.parents[k])
+        moves[:, k] |= own == k + 1
+        some = np.flatnonzero(moves[:, k])
+        radii[parent, some] = cross(k, k + 1, np.eye(4), some)
+        centers[parent, some] = bodies.placements[k][:3, 3]
+        if parent > 0:
+            moves[some, parent - 1] = True
+    for k in range(joints):  # away from it
+        some = np.flatnonzero(~moves[:, k])
+        radii[k + 1, some] = cross(k, int(bodies.parents[k]), bodies.placements[k], some)
+    return distances, moves
+
+
 def reach(bodies: Bodies, body: int, leaves: Sequence[Leaf]) -> np.ndarray:
     """Travel (joints,) of the farthest point of ``leaves`` for a unit of each joint.
 
     ``leaves`` are in the frame of ``body``. Metres per radian, and 1 for joints that
-    slide; 0 for joints that do not move the body. An upper bound whatever the configuration:
-    lengths between the axes are added up as if all pointed one way.
+    slide; 0 for joints that do not move the body. An upper bound; see `axis_distances`.
     """
-    out = np.zeros(len(bodies.parents))
-    if body == 0:
-        return out
-    slides = largest_slides(bodies)
-    ends = np.array([end for leaf in leaves for end in (leaf.p0, leaf.p1)])
-    radii = np.repeat([leaf.radius for leaf in leaves], 2)
-    from_axis = float((np.hypot(ends[:, 0], ends[:, 1]) + radii).max())
-    from_origin = float((np.linalg.norm(ends, axis=1) + radii).max())
-    while body > 0:
-        k = body - 1
-        out[k] = 1.0 if bodies.slides[k] else from_axis
-        offset = bodies.placements[k][:3, 3]
-        from_axis = float(np.hypot(offset[0], offset[1])) + from_origin + slides[k]
-        from_origin = float(np.linalg.norm(offset)) + from_origin + slides[k]
-        body = int(bodies.parents[k])
-    return out
+    distances, moves = axis_distances(bodies, [body], [leaves])
+    return np.where(moves, distances, 0.0)[0]
 
 
-def relative_reach(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def relative_reach(
+    first: np.ndarray,
+    second: np.ndarray,
+    distances: tuple[np.ndarray | float, np.ndarray | float] = (np.inf, np.inf),
+) -> np.ndarray:
     """How far two links come nearer for a unit of each joint, at most, from the reach of each.
 
-    ``first``, ``second``: (..., joints). A joint that moves both, or neither, does not count.
+    ``first``, ``second``: (..., joints). A joint that moves both, or neither, does not count. It
+    turns one link about its axis, or as well the other one: ``distances`` are those of both links
+    from the axes, as of `axis_distances`, if they are known.
     """
-    return np.where((first > 0.0) != (second > 0.0), first + second, 0.0)
+    one, other = distances
+    alone = np.where(first > 0.0, np.minimum(first, other), np.minimum(second, one))
+    return np.where((first > 0.0) != (second > 0.0), alone, 0.0)
 
 
 def by_position(bodies: Bodies, weights: np.ndarray, count: int) -> np.ndarray:

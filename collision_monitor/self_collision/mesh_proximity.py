@@ -13,7 +13,7 @@ from collision_monitor.continuous.scan_space import ScanMotion
 from collision_monitor.hierarchy.query import add_gradients
 from collision_monitor.model.proximity import Certificate, Near, Proximity
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.robot.bodies import by_position, relative_reach
+from collision_monitor.robot.bodies import by_position
 from collision_monitor.verification.clearance.clearance_check import Certifier
 from collision_monitor.verification.clearance.mesh_level import (
     PARTED,
@@ -74,9 +74,8 @@ class MeshProximity(Proximity):
             return float(distances[0]), points[0]
 
         self._level = ExactLevel(Scanner(model), decider, link_hulls(model))
-        bodies, carrier, reach = model.bodies, carriers(model), model.link_reach()
-        travel = relative_reach(*reach[twin.pair_links.T])
-        self._travel_rates = by_position(bodies, travel, len(model.joint_names))
+        bodies, carrier = model.bodies, carriers(model)
+        self._travel_rates = by_position(bodies, twin.pair_reach(), len(model.joint_names))
         link_bodies = np.array([bodies.link_bodies[carrier[name]] for name in model.link_names])
         self._twin_bodies = link_bodies[twin.pair_links]
 

@@ -61,12 +61,13 @@ class BrakingInputs(NamedTuple):
 
 
 def distinct_weights(
-    reach: np.ndarray, ends: np.ndarray, name: str
+    reach: np.ndarray, distances: np.ndarray, ends: np.ndarray, name: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """(weights (kinds, joints), kind of each pair).
 
     Args:
         reach: (links, joints) as of `CollisionModel.link_reach`.
+        distances: (links, joints) as of `CollisionModel.axis_distances`.
         ends: (pairs, 2) numbers of links.
         name: of the robot, for the message.
 
@@ -75,7 +76,7 @@ def distinct_weights(
     """
     if not reach.shape[1] or not len(ends):
         return np.zeros((1, reach.shape[1])), np.zeros(len(ends), dtype=np.int64)
-    rows, of_link = np.unique(reach, axis=0, return_inverse=True)
+    rows, of_link = np.unique(np.hstack([reach, distances]), axis=0, return_inverse=True)
     kinds, of_pair = np.unique(
         np.sort(of_link.ravel()[ends], axis=1), axis=0, return_inverse=True
     )
@@ -85,7 +86,9 @@ def distinct_weights(
             f"joints are {len(kinds) * reach.shape[1]} weights of the braking check; at most "
             f"{_MOST_WEIGHTS} are possible: leave out links, or disable pairs in the SRDF"
         )
-    weights = relative_reach(rows[kinds[:, 0]], rows[kinds[:, 1]])
+    travel, away = np.hsplit(rows, 2)
+    one, other = kinds.T
+    weights = relative_reach(travel[one], travel[other], (away[one], away[other]))
     # By their bytes: sorting rows of many joints takes seconds.
     number: dict[bytes, int] = {}
     of_kind = np.array([number.setdefault(row.tobytes(), len(number)) for row in weights])
@@ -124,9 +127,10 @@ class BrakingPaths:
         self._room(256, 64)
         self.tests = 0
         self._values_of_q = len(model.joint_names)
-        self._reach = model.link_reach()
+        self._reach, self._distances = model.link_reach(), model.axis_distances()
+        ends = self.tables.pair_rows[: len(model.pairs)]
         self._kinds, self._kind_of_pairs = distinct_weights(
-            self._reach, self.tables.pair_rows[: len(model.pairs)], model.name
+            self._reach, self._distances, ends, model.name
         )
         self._of_objects = Thresholds()
         self.set_thresholds(self.thresholds[: len(model.pairs)])
@@ -206,8 +210,10 @@ class BrakingPaths:
         key = (one, other, stop, warn)
         if key not in self._classes:
             self._classes[key] = len(self._of_model[0]) + len(self._rows)
-            first = self._reach[one] if one >= 0 else self._reach_of_carrier(-2 - one)
-            weights = relative_reach(first, self._reach_of_carrier(other))
+            first, away = self._reach_of_carrier(-2 - one), np.inf
+            if one >= 0:
+                first, away = self._reach[one], self._distances[one]
+            weights = relative_reach(first, self._reach_of_carrier(other), (away, np.inf))
             self._rows.append((weights, stop, warn))
         return self._classes[key]
 

@@ -28,7 +28,7 @@ from collision_monitor.errors import TrajectoryError
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
-from collision_monitor.robot.bodies import by_position, largest_slides, relative_reach
+from collision_monitor.robot.bodies import by_position, largest_slides
 from collision_monitor.verification.clearance.mesh_level import ExactLevel, exact_level
 from collision_monitor.verification.clearance.scanner import Scanner
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
@@ -179,9 +179,7 @@ class _FirstLevel:
     def _pair_weights(self) -> np.ndarray:
         """(pairs, nq) maximum approach of two links per unit of each joint, metres."""
         model, bodies = self._model, self._model.bodies
-        reach = model.link_reach()
-        of_bodies = relative_reach(*reach[model.pair_links.T])
-        weights = by_position(bodies, of_bodies, len(model.joint_names))
+        weights = by_position(bodies, model.pair_reach(), len(model.joint_names))
         # The reach is valid for prismatic joints within their limits. Between two points a joint
         # exceeds them at most by half of the difference of its path length and the straight
         # distance.

@@ -27,15 +27,21 @@ def speeds(model, q, step):
                      for name in model.link_names])  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["mixed", "chain", "ur5", "panda"])
-def test_no_point_of_a_link_is_faster_than_its_reach_says(name):
+ROBOTS = pytest.mark.parametrize("name", ["mixed", "chain", "ur5", "panda"])
+
+
+def load(name):
     if name in ("ur5", "panda"):
         files = robots.require(name)
-        model = CollisionModel.from_urdf(
+        return CollisionModel.from_urdf(
             files.urdf, files.srdf, files.package_dirs, max_leaves_per_link=1
         )
-    else:
-        model = CollisionModel.from_urdf(MIXED if name == "mixed" else chain(5))
+    return CollisionModel.from_urdf(MIXED if name == "mixed" else chain(5))
+
+
+@ROBOTS
+def test_no_point_of_a_link_is_faster_than_its_reach_says(name):
+    model = load(name)
     reach = model.link_reach()
     bodies = model._bodies
     rng = np.random.default_rng(0)
@@ -51,3 +57,30 @@ def test_a_joint_reaches_what_it_moves_and_nothing_else():
     assert reach["l0"].tolist() == [0.0, 0.0, 0.0]
     assert reach["l1"] == pytest.approx([0.1, 0.0, 0.0])
     assert reach["l3"] == pytest.approx([2.1, 1.1, 0.1])  # stretched out: nothing is lost
+    far = dict(zip(model.link_names, model.axis_distances(), strict=True))
+    assert far["l0"] == pytest.approx([1.1, 2.1, 3.1])
+    assert far["l3"] == pytest.approx([2.1, 1.1, 0.1])
+
+
+@ROBOTS
+def test_no_pair_comes_nearer_than_its_reach_says(name):
+    model = load(name)
+    bodies, reach, tight = model.bodies, model.pair_reach(), 0.0
+    rng = np.random.default_rng(1)
+    for q in model.random_configurations(300):
+        step = rng.choice([0.0, 1.0, -0.3], len(q)) * rng.uniform(0.001, 0.4)
+        there = np.clip(q + step, model.lower, model.upper)
+        bound = reach @ np.abs(bodies.gains * (there - q)[bodies.columns])
+        change = np.abs(model.distances(there) - model.distances(q))
+        assert (change <= bound + 1e-9).all()
+        tight = max(tight, np.max(change / (bound + 1e-3)))
+    assert tight > 0.5
+
+
+def test_a_turn_of_the_base_matters_by_the_size_of_the_base():
+    """A long arm that turns does not come nearer to what stands close around its first axis."""
+    files = robots.require("ur5")
+    model = CollisionModel.from_urdf(files.urdf, package_dirs=files.package_dirs)
+    pair = model.pairs.index(("wrist_3_link", "base_link"))
+    assert model.link_reach()[model.link_names.index("wrist_3_link"), 0] > 1.0
+    assert model.pair_reach()[pair, 0] < 0.15

@@ -38,4 +38,4 @@ def test_more_weights_than_fit_into_memory_are_refused():
     reach = np.tril(np.ones((500, 500)))
     ends = np.array([(a, b) for a in range(500) for b in range(a)])
     with pytest.raises(LoadingLimitError, match="124750 kinds of pairs times 500 joints"):
-        distinct_weights(reach, ends, "toy")
+        distinct_weights(reach, reach, ends, "toy")
