@@ -88,12 +88,12 @@ def list_near(view, shapes, state, limit):
 
 
 @kernel
-def _measure_pair(view, shapes, state, data, pair, limit, spare, overlap, found, points):
-    """`pair_distance` of a pair; the result is kept for the next query.
+def _measure_pair(view, shapes, state, data, pair, limit, spare, loose, overlap, found, points):
+    """`pair_distance` of a pair, at most ``loose`` metres too large; it is kept for the next query.
 
-    ``overlap``: whether the leaves of the pair overlap. The pair is not measured if it cannot have
-    come nearer than ``limit`` since its last measurement, which extends ``spare`` metres beyond the
-    limit.
+    What is kept in ``state`` is a lower bound. ``overlap``: whether the leaves of the pair overlap.
+    The pair is not measured if it cannot have come nearer than ``limit`` since its last
+    measurement, which extends ``spare`` metres beyond the limit.
     """
     pose = work_space(limit, 7, 3)
     a, b = view.pairs[pair, 0], view.pairs[pair, 1]
@@ -111,7 +111,7 @@ def _measure_pair(view, shapes, state, data, pair, limit, spare, overlap, found,
             data, shapes, links[a, 1], links[a, 2], links[b, 1], links[b, 2], pose,
             points[2, 0], points[2, 1], points[2, 2],
         )  # fmt: skip
-        if gap >= limit or (guess < limit and gap >= guess - 2.0 * _ROUNDING):
+        if gap >= limit or (guess < limit and gap >= guess - max(loose, 2.0 * _ROUNDING)):
             keep(kept, pair, gap, pose)
             if gap < limit:
                 copy_rows(rows, found, ONE, FOUR)
@@ -172,7 +172,7 @@ def nearest_pair(view, shapes, state, data, every, found, points):
             limit = min(limit, _guess(view, shapes, state, data, pair, found, points))
         if limit == np.inf:
             limit = _measure_pair(
-                view, shapes, state, data, pair, limit, 0.0, leaves < 0.0, found, points
+                view, shapes, state, data, pair, limit, 0.0, 0.0, leaves < 0.0, found, points
             )
     limit = max(limit, 0.0) + _ROUNDING
     count = list_near(view, shapes, state, limit + _MAX_PROTRUSION)
@@ -200,7 +200,7 @@ def nearest_pair(view, shapes, state, data, every, found, points):
             continue
         more = 0.0 if pair == last else spare
         value = _measure_pair(
-            view, shapes, state, data, pair, best, more, leaves < 0.0, rows, trial
+            view, shapes, state, data, pair, best, more, 0.0, leaves < 0.0, rows, trial
         )
         if value == TOUCH:
             state.touching[touching, 0] = pair
@@ -291,7 +291,7 @@ def exact_distances(
             continue
         overlap = state.least[pair, 0] < 0.0
         out[pair] = _measure_pair(
-            view, shapes, state, data, pair, np.inf, 0.0, overlap, found, points
+            view, shapes, state, data, pair, np.inf, 0.0, 0.0, overlap, found, points
         )
         if out[pair] == TOUCH:
             state.touching[touching, 0] = pair
@@ -388,7 +388,9 @@ def exact_bound(
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     points, rows = work_space(1.0, 3, 3), work_space(best, 1, 4)
     pair, overlap = which[best], out[best] < 0.0
-    value = _measure_pair(view, shapes, state, data, pair, within[best], 0.0, overlap, rows, points)
+    value = _measure_pair(
+        view, shapes, state, data, pair, within[best], 0.0, 0.0, overlap, rows, points
+    )
     if value > 0.0:
         out[best] = max(out[best], value)
     unsure[best] = 0.0
@@ -396,15 +398,18 @@ def exact_bound(
 
 
 @kernel
-def pair_at(numbers, index, shape_numbers, shape_index, work, work_index, calls, q, pair):
-    """Distance of the shapes of one pair of links at a finite ``q``; 0 if surfaces meet."""
+def pair_at(numbers, index, shape_numbers, shape_index, work, work_index, calls, q, pair, loose):
+    """Lower bound of the distance of a pair of links at a finite ``q``; 0 if surfaces meet.
+
+    At most ``loose`` metres too small.
+    """
     view = unpack(numbers, index)
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     forward_kinematics(view, q)
     points, rows = work_space(1.0, 3, 3), work_space(pair, 1, 4)
-    value = _measure_pair(view, shapes, state, data, pair, np.inf, 0.0, TRUE, rows, points)
-    return 0.0 if value == TOUCH else value
+    value = _measure_pair(view, shapes, state, data, pair, np.inf, 0.0, loose, TRUE, rows, points)
+    return 0.0 if value == TOUCH else state.kept[pair, 0]
 
 
 @kernel
@@ -427,7 +432,7 @@ def nearest_points(
     points, rows = work_space(1.0, 3, 3), work_space(bad, 1, 4)
     for k in range(len(which)):
         value = _measure_pair(
-            view, shapes, state, data, which[k], limits[k], _LOOKAHEAD, TRUE, rows, points
+            view, shapes, state, data, which[k], limits[k], _LOOKAHEAD, 0.0, TRUE, rows, points
         )
         out[k, 0] = 0.0 if value == TOUCH else value
         if 0.0 < out[k, 0] < limits[k]:

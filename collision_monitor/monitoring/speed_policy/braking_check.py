@@ -42,7 +42,6 @@ ExactBounds = Callable[
 # Tolerated error of a bound of a distance: metres, and a part of the warning distance of its pair.
 _LOOSE, _LOOSE_PART = 1e-3, 0.05
 _PATH_SECONDS = 8e-3  # for exact distances on the braking path; then the bounds decide
-_INTERVALS = 32  # of a braking path
 
 
 class Measured(NamedTuple):
@@ -316,7 +315,7 @@ class BrakingCheck:
             scale = float(part_of(least[known], thresholds[known]).min())
         k = np.flatnonzero(is_open)
         found, stops = self._exact_paths.least(
-            inputs.path(2 * _INTERVALS),
+            inputs.path,
             PathPairs(
                 pairs[k], self._paths.joint_weights[rows[k, GROUP].astype(int)], distances[k],
                 thresholds[k], holding[k], enough[k], limits_speed[k],
@@ -381,7 +380,7 @@ class BrakingCheck:
         # At rest: the search of a long path takes seconds on robots of hundreds of joints.
         inputs = BrakingInputs(q, moving, self._still, self.decelerations, 0.0, self._settings)
         self._paths.limits(inputs)
-        inputs.path(2 * _INTERVALS)
+        inputs.path(2)
         self._paths.search(inputs)
         decision_kernels.decide(
             self._paths.rows, 0, self._paths.thresholds, 0.0, 1, 1.0, 1.0, 0.0, 0.0, self._memory

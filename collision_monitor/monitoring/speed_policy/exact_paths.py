@@ -5,13 +5,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from collision_monitor.common.compiled import kernel
-from collision_monitor.continuous.braking import bounds_of_pairs, lowest_interval, raise_bounds
+from collision_monitor.continuous.braking import (
+    bounds_of_pairs,
+    lowest_interval,
+    raise_bounds,
+    travel_between,
+)
 from collision_monitor.mesh_distance.nearest_query import pair_at
+from collision_monitor.mesh_distance.parts import unpack_state
 from collision_monitor.model.proximity import part_of
 
 if TYPE_CHECKING:
@@ -23,18 +30,24 @@ _KEPT = 64  # distances of a pair; the paths of successive cycles are nearly the
 # Outcomes of `measure_pair`.
 _OPEN, _SETTLED, _INSIDE = 0, 1, 2
 _MOST = 4  # measurements between two checks of the time
+# Intervals of a braking path; those of a pair are divided where their travel is too long.
+_INTERVALS, _DIVISION, _MOST_INTERVALS, _COARSE = 32, 4, 512, 8
+# Tolerance of a bound, relative to the range between the stop and the warning distance; and the
+# part of it that is the error of a measurement.
+_FINE_PART, _LOOSE_PART = 0.1, 0.25
 
 
 @kernel
 def measure_pair(
     numbers, index, shape_numbers, shape_index, work, work_index, calls, pair, path, weights,
-    places, distances, count, bounds, lowest, stop, enough, resolution,
+    places, distances, guesses, count, bounds, lowest, stop, enough, fine, loose,
 ):  # fmt: skip
     """Measure a pair in the middle of its lowest intervals, `_MOST` times at most.
 
     ``path`` (2 n + 1, nq), ``weights`` (nq,), ``bounds`` (n,) as of `ExactPaths.least`. ``count``
     distances (m,) at ``places`` (m, nq) were measured, one after another and round again;
-    ``lowest`` is the least of those on this path. Metres.
+    ``guesses`` (m, 4) are the nearest triangles there. ``lowest`` is the least of those on this
+    path. Distances may be ``loose`` too small, and ``fine`` is the tolerance of bounds. Metres.
 
     No interval is measured twice, as the first half of each is at least as long as the second:
     robots brake. Then `lowest_interval` expects no more than a distance in the middle gives.
@@ -42,21 +55,34 @@ def measure_pair(
     Returns (lowest, count, outcome): settled if the bounds are high enough or nothing raises them,
     inside if a distance is at most ``stop``.
     """
-    joints = np.flatnonzero(weights)
+    joints, guess = np.flatnonzero(weights), unpack_state(work, work_index).guesses
     for _ in range(_MOST):
         interval, is_worth_it = lowest_interval(
-            path, weights, places, distances, bounds, 0.5 * resolution
+            path, weights, places, distances, bounds, 0.5 * fine
         )
-        if bounds[interval] >= min(enough, lowest - resolution) or not is_worth_it:
+        if bounds[interval] >= min(enough, lowest - fine) or not is_worth_it:
             return lowest, count, _SETTLED
-        q = path[2 * interval + 1]
-        found = pair_at(
-            numbers, index, shape_numbers, shape_index, work, work_index, calls, q, pair
-        )
+        q, nearest, way = path[2 * interval + 1], -1, np.inf
+        for k in range(min(count, len(distances))):
+            travel = travel_between(weights, places[k], q)
+            if travel < way:
+                nearest, way = k, travel
+        if nearest >= 0:
+            for k in range(4):
+                guess[pair, k] = guesses[nearest, k]
+        found = -np.inf
+        for tolerance in (loose, 0.0):  # a stop is decided by the distance itself
+            if found <= stop:
+                found = pair_at(
+                    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, pair,
+                    tolerance,
+                )  # fmt: skip
         oldest = count % len(distances)
         distances[oldest] = found
         for k in range(len(q)):
             places[oldest, k] = q[k]
+        for k in range(4):
+            guesses[oldest, k] = guess[pair, k]
         count += 1
         lowest = min(lowest, found)
         if found <= stop:
@@ -100,15 +126,21 @@ class ExactPaths:
         self._model = model
         model.prepare_exact(depths=False)
         self._slot_of = np.full(len(model.pairs), -1, dtype=np.int64)
-        # By slot: where a pair was measured, and the distances.
+        # By slot: where a pair was measured, the distances, and its nearest triangles there.
         self._places = np.zeros((0, _KEPT, len(model.joint_names)))
         self._distances = np.zeros((0, _KEPT))
+        self._guesses = np.zeros((0, _KEPT, 4), dtype=np.int64)
         self.measurements = np.zeros(0, dtype=np.int64)
         self._used = 0
         self._compile()
 
     def least(
-        self, path: np.ndarray, pairs: PathPairs, scale: float, resolution: float, end_time: float
+        self,
+        path_of: Callable[[int], np.ndarray],
+        pairs: PathPairs,
+        scale: float,
+        resolution: float,
+        end_time: float,
     ) -> tuple[np.ndarray, bool]:
         """Lower bounds (k,) in metres of the exact distances of pairs on their braking path.
 
@@ -116,21 +148,26 @@ class ExactPaths:
         the distances now.
 
         Args:
-            path: (2 n + 1, nq) the ends and middles of n intervals; each joint is monotone.
+            path_of: returns (2 n + 1, nq) the ends and middles of 2 n half intervals, evenly spaced
+                in time; each joint is monotone.
             pairs: the pairs to be measured.
             scale: lowest speed scale that other pairs allow; inf if none limits it.
-            resolution: tolerance of results below ``enough``, metres, if intervals are short
-                enough.
+            resolution: tolerance of results below ``enough``, metres. It is less for pairs whose
+                warning distance is near their stop distance.
             end_time: of `time.thread_time`; no pair is measured after it.
         """
-        bounds = np.empty((len(pairs.numbers), len(path) // 2))
-        slots = self._slots(pairs.numbers)
-        bounds_of_pairs(
-            path, pairs.weights, pairs.now, pairs.enough, slots, self._places, self._distances,
-            self.measurements, bounds,
-        )  # fmt: skip
-        least = np.minimum(bounds.min(axis=1), pairs.now)
-        unsettled = np.flatnonzero(least < np.minimum(pairs.enough, pairs.now - resolution))
+        path, slots = path_of(2 * _INTERVALS), self._slots(pairs.numbers)
+        fine = np.minimum(resolution, _FINE_PART * (pairs.thresholds @ [-1.0, 1.0]))
+        least, unsettled = np.full(len(slots), -np.inf), np.arange(len(slots))
+        bounds = np.empty((len(slots), _INTERVALS))
+        for step in (_COARSE, 1):  # wide intervals are enough for most pairs
+            out = np.empty((len(unsettled), _INTERVALS // step))
+            self._bound(np.ascontiguousarray(path[::step]), pairs, unsettled, slots[unsettled], out)
+            least[unsettled] = np.minimum(out.min(axis=1), pairs.now[unsettled])
+            if step == 1:
+                bounds[unsettled] = out
+            is_open = least < np.minimum(pairs.enough, pairs.now - fine)
+            unsettled = np.flatnonzero(is_open)
         if len(unsettled) > 1:  # the worst first: there may be no time for the others
             parts = part_of(least[unsettled], pairs.thresholds[unsettled])
             unsettled = unsettled[np.argsort(parts)]
@@ -138,23 +175,66 @@ class ExactPaths:
             (stop, warn), needed = pairs.thresholds[k], pairs.enough[k]
             if pairs.limits_speed[k] and scale < 1.0 and warn > stop:
                 needed = min(needed, max(pairs.holding[k], stop + scale * (warn - stop)))
-            slot, lowest, outcome = slots[k], pairs.now[k], _OPEN if least[k] < needed else _SETTLED
-            while outcome == _OPEN and time.thread_time() < end_time:
-                lowest, self.measurements[slot], outcome = measure_pair(
-                    *self._model.exact_arrays(), pairs.numbers[k], path, pairs.weights[k],
-                    self._places[slot], self._distances[slot], self.measurements[slot], bounds[k],
-                    lowest, stop, needed, resolution,
-                )  # fmt: skip
-            least[k] = lowest if outcome == _INSIDE else min(bounds[k].min(), lowest)
+            is_inside = False
+            if least[k] < needed:
+                least[k], is_inside = self._measure(
+                    path_of, path, bounds[k], pairs, k, slots[k], needed, fine[k], end_time
+                )
             limits, is_proven = pairs.limits_speed[k], least[k] > stop
             # A pair that separates from a distance within its stop distance may be ignored.
-            enters = outcome == _INSIDE and (limits or pairs.now[k] > stop)
+            enters = is_inside and (limits or pairs.now[k] > stop)
             if enters or limits and is_proven and least[k] <= pairs.holding[k]:
                 least[unsettled[done:]] = pairs.now[unsettled[done:]]
                 return least, True
             if limits and is_proven and least[k] <= warn:
                 scale = min(scale, (least[k] - stop) / (warn - stop))
         return least, False
+
+    def _measure(
+        self,
+        path_of: Callable[[int], np.ndarray],
+        path: np.ndarray,
+        bounds: np.ndarray,
+        pairs: PathPairs,
+        k: int,
+        slot: int,
+        needed: float,
+        fine: float,
+        end_time: float,
+    ) -> tuple[float, bool]:
+        """Measure pair ``k`` on its path; returns its bound, and whether it comes within its stop.
+
+        Where the bound is within a threshold and no measured distance is, intervals are divided.
+        """
+        (stop, warn), lowest, outcome = pairs.thresholds[k], pairs.now[k], _OPEN
+        loose = _LOOSE_PART * fine
+        while time.thread_time() < end_time:
+            lowest, self.measurements[slot], outcome = measure_pair(
+                *self._model.exact_arrays(), pairs.numbers[k], path, pairs.weights[k],
+                self._places[slot], self._distances[slot], self._guesses[slot],
+                self.measurements[slot], bounds, lowest, stop, needed, fine, loose,
+            )  # fmt: skip
+            if outcome == _INSIDE:
+                return lowest, True
+            if outcome == _OPEN:
+                continue
+            least = bounds.min()
+            alarms = least < needed and (least <= stop < lowest or least <= warn < lowest)
+            if not alarms or len(bounds) >= _MOST_INTERVALS:
+                break
+            path, bounds = path_of(2 * _DIVISION * len(bounds)), np.repeat(bounds, _DIVISION)
+            self._bound(path, pairs, np.array([k]), np.array([slot]), bounds[None])
+        return min(float(bounds.min()), lowest), False
+
+    def _bound(
+        self, path: np.ndarray, pairs: PathPairs, which: np.ndarray, slots: np.ndarray,
+        out: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Bounds of pairs on their path by earlier measurements; see `bounds_of_pairs`."""
+        bounds_of_pairs(
+            path, pairs.weights[which], pairs.now[which], pairs.enough[which], slots, self._places,
+            self._distances, self.measurements, out,
+        )  # fmt: skip
 
     def _slots(self, pairs: np.ndarray) -> np.ndarray:
         """Slots (k,) of pairs; those that have none get one."""
@@ -165,6 +245,7 @@ class ExactPaths:
             more = [(0, self._used)]
             self._places = np.pad(self._places, [*more, (0, 0), (0, 0)])
             self._distances = np.pad(self._distances, [*more, (0, 0)], constant_values=np.inf)
+            self._guesses = np.pad(self._guesses, [*more, (0, 0), (0, 0)])
             self.measurements = np.pad(self.measurements, more)
         return self._slot_of[pairs]
 
@@ -177,9 +258,9 @@ class ExactPaths:
         bounds_of_pairs(
             path, weights, none, none, slots, self._places, self._distances, self.measurements,
             bounds,
-        )
+        )  # fmt: skip
         one = np.zeros(1)  # at least as high as needed, so nothing is measured
         measure_pair(
-            *self._model.exact_arrays(), 0, path, path[0], path, np.zeros(3), 0, one, 0.0, 0.0, 0.0,
-            0.0,
+            *self._model.exact_arrays(), 0, path, path[0], path, np.zeros(3),
+            np.zeros((3, 4), dtype=np.int64), 0, one, 0.0, 0.0, 0.0, 0.0, 0.0,
         )  # fmt: skip

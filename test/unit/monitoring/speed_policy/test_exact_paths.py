@@ -41,10 +41,11 @@ class Paths:
         of_pair = dict(zip(*tables, strict=True))
         self._weights = paths.joint_weights[[of_pair[k] for k in range(len(self.model.pairs))]]
 
+    def inputs(self, q, v):
+        return BrakingInputs(q, v, v, np.full(len(q), 4.0), 0.05, SpeedSettings())
+
     def path(self, q, v):
-        return BrakingInputs(q, v, v, np.full(len(q), 4.0), 0.05, SpeedSettings()).path(
-            2 * INTERVALS
-        )
+        return self.inputs(q, v).path(2 * INTERVALS)
 
     @property
     def measured(self):
@@ -58,7 +59,7 @@ class Paths:
             np.full(count, limits_speed),
         )  # fmt: skip
         least, self.stops = self._exact.least(
-            self.path(q, v), pairs, scale, RESOLUTION, time.thread_time() + seconds
+            self.inputs(q, v).path, pairs, scale, RESOLUTION, time.thread_time() + seconds
         )
         return least
 
