@@ -204,18 +204,20 @@ class BrakingCheck:
     ) -> int:
         """Fill the rows of the paths, with exact distances; how many.
 
-        If a pair is too close now, and does not move away, the braking path is not searched.
+        If the nearest pair is too close now, and does not move away, it alone decides.
         """
         paths = self._paths
-        stop = paths.thresholds[paths.number_of(nearest.links), 0]
-        if not nearest.distance > stop and inputs.initial_velocities.any():
+        number = paths.number_of(nearest.links)
+        if not nearest.distance > paths.thresholds[number, 0]:
             at_rest = inputs._replace(initial_velocities=self._still)
             paths.limits(at_rest)
-            count = self._measure(at_rest, nearest, exact, widest)
-            rows = paths.rows[:count]
-            is_inside = ~(rows[:, DISTANCE] > paths.thresholds[rows[:, PAIR].astype(int), 0])
-            if (is_inside & (rows[:, RATE] <= self._settings.parting_speed)).any():
-                return count
+            count = paths.coarse_search(at_rest)
+            for row in np.flatnonzero(paths.rows[:count, PAIR] == number):
+                rate = _rate_of(paths, inputs, nearest, paths.rows[row])
+                if not rate > self._settings.parting_speed:
+                    paths.rows[0] = paths.rows[row]
+                    paths.rows[0, [DISTANCE, LEAST, RATE]] = *[nearest.distance] * 2, rate
+                    return 1
             paths.limits(inputs)
         return self._measure(inputs, nearest, exact, widest)
 
@@ -244,8 +246,6 @@ class BrakingCheck:
             # Farther away than this, a pair does not matter: now, or after it has braked.
             within = np.minimum(near + rows[:, TRAVEL], widest)
             others = is_live != (number >= own)
-            if nearest.distance <= 0.0:  # then only the sign matters for other pairs of its kind
-                loose = np.where(others, loose, widest)
             if paths.object_classes and others.any():
                 # The nearest of them, by its leaves, is measured exactly, too.
                 loose[np.where(others, rows[:, DISTANCE], np.inf).argmin()] = 0.0

@@ -75,22 +75,23 @@ def decision_message(decision: Decision, pair: tuple[str, str]) -> str:
     distance, least = decision.distance, decision.braking_clearance
     between, where = f"between {a} and {b}", metres(distance)
     ahead = f"{where} now, {metres(least)} while braking {between}"
+    at_stop = f"(stop at {metres(decision.stop_distance)})"
+    at_warn = f"(warning at {metres(decision.warn_distance)})"
+    away = ", moving away," if decision.moves_away else ""
     if not distance > decision.stop_distance:
         text = f"too close: {where}" if distance > 0.0 else f"collision: {metres(-distance)} deep"
-    elif decision.stop:
-        if not least > decision.stop_distance:
-            return f"cannot stop in time: {ahead}"
-        return f"stop held by hysteresis: {where} {between}"
-    elif decision.inside:
-        return f"slowdown held by hysteresis: {where} {between}"
-    elif not distance > decision.warn_distance:
-        text = f"near: {where}"
-    elif decision.action == APPROACH and not least > decision.warn_distance:
-        return f"approaching: {ahead}"
-    else:
-        text = f"clear: {where}"
-    away = ", moving away," if decision.moves_away and not text.startswith("clear") else ""
-    return f"{text}{away} {between}"
+        return f"{text}{away} {between} {at_stop}"
+    if decision.stop and not least > decision.stop_distance:
+        return f"cannot stop in time: {ahead} {at_stop}"
+    if decision.action in (STOP, LIMIT):
+        return f"{decision.action} held by hysteresis: {where} {between}"
+    if not distance > decision.warn_distance:
+        return f"near: {where}{away} {between} {at_warn}"
+    if decision.action == APPROACH and not least > decision.warn_distance:
+        return f"approaching: {ahead} {at_warn}"
+    if decision.action != NONE:
+        return f"{decision.action} held by hysteresis: {where} {between}"
+    return f"clear: {where} {between}"
 
 
 # -- stops --

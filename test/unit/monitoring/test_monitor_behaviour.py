@@ -77,7 +77,11 @@ def test_what_to_do_follows_from_distance_and_direction(gap, velocity, level, ac
     state = Story().moving(gap, velocity)
     assert (state.level, state.action) == (level, action)
     assert state.message.startswith(says)
-    assert {*state.message.split()[-3:]} == {"r_ball", "and", "l_ball"}
+    message, _, threshold = state.message.partition(" (")
+    assert {*message.split()[-3:]} == {"r_ball", "and", "l_ball"}
+    assert threshold == {
+        Level.OK: "", Level.WARN: "warning at 0.100 m)", Level.ERROR: "stop at 0.020 m)"
+    }[level]  # fmt: skip
     assert state.safe == (level < Level.ERROR)
     assert state.distance == pytest.approx(gap)
     expected = {

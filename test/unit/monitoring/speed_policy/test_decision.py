@@ -139,7 +139,7 @@ STILL = {"distance": 0.05, "stop_distance": 0.02, "warn_distance": 0.1, "braking
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"near": True, "slow": True}, "near: 0.050 m between a and b"),
+        ({"near": True, "slow": True}, "near: 0.050 m between a and b (warning at 0.100 m)"),
         ({"near": True}, "near: 0.050 m, moving away, between a and b"),
         (
             {"near": True, "slow": True, "stop": True},
@@ -147,12 +147,13 @@ STILL = {"distance": 0.05, "stop_distance": 0.02, "warn_distance": 0.1, "braking
         ),
         (
             {"near": True, "slow": True, "stop": True, "braking_clearance": 0.0},
-            "cannot stop in time: 0.050 m now, 0.000 m while braking between a and b",
+            "cannot stop in time: 0.050 m now, 0.000 m while braking between a and b"
+            " (stop at 0.020 m)",
         ),
-        ({"near": True, "inside": True}, "slowdown held by hysteresis: 0.050 m between a and b"),
+        ({"near": True, "inside": True}, "limit held by hysteresis: 0.050 m between a and b"),
         (
             {"near": True, "inside": True, "stop": True, "distance": 0.01},
-            "too close: 0.010 m between a and b",
+            "too close: 0.010 m between a and b (stop at 0.020 m)",
         ),
         (
             {"near": True, "inside": True, "distance": -0.01},
@@ -160,9 +161,17 @@ STILL = {"distance": 0.05, "stop_distance": 0.02, "warn_distance": 0.1, "braking
         ),
         (
             {"approach": True, "distance": 0.3},
-            "approaching: 0.300 m now, 0.050 m while braking between a and b",
+            "approaching: 0.300 m now, 0.050 m while braking between a and b"
+            " (warning at 0.100 m)",
         ),
-        ({"approach": True, "distance": 0.3, "braking_clearance": 0.2}, "clear: 0.300 m between"),
+        (
+            {"approach": True, "distance": 0.3, "braking_clearance": 0.2},
+            "approach held by hysteresis: 0.300 m between",
+        ),
+        (
+            {"near": True, "slow": True, "distance": 0.3, "braking_clearance": 0.3},
+            "slowdown held by hysteresis: 0.300 m between",
+        ),
         ({"near": True, "distance": 0.3, "braking_clearance": 0.3}, "clear: 0.300 m between"),
         ({"distance": 0.3}, "clear: 0.300 m between a and b"),
     ],

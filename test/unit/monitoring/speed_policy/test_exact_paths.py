@@ -266,3 +266,18 @@ def test_a_fast_turn_of_the_base_is_no_alarm():
         )
         actions.add(state.action)
     assert actions == {"none"}
+
+
+def test_a_contact_is_what_the_message_is_about():
+    """Pairs with larger stop distances are near at the same time."""
+    files = require("ur5")
+    model = CollisionModel.from_urdf(files.urdf, package_dirs=files.package_dirs)
+    rows = model.random_configurations(3000, seed=9)
+    rows = rows[[model.distance(q, exact=True, depth=False).distance <= 0.0 for q in rows]][:100]
+    monitor, others = Monitor(model), 0
+    for k, q in enumerate(rows):
+        state = monitor.update(model.joint_names, q, now=1e4 * (k + 1))
+        assert state.message.startswith("collision: "), state.message
+        assert set(state.pair) == set(state.clearance.links)
+        others += (monitor.distances() < monitor.behaviour.thresholds[:, 0]).sum() > 1
+    assert others > 20
