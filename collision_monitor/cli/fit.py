@@ -32,7 +32,7 @@ from collision_monitor.viewer.picture import render, require_pyvista
 
 _VOLUMES = ("link", "leaves", "OBB [l]", "leaves [l]", "leaves/OBB", "stand-off [mm]")
 _FILL = ("link", "mesh [l]", "hull [l]", "leaves [l]", "mesh/leaves", "leaves/hull")
-_NEAR = ("pair", "near", "contact", "usual [mm]", "warn [mm]", "stop [mm]")
+_NEAR = ("pair", "warn [mm]", "stop [mm]", "why")
 _LOOSE = ("link", "leaves", "mean [mm]", "max [mm]", "try")
 _MOST_NAMED = 8
 _WORST = 5
@@ -108,7 +108,9 @@ def report(model: CollisionModel) -> dict[str, Any]:
         "total": {name: sum(link[name] for link in links) for name in names},
         "pairs": len(model.pairs),
         "unmonitored_pairs": [list(pair) for pair in model.unmonitored_pairs],
-        "structural_pairs": [asdict(pair) for pair in _structural(model)],
+        "structural_pairs": [
+            {**asdict(pair), "reason": pair.reason} for pair in _structural(model)
+        ],
         "loosest_links": loosest_links(model),
         "warnings": list(model.warnings),
     }
@@ -179,8 +181,8 @@ def _structural(model: CollisionModel) -> list[StructuralPair]:
 
 def _structural_table(pairs: list[dict[str, Any]]) -> str:
     rows = [
-        [" - ".join(pair["links"]), f"{pair['near']:.0%}", f"{pair['contact']:.0%}"]
-        + [f"{1e3 * pair[key]:.1f}" for key in ("usual", "warn", "stop")]
+        [" - ".join(pair["links"]), *(f"{1e3 * pair[key]:.1f}" for key in ("warn", "stop"))]
+        + [pair["reason"]]
         for pair in pairs
     ]
     return f"Pairs that are near by construction\n\n{text_table(_NEAR, rows)}\n\n" if rows else ""

@@ -94,8 +94,5 @@ def _quoted(text: str) -> str:
 
 
 def _suggested(pair: StructuralPair) -> str:
-    touching = f", in contact in {pair.contact:.0%}" if pair.contact > 0.0 else ""
-    return (
-        f"{_line(' '.join(pair.links), round(pair.warn, 6), round(pair.stop, 6))}"
-        f"  # near in {pair.near:.0%}{touching}; usually at least {pair.usual:.4f} m"
-    )
+    line = _line(" ".join(pair.links), round(pair.warn, 6), round(pair.stop, 6))
+    return f"{line}  # {pair.reason}"

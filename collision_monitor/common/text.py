@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable
 from collision_monitor.errors import ConfigurationError
 
 
-def shortened(names: Iterable[str], most: int = 4) -> str:
+def shortened(names: Iterable[str], most: int = 4, separator: str = ", ") -> str:
     """The first ``most`` names, and the number of the others: ``a, b and 3 more``."""
     names = list(names)
     rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+    return separator.join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def did_you_mean(name: object, known: Collection[str]) -> str:

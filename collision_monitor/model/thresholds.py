@@ -80,6 +80,7 @@ class StructuralPair:
         largest: largest distance, at most `REACH`.
         warn: warning distance of this pair.
         stop: stop distance of this pair.
+        is_smallest: whether ``usual`` is the smallest distance that was found.
     """
 
     links: tuple[str, str]
@@ -89,13 +90,23 @@ class StructuralPair:
     largest: float
     warn: float
     stop: float
+    is_smallest: bool = False
+
+    @property
+    def reason(self) -> str:
+        """What is known of the distance."""
+        if self.is_smallest:
+            return f"never found nearer than {1e3 * self.usual:.1f} mm"
+        touching = f", in contact in {self.contact:.0%}" if self.contact > 0.0 else ""
+        return (
+            f"near in {self.near:.0%} of the configurations{touching}, usually at least "
+            f"{1e3 * self.usual:.1f} mm apart"
+        )
 
     def __str__(self) -> str:
         a, b = self.links
-        touching = f", in contact in {self.contact:.0%}" if self.contact > 0.0 else ""
         return (
-            f"{a} - {b}: near in {self.near:.0%} of the configurations{touching}, usually at "
-            f"least {1e3 * self.usual:.1f} mm apart: warning at {1e3 * self.warn:.1f} mm, stop at "
+            f"{a} - {b}: {self.reason}: warning at {1e3 * self.warn:.1f} mm, stop at "
             f"{1e3 * self.stop:.1f} mm"
         )
 
@@ -155,8 +166,9 @@ class UsualDistances:
             own_warn = min(warn, max(warn_part * usual, 1.5 * own_stop))
             if own_warn < warn or own_stop < stop:
                 found[pair] = StructuralPair(
-                    names[pair], near, contact, usual, float(row[-1]), own_warn, own_stop
-                )
+                    names[pair], near, contact, usual, float(row[-1]), own_warn, own_stop,
+                    smallest > 0.0,
+                )  # fmt: skip
         return found
 
     def _share_below(self, distance: float) -> np.ndarray:

@@ -17,6 +17,7 @@ from rclpy.qos import QoSProfile
 from std_msgs.msg import Bool, Float64, Float64MultiArray, String
 from visualization_msgs.msg import MarkerArray
 
+from collision_monitor.common.text import shortened
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
@@ -27,6 +28,8 @@ from collision_monitor.nodes.recorder import RecordedPublisher, Recorder
 from collision_monitor.robot.pairs import by_reason
 
 _LOG_SECONDS = 5.0
+_MOST_PAIRS = 100  # in the state, and in the log
+_MOST_NAMED = 20  # of those left out for one reason, in the state
 
 
 class MonitorReport:
@@ -104,8 +107,11 @@ def log_robot(log: Any, monitor: Monitor) -> None:
     model = monitor.model
     for reason, pairs in by_reason(model.unmonitored_pairs).items():
         log.info(f"not monitored ({reason}): {', '.join(f'{a} - {b}' for a, b in pairs)}")
-    for pair in monitor.behaviour.structural_pairs.values():
+    structural = list(monitor.behaviour.structural_pairs.values())
+    for pair in structural[:_MOST_PAIRS]:
         log.info(f"near by construction: {pair}")
+    if len(structural) > _MOST_PAIRS:
+        log.info(f"near by construction: {len(structural) - _MOST_PAIRS} more, listed by fit")
     brakes = zip(model.joint_names, monitor.behaviour.decelerations.tolist(), strict=True)
     log.info(f"joints brake with {', '.join(f'{n} {a:g}' for n, a in brakes)} rad/s^2 or m/s^2")
     log.info(
@@ -128,11 +134,19 @@ def _behaviour_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:
     found = {
         "enabled": str(behaviour.enabled).lower(),
         "stops": str(behaviour.latch.stops),
-        "structural_pairs": "; ".join(
-            f"{' '.join(pair.links)} {pair.warn:.4f} {pair.stop:.4f}"
-            for pair in behaviour.structural_pairs.values()
+        "structural_pairs": shortened(
+            (
+                f"{' '.join(pair.links)} {pair.warn:.4f} {pair.stop:.4f} ({pair.reason})"
+                for pair in behaviour.structural_pairs.values()
+            ), _MOST_PAIRS, "; ",
         ),
-    }
+        "left_out_pairs": shortened(
+            (
+                f"{reason}: {shortened((' '.join(pair) for pair in pairs), _MOST_NAMED)}"
+                for reason, pairs in by_reason(monitor.model.unmonitored_pairs).items()
+            ), _MOST_PAIRS, "; ",
+        ),
+    }  # fmt: skip
     decision = state.decision
     if decision is None:
         return found
@@ -144,6 +158,9 @@ def _behaviour_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:
         found["pair"] = " ".join(state.pair)
         found["pair_distance"] = f"{decision.distance:.6f}"
         found["pair_rate"] = f"{decision.rate:.4f}"
+        found["pair_thresholds"] = f"{decision.warn_distance:.4f} {decision.stop_distance:.4f}"
+        if (structural := behaviour.structural_pairs.get(decision.pair)) is not None:
+            found["pair_reason"] = structural.reason
     if decision.inside:
         out = behaviour.escape_direction(q)
         found["way_out"] = (

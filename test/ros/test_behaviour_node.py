@@ -93,6 +93,7 @@ def test_what_comes_of_braking_is_in_the_state(cell):
     time_left = float(values["time_to_collision"])
     assert 0.3 / 0.9 - age - 5e-3 <= time_left <= 0.3 / 0.9 + 5e-3
     assert "while braking" in cell.graph.state.message
+    assert values["pair_thresholds"] == "0.1000 0.0200" and "left_out_pairs" in values
     cell.until_action("stop", 0.2, -0.9)
     assert "cannot stop in time" in cell.graph.state.message
     assert cell.graph.state.level == ERROR

@@ -111,6 +111,9 @@ def test_a_vendor_robot_is_clear_without_any_configuration(ur5):
         ("base_link", "upper_arm_link"), ("forearm_link", "wrist_2_link"),
         ("wrist_1_link", "wrist_3_link"), ("ee_link", "wrist_2_link"),
     }  # fmt: skip
+    reasons = {pair.links: pair.reason for pair in structural.values()}
+    assert reasons["wrist_1_link", "wrist_3_link"] == "never found nearer than 13.4 mm"
+    assert "in contact in 5%, usually at least 7.3 mm" in reasons["upper_arm_link", "base_link"]
     q = np.array([0.3, -1.2, 1.4, -0.9, 1.57, 0.2])
     state = rests(Monitor(ur5), q)
     assert (state.level, state.action, state.speed_scale) == (Level.OK, "none", 1.0)
