@@ -50,6 +50,8 @@ _MAX_CHANGE = 2e-3
 # Metres beyond the best distance so far to which pairs are measured during slow motion, so that
 # they need not be measured again in the next cycles.
 _LOOKAHEAD = 2e-2
+# Tolerated error of a distance, as a part of what it is beyond what is needed.
+_BEYOND_PART = 0.1
 # Metres by which rounding may change a result.
 _ROUNDING = 1e-9
 # Metres by which shapes may be nearer than their leaves: each may stick out of the leaves of a file
@@ -88,12 +90,12 @@ def list_near(view, shapes, state, limit):
 
 
 @kernel
-def _measure_pair(view, shapes, state, data, pair, limit, spare, loose, overlap, found, points):
-    """`pair_distance` of a pair, at most ``loose`` metres too large; it is kept for the next query.
+def _measure_pair(view, shapes, state, data, pair, limit, spare, overlap, found, points):
+    """`pair_distance` of a pair; the result is kept for the next query.
 
-    What is kept in ``state`` is a lower bound. ``overlap``: whether the leaves of the pair overlap.
-    The pair is not measured if it cannot have come nearer than ``limit`` since its last
-    measurement, which extends ``spare`` metres beyond the limit.
+    ``overlap``: whether the leaves of the pair overlap. The pair is not measured if it cannot have
+    come nearer than ``limit`` since its last measurement, which extends ``spare`` metres beyond the
+    limit.
     """
     pose = work_space(limit, 7, 3)
     a, b = view.pairs[pair, 0], view.pairs[pair, 1]
@@ -111,7 +113,7 @@ def _measure_pair(view, shapes, state, data, pair, limit, spare, loose, overlap,
             data, shapes, links[a, 1], links[a, 2], links[b, 1], links[b, 2], pose,
             points[2, 0], points[2, 1], points[2, 2],
         )  # fmt: skip
-        if gap >= limit or (guess < limit and gap >= guess - max(loose, 2.0 * _ROUNDING)):
+        if gap >= limit or (guess < limit and gap >= guess - 2.0 * _ROUNDING):
             keep(kept, pair, gap, pose)
             if gap < limit:
                 copy_rows(rows, found, ONE, FOUR)
@@ -172,7 +174,7 @@ def nearest_pair(view, shapes, state, data, every, found, points):
             limit = min(limit, _guess(view, shapes, state, data, pair, found, points))
         if limit == np.inf:
             limit = _measure_pair(
-                view, shapes, state, data, pair, limit, 0.0, 0.0, leaves < 0.0, found, points
+                view, shapes, state, data, pair, limit, 0.0, leaves < 0.0, found, points
             )
     limit = max(limit, 0.0) + _ROUNDING
     count = list_near(view, shapes, state, limit + _MAX_PROTRUSION)
@@ -200,7 +202,7 @@ def nearest_pair(view, shapes, state, data, every, found, points):
             continue
         more = 0.0 if pair == last else spare
         value = _measure_pair(
-            view, shapes, state, data, pair, best, more, 0.0, leaves < 0.0, rows, trial
+            view, shapes, state, data, pair, best, more, leaves < 0.0, rows, trial
         )
         if value == TOUCH:
             state.touching[touching, 0] = pair
@@ -291,7 +293,7 @@ def exact_distances(
             continue
         overlap = state.least[pair, 0] < 0.0
         out[pair] = _measure_pair(
-            view, shapes, state, data, pair, np.inf, 0.0, 0.0, overlap, found, points
+            view, shapes, state, data, pair, np.inf, 0.0, overlap, found, points
         )
         if out[pair] == TOUCH:
             state.touching[touching, 0] = pair
@@ -388,9 +390,7 @@ def exact_bound(
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     points, rows = work_space(1.0, 3, 3), work_space(best, 1, 4)
     pair, overlap = which[best], out[best] < 0.0
-    value = _measure_pair(
-        view, shapes, state, data, pair, within[best], 0.0, 0.0, overlap, rows, points
-    )
+    value = _measure_pair(view, shapes, state, data, pair, within[best], 0.0, overlap, rows, points)
     if value > 0.0:
         out[best] = max(out[best], value)
     unsure[best] = 0.0
@@ -398,18 +398,27 @@ def exact_bound(
 
 
 @kernel
-def pair_at(numbers, index, shape_numbers, shape_index, work, work_index, calls, q, pair, loose):
+def pair_at(
+    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, pair, loose, enough
+):
     """Lower bound of the distance of a pair of links at a finite ``q``; 0 if surfaces meet.
 
-    At most ``loose`` metres too small.
+    At most ``loose`` metres too small, or a part of what it is beyond ``enough``.
     """
     view = unpack(numbers, index)
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     forward_kinematics(view, q)
     points, rows = work_space(1.0, 3, 3), work_space(pair, 1, 4)
-    value = _measure_pair(view, shapes, state, data, pair, np.inf, 0.0, loose, TRUE, rows, points)
-    return 0.0 if value == TOUCH else state.kept[pair, 0]
+    if loose > 0.0:
+        pose = work_space(1.0, 7, 3)
+        least, guess = _bounds_without_search(
+            view, shapes, state, data, pair, np.inf, loose, pose, rows, points
+        )
+        if least >= guess - max(loose, _BEYOND_PART * (guess - enough)):
+            return max(least, 0.0)
+    value = _measure_pair(view, shapes, state, data, pair, np.inf, 0.0, TRUE, rows, points)
+    return 0.0 if value == TOUCH else value
 
 
 @kernel
@@ -432,7 +441,7 @@ def nearest_points(
     points, rows = work_space(1.0, 3, 3), work_space(bad, 1, 4)
     for k in range(len(which)):
         value = _measure_pair(
-            view, shapes, state, data, which[k], limits[k], _LOOKAHEAD, 0.0, TRUE, rows, points
+            view, shapes, state, data, which[k], limits[k], _LOOKAHEAD, TRUE, rows, points
         )
         out[k, 0] = 0.0 if value == TOUCH else value
         if 0.0 < out[k, 0] < limits[k]:

@@ -75,7 +75,7 @@ def measure_pair(
             if found <= stop:
                 found = pair_at(
                     numbers, index, shape_numbers, shape_index, work, work_index, calls, q, pair,
-                    tolerance,
+                    tolerance, enough,
                 )  # fmt: skip
         oldest = count % len(distances)
         distances[oldest] = found
