@@ -323,7 +323,7 @@ class Thresholds:
 
         ``must_name``: whether a rule that matches no pair is an error. With ``objects``, the names
         of links, it is not an error if it may match objects added later: see `may_be_object`.
-        ``structural``: pairs by index that have their own distances unless a rule matches them.
+        ``structural``: pairs by index that have their own distances where no rule gives them.
 
         Raises:
             ThresholdsError: a distance is below 0 or not finite, or a pattern is not two names or
@@ -358,11 +358,12 @@ class Thresholds:
         out[:, 1] = out.max(axis=1)  # a stop implies a warning
         return out
 
-    def named(self, pairs: Sequence[tuple[str, str]]) -> set[int]:
-        """Return the indices of pairs that a rule matches."""
+    def named(self, pairs: Sequence[tuple[str, str]], key: str = "pattern") -> set[int]:
+        """Return the indices of pairs that a rule matches, with ``key`` ``warn`` or ``stop``."""
+        rules = [rule for rule in self.rules if getattr(rule, key) is not None]
         return {
             k for k, pair in enumerate(pairs)
-            if any(_names(rule.pattern.split(), pair) for rule in self.rules)
+            if any(_names(rule.pattern.split(), pair) for rule in rules)
         }  # fmt: skip
 
     def naming_none(self, pairs: Sequence[tuple[str, str]]) -> list[str]:
