@@ -72,14 +72,24 @@ def run(options: argparse.Namespace) -> int:
     for line in lines:
         print(line)
     for k in usual.always_touching():
-        a, b = model.pairs[k]
-        text = (
-            f"{a} {b}: touch in all sampled configurations: no threshold helps; if they are meant "
-            "to, list the pair under ignore: in the scene"
-        )
+        text = _always_touching(model.pairs[k], options.leaves_only)
         print(f"  # {text}")
         print(f"warning: {text}", file=sys.stderr)
     return 0
+
+
+def _always_touching(pair: tuple[str, str], leaves_only: bool) -> str:
+    a, b = pair
+    if leaves_only:
+        return (
+            f"{a} {b}: leaves overlap in all sampled configurations, so that no threshold helps; "
+            "the meshes may be apart: use narrow_phase auto, and this command without "
+            "--leaves-only, or allow more leaves (--max-leaves)"
+        )
+    return (
+        f"{a} {b}: meshes touch in all sampled configurations: no threshold helps; if the links "
+        "are meant to touch, list the pair under ignore: in the scene"
+    )
 
 
 def _line(pattern: str, warn: float | None, stop: float | None) -> str:
