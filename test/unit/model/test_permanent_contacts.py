@@ -4,6 +4,7 @@
 
 import pytest
 from support.robots.robots import require
+from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError
@@ -120,6 +121,20 @@ def test_a_coarse_sample_proves_nothing():
     assert [set(pair) for pair in arm.pairs] == [{"post", "arm"}]
 
 
+def test_an_obstacle_is_named_only_if_the_meshes_meet_in_nearly_all_configurations():
+    """A pillar turns beside a post: its leaf always overlaps the post, its edges meet it."""
+    turning = robot(
+        link("base", ""), link("pillar", '<box size="0.2 0.2 0.6"/>'), joint("j", "base", "pillar"),
+    )  # fmt: skip
+    for distance, is_named in ((0.12, False), (0.105, True)):
+        post = {"name": "post", "type": "sphere", "radius": 0.01, "position": [1 + distance, 0, 0]}
+        model = CollisionModel.from_urdf(
+            turning, scene={"obstacles": [post]}, max_leaves_per_link=1
+        )
+        assert (model.min_distances(model.random_configurations(200)) < 0.0).all()
+        assert any("'post'" in text for text in model.warnings) == is_named
+
+
 @pytest.mark.parametrize(
     ("name", "pair", "says"),
     [
@@ -140,4 +155,4 @@ def test_vendor_robots(name, pair, says):
             files.urdf, package_dirs=files.package_dirs, scene=scene
         )
         assert any("ball" in each for each in blocked.pairs)
-        assert any("'ball': leaves overlap in 100.0%" in text for text in blocked.warnings)
+        assert any("'ball': shapes meet in 100.0%" in text for text in blocked.warnings)
