@@ -104,6 +104,15 @@ def test_fit_prints_a_table_and_the_same_as_json(urdf, capsys):
     ]
 
 
+def test_fit_names_eight_pairs_of_a_reason_and_all_as_json(tmp_path, capsys):
+    path = tmp_path / "chain.urdf"
+    path.write_text(chain(12))
+    assert main(["fit", str(path)]) == 0
+    assert "l7 - l8 and 3 more (all: --json)" in capsys.readouterr().out
+    assert main(["fit", str(path), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["unmonitored_pairs"]) == 11
+
+
 @pytest.fixture
 def with_bracket(tmp_path):
     """A robot with an L-shaped link, a box and a ball, of which none is near another."""
