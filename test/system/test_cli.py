@@ -12,6 +12,7 @@ import pytest
 import trimesh
 import yaml
 from support.robots.toys import chain, joint, link, robot
+from unit.model.test_permanent_contacts import hand_urdf
 from unit.model.test_structural_pairs import BALLS, URDF
 
 from collision_monitor import CollisionModel
@@ -314,6 +315,27 @@ def test_thresholds_prints_a_file_whose_rules_are_never_reached(cell, capsys, tm
     assert f"# far shelf: {touching} in all" in said.out
     # Leaves alone do not show that a pair always touches.
     assert ("ignore:" in said.err) == (not options)
+
+
+def test_thresholds_lists_what_is_left_out_for_a_person_to_have_it_checked(tmp_path, capsys):
+    urdf, file = tmp_path / "hand.urdf", tmp_path / "thresholds.yaml"
+    urdf.write_text(hand_urdf((0.0, 0.04), (0.0, 0.04)))
+    assert main(["thresholds", str(urdf)]) == 0
+    text = capsys.readouterr().out
+    assert yaml.safe_load(text)["pairs"] is None
+    file.write_text(text.replace("#- {", "- {"))
+    assert main(["thresholds", str(urdf), "--thresholds", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert "of 1 pairs" in text
+    assert yaml.safe_load(text)["pairs"] == [{"pair": "left right", "warn": 0, "stop": 0}]
+    # With an SRDF that disables the pair as well, the rule has no effect.
+    srdf, scene = tmp_path / "hand.srdf", tmp_path / "cell.yaml"
+    srdf.write_text('<robot name="hand"><disable_collisions link1="left" link2="right"/></robot>')
+    scene.write_text(yaml.safe_dump({"obstacles": BALLS}))
+    given = ["--srdf", str(srdf), "--scene", str(scene), "--thresholds", str(file)]
+    assert main(["thresholds", str(urdf), *given]) == 0
+    says = "thresholds of 'left right' have no effect on pairs that are not checked"
+    assert f"warning: {says}: disabled in the SRDF" in capsys.readouterr().err
 
 
 def test_thresholds_keeps_given_rules(cell, capsys, tmp_path):

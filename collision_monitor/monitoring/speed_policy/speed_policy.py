@@ -289,7 +289,7 @@ class SpeedPolicy(DistancePolicy):
         )  # fmt: skip
         of_pairs = thresholds.of(
             pairs, objects=None if self.live is None else self.model.link_names,
-            structural=structural,
+            structural=structural, left_out=self.model.unmonitored_pairs,
         )  # fmt: skip
         self.structural_pairs = {}
         for k, pair in structural.items():
