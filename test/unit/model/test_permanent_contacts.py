@@ -70,6 +70,17 @@ def test_what_can_collide_or_is_apart_stays(first, second):
     assert reasons(model) == {}
 
 
+def test_the_reason_says_how_deep_shapes_meet_and_whether_they_may_collide_elsewhere():
+    (shallow,) = reasons(hand((-0.02, 0.0), (-0.02, 0.0))).values()
+    assert shallow.endswith("sampled configurations, up to 20 mm deep")
+    # Boxes of 60 mm that touch at zero, and can be pushed into each other completely.
+    urdf = hand_urdf((-0.03, 0.0), (-0.03, 0.0)).replace("0.1 0.02 0.02", "0.1 0.06 0.06")
+    urdf = urdf.replace('xyz="0 0.01 0"', 'xyz="0 0.03 0"').replace("0 -0.01 0", "0 -0.03 0")
+    (deep,) = reasons(CollisionModel.from_urdf(urdf)).values()
+    assert "up to 80 mm deep, around zero at most 10 mm: they may also collide elsewhere" in deep
+    assert "a rule in the thresholds file has the pair checked" in deep
+
+
 @pytest.mark.parametrize("pattern", ["left right", "right left", "l* r*"])
 def test_a_rule_that_is_there_at_the_start_has_a_pair_checked(pattern):
     limits = (-0.0005, 0.04)
