@@ -230,7 +230,7 @@ def _left_out(model: CollisionModel) -> str:
     lines = [f"{len(model.pairs)} pairs checked, {left_out} left out" + (":" if left_out else "")]
     for reason, pairs in by_reason(model.unmonitored_pairs).items():
         names = shortened([f"{a} - {b}" for a, b in pairs], _MOST_NAMED)
-        more = " (--json)" if len(pairs) > _MOST_NAMED else ""
+        more = " (all: --json)" if len(pairs) > _MOST_NAMED else ""
         lines.append(f"  {reason}: {names}{more}")
     return "\n".join(lines)
 

@@ -22,6 +22,7 @@ from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.mesh_distance.mesh_tree import KINDS
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.thresholds import load_thresholds
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.poses import pose_from_xyz_rpy
@@ -125,7 +126,14 @@ def make_model(options: argparse.Namespace) -> CollisionModel:
         fit=options.fit,
         hierarchy=options.hierarchy,
         limits=loading_limits(options),
+        checked=_checked(options),
     )
+
+
+def _checked(options: argparse.Namespace) -> list[str]:
+    """Patterns of the file of thresholds, which may name pairs that overlap by design."""
+    path = getattr(options, "thresholds", None)
+    return [] if path is None else [rule.pattern for rule in load_thresholds(path).rules]
 
 
 # -- a second robot --
@@ -200,7 +208,10 @@ def _load_both(options: argparse.Namespace) -> tuple[CollisionModel, Robot]:
         robot, settings, options.leaves, options.fit, not options.unchecked_leaves
     )
     semantics = compose_semantics(parts)
-    return CollisionModel(robot, semantics, scene, settings, leaves, options.hierarchy), other
+    model = CollisionModel(
+        robot, semantics, scene, settings, leaves, options.hierarchy, _checked(options)
+    )
+    return model, other
 
 
 def prefixed_motion(motion: LoadedMotion, prefix: str) -> LoadedMotion:

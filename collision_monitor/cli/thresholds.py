@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from collision_monitor.cli.robots import add_model_arguments, load_model
+from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.thresholds import (
     STOP_DISTANCE,
     WARN_DISTANCE,
@@ -57,7 +58,10 @@ def run(options: argparse.Namespace) -> int:
         given.warn or options.warn, given.stop or options.stop, given.rules, given.source
     )
     model = load_model(options)
-    start.of(model.pairs, objects=model.link_names)  # raises for a rule without a match
+    # Raises for a rule without a match.
+    start.of(model.pairs, objects=model.link_names, left_out=model.unmonitored_pairs)
+    for text in start.without_effect(model.pairs, model.unmonitored_pairs):
+        print(f"warning: {text}", file=sys.stderr)
     usual = model.usual_distances(exact=not options.leaves_only)
     ruled = start.named(model.pairs)
     found = [
@@ -68,18 +72,33 @@ def run(options: argparse.Namespace) -> int:
     print(f"warn: {start.warn:g}\nstop: {start.stop:g}")
     lines = [_line(rule.pattern, rule.warn, rule.stop) for rule in start.rules]
     lines += [_suggested(pair) for pair in found]
-    print("pairs:" if lines else "pairs: []")
+    left_out = [pair for pair in model.unmonitored_pairs if pair.by_design]
+    print("pairs:" if lines or left_out else "pairs: []")
     for line in lines:
         print(line)
+    if left_out:
+        print("  # Not checked because they overlap by design; without its # a pair is checked:")
+    for a, b, reason in left_out:
+        print(f"  #{_line(f'{a} {b}', 0.0, 0.0).strip()}  # {reason}")
     for k in usual.always_touching():
-        a, b = model.pairs[k]
-        text = (
-            f"{a} {b}: touch in all sampled configurations: no threshold helps; if they are meant "
-            "to, list the pair under ignore: in the scene"
-        )
+        text = _always_touching(model, model.pairs[k], options.leaves_only)
         print(f"  # {text}")
         print(f"warning: {text}", file=sys.stderr)
     return 0
+
+
+def _always_touching(model: CollisionModel, pair: tuple[str, str], leaves_only: bool) -> str:
+    a, b = pair
+    if leaves_only:
+        return (
+            f"{a} {b}: leaves overlap in all sampled configurations, so that no threshold helps; "
+            "the meshes may be apart: use narrow_phase auto, and this command without "
+            "--leaves-only, or allow more leaves (--max-leaves)"
+        )
+    advice = "if they are meant to touch, list the pair under ignore: in the scene"
+    if a in model.robot.links and b in model.robot.links:
+        advice = "without a rule the pair is not checked"
+    return f"{a} {b}: meshes touch in all sampled configurations: no threshold helps; {advice}"
 
 
 def _line(pattern: str, warn: float | None, stop: float | None) -> str:

@@ -303,6 +303,8 @@ def _settings(options: argparse.Namespace, model: CollisionModel, other: Robot |
     for name in ("warn", "stop"):
         if (value := getattr(options, name)) is not None:
             thresholds = replace(thresholds, **{name: value})
+    for text in thresholds.without_effect(model.pairs, model.unmonitored_pairs):
+        print(f"warning: {text}", file=sys.stderr)
     return Settings(
         thresholds=thresholds,
         limits=joint_limits(model.robot, options.limits) if options.limits else None,

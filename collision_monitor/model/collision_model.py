@@ -47,7 +47,16 @@ from collision_monitor.mesh_distance.mesh_distance import (
 )
 from collision_monitor.mesh_distance.mesh_tree import KINDS
 from collision_monitor.model.permanent_contacts import permanent_contacts
-from collision_monitor.model.thresholds import UsualDistances, usual_distances
+from collision_monitor.model.thresholds import (
+    NOT_TWO_NAMES,
+    Rule,
+    Thresholds,
+    UsualDistances,
+    brought_back,
+    may_be_object,
+    two_names,
+    usual_distances,
+)
 from collision_monitor.robot.bodies import (
     Bodies,
     axis_distances,
@@ -117,6 +126,7 @@ class CollisionModel:
         settings: FitSettings | None = None,
         leaves: Mapping[str, Sequence[Leaf]] | None = None,
         hierarchy: str = "obb",
+        checked: Sequence[str] = (),
     ) -> None:
         """The constructor takes parsed input; most callers use `from_urdf`.
 
@@ -152,7 +162,7 @@ class CollisionModel:
             compiled.result()
         finally:
             pool.shutdown(wait=False)  # an error does not wait for the compiler
-        self._choose_pairs()
+        self._choose_pairs(checked)
         for text in self.warnings:
             logger.warning("%s", text)
 
@@ -171,6 +181,7 @@ class CollisionModel:
         visual_meshes: bool = False,
         fit: str = FITS[0],
         limits: LoadingLimits | None = None,
+        checked: Sequence[str] = (),
     ) -> CollisionModel:
         """Load a robot and, optionally, a scene.
 
@@ -194,8 +205,12 @@ class CollisionModel:
                 robot, as Zhang et al. fit it (docs/methods.md), for comparison; with the defaults
                 of ``max_leaves_per_link`` and ``leaf_tolerance`` only, and without ``leaves``.
             limits: numbers of links, shapes, triangles and pairs, and time that a load may take.
+            checked: pairs that are checked although their shapes overlap by design
+                (docs/behaviour.md): each two names, or two patterns that match no pair that is
+                checked anyway, such as ``left_finger right_finger``.
 
         Raises:
+            ConfigurationError: an entry of ``checked`` is not two names or patterns.
             LoadingLimitError: a limit is exceeded, or the memory.
             RobotDescriptionError: the URDF cannot be loaded completely.
             MeshError: a mesh is missing, unreadable, empty or not finite.
@@ -211,7 +226,7 @@ class CollisionModel:
             surroundings = None if scene is None else load_scene(scene, robot, package_dirs)
             settings = FitSettings(max_leaves_per_link, leaf_tolerance)
             given = given_leaves(robot, settings, leaves, fit, check_leaves)
-            return cls(robot, semantics, surroundings, settings, given, hierarchy)
+            return cls(robot, semantics, surroundings, settings, given, hierarchy, checked)
 
     def distance(
         self, q: Sequence[float] | np.ndarray, exact: bool = False, depth: bool = True
@@ -742,10 +757,18 @@ class CollisionModel:
         )
         return watchers_of(links, link_poses(self._bodies, links, samples), pairs)
 
-    def _choose_pairs(self) -> None:
+    def _choose_pairs(self, checked: Sequence[str]) -> None:
+        patterns = [two_names(pattern) for pattern in checked]
+        if None in patterns:
+            wrong = checked[patterns.index(None)]
+            raise ConfigurationError(f"checked: {wrong!r} {NOT_TWO_NAMES}")
         self._select_pairs()
         self._pack()
-        self._drop_permanent_contacts()
+        self._drop_permanent_contacts(patterns)
+        known = [*self.pairs, *((a, b) for a, b, _ in self.unmonitored_pairs)]
+        for pattern in Thresholds(rules=tuple(map(Rule, checked))).naming_none(known):
+            if not any(may_be_object(name, self.link_names) for name in pattern.split()):
+                self.warnings += (f"checked: {pattern!r} matches no pair",)
 
     def _select_pairs(self) -> None:
         obstacles = set(self._obstacle_names)
@@ -760,16 +783,23 @@ class CollisionModel:
         self.pairs: list[tuple[str, str]] = pairs
         self.unmonitored_pairs: list[UnmonitoredPair] = unmonitored
 
-    def _drop_permanent_contacts(self) -> None:
-        """Omit link pairs whose shapes overlap by design; see `permanent_contacts`."""
+    def _drop_permanent_contacts(self, checked: Sequence[tuple[str, str]]) -> None:
+        """Omit link pairs whose shapes overlap by design, unless ``checked`` names them.
+
+        See `permanent_contacts` and `brought_back`.
+        """
         reasons, warnings = permanent_contacts(self)
         self.warnings += warnings
-        for k, reason in reasons.items():
-            a, b = self.pairs[k]
-            self.unmonitored_pairs.append(UnmonitoredPair(a, b, reason))
+        left_out = {self.pairs[k]: reason for k, reason in reasons.items()}
+        others = [pair for pair in self.pairs if pair not in left_out]
+        for a, b in sorted(brought_back(checked, others, list(left_out))):
+            reason = left_out.pop((a, b))
+            logger.info("monitored by a rule: '%s' and '%s', although %s", a, b, reason)
+        for (a, b), reason in left_out.items():
+            self.unmonitored_pairs.append(UnmonitoredPair(a, b, reason, by_design=True))
             logger.info("not monitored: '%s' and '%s': %s", a, b, reason)
-        if reasons:
-            self.pairs = [pair for k, pair in enumerate(self.pairs) if k not in reasons]
+        if left_out:
+            self.pairs = [pair for pair in self.pairs if pair not in left_out]
             self._pack()
 
     def _pack(self) -> None:

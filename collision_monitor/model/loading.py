@@ -87,6 +87,7 @@ class Recipe:
         root: the link without a shape that robots with names are mounted on.
         exact: whether to prepare exact distances as well.
         limits: of loading.
+        checked: recipes that differ in it count as equal.
     """
 
     robots: tuple[RobotSource, ...]
@@ -101,6 +102,7 @@ class Recipe:
     fit: str = FITS[0]
     hierarchy: str = "obb"
     limits: LoadingLimits = LoadingLimits()
+    checked: tuple[str, ...] = field(default=(), compare=False)
 
     def load(self) -> Loaded:
         """Load, fit and compile.
@@ -145,6 +147,7 @@ class Recipe:
             visual_meshes=self.visual_meshes,
             fit=self.fit,
             hierarchy=self.hierarchy,
+            checked=self.checked,
         )
         return Loaded(model)
 
@@ -161,7 +164,9 @@ class Recipe:
         if scene is not None and scene.joints:
             joints[SCENE] = tuple(joint.name for joint in scene.joints)
         semantics = compose_semantics(parts)
-        model = CollisionModel(whole, semantics, scene, settings, leaves, self.hierarchy)
+        model = CollisionModel(
+            whole, semantics, scene, settings, leaves, self.hierarchy, self.checked
+        )
         return Loaded(model, joints)
 
     def _mounted(self, source: RobotSource) -> Mounted:

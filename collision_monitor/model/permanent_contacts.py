@@ -27,9 +27,10 @@ from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 from collision_monitor.robot.bodies import link_poses
+from collision_monitor.robot.description import Shape
 
 # Increase when the same input gives another result.
-_VERSION = 9
+_VERSION = 12
 _SAMPLES = 1000
 # Links that meet in this share of the configurations overlap by design. Links that can be apart met
 # in at most 0.57 of them in tests.
@@ -42,6 +43,9 @@ _GRAZE = 0.002  # metres
 _HAIR = 0.001  # metres; the tolerance of distances on a braking path
 _OFTEN = 0.2  # share of the samples around zero
 _DEPTHS = (0.002, 0.005, 0.01, 0.02)  # metres, of an overlap around one joint
+_STEPS = (*_DEPTHS, 0.04, 0.08)  # metres, of depths in reasons
+_MEASURED = 25  # configurations in which depths are measured
+_DEEPER = 0.01  # metres deeper than around zero: the pair may also collide
 _MAX_STEP = 0.006  # metres that links may move between positions
 _MAX_CELLS = 20_000  # limits the time of loading
 _GRID = {1: 81, 2: 17}  # positions of a joint, by the number of joints that a pair depends on
@@ -78,7 +82,8 @@ class _Search:
         self._around_zero = samples_around_zero(model, _SAMPLES_AROUND_ZERO)
         self._reach = model.pair_reach()
         self._solids: dict[str, Solid] = {}
-        names = [name for name in model.link_names if name in model.robot.links]
+        self._obstacles = {obstacle.name: obstacle for obstacle in model.scene.obstacles}
+        names = {self._frame(name) for name in model.link_names}
         self._poses = {
             id(rows): link_poses(model.bodies, names, rows)
             for rows in (self._everywhere, self._around_zero)
@@ -87,17 +92,19 @@ class _Search:
     def run(self) -> tuple[dict[int, str], list[str]]:
         """Return pairs to omit by index, with the reason; and warnings."""
         model, found, warnings = self._model, {}, []
-        obstacles = {obstacle.name for obstacle in model.scene.obstacles}
         overlap = model.near_shares(self._everywhere, 0.0)
         at_zero = model.near_shares(self._around_zero, 0.0)
         for k, (a, b) in enumerate(model.pairs):
             check_time("looking for pairs that overlap by design")
-            if a in obstacles or b in obstacles:
+            if a in self._obstacles or b in self._obstacles:
+                share = 0.0
                 if overlap[k] >= _ZERO_SHARE:
+                    share = self._contacts((a, b), self._everywhere).share(_ZERO_SHARE)
+                if share >= _ZERO_SHARE:
                     warnings.append(
-                        f"'{a}' and '{b}': leaves overlap in {overlap[k]:.1%} of {_SAMPLES} "
-                        "sampled configurations; if they are meant to touch, list the pair under "
-                        "ignore: in the scene"
+                        f"'{a}' and '{b}': shapes meet in {share:.1%} of {_SAMPLES} sampled "
+                        "configurations; if they are meant to touch, list the pair under ignore: "
+                        "in the scene"
                     )
                 continue
             if reason := self._reason(k, float(overlap[k]), float(at_zero[k])):
@@ -111,15 +118,52 @@ class _Search:
             least = _GENERAL_SHARE if at_zero >= _ZERO_SHARE else _ALWAYS_SHARE
             share = self._contacts(links, self._everywhere).share(least)
             if share >= _ALWAYS_SHARE:
-                return f"shapes meet in {share:.1%} of {_SAMPLES} sampled configurations"
+                return (
+                    f"shapes meet in {share:.1%} of {_SAMPLES} sampled configurations, "
+                    f"{self._how_deep(links)}"
+                )
         if share >= _GENERAL_SHARE and at_zero >= _ZERO_SHARE:
             zero = self._contacts(links, self._around_zero).share(_ZERO_SHARE)
             if zero >= _ZERO_SHARE:
                 return (
                     f"shapes meet in {zero:.0%} of the configurations around zero and in "
-                    f"{share:.0%} of all"
+                    f"{share:.0%} of all, {self._how_deep(links)}"
                 )
         return self._grazing(links) if overlap > 0.0 or at_zero > 0.0 else ""
+
+    def _how_deep(self, links: tuple[str, str]) -> str:
+        """How deep shapes meet, and whether they may also collide, in words."""
+        least, most = self._depths(links, self._everywhere)
+        _, at_zero = self._depths(links, self._around_zero)
+        limit = f"{1e3 * min(most, _STEPS[-1]):.0f} mm deep"
+        if most > _STEPS[-1]:
+            limit = f"more than {limit}"
+        if least == _STEPS[-1]:
+            return limit
+        text = f"{1e3 * least:.0f} to {limit}" if least > 0.0 else f"up to {limit}"
+        if at_zero + _DEEPER >= most:
+            return text
+        near = f"at most {1e3 * at_zero:.0f} mm" if at_zero > 0.0 else "not at all"
+        return (
+            f"{text}, around zero {near}: they may also collide elsewhere; a rule in the "
+            "thresholds file has the pair checked"
+        )
+
+    def _depths(self, links: tuple[str, str], rows: np.ndarray) -> tuple[float, float]:
+        """Bounds in metres of the smallest and largest depth in some of the ``rows``, in steps.
+
+        The largest is 0 without contact, and infinite beyond the last step.
+        """
+        contacts = self._contacts(links, rows)
+        meet = [k for k in range(min(_MEASURED, len(rows))) if contacts.meet(k)]
+        bounds, least, most = (0.0, *_STEPS, np.inf), len(_STEPS), 0
+        for k in meet:
+            most = max(most, 1)
+            while most <= len(_STEPS) and not contacts.is_shallow(k, bounds[most]):
+                most += 1
+            while least > 0 and contacts.is_shallow(k, bounds[least]):
+                least -= 1
+        return bounds[least], bounds[most]
 
     def _grazing(self, links: tuple[str, str]) -> str:
         columns = self._model.bodies.joints_between(*links)
@@ -210,8 +254,20 @@ class _Search:
 
     def _contacts(self, links: tuple[str, str], rows: np.ndarray) -> LinkContacts:
         model = self._model
-        poses = self._poses.get(id(rows)) or link_poses(model.bodies, links, rows)
-        for name in links:
+        frames = [self._frame(name) for name in links]
+        poses = self._poses.get(id(rows)) or link_poses(model.bodies, frames, rows)
+        for name, frame in zip(links, frames, strict=True):
             if name not in self._solids:
-                self._solids[name] = Solid(model.robot.links[name].shapes, poses[name])
-        return LinkContacts(*(self._solids[name].at(poses[name]) for name in links))
+                self._solids[name] = Solid(self._shapes(name), poses[frame])
+        return LinkContacts(
+            *(self._solids[n].at(poses[f]) for n, f in zip(links, frames, strict=True))
+        )
+
+    def _frame(self, name: str) -> str:
+        """The link that carries an obstacle; a link itself."""
+        return self._obstacles[name].link if name in self._obstacles else name
+
+    def _shapes(self, name: str) -> tuple[Shape, ...]:
+        if name in self._obstacles:
+            return (self._obstacles[name].shape,)
+        return self._model.robot.links[name].shapes

@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import product
@@ -31,7 +31,9 @@ import numpy as np
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time, range_problem
 from collision_monitor.common.safe_files import read_document
+from collision_monitor.common.text import shortened
 from collision_monitor.errors import SceneError, ThresholdsError
+from collision_monitor.robot.pairs import UnmonitoredPair
 from collision_monitor.robot.yaml_values import Entry
 
 WARN_DISTANCE, STOP_DISTANCE = 0.1, 0.02  # metres, the defaults of a monitor
@@ -296,16 +298,21 @@ def usual_distances(model: Any, exact: bool) -> UsualDistances:
 # -- thresholds --
 
 _LARGEST_FILE = 1_000_000  # bytes
+_MOST_NAMED = 8  # rules in a message
 _NUMBER = re.compile(r"[-0-9*?\[\]!]+")  # number or pattern of numbers
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Thresholds of the pairs that match ``pattern``, metres; None: unchanged."""
+    """Thresholds of the pairs that match ``pattern``, metres; None: unchanged.
+
+    ``source``: where the rule was given, for messages.
+    """
 
     pattern: str
     warn: float | None = None
     stop: float | None = None
+    source: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -330,51 +337,62 @@ class Thresholds:
         must_name: bool = True,
         objects: Collection[str] | None = None,
         structural: Mapping[int, StructuralPair] | None = None,
+        left_out: Sequence[UnmonitoredPair] = (),
     ) -> np.ndarray:
         """Return (len(pairs), 2) stop and warning distance of each pair, metres.
 
         ``must_name``: whether a rule that matches no pair is an error. With ``objects``, the names
         of links, it is not an error if it may match objects added later: see `may_be_object`.
-        ``structural``: pairs by index that have their own distances unless a rule matches them.
+        ``structural``: pairs by index that have their own distances where no rule gives them.
+        ``left_out``: pairs that are not checked. A rule that matches only them has no effect (see
+        `without_effect`), and is an error if they overlap by design: it was not there when the
+        robot was loaded.
 
         Raises:
             ThresholdsError: a distance is below 0 or not finite, or a pattern is not two names or
                 matches no pair.
         """
-        self._check("warn", self.warn)
-        self._check("stop", self.stop)
+        _check(f"{self.source}: warn", self.warn)
+        _check(f"{self.source}: stop", self.stop)
         out = np.tile([float(self.stop), float(self.warn)], (len(pairs), 1))
         for k, pair in (structural or {}).items():
             out[k] = pair.stop, pair.warn
         for k, rule in enumerate(self.rules):
-            names = rule.pattern.split() if isinstance(rule.pattern, str) else ()
-            if len(names) != 2:
-                raise ThresholdsError(
-                    f"{self.source}: pairs[{k}].pair: {rule.pattern!r} is not two names or "
-                    "patterns, such as 'left_* right_*'"
-                )
+            names, where = two_names(rule.pattern), self._where(k)
+            if names is None:
+                raise ThresholdsError(f"{where}.pair: {rule.pattern!r} {NOT_TWO_NAMES}")
             hits = [m for m, pair in enumerate(pairs) if _names(names, pair)]
             if not hits and must_name and not _may_be_objects(names, objects):
+                named = [pair for pair in left_out if _names(names, tuple(pair)[:2])]
+                for a, b, reason in (pair for pair in named if pair.by_design):
+                    raise ThresholdsError(
+                        f"{where}.pair: {rule.pattern!r} names a pair that is left out, {a} - {b}: "
+                        f"{reason}; to have it checked, give the rule when the robot is loaded: to "
+                        "the node when it starts, or as checked= to CollisionModel.from_urdf"
+                    )
+                if named:
+                    continue
                 hint = "" if objects is None else (
                     ", nor a link and an object such as 'cell/7', 'planning_scene/box' or 'cloud'"
                 )
                 raise ThresholdsError(
-                    f"{self.source}: pairs[{k}].pair: {rule.pattern!r} matches none of the "
-                    f"{len(pairs)} pairs that are checked{hint}"
+                    f"{where}.pair: {rule.pattern!r} matches none of the {len(pairs)} pairs that "
+                    f"are checked{hint}"
                 )
             for column, key in enumerate(("stop", "warn")):
                 value = getattr(rule, key)
                 if value is not None:
-                    self._check(f"pairs[{k}].{key}", value)
+                    _check(f"{where}.{key}", value)
                     out[hits, column] = value
         out[:, 1] = out.max(axis=1)  # a stop implies a warning
         return out
 
-    def named(self, pairs: Sequence[tuple[str, str]]) -> set[int]:
-        """Return the indices of pairs that a rule matches."""
+    def named(self, pairs: Sequence[tuple[str, str]], key: str = "pattern") -> set[int]:
+        """Return the indices of pairs that a rule matches, with ``key`` ``warn`` or ``stop``."""
+        rules = [rule for rule in self.rules if getattr(rule, key) is not None]
         return {
             k for k, pair in enumerate(pairs)
-            if any(_names(rule.pattern.split(), pair) for rule in self.rules)
+            if any(_names(rule.pattern.split(), pair) for rule in rules)
         }  # fmt: skip
 
     def naming_none(self, pairs: Sequence[tuple[str, str]]) -> list[str]:
@@ -384,14 +402,55 @@ class Thresholds:
             if not any(_names(rule.pattern.split(), pair) for pair in pairs)
         ]  # fmt: skip
 
-    def _check(self, key: str, value: object) -> None:
-        is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-        if not is_number or not np.isfinite(value) or value < 0.0:
-            raise ThresholdsError(
-                f"{self.source}: {key}: {value!r} is not a distance of 0 m or more"
-            )
-        if problem := range_problem(float(value)):
-            raise ThresholdsError(f"{self.source}: {key}: {problem}")
+    def without_effect(
+        self, pairs: Sequence[tuple[str, str]], left_out: Sequence[UnmonitoredPair]
+    ) -> list[str]:
+        """Return messages on rules that match none of ``pairs``, but pairs left out, by reason."""
+        found: dict[str, list[str]] = {}
+        for rule in self.rules:
+            names = rule.pattern.split()
+            if not any(_names(names, pair) for pair in pairs):
+                reasons = (pair.reason for pair in left_out if _names(names, tuple(pair)[:2]))
+                for reason in dict.fromkeys(reasons):
+                    found.setdefault(reason, []).append(repr(rule.pattern))
+        return [
+            f"thresholds of {shortened(patterns, _MOST_NAMED)} have no effect on pairs that are "
+            f"not checked: {reason}"
+            for reason, patterns in found.items()
+        ]
+
+    def _where(self, rule: int) -> str:
+        return self.rules[rule].source or f"{self.source}: pairs[{rule}]"
+
+
+NOT_TWO_NAMES = "is not two names or patterns, such as 'left_* right_*'"
+
+
+def two_names(pattern: object) -> tuple[str, str] | None:
+    """The two names or shell patterns of a rule; None if it is something else."""
+    words = pattern.split() if isinstance(pattern, str) else ()
+    return (words[0], words[1]) if len(words) == 2 else None
+
+
+def _check(where: str, value: object) -> None:
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not is_number or not np.isfinite(value) or value < 0.0:
+        raise ThresholdsError(f"{where}: {value!r} is not a distance of 0 m or more")
+    if problem := range_problem(float(value)):
+        raise ThresholdsError(f"{where}: {problem}")
+
+
+def brought_back(
+    patterns: Sequence[tuple[str, str]],
+    pairs: Sequence[tuple[str, str]],
+    left_out: Sequence[tuple[str, str]],
+) -> set[tuple[str, str]]:
+    """Return those of ``left_out`` that are to be checked.
+
+    A pattern of two names that matches one of ``pairs`` is about these, and brings nothing back.
+    """
+    alone = [names for names in patterns if not any(_names(names, pair) for pair in pairs)]
+    return {pair for pair in left_out if any(_names(names, pair) for names in alone)}
 
 
 def _names(patterns: Sequence[str], pair: tuple[str, str]) -> bool:
@@ -448,8 +507,11 @@ def load_thresholds(source: str | os.PathLike | Mapping[str, Any]) -> Thresholds
             entry = Entry(f"{name}: pairs[{k}]", item, ("pair", "warn", "stop"))
             if "warn" not in entry and "stop" not in entry:
                 entry.fail("pair", "has neither warn nor stop: give at least one")
-            rule = Rule(entry.text("pair"), _distance(entry, "warn"), _distance(entry, "stop"))
-            rules.append(rule)
+            pattern = entry.text("pair")
+            if two_names(pattern) is None:
+                entry.fail("pair", f"{pattern!r} {NOT_TWO_NAMES}")
+            warn, stop = _distance(entry, "warn"), _distance(entry, "stop")
+            rules.append(Rule(pattern, warn, stop, f"{name}: pairs[{k}]"))
         warn, stop = _distance(top, "warn"), _distance(top, "stop")
     except SceneError as problem:
         raise ThresholdsError(str(problem)) from None

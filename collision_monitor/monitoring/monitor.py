@@ -289,11 +289,21 @@ class Monitor:
     def set_thresholds(self, thresholds: Thresholds) -> None:
         """Set the warning and stop distances together, with rules for single pairs.
 
+        A rule for a pair that the model leaves out because of its SRDF, its scene or a joint has no
+        effect, which is logged.
+
         Raises:
-            ThresholdsError: a rule matches no pair, or a distance is invalid; nothing is changed.
+            ThresholdsError: a rule matches no pair, or only pairs that overlap by design and were
+                not ``checked`` when the model was loaded, or a distance is invalid; nothing is
+                changed.
             ConfigurationError: there are rules, but the monitor has no behaviour.
         """
+        is_new = thresholds.rules != self._thresholds.rules
         self._use_thresholds(thresholds)
+        if is_new:
+            model = self.model
+            for text in thresholds.without_effect(model.pairs, model.unmonitored_pairs):
+                logger.warning("%s", text)
 
     def update(
         self,

@@ -209,7 +209,8 @@ class MonitorCore:
         return MonitorState(Level.STALE, text, "waiting")
 
     def _recipe(self) -> Recipe:
-        return recipe_of(self._values, self._robots.sources, self._prepared != "leaf")
+        is_exact = self._prepared != "leaf"
+        return recipe_of(self._values, self._robots.sources, is_exact, self._file_rules)
 
     def _on_description(self) -> None:
         """Load the first robot in this thread; later descriptions in the background."""

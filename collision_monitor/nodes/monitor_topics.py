@@ -122,7 +122,9 @@ def log_robot(log: Any, monitor: Monitor) -> None:
 
 def log_rules(log: Any, monitor: Monitor, thresholds: Thresholds) -> None:
     """Warn of thresholds that match no pair, possibly a typing error."""
-    if none := thresholds.naming_none(monitor.model.pairs):
+    model = monitor.model
+    left_out = [(a, b) for a, b, _ in model.unmonitored_pairs]
+    if none := thresholds.naming_none([*model.pairs, *left_out]):
         log.warning(
             f"thresholds of {', '.join(map(repr, none))} match no pair of the robot; they apply "
             "only to objects on ~/scene, ~/planning_scene or ~/cloud"

@@ -23,11 +23,16 @@ NEIGHBOURS = "neighbours over one joint"
 
 @dataclass(frozen=True)
 class UnmonitoredPair:
-    """A pair of links that is not checked, and the reason."""
+    """A pair of links that is not checked, and the reason.
+
+    ``by_design``: whether the reason is that shapes overlap by design; a rule in a thresholds file
+    can have such a pair checked.
+    """
 
     link_a: str
     link_b: str
     reason: str
+    by_design: bool = False
 
     def __iter__(self) -> Iterator[str]:
         """Unpack as link_a, link_b, reason."""

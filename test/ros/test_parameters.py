@@ -8,7 +8,9 @@ import re
 import pytest
 import yaml
 from support.paths import ROOT
+from support.robots.toys import chain, joint, link
 from support.ros.ros_graph import Graph
+from unit.model.test_permanent_contacts import hand_urdf
 
 from rclpy.exceptions import ParameterException  # isort: skip
 from rclpy.node import Node  # isort: skip
@@ -16,6 +18,7 @@ from rclpy.parameter import Parameter as RosParameter  # isort: skip
 
 from collision_monitor.errors import CollisionMonitorError, RobotDescriptionError
 from collision_monitor.model.loading import RobotSource
+from collision_monitor.model.thresholds import load_thresholds
 from collision_monitor.nodes.parameters import (
     monitor_parameters,
     self_collision_parameters,
@@ -23,12 +26,14 @@ from collision_monitor.nodes.parameters import (
 )
 from collision_monitor.nodes.parameters.monitor_parameters import (
     PARAMETERS,
+    check_for_model,
     declare_robots,
     parameters_of,
     recipe_of,
 )
 from collision_monitor.nodes.parameters.parameter import declare_parameters
 from collision_monitor.nodes.parameters.self_collision_parameters import arm_names, settings_of
+from collision_monitor.nodes.robot_loader import build_monitor
 from collision_monitor.self_collision.trajectory_filter import FilterSettings
 
 NODES = {
@@ -285,6 +290,35 @@ def test_robots_of_a_cell_have_parameters_of_their_own(declared):
             assert described.description == parameter.text and described.read_only
     recipe = recipe_of(values, (left.source, right.source), True)
     assert (recipe.root, recipe.package_dirs, recipe.exact) == ("cell", ("a",), True)
+
+
+def test_a_rule_has_a_left_out_pair_checked_if_it_is_there_at_the_start(declared):
+    urdf = hand_urdf((0.0, 0.04), (0.0, 0.04)).replace(
+        "</robot>", link("tip") + joint("turn", "left", "tip") + "</robot>"
+    )
+    late = {"pair_thresholds": ["left right warn=0.03 stop=0.01"]}
+    given, (port,), _ = declared({"robot_description": urdf, "narrow_phase": "leaf"})
+    without = recipe_of(given, (port.source,), False).load()
+    with pytest.raises(CollisionMonitorError, match=r"pair_thresholds\[0\].*left out.*starts"):
+        check_for_model({**given, **late}, (), without.model, {})
+    values = {**given, **late}
+    monitor, _ = build_monitor(values, (), recipe_of(values, (port.source,), False).load())
+    row = [set(pair) for pair in monitor.model.pairs].index({"left", "right"})
+    assert monitor.behaviour.thresholds[row].tolist() == [0.01, 0.03]
+
+
+def test_a_rule_for_a_pair_that_an_srdf_disables_is_a_warning(declared, caplog):
+    srdf = '<robot name="toy"><disable_collisions link1="l0" link2="l2"/></robot>'
+    values, (port,), _ = declared({
+        "robot_description": chain(4), "robot_description_semantic": srdf, "narrow_phase": "leaf",
+    })  # fmt: skip
+    rules = load_thresholds({"pairs": [
+        {"pair": "l0 l2", "warn": 0.1}, {"pair": "l0 l1", "warn": 0.1},
+    ]}).rules  # fmt: skip
+    build_monitor(values, rules, recipe_of(values, (port.source,), False, rules).load())
+    says = "have no effect on pairs that are not checked"
+    assert f"'l0 l2' {says}: disabled in the SRDF" in caplog.text
+    assert f"'l0 l1' {says}: neighbours over one joint" in caplog.text
 
 
 TWO = {"robots": ["left", "right"]}

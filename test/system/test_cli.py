@@ -12,6 +12,7 @@ import pytest
 import trimesh
 import yaml
 from support.robots.toys import chain, joint, link, robot
+from unit.model.test_permanent_contacts import hand_urdf
 from unit.model.test_structural_pairs import BALLS, URDF
 
 from collision_monitor import CollisionModel
@@ -102,6 +103,15 @@ def test_fit_prints_a_table_and_the_same_as_json(urdf, capsys):
     assert ["l0", "l1", "neighbours over one joint"] in [
         [*sorted(pair[:2]), pair[2]] for pair in result["unmonitored_pairs"]
     ]
+
+
+def test_fit_names_eight_pairs_of_a_reason_and_all_as_json(tmp_path, capsys):
+    path = tmp_path / "chain.urdf"
+    path.write_text(chain(12))
+    assert main(["fit", str(path)]) == 0
+    assert "l7 - l8 and 3 more (all: --json)" in capsys.readouterr().out
+    assert main(["fit", str(path), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["unmonitored_pairs"]) == 11
 
 
 @pytest.fixture
@@ -300,8 +310,32 @@ def test_thresholds_prints_a_file_whose_rules_are_never_reached(cell, capsys, tm
     assert limits[row, 0] < limits[row, 1] < 0.046
     distances = [model.distances(q)[row] for q in model.random_configurations(200, 7)]
     assert limits[row, 1] < np.min(distances)
-    assert "far shelf: touch in all sampled configurations" in said.err
-    assert "# far shelf: touch in all" in said.out
+    touching = "leaves overlap" if options else "meshes touch"
+    assert f"warning: far shelf: {touching} in all sampled configurations" in said.err
+    assert f"# far shelf: {touching} in all" in said.out
+    # Leaves alone do not show that a pair always touches.
+    assert ("ignore:" in said.err) == (not options)
+
+
+def test_thresholds_lists_what_is_left_out_for_a_person_to_have_it_checked(tmp_path, capsys):
+    urdf, file = tmp_path / "hand.urdf", tmp_path / "thresholds.yaml"
+    urdf.write_text(hand_urdf((0.0, 0.04), (0.0, 0.04)))
+    assert main(["thresholds", str(urdf)]) == 0
+    text = capsys.readouterr().out
+    assert yaml.safe_load(text)["pairs"] is None
+    file.write_text(text.replace("#- {", "- {"))
+    assert main(["thresholds", str(urdf), "--thresholds", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert "of 1 pairs" in text
+    assert yaml.safe_load(text)["pairs"] == [{"pair": "left right", "warn": 0, "stop": 0}]
+    # With an SRDF that disables the pair as well, the rule has no effect.
+    srdf, scene = tmp_path / "hand.srdf", tmp_path / "cell.yaml"
+    srdf.write_text('<robot name="hand"><disable_collisions link1="left" link2="right"/></robot>')
+    scene.write_text(yaml.safe_dump({"obstacles": BALLS}))
+    given = ["--srdf", str(srdf), "--scene", str(scene), "--thresholds", str(file)]
+    assert main(["thresholds", str(urdf), *given]) == 0
+    says = "thresholds of 'left right' have no effect on pairs that are not checked"
+    assert f"warning: {says}: disabled in the SRDF" in capsys.readouterr().err
 
 
 def test_thresholds_keeps_given_rules(cell, capsys, tmp_path):

@@ -140,7 +140,7 @@ def parse_pair_thresholds(entries: Sequence[str]) -> tuple[Rule, ...]:
         ThresholdsError: an entry is not two names and warn, stop or both.
     """
     rules = []
-    for entry in entries:
+    for k, entry in enumerate(entries):
         words = entry.split()
         if not words:
             continue
@@ -155,7 +155,7 @@ def parse_pair_thresholds(entries: Sequence[str]) -> tuple[Rule, ...]:
                 raise _invalid_rule(entry, f"{text!r} is not a number of metres") from None
         if len(words) < 2 or any("=" in word for word in words[:2]) or not distances:
             raise _invalid_rule(entry, "expected two names or patterns, then warn, stop or both")
-        rules.append(Rule(" ".join(words[:2]), **distances))
+        rules.append(Rule(" ".join(words[:2]), **distances, source=f"pair_thresholds[{k}]"))
     return tuple(rules)
 
 

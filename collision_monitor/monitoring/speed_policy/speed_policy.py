@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import nnls
@@ -198,7 +199,8 @@ class SpeedPolicy(DistancePolicy):
         velocities: joint velocities.
         command: direction in which a stationary robot is commanded to move.
         structural_pairs: pairs by index that are near each other by construction, with their
-            distances; a rule for a pair comes before them.
+            distances. A distance that a rule gives comes first; pairs with rules for both are not
+            listed.
     """
 
     def __init__(
@@ -281,16 +283,19 @@ class SpeedPolicy(DistancePolicy):
         pairs = self.model.pairs
         if exact:
             self._braking_check.prepare_exact()
-        ruled = thresholds.named(pairs)
         structural = self.model.usual_distances(exact).structural(
             pairs, thresholds.stop, thresholds.warn,
             [obstacle.name for obstacle in self.model.scene.obstacles],
         )  # fmt: skip
-        self.structural_pairs = {k: v for k, v in structural.items() if k not in ruled}
         of_pairs = thresholds.of(
             pairs, objects=None if self.live is None else self.model.link_names,
-            structural=self.structural_pairs,
+            structural=structural, left_out=self.model.unmonitored_pairs,
         )  # fmt: skip
+        self.structural_pairs = {}
+        for k, pair in structural.items():
+            if not all(thresholds.named([pair.links], key) for key in ("stop", "warn")):
+                stop, warn = of_pairs[k].tolist()
+                self.structural_pairs[k] = replace(pair, stop=stop, warn=warn)
         self._braking_check.set_thresholds(of_pairs, thresholds)
 
     def update(self, buffer: Buffer, message: JointState, measured: Measured) -> None:

@@ -321,7 +321,9 @@ def check_for_model(
     Raises:
         CollisionMonitorError: a value is invalid.
     """
-    thresholds_of(values, rules).of(model.pairs, objects=model.link_names)
+    thresholds_of(values, rules).of(
+        model.pairs, objects=model.link_names, left_out=model.unmonitored_pairs
+    )
     decelerations_of(values, model, limits)
 
 
@@ -437,9 +439,12 @@ def limits_of(values: Mapping[str, Any]) -> LoadingLimits:
 
 
 def recipe_of(
-    values: Mapping[str, Any], robots: tuple[RobotSource, ...], exact: bool
+    values: Mapping[str, Any],
+    robots: tuple[RobotSource, ...],
+    exact: bool,
+    rules: Sequence[Rule] = (),
 ) -> Recipe:
-    """The recipe of a model of these robots; ``exact`` as of `Recipe`."""
+    """The recipe of a model of these robots; ``exact`` as of `Recipe`, ``rules`` of the file."""
     return Recipe(
         robots,
         package_dirs_of(values),
@@ -453,4 +458,5 @@ def recipe_of(
         values["fit"],
         values["hierarchy"],
         limits_of(values),
+        tuple(rule.pattern for rule in thresholds_of(values, rules).rules),
     )

@@ -180,7 +180,7 @@ class Study:
     ) -> None:
         if not model.pairs:
             model.min_distances(np.zeros((0, len(model.joint_names))))  # raises the reason
-        both = (thresholds or Thresholds()).of(model.pairs)
+        both = (thresholds or Thresholds()).of(model.pairs, left_out=model.unmonitored_pairs)
         self.model, self.settings = model, settings
         self.limits = np.column_stack([np.zeros(len(both)), both])
         self.scanner = Scanner(model)

@@ -113,7 +113,8 @@ def check_two_levels(
             "the two-level check needs motions that begin at a known time: give one start, or use "
             "the method continuous"
         )
-    limits = np.pad((thresholds or Thresholds()).of(model.pairs), ((0, 0), (1, 0)))
+    both = (thresholds or Thresholds()).of(model.pairs, left_out=model.unmonitored_pairs)
+    limits = np.pad(both, ((0, 0), (1, 0)))
     first, second = _FirstLevel(model, schedule), exact_level(Scanner(model), exact)
     suspects: list[Suspect] = []
     violations: dict[int, Violation] = {}

@@ -4,12 +4,15 @@
 
 import pytest
 from support.robots.robots import require
+from support.robots.toys import joint, link, robot
 
-from collision_monitor import CollisionModel
-from collision_monitor.errors import ConfigurationError
+from collision_monitor import CollisionModel, Monitor
+from collision_monitor.errors import ConfigurationError, ThresholdsError
+from collision_monitor.model.loading import Recipe, RobotSource
+from collision_monitor.model.thresholds import Rule, Thresholds
 
 
-def hand(first, second, **options):
+def hand_urdf(first, second):
     """Two boxes of 20 mm on slides, side by side at zero; limits of both in metres."""
     text = '<robot name="hand"><link name="palm"/>'
     for name, side, (low, high) in (("left", 1, first), ("right", -1, second)):
@@ -20,7 +23,12 @@ def hand(first, second, **options):
             f'<axis xyz="0 {side} 0"/>'
             f'<limit lower="{low}" upper="{high}" effort="1" velocity="1"/></joint>'
         )
-    return CollisionModel.from_urdf(text + "</robot>", **options)
+    return text + "</robot>"
+
+
+def hand(first, second, **options):
+    """The model of `hand_urdf`."""
+    return CollisionModel.from_urdf(hand_urdf(first, second), **options)
 
 
 def reasons(model):
@@ -60,6 +68,43 @@ def test_what_can_collide_or_is_apart_stays(first, second):
     model = hand(first, second)
     assert [set(pair) for pair in model.pairs] == [{"left", "right"}]
     assert reasons(model) == {}
+
+
+def test_the_reason_says_how_deep_shapes_meet_and_whether_they_may_collide_elsewhere():
+    (shallow,) = reasons(hand((-0.02, 0.0), (-0.02, 0.0))).values()
+    assert shallow.endswith("sampled configurations, up to 20 mm deep")
+    # Boxes of 60 mm that touch at zero, and can be pushed into each other completely.
+    urdf = hand_urdf((-0.03, 0.0), (-0.03, 0.0)).replace("0.1 0.02 0.02", "0.1 0.06 0.06")
+    urdf = urdf.replace('xyz="0 0.01 0"', 'xyz="0 0.03 0"').replace("0 -0.01 0", "0 -0.03 0")
+    (deep,) = reasons(CollisionModel.from_urdf(urdf)).values()
+    assert "up to 80 mm deep, around zero at most 10 mm: they may also collide elsewhere" in deep
+    assert "a rule in the thresholds file has the pair checked" in deep
+
+
+@pytest.mark.parametrize("pattern", ["left right", "right left", "l* r*"])
+def test_a_rule_that_is_there_at_the_start_has_a_pair_checked(pattern):
+    limits = (-0.0005, 0.04)
+    left_out, model = hand(limits, limits), hand(limits, limits, checked=[pattern])
+    assert [set(pair) for pair in model.pairs] == [{"left", "right"}]
+    assert reasons(model) == {} and model.warnings == ()
+    rule = Thresholds(0.1, 0.02, (Rule(pattern, 0.03, 0.01),))
+    monitor = Monitor(model)
+    monitor.set_thresholds(rule)
+    assert monitor.behaviour.thresholds.tolist() == [[0.01, 0.03]]
+    loaded = Recipe((RobotSource(hand_urdf(limits, limits)),), checked=(pattern,)).load_leaves()
+    assert loaded.model.pairs == model.pairs
+    with pytest.raises(ThresholdsError, match="meet, but nowhere deeper than 2 mm.*to have it che"):
+        rule.of(left_out.pairs, left_out=left_out.unmonitored_pairs)
+
+
+def test_a_pattern_that_matches_checked_pairs_brings_none_back():
+    post = {"name": "post", "type": "sphere", "radius": 0.01, "position": [0.2, 0, 0]}
+    limits = (-0.0005, 0.04)
+    model = hand(limits, limits, scene={"obstacles": [post]}, checked=["left *"])
+    assert frozenset(("left", "right")) in reasons(model)
+    assert "'left rihgt' matches no" in str(hand(limits, limits, checked=["left rihgt"]).warnings)
+    with pytest.raises(ConfigurationError, match="'left' is not two names"):
+        hand(limits, limits, checked=["left"])
 
 
 def cover(gap, lowest):
@@ -120,6 +165,20 @@ def test_a_coarse_sample_proves_nothing():
     assert [set(pair) for pair in arm.pairs] == [{"post", "arm"}]
 
 
+def test_an_obstacle_is_named_only_if_the_meshes_meet_in_nearly_all_configurations():
+    """A pillar turns beside a post: its leaf always overlaps the post, its edges meet it."""
+    turning = robot(
+        link("base", ""), link("pillar", '<box size="0.2 0.2 0.6"/>'), joint("j", "base", "pillar"),
+    )  # fmt: skip
+    for distance, is_named in ((0.12, False), (0.105, True)):
+        post = {"name": "post", "type": "sphere", "radius": 0.01, "position": [1 + distance, 0, 0]}
+        model = CollisionModel.from_urdf(
+            turning, scene={"obstacles": [post]}, max_leaves_per_link=1
+        )
+        assert (model.min_distances(model.random_configurations(200)) < 0.0).all()
+        assert any("'post'" in text for text in model.warnings) == is_named
+
+
 @pytest.mark.parametrize(
     ("name", "pair", "says"),
     [
@@ -140,4 +199,4 @@ def test_vendor_robots(name, pair, says):
             files.urdf, package_dirs=files.package_dirs, scene=scene
         )
         assert any("ball" in each for each in blocked.pairs)
-        assert any("'ball': leaves overlap in 100.0%" in text for text in blocked.warnings)
+        assert any("'ball': shapes meet in 100.0%" in text for text in blocked.warnings)

@@ -100,8 +100,25 @@ def test_rules_come_before_structural_distances(ur5):
     assert monitor.behaviour.thresholds[row] == pytest.approx([0.0049, 0.0098], abs=2e-4)
     monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule("wrist_2_link ee_link", 0.05, 0.01),)))
     assert monitor.behaviour.thresholds[row].tolist() == [0.01, 0.05]
+    assert row not in monitor.behaviour.structural_pairs
     monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule("* *", 0.1, 0.02),)))
     assert (monitor.behaviour.thresholds == [0.02, 0.1]).all()
+
+
+def test_a_rule_leaves_the_structural_distance_that_it_does_not_give(ur5):
+    monitor, pair = Monitor(ur5), ("forearm_link", "wrist_2_link")
+    row = ur5.pairs.index(pair)
+    stop, warn = monitor.behaviour.thresholds[row]
+    for rule, distances in (
+        (Rule(" ".join(pair), warn=0.01), (stop, 0.01)),
+        (Rule(" ".join(pair), warn=0.001), (stop, stop)),
+        (Rule(" ".join(pair), stop=0.001), (0.001, warn)),
+    ):
+        monitor.set_thresholds(Thresholds(0.1, 0.02, (rule,)))
+        assert monitor.behaviour.thresholds[row] == pytest.approx(distances)
+        listed = monitor.behaviour.structural_pairs[row]
+        assert (listed.stop, listed.warn) == pytest.approx(distances)
+        assert rests(monitor, [0.3, -1.2, 1.4, -0.9, 1.57, 0.2]).level is Level.OK
 
 
 def test_a_vendor_robot_is_clear_without_any_configuration(ur5):

@@ -7,6 +7,7 @@ import pytest
 
 from collision_monitor.errors import ThresholdsError
 from collision_monitor.model.thresholds import Rule, Thresholds, load_thresholds
+from collision_monitor.robot.pairs import NEIGHBOURS, UnmonitoredPair
 
 PAIRS = [("left_arm", "right_arm"), ("right_hand", "left_hand"), ("left_arm", "table")]
 
@@ -44,6 +45,7 @@ def test_a_file_says_the_same(tmp_path):
         ({"pairs": [{"pair": "a b"}]}, r"pairs\[0\]\.pair: has neither warn nor stop"),
         ({"pairs": [{"warn": 0.1}]}, r"pairs\[0\]\.pair: is missing"),
         ({"pairs": ["a b"]}, r"pairs\[0\]: expected a mapping"),
+        ({"pairs": [{"pair": "a", "warn": 0.1}]}, r"pairs\[0\].pair: 'a' is not two names"),
     ],
 )
 def test_faulty_files_are_refused(data, message):
@@ -69,6 +71,21 @@ def test_a_missing_file_is_named(tmp_path):
 def test_what_names_nothing_is_refused(given, message):
     with pytest.raises(ThresholdsError, match=message):
         given.of(PAIRS)
+
+
+def test_a_rule_for_pairs_that_are_left_out_has_no_effect_or_comes_too_late():
+    left_out = [
+        UnmonitoredPair("palm", "thumb", "disabled in the SRDF"),
+        UnmonitoredPair("palm", "index", NEIGHBOURS),
+        UnmonitoredPair("thumb", "index", "shapes meet", by_design=True),
+    ]
+    given = Thresholds(0.05, 0.01, (Rule("palm *", 0.1), Rule("table left_*", 0.2)))
+    assert given.of(PAIRS, left_out=left_out)[:, 1].max() == 0.2
+    texts = given.without_effect(PAIRS, left_out)
+    says = "thresholds of 'palm *' have no effect on pairs that are not checked: "
+    assert texts == [says + "disabled in the SRDF", says + NEIGHBOURS]
+    with pytest.raises(ThresholdsError, match="left out, thumb - index: shapes meet; to have it"):
+        Thresholds(rules=(Rule("* index", 0.1),)).of(PAIRS, left_out=left_out)
 
 
 LINKS = ["left/arm", "left/hand", "right/arm", "table"]
