@@ -586,9 +586,12 @@ class CollisionModel:
         """
         return self._reaches()[1]
 
-    def pair_reach(self) -> np.ndarray:
-        """Metres (pairs, moving joints) that links come nearer at most for a unit of a joint."""
-        a, b = self._pair_links.T
+    def pair_reach(self, which: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Metres (k, moving joints) that links come nearer at most for a unit of a joint.
+
+        ``which``: indices (k,) of pairs, by default all.
+        """
+        a, b = self._pair_links[which].T
         travel, distances = self._reaches()
         return relative_reach(travel[a], travel[b], (distances[a], distances[b]))
 

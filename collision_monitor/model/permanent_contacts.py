@@ -80,7 +80,6 @@ class _Search:
         self._model = model
         self._everywhere = model.random_configurations(_SAMPLES)
         self._around_zero = samples_around_zero(model, _SAMPLES_AROUND_ZERO)
-        self._reach = model.pair_reach()
         self._solids: dict[str, Solid] = {}
         self._obstacles = {obstacle.name: obstacle for obstacle in model.scene.obstacles}
         names = {self._frame(name) for name in model.link_names}
@@ -240,7 +239,8 @@ class _Search:
     def _speeds(self, links: tuple[str, str], columns: list[int]) -> np.ndarray:
         """Maximum speed of the links relative to each other, in metres per unit of each joint."""
         bodies = self._model.bodies
-        reach = self._reach[self._model.pairs.index(links)] * np.abs(bodies.gains)
+        pair = self._model.pairs.index(links)
+        reach = self._model.pair_reach(np.array([pair]))[0] * np.abs(bodies.gains)
         return np.array([reach[bodies.columns == column].sum() for column in columns])
 
     def _is_shallow(self, links: tuple[str, str], rows: np.ndarray, depth: float) -> bool:
