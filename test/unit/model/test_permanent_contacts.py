@@ -70,6 +70,24 @@ def test_what_can_collide_or_is_apart_stays(first, second):
     assert reasons(model) == {}
 
 
+@pytest.mark.parametrize(
+    ("apart", "lowest", "is_checked"),
+    [
+        (0.08, -0.0405, True),  # carriages on one rail, which can collide by 1 mm
+        (0.0024, -0.002, False),  # covers that rub in a third of all configurations
+    ],
+)
+def test_shallow_contacts_of_two_joints_count_unless_the_links_are_near_at_zero(
+    apart, lowest, is_checked
+):
+    urdf = hand_urdf((lowest, 0.0), (lowest, 0.0))
+    for side in ("", "-"):
+        urdf = urdf.replace(f'xyz="0 {side}0.01 0"', f'xyz="0 {side}{0.01 + 0.5 * apart} 0"')
+    model = CollisionModel.from_urdf(urdf)
+    assert bool(model.pairs) == is_checked
+    assert bool(reasons(model)) != is_checked
+
+
 def test_the_reason_says_how_deep_shapes_meet_and_whether_they_may_collide_elsewhere():
     (shallow,) = reasons(hand((-0.02, 0.0), (-0.02, 0.0))).values()
     assert shallow.endswith("sampled configurations, up to 20 mm deep")
