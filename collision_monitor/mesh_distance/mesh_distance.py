@@ -24,10 +24,12 @@ from collision_monitor.mesh_distance import (
 )
 from collision_monitor.mesh_distance.contact_depth import list_contacts, part_depth, part_way_out
 from collision_monitor.mesh_distance.link_pair_distance import TOUCH
+from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree
 from collision_monitor.mesh_distance.part_distance import holds, part_distance
 from collision_monitor.mesh_distance.parts import (
     Part,
     Shapes,
+    forget_pairs,
     new_state,
     pack_shapes,
     parts_of,
@@ -219,6 +221,10 @@ class ExactDistance:
             self._arrays = (*self._arrays[:-1], calls(depths=True))
             self._has_depths = True
 
+    def forget(self) -> None:
+        """Clear the results of earlier queries."""
+        forget_pairs(*self.state, slice(None))
+
     def nearest(self, q: np.ndarray, depth: bool = True) -> Clearance:
         """Return the nearest pair at ``q``; see `CollisionModel.distance`."""
         result = nearest_query.exact_distance(*self._arrays, q, depth)
@@ -365,6 +371,7 @@ def _empty_arguments(depths: bool) -> tuple[np.ndarray, ...]:
 
 
 def _compile_distances() -> None:
+    build_triangle_tree(np.eye(3), [[0, 1, 2]])
     none, arrays = np.empty(0), _empty_arguments(depths=False)
     nearest_query.exact_distance(*arrays, none, True)
     nearest_query.exact_distances(*arrays, none, np.inf, none)

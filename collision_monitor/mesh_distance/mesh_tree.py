@@ -46,62 +46,13 @@ import numpy as np
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import kernel, offline_kernel
 from collision_monitor.errors import FitError
+from collision_monitor.mesh_distance.mesh_halving import halve
 
 # -- volumes of nodes --
-#
-# They are computed for many sets of triangles at once: the triangles are an array of corners
-# (m, 3, 3) in which each set is a contiguous range; ``starts`` (k,) holds the first row of each.
 
 # Sides grow by this part of the largest coordinate: more than the rounding errors of the
 # transforms into the axes of a box and back.
 _ROUNDING = 16.0 * np.finfo(float).eps
-
-
-def frames(points: np.ndarray, starts: np.ndarray, kind: str) -> np.ndarray:
-    """Axes (k, 3, 3), as columns, for the box of each set.
-
-    The axes of the link for ``aabb``. Otherwise the principal axes of the vertices (Liu et al.);
-    for a single triangle, its longest edge, its normal and their cross product. The first two are
-    the sides of the rectangle, the last its normal.
-    """
-    if kind == "aabb":
-        return np.broadcast_to(np.eye(3), (len(starts), 3, 3))
-    sizes = np.diff(np.append(starts, len(points)))
-    stretch = np.repeat(np.arange(len(starts)), sizes)
-    mean = np.add.reduceat(points.sum(axis=1), starts) / (3 * sizes[:, None])
-    centred = points - mean[stretch][:, None]
-    products = np.einsum("mci,mcj->mij", centred, centred)
-    axes = np.linalg.eigh(np.add.reduceat(products, starts))[1][:, :, ::-1].copy()
-    alone = np.flatnonzero(sizes == 1)
-    axes[alone] = _edge_frames(points[starts[alone]], axes[alone])
-    return axes
-
-
-def _edge_frames(corners: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """Axes (k, 3, 3) of triangles (k, 3, 3) by their longest edges; ``otherwise`` if degenerate."""
-    edges = np.roll(corners, -1, axis=1) - corners
-    lengths = np.linalg.norm(edges, axis=2)
-    longest = lengths.argmax(axis=1)
-    edge = edges[np.arange(len(edges)), longest]
-    normal = np.cross(edges[:, 0], edges[:, 1])
-    area = np.linalg.norm(normal, axis=1)
-    sound = area > 1e-9 * lengths.max(axis=1, initial=0.0) ** 2
-    with np.errstate(invalid="ignore", divide="ignore"):
-        x = edge / np.linalg.norm(edge, axis=1)[:, None]
-        z = normal / area[:, None]
-        found = np.stack([x, np.cross(z, x), z], axis=2)
-    return np.where(sound[:, None, None], found, otherwise)
-
-
-def boxes_along(
-    points: np.ndarray, axes: np.ndarray, starts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Lower and upper corner (k, 3) of each set along its axes, and coordinates (m, 3, 3)."""
-    sizes = np.diff(np.append(starts, len(points)))
-    local = points @ np.repeat(axes, sizes, axis=0)
-    low = np.minimum.reduceat(local.min(axis=1), starts)
-    high = np.maximum.reduceat(local.max(axis=1), starts)
-    return low, high, local
 
 
 def volume_rows(
@@ -133,8 +84,7 @@ def volume_rows(
 
 # -- binary trees --
 
-# Each half has at least this share of the triangles, so the depth is at most log(n) / log(6/5).
-_MIN_SHARE = 1.0 / 6.0
+_AT_A_TIME = 20_000  # nodes: bounds the memory of temporary arrays
 
 
 class Branches(NamedTuple):
@@ -155,51 +105,17 @@ def halved(corners: np.ndarray, kind: str, in_a_leaf: int = 1) -> Branches:
         kind: of the volumes: ``aabb``, ``obb`` or ``rss``.
         in_a_leaf: maximum number of triangles in a leaf.
     """
-    order = np.arange(len(corners))
-    sizes = np.array([len(corners)])
-    levels, volumes, leaves = [], [], []
-    count = slots = 0
-    while len(sizes):
-        starts = np.cumsum(sizes) - sizes
-        points = corners[order]
-        axes = frames(points, starts, kind)
-        low, high, local = boxes_along(points, axes, starts)
-        volumes.append(volume_rows(kind, low, high, axes, np.abs(points).max()))
-        inner = sizes > in_a_leaf
-        nodes = np.empty((len(sizes), 2), dtype=np.int64)
-        count += len(sizes)
-        nodes[inner] = np.column_stack(
-            [count + 2 * np.arange(inner.sum()), np.full(inner.sum(), 2)]
-        )
-        held = sizes[~inner]
-        nodes[~inner] = np.column_stack([slots + np.cumsum(held) - held, -held])
-        slots += held.sum()
-        levels.append(nodes)
-        goes_on = np.repeat(inner, sizes)
-        leaves.append(order[~goes_on])
-        order, sizes = _split(order[goes_on], local[goes_on].mean(axis=1), sizes[inner])
-    rows = np.concatenate(leaves)
-    return Branches(
-        np.concatenate(levels), np.arange(len(rows)), rows, np.concatenate(volumes), len(levels)
-    )
-
-
-def _split(
-    order: np.ndarray, centers: np.ndarray, sizes: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Split ranges of ``order``, of length ``sizes``, in two; return the new order and sizes."""
-    if len(sizes) == 0:
-        return order, sizes
-    starts = np.cumsum(sizes) - sizes
-    spread = np.maximum.reduceat(centers, starts) - np.minimum.reduceat(centers, starts)
-    stretch = np.repeat(np.arange(len(sizes)), sizes)
-    along = centers[np.arange(len(order)), spread.argmax(axis=1)[stretch]]
-    mean = np.add.reduceat(along, starts) / sizes
-    below = np.add.reduceat((along < mean[stretch]).astype(np.int64), starts)
-    least = np.maximum(1, (sizes * _MIN_SHARE).astype(np.int64))
-    first = np.clip(below, least, sizes - least)
-    order = order[np.lexsort((along, stretch))]
-    return order, np.column_stack([first, sizes - first]).ravel()
+    rows = np.arange(len(corners))
+    most = 2 * len(corners) - 1
+    nodes, axes = np.empty((most, 2), dtype=np.int64), np.tile(np.eye(3), (most, 1, 1))
+    low, high = np.empty((2, most, 3))
+    count, levels = halve(corners, kind != "aabb", in_a_leaf, rows, nodes, axes, low, high)
+    largest = np.abs(corners).max()
+    volumes = np.empty((count, columns_of(KINDS[kind])))
+    for k in range(0, count, _AT_A_TIME):
+        some = slice(k, min(k + _AT_A_TIME, count))
+        volumes[some] = volume_rows(kind, low[some], high[some], axes[some], largest)
+    return Branches(nodes[:count], np.arange(len(rows)), rows, volumes, levels)
 
 
 # -- the octree: overlaps of triangles with cells and their eighths --

@@ -314,8 +314,8 @@ class CollisionModel:
     def prepare_exact(self, depths: bool = True) -> None:
         """Build the hierarchies over all triangles and compile the exact queries.
 
-        Otherwise the first exact query does this. It takes about two seconds per 100,000 triangles,
-        and half a minute to compile at the first use on a machine. Later twins share the
+        Otherwise the first exact query does this. It takes about half a second per 100,000
+        triangles, and half a minute to compile at the first use on a machine. Later twins share the
         hierarchies. ``depths``: also compile queries of the depth of contacts, which takes as long
         again.
         """
@@ -510,8 +510,16 @@ class CollisionModel:
             self._usual[exact] = usual_distances(self, exact)
         return self._usual[exact]
 
-    def surface_distances(self, q: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-        """Exact distances (k,) of pairs by index (k,) at q (nq,), metres; 0 in contact."""
+    def surface_distances(
+        self, q: np.ndarray, pairs: np.ndarray, near_last: bool = True
+    ) -> np.ndarray:
+        """Exact distances (k,) of pairs by index (k,) at q (nq,), metres; 0 in contact.
+
+        ``near_last``: whether q may be near that of the last query, whose nearest triangles are
+        measured first. Otherwise they only delay the search.
+        """
+        if not near_last:
+            self._exact_distance().forget()
         out = np.full(len(self.pairs), np.inf)
         out[pairs] = 0.0
         return self._exact_distance().refine(self._configuration(q), out, 0.0, False)[pairs]

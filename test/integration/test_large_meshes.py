@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 import tracemalloc
 
 import numpy as np
@@ -90,6 +91,15 @@ def test_looking_for_watchers_takes_little_memory(name, tmp_path, monkeypatch):
 
     assert peak(look) < 400 * MEGABYTE
     assert len(found["a"][0]) == 1
+
+
+@pytest.mark.parametrize("kind", ["aabb", "obb", "rss"])
+def test_a_binary_tree_is_built_in_a_second(kind):
+    vertices, triangles = LARGE["ellipsoid"]()
+    build_triangle_tree(vertices, triangles[:1], kind)  # compiled
+    begin = time.process_time()
+    build_triangle_tree(vertices, triangles, kind)
+    assert time.process_time() - begin < 1.0
 
 
 @pytest.mark.parametrize("name", ["components", "ellipsoid"])

@@ -157,6 +157,18 @@ def test_volumes_of_real_meshes_enclose_too(kind, name):
         assert outside(kind, tree.volumes[node], points).max() <= 0.0
 
 
+@pytest.mark.parametrize("kind", ["obb", "rss"])
+def test_volumes_of_slivers_enclose_too(kind):
+    rng = np.random.default_rng(5)
+    ends = rng.normal(size=(200, 2, 3))
+    middle = ends.mean(axis=1) + 3e-9 * rng.normal(size=(200, 3))
+    corners = np.concatenate([ends, middle[:, None]], axis=1)
+    tree = check(corners.reshape(-1, 3), np.arange(600).reshape(-1, 3), kind)
+    for node in range(len(tree.nodes)):
+        points = tree.corners[tree.slots[below(tree, node), 0]].reshape(-1, 3)
+        assert outside(kind, tree.volumes[node], points).max() <= 0.0
+
+
 def test_an_octrees_cells_lie_within_each_other():
     tree = check(*mesh("ring"), "octree")
     low = tree.volumes[:, :3] - tree.volumes[:, 3:6]
