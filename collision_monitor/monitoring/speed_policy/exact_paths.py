@@ -29,7 +29,8 @@ _KEPT = 64  # distances of a pair; the paths of successive cycles are nearly the
 
 # Outcomes of `measure_pair`.
 _OPEN, _SETTLED, _INSIDE = 0, 1, 2
-_MOST = 4  # measurements between two checks of the time
+# Measurements between two checks of the time; one for a pair that once took longer, in seconds.
+_MOST, _LONG = 4, 1e-3
 # Intervals of a braking path; those of a pair are divided where their travel is too long.
 _INTERVALS, _DIVISION, _MOST_INTERVALS, _COARSE = 32, 4, 512, 8
 # Tolerance of a bound, relative to the range between the stop and the warning distance; and the
@@ -40,9 +41,9 @@ _FINE_PART, _LOOSE_PART = 0.1, 0.25
 @kernel
 def measure_pair(
     numbers, index, shape_numbers, shape_index, work, work_index, calls, pair, path, weights,
-    places, distances, guesses, count, bounds, lowest, stop, enough, fine, loose,
+    places, distances, guesses, count, bounds, lowest, stop, enough, fine, loose, most,
 ):  # fmt: skip
-    """Measure a pair in the middle of its lowest intervals, `_MOST` times at most.
+    """Measure a pair in the middle of its lowest intervals, ``most`` times at most.
 
     ``path`` (2 n + 1, nq), ``weights`` (nq,), ``bounds`` (n,) as of `ExactPaths.least`. ``count``
     distances (m,) at ``places`` (m, nq) were measured, one after another and round again;
@@ -56,7 +57,7 @@ def measure_pair(
     inside if a distance is at most ``stop``.
     """
     joints, guess = np.flatnonzero(weights), unpack_state(work, work_index).guesses
-    for _ in range(_MOST):
+    for _ in range(most):
         interval, is_worth_it = lowest_interval(
             path, weights, places, distances, bounds, 0.5 * fine
         )
@@ -131,6 +132,7 @@ class ExactPaths:
         self._distances = np.zeros((0, _KEPT))
         self._guesses = np.zeros((0, _KEPT, 4), dtype=np.int64)
         self.measurements = np.zeros(0, dtype=np.int64)
+        self._most = np.zeros(0, dtype=np.int64)  # measurements between two checks of the time
         self._used = 0
         self._compile()
 
@@ -208,12 +210,15 @@ class ExactPaths:
         """
         (stop, warn), lowest, outcome = pairs.thresholds[k], pairs.now[k], _OPEN
         loose = _LOOSE_PART * fine
-        while time.thread_time() < end_time:
+        while (begin := time.thread_time()) < end_time:
+            most = self._most[slot] if self.measurements[slot] else 1
             lowest, self.measurements[slot], outcome = measure_pair(
                 *self._model.exact_arrays(), pairs.numbers[k], path, pairs.weights[k],
                 self._places[slot], self._distances[slot], self._guesses[slot],
-                self.measurements[slot], bounds, lowest, stop, needed, fine, loose,
+                self.measurements[slot], bounds, lowest, stop, needed, fine, loose, most,
             )  # fmt: skip
+            if time.thread_time() - begin > _LONG:
+                self._most[slot] = 1
             if outcome == _INSIDE:
                 return lowest, True
             if outcome == _OPEN:
@@ -247,6 +252,7 @@ class ExactPaths:
             self._distances = np.pad(self._distances, [*more, (0, 0)], constant_values=np.inf)
             self._guesses = np.pad(self._guesses, [*more, (0, 0), (0, 0)])
             self.measurements = np.pad(self.measurements, more)
+            self._most = np.pad(self._most, more, constant_values=_MOST)
         return self._slot_of[pairs]
 
     def _compile(self) -> None:
@@ -262,5 +268,5 @@ class ExactPaths:
         one = np.zeros(1)  # at least as high as needed, so nothing is measured
         measure_pair(
             *self._model.exact_arrays(), 0, path, path[0], path, np.zeros(3),
-            np.zeros((3, 4), dtype=np.int64), 0, one, 0.0, 0.0, 0.0, 0.0, 0.0,
+            np.zeros((3, 4), dtype=np.int64), 0, one, 0.0, 0.0, 0.0, 0.0, 0.0, _MOST,
         )  # fmt: skip

@@ -14,12 +14,17 @@ from support.ros.live_cases import ur5
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.cli.demo import package_file
 from collision_monitor.model.proximity import part_of
+from collision_monitor.monitoring.speed_policy import exact_paths
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
 from collision_monitor.monitoring.speed_policy.braking_paths import (
     BrakingInputs,
     BrakingPaths,
 )
-from collision_monitor.monitoring.speed_policy.exact_paths import ExactPaths, PathPairs
+from collision_monitor.monitoring.speed_policy.exact_paths import (
+    ExactPaths,
+    PathPairs,
+    measure_pair,
+)
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 
 pytestmark = pytest.mark.early
@@ -106,6 +111,26 @@ def test_bounds_are_below_the_truth_and_near_it_where_it_matters(paths):
         near = np.minimum(truth, ENOUGH) - paths.half(q, v) - 2.0 * RESOLUTION
         assert (least[away] >= near[away]).all()
     assert seen > 2
+
+
+def test_at_most_one_slow_measurement_ends_after_the_time_is_over(paths, monkeypatch):
+    now = [0.0]
+
+    def slowly(*arguments):
+        result = measure_pair(*arguments)
+        now[0] += 3e-3 * (result[1] - arguments[13])
+        return result
+
+    monkeypatch.setattr(exact_paths.time, "thread_time", lambda: now[0])
+    monkeypatch.setattr(exact_paths, "measure_pair", slowly)
+    spent = []
+    for q, v in clear_motions(paths.model, 8):
+        paths.forget()
+        for part in (1.0, 2.0):
+            begin = now[0]
+            paths.least(q, part * v, seconds=4e-3)
+            spent.append(now[0] - begin)
+    assert max(spent) == pytest.approx(6e-3)
 
 
 def test_fast_motions_are_found_within_the_stop_distance(paths):
