@@ -32,7 +32,7 @@ from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Shape
 
 # Increase when the same input gives another result.
-_VERSION = 14
+_VERSION = 15
 _SAMPLES = 1000
 # Links that meet in this share of the configurations overlap by design. Links that can be apart met
 # in at most 0.57 of them in tests.
@@ -46,7 +46,7 @@ _HAIR = 0.001  # metres; the tolerance of distances on a braking path
 _OFTEN = 0.2  # share of the samples
 _DEPTHS = (0.002, 0.005, 0.01, 0.02)  # metres, of an overlap around one joint
 _STEPS = (*_DEPTHS, 0.04, 0.08)  # metres, of depths in reasons
-_MEASURED = 25  # configurations in which depths are measured
+_MEASURED, _LEAST_MEASURED = 25, 5  # configurations for the largest and the smallest depth
 _DEEPER = 0.01  # metres deeper than around zero: the pair may also collide
 _MAX_STEP = 0.006  # metres that links may move between positions
 _MAX_CELLS = 20_000  # limits the time of loading
@@ -158,11 +158,12 @@ class _Search:
         contacts = self._contacts(links, rows)
         meet = [k for k in range(min(_MEASURED, len(rows))) if contacts.meet(k)]
         bounds, least, most = (0.0, *_STEPS, np.inf), len(_STEPS), 0
-        for k in meet:
+        for n, k in enumerate(meet):
             most = max(most, 1)
             while most <= len(_STEPS) and not contacts.is_shallow(k, bounds[most]):
                 most += 1
-            while least > 0 and contacts.is_shallow(k, bounds[least]):
+            # Slower: all directions are tried where the depth is not below the smallest so far.
+            while n < _LEAST_MEASURED and least > 0 and contacts.is_shallow(k, bounds[least]):
                 least -= 1
         return bounds[least], bounds[most]
 

@@ -90,12 +90,12 @@ def test_shallow_contacts_of_two_joints_count_unless_the_links_are_near_at_zero(
 
 def test_the_reason_says_how_deep_shapes_meet_and_whether_they_may_collide_elsewhere():
     (shallow,) = reasons(hand((-0.02, 0.0), (-0.02, 0.0))).values()
-    assert shallow.endswith("sampled configurations, up to 20 mm deep")
+    assert "sampled configurations, " in shallow and shallow.endswith(" 20 mm deep")
     # Boxes of 60 mm that touch at zero, and can be pushed into each other completely.
     urdf = hand_urdf((-0.03, 0.0), (-0.03, 0.0)).replace("0.1 0.02 0.02", "0.1 0.06 0.06")
     urdf = urdf.replace('xyz="0 0.01 0"', 'xyz="0 0.03 0"').replace("0 -0.01 0", "0 -0.03 0")
     (deep,) = reasons(CollisionModel.from_urdf(urdf)).values()
-    assert "up to 80 mm deep, around zero at most 10 mm: they may also collide elsewhere" in deep
+    assert " 80 mm deep, around zero at most 10 mm: they may also collide elsewhere" in deep
     assert "a rule in the thresholds file has the pair checked" in deep
 
 
