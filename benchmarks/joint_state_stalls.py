@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stalls of the joint-state stream: false and missed stops against the true motion.
 
-    python benchmarks/joint_state_stalls.py [--trials 1000] [--seed 0] [--workers 2] [--json]
+    python benchmarks/joint_state_stalls.py [--split] [--trials 1000] [--workers 2] [--json]
 
 A trial is a robot in a cell, a random smooth motion within its limits that passes near an obstacle
 or itself, and joint states at 100 to 1000 Hz with one stall of 20 to 450 ms. The monitor has the
@@ -18,18 +18,22 @@ for merging waiting ones (`CycleWatch.is_behind`). Stalls:
 Stamps are true (of measurement), late (of sending: those of the backlog bunch) or absent; half of
 the streams have the driver's velocities.
 
+With ``--split`` a random half of the joints has a publisher of its own, at 10 to 50 Hz without
+stalls; the other half stalls. Then the true q and v of each half are those of its newest message.
+
 The truth is a `BrakingCheck` without hysteresis at the true q(t) and v(t), t the time of
 measurement: v is kept for the reaction time, then every joint brakes.
 
 - *needed*: that path comes within the stop distance, at the newest message received. The age of the
   message adds to the reaction time if its stamp is true; otherwise no monitor can know it.
-- *missed*: a stop is needed for longer than ``GRACE`` and the monitor does not report it (STALE and
-  ERROR are stops). GRACE is the lag of a slope over the velocity window, and two messages.
+- *missed*: a stop is needed for longer than a grace time and the monitor does not report it (STALE
+  and ERROR are stops). The grace is the lag of a slope over the velocity window (over three
+  messages, if that is longer), and two messages.
 - *false*: the monitor begins a stop, and the path with 5 % longer reaction and braking distance,
   from q(t) with the true age of the message, stays clear: for each velocity that the robot had
-  in the velocity window before t, for the mean since each of these times, and for the fastest of
-  each joint. Without true stamps and velocities, times within the backlog are unknown: then
-  velocities since the beginning of the stall count as well.
+  in the velocity window (or three messages) before t, for the mean since each of these times, and
+  for the fastest of each joint. Without true stamps and velocities, times within the backlog are
+  unknown: then velocities since the beginning of the stall count as well.
 - *bound*: as false, but the path at the monitor's own velocities, sampled, does stay clear by 2 mm
   too. The cause is the bound of the clearance on the braking path, not the stream.
 - *false seconds*: how long stops of both kinds last while no path as above needs one.
@@ -70,8 +74,8 @@ SCENE = {
     ]
 }  # fmt: skip
 WINDOW = SpeedSettings().velocity_window
-GRACE = 0.5 * WINDOW
 LONGER = 1.05
+FAST_RATES, SLOW_RATES = (100.0, 1000.0), (10.0, 50.0)
 
 
 @dataclass
@@ -120,6 +124,7 @@ class Message(NamedTuple):
     measured: float
     arrives: float
     stamp: float
+    publisher: int = 0
 
 
 class Cell:
@@ -222,10 +227,11 @@ def random_motion(cell: Cell, rng: np.random.Generator, around: float) -> Motion
 
 
 def stream(
-    rng: np.random.Generator, stall: str, stamps: str, begin: float, end: float
+    rng: np.random.Generator, stall: str, stamps: str, begin: float, end: float,
+    rates: tuple[float, float] = FAST_RATES,
 ) -> list[Message]:
     """The messages in the order of their arrival; the stall is from ``begin`` to ``end``."""
-    period = 1.0 / float(np.exp(rng.uniform(np.log(100.0), np.log(1000.0))))
+    period = 1.0 / float(np.exp(rng.uniform(*np.log(rates))))
     measured = np.arange(0.0, SECONDS - 0.01, period)
     sent = measured + rng.uniform(1e-4, 0.1 * period, len(measured))
     held = (measured >= begin) & (measured < end)
@@ -247,7 +253,7 @@ def stream(
     return [Message(measured[k], sent[k], 1e9 + stamp[k]) for k in order]
 
 
-def trial(number: int, seed: int) -> tuple[tuple[str, str, bool], Row]:
+def trial(number: int, seed: int, split: bool = False) -> tuple[tuple[str, str, bool], Row]:
     """The kind of stream of one trial, and what came of it."""
     rng = np.random.default_rng([seed, number])
     stall, stamps = STALLS[number % 5], STAMPS[number // 5 % 3]
@@ -258,16 +264,34 @@ def trial(number: int, seed: int) -> tuple[tuple[str, str, bool], Row]:
     motion = random_motion(cell, rng, rng.uniform(begin, end + 0.15))
     messages = stream(rng, stall, stamps, begin, end)
     period = messages[1].measured - messages[0].measured
-    monitor, names = cell.monitor(), list(cell.model.joint_names)
+    monitor, names = cell.monitor(), cell.model.joint_names
+    publisher, slowest = np.zeros(len(names), dtype=int), period  # of each joint
+    if split:
+        publisher[rng.permutation(len(names))[len(names) // 2 :]] = 1
+        other = stream(rng, "none", stamps, 0.0, 0.0, SLOW_RATES)
+        slowest = other[1].measured - other[0].measured
+        messages += [message._replace(publisher=1) for message in other]
+        messages.sort(key=lambda message: message.arrives)
+    grace = max(0.5 * WINDOW, slowest) + 2.0 * slowest
+    times = np.full(1 + split, -1.0)  # of the last measurements, by publisher
     cycles, row = monitor.watchdogs.cycles, Row(1)
     waiting, now, was_stop = deque(messages), 0.0, False
     unmet, is_false, last, needed_any = None, False, 0.0, False
 
     def read(message: Message) -> JointState:
-        q, v = motion.at(message.measured)
+        times[message.publisher] = message.measured
+        own = np.flatnonzero(publisher == message.publisher)
+        q, v = (each[own] for each in motion.at(message.measured))
         stamp = max(message.stamp, 0.0)
         lag = now + 1e9 - stamp if stamp else 0.0
-        return JointState(names, tuple(q), 5.0 + now, stamp, lag, tuple(v) if gives else ())
+        own_names = [names[k] for k in own]
+        return JointState(own_names, tuple(q), 5.0 + now, stamp, lag, tuple(v) if gives else ())
+
+    def truth(past: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """True q and v, seconds (publishers,) before the last measurements."""
+        q, v = np.moveaxis([motion.at(t) for t in times - past], 0, 2)
+        rows = np.arange(len(names))
+        return q[rows, publisher], v[rows, publisher]
 
     while waiting:
         message = waiting.popleft()
@@ -278,17 +302,20 @@ def trial(number: int, seed: int) -> tuple[tuple[str, str, bool], Row]:
                 message = waiting.popleft()
         state = monitor.process(read(message))
         cycles.add(now, now + cost)
-        is_stop, age, t = state.action == "stop", now - message.measured, message.measured
+        if times.min() < 0.0:
+            continue  # the other half of the joints is unknown
+        is_stop, age, t = state.action == "stop", now - message.measured, times.max()
         if is_false:
             row.false_seconds += now - last
         if is_stop and (is_false or not was_stop):
-            q, back = motion.at(t)[0], WINDOW
-            if stamps != "true" and not gives and t >= begin - WINDOW:
-                back += max(0.0, min(t, end + WINDOW) - begin)
-            before = [motion.at(t - past) for past in np.linspace(0.0, back, 16)]
+            q, back = truth(0.0 * times)[0], np.full(len(times), WINDOW)
+            if stamps != "true" and not gives and times[0] >= begin - WINDOW:
+                back[0] += max(0.0, min(times[0], end + WINDOW) - begin)
+            back[-1] = max(back[-1], 2.0 * slowest)
+            before = [truth(past) for past in np.linspace(0.0 * back, back, 16)]
             speeds = np.array([v for _, v in before])
             fastest = np.take_along_axis(speeds, np.abs(speeds).argmax(0)[None], 0)
-            means = [(q - before[k][0]) / (back * k / 15) for k in range(1, 16)]
+            means = [(q - before[k][0]) / (back[publisher] * k / 15) for k in range(1, 16)]
             justified = any(cell.may_stop(q, v, age) for v in (*speeds, *fastest, *means))
             if not justified and not was_stop:
                 is_loose = not cell.comes_near(monitor, age)
@@ -302,12 +329,12 @@ def trial(number: int, seed: int) -> tuple[tuple[str, str, bool], Row]:
         was_stop = is_stop
         now += cost
         if not waiting or waiting[0].arrives >= max(now, message.arrives + 0.5 * period):
-            needed = cell.needs_stop(*motion.at(t), age if stamps == "true" else 0.0)
+            needed = cell.needs_stop(*truth(0.0 * times), age if stamps == "true" else 0.0)
             needed_any |= needed
             if needed and not is_stop:
                 unmet = t if unmet is None else unmet
                 row.worst_delay = float(max(row.worst_delay, t - unmet + period))
-                if t - unmet > GRACE + 2.0 * period and not row.missed:
+                if t - unmet > grace and not row.missed:
                     row.missed = 1
                     row.failures.append((number, f"missed at {t:.3f}, {state.message}"))
             else:
@@ -316,10 +343,12 @@ def trial(number: int, seed: int) -> tuple[tuple[str, str, bool], Row]:
     return (stall, stamps, gives), row
 
 
-def run(trials: int, seed: int = 0, workers: int = 1) -> dict[tuple[str, str, bool], Row]:
+def run(
+    trials: int, seed: int = 0, workers: int = 1, split: bool = False
+) -> dict[tuple[str, str, bool], Row]:
     """Counts by kind of stream: stall, stamps, whether the driver gives velocities."""
     table: dict[tuple[str, str, bool], Row] = {}
-    work = partial(trial, seed=seed)
+    work = partial(trial, seed=seed, split=split)
     if workers > 1:
         with ProcessPoolExecutor(workers) as pool:
             found = list(pool.map(work, range(trials), chunksize=10))
@@ -337,9 +366,10 @@ def main() -> int:
     parser.add_argument("--trials", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--split", action="store_true", help="two publishers of disjoint joints")
     parser.add_argument("--verbose", action="store_true", help="also list each failure")
     options = parser.parse_args()
-    table = run(options.trials, options.seed, options.workers)
+    table = run(options.trials, options.seed, options.workers, options.split)
     if options.json:
         names = ("stall", "stamps", "velocities")
         rows = [dict(zip(names, kind, strict=True)) | vars(row) for kind, row in table.items()]

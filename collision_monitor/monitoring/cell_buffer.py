@@ -180,6 +180,12 @@ class CellBuffer:
         """As of `JointStateBuffer`: the maximum of the robots in the last message."""
         return max((self._parts[robot].set_back for robot in self.touched), default=0.0)
 
+    @property
+    def joints(self) -> np.ndarray:
+        """As of `JointStateBuffer`."""
+        parts = [(self.groups[robot], self._parts[robot].joints) for robot in self.touched]
+        return np.concatenate([group if own is None else group[own] for group, own in parts])
+
     def missing(self) -> str:
         """Why there is no configuration yet, by robot; empty if there is one."""
         # A robot without joints has no joint states.

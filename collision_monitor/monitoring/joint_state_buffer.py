@@ -68,10 +68,8 @@ class JointStateBuffer:
         behind: seconds by which the last message was older than the previous one, if it was
             ignored for that; otherwise 0.
         set_back: the same, if a clock must have been set back; otherwise 0.
-        touched: indices of the robots that the last message belongs to; there is only one.
+        joints: those whose positions are of the last message, as indices into q; None for all.
     """
-
-    touched = (0,)
 
     def __init__(
         self,
@@ -123,6 +121,7 @@ class JointStateBuffer:
         self._zero_since: float | None = None
         self._confirmed = False
         self.behind = self.set_back = 0.0
+        self.joints: np.ndarray | None = None
 
     def update(self, message: JointState) -> None:
         """Merge a joint state.
@@ -192,7 +191,8 @@ class JointStateBuffer:
         self._oldest_measured_at = float(self._measured_at.min()) if len(self._measured_at) else now
         if not self._confirmed and self._is_known.all():
             self._confirm(now)
-        whole = self._confirmed and len(target) == len(self.q)
+        self.joints = target if len(target) < len(self.q) else None
+        whole = self._confirmed and self.joints is None
         self._last_values = tuple(map(float, positions)) if whole else None
         if whole:
             self._last_names, self._last_source, self._stamp = list(names), layout.source, stamp
@@ -242,6 +242,7 @@ class JointStateBuffer:
             return False
         if any(v > LARGEST_RATE or v < -LARGEST_RATE for v in velocities):
             return False
+        self.joints = None
         self.q[:] = values if self._last_in_order else np.array(values)[self._last_source]
         if len(velocities):
             self._has_velocities = True

@@ -5,13 +5,13 @@
 An estimate is the least squares slope of the positions in a short window. This averages out noise,
 jitter of arrival times and encoder resolution, and lags by half of the window. Joint states that
 come all at once after a pause count as one, and a slope above the limit of a joint counts as that
-limit, unless the driver reports such a velocity as well.
+limit, unless the driver reports such a velocity as well. Joints that arrive together have a history
+of their own: several publishers of one robot have rates, delays and stalls of their own.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -30,6 +30,8 @@ _BURST, _STALL = 0.3, 2.0
 # Rows per window: of joint states at higher rates, the newest replaces the previous one.
 _ROWS = 16
 _HISTORY_ROWS = 24
+# Lists of joints that are cached; only a faulty publisher sends more.
+_LISTS = 64
 
 
 @kernel
@@ -49,15 +51,15 @@ def believed(given, slope, limit):
 
 
 @kernel
-def joint_speeds(times, history, place, made, q, time, window, given, limits, out):
-    """Add q (nq,), measured at ``time``, and write velocities to ``out``; True if they are known.
+def joint_speeds(times, history, place, made, joints, q, time, window, given, limits, out):
+    """Add ``joints`` (n,) of q, measured at ``time``; True if their velocities are known.
 
-    ``times`` (m,), ``history`` (m, nq) and ``place`` (2,) are a ring buffer: the next row and the
+    ``times`` (m,), ``history`` (m, n) and ``place`` (2,) are a ring buffer: the next row and the
     number of rows; ``made`` (2,) when the newest row was begun, and the usual time between joint
-    states. ``given`` (nq,) are velocities of the driver, NaN where there are none; ``limits`` (nq,)
-    those of the joints, inf where there are none. Joint states of several publishers may arrive out
-    of order: one that is not newer than the last is treated as measured at the same time. Unknown
-    velocities are written as 0.
+    states. All others are (nq,): ``given`` velocities of the driver, NaN where there are none;
+    ``limits`` of the joints, inf where there are none; ``out`` receives the velocities of
+    ``joints``, 0 if unknown. A joint state that is not newer than the last is treated as measured
+    at the same time.
     """
     size, count = len(times), place[1]
     row = place[0] - 1 if place[0] > 0 else size - 1
@@ -85,8 +87,9 @@ def joint_speeds(times, history, place, made, q, time, window, given, limits, ou
     if count == 1 or gap > 0.0:
         times[row] = time
     time = times[row]
-    for k in range(len(q)):
-        history[row, k] = q[k]
+    for k, joint in enumerate(joints):
+        history[row, k] = q[joint]
+        out[joint] = 0.0
     used, mean, span = 0, 0.0, 0.0
     for m in range(count):
         past = time - times[row - m if m <= row else row - m + size]
@@ -96,50 +99,39 @@ def joint_speeds(times, history, place, made, q, time, window, given, limits, ou
         span = past
         used += 1
     mean /= used
-    for k in range(len(q)):
-        out[k] = 0.0
     if span < _LEAST_SPAN:
-        known = True
-        for k in range(len(q)):
-            known &= math.isfinite(given[k])
-        if known:
-            for k in range(len(q)):
-                out[k] = given[k]
-        return known
+        return False
     spread = 0.0
     for m in range(used):
         i = row - m if m <= row else row - m + size
         weight = times[i] - time - mean
         spread += weight * weight
-        for k in range(len(q)):
-            out[k] += weight * (history[i, k] - q[k])
-    for k in range(len(q)):
-        out[k] = believed(given[k], out[k] / spread, limits[k])
+        for k, joint in enumerate(joints):
+            out[joint] += weight * (history[i, k] - q[joint])
+    for joint in joints:
+        out[joint] = believed(given[joint], out[joint] / spread, limits[joint])
     return True
 
 
 class JointVelocities:
     """Velocities of all joints of q.
 
-    Each robot with joint states of its own has its own history: positions of different robots are
-    measured at different times.
+    Joints that always arrive together share a history. A message with only some of the joints of a
+    history divides it.
 
     Attributes:
         values: (nq,) rad/s or m/s; 0 where they are unknown.
-        known: whether they are known: not before two joint states, nor after a gap.
-        passed: seconds between the last two joint states (of the first robot); inf before.
-        several: whether there are several robots.
+        known: whether all are known: not before two joint states, nor after a gap, unless the
+            driver gives them.
+        passed: seconds between the last two joint states if the last contains the first joint,
+            otherwise 0; inf before.
         limits: (nq,) velocity limits, rad/s or m/s; inf where there are none.
     """
 
     def __init__(
-        self,
-        count: int,
-        window: float = 0.05,
-        robots: Sequence[np.ndarray] = (),
-        limits: np.ndarray | None = None,
+        self, count: int, window: float = 0.05, limits: np.ndarray | None = None
     ) -> None:
-        """``count`` joints, ``window`` in seconds, ``robots``: indices into q of each robot.
+        """``count`` joints, ``window`` in seconds.
 
         ``limits``: velocity limits (count,), rad/s or m/s; inf, the default, where there are none.
         """
@@ -148,11 +140,9 @@ class JointVelocities:
         self.values = np.zeros(count)
         self.known = False
         self.passed = np.inf
-        self.several = len(robots) > 0
-        self._robots = list(robots) if self.several else [slice(None)]
-        self._parts = [_History(len(self.values[indices])) for indices in self._robots]
-        # The robot whose joint states measure time; a robot without joints has none.
-        self._clock = next((k for k, part in enumerate(self._parts) if len(part.values)), 0)
+        # The first history contains the first joint, whose joint states measure time.
+        self._histories = [_History(np.arange(count))]
+        self._by_joints: dict[bytes, list[_History]] = {}
 
     def update(
         self,
@@ -160,7 +150,7 @@ class JointVelocities:
         given: np.ndarray,
         now: float,
         stamp: float = 0.0,
-        touched: Sequence[int] | None = None,
+        joints: np.ndarray | None = None,
     ) -> None:
         """Add a joint state.
 
@@ -170,31 +160,64 @@ class JointVelocities:
             now: time of arrival, seconds of the steady clock.
             stamp: time of measurement, seconds. It is preferred over ``now``, so that neither
                 jitter nor simulated time has an effect; 0 if unknown.
-            touched: robots that the joint state belongs to, as indices; None for all.
+            joints: those that the joint state contains, as indices into q; None for all.
         """
-        if self.several:
-            self.passed = 0.0
-        for k in range(len(self._parts)) if touched is None else touched:
-            part, indices = self._parts[k], self._robots[k]
-            passed = part.update(
-                q[indices], given[indices], self.limits[indices], now, stamp, self.window
-            )
-            self.values[indices] = part.values
-            if k == self._clock:
+        histories = self._histories if joints is None else self._histories_of(joints)
+        self.passed = 0.0
+        for history in histories:
+            passed = history.update(q, given, self.limits, now, stamp, self.window, self.values)
+            if history is self._histories[0]:
                 self.passed = passed
-        self.known = all(part.known for part in self._parts if len(part.values))
+        self.known = all([h.known or self._use_given(h, given) for h in self._histories])
+
+    def _use_given(self, history: _History, given: np.ndarray) -> bool:
+        """Use the driver's velocities of a history, if there are all; returns whether."""
+        values = given[history.joints]
+        history.known = bool(np.isfinite(values).all())
+        if history.known:
+            self.values[history.joints] = values
+        return history.known
+
+    def _histories_of(self, joints: np.ndarray) -> list[_History]:
+        """The histories of these joints; those that contain others as well are divided."""
+        key = joints.tobytes()
+        found = self._by_joints.get(key)
+        if found is not None:
+            return found
+        is_in = np.zeros(len(self.values), dtype=bool)
+        is_in[joints] = True
+        for k in reversed(range(len(self._histories))):
+            history = self._histories[k]
+            which = is_in[history.joints]
+            if which.any() and not which.all():
+                which = which == which[0]
+                self._histories[k : k + 1] = [history.part(which), history.part(~which)]
+                self._by_joints.clear()
+        if len(self._by_joints) >= _LISTS:
+            self._by_joints.clear()
+        found = [h for h in self._histories if is_in[h.joints].any()]
+        self._by_joints[key] = found
+        return found
 
 
 class _History:
-    """Recent positions of one robot."""
+    """Recent positions of joints that arrive together."""
 
-    def __init__(self, count: int) -> None:
-        self.values = np.zeros(count)
+    def __init__(self, joints: np.ndarray) -> None:
+        self.joints = joints
         self.known = False
         self._times = np.zeros(_HISTORY_ROWS)
-        self._rows = np.zeros((_HISTORY_ROWS, count))
+        self._rows = np.zeros((_HISTORY_ROWS, len(joints)))
         self._place, self._made = np.zeros(2, dtype=np.int64), np.zeros(2)
         self._time, self._now = 0.0, 0.0
+
+    def part(self, which: np.ndarray) -> _History:
+        """The history of some of its joints; ``which`` (n,) booleans."""
+        part = _History(self.joints[which])
+        part.known, part._time, part._now = self.known, self._time, self._now
+        part._times[:], part._rows[:] = self._times, self._rows[:, which]
+        part._place[:], part._made[:] = self._place, self._made
+        return part
 
     def update(
         self,
@@ -204,13 +227,14 @@ class _History:
         now: float,
         stamp: float,
         window: float,
+        values: np.ndarray,
     ) -> float:
         """See `JointVelocities.update`; returns the seconds since the previous joint state."""
         before = self._time
         self._time = stamp if stamp > 0.0 else before + now - self._now
         self._now = now
         self.known = joint_speeds(
-            self._times, self._rows, self._place, self._made, q, self._time, window, given, limits,
-            self.values,
+            self._times, self._rows, self._place, self._made, self.joints, q, self._time, window,
+            given, limits, values,
         )  # fmt: skip
         return max(0.0, self._time - before)

@@ -27,7 +27,7 @@ from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.loading import Answer, Loaded, LoadingProcess, Recipe
 from collision_monitor.model.point_cloud import warm_up
 from collision_monitor.model.thresholds import Rule
-from collision_monitor.monitoring.cell_buffer import buffer_of, joint_groups
+from collision_monitor.monitoring.cell_buffer import buffer_of
 from collision_monitor.monitoring.compile_ahead import KERNELS
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
@@ -57,13 +57,12 @@ def build_monitor(
     Raises:
         CollisionMonitorError: parameters do not fit the model.
     """
-    model, names = loaded.model, loaded.model.joint_names
+    model = loaded.model
     limits = joint_limits_of(values, model)
-    groups = joint_groups(names, loaded.joints) if loaded.joints else ()
     with compiling(*KERNELS["monitor"][1]):
         live = LiveScene(model, bounds_of(values))
         behaviour = SpeedPolicy(
-            model, settings_of(values), decelerations_of(values, model, limits), groups, live
+            model, settings_of(values), decelerations_of(values, model, limits), live
         )
     warm_up()
     monitor = Monitor(

@@ -13,10 +13,10 @@ sys.path.append(str(ROOT / "benchmarks"))
 import joint_state_stalls as stalls  # noqa: E402
 
 
-@pytest.fixture(scope="module")
-def table():
+@pytest.fixture(scope="module", params=[False, True], ids=["one publisher", "two publishers"])
+def table(request):
     robots.require("ur5")
-    return stalls.run(30)
+    return stalls.run(30, split=request.param)
 
 
 def test_no_stop_is_missed_and_with_true_stamps_none_is_false(table):
@@ -27,7 +27,8 @@ def test_no_stop_is_missed_and_with_true_stamps_none_is_false(table):
         assert row.false == 0 or stamps != "true", row.failures
 
 
-def test_a_monitor_that_stops_always_or_never_is_counted(table, monkeypatch):
+def test_a_monitor_that_stops_always_or_never_is_counted(monkeypatch):
+    robots.require("ur5")
     number = next(k for k in range(30) if stalls.trial(k, 0)[1].needed)
     assert stalls.trial(number, 0) == stalls.trial(number, 0)
     cell = stalls.cell_of("ur5")

@@ -139,30 +139,30 @@ class BrakingCheck:
     def decide(
         self,
         q: np.ndarray,
-        velocities: np.ndarray | None,
+        velocities: np.ndarray,
         measured: Measured,
         passed: float = math.inf,
         late: float = 0.0,
         commanded: np.ndarray | None = None,
+        known: bool = True,
     ) -> Decision:
         """The decision at q; call it once for each joint state.
 
         Args:
             q: (nq,), finite.
-            velocities: (nq,) rad/s or m/s. With None (unknown), no pair counts as moving away and
-                nothing is predicted.
+            velocities: (nq,) rad/s or m/s; 0 where they are unknown.
             measured: distances at q.
             passed: seconds since the last call.
             late: seconds since q was measured.
             commanded: velocities (nq,) of the last command to a stationary robot, which decide
                 whether pairs move away. Predictions use ``velocities`` only.
+            known: whether all velocities are known. Otherwise no pair counts as moving away.
         """
         s = self._settings
-        v = self._still if velocities is None else velocities
         inputs = BrakingInputs(
             q,
-            v if commanded is None else commanded,
-            v if s.prediction else self._still,
+            velocities if commanded is None else commanded,
+            velocities if s.prediction else self._still,
             self.decelerations,
             s.reaction_time + max(late, 0.0),
             s,
@@ -177,7 +177,7 @@ class BrakingCheck:
         rows = paths.rows
         if is_calm and self._calm:
             return CALM
-        if velocities is None:
+        if not known:
             rows[:count, RATE] = 0.0
         rise = passed / s.rise_time if s.rise_time > 0.0 else math.inf
         scale, inside, near, stop, slow, approach, row, least, self._calm = decision_kernels.decide(
@@ -189,7 +189,7 @@ class BrakingCheck:
         found = rows[row]
         pair = int(found[PAIR])
         low, high = paths.thresholds[pair].tolist()
-        rate = math.nan if velocities is None else float(found[RATE])
+        rate = float(found[RATE]) if known else math.nan
         distance = float(found[DISTANCE])
         is_measured = measured.exact is None or pair == paths.number_of(measured.nearest.links)
         if not is_measured and high < distance <= widest:  # it may be a lower bound

@@ -208,7 +208,6 @@ class SpeedPolicy(DistancePolicy):
         model: CollisionModel,
         settings: SpeedSettings | None = None,
         decelerations: np.ndarray | None = None,
-        robots: Sequence[np.ndarray] = (),
         live: LiveScene | None = None,
     ) -> None:
         """Compile all kernels.
@@ -217,8 +216,6 @@ class SpeedPolicy(DistancePolicy):
             model: the robot.
             settings: by default those of the node.
             decelerations: (nq,) rad/s^2 or m/s^2; by default `default_decelerations`.
-            robots: indices into q of the joints of each robot, if there are several robots with
-                joint states of their own.
             live: objects of the same model that change at run time.
         """
         super().__init__(live)
@@ -228,9 +225,7 @@ class SpeedPolicy(DistancePolicy):
         self._braking_check = BrakingCheck(model, decelerations, settings, live)
         zeros = np.zeros(len(model.joint_names))
         limits = np.where(model.velocity_limits > 0.0, model.velocity_limits, np.inf)
-        self.velocities = JointVelocities(
-            len(zeros), self.settings.velocity_window, robots, limits
-        )
+        self.velocities = JointVelocities(len(zeros), self.settings.velocity_window, limits)
         self.velocities.update(zeros, np.full_like(zeros, np.nan), -1e9)  # compiles
         self.command = CommandedDirection(model.joint_names)
         self.structural_pairs: dict[int, StructuralPair] = {}
@@ -330,18 +325,16 @@ class SpeedPolicy(DistancePolicy):
         if buffer.behind > 0.0:  # ignored: newer positions are known
             return
         self.velocities.update(
-            buffer.q, buffer.velocities, message.now, message.stamp, buffer.touched
+            buffer.q, buffer.velocities, message.now, message.stamp, buffer.joints
         )
         self._merged += self.velocities.passed
 
     def _decide(self, q: np.ndarray, now: float, late: float, measured: Measured) -> None:
         passed, self._merged = self._merged, 0.0
-        velocities = commanded = None
-        if self.velocities.known:
-            velocities = self.velocities.values
-            commanded = self.command.direction(velocities, now)
+        velocities, known = self.velocities.values, self.velocities.known
+        commanded = self.command.direction(velocities, now) if known else None
         check = self._braking_check
-        decision = check.decide(q, velocities, measured, passed, late, commanded)
+        decision = check.decide(q, velocities, measured, passed, late, commanded, known)
         # The name of the pair is looked up now: an object may be removed later.
         self._conclude(decision, check.pair(decision.pair) if decision.pair >= 0 else None)
 

@@ -99,6 +99,23 @@ def test_without_prediction_only_the_direction_counts():
     assert Story(blind).moving(0.06, 0.3).action == "none"
 
 
+@pytest.mark.parametrize(
+    ("gap", "velocity", "action"), [(0.15, -1.2, "stop"), (0.06, 0.3, "slowdown")]
+)
+def test_with_an_unknown_velocity_all_others_are_predicted_and_nothing_moves_away(
+    gap, velocity, action
+):
+    """The velocity of the mast is unknown: it is in the first joint state alone."""
+    story = Story()
+    story.at(gap - 0.09 * velocity)
+    for k in range(8, -1, -1):
+        story.now += PERIOD
+        q = apart(gap - k * PERIOD * velocity)
+        state = story.monitor.update(JOINTS, q, story.now, story.now)
+    assert state.action == action and math.isnan(state.decision.rate)
+    assert not story.behaviour.velocities.known
+
+
 def test_velocities_of_the_driver_are_heeded_at_once():
     story = Story()
     story.at(0.15, 0.0)

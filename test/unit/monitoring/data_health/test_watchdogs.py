@@ -194,7 +194,7 @@ def test_a_motion_that_begins_in_a_backlog_has_its_speed_though_the_node_merges_
 
 def test_a_robot_of_several_whose_messages_are_merged_is_not_taken_to_stand():
     robots = {"left": NAMES[:2], "right": NAMES[2:]}
-    behaviour = SpeedPolicy(MODEL, robots=[np.array([0, 1]), np.array([2])])
+    behaviour = SpeedPolicy(MODEL)
     several = Monitor(MODEL, behaviour=behaviour, robots=robots)
     passed = []
     decide = behaviour._braking_check.decide

@@ -73,6 +73,7 @@ def test_it_knows_what_a_buffer_of_each_robot_knows(messages):
                     [speeds[n] for n in own] if has_speeds else [],
                 )  # fmt: skip
         assert set(cell.touched) == touched
+        assert {NAMES[k] for k in cell.joints} == set(names) & set(NAMES)
         (l_a, l_b), (r_a, r_b) = single["left"].q, single["right"].q
         assert cell.q.tolist() == [l_a, r_a, l_b, r_b]
         (l_a, l_b), (r_a, r_b) = single["left"].velocities, single["right"].velocities

@@ -115,6 +115,7 @@ def test_messages_that_come_late_do_not_overwrite_newer_ones():
     send(b, ["a"], [1.01], now=0.02, stamp=100.02)
     send(b, NAMES, [7, 2.01, 3.01], now=0.03, stamp=100.01)  # late for a, news for the others
     assert b.q == pytest.approx([1.01, 2.01, 3.01])
+    assert b.joints.tolist() == [1, 2]
 
 
 def test_a_message_that_is_ignored_does_not_make_newer_positions_late():
@@ -268,6 +269,7 @@ def test_the_short_way_for_ordinary_messages_does_what_the_long_way_does(story):
                 said.append(str(error))
         assert said[0] == said[1]
         assert short.q.tolist() == long.q.tolist()
+        assert np.array_equal(short.joints, long.joints)
         assert (short.missing(), short.conflict(now)) == (long.missing(), long.conflict(now))
         assert short.age(now) == long.age(now)
         assert short.older_than(0.1, now) == long.older_than(0.1, now)
