@@ -41,7 +41,8 @@ ExactBounds = Callable[
 ]
 # Tolerated error of a bound of a distance: metres, and a part of the warning distance of its pair.
 _LOOSE, _LOOSE_PART = 1e-3, 0.05
-_PATH_SECONDS = 8e-3  # for exact distances on the braking path; then the bounds decide
+# For exact distances on the braking path, also while a pair is too close; then the bounds decide.
+_PATH_SECONDS, _INSIDE_SECONDS = 8e-3, 1e-3
 
 
 class Measured(NamedTuple):
@@ -204,20 +205,36 @@ class BrakingCheck:
     ) -> int:
         """Fill the rows of the paths, with exact distances; how many.
 
-        If the nearest pair is too close now, and does not move away, it alone decides.
+        If a pair is too close now, and does not move away, it alone decides: the nearest pair, or
+        one of those whose leaves are too close.
         """
         paths = self._paths
         number = paths.number_of(nearest.links)
         if not nearest.distance > paths.thresholds[number, 0]:
             at_rest = inputs._replace(initial_velocities=self._still)
             paths.limits(at_rest)
-            count = paths.coarse_search(at_rest)
-            for row in np.flatnonzero(paths.rows[:count, PAIR] == number):
-                rate = _rate_of(paths, inputs, nearest, paths.rows[row])
-                if not rate > self._settings.parting_speed:
-                    paths.rows[0] = paths.rows[row]
-                    paths.rows[0, [DISTANCE, LEAST, RATE]] = *[nearest.distance] * 2, rate
-                    return 1
+            count = paths.coarse_search(at_rest)  # which may replace the rows
+            rows = paths.rows[:count]
+            pairs = rows[:, PAIR].astype(int)
+            stop, is_nearest = paths.thresholds[pairs, 0], pairs == number
+            for row in np.flatnonzero(is_nearest):
+                rows[row, DISTANCE] = nearest.distance
+                rows[row, RATE] = _rate_of(paths, inputs, nearest, rows[row])
+            stays = ~(rows[:, RATE] > self._settings.parting_speed)
+            which = np.flatnonzero(stays & ~(rows[:, DISTANCE] > stop))
+            if not is_nearest[which].any():
+                which = which[np.argsort(rows[which, DISTANCE] - stop[which])]
+                for some in (which[:1], which[1:]):  # the first is probably enough
+                    leaves = rows[some, DISTANCE]
+                    rows[some, DISTANCE] = exact(pairs[some], leaves, stop[some] + _LOOSE, _LOOSE)
+                    which = some[~(rows[some, DISTANCE] > stop[some])]
+                    if len(which):
+                        break
+            if len(which):
+                worst = which[np.argmax(is_nearest[which])]
+                paths.rows[0] = rows[worst]
+                paths.rows[0, LEAST] = paths.rows[0, DISTANCE]
+                return 1
             paths.limits(inputs)
         return self._measure(inputs, nearest, exact, widest)
 
@@ -306,13 +323,18 @@ class BrakingCheck:
         holding, warn = thresholds.T
         if self._memory[decision_kernels.STOP] > 0.0:
             holding = np.where(rates < -parting, warn, holding + enough - warn)
-        scale = math.inf
+        # While a pair is too close, the scale is at most that of leaving.
+        is_inside = (distances <= thresholds[:, 0]).any()
+        scale = self._settings.escape_scale if is_inside else math.inf
+        # Successive paths are nearly the same: most of them is known from earlier cycles.
+        is_known = self._exact_paths.measurements.any()
+        seconds = _INSIDE_SECONDS if is_inside and is_known else _PATH_SECONDS
         known = np.flatnonzero(is_own & ~is_open & limits_speed & (least > thresholds[:, 0]))
         if len(known):
             if (least[known] <= holding[known]).any():
                 least[is_open] = distances[is_open]
                 return True
-            scale = float(part_of(least[known], thresholds[known]).min())
+            scale = min(scale, float(part_of(least[known], thresholds[known]).min()))
         k = np.flatnonzero(is_open)
         found, stops = self._exact_paths.least(
             inputs.path,
@@ -320,7 +342,7 @@ class BrakingCheck:
                 pairs[k], self._paths.joint_weights[rows[k, GROUP].astype(int)], distances[k],
                 thresholds[k], holding[k], enough[k], limits_speed[k],
             ),
-            scale, self._settings.resolution, time.thread_time() + _PATH_SECONDS,
+            scale, self._settings.resolution, time.thread_time() + seconds,
         )  # fmt: skip
         least[k] = np.maximum(least[k], found)
         return stops
