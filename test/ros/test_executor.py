@@ -254,6 +254,7 @@ def test_messages_are_kept_as_they_came_and_what_cannot_be_read_is_lost(graph):
 
 INTERRUPTED = """
 import ctypes, os, signal, time
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from collision_monitor.nodes.common.executor import _End
 
 def callback():
@@ -264,10 +265,15 @@ class HalfMade:
     def __del__(self):
         self.missing
 
+class OfEndedContext:
+    def __del__(self):
+        raise rclpy_implementation.InvalidHandle("Destruction was requested")
+
 end = _End()
 ctypes.CFUNCTYPE(None)(callback)()
 assert end.wanted
 HalfMade()
+OfEndedContext()
 os._exit(0)
 """
 

@@ -20,6 +20,7 @@ from typing import Any
 import rclpy
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
@@ -223,6 +224,9 @@ def _end_later(received: int) -> None:
     end_now()
 
 
+_AT_THE_END = (KeyboardInterrupt, AttributeError, rclpy_implementation.InvalidHandle)
+
+
 class _End:
     """Handles SIGINT and SIGTERM.
 
@@ -243,12 +247,13 @@ class _End:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
         # C code that calls back, as numba's does, drops the exception: the process ends later.
-        # Objects whose construction was interrupted may lack attributes when they are deleted.
+        # Objects whose construction was interrupted may lack attributes when they are deleted, and
+        # an executor of rclpy may delete a handle of a context that has ended.
         self._report = sys.unraisablehook
         sys.unraisablehook = self._on_dropped
 
     def _on_dropped(self, dropped: Any) -> None:
-        if not (self.wanted and dropped.exc_type in (KeyboardInterrupt, AttributeError)):
+        if not (self.wanted and issubclass(dropped.exc_type, _AT_THE_END)):
             self._report(dropped)
 
     def _on_signal(self, number: int, frame: object) -> None:
