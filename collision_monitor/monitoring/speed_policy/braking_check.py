@@ -225,6 +225,8 @@ class BrakingCheck:
             if not is_nearest[which].any():
                 which = which[np.argsort(rows[which, DISTANCE] - stop[which])]
                 for some in (which[:1], which[1:]):  # the first is probably enough
+                    if not len(some):
+                        break
                     leaves = rows[some, DISTANCE]
                     rows[some, DISTANCE] = exact(pairs[some], leaves, stop[some] + _LOOSE, _LOOSE)
                     which = some[~(rows[some, DISTANCE] > stop[some])]
