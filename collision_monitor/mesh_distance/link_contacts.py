@@ -49,9 +49,9 @@ def _leaf_way(view, shapes, state, pair, pose, out):
                 first[0, k] * found[7] + first[1, k] * found[8] + first[2, k] * found[9]
             )
         return
-    balls = shapes.link_balls
-    x, y, z = to_outer(pose, balls[b, 0], balls[b, 1], balls[b, 2])
-    x, y, z = x - balls[a, 0], y - balls[a, 1], z - balls[a, 2]
+    centers = shapes.extents
+    x, y, z = to_outer(pose, centers[b, 0], centers[b, 1], centers[b, 2])
+    x, y, z = x - centers[a, 0], y - centers[a, 1], z - centers[a, 2]
     length = math.sqrt(x * x + y * y + z * z)
     if length < 1e-12:
         x, y, z, length = 0.0, 0.0, 1.0, 1.0

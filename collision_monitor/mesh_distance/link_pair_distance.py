@@ -42,20 +42,43 @@ def relative_pose(view, shapes, a, b, out):
     fill_absolute(out)
 
 
-@kernel
-def moved_since(kept, pair, balls, link, pose):
-    """Upper bound (m) of the motion of points in the ball of ``link`` since the kept pose."""
-    x, y, z = balls[link, 0], balls[link, 1], balls[link, 2]
-    turned, moved = 0.0, 0.0
+@small_kernel
+def _farthest_corner(boxes, link, x, y, z, turn):
+    """Largest length of (x, y, z) plus ``turn`` (3, 3) times a point of the box of a link, m."""
+    most = 0.0
     for i in range(3):
-        shift = pose[3, i] - kept[pair, 10 + i]
+        c = boxes[link, i]
+        x, y, z = x + turn[0, i] * c, y + turn[1, i] * c, z + turn[2, i] * c
+    for corner in range(8):
+        px, py, pz = x, y, z
+        for i in range(3):
+            h = boxes[link, 3 + i] if (corner >> i) & 1 else -boxes[link, 3 + i]
+            px, py, pz = px + turn[0, i] * h, py + turn[1, i] * h, pz + turn[2, i] * h
+        most = max(most, px * px + py * py + pz * pz)
+    return math.sqrt(most)
+
+
+@kernel
+def moved_since(kept, pair, boxes, a, b, pose):
+    """Upper bound (m) of the motion of links a and b relative to each other since the kept pose.
+
+    The motion of a point of a link, seen from the other link, is a linear function of the point, so
+    it is greatest at a corner of the link's box. The smaller one of both links counts: that of
+    a link that turns about its own axis is small.
+    """
+    turn, back = work_space(1.0, 3, 3), work_space(1.0, 3, 3)
+    x, y, z = pose[3, 0] - kept[pair, 10], pose[3, 1] - kept[pair, 11], pose[3, 2] - kept[pair, 12]
+    for i in range(3):
         for j in range(3):
-            d = pose[i, j] - kept[pair, 1 + 3 * i + j]
-            turned += d * d
-            shift += d * (x if j == 0 else (y if j == 1 else z))
-        moved += shift * shift
-    # The difference of two rotations stretches by at most its Frobenius norm over sqrt(2).
-    return math.sqrt(moved) + balls[link, 3] * math.sqrt(0.5 * turned)
+            turn[i, j] = back[j, i] = pose[i, j] - kept[pair, 1 + 3 * i + j]
+    forth = _farthest_corner(boxes, b, x, y, z, turn)
+    # Of the first link in the frame of the second: the origin there is -R' t.
+    u = work_space(1.0, 1, 3)
+    for i in range(3):
+        u[0, i] = 0.0
+        for j in range(3):
+            u[0, i] += kept[pair, 1 + 3 * j + i] * kept[pair, 10 + j] - pose[j, i] * pose[3, j]
+    return min(forth, _farthest_corner(boxes, a, u[0, 0], u[0, 1], u[0, 2], back))
 
 
 @kernel

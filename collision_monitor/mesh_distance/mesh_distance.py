@@ -29,6 +29,7 @@ from collision_monitor.mesh_distance.part_distance import holds, part_distance
 from collision_monitor.mesh_distance.parts import (
     Part,
     Shapes,
+    box_around,
     forget_pairs,
     new_state,
     pack_shapes,
@@ -137,8 +138,8 @@ class ExactShapes:
             "leaf_links": self._leaf_links.reshape(-1, 1),
             "closed": np.concatenate([part.closed for part in parts]).reshape(-1, 1),
             "frames": pose_rows(poses),
-            "link_balls": np.array(
-                [ball_around(np.array([part.ball for part in some])) for some in of_links]
+            "extents": np.array(
+                [box_around(np.array([part.extent for part in some])) for some in of_links]
             ),
             "balls": np.array([part.ball for part in parts]),
             "boxes": np.array([part.box for part in parts]),
@@ -157,15 +158,6 @@ def pose_rows(poses: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
     """Convert poses (k, 4, 4) to rows of 12: the rotation row by row, then the translation."""
     poses = np.array(poses)
     return np.hstack([poses[:, :3, :3].reshape(-1, 9), poses[:, :3, 3]])
-
-
-def ball_around(balls: np.ndarray) -> np.ndarray:
-    """Return (4,) centre and radius of a ball around balls (k, 4)."""
-    if len(balls) == 1:
-        return balls[0]
-    low, high = (balls[:, :3] - balls[:, 3:]).min(axis=0), (balls[:, :3] + balls[:, 3:]).max(axis=0)
-    center = 0.5 * (low + high)
-    return np.r_[center, (np.linalg.norm(balls[:, :3] - center, axis=1) + balls[:, 3]).max()]
 
 
 class Crossing(NamedTuple):

@@ -101,7 +101,7 @@ def _measure_pair(view, shapes, state, data, pair, limit, spare, overlap, found,
     a, b = view.pairs[pair, 0], view.pairs[pair, 1]
     relative_pose(view, shapes, a, b, pose)
     kept = state.kept
-    if kept[pair, 0] - moved_since(kept, pair, shapes.link_balls, b, pose) >= limit:
+    if kept[pair, 0] - moved_since(kept, pair, shapes.extents, a, b, pose) >= limit:
         return limit
     rows = work_space(pair, 1, 4)
     # The last nearest triangles give an upper bound, and the plane between them a lower bound.
@@ -307,7 +307,7 @@ def _bounds_without_search(view, shapes, state, data, pair, within, loose, pose,
     a, b = view.pairs[pair, 0], view.pairs[pair, 1]
     relative_pose(view, shapes, a, b, pose)
     kept, links = state.kept, shapes.links
-    moved = moved_since(kept, pair, shapes.link_balls, b, pose)
+    moved = moved_since(kept, pair, shapes.extents, a, b, pose)
     if kept[pair, 0] == TOUCH and moved == 0.0:
         return TOUCH, TOUCH
     least = kept[pair, 0] - moved

@@ -22,7 +22,7 @@ Shapes, floats, in the frames of the links:
 
 ==========  =============  =====================================================================
 frames      links x 12     pose of the link in its body: the rotation row by row, then the origin
-link_balls  links x 4      centre and radius of a ball around the link's shapes
+extents     links x 6      centre and half sizes of a box around the link's shapes
 balls       parts x 4      the same of each part
 boxes       parts x 6      least and largest coordinates of the closed triangles of a mesh
 places      parts x 12     pose of a solid in its link
@@ -112,6 +112,14 @@ class Part:
         """Number of nodes of the tree."""
         return int(self.tree[1][1])
 
+    @property
+    def extent(self) -> np.ndarray:
+        """(6,) least and largest coordinates."""
+        if self.kind == SOLID:
+            return extents_of_solids(self.solid[None], self.place[None])[0]
+        corners = mesh_tree.windows(*self.tree).corners.reshape(-1, 3)
+        return np.r_[corners.min(axis=0), corners.max(axis=0)]
+
 
 def parts_of(shapes: Sequence[Shape], kind: str) -> list[Part]:
     """Return the parts of a link, meshes first; ``kind`` is that of the hierarchy."""
@@ -170,6 +178,18 @@ def balls_of_solids(solids: np.ndarray, centers: np.ndarray) -> np.ndarray:
     return np.column_stack([centers, (reach + solids[:, 4]) * _GROWTH])
 
 
+def extents_of_solids(solids: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """(k, 6) least and largest coordinates of ``solids`` (k, 5) at ``places`` (k, 4, 4)."""
+    half = np.einsum("kij,kj->ki", np.abs(places[:, :3, :3]), solids[:, :3]) + solids[:, 4:]
+    return np.hstack([places[:, :3, 3] - half, places[:, :3, 3] + half])
+
+
+def box_around(extents: np.ndarray) -> np.ndarray:
+    """Return (6,) centre and half sizes of a box around extents (k, 6)."""
+    low, high = extents[:, :3].min(axis=0), extents[:, 3:].max(axis=0)
+    return np.r_[0.5 * (low + high), 0.5 * (high - low) * _GROWTH]
+
+
 def _solid_part(shape: Shape, kind: str) -> Part:
     solid = solid_row(shape)
     volumes = volumes_of_solids(kind, solid[None])
@@ -201,7 +221,7 @@ MESH, SOLID = 0, 1
 
 _INTEGERS = (("links", 3), ("parts", 8), ("leaf_links", 1), ("closed", 1))
 _FLOATS = (
-    ("frames", 12), ("link_balls", 4), ("balls", 4), ("boxes", 6), ("places", 12), ("solids", 5),
+    ("frames", 12), ("extents", 6), ("balls", 4), ("boxes", 6), ("places", 12), ("solids", 5),
     ("probes", 3),
 )  # fmt: skip
 _HEADER = 2 * (len(_INTEGERS) + len(_FLOATS))
@@ -216,7 +236,7 @@ class Shapes(NamedTuple):
     leaf_links: np.ndarray
     closed: np.ndarray
     frames: np.ndarray
-    link_balls: np.ndarray
+    extents: np.ndarray
     balls: np.ndarray
     boxes: np.ndarray
     places: np.ndarray
@@ -311,7 +331,7 @@ def unpack_shapes(numbers, index):
         borrow(index, index[4], index[5], 1),
         borrow(index, index[6], index[7], 1),
         borrow(numbers, index[8], index[9], 12),
-        borrow(numbers, index[10], index[11], 4),
+        borrow(numbers, index[10], index[11], 6),
         borrow(numbers, index[12], index[13], 4),
         borrow(numbers, index[14], index[15], 6),
         borrow(numbers, index[16], index[17], 12),

@@ -27,10 +27,15 @@ from collision_monitor.mesh_distance.mesh_distance import (
     ExactDistance,
     ExactShapes,
     LinkShapes,
-    ball_around,
     pose_rows,
 )
-from collision_monitor.mesh_distance.parts import balls_of_solids, parts_of, volumes_of_solids
+from collision_monitor.mesh_distance.parts import (
+    balls_of_solids,
+    box_around,
+    extents_of_solids,
+    parts_of,
+    volumes_of_solids,
+)
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import solid_row
 
@@ -351,7 +356,7 @@ class ObjectShapes:
             shapes.solids[parts], shapes.places[parts] = solids, rows
             shapes.balls[parts] = balls_of_solids(solids, places[:, :3, 3])
             shapes.probes[shapes.parts[parts, 6]] = places[:, :3, 3]
-            shapes.link_balls[row] = ball_around(shapes.balls[parts])
+            shapes.extents[row] = box_around(extents_of_solids(solids, places))
             self._volumes[first - self._first_part :][: len(solids)] = volumes_of_solids(
                 self._kind, solids
             )

@@ -8,6 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import trimesh
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 from support.geometry.exact_reference import ExactReference
 from support.geometry.free_body import at, free_body, mesh_shape, turned
 from support.geometry.mesh_cases import KIND_NAMES, mesh
@@ -17,8 +20,8 @@ from support.robots.toys import link as link_of
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError, FitError, NothingToCheckError
-from collision_monitor.mesh_distance.mesh_distance import ball_around
-from collision_monitor.mesh_distance.parts import merged, parts_of
+from collision_monitor.mesh_distance.link_pair_distance import keep, moved_since
+from collision_monitor.mesh_distance.parts import box_around, merged, parts_of
 from collision_monitor.robot.description import Link, Robot, Shape
 from unit.mesh_distance.test_mesh_distance import distance_to
 
@@ -299,9 +302,48 @@ def test_balls_hold_their_parts():
         assert (distances <= part.ball[3]).all()
         assert part.ball[3] <= 1.01 * distances.max()
     assert sphere.ball == pytest.approx([0.0, 1.0, 0.0, 0.1])
-    balls = np.array([part.ball for part in (mesh_part, box, sphere)])
-    link = ball_around(balls)
-    assert (np.linalg.norm(balls[:, :3] - link[:3], axis=1) + balls[:, 3] <= link[3]).all()
+
+
+def test_extents_hold_their_parts():
+    mesh_part, box, sphere = parts_of(SHAPES, "obb")
+    vertices, _ = merged([SHAPES[1], SHAPES[3]])
+    assert mesh_part.extent == pytest.approx(np.r_[vertices.min(axis=0), vertices.max(axis=0)])
+    assert box.extent == pytest.approx([0.9, -0.2, -0.3, 1.1, 0.2, 0.3])
+    assert sphere.extent == pytest.approx([-0.1, 0.9, -0.1, 0.1, 1.1, 0.1])
+    link = box_around(np.array([mesh_part.extent, box.extent, sphere.extent]))
+    assert (np.abs(vertices - link[:3]) <= link[3:]).all()
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_no_two_points_come_nearer_by_more_than_both_links_moved(seed):
+    rng = np.random.default_rng(seed)
+    boxes = np.hstack([rng.normal(size=(2, 3)), rng.random((2, 3))])
+    before, after = np.empty((7, 3)), np.empty((7, 3))
+    turns = Rotation.from_rotvec(rng.normal(size=3)), Rotation.from_rotvec(rng.normal(0, 0.1, 3))
+    before[:3], before[3] = turns[0].as_matrix(), rng.normal(size=3)
+    after[:3] = (turns[1] * turns[0]).as_matrix()
+    after[3] = before[3] + rng.normal(0.0, 0.1, 3)
+    kept = np.empty((1, 13))
+    keep(kept, 0, 1.0, before)
+    moved = moved_since(kept, 0, boxes, 0, 1, after)
+    one, other = (
+        boxes[k, :3] + boxes[k, 3:] * rng.uniform(-1.0, 1.0, (50, 3)) for k in range(2)
+    )
+
+    def distance(pose):
+        there = other @ pose[:3].T + pose[3]
+        return np.linalg.norm(one[:, None] - there[None], axis=2).min()
+
+    assert abs(distance(after) - distance(before)) <= moved + 1e-12
+    # Turning a thin link about its own axis moves it little.
+    boxes[1], after[3] = [0.0, 0.0, 0.0, 0.01, 0.01, 1.0], before[3]
+    after[:3] = before[:3] @ Rotation.from_rotvec([0.0, 0.0, 0.1]).as_matrix()
+    assert moved_since(kept, 0, boxes, 0, 1, after) <= 0.1 * 0.0142
+    back = [np.empty((7, 3)) for _ in range(2)]  # the same, seen from the other link
+    for pose, inverse in zip((before, after), back, strict=True):
+        inverse[:3], inverse[3] = pose[:3].T, -pose[:3].T @ pose[3]
+    keep(kept, 0, 1.0, back[0])
+    assert moved_since(kept, 0, boxes[::-1].copy(), 0, 1, back[1]) <= 0.1 * 0.0142
 
 
 def test_obstacles_are_measured_too():
