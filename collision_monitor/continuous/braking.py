@@ -124,12 +124,24 @@ def parting_rate(numbers, index, q, velocities, i, j, ax, ay, az, bx, by, bz, nx
 # unit of a joint.
 
 
-@kernel
-def travel_between(weights, a, b):
+@small_kernel
+def travel_between(joints, weights, a, b):
     """Maximum approach of two links between two configurations (nq,), metres."""
     travel = 0.0
-    for k in range(len(weights)):
+    for k in joints:
         travel += weights[k] * abs(a[k] - b[k])
+    return travel
+
+
+@small_kernel
+def travel_to(joints, weights, place, begin, end):
+    """Maximum approach of two links from ``place`` to any configuration of an interval, metres.
+
+    Each joint is monotone in the interval, so it is farthest away at one of the ends.
+    """
+    travel = 0.0
+    for k in joints:
+        travel += weights[k] * max(abs(begin[k] - place[k]), abs(end[k] - place[k]))
     return travel
 
 
@@ -138,20 +150,40 @@ def raise_bounds(path, joints, weights, place, distance, enough, bounds):
     """Raise ``bounds`` (n,) on the distance in the intervals of ``path`` (2 n + 1, nq).
 
     Every second row is the middle of an interval. ``distance`` was measured at ``place`` (nq,).
-    Each joint is monotone on the path, so its maximum difference is at an end of the interval.
     ``joints``: the indices of all weights that are not 0. Bounds of at least ``enough`` are not
-    changed. Returns the lowest bound.
+    changed.
     """
-    least = np.inf
     for i in range(len(bounds)):
         if bounds[i] < enough:
-            travel = 0.0
-            for k in joints:
-                before, after = path[2 * i, k] - place[k], path[2 * i + 2, k] - place[k]
-                travel += weights[k] * max(abs(before), abs(after))
+            travel = travel_to(joints, weights, place, path[2 * i], path[2 * i + 2])
             bounds[i] = max(bounds[i], distance - travel)
-        least = min(least, bounds[i])
-    return least
+
+
+@kernel
+def raise_lowest(path, joints, weights, places, distances, enough, bounds):
+    """Raise ``bounds`` (n,) until no known distance raises the lowest; return its interval.
+
+    ``distances`` (m,) were measured at ``places`` (m, nq). Each step uses the one that raises the
+    lowest bound most, or enough, in all intervals: few of them are needed. Ends as soon as all
+    bounds are at least ``enough``.
+    """
+    while True:
+        lowest = np.argmin(bounds)
+        best, at = bounds[lowest], -1
+        if best >= enough:
+            return lowest
+        begin, end = path[2 * lowest], path[2 * lowest + 2]
+        for m in range(len(distances) - 1, -1, -1):  # the last ones are probably near
+            if distances[m] > best:
+                bound = distances[m] - travel_to(joints, weights, places[m], begin, end)
+                if bound > best:
+                    best, at = bound, m
+                    if best >= enough:
+                        break
+        if at < 0:
+            return lowest
+        raise_bounds(path, joints, weights, places[at], distances[at], enough, bounds)
+        bounds[lowest] = max(bounds[lowest], best)
 
 
 @kernel
@@ -160,39 +192,34 @@ def bounds_of_pairs(path, weights, now, enough, slots, places, distances, counts
 
     ``weights`` (pairs, nq); ``now`` (pairs,): distances at the first row of the path. Pair k was
     measured at ``places[slots[k]]`` (m, nq) with ``distances[slots[k]]`` (m,), a ring buffer with
-    ``counts[slots[k]]`` entries so far.
+    ``counts[slots[k]]`` entries so far. Of each pair the lowest bound is the best one; others may
+    be too low.
     """
     for k in range(len(now)):
         bounds[k] = -np.inf
-        slot, kept = slots[k], distances.shape[1]
-        joints = np.flatnonzero(weights[k])
-        least = raise_bounds(path, joints, weights[k], path[0], now[k], enough[k], bounds[k])
-        for m in range(min(counts[slot], kept)):
-            if least >= enough[k]:
-                break
-            last = (counts[slot] - 1 - m) % kept
-            least = raise_bounds(
-                path, joints, weights[k], places[slot, last], distances[slot, last], enough[k],
-                bounds[k],
-            )  # fmt: skip
+        slot, joints = slots[k], np.flatnonzero(weights[k])
+        raise_bounds(path, joints, weights[k], path[0], now[k], enough[k], bounds[k])
+        known = min(counts[slot], distances.shape[1])
+        raise_lowest(
+            path, joints, weights[k], places[slot, :known], distances[slot, :known], enough[k],
+            bounds[k],
+        )  # fmt: skip
 
 
 @kernel
-def lowest_interval(path, weights, places, distances, bounds, gain):
-    """Return the interval with the lowest bound, and whether measuring may raise it by ``gain``.
+def is_worth_measuring(path, joints, weights, places, distances, interval, bound):
+    """Whether a distance in the middle of an interval may raise its bound above ``bound``.
 
-    The pair was measured at ``places`` (m, nq), with ``distances`` (m,), inf for unused entries.
-    These give an upper bound of the distance in the middle of the interval.
+    The pair was measured at ``places`` (m, nq), with ``distances`` (m,). These give an upper bound
+    of the distance in the middle.
     """
-    interval = np.argmin(bounds)
     first, middle, last = path[2 * interval], path[2 * interval + 1], path[2 * interval + 2]
-    half = max(travel_between(weights, first, middle), travel_between(weights, middle, last))
-    for k in range(len(distances)):
-        if distances[k] - half <= bounds[interval] + gain:
-            most = distances[k] + travel_between(weights, places[k], middle)
-            if most - half <= bounds[interval] + gain:
-                return interval, False
-    return interval, True
+    needed = bound + travel_to(joints, weights, middle, first, last)
+    for m in range(len(distances)):
+        if distances[m] <= needed:
+            if distances[m] + travel_between(joints, weights, places[m], middle) <= needed:
+                return False
+    return True
 
 
 # -- time to collision, by conservative advancement --

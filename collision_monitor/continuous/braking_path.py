@@ -53,6 +53,8 @@ class PairGroups(NamedTuple):
     leaf_links: np.ndarray
     pair_table: np.ndarray  # as in `hierarchy.query.near`
     class_table: np.ndarray  # the same with classes instead of pairs
+    chosen: np.ndarray  # (k, 2) links of the only pairs that are searched; none: all
+    searched: np.ndarray  # numbers of the classes that are searched
     weights: np.ndarray
     stop: np.ndarray
     warn: np.ndarray
@@ -84,12 +86,35 @@ def _place(view, path, time):
 
 
 @kernel
+def _near_leaves_of(view, groups, space):
+    """As `near_leaves`, of the chosen pairs."""
+    found, values, count = space.found, space.values, 0
+    for k in range(len(groups.chosen)):
+        a, b = groups.chosen[k, 0], groups.chosen[k, 1]
+        for i in range(view.links[a, 0], view.links[a, 1]):
+            for j in range(view.links[b, 0], view.links[b, 1]):
+                group = groups.class_table[a, b]
+                if surely_farther(view.ends, view.radii, i, j, space.limits[group]):
+                    continue
+                distance = capsule_distance(view.ends, view.radii, i, j)
+                if distance < space.limits[group]:
+                    if count < len(found):
+                        found[count, 0], found[count, 1], found[count, 2] = i, j, group
+                        values[count, 0] = distance
+                    count += 1
+    return count
+
+
+@kernel
 def _near_now(view, groups, space, widest):
     """Find leaf pairs nearer than ``space.limits``, with a row for each pair of links; -1: full."""
     found, values, rows = space.found, space.values, space.rows
-    count = near_leaves(
-        view, groups.leaf_links, groups.class_table, space.limits, widest, found, values
-    )
+    if len(groups.chosen):
+        count = _near_leaves_of(view, groups, space)
+    else:
+        count = near_leaves(
+            view, groups.leaf_links, groups.class_table, space.limits, widest, found, values
+        )
     if count > len(found):
         return -count
     for k in range(count):
@@ -116,7 +141,7 @@ def _near_now(view, groups, space, widest):
 def _limits_now(groups, space):
     """Set the limits of pairs without any motion; return the largest."""
     widest = -np.inf
-    for group in range(len(space.limits)):
+    for group in groups.searched:
         space.limits[group] = groups.warn[group] + groups.reserve
         widest = max(widest, space.limits[group])
     return widest
@@ -126,7 +151,7 @@ def _limits_now(groups, space):
 def _limits_between(view, groups, path, space, first, middle, last):
     """Set limits in the middle of an interval; return the largest, and the longest travel."""
     limits = space.limits
-    for group in range(len(limits)):
+    for group in groups.searched:
         limits[group] = 0.0
     for k in range(len(view.joint_table)):
         c = view.joint_table[k, 2]
@@ -137,10 +162,10 @@ def _limits_between(view, groups, path, space, first, middle, last):
         before = abs(half - braked(v, a, path.reaction, first))
         after = abs(braked(v, a, path.reaction, last) - half)
         step = abs(view.joint_motion[k, 0]) * max(before, after)
-        for group in range(len(limits)):
+        for group in groups.searched:
             limits[group] += groups.weights[k, group] * step
     widest, longest = -np.inf, 0.0
-    for group in range(len(limits)):
+    for group in groups.searched:
         longest = max(longest, limits[group])
         limits[group] += groups.warn[group] + groups.reserve
         widest = max(widest, limits[group])
@@ -172,24 +197,30 @@ def _set_current(view, velocities, space, count):
 
 
 @kernel
+def _measure_links(view, a, b, rows, row):
+    """Set the distance of links a and b, and their nearest leaves; begins with those in the row."""
+    i, j = int(rows[row, LEAF_A]), int(rows[row, LEAF_B])
+    best = capsule_distance(view.ends, view.radii, i, j)
+    for m in range(view.links[a, 0], view.links[a, 1]):
+        for n in range(view.links[b, 0], view.links[b, 1]):
+            if surely_farther(view.ends, view.radii, m, n, best):
+                continue
+            distance = capsule_distance(view.ends, view.radii, m, n)
+            if distance < best:
+                best, i, j = distance, m, n
+    rows[row, DISTANCE], rows[row, LEAF_A], rows[row, LEAF_B] = best, i, j
+
+
+@kernel
 def _measure_now(view, groups, velocities, space):
     """Set distance and rate of pairs that only come near later."""
     rows = space.rows
     for row in range(space.size[0]):
         if rows[row, DISTANCE] < np.inf:
             continue
-        a = groups.leaf_links[int(rows[row, LEAF_A])]
-        b = groups.leaf_links[int(rows[row, LEAF_B])]
-        for i in range(view.links[a, 0], view.links[a, 1]):
-            for j in range(view.links[b, 0], view.links[b, 1]):
-                if surely_farther(view.ends, view.radii, i, j, rows[row, DISTANCE]):
-                    continue
-                distance = capsule_distance(view.ends, view.radii, i, j)
-                if distance < rows[row, DISTANCE]:
-                    rows[row, DISTANCE] = distance
-                    rows[row, LEAF_A], rows[row, LEAF_B] = i, j
         i, j = int(rows[row, LEAF_A]), int(rows[row, LEAF_B])
-        rows[row, RATE] = _rate(view, i, j, velocities)
+        _measure_links(view, groups.leaf_links[i], groups.leaf_links[j], rows, row)
+        rows[row, RATE] = _rate(view, int(rows[row, LEAF_A]), int(rows[row, LEAF_B]), velocities)
 
 
 @kernel
@@ -352,8 +383,8 @@ def _look(view, groups, path, velocities, space, widest, resolution, most):
     """Fill the rows; return configurations queried; below 0: no room; 0: the path is too long."""
     rows = space.rows
     longest = 0.0
-    for group in range(len(groups.totals)):
-        space.limits[group] = groups.totals[group]
+    space.limits[:] = groups.totals
+    for group in groups.searched:
         longest = max(longest, groups.totals[group] - groups.warn[group] - groups.reserve)
     is_short = longest <= _MAX_TRAVEL or most == 0
     _place(view, path, 0.0)
@@ -396,9 +427,9 @@ def _look(view, groups, path, velocities, space, widest, resolution, most):
 
 @kernel
 def outlook(
-    numbers, index, leaf_links, pair_table, class_table, weights, class_stop, class_warn, reserve,
-    totals, widest, q, velocities, path, decelerations, reaction, resolution, most, size, slots,
-    found, values, rows, limits, least, there,
+    numbers, index, leaf_links, pair_table, class_table, chosen, searched, weights, class_stop,
+    class_warn, reserve, totals, widest, q, velocities, path, decelerations, reaction, resolution,
+    most, size, slots, found, values, rows, limits, least, there,
 ):  # fmt: skip
     """Return the number of configurations queried; -1: ``rows`` is full, -k: ``found`` needs k.
 
@@ -411,14 +442,18 @@ def outlook(
     maximum travel. Once a pair comes within its stop distance the others are not refined, and LEAST
     is the lowest distance so far.
 
+    ``chosen`` (k, 2): links of the only pairs that are searched, moving links first; none: all.
+    ``searched``: numbers of their classes; without chosen pairs, ``totals`` of the others are below
+    0, so that they are not near.
     ``totals`` and ``widest`` as in `braking.braking_limits`. All values are finite. Work space:
     ``slots`` (pairs,) of -1, ``found`` (k, 3), ``values`` (k, 2), ``limits`` (classes,), ``least``
     (rows,), ``there`` (nq,).
     """
     view = unpack(numbers, index)
     groups = PairGroups(
-        leaf_links, pair_table, class_table, weights, class_stop, class_warn, reserve, totals
-    )
+        leaf_links, pair_table, class_table, chosen, searched, weights, class_stop, class_warn,
+        reserve, totals,
+    )  # fmt: skip
     end = braking_time(path, decelerations, reaction)
     way = Path(q, path, decelerations, reaction, end, there)
     space = PathSpace(size, slots, found, values, rows, limits, least)
@@ -431,3 +466,90 @@ def outlook(
             break
         most = 0
     return tests
+
+
+class EarlierPairs(NamedTuple):
+    """What is known of the pairs of a model from earlier configurations; arrays that are written.
+
+    Attributes:
+        distances: (pairs,) lower bounds of the distances.
+        places: (pairs, nq) the configurations where they were found.
+        leaves: (pairs, 2) the nearest leaves of the last measurement.
+        until: (pairs,) a pair is farther apart than this, less ``way``.
+        last: (nq,) the last configuration.
+        way: (1,) sum of the ways so far, by ``most``.
+        most: (nq,) how far any two links come nearer at most for a unit of a joint.
+    """
+
+    distances: np.ndarray
+    places: np.ndarray
+    leaves: np.ndarray
+    until: np.ndarray
+    last: np.ndarray
+    way: np.ndarray
+    most: np.ndarray
+
+
+@kernel
+def near_pairs(
+    numbers, index, pair_rows, classes, weights, totals, class_warn, reserve, q, earlier, rows, size
+):
+    """Write rows of pairs of a model nearer than ``totals``: as `outlook` with ``most`` 0, no RATE.
+
+    Rows are written from ``size`` on; returns one past the last. ``classes`` (pairs,);
+    ``weights`` (classes, nq): how far links come nearer at most for a unit of a joint. Only pairs
+    are measured that may have come near since they were last measured.
+    """
+    view = unpack(numbers, index)
+    forward_kinematics(view, q)
+    place_leaves(view, view.moving_leaves)
+    for k in range(len(q)):
+        earlier.way[0] += earlier.most[k] * abs(q[k] - earlier.last[k])
+        earlier.last[k] = q[k]
+    way = earlier.way[0]
+    for pair in range(len(classes)):
+        group = classes[pair]
+        if earlier.until[pair] - way >= totals[group]:
+            continue
+        least = earlier.distances[pair]
+        for k in range(len(q)):
+            least -= weights[group, k] * abs(q[k] - earlier.places[pair, k])
+        if least >= totals[group]:
+            earlier.until[pair] = least + way
+            continue
+        rows[size, LEAF_A], rows[size, LEAF_B] = earlier.leaves[pair, 0], earlier.leaves[pair, 1]
+        a, b = pair_rows[pair, 0], pair_rows[pair, 1]
+        _measure_links(view, a, b, rows, size)
+        distance = rows[size, DISTANCE]
+        earlier.distances[pair], earlier.until[pair] = distance, distance + way
+        for k in range(len(q)):
+            earlier.places[pair, k] = q[k]
+        earlier.leaves[pair, 0] = int(rows[size, LEAF_A])
+        earlier.leaves[pair, 1] = int(rows[size, LEAF_B])
+        if distance >= totals[group]:
+            continue
+        rows[size, PAIR], rows[size, GROUP], rows[size, SAMPLED] = pair, group, distance
+        rows[size, TRAVEL] = totals[group] - class_warn[group] - reserve
+        rows[size, LEAST] = distance - rows[size, TRAVEL]
+        size += 1
+    return size
+
+
+@kernel
+def set_rates(numbers, index, pair_rows, q, velocities, rows):
+    """Set RATE in rows of `near_pairs`, of links at q (nq,)."""
+    view = unpack(numbers, index)
+    forward_kinematics(view, q)
+    place_leaves(view, view.moving_leaves)
+    for row in range(len(rows)):
+        i, j, pair = int(rows[row, LEAF_A]), int(rows[row, LEAF_B]), int(rows[row, PAIR])
+        rate = _rate(view, i, j, velocities)
+        near = capsule_distance(view.ends, view.radii, i, j) + _NEARLY_NEAREST
+        a, b = pair_rows[pair, 0], pair_rows[pair, 1]
+        for m in range(view.links[a, 0], view.links[a, 1]):
+            for n in range(view.links[b, 0], view.links[b, 1]):
+                if (m == i and n == j) or surely_farther(view.ends, view.radii, m, n, near):
+                    continue
+                if capsule_distance(view.ends, view.radii, m, n) <= near:
+                    rate = min(rate, _rate(view, m, n, velocities))
+        rows[row, RATE] = rate

@@ -77,6 +77,7 @@ class BrakingCheck:
         """
         self.model = model
         self._exact_paths: ExactPaths | None = None
+        self._turning = -1  # the last pair that touched and parted, but turned back
         self.decelerations = np.ascontiguousarray(decelerations, dtype=float)
         self._still = np.zeros(len(model.joint_names))
         self._memory = np.zeros(decision_kernels.MEMORY)
@@ -216,6 +217,9 @@ class BrakingCheck:
             count = paths.coarse_search(at_rest)  # which may replace the rows
             rows = paths.rows[:count]
             pairs = rows[:, PAIR].astype(int)
+            rows = rows[(pairs == number) | ~(rows[:, DISTANCE] > paths.thresholds[pairs, 0])]
+            paths.set_rates(at_rest, rows)
+            pairs = rows[:, PAIR].astype(int)
             stop, is_nearest = paths.thresholds[pairs, 0], pairs == number
             for row in np.flatnonzero(is_nearest):
                 rows[row, DISTANCE] = nearest.distance
@@ -232,13 +236,40 @@ class BrakingCheck:
                     which = some[~(rows[some, DISTANCE] > stop[some])]
                     if len(which):
                         break
+            rows[:, LEAST] = rows[:, DISTANCE]
+            if not len(which):
+                paths.limits(inputs)
+                which = self._turns_back(inputs, rows, exact)
             if len(which):
-                worst = which[np.argmax(is_nearest[which])]
-                paths.rows[0] = rows[worst]
-                paths.rows[0, LEAST] = paths.rows[0, DISTANCE]
+                paths.rows[0] = rows[which[np.argmax(is_nearest[which])]]
                 return 1
-            paths.limits(inputs)
         return self._measure(inputs, nearest, exact, widest)
+
+    def _turns_back(
+        self, inputs: BrakingInputs, rows: np.ndarray, exact: ExactBounds
+    ) -> np.ndarray:
+        """Numbers of rows of pairs that touch and part, but come closer again while they brake.
+
+        Their LEAST is set. Leaves decide, since nothing is known of shapes that touch.
+        """
+        which = np.flatnonzero(~(rows[:, DISTANCE] > 0.0))
+        pairs, own = rows[:, PAIR].astype(int), len(self.model.pairs)
+        # The one that did in the last cycle probably does so again.
+        which = which[np.argsort(pairs[which] != self._turning, kind="stable")]
+        for some in (which[:1], which[1:]):
+            within = np.full(len(some), _LOOSE)
+            touches = exact(pairs[some], rows[some, DISTANCE], within, _LOOSE) <= 0.0
+            is_live = pairs[some] >= own
+            for k in (some[touches & ~is_live], some[touches & is_live]):
+                if len(k):
+                    part = np.isin(np.arange(len(rows)), k)
+                    least, goes_on = self._search_leaves(inputs, rows, part)
+                    rows[k, LEAST] = np.minimum(least[k], rows[k, DISTANCE])
+                    turns = ~goes_on[k] & (least[k] < rows[k, DISTANCE] - self._tolerance)
+                    if turns.any():
+                        self._turning = pairs[k[turns][0]]
+                        return k[turns]
+        return which[:0]
 
     def _measure(
         self, inputs: BrakingInputs, nearest: Clearance, exact: ExactBounds, widest: float
@@ -252,7 +283,7 @@ class BrakingCheck:
         count = paths.coarse_search(inputs)
         if count == 0:
             return 0
-        rows = paths.rows[:count].copy()
+        rows = paths.rows[:count]
         pairs = rows[:, PAIR].astype(int)
         number, own = paths.number_of(nearest.links), len(self.model.pairs)
         is_nearest, is_live = pairs == number, pairs >= own
@@ -278,12 +309,35 @@ class BrakingCheck:
             if len(which):
                 leaves = rows[which, DISTANCE]
                 distances[which] = exact(pairs[which], leaves, within[which], loose[which])
+                # The distance itself decides whether a pair is within a threshold.
+                over = np.stack([stop, warn]) - distances
+                which = which[((over >= 0.0) & (over < loose)).any(axis=0)[which]]
+                if len(which):
+                    leaves = distances[which]
+                    distances[which] = exact(pairs[which], leaves, within[which], 0.0)
             distances = np.maximum(distances, nearest.distance)
             distances[is_nearest] = nearest.distance
+        paths.keep(pairs, distances)
+        least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
+        is_open = self._is_open(inputs, distances, enough, least, ~is_live)
+        if is_open.any():
+            least[is_open] = np.maximum(
+                least[is_open],
+                self._exact_paths.known(
+                    inputs.path, pairs[is_open], self._weights(rows[is_open]),
+                    distances[is_open], enough[is_open],
+                ),
+            )  # fmt: skip
+        matters = ~(least > enough)
+        rows, pairs, distances, stop, enough, least, is_live, is_nearest = (
+            each[matters]
+            for each in (rows, pairs, distances, stop, enough, least, is_live, is_nearest)
+        )
+        count = len(rows)
+        paths.set_rates(inputs, rows)
         for row in np.flatnonzero(is_nearest):
             rows[row, RATE] = _rate_of(paths, inputs, nearest, rows[row])
         is_parting = rows[:, RATE] > self._settings.parting_speed
-        least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
         goes_on = np.zeros(count, dtype=bool)
         stops = self._raise_least(inputs, rows, distances, enough, least, ~is_live)
         is_unproven = (least <= stop) & (distances > stop)
@@ -316,8 +370,8 @@ class BrakingCheck:
 
         Returns whether a pair stops the robot; then some others were not measured.
         """
-        is_open = is_own & (least <= enough) & (least < distances) & (distances > 0.0)
-        if not is_open.any() or not inputs.initial_velocities.any():
+        is_open = self._is_open(inputs, distances, enough, least, is_own)
+        if not is_open.any():
             return False
         pairs, rates = rows[:, PAIR].astype(int), rows[:, RATE]
         thresholds, parting = self._paths.thresholds[pairs], self._settings.parting_speed
@@ -341,13 +395,29 @@ class BrakingCheck:
         found, stops = self._exact_paths.least(
             inputs.path,
             PathPairs(
-                pairs[k], self._paths.joint_weights[rows[k, GROUP].astype(int)], distances[k],
-                thresholds[k], holding[k], enough[k], limits_speed[k],
+                pairs[k], self._weights(rows[k]), distances[k], thresholds[k], holding[k],
+                enough[k], limits_speed[k],
             ),
             scale, self._settings.resolution, time.thread_time() + seconds,
         )  # fmt: skip
         least[k] = np.maximum(least[k], found)
         return stops
+
+    def _is_open(
+        self,
+        inputs: BrakingInputs,
+        distances: np.ndarray,
+        enough: np.ndarray,
+        least: np.ndarray,
+        is_own: np.ndarray,
+    ) -> np.ndarray:
+        """(k,) whether distances on the braking path may raise the bounds ``least``."""
+        moves = inputs.initial_velocities.any()
+        return moves & is_own & (least <= enough) & (least < distances) & (distances > 0.0)
+
+    def _weights(self, rows: np.ndarray) -> np.ndarray:
+        """(k, nq) how far the links of pairs come nearer at most for a unit of a joint."""
+        return self._paths.joint_weights[rows[:, GROUP].astype(int)]
 
     def _search_leaves(
         self, inputs: BrakingInputs, rows: np.ndarray, which: np.ndarray
@@ -357,9 +427,7 @@ class BrakingCheck:
         Infinity for those that it does not find: they stay beyond their warning distance and what
         is needed for a release. Other pairs get -inf. ``which`` are of the model, or live.
         """
-        classes, of_objects = np.unique(rows[which, GROUP]).astype(int), self._paths.object_classes
-        # All classes of objects: long ways are searched in pieces.
-        count = self._paths.fine_search(inputs, of_objects if classes[0] in of_objects else classes)
+        count = self._paths.fine_search(inputs, rows[which, PAIR].astype(int))
         fine = self._paths.rows[:count]
         place_of = np.full(len(self.thresholds), -1)
         place_of[fine[:, PAIR].astype(int)] = np.arange(count)
@@ -406,6 +474,8 @@ class BrakingCheck:
         self._paths.limits(inputs)
         inputs.path(2)
         self._paths.search(inputs)
+        count = self._paths.coarse_search(inputs)
+        self._paths.set_rates(inputs, self._paths.rows[:count])
         decision_kernels.decide(
             self._paths.rows, 0, self._paths.thresholds, 0.0, 1, 1.0, 1.0, 0.0, 0.0, self._memory
         )

@@ -13,6 +13,7 @@ from collision_monitor.continuous.braking_path import COLUMNS
 from collision_monitor.errors import LoadingLimitError
 from collision_monitor.fitting.shapes import leaves_of
 from collision_monitor.geometry.leaf import moved
+from collision_monitor.hierarchy.packed import windows
 from collision_monitor.model.live_objects import LiveObject
 from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.proximity import ModelPairs
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 
-# Maximum number of configurations per search; there are up to three searches.
-_MOST = 24
+# Maximum number of configurations per search, of all pairs and of a few; there are up to three
+# searches.
+_MOST, _MOST_OF_FEW = 24, 96
 _MOST_WEIGHTS = 20_000_000  # numbers; some arrays of this size are needed at a time
 _NOWHERE = -1e6  # metres, a warning distance that is never reached
 _TOUCHING = 0.001  # distance in metres that counts as a collision, for the time to collision
 _TESTS = 300
+_ALL = np.empty((0, 2), dtype=np.int64)
 
 
 class BrakingInputs(NamedTuple):
@@ -124,13 +127,18 @@ class BrakingPaths:
         self._slots = np.full(count, -1, dtype=np.int64)
         self.thresholds = np.zeros((count, 2))
         self.class_table = np.full_like(self.tables.pair_table, -1)
-        self._room(256, 64)
+        own = len(model.pairs)
+        self._room(256, 64 + own)
         self.tests = 0
-        self._values_of_q = len(model.joint_names)
+        self._values_of_q = nq = len(model.joint_names)
+        self._earlier = braking_path.EarlierPairs(
+            np.full(own, -np.inf), np.zeros((own, nq)),
+            windows(*self.tables.arrays()).links[self.tables.pair_rows[:own], 0],
+            np.full(own, -np.inf), np.zeros(nq), np.zeros(1), np.zeros(nq),
+        )  # fmt: skip
         self._reach, self._distances = model.link_reach(), model.axis_distances()
-        ends = self.tables.pair_rows[: len(model.pairs)]
         self._kinds, self._kind_of_pairs = distinct_weights(
-            self._reach, self._distances, ends, model.name
+            self._reach, self._distances, self.tables.pair_rows[:own], model.name
         )
         self._of_objects = Thresholds()
         self.set_thresholds(self.thresholds[: len(model.pairs)])
@@ -155,13 +163,14 @@ class BrakingPaths:
         groups, group_of = np.unique(keys, axis=0, return_inverse=True)
         weights = self._kinds[groups[:, 0].astype(int)]
         self._of_model = weights, groups[:, -2], groups[:, -1]
-        # One more entry, so that -1 stays -1.
-        classes = np.append(group_of.ravel(), -1).astype(np.int64)
+        self._class_of_pairs = group_of.ravel().astype(np.int64)
+        classes = np.append(self._class_of_pairs, -1)  # one more entry, so that -1 stays -1
         self.class_table[:links, :links] = classes[self.tables.pair_table[:links, :links]]
         # By class and value of q: several joints may follow one.
         self.joint_weights = np.zeros((len(groups), self._values_of_q))
         for column, gain, weight in zip(self._columns, self._gains, weights.T, strict=True):
             self.joint_weights[:, column] += abs(gain) * weight
+        self._earlier.most[:] = self.joint_weights.max(axis=0)
         if of_objects is not None:
             self._of_objects = of_objects
             self.thresholds[pairs:] = self._usual_thresholds
@@ -236,7 +245,7 @@ class BrakingPaths:
         self._weights = np.ascontiguousarray(weights.T)
         self._class_stop, self._class_warn = map(np.ascontiguousarray, (stop, warn))
         self._totals, self._limits = np.empty(len(stop)), np.empty(len(stop))
-        self._never = np.full(len(stop), -np.inf)
+        self._never, self._all_classes = np.full(len(stop), -np.inf), np.arange(len(stop))
         usual = 0.0 if self._live is None else self._usual_thresholds[1]
         self.widest_warning = max(float(warn.max(initial=0.0)), usual)
 
@@ -302,36 +311,65 @@ class BrakingPaths:
 
         Ends at the first pair that comes within its stop distance.
         """
-        return self._search(inputs, self._class_stop, self._class_warn, self._totals)
+        return self._search(inputs, self._all_classes, self._class_stop, self._totals, _MOST)
 
     def coarse_search(self, inputs: BrakingInputs) -> int:
         """Fill ``rows`` with all pairs, with LEAST at the start; returns their number.
 
-        Call `limits` with the same inputs before.
+        Call `limits` with the same inputs before, and `set_rates` after it.
         """
-        return self._search(inputs, self._never, self._class_warn, self._totals, most=0)
+        count, own = 0, len(self._class_of_pairs)
+        if self.object_classes:
+            classes, totals = np.array(self.object_classes), np.full(len(self._totals), _NOWHERE)
+            totals[classes] = self._totals[classes]
+            count = self._search(inputs, classes, self._never, totals, most=0)
+            if len(self.rows) < count + own:
+                rows = self.rows[:count]
+                self._room(len(self._found), 2 * (count + own))
+                self.rows[:count] = rows
+        return braking_path.near_pairs(
+            *self.tables.arrays(), self.tables.pair_rows, self._class_of_pairs, self.joint_weights,
+            self._totals, self._class_warn, inputs.settings.release_distance, inputs.q,
+            self._earlier, self.rows, count,
+        )  # fmt: skip
+
+    def set_rates(self, inputs: BrakingInputs, rows: np.ndarray) -> None:
+        """Set RATE in some rows (k, columns) of `coarse_search`."""
+        braking_path.set_rates(
+            *self.tables.arrays(), self.tables.pair_rows, inputs.q, inputs.velocities, rows
+        )
+
+    def keep(self, pairs: np.ndarray, distances: np.ndarray) -> None:
+        """Keep lower bounds of the exact distances (k,) of pairs at the last configuration, metres.
+
+        They must be in the rows of the last `coarse_search`. Those that can no longer come near are
+        left out of the next ones.
+        """
+        is_own = pairs < len(self._class_of_pairs)
+        self._earlier.distances[pairs[is_own]] = distances[is_own]
 
     @property
     def object_classes(self) -> range:
         """Numbers of the classes of pairs with objects."""
         return range(len(self.joint_weights), len(self._class_stop))
 
-    def fine_search(self, inputs: BrakingInputs, classes: np.ndarray | range) -> int:
-        """Fill ``rows``, as `search`, with all pairs of some ``classes``; returns their number.
+    def fine_search(self, inputs: BrakingInputs, pairs: np.ndarray) -> int:
+        """Fill ``rows``, as `search`, with some ``pairs`` (k,); returns their number.
 
         Call `limits` with the same inputs before.
         """
-        warn, totals = np.full((2, len(self._totals)), _NOWHERE)
-        warn[classes], totals[classes] = self._class_warn[classes], self._totals[classes]
-        return self._search(inputs, self._never, warn, totals)
+        chosen = np.sort(self.tables.pair_rows[pairs], axis=1)
+        classes = np.unique(self.class_table[chosen[:, 0], chosen[:, 1]])
+        return self._search(inputs, classes, self._never, self._totals, _MOST_OF_FEW, chosen)
 
     def _search(
         self,
         inputs: BrakingInputs,
+        classes: np.ndarray,
         stop: np.ndarray,
-        warn: np.ndarray,
         totals: np.ndarray,
-        most: int = _MOST,
+        most: int,
+        chosen: np.ndarray = _ALL,
     ) -> int:
         """Fill ``rows``; see `braking_path.outlook`."""
         tables = self.tables
@@ -339,9 +377,9 @@ class BrakingPaths:
         there, widest = np.empty_like(q), totals.max(initial=-np.inf)
         while True:
             self.tests = braking_path.outlook(
-                *tables.arrays(), tables.leaf_links, tables.pair_table, self.class_table,
-                self._weights, stop, warn, settings.release_distance, totals, widest, q, velocities,
-                initial, decelerations, reaction, settings.resolution, most,
+                *tables.arrays(), tables.leaf_links, tables.pair_table, self.class_table, chosen,
+                classes, self._weights, stop, self._class_warn, settings.release_distance, totals,
+                widest, q, velocities, initial, decelerations, reaction, settings.resolution, most,
                 self._size, self._slots, self._found, self._values, self.rows, self._limits,
                 self._least, there,
             )  # fmt: skip

@@ -13,8 +13,9 @@ import numpy as np
 from collision_monitor.common.compiled import kernel
 from collision_monitor.continuous.braking import (
     bounds_of_pairs,
-    lowest_interval,
+    is_worth_measuring,
     raise_bounds,
+    raise_lowest,
     travel_between,
 )
 from collision_monitor.mesh_distance.nearest_query import pair_at
@@ -25,14 +26,15 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 _KEPT = 64  # distances of a pair; the paths of successive cycles are nearly the same
-
+_NUMBERS = 20_000_000  # in arrays for the first pairs that are measured
 
 # Outcomes of `measure_pair`.
 _OPEN, _SETTLED, _INSIDE = 0, 1, 2
 # Measurements between two checks of the time; one for a pair that once took longer, in seconds.
 _MOST, _LONG = 4, 1e-3
-# Intervals of a braking path; those of a pair are divided where their travel is too long.
-_INTERVALS, _DIVISION, _MOST_INTERVALS, _COARSE = 32, 4, 512, 8
+# Intervals of a braking path: few are enough for most pairs; those of a pair are divided where
+# their travel is too long.
+_FEW, _INTERVALS, _DIVISION, _MOST_INTERVALS = 4, 32, 4, 512
 # Tolerance of a bound, relative to the range between the stop and the warning distance; and the
 # part of it that is the error of a measurement.
 _FINE_PART, _LOOSE_PART = 0.1, 0.25
@@ -51,21 +53,25 @@ def measure_pair(
     path. Distances may be ``loose`` too small, and ``fine`` is the tolerance of bounds. Metres.
 
     No interval is measured twice, as the first half of each is at least as long as the second:
-    robots brake. Then `lowest_interval` expects no more than a distance in the middle gives.
+    robots brake. Then `is_worth_measuring` expects no more than a distance in the middle gives.
 
     Returns (lowest, count, outcome): settled if the bounds are high enough or nothing raises them,
     inside if a distance is at most ``stop``.
     """
     joints, guess = np.flatnonzero(weights), unpack_state(work, work_index).guesses
     for _ in range(most):
-        interval, is_worth_it = lowest_interval(
-            path, weights, places, distances, bounds, 0.5 * fine
+        known = min(count, len(distances))
+        interval = raise_lowest(
+            path, joints, weights, places[:known], distances[:known], enough, bounds
         )
-        if bounds[interval] >= min(enough, lowest - fine) or not is_worth_it:
+        least = bounds[interval]
+        if least >= min(enough, lowest - fine) or not is_worth_measuring(
+            path, joints, weights, places[:known], distances[:known], interval, least + 0.5 * fine
+        ):
             return lowest, count, _SETTLED
         q, nearest, way = path[2 * interval + 1], -1, np.inf
-        for k in range(min(count, len(distances))):
-            travel = travel_between(weights, places[k], q)
+        for k in range(known):
+            travel = travel_between(joints, weights, places[k], q)
             if travel < way:
                 nearest, way = k, travel
         if nearest >= 0:
@@ -126,15 +132,34 @@ class ExactPaths:
         """``model`` must not be shared: successive queries should be near each other."""
         self._model = model
         model.prepare_exact(depths=False)
-        self._slot_of = np.full(len(model.pairs), -1, dtype=np.int64)
+        pairs, joints = len(model.pairs), len(model.joint_names)
+        self._slot_of = np.full(pairs, -1, dtype=np.int64)
         # By slot: where a pair was measured, the distances, and its nearest triangles there.
-        self._places = np.zeros((0, _KEPT, len(model.joint_names)))
-        self._distances = np.zeros((0, _KEPT))
-        self._guesses = np.zeros((0, _KEPT, 4), dtype=np.int64)
-        self.measurements = np.zeros(0, dtype=np.int64)
-        self._most = np.zeros(0, dtype=np.int64)  # measurements between two checks of the time
+        # Growing takes milliseconds, and memory that is not written is not used.
+        slots = min(pairs, _NUMBERS // (_KEPT * max(joints, 1)))
+        self._places = np.zeros((slots, _KEPT, joints))
+        self._distances = np.full((slots, _KEPT), np.inf)
+        self._guesses = np.zeros((slots, _KEPT, 4), dtype=np.int64)
+        self.measurements = np.zeros(slots, dtype=np.int64)
+        self._most = np.full(slots, _MOST)  # measurements between two checks of the time
         self._used = 0
         self._compile()
+
+    def known(
+        self,
+        path_of: Callable[[int], np.ndarray],
+        numbers: np.ndarray,
+        weights: np.ndarray,
+        now: np.ndarray,
+        enough: np.ndarray,
+    ) -> np.ndarray:
+        """Lower bounds (k,) in metres as of `least`, by what is known from earlier calls.
+
+        Arguments as in `PathPairs`.
+        """
+        bounds = np.empty((len(numbers), _FEW))
+        self._bound(path_of(2 * _FEW), weights, now, enough, self._slots(numbers), bounds)
+        return np.minimum(bounds.min(axis=1), now)
 
     def least(
         self,
@@ -160,16 +185,10 @@ class ExactPaths:
         """
         path, slots = path_of(2 * _INTERVALS), self._slots(pairs.numbers)
         fine = np.minimum(resolution, _FINE_PART * (pairs.thresholds @ [-1.0, 1.0]))
-        least, unsettled = np.full(len(slots), -np.inf), np.arange(len(slots))
         bounds = np.empty((len(slots), _INTERVALS))
-        for step in (_COARSE, 1):  # wide intervals are enough for most pairs
-            out = np.empty((len(unsettled), _INTERVALS // step))
-            self._bound(np.ascontiguousarray(path[::step]), pairs, unsettled, slots[unsettled], out)
-            least[unsettled] = np.minimum(out.min(axis=1), pairs.now[unsettled])
-            if step == 1:
-                bounds[unsettled] = out
-            is_open = least < np.minimum(pairs.enough, pairs.now - fine)
-            unsettled = np.flatnonzero(is_open)
+        self._bound(path, pairs.weights, pairs.now, pairs.enough, slots, bounds)
+        least = np.minimum(bounds.min(axis=1), pairs.now)
+        unsettled = np.flatnonzero(least < np.minimum(pairs.enough, pairs.now - fine))
         if len(unsettled) > 1:  # the worst first: there may be no time for the others
             parts = part_of(least[unsettled], pairs.thresholds[unsettled])
             unsettled = unsettled[np.argsort(parts)]
@@ -228,17 +247,21 @@ class ExactPaths:
             if not alarms or len(bounds) >= _MOST_INTERVALS:
                 break
             path, bounds = path_of(2 * _DIVISION * len(bounds)), np.repeat(bounds, _DIVISION)
-            self._bound(path, pairs, np.array([k]), np.array([slot]), bounds[None])
+            one = slice(k, k + 1)
+            self._bound(
+                path, pairs.weights[one], pairs.now[one], pairs.enough[one], np.array([slot]),
+                bounds[None],
+            )  # fmt: skip
         return min(float(bounds.min()), lowest), False
 
     def _bound(
-        self, path: np.ndarray, pairs: PathPairs, which: np.ndarray, slots: np.ndarray,
-        out: np.ndarray,
+        self, path: np.ndarray, weights: np.ndarray, now: np.ndarray, enough: np.ndarray,
+        slots: np.ndarray, out: np.ndarray,
     ) -> None:  # fmt: skip
         """Bounds of pairs on their path by earlier measurements; see `bounds_of_pairs`."""
         bounds_of_pairs(
-            path, pairs.weights[which], pairs.now[which], pairs.enough[which], slots, self._places,
-            self._distances, self.measurements, out,
+            path, weights, now, enough, slots, self._places, self._distances, self.measurements,
+            out,
         )  # fmt: skip
 
     def _slots(self, pairs: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from support.robots.two_slides import distance as slides_distance
 from support.robots.two_slides import model as slides_model
 
 from collision_monitor.continuous import braking
-from collision_monitor.continuous.braking_path import DISTANCE, LEAST, PAIR, RATE
+from collision_monitor.continuous.braking_path import DISTANCE, LEAST, PAIR, RATE, TRAVEL
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck
 from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs
@@ -44,7 +44,7 @@ def rows_of(check, q, v, reaction=REACTION, may_settle=True):
     cautious = replace(check.settings, release_distance=0.0)
     paths, inputs = check._paths, BrakingInputs(q, v, v, check.decelerations, reaction, cautious)
     paths.limits(inputs)
-    everything = np.arange(len(paths.joint_weights))
+    everything = np.arange(len(MODEL.pairs))
     count = paths.search(inputs) if may_settle else paths.fine_search(inputs, everything)
     return {int(row[PAIR]): row.copy() for row in paths.rows[:count]}
 
@@ -88,6 +88,36 @@ def test_rates_are_derivatives_of_distances(q, v):
             assert row[RATE] == pytest.approx(rate, abs=1e-4)
 
 
+@given(st.integers(0, 2**32 - 1), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_pairs_that_may_come_near_are_those_of_a_search_of_the_tree(seed, keeps):
+    """Along a motion, though most pairs are not measured again at each configuration."""
+    rng = np.random.default_rng(seed)
+    check = BrakingCheck(MODEL, np.full(6, 4.0))
+    check.set_thresholds(np.tile([STOP, WARN], (len(MODEL.pairs), 1)))
+    paths, q = check._paths, rng.uniform(-2.0, 2.0, 6)
+    for _ in range(30):
+        q = q + rng.normal(0.0, rng.choice([1e-3, 0.03, 0.5]), 6) * rng.integers(0, 2, 6)
+        v = rng.uniform(-1.5, 1.5, 6)
+        inputs = BrakingInputs(q, v, v, check.decelerations, REACTION, check.settings)
+        paths.limits(inputs)
+        now, limits = MODEL.distances(q), paths._totals[paths._class_of_pairs]
+        count = paths.coarse_search(inputs)
+        paths.set_rates(inputs, rows := paths.rows[:count].copy())
+        found = {int(row[PAIR]): row for row in rows}
+        if keeps:  # distances of shapes that are 0.1 m inside their leaves
+            assert {k for k in range(len(now)) if now[k] + 0.1 < limits[k]} <= found.keys()
+            paths.keep(rows[:, PAIR].astype(int), rows[:, DISTANCE] + 0.1)
+        else:
+            assert found.keys() == set(np.flatnonzero(now < limits))
+        paths._search(inputs, paths._all_classes, paths._never, paths._totals, most=0)
+        for row in paths.rows[: paths._size[0]]:
+            if int(row[PAIR]) in found:
+                own = found[int(row[PAIR])]
+                for column in (DISTANCE, LEAST, RATE, TRAVEL):
+                    assert own[column] == pytest.approx(row[column], abs=1e-9)
+
+
 def test_on_slides_all_is_as_by_hand():
     model = slides_model()
     check = BrakingCheck(model, np.full(len(model.joint_names), 2.0))
@@ -119,7 +149,7 @@ def test_more_pairs_than_there_is_room_for_are_all_there():
 def test_bound_of_a_search_that_was_cut_short_holds(monkeypatch):
     from collision_monitor.monitoring.speed_policy import braking_paths as module
 
-    monkeypatch.setattr(module, "_MOST", 2)
+    monkeypatch.setattr(module, "_MOST_OF_FEW", 2)
     rng = np.random.default_rng(4)
     loose = 0.0
     for _ in range(40):

@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.continuous.braking import bounds_of_pairs, lowest_interval, raise_bounds
+from collision_monitor.continuous.braking import (
+    bounds_of_pairs,
+    is_worth_measuring,
+    raise_bounds,
+    raise_lowest,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -29,27 +34,25 @@ def test_a_bound_holds_everywhere_in_its_interval(seed):
         return np.abs(q - center) @ weights - 0.5
 
     bounds, place = np.full(5, -np.inf), rng.normal(size=3)
-    least = raise_bounds(path, np.arange(3), weights, place, distance(place), np.inf, bounds)
-    assert least == bounds.min()
+    raise_bounds(path, np.arange(3), weights, place, distance(place), np.inf, bounds)
     for k, bound in enumerate(bounds):
         low, high = np.sort(path[[2 * k, 2 * k + 2]], axis=0)
         inside = low + rng.random((50, 3)) * (high - low)
         assert bound <= distance(inside).min() + 1e-12
 
 
-def test_the_lowest_interval_is_looked_at_as_long_as_that_may_raise_its_bound():
+def test_an_interval_is_measured_as_long_as_that_may_raise_its_bound():
     path, weights = np.linspace(0.0, 1.0, 9)[:, None], np.ones(1)  # intervals of 0.25
-    bounds, places, distances = np.array([0.3, 0.2, 0.1, 0.3]), np.zeros((2, 1)), np.ones(2)
-    distances[1] = np.inf  # unused
+    places, distances, joints = np.zeros((1, 1)), np.ones(1), np.arange(1)
 
-    def lowest(gain):
-        return lowest_interval(path, weights, places, distances, bounds, gain)
+    def is_worth_it(bound):
+        return is_worth_measuring(path, joints, weights, places, distances, 2, bound)
 
     # At 0.625 the pair is 1.625 apart at most, and the bound of the interval 1.5.
-    assert lowest(1.39) == (2, True)
-    assert lowest(1.41) == (2, False)
+    assert is_worth_it(1.49)
+    assert not is_worth_it(1.51)
     places[0], distances[0] = 0.625, 0.225  # measured: the bound is what that says
-    assert lowest(0.01) == (2, False)
+    assert not is_worth_it(0.11)
 
 
 def farthest(path, weights, place):
@@ -60,7 +63,7 @@ def farthest(path, weights, place):
 
 @given(SEEDS)
 @settings(max_examples=200)
-def test_bounds_are_those_of_a_plain_twin(seed):
+def test_the_lowest_bound_is_that_of_a_plain_twin(seed):
     rng = np.random.default_rng(seed)
     path, weights, now = monotone_path(rng), rng.random((2, 3)), rng.random(2)
     weights[0, 1] = 0.0
@@ -77,8 +80,14 @@ def test_bounds_are_those_of_a_plain_twin(seed):
     ])  # fmt: skip
     kept = places, distances, counts
     bounds_of_pairs(path, weights, now, np.full(2, np.inf), slots, *kept, bounds)
-    assert bounds == pytest.approx(expected, abs=1e-12)
+    assert (bounds <= expected + 1e-12).all()
+    assert bounds.min(axis=1) == pytest.approx(expected.min(axis=1), abs=1e-12)
+    for k, slot in enumerate(slots):
+        at = raise_lowest(
+            path, np.arange(3), weights[k], places[slot], distances[slot], np.inf, bounds[k]
+        )
+        assert at == bounds[k].argmin()
     enough = rng.random(2) - 1.0
     bounds_of_pairs(path, weights, now, enough, slots, *kept, bounds)
     assert (bounds <= expected + 1e-12).all()
-    assert ((bounds >= enough[:, None]) == (expected >= enough[:, None])).all()
+    assert ((bounds >= enough[:, None]).all(1) == (expected >= enough[:, None]).all(1)).all()

@@ -307,7 +307,7 @@ def test_of_several_near_pairs_all_are_measured_on_their_shapes():
     )
     for k in range(5):
         state = monitor.update(NAMES, (*apart(-0.01), 0.3), 50.0 + 0.01 * k, 50.0 + 0.01 * k)
-    assert len(asked) == 5
+    assert len(asked) == 1  # the other pair is far enough, and the robot rests
     assert state.decision.distance == pytest.approx(0.04)
     assert state.speed_scale == pytest.approx(0.25, abs=0.01)
 
