@@ -19,6 +19,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 import llvmlite
@@ -127,7 +128,15 @@ def inlined_kernel(function: Callable) -> Callable:
 def small_kernel(function: Callable) -> Callable:
     """As `kernel`, for a few lines: inlined into the caller before it is compiled.
 
-    Compiling a separate function takes a fifth of a second, however short it is.
+    Compiling a separate function takes 0.05 s and more, however short it is.
+    """
+    return _compiled(function, nogil=False, inline="always")
+
+
+def part_kernel(function: Callable) -> Callable:
+    """As `small_kernel`, for a part of any length that is called in one place only.
+
+    With several calls the copies take longer to compile than a separate function.
     """
     return _compiled(function, nogil=False, inline="always")
 
@@ -141,13 +150,22 @@ def exact_kernel(function: Callable) -> Callable:
     return _compiled(function, nogil=False, fastmath=False)
 
 
+def exact_part_kernel(function: Callable) -> Callable:
+    """As `part_kernel`, for a part of an `exact_kernel`: its operations are rounded as there."""
+    return _compiled(function, nogil=False, fastmath=False, inline="always")
+
+
 def _compiled(
     function: Callable,
     nogil: bool,
     fastmath: set[str] | bool = _FAST_MATH,
     **more: bool | str,
 ) -> Callable:
-    options = {"fastmath": fastmath, "error_model": "numpy", "nogil": nogil, **more}
+    # Kernels are not passed as arguments: without wrappers for that they compile faster.
+    options = {
+        "fastmath": fastmath, "error_model": "numpy", "nogil": nogil, "no_cfunc_wrapper": True,
+        **more,
+    }  # fmt: skip
     with _cache_options() as cached:
         return numba.njit(**cached, **options)(function)
 
@@ -170,6 +188,7 @@ def _cache_options() -> Iterator[dict[str, bool]]:
 _callbacks: list[Callable] = []  # their machine code lives as long as they do
 
 
+@cache
 def callback_address(compiled: Callable, signature: Signature) -> int:
     """Address, in this process, of a C callback of a kernel (`numba.cfunc`); compiles it."""
     with _cache_options() as cached:

@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from collision_monitor.common.compiled import kernel, small_kernel
+from collision_monitor.common.compiled import kernel, part_kernel, small_kernel
 from collision_monitor.hierarchy.aabb_tree import nearest_leaves
 from collision_monitor.hierarchy.kinematics import forward_kinematics, point_rate
 from collision_monitor.hierarchy.packed import unpack
@@ -206,7 +206,7 @@ def bounds_of_pairs(path, weights, now, enough, slots, places, distances, counts
         )  # fmt: skip
 
 
-@kernel
+@part_kernel
 def is_worth_measuring(path, joints, weights, places, distances, interval, bound):
     """Whether a distance in the middle of an interval may raise its bound above ``bound``.
 

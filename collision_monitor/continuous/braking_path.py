@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.compiled import kernel, small_kernel
+from collision_monitor.common.compiled import kernel, part_kernel
 from collision_monitor.continuous.braking import braked, braking_time, point_speed
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
@@ -85,7 +85,7 @@ def _place(view, path, time):
     move(view, path.there)
 
 
-@kernel
+@part_kernel
 def _near_leaves_of(view, groups, space):
     """As `near_leaves`, of the chosen pairs."""
     found, values, count = space.found, space.values, 0
@@ -137,7 +137,7 @@ def _near_now(view, groups, space, widest):
     return count
 
 
-@kernel
+@part_kernel
 def _limits_now(groups, space):
     """Set the limits of pairs without any motion; return the largest."""
     widest = -np.inf
@@ -172,7 +172,7 @@ def _limits_between(view, groups, path, space, first, middle, last):
     return widest, longest
 
 
-@small_kernel
+@kernel
 def _rate(view, i, j, velocities):
     """Rate at which two leaves separate, m/s."""
     _, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(view.ends, view.radii, i, j)
@@ -180,7 +180,7 @@ def _rate(view, i, j, velocities):
     return rate - point_speed(view, i, ax, ay, az, nx, ny, nz, velocities)
 
 
-@kernel
+@part_kernel
 def _set_current(view, velocities, space, count):
     """Set distance and rate of the pairs that are near now."""
     found, values, rows = space.found, space.values, space.rows
@@ -211,7 +211,7 @@ def _measure_links(view, a, b, rows, row):
     rows[row, DISTANCE], rows[row, LEAF_A], rows[row, LEAF_B] = best, i, j
 
 
-@kernel
+@part_kernel
 def _measure_now(view, groups, velocities, space):
     """Set distance and rate of pairs that only come near later."""
     rows = space.rows
@@ -250,7 +250,7 @@ def _sample(view, path, space, count, time):
         rows[row, SAMPLED] = min(rows[row, SAMPLED], distance)
 
 
-@kernel
+@part_kernel
 def _select_undecided(groups, resolution, space, count):
     """Move leaf pairs to the front that may come nearer than the known bounds; return their number.
 
@@ -275,7 +275,7 @@ def _select_undecided(groups, resolution, space, count):
     return kept
 
 
-@kernel
+@part_kernel
 def _use_bounds(groups, space, count):
     """Use the bounds of ``count`` leaf pairs in the interval, however low they are."""
     for k in range(count):
@@ -342,7 +342,7 @@ def _search_coarser(view, groups, path, space, start, end, count, resolution, mo
     return tests
 
 
-@kernel
+@part_kernel
 def _search_pieces(view, groups, path, space, resolution, most):
     """Search the path in short pieces; return the configurations queried, or no room.
 
@@ -378,7 +378,7 @@ def _search_pieces(view, groups, path, space, resolution, most):
     return tests
 
 
-@kernel
+@part_kernel
 def _look(view, groups, path, velocities, space, widest, resolution, most):
     """Fill the rows; return configurations queried; below 0: no room; 0: the path is too long."""
     rows = space.rows

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 
-from collision_monitor.common.compiled import ONE, TWO, ZERO, kernel, small_kernel
+from collision_monitor.common.compiled import ONE, TWO, ZERO, kernel, part_kernel, small_kernel
 
 # -- separating axes of two boxes --
 
@@ -47,7 +47,7 @@ def aligned_relation(boxes_a, i, boxes_b, j, pose):
     return d0, d1, d2, (r00, r01, r02, r10, r11, r12, r20, r21, r22), f
 
 
-@kernel
+@part_kernel
 def _absolute(r):
     """The absolute values of nine numbers."""
     return (
@@ -135,7 +135,7 @@ def gaps_of_edges(i, d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2):
     )
 
 
-@kernel
+@part_kernel
 def rounding(reach_a, reach_b, pose):
     """Smallest gap that separates the contents of two boxes in spite of rounding, metres.
 
@@ -172,7 +172,7 @@ def _apart(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2, margin):
     return False
 
 
-@kernel
+@part_kernel
 def aligned_apart(boxes_a, i, boxes_b, j, pose, margin):
     """Whether two boxes along their links' axes are apart; ``margin`` by `rounding`."""
     d0, d1, d2, r, f = aligned_relation(boxes_a, i, boxes_b, j, pose)
@@ -182,7 +182,7 @@ def aligned_apart(boxes_a, i, boxes_b, j, pose, margin):
     )  # fmt: skip
 
 
-@kernel
+@part_kernel
 def oriented_apart(boxes_a, i, boxes_b, j, pose, margin):
     """As `aligned_apart`, for boxes that have axes of their own.
 
@@ -270,7 +270,7 @@ def _parallel_edges(d0, d1, d2, e, wx, wy, wz, ha, sa, ox, oy, oz, hb, sb):
     return best
 
 
-@kernel
+@part_kernel
 def rectangle_distance_squared(d0, d1, d2, r, a0, a1, b0, b1):
     """Squared distance of two rectangles.
 
@@ -315,7 +315,7 @@ def place(pose, rotation, translation):
             pose[4 + i, j] = math.fabs(rotation[i, j])
 
 
-@small_kernel
+@kernel
 def _beyond(gap):
     """Square of a gap, 0 of an overlap."""
     return gap * gap if gap > 0.0 else 0.0
@@ -336,7 +336,7 @@ def _edges(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2, best):
     return max(found, max(_along(g0, r[6]), max(_along(g1, r[7]), _along(g2, r[8]))))
 
 
-@small_kernel
+@kernel
 def _along(gap, cosine):
     """Square of a gap along the product of two axes, which is not a unit vector."""
     square = 1.0 - cosine * cosine
@@ -359,7 +359,7 @@ def _boxes_bound(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2, best):
     return _edges(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2, best)
 
 
-@kernel
+@part_kernel
 def aligned_bound(boxes_a, i, boxes_b, j, pose, best):
     """Lower bound of the squared distance of two boxes along their links' axes.
 
@@ -375,7 +375,7 @@ def aligned_bound(boxes_a, i, boxes_b, j, pose, best):
     )  # fmt: skip
 
 
-@kernel
+@part_kernel
 def oriented_bound(boxes_a, i, boxes_b, j, pose, best):
     """As `aligned_bound`, for boxes that have axes of their own."""
     d0, d1, d2, r, f = oriented_relation(boxes_a, i, boxes_b, j, pose)
@@ -385,7 +385,7 @@ def oriented_bound(boxes_a, i, boxes_b, j, pose, best):
     )  # fmt: skip
 
 
-@kernel
+@part_kernel
 def swept_bound(volumes_a, i, volumes_b, j, pose, best):
     """As `aligned_bound`, for rectangles swept by spheres: exact below ``best``.
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import ONE, TWO, ZERO, kernel
+from collision_monitor.common.compiled import ONE, TWO, ZERO, kernel, part_kernel
 
 SOLID_COLUMNS = 5
 ROUND, RADIUS = 3, 4
@@ -39,7 +39,7 @@ def farthest(solids, k, dx, dy, dz):
     return math.copysign(solids[k, 0], dx), math.copysign(solids[k, 1], dy), z
 
 
-@kernel
+@part_kernel
 def farthest_of_other(other, is_triangle, solids, k, dx, dy, dz):
     """The point of the other one that is farthest along d.
 
@@ -108,7 +108,7 @@ def _on_triangle(s, i, j, k):
     return best, wi, wj, wk
 
 
-@kernel
+@part_kernel
 def _beyond_face(s, i, j, k, other):
     """Whether the origin lies on the other side of a face than the fourth point, or may."""
     ux, uy, uz = s[j, 0] - s[i, 0], s[j, 1] - s[i, 1], s[j, 2] - s[i, 2]
@@ -123,7 +123,7 @@ def _beyond_face(s, i, j, k, other):
     return here * inside < 0.0
 
 
-@kernel
+@part_kernel
 def _shrink(s, size):
     """Keep the face nearest to the origin; its number of rows, 0 if the simplex holds the origin.
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.common.compiled import ZERO, exact_kernel
+from collision_monitor.common.compiled import ZERO, exact_kernel, exact_part_kernel
 
 _EPSILON = 2.0**-53  # half the distance from 1 to the next float
 _BOUND_2D = (3.0 + 16.0 * _EPSILON) * _EPSILON  # Shewchuk, figure 21
@@ -110,7 +110,7 @@ def _grow_by_determinant(e, n, p, a, b, c, sign):
     return n
 
 
-@exact_kernel
+@exact_part_kernel
 def exact_orient3d(p, a, b, c, d):
     """`orient3d` without a filter: some microseconds, for points on a plane to 30 digits."""
     e = np.empty(_LONGEST)
@@ -144,7 +144,7 @@ def _double_product(a, b):
     return _quick_two_sum(high, low + (a[0] * b[1] + a[1] * b[0]))
 
 
-@exact_kernel
+@exact_part_kernel
 def _double_orient3d(p, a, b, c, d, size):
     """`orient3d` with twice the digits, about 32; 2 where they do not suffice.
 
@@ -164,7 +164,7 @@ def _double_orient3d(p, a, b, c, d, size):
     return _sign(high) if abs(high) > bound else 2
 
 
-@exact_kernel
+@exact_part_kernel
 def _refined_orient3d(p, a, b, c, d, size):
     """`orient3d` of points too near the plane for plain floating point."""
     sign = _double_orient3d(p, a, b, c, d, size)
@@ -220,7 +220,7 @@ def sides(p, i, j):
     )
 
 
-@exact_kernel
+@exact_part_kernel
 def exact_orient2d(p, a, b, c, x, y):
     """`orient2d` without the filter."""
     e = np.empty(_LONGEST)

@@ -24,7 +24,14 @@ from __future__ import annotations
 
 import math
 
-from collision_monitor.common.compiled import MINUS_ONE, ONE, ZERO, kernel, small_kernel
+from collision_monitor.common.compiled import (
+    MINUS_ONE,
+    ONE,
+    ZERO,
+    kernel,
+    part_kernel,
+    small_kernel,
+)
 from collision_monitor.geometry.orientation import orient2d, orient3d, sides
 from collision_monitor.geometry.segments import clamp_to_unit, nearest_parameters
 
@@ -113,7 +120,7 @@ def _columns(axis):
     return (axis + 1) % 3, (axis + 2) % 3
 
 
-@kernel
+@part_kernel
 def _axis_to_drop(p, i, j, a, b, c, d):
     """Which coordinate can go so that the plane of two triangles stays one; -1 if all is a line.
 
@@ -146,7 +153,7 @@ def _edge_parts(p, i, j, x, y):
     return False
 
 
-@kernel
+@part_kernel
 def _flat_triangles_meet(p, i, j):
     """Whether two triangles of one plane, or without area, share a point.
 
@@ -164,7 +171,7 @@ def _flat_triangles_meet(p, i, j):
     return not (_edge_parts(p, i, j, x, y) or _edge_parts(p, j, i, x, y))
 
 
-@small_kernel
+@kernel
 def _all_are(sign, s0, s1, s2):
     return s0 == sign and s1 == sign and s2 == sign
 
@@ -216,13 +223,13 @@ def _normal(p, i):
     return uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
 
 
-@small_kernel
+@kernel
 def _height(p, i, row, nx, ny, nz):
     """Height of a vertex over the first of a triangle along n, times |n|."""
     return (p[row, 0] - p[i, 0]) * nx + (p[row, 1] - p[i, 1]) * ny + (p[row, 2] - p[i, 2]) * nz
 
 
-@kernel
+@part_kernel
 def _extent(p, i, j):
     """A tight upper bound of the distance of two vertices; NaN if a coordinate is."""
     total = 0.0
@@ -231,7 +238,7 @@ def _extent(p, i, j):
     return total
 
 
-@kernel
+@part_kernel
 def _gap(p, i, j, nx, ny, nz):
     """Gap between two triangles along n, times |n|, and j's row nearest to i; 0 if none.
 
@@ -466,7 +473,7 @@ def _piercing(p, i, j, limit):
     return best
 
 
-@kernel
+@part_kernel
 def _common_point(p, i, j, extent):
     """The answer for triangles that share a point: that point, twice."""
     limit = (_ROUNDING * (extent + abs(p[i, 0]) + abs(p[i, 1]) + abs(p[i, 2]))) ** 2

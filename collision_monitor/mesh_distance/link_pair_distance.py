@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import FALSE, THREE, TRUE, kernel, small_kernel
+from collision_monitor.common.compiled import FALSE, THREE, TRUE, kernel, part_kernel, small_kernel
 from collision_monitor.geometry.convex import RADIUS
 from collision_monitor.mesh_distance.part_calls import call_holds, call_part_distance
 from collision_monitor.mesh_distance.part_distance import balls_gap, finish
@@ -150,7 +150,7 @@ def guessed_distance(data, shapes, state, pair, pose, found, points):
     return _measure_parts(data, shapes, state, pair, i, j, pose, np.inf, FALSE, found, points)
 
 
-@kernel
+@part_kernel
 def pair_distance(data, shapes, state, pair, a, b, pose, limit, found, points):
     """Signed distance of links a and b if below ``limit``, else any number from it on.
 

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import THREE, ZERO, kernel, small_kernel
+from collision_monitor.common.compiled import THREE, ZERO, kernel, part_kernel, small_kernel
 from collision_monitor.geometry.bounding_volumes import (
     aligned_apart,
     oriented_apart,
@@ -94,7 +94,7 @@ def _box(pair, first):
     )
 
 
-@kernel
+@part_kernel
 def _cell(volumes, node, margin):
     """Return the lower and upper corner of an axis-aligned box, grown for rounding."""
     return (

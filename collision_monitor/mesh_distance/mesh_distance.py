@@ -41,6 +41,8 @@ from collision_monitor.robot.description import Shape
 logger = logging.getLogger(__name__)
 
 _NO_LEAVES = (-1, -1)
+# What exact queries may compute: the numbers of callees that they need (`calls`).
+DISTANCES, CROSSINGS, DEPTHS = 2, 3, 5
 
 
 class LinkShapes(NamedTuple):
@@ -195,23 +197,22 @@ class ExactDistance:
         """
         self._names = names
         self._refusal = refusal
-        _prepare_cached(depths=False)
+        _prepare_cached(DISTANCES)
         numbers, index = shapes.arrays()
         self.state = new_state(len(shapes.names), pairs, shapes.nodes)
-        self._arrays = (*packed, numbers, index, *self.state, calls(depths=False))
-        self._has_depths = False
+        self._arrays = (*packed, numbers, index, *self.state, calls(DISTANCES))
+        self._callees = DISTANCES
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
         """First arguments of the kernels of `nearest_query`."""
         return self._arrays
 
-    def prepare_depths(self) -> None:
-        """Compile the queries of the depth of contacts; the first of them does this otherwise."""
-        if not self._has_depths:
-            _prepare_cached(depths=True)
-            self._arrays = (*self._arrays[:-1], calls(depths=True))
-            self._has_depths = True
+    def prepare(self, what: int) -> None:
+        """Compile the queries of `CROSSINGS` or `DEPTHS`; the first of them does this otherwise."""
+        _prepare_cached(what)
+        if what > self._callees:
+            self._arrays, self._callees = (*self._arrays[:-1], calls(what)), what
 
     def forget(self) -> None:
         """Clear the results of earlier queries."""
@@ -223,7 +224,7 @@ class ExactDistance:
         if result[2] > 0:
             if not depth:
                 return self._nearest_by_leaves(result[2])
-            self.prepare_depths()
+            self.prepare(DEPTHS)
             best = result[1] if result[0] >= 0 else 0.0
             deeper = link_contacts.deepest_pair(*self._arrays, result[2], best)
             if deeper[0] >= 0:
@@ -256,7 +257,7 @@ class ExactDistance:
             raise self._refusal(touching, q)
         if touching > 0:
             if depth:
-                self.prepare_depths()
+                self.prepare(DEPTHS)
                 link_contacts.depths(*self._arrays, touching, out)
             else:
                 np.copyto(out, np.minimum(leaves, 0.0), where=out == TOUCH)
@@ -299,6 +300,7 @@ class ExactDistance:
 
     def crossing(self, q: np.ndarray, links: tuple[int, int], most: int) -> Crossing:
         """See `CollisionModel.crossing_triangles`."""
+        self.prepare(CROSSINGS)
         count, room = 0, 0
         while count == room < most:
             room = min(most, max(1000, 4 * room))
@@ -314,57 +316,58 @@ class ExactDistance:
 
 
 @cache
-def calls(depths: bool) -> np.ndarray:
-    """Addresses, in this process, of the callees of exact queries (`part_calls.py`).
+def calls(count: int) -> np.ndarray:
+    """Addresses, in this process, of the first callees of exact queries (`part_calls.py`).
 
-    Those needed only for depths of contacts are 0 without ``depths``.
+    Those of the others are 0.
     """
     kernels = [
         (part_distance, part_calls.PART_DISTANCE),
         (holds, part_calls.HOLDS),
         (list_contacts, part_calls.LIST_CONTACTS),
+        (part_way_out, part_calls.WAY_OUT),
+        (part_depth, part_calls.PART_DEPTH),
     ]
-    if depths:
-        kernels += [(part_way_out, part_calls.WAY_OUT), (part_depth, part_calls.PART_DEPTH)]
-    found = [callback_address(kernel, signature) for kernel, signature in kernels]
+    found = [callback_address(kernel, signature) for kernel, signature in kernels[:count]]
     return np.array(found + [0] * (part_calls.CALLS - len(found)), dtype=np.int64)
 
 
-def prepare(depths: bool) -> None:
-    """Compile the exact queries, or load them from disk; log why it takes long.
+def prepare(what: int) -> None:
+    """Compile exact queries, or load them from disk; log why it takes long.
 
-    ``depths``: also those that measure the depth of contacts.
+    ``what``: `DISTANCES`, `CROSSINGS` (of triangles) or `DEPTHS` (of contacts).
     """
-    last, compile_all = (
-        (link_contacts.depths, _compile_depths) if depths
-        else (link_contacts.list_crossings, _compile_distances)
-    )  # fmt: skip
+    last, compile_all, text = {
+        DISTANCES: (nearest_query.touching_leaves, _compile_distances, "exact distances"),
+        CROSSINGS: (link_contacts.list_crossings, _compile_crossings, "crossing triangles"),
+        DEPTHS: (link_contacts.depths, _compile_depths, "penetration depths"),
+    }[what]
     compile_now = not is_on_disk(last)
     if compile_now:
-        logger.info("compiling kernels of exact distances; this takes some seconds, once")
+        logger.info("compiling kernels of %s; this takes some seconds, once", text)
     begin = time.monotonic()
     with compiling(last):
         compile_all()
     if compile_now:
-        logger.info("kernels of exact distances compiled in %.1f s", time.monotonic() - begin)
+        logger.info("kernels of %s compiled in %.1f s", text, time.monotonic() - begin)
 
 
 _prepare_cached = cache(prepare)  # it checks for files, which takes longer than a distance
 
 
-def _empty_arguments(depths: bool) -> tuple[np.ndarray, ...]:
+def _empty_arguments(what: int) -> tuple[np.ndarray, ...]:
     """Return arguments of queries for a model without links."""
     none = np.empty(0)
     shapes = pack_shapes(
         {name: none for name in Shapes._fields if name != "parts"} | {"parts": np.empty((0, 8))}, []
     )
     state = new_state(0, np.empty((0, 2), dtype=np.int64), 0)
-    return (*empty_model(), *shapes, *state, calls(depths))
+    return (*empty_model(), *shapes, *state, calls(what))
 
 
 def _compile_distances() -> None:
     build_triangle_tree(np.eye(3), [[0, 1, 2]])
-    none, arrays = np.empty(0), _empty_arguments(depths=False)
+    none, arrays = np.empty(0), _empty_arguments(DISTANCES)
     nearest_query.exact_distance(*arrays, none, True)
     nearest_query.exact_distances(*arrays, none, np.inf, none)
     which = np.empty(0, np.int64)
@@ -375,11 +378,16 @@ def _compile_distances() -> None:
     nearest_query.touching_leaves.compile(
         tuple(map(typeof, (numbers, index, work, work_index, 0)))
     )
+
+
+def _compile_crossings() -> None:
+    # Only compiled, not called, as above.
+    arrays, none = _empty_arguments(CROSSINGS), np.empty(0)
     rows = np.empty((1, 2), dtype=np.int64), np.empty((1, 18))
     link_contacts.list_crossings.compile(tuple(map(typeof, (*arrays, none, 0, 0, *rows))))
 
 
 def _compile_depths() -> None:
-    none, arrays = np.empty(0), _empty_arguments(depths=True)
+    none, arrays = np.empty(0), _empty_arguments(DEPTHS)
     link_contacts.deepest_pair(*arrays, 0, 0.0)
     link_contacts.depths(*arrays, 0, none)

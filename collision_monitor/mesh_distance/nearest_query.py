@@ -12,7 +12,16 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import FOUR, ONE, THREE, TRUE, ZERO, kernel, small_kernel
+from collision_monitor.common.compiled import (
+    FOUR,
+    ONE,
+    THREE,
+    TRUE,
+    ZERO,
+    kernel,
+    part_kernel,
+    small_kernel,
+)
 from collision_monitor.geometry.segments import (
     capsule_distance,
     capsule_witness,
@@ -139,7 +148,7 @@ def _guess(view, shapes, state, data, pair, found, points):
     return guessed_distance(data, shapes, state, pair, pose, found, points)
 
 
-@kernel
+@part_kernel
 def _nearest_in_list(state, count):
     """Return the list index of the pair with the nearest leaves."""
     best, at = np.inf, 0
@@ -150,7 +159,7 @@ def _nearest_in_list(state, count):
     return at
 
 
-@kernel
+@part_kernel
 def nearest_pair(view, shapes, state, data, every, found, points):
     """Return (pair, distance, touching pairs) of the nearest shapes.
 
@@ -397,7 +406,7 @@ def exact_bound(
     return True
 
 
-@kernel
+@part_kernel
 def pair_at(
     numbers, index, shape_numbers, shape_index, work, work_index, calls, q, pair, loose, enough
 ):

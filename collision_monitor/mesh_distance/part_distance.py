@@ -21,6 +21,7 @@ from collision_monitor.common.compiled import (
     TWO,
     ZERO,
     kernel,
+    part_kernel,
     small_kernel,
 )
 from collision_monitor.geometry.convex import RADIUS, solid_distance
@@ -126,7 +127,7 @@ def nearest_to_solid(tree, volumes, solids, k, pose, guess, limit, search, point
     return best, best_row
 
 
-@kernel
+@part_kernel
 def touching_rows(tree, volumes, solids, k, pose, out, column):
     """Return the number of triangles that meet solid k and its radius, at most rows of ``out``.
 
@@ -196,7 +197,7 @@ def _side_of_edge(p, a, b):
     return upwards if orient2d(p, low, high, THREE, ONE, TWO) > 0 else 0
 
 
-@kernel
+@part_kernel
 def _crossings_of_triangle(p):
     """Return how often the ray of row 3 along x leaves through the triangle of rows 0 to 2."""
     turn = _side_of_edge(p, ZERO, ONE) + _side_of_edge(p, ONE, TWO) + _side_of_edge(p, TWO, ZERO)
@@ -206,7 +207,7 @@ def _crossings_of_triangle(p):
     return turn if side * turn < 0 else 0  # otherwise it is behind the point
 
 
-@kernel
+@part_kernel
 def _ray_misses(tree, node, x, y, z):
     """Whether the ray from (x, y, z) along x surely misses the box of a node."""
     v = tree.volumes
@@ -246,7 +247,7 @@ def _crossings_if_closed(tree, row, closed, first_row, p):
     return _crossings_of_triangle(p)
 
 
-@kernel
+@part_kernel
 def winding_number(tree, closed, first_row, x, y, z):
     """Winding number of the closed surfaces of a mesh about a point in its frame; 0 is outside.
 

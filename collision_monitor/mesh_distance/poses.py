@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import kernel, part_kernel
 
 
 @kernel
@@ -40,7 +40,7 @@ def compose_inverse(p, q, out):
             out[i, j] = p[0, i] * q[0, j] + p[1, i] * q[1, j] + p[2, i] * q[2, j]
 
 
-@kernel
+@part_kernel
 def invert(p, out):
     """Set out = p^-1; not in place."""
     for i in range(3):

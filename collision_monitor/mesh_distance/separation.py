@@ -22,7 +22,15 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import ONE, THREE, TRUE, ZERO, kernel, small_kernel
+from collision_monitor.common.compiled import (
+    ONE,
+    THREE,
+    TRUE,
+    ZERO,
+    kernel,
+    part_kernel,
+    small_kernel,
+)
 from collision_monitor.geometry.convex import RADIUS, farthest, solid_distance
 from collision_monitor.geometry.triangles import triangles_intersect
 from collision_monitor.mesh_distance.mesh_pair_distance import mesh_reach
@@ -45,7 +53,7 @@ def solid_reach(shapes, part, placed, x, y, z):
     return middle + px * dx + py * dy + pz * dz + shapes.solids[part, RADIUS]
 
 
-@kernel
+@part_kernel
 def _part_reach(data, shapes, part, x, y, z, least):
     """Largest n . p over a part in its link's frame; ``least`` if it is not above it."""
     if shapes.parts[part, 0] == MESH:

@@ -40,6 +40,8 @@ from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.hierarchy.packed import close_all_but, pack_model, windows
 from collision_monitor.hierarchy.query import warm_up
 from collision_monitor.mesh_distance.mesh_distance import (
+    CROSSINGS,
+    DEPTHS,
     Crossing,
     ExactDistance,
     ExactShapes,
@@ -311,17 +313,19 @@ class CollisionModel:
             self._configuration(q), pairs, leaves, within, loose, seconds
         )
 
-    def prepare_exact(self, depths: bool = True) -> None:
+    def prepare_exact(self, depths: bool = True, crossings: bool = False) -> None:
         """Build the hierarchies over all triangles and compile the exact queries.
 
         Otherwise the first exact query does this. It takes about half a second per 100,000
         triangles, and half a minute to compile at the first use on a machine. Later twins share the
         hierarchies. ``depths``: also compile queries of the depth of contacts, which takes as long
-        again.
+        again. ``crossings``: also compile `crossing_triangles`, some seconds.
         """
         exactly = self._exact_distance()
+        if crossings:
+            exactly.prepare(CROSSINGS)
         if depths:
-            exactly.prepare_depths()
+            exactly.prepare(DEPTHS)
 
     def crossing_triangles(
         self, q: Sequence[float] | np.ndarray, pair: tuple[str, str], most: int = 1000

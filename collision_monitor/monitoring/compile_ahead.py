@@ -51,11 +51,12 @@ def compile_monitor() -> None:
 
 
 def compile_exact() -> None:
-    """Compile exact distances, also along braking paths."""
-    from collision_monitor.mesh_distance.mesh_distance import prepare
+    """Compile exact distances, also along braking paths, and lists of crossing triangles."""
+    from collision_monitor.mesh_distance.mesh_distance import CROSSINGS, DISTANCES, prepare
     from collision_monitor.model.collision_model import CollisionModel
 
-    prepare(depths=False)
+    prepare(DISTANCES)
+    prepare(CROSSINGS)
     model = CollisionModel.from_urdf(_ROBOT)
     with compiling(*KERNELS["exact"][1]):
         exact_paths.ExactPaths(model)

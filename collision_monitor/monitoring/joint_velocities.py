@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import kernel, part_kernel
 
 # A driver's velocity below half of the slope, less this, is rejected: rad/s or m/s.
 _SLACK = 0.05
@@ -34,7 +34,7 @@ _HISTORY_ROWS = 24
 _LISTS = 64
 
 
-@kernel
+@part_kernel
 def believed(given, slope, limit):
     """The driver's velocity ``given``, or ``slope`` of the positions if that is clearly faster.
 

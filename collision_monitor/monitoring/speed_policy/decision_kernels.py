@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.common.compiled import kernel, small_kernel
+from collision_monitor.common.compiled import kernel, part_kernel, small_kernel
 from collision_monitor.continuous.braking_path import DISTANCE, LEAST, PAIR, RATE
 
 INSIDE, NEAR, STOP, SLOW, APPROACH = range(5)  # flags, and their indices in ``memory``
@@ -31,7 +31,7 @@ MEMORY = RING + MOST_CYCLES
 RELEASE_PART = 0.125
 
 
-@kernel
+@part_kernel
 def ramp(value, stop, warn):
     """1 at ``warn`` and beyond, 0 at ``stop`` and below; NaN is 0."""
     if value > warn:
@@ -47,7 +47,7 @@ def parts(rate, distance, least, parting, tolerance):
     return rate > parting and least >= distance - tolerance
 
 
-@kernel
+@small_kernel
 def _hold(memory, flag, raised, held, cycles):
     """Count down a flag that is neither raised nor held; return whether it is up."""
     if raised or (held and memory[flag] > 0.0):

@@ -6,10 +6,12 @@ import ast
 import gc
 import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import numba
@@ -41,6 +43,19 @@ def ask(**environment):
     directory, distance = done.stdout.split()[-2:]
     assert float(distance) == pytest.approx(3**0.5 * 3)
     return directory, done.stderr
+
+
+def test_a_part_of_a_kernel_is_called_in_one_place():
+    """Copies in several places take longer to compile than a function."""
+    calls, parts = Counter(), set()
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text()
+        for name in re.findall(r"^@(?:exact_)?part_kernel\ndef (\w+)", text, re.MULTILINE):
+            parts.add((path if name[0] == "_" else None, name))
+        found = re.findall(r"(?<!def )\b(\w+)\(", text)
+        calls.update((path if name[0] == "_" else None, name) for name in found)
+    assert parts
+    assert {name: calls[where, name] for where, name in parts if calls[where, name] != 1} == {}
 
 
 # -- stale machine code --------------------------------------------------------------

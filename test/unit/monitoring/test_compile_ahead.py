@@ -38,7 +38,7 @@ for process in [compile_ahead(which) for which in sets]:
 for which in sets:
     assert is_compiled(which) and compile_ahead(which) is None
 with event.install_recorder("numba:compile") as compiled:
-    robot.prepare_exact(depths=False)
+    robot.prepare_exact(depths=False, crossings=True)
     Monitor(robot, live=LiveScene(robot))
     for which in sets:
         KERNELS[which][0]()
@@ -61,6 +61,7 @@ behaviour = SpeedPolicy(robot)
 monitor = Monitor(robot, 0.1, 0.02, behaviour=behaviour)
 before = versions()
 assert sum(before.values()) > 10
+assert not before["list_crossings"]  # only markers need them
 for k in range(40):
     now = 50.0 + 0.01 * k
     state = monitor.update([*JOINTS, "mast_joint"], (*apart(0.2 - 0.01 * k), 0.3), now, now)
