@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from collision_monitor.continuous.braking_path import (
+from collision_monitor.continuous.near_pairs import (
     DISTANCE,
     GROUP,
     LEAF_A,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from collision_monitor.continuous import braking, braking_path
-from collision_monitor.continuous.braking_path import COLUMNS
+from collision_monitor.continuous import braking, braking_path, near_pairs
+from collision_monitor.continuous.near_pairs import COLUMNS
 from collision_monitor.errors import LoadingLimitError
 from collision_monitor.fitting.shapes import leaves_of
 from collision_monitor.geometry.leaf import moved
@@ -131,7 +131,7 @@ class BrakingPaths:
         self._room(256, 64 + own)
         self.tests = 0
         self._values_of_q = nq = len(model.joint_names)
-        self._earlier = braking_path.EarlierPairs(
+        self._earlier = near_pairs.EarlierPairs(
             np.full(own, -np.inf), np.zeros((own, nq)),
             windows(*self.tables.arrays()).links[self.tables.pair_rows[:own], 0],
             np.full(own, -np.inf), np.zeros(nq), np.zeros(1), np.zeros(nq),
@@ -327,7 +327,7 @@ class BrakingPaths:
                 rows = self.rows[:count]
                 self._room(len(self._found), 2 * (count + own))
                 self.rows[:count] = rows
-        return braking_path.near_pairs(
+        return near_pairs.near_pairs(
             *self.tables.arrays(), self.tables.pair_rows, self._class_of_pairs, self.joint_weights,
             self._totals, self._class_warn, inputs.settings.release_distance, inputs.q,
             self._earlier, self.rows, count,
@@ -335,7 +335,7 @@ class BrakingPaths:
 
     def set_rates(self, inputs: BrakingInputs, rows: np.ndarray) -> None:
         """Set RATE in some rows (k, columns) of `coarse_search`."""
-        braking_path.set_rates(
+        near_pairs.set_rates(
             *self.tables.arrays(), self.tables.pair_rows, inputs.q, inputs.velocities, rows
         )
 

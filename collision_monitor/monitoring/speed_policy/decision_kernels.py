@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.common.compiled import kernel, part_kernel, small_kernel
-from collision_monitor.continuous.braking_path import DISTANCE, LEAST, PAIR, RATE
+from collision_monitor.continuous.near_pairs import DISTANCE, LEAST, PAIR, RATE
 
 INSIDE, NEAR, STOP, SLOW, APPROACH = range(5)  # flags, and their indices in ``memory``
 _PLACE, GIVEN = 5, 6

@@ -13,7 +13,7 @@ from support.robots.two_slides import distance as slides_distance
 from support.robots.two_slides import model as slides_model
 
 from collision_monitor.continuous import braking
-from collision_monitor.continuous.braking_path import DISTANCE, LEAST, PAIR, RATE, TRAVEL
+from collision_monitor.continuous.near_pairs import DISTANCE, LEAST, PAIR, RATE, TRAVEL
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck
 from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs

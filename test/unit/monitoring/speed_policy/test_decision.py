@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collision_monitor.continuous.braking_path import COLUMNS, DISTANCE, LEAST, PAIR, RATE
+from collision_monitor.continuous.near_pairs import COLUMNS, DISTANCE, LEAST, PAIR, RATE
 from collision_monitor.monitoring.speed_policy import decision_kernels
 from collision_monitor.monitoring.speed_policy.decision import Decision, decision_message
 from collision_monitor.monitoring.speed_policy.decision_kernels import GIVEN, MEMORY
