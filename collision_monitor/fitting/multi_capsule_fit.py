@@ -29,6 +29,9 @@ _HISTORY = 10  # steps with known curvature
 _SUFFICIENT = 1e-4  # Armijo: part of the decrease expected from the gradient
 _MAX_SMALL_STEPS = 3  # small steps in a row that end the optimisation
 _TRIALS = 20  # step lengths of one line search
+# Length of a step without known curvature, in sizes of the body. A longer one grows capsules past
+# small gaps: the large penalty allows it, and they hardly shrink again.
+_FIRST_STEP = 0.1
 
 
 @offline_kernel
@@ -73,7 +76,7 @@ def descend(
             shares[m] = dot * inverses[m]
             for i in range(count):
                 direction[i] -= shares[m] * bends[m, i]
-        scale = min(1.0, 1.0 / math.sqrt(length))
+        scale = min(1.0, _FIRST_STEP / math.sqrt(length))
         if known > 0:
             scale = 0.0
             for i in range(count):

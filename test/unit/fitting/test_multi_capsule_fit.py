@@ -100,6 +100,13 @@ def test_more_leaves_are_only_taken_where_the_union_shrinks(seed, tmp_path):
     assert volumes[1] <= 1.003 * volumes[0]
 
 
+@pytest.mark.parametrize("size", [(0.3, 0.45, 0.46), (0.42, 0.67, 0.94)])
+def test_more_leaves_around_a_large_box_stand_off_clearly_less(size):
+    body = body_of(trimesh.creation.box(size))
+    off = [thickness(body, fit_union(body, count)) for count in (6, 12, 16)]
+    assert off[1] < 0.85 * off[0] and off[2] < 0.75 * off[0]
+
+
 def test_the_same_body_has_the_same_leaves():
     one, other = (fit_union(body_of(elbow(2)), 3) for _ in range(2))
     assert np.array_equal(one, other)
