@@ -77,7 +77,7 @@ class BrakingCheck:
         """
         self.model = model
         self._exact_paths: ExactPaths | None = None
-        self._turning = -1  # the last pair that touched and parted, but turned back
+        self._turning = -1  # a pair that touched and parted, but turned back, in the last cycle
         self.decelerations = np.ascontiguousarray(decelerations, dtype=float)
         self._still = np.zeros(len(model.joint_names))
         self._memory = np.zeros(decision_kernels.MEMORY)
@@ -248,28 +248,21 @@ class BrakingCheck:
     def _turns_back(
         self, inputs: BrakingInputs, rows: np.ndarray, exact: ExactBounds
     ) -> np.ndarray:
-        """Numbers of rows of pairs that touch and part, but come closer again while they brake.
+        """Number of the row of a pair that touches and parts, but turns back while it brakes.
 
-        Their LEAST is set. Leaves decide, since nothing is known of shapes that touch.
+        Only the pair that did so in the last cycle is searched. Its LEAST is set. Leaves decide,
+        since nothing is known of shapes that touch.
         """
-        which = np.flatnonzero(~(rows[:, DISTANCE] > 0.0))
-        pairs, own = rows[:, PAIR].astype(int), len(self.model.pairs)
-        # The one that did in the last cycle probably does so again.
-        which = which[np.argsort(pairs[which] != self._turning, kind="stable")]
-        for some in (which[:1], which[1:]):
-            within = np.full(len(some), _LOOSE)
-            touches = exact(pairs[some], rows[some, DISTANCE], within, _LOOSE) <= 0.0
-            is_live = pairs[some] >= own
-            for k in (some[touches & ~is_live], some[touches & is_live]):
-                if len(k):
-                    part = np.isin(np.arange(len(rows)), k)
-                    least, goes_on = self._search_leaves(inputs, rows, part)
-                    rows[k, LEAST] = np.minimum(least[k], rows[k, DISTANCE])
-                    turns = ~goes_on[k] & (least[k] < rows[k, DISTANCE] - self._tolerance)
-                    if turns.any():
-                        self._turning = pairs[k[turns][0]]
-                        return k[turns]
-        return which[:0]
+        is_it = rows[:, PAIR] == self._turning
+        which = np.flatnonzero(is_it & ~(rows[:, DISTANCE] > 0.0))
+        pairs, leaves = rows[which, PAIR].astype(int), rows[which, DISTANCE]
+        which = which[exact(pairs, leaves, np.full(len(which), _LOOSE), _LOOSE) <= 0.0]
+        if not len(which):
+            return which
+        least, goes_on = self._search_leaves(inputs, rows, is_it)
+        turns = ~goes_on & (least < rows[:, DISTANCE] - self._tolerance)
+        rows[which, LEAST] = np.minimum(least, rows[:, DISTANCE])[which]
+        return which[turns[which]]
 
     def _measure(
         self, inputs: BrakingInputs, nearest: Clearance, exact: ExactBounds, widest: float
@@ -349,6 +342,8 @@ class BrakingCheck:
             if part.any():
                 of_leaves, separates = self._search_leaves(inputs, rows, part)
                 least, goes_on = np.maximum(least, of_leaves), goes_on | separates
+        turns = is_parting & ~goes_on & (distances <= 0.0) & (least < distances - self._tolerance)
+        self._turning = int(pairs[turns.argmax()]) if turns.any() else -1
         ignored = is_parting & goes_on & (least <= enough)
         rows[:, LEAST] = np.where(ignored, distances, np.minimum(least, distances))
         rows[:, DISTANCE] = distances
