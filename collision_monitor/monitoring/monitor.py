@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -428,8 +428,16 @@ class Monitor:
             return Measured(nearest)
         # At the start nothing is known of any pair, and no joint state waits.
         seconds = _NARROW_PHASE_SECONDS if self.updates else _FIRST_SECONDS
-        bounds = (self.model if self.live is None else self.live).exact_bounds
-        return Measured(nearest, partial(bounds, self.buffer.q, seconds=seconds))
+        model, q = self.model if self.live is None else self.live, self.buffer.q
+        end = time.thread_time() + seconds  # of all calls; each measures one pair at least
+
+        def exact(
+            pairs: np.ndarray, leaves: np.ndarray, within: np.ndarray, loose: float | np.ndarray
+        ) -> np.ndarray:
+            left = max(end - time.thread_time(), 0.0)
+            return model.exact_bounds(q, pairs, leaves, within, loose, seconds=left)
+
+        return Measured(nearest, exact)
 
     def _measure(self) -> Clearance:
         """The nearest of all pairs."""
