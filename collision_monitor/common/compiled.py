@@ -138,7 +138,7 @@ def part_kernel(function: Callable) -> Callable:
 
     With several calls the copies take longer to compile than a separate function.
     """
-    return _compiled(function, nogil=False, inline="always")
+    return small_kernel(function)
 
 
 def exact_kernel(function: Callable) -> Callable:

@@ -173,7 +173,7 @@ def raise_lowest(path, joints, weights, places, distances, enough, bounds):
         if best >= enough:
             return lowest
         begin, end = path[2 * lowest], path[2 * lowest + 2]
-        for m in range(len(distances) - 1, -1, -1):  # the last ones are probably near
+        for m in range(len(distances)):
             if distances[m] > best:
                 bound = distances[m] - travel_to(joints, weights, places[m], begin, end)
                 if bound > best:
@@ -183,7 +183,7 @@ def raise_lowest(path, joints, weights, places, distances, enough, bounds):
         if at < 0:
             return lowest
         raise_bounds(path, joints, weights, places[at], distances[at], enough, bounds)
-        bounds[lowest] = max(bounds[lowest], best)
+        bounds[lowest] = max(bounds[lowest], best)  # also if rounding differs: it must rise
 
 
 @kernel

@@ -21,6 +21,8 @@ from collision_monitor.hierarchy.packed import unpack
 # Columns of ``rows``: one row for each pair of links.
 PAIR, GROUP, DISTANCE, RATE, LEAST, TRAVEL, SAMPLED, LEAF_A, LEAF_B = range(9)
 COLUMNS = 9
+# Beyond this sum of ways, in metres, rounding would hide small ones.
+_LONGEST_WAY = 1e3
 # Leaf pairs within this many metres of the nearest determine whether two links separate.
 NEARLY_NEAREST = 0.001
 
@@ -55,7 +57,7 @@ class EarlierPairs(NamedTuple):
         distances: (pairs,) lower bounds of the distances.
         places: (pairs, nq) the configurations where they were found.
         leaves: (pairs, 2) the nearest leaves of the last measurement.
-        until: (pairs,) a pair is farther apart than this, less ``way``.
+        until: (pairs,) lower bounds of the distances, plus the ``way`` of that time.
         last: (nq,) the last configuration.
         way: (1,) sum of the ways so far, by ``most``.
         most: (nq,) how far any two links come nearer at most for a unit of a joint.
@@ -86,6 +88,9 @@ def near_pairs(
     for k in range(len(q)):
         earlier.way[0] += earlier.most[k] * abs(q[k] - earlier.last[k])
         earlier.last[k] = q[k]
+    if not earlier.way[0] < _LONGEST_WAY:
+        earlier.way[0] = 0.0
+        earlier.until[:] = -np.inf
     way = earlier.way[0]
     for pair in range(len(classes)):
         group = classes[pair]

@@ -77,7 +77,6 @@ class BrakingCheck:
         """
         self.model = model
         self._exact_paths: ExactPaths | None = None
-        self._turning = -1  # a pair that touched and parted, but turned back, in the last cycle
         self.decelerations = np.ascontiguousarray(decelerations, dtype=float)
         self._still = np.zeros(len(model.joint_names))
         self._memory = np.zeros(decision_kernels.MEMORY)
@@ -214,7 +213,8 @@ class BrakingCheck:
         if not nearest.distance > paths.thresholds[number, 0]:
             at_rest = inputs._replace(initial_velocities=self._still)
             paths.limits(at_rest)
-            count = paths.coarse_search(at_rest)  # which may replace the rows
+            # Which may replace the rows.
+            count = paths.coarse_search(at_rest, number, nearest.distance)
             rows = paths.rows[:count]
             pairs = rows[:, PAIR].astype(int)
             rows = rows[(pairs == number) | ~(rows[:, DISTANCE] > paths.thresholds[pairs, 0])]
@@ -236,33 +236,13 @@ class BrakingCheck:
                     which = some[~(rows[some, DISTANCE] > stop[some])]
                     if len(which):
                         break
-            rows[:, LEAST] = rows[:, DISTANCE]
-            if not len(which):
-                paths.limits(inputs)
-                which = self._turns_back(inputs, rows, exact)
             if len(which):
-                paths.rows[0] = rows[which[np.argmax(is_nearest[which])]]
+                worst = which[np.argmax(is_nearest[which])]
+                paths.rows[0] = rows[worst]
+                paths.rows[0, LEAST] = paths.rows[0, DISTANCE]
                 return 1
+            paths.limits(inputs)
         return self._measure(inputs, nearest, exact, widest)
-
-    def _turns_back(
-        self, inputs: BrakingInputs, rows: np.ndarray, exact: ExactBounds
-    ) -> np.ndarray:
-        """Number of the row of a pair that touches and parts, but turns back while it brakes.
-
-        Only the pair that did so in the last cycle is searched. Its LEAST is set. Leaves decide,
-        since nothing is known of shapes that touch.
-        """
-        is_it = rows[:, PAIR] == self._turning
-        which = np.flatnonzero(is_it & ~(rows[:, DISTANCE] > 0.0))
-        pairs, leaves = rows[which, PAIR].astype(int), rows[which, DISTANCE]
-        which = which[exact(pairs, leaves, np.full(len(which), _LOOSE), _LOOSE) <= 0.0]
-        if not len(which):
-            return which
-        least, goes_on = self._search_leaves(inputs, rows, is_it)
-        turns = ~goes_on & (least < rows[:, DISTANCE] - self._tolerance)
-        rows[which, LEAST] = np.minimum(least, rows[:, DISTANCE])[which]
-        return which[turns[which]]
 
     def _measure(
         self, inputs: BrakingInputs, nearest: Clearance, exact: ExactBounds, widest: float
@@ -273,12 +253,14 @@ class BrakingCheck:
         the braking path, unless the distance now less the farthest way of both is more.
         """
         paths = self._paths
-        count = paths.coarse_search(inputs)
+        number, own = paths.number_of(nearest.links), len(self.model.pairs)
+        count = paths.coarse_search(inputs, number, nearest.distance)
+        if paths.is_beyond:
+            self._exact_paths.forget()
         if count == 0:
             return 0
         rows = paths.rows[:count]
         pairs = rows[:, PAIR].astype(int)
-        number, own = paths.number_of(nearest.links), len(self.model.pairs)
         is_nearest, is_live = pairs == number, pairs >= own
         stop, warn = paths.thresholds[pairs].T
         enough = self._released(warn)
@@ -342,8 +324,6 @@ class BrakingCheck:
             if part.any():
                 of_leaves, separates = self._search_leaves(inputs, rows, part)
                 least, goes_on = np.maximum(least, of_leaves), goes_on | separates
-        turns = is_parting & ~goes_on & (distances <= 0.0) & (least < distances - self._tolerance)
-        self._turning = int(pairs[turns.argmax()]) if turns.any() else -1
         ignored = is_parting & goes_on & (least <= enough)
         rows[:, LEAST] = np.where(ignored, distances, np.minimum(least, distances))
         rows[:, DISTANCE] = distances

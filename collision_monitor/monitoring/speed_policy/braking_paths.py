@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from collision_monitor.continuous import braking, braking_path, near_pairs
-from collision_monitor.continuous.near_pairs import COLUMNS
+from collision_monitor.continuous.near_pairs import COLUMNS, PAIR
 from collision_monitor.errors import LoadingLimitError
 from collision_monitor.fitting.shapes import leaves_of
 from collision_monitor.geometry.leaf import moved
@@ -19,7 +19,7 @@ from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.proximity import ModelPairs
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
-from collision_monitor.robot.bodies import reach, relative_reach
+from collision_monitor.robot.bodies import largest_slides, reach, relative_reach
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -33,6 +33,8 @@ _NOWHERE = -1e6  # metres, a warning distance that is never reached
 _TOUCHING = 0.001  # distance in metres that counts as a collision, for the time to collision
 _TESTS = 300
 _ALL = np.empty((0, 2), dtype=np.int64)
+# Metres by which positions of sliding joints may be beyond their limits, as many are at rest.
+_BEYOND = 0.002
 
 
 class BrakingInputs(NamedTuple):
@@ -112,7 +114,9 @@ class BrakingPaths:
         thresholds: (pairs, 2) stop and warning distance of each pair, metres.
         widest_warning: the largest warning distance of the pairs that are there, metres.
         joint_weights: (classes, nq) how far the links of a pair of the model come nearer at most
-            for a unit of a joint.
+            for a unit of a joint, while no sliding joint is beyond its limits.
+        is_beyond: whether one was in this or the last `coarse_search`: then nothing is known from
+            earlier configurations.
         rows: results of the last search, as of `braking_path.outlook`.
         tests: number of configurations in the last search.
     """
@@ -136,6 +140,11 @@ class BrakingPaths:
             windows(*self.tables.arrays()).links[self.tables.pair_rows[:own], 0],
             np.full(own, -np.inf), np.zeros(nq), np.zeros(1), np.zeros(nq),
         )  # fmt: skip
+        slides = np.flatnonzero(bodies.slides)
+        self._slide_columns, self._slide_gains = self._columns[slides], self._gains[slides]
+        self._offsets = bodies.offsets[slides]
+        self._largest = largest_slides(bodies)[slides] + _BEYOND
+        self.is_beyond = self._was_beyond = False
         self._reach, self._distances = model.link_reach(), model.axis_distances()
         self._kinds, self._kind_of_pairs = distinct_weights(
             self._reach, self._distances, self.tables.pair_rows[:own], model.name
@@ -170,7 +179,9 @@ class BrakingPaths:
         self.joint_weights = np.zeros((len(groups), self._values_of_q))
         for column, gain, weight in zip(self._columns, self._gains, weights.T, strict=True):
             self.joint_weights[:, column] += abs(gain) * weight
-        self._earlier.most[:] = self.joint_weights.max(axis=0)
+        # Where sliding joints are farther out, so is what turns them.
+        self.joint_weights[self.joint_weights > 0.0] += _BEYOND * len(self._largest)
+        self._earlier.most[:] = self.joint_weights.max(axis=0, initial=0.0)
         if of_objects is not None:
             self._of_objects = of_objects
             self.thresholds[pairs:] = self._usual_thresholds
@@ -313,11 +324,20 @@ class BrakingPaths:
         """
         return self._search(inputs, self._all_classes, self._class_stop, self._totals, _MOST)
 
-    def coarse_search(self, inputs: BrakingInputs) -> int:
+    def coarse_search(
+        self, inputs: BrakingInputs, nearest: int = -1, distance: float = np.inf
+    ) -> int:
         """Fill ``rows`` with all pairs, with LEAST at the start; returns their number.
 
-        Call `limits` with the same inputs before, and `set_rates` after it.
+        Call `limits` with the same inputs before, and `set_rates` after it. ``nearest`` is the
+        nearest pair, and ``distance`` its exact distance in metres: if what is known from earlier
+        configurations contradicts it, nothing of that is used.
         """
+        positions = self._offsets + self._slide_gains * inputs.q[self._slide_columns]
+        is_beyond = not (np.abs(positions) <= self._largest).all()
+        self.is_beyond, self._was_beyond = is_beyond or self._was_beyond, is_beyond
+        if self.is_beyond:
+            self._forget()
         count, own = 0, len(self._class_of_pairs)
         if self.object_classes:
             classes, totals = np.array(self.object_classes), np.full(len(self._totals), _NOWHERE)
@@ -327,11 +347,25 @@ class BrakingPaths:
                 rows = self.rows[:count]
                 self._room(len(self._found), 2 * (count + own))
                 self.rows[:count] = rows
+        end = self._near_pairs(inputs, count)
+        if 0 <= nearest < own and distance < self._totals[self._class_of_pairs[nearest]]:
+            if nearest not in self.rows[count:end, PAIR]:
+                self._forget()
+                end = self._near_pairs(inputs, count)
+        return end
+
+    def _near_pairs(self, inputs: BrakingInputs, count: int) -> int:
+        """Write rows of pairs of the model behind ``count`` others; returns the number of all."""
         return near_pairs.near_pairs(
             *self.tables.arrays(), self.tables.pair_rows, self._class_of_pairs, self.joint_weights,
             self._totals, self._class_warn, inputs.settings.release_distance, inputs.q,
             self._earlier, self.rows, count,
         )  # fmt: skip
+
+    def _forget(self) -> None:
+        """Use nothing that is known from earlier configurations any more."""
+        self._earlier.distances.fill(-np.inf)
+        self._earlier.until.fill(-np.inf)
 
     def set_rates(self, inputs: BrakingInputs, rows: np.ndarray) -> None:
         """Set RATE in some rows (k, columns) of `coarse_search`."""

@@ -145,6 +145,10 @@ class ExactPaths:
         self._used = 0
         self._compile()
 
+    def forget(self) -> None:
+        """Use no distances of earlier calls any more."""
+        self.measurements.fill(0)
+
     def known(
         self,
         path_of: Callable[[int], np.ndarray],

@@ -230,12 +230,9 @@ def test_successive_cycles_of_a_motion_measure_little(paths):
 
 
 def test_in_contact_the_decision_is_that_of_a_search_of_the_braking_path():
-    """A pair that is too close and does not move away decides; the search is left out then.
-
-    So does a pair that touches, and turned back while it braked in the cycle before.
-    """
+    """A pair that is too close and does not move away decides; the search is left out then."""
     model = ur5()
-    rng, counts = np.random.default_rng(5), {"stop": 0, "limit": 0, "turns": 0}
+    rng, counts = np.random.default_rng(5), {"stop": 0, "limit": 0}
     rows = model.random_configurations(4000, 5)
     for q in rows[model.min_distances(rows) < 0.0][:200]:
         decisions = []
@@ -249,11 +246,10 @@ def test_in_contact_the_decision_is_that_of_a_search_of_the_braking_path():
             clearance = model.distance(q, exact=True, depth=False)
             measured = Measured(clearance, exact=partial(model.exact_bounds, q))
             decisions.append([check.decide(q, velocities, measured) for _ in range(2)])
-            counts["turns"] += check._turning >= 0
         for one, other in zip(*decisions, strict=True):
             assert (one.action, one.scale, one.inside) == (other.action, other.scale, other.inside)
         counts[one.action] = counts.get(one.action, 0) + 1
-    assert counts["stop"] > 20 and counts["limit"] > 5 and counts["turns"] > 5, counts
+    assert counts["stop"] > 20 and counts["limit"] > 5, counts
 
 
 def test_decisions_are_those_of_exact_distances_of_all_pairs(paths):

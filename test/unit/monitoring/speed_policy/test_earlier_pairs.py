@@ -1,0 +1,79 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Pairs that are left out because they were far apart: only as long as that is certain."""
+
+import numpy as np
+import pytest
+from support.robots.toys import joint, link, robot
+
+from collision_monitor import CollisionModel, Monitor
+from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.monitoring.monitor import Level
+
+# The wall is always within the warning distance of the hand, so that other pairs are looked for.
+WALL = {"name": "wall", "type": "sphere", "radius": 0.1, "position": [0.0, 0.26, 3.0]}
+
+
+def turning_arm(reach, *more, tool=""):
+    """An arm that turns a ball to a post at ``reach``; its turn comes first in q."""
+    return CollisionModel.from_urdf(
+        robot(
+            link("base", ""), link("arm", tool), link("hand"), *more,
+            joint("a_turn", "base", "arm", "continuous", xyz="0 0 0"),
+            joint("wag", "base", "hand", xyz="0 0 3"),
+        ),
+        scene={"obstacles": [WALL, {**WALL, "name": "post", "position": [reach, 0.0, 0.0]}]},
+    )  # fmt: skip
+
+
+def levels_of_turn(monitor, q, step):
+    """Level of each cycle while the arm turns from 1.2 rad to the post; with the distance."""
+    found = []
+    for k in range(round(1.2 / step)):
+        q[monitor.model.joint_names.index("a_turn")] = 1.2 - step * k
+        state = monitor.update(monitor.model.joint_names, q, now=100.0 + 0.002 * k)
+        found.append((state.distance, state.level))
+    return found
+
+
+@pytest.mark.parametrize("phase", ["auto", "mesh"])
+@pytest.mark.parametrize("slide", [0.1, 0.4, 2.0])
+def test_a_sliding_joint_beyond_its_limit_hides_no_contact(slide, phase):
+    """How far a joint moves the tool is only known for positions within the limits."""
+    limit = '<limit lower="0" upper="0.1" effort="1" velocity="1"/>'
+    model = turning_arm(
+        slide, link("tool"),
+        f'<joint name="slide" type="prismatic"><parent link="arm"/><child link="tool"/>{limit}'
+        '<axis xyz="1 0 0"/></joint>',
+    )  # fmt: skip
+    q = np.zeros(len(model.joint_names))
+    q[model.joint_names.index("slide")] = slide
+    found = levels_of_turn(Monitor(model, narrow_phase=phase), q, 0.001)
+    assert all(level == Level.ERROR for distance, level in found if distance <= 0.02)
+    assert sum(level == Level.ERROR for _, level in found) > 10
+
+
+def test_large_positions_make_small_ways_no_smaller():
+    model = turning_arm(2.0, tool='<sphere radius="0.1"/>')
+    monitor = Monitor(model)
+    q = np.zeros(len(model.joint_names))
+    turn = model.joint_names.index("a_turn")
+    for k in range(40):
+        q[turn] = 1.2 + 9e8 * (k % 2)
+        monitor.update(model.joint_names, q, now=90.0 + 0.01 * k)
+    known = monitor.behaviour._braking_check._paths._earlier
+    assert known.way[0] < 1e4
+    assert (known.until < 1e4).all()
+
+
+def test_a_robot_without_pairs_of_its_own_is_monitored_among_live_objects():
+    model = CollisionModel.from_urdf(
+        robot(link("base", ""), link("arm", xyz="1 0 0"), joint("j", "base", "arm", xyz="0 0 0"))
+    )
+    live = LiveScene(model)
+    monitor = Monitor(model, live=live)
+    live.add("ball", np.array([[1, 0, 0, 1, 0, 0, 0.1]]))
+    levels = [
+        monitor.update(["j"], [0.6 - 0.01 * k], now=100.0 + 0.01 * k).level for k in range(60)
+    ]
+    assert levels[0] == Level.OK and levels[-1] == Level.ERROR
