@@ -250,6 +250,11 @@ class Jacobians:
 # -- how far a link can ever be from the axis of a joint that moves it --
 
 
+# Metres by which sliding joints may be beyond their limits, as many are at rest: bounds of the
+# motion of links hold there as well.
+SLIDES_BEYOND = 0.002
+
+
 def largest_slides(bodies: Bodies) -> np.ndarray:
     """Largest |position| (joints,) of every sliding joint in metres; 0 for those that turn."""
     low = np.array([joint.lower for joint in bodies.joints])[bodies.columns]
@@ -269,7 +274,7 @@ def axis_distances(
     """
     own = np.asarray(link_bodies, dtype=np.int64)
     count, joints = len(own), len(bodies.parents)
-    slides = largest_slides(bodies)
+    slides = np.where(bodies.slides, largest_slides(bodies) + SLIDES_BEYOND, 0.0)
     ends = np.array([end for each in leaves for leaf in each for end in (leaf.p0, leaf.p1)])
     ends = ends.reshape(-1, 3)
     thick = np.repeat([leaf.radius for each in leaves for leaf in each], 2)

@@ -19,7 +19,12 @@ from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.proximity import ModelPairs
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
-from collision_monitor.robot.bodies import largest_slides, reach, relative_reach
+from collision_monitor.robot.bodies import (
+    SLIDES_BEYOND,
+    largest_slides,
+    reach,
+    relative_reach,
+)
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -33,8 +38,6 @@ _NOWHERE = -1e6  # metres, a warning distance that is never reached
 _TOUCHING = 0.001  # distance in metres that counts as a collision, for the time to collision
 _TESTS = 300
 _ALL = np.empty((0, 2), dtype=np.int64)
-# Metres by which positions of sliding joints may be beyond their limits, as many are at rest.
-_BEYOND = 0.002
 
 
 class BrakingInputs(NamedTuple):
@@ -114,7 +117,7 @@ class BrakingPaths:
         thresholds: (pairs, 2) stop and warning distance of each pair, metres.
         widest_warning: the largest warning distance of the pairs that are there, metres.
         joint_weights: (classes, nq) how far the links of a pair of the model come nearer at most
-            for a unit of a joint, while no sliding joint is beyond its limits.
+            for a unit of a joint, while no sliding joint is `SLIDES_BEYOND` its limits.
         is_beyond: whether one was in this or the last `coarse_search`: then nothing is known from
             earlier configurations.
         rows: results of the last search, as of `braking_path.outlook`.
@@ -143,7 +146,7 @@ class BrakingPaths:
         slides = np.flatnonzero(bodies.slides)
         self._slide_columns, self._slide_gains = self._columns[slides], self._gains[slides]
         self._offsets = bodies.offsets[slides]
-        self._largest = largest_slides(bodies)[slides] + _BEYOND
+        self._largest = largest_slides(bodies)[slides] + SLIDES_BEYOND
         self.is_beyond = self._was_beyond = False
         self._reach, self._distances = model.link_reach(), model.axis_distances()
         self._kinds, self._kind_of_pairs = distinct_weights(
@@ -179,8 +182,6 @@ class BrakingPaths:
         self.joint_weights = np.zeros((len(groups), self._values_of_q))
         for column, gain, weight in zip(self._columns, self._gains, weights.T, strict=True):
             self.joint_weights[:, column] += abs(gain) * weight
-        # Where sliding joints are farther out, so is what turns them.
-        self.joint_weights[self.joint_weights > 0.0] += _BEYOND * len(self._largest)
         self._earlier.most[:] = self.joint_weights.max(axis=0, initial=0.0)
         if of_objects is not None:
             self._of_objects = of_objects
