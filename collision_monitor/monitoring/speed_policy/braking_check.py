@@ -213,8 +213,7 @@ class BrakingCheck:
         if not nearest.distance > paths.thresholds[number, 0]:
             at_rest = inputs._replace(initial_velocities=self._still)
             paths.limits(at_rest)
-            # Which may replace the rows.
-            count = paths.coarse_search(at_rest, number, nearest.distance)
+            count = self._search_coarsely(at_rest, number, nearest.distance)
             rows = paths.rows[:count]
             pairs = rows[:, PAIR].astype(int)
             rows = rows[(pairs == number) | ~(rows[:, DISTANCE] > paths.thresholds[pairs, 0])]
@@ -244,6 +243,13 @@ class BrakingCheck:
             paths.limits(inputs)
         return self._measure(inputs, nearest, exact, widest)
 
+    def _search_coarsely(self, inputs: BrakingInputs, nearest: int, distance: float) -> int:
+        """Call `BrakingPaths.coarse_search`, which may replace the rows; returns their number."""
+        count = self._paths.coarse_search(inputs, nearest, distance)
+        if self._paths.is_beyond:
+            self._exact_paths.forget()
+        return count
+
     def _measure(
         self, inputs: BrakingInputs, nearest: Clearance, exact: ExactBounds, widest: float
     ) -> int:
@@ -254,9 +260,7 @@ class BrakingCheck:
         """
         paths = self._paths
         number, own = paths.number_of(nearest.links), len(self.model.pairs)
-        count = paths.coarse_search(inputs, number, nearest.distance)
-        if paths.is_beyond:
-            self._exact_paths.forget()
+        count = self._search_coarsely(inputs, number, nearest.distance)
         if count == 0:
             return 0
         rows = paths.rows[:count]

@@ -117,7 +117,8 @@ class BrakingPaths:
         thresholds: (pairs, 2) stop and warning distance of each pair, metres.
         widest_warning: the largest warning distance of the pairs that are there, metres.
         joint_weights: (classes, nq) how far the links of a pair of the model come nearer at most
-            for a unit of a joint, while no sliding joint is `SLIDES_BEYOND` its limits.
+            for a unit of a joint, while no sliding joint is more than `SLIDES_BEYOND` beyond
+            its limits.
         is_beyond: whether one was in this or the last `coarse_search`: then nothing is known from
             earlier configurations.
         rows: results of the last search, as of `braking_path.outlook`.
