@@ -1,9 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of a model that are near now, and whether they separate.
+"""Pairs of a model that may come near while the joints brake, and whether they separate.
 
-Few pairs are near, and successive configurations are near each other: what is known of a pair from
-an earlier configuration mostly shows that it is still far away.
+Few pairs come near, and successive braking paths are near each other: what is known of a pair from
+an earlier path mostly shows that it stays far away.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.compiled import kernel
-from collision_monitor.continuous.braking import point_speed
+from collision_monitor.common.compiled import kernel, small_kernel
+from collision_monitor.continuous.braking import braked, point_speed
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import unpack
@@ -23,6 +23,7 @@ PAIR, GROUP, DISTANCE, RATE, LEAST, TRAVEL, SAMPLED, LEAF_A, LEAF_B = range(9)
 COLUMNS = 9
 # Beyond this sum of ways, in metres, rounding would hide small ones.
 _LONGEST_WAY = 1e3
+_ROUNDING = 1e-6  # metres
 # Leaf pairs within this many metres of the nearest determine whether two links separate.
 NEARLY_NEAREST = 0.001
 
@@ -51,71 +52,166 @@ def measure_links(view, a, b, rows, row):
 
 
 class EarlierPairs(NamedTuple):
-    """What is known of the pairs of a model from earlier configurations; arrays that are written.
+    """What is known of the pairs of a model from earlier braking paths; arrays that are written.
+
+    Values of the joints that move the links of a pair relative to each other are in the same
+    places of several arrays, from ``first[pair]`` to ``first[pair + 1]``.
 
     Attributes:
-        distances: (pairs,) lower bounds of the distances.
-        places: (pairs, nq) the configurations where they were found.
+        distances: (pairs,) lower bounds of the distances at the start of a path.
+        bounds: (pairs,) lower bounds of the distances along the path.
+        until: (pairs,) the same, plus the way of that time.
+        reactions: (pairs,) seconds until braking begins.
         leaves: (pairs, 2) the nearest leaves of the last measurement.
-        until: (pairs,) lower bounds of the distances, plus the ``way`` of that time.
-        last: (nq,) the last configuration.
-        way: (1,) sum of the ways so far, by ``most``.
-        most: (nq,) how far any two links come nearer at most for a unit of a joint.
+        first: (pairs + 1,)
+        joints: (values,) indices in q.
+        weights: (values,) how far the links come nearer at most for a unit of the joint.
+        starts: (values,) position at the start of the path.
+        ends: (values,) position at the end of the path.
+        last: (3, nq) start, end and decelerations of the last path.
+        way: (2,) sum of the ways between paths so far, by ``most``; the last reaction time.
+        most: (nq,) the largest weights of all pairs.
     """
 
     distances: np.ndarray
-    places: np.ndarray
-    leaves: np.ndarray
+    bounds: np.ndarray
     until: np.ndarray
+    reactions: np.ndarray
+    leaves: np.ndarray
+    first: np.ndarray
+    joints: np.ndarray
+    weights: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
     last: np.ndarray
     way: np.ndarray
     most: np.ndarray
 
 
+def nothing_known(weights: np.ndarray, leaves: np.ndarray) -> EarlierPairs:
+    """Return `EarlierPairs` for ``weights`` (pairs, nq) and any ``leaves`` (pairs, 2) of them."""
+    pairs, joints = np.nonzero(weights)
+    count, values = weights.shape[0], np.zeros((2, len(joints)))
+    unknown, first = np.full((3, count), -np.inf), np.searchsorted(pairs, np.arange(count + 1))
+    return EarlierPairs(
+        *unknown, np.zeros(count), leaves, first, joints, weights[pairs, joints], *values,
+        np.zeros((3, weights.shape[1])), np.zeros(2), weights.max(axis=0, initial=0.0),
+    )  # fmt: skip
+
+
+# Two braking paths with the same decelerations and reaction time: the difference of the velocities
+# of a joint keeps its sign until both stop. So the difference of its positions is largest at the
+# start or at the end. Another reaction time changes it by up to twice its travel in this time.
+
+
+@small_kernel
+def _way_from(earlier, pair, velocities, reaction):
+    """How far two links come nearer at most from the path of ``pair`` to the last one, metres."""
+    way, late = 0.0, 2.0 * abs(reaction - earlier.reactions[pair])
+    for n in range(earlier.first[pair], earlier.first[pair + 1]):
+        k = earlier.joints[n]
+        start = abs(earlier.last[0, k] - earlier.starts[n])
+        end = abs(earlier.last[1, k] - earlier.ends[n])
+        way += earlier.weights[n] * (max(start, end) + late * abs(velocities[k]))
+    return way
+
+
+@small_kernel
+def _moved(earlier, pair):
+    """How far two links came nearer at most since the start of the path of ``pair``, metres."""
+    way = 0.0
+    for n in range(earlier.first[pair], earlier.first[pair + 1]):
+        way += earlier.weights[n] * abs(earlier.last[0, earlier.joints[n]] - earlier.starts[n])
+    return way
+
+
+@small_kernel
+def _take_last_path(earlier, pair):
+    """Store the last path for ``pair``; return how far the links come nearer on it at most."""
+    travel = 0.0
+    for n in range(earlier.first[pair], earlier.first[pair + 1]):
+        k = earlier.joints[n]
+        earlier.starts[n], earlier.ends[n] = earlier.last[0, k], earlier.last[1, k]
+        travel += earlier.weights[n] * abs(earlier.ends[n] - earlier.starts[n])
+    return travel
+
+
+@small_kernel
+def forget(earlier):
+    """Use nothing that is known from earlier paths any more."""
+    earlier.distances[:] = -np.inf
+    earlier.bounds[:] = -np.inf
+    earlier.until[:] = -np.inf
+
+
+@kernel
+def _advance(earlier, q, velocities, decelerations, reaction):
+    """Store the last path, and add the way from the one before; return the sum."""
+    last, is_known = earlier.last, True
+    late = 2.0 * abs(reaction - earlier.way[1])
+    earlier.way[1] = reaction
+    for k in range(len(q)):
+        end = q[k] + braked(velocities[k], decelerations[k], reaction, np.inf)
+        step = max(abs(q[k] - last[0, k]), abs(end - last[1, k])) + late * abs(velocities[k])
+        earlier.way[0] += earlier.most[k] * step
+        is_known = is_known and decelerations[k] == last[2, k]
+        last[0, k], last[1, k], last[2, k] = q[k], end, decelerations[k]
+    if not is_known:
+        forget(earlier)
+    if not earlier.way[0] < _LONGEST_WAY:
+        earlier.way[0] = 0.0
+        earlier.until[:] = -np.inf
+    return earlier.way[0]
+
+
 @kernel
 def near_pairs(
-    numbers, index, pair_rows, classes, weights, totals, class_warn, reserve, q, earlier, rows, size
-):
-    """Write rows of pairs of a model nearer than ``totals``: as `outlook` with ``most`` 0, no RATE.
+    numbers, index, pair_rows, classes, class_warn, reserve, part, q, velocities, decelerations,
+    reaction, now, nearest, distance, earlier, rows, size,
+):  # fmt: skip
+    """Write rows of pairs of a model that may come near while braking: as `outlook`, without RATE.
+
+    Near: within the warning distance of their class plus ``reserve``, or plus the ``part`` of it if
+    that is less. LEAST is the best known
+    bound. With ``now``: only pairs whose leaves are near at ``q``. Only pairs are measured that may
+    be near by what is known from earlier paths. ``nearest`` (-1: none) always has a row. If its
+    ``distance``, which is exact, contradicts what is known, nothing of that is used.
 
     Rows are written from ``size`` on; returns one past the last. ``classes`` (pairs,);
-    ``weights`` (classes, nq): how far links come nearer at most for a unit of a joint. Only pairs
-    are measured that may have come near since they were last measured.
+    ``velocities`` at the start of braking.
     """
     view = unpack(numbers, index)
     forward_kinematics(view, q)
     place_leaves(view, view.moving_leaves)
-    for k in range(len(q)):
-        earlier.way[0] += earlier.most[k] * abs(q[k] - earlier.last[k])
-        earlier.last[k] = q[k]
-    if not earlier.way[0] < _LONGEST_WAY:
-        earlier.way[0] = 0.0
-        earlier.until[:] = -np.inf
-    way = earlier.way[0]
+    way = _advance(earlier, q, velocities, decelerations, reaction)
+    if nearest >= 0:
+        least = earlier.bounds[nearest] - _way_from(earlier, nearest, velocities, reaction)
+        if not max(distance, 0.0) >= least - _ROUNDING:
+            forget(earlier)
     for pair in range(len(classes)):
         group = classes[pair]
-        if earlier.until[pair] - way >= totals[group]:
+        enough = class_warn[group] + min(reserve, part * class_warn[group])
+        if earlier.until[pair] - way >= enough and pair != nearest:
             continue
-        least = earlier.distances[pair]
-        for k in range(len(q)):
-            least -= weights[group, k] * abs(q[k] - earlier.places[pair, k])
-        if least >= totals[group]:
-            earlier.until[pair] = least + way
-            continue
+        least = earlier.bounds[pair] - _way_from(earlier, pair, velocities, reaction)
+        if pair != nearest:
+            if least >= enough:
+                earlier.until[pair] = least + way
+                continue
+            if now and earlier.distances[pair] - _moved(earlier, pair) >= enough:
+                continue
         rows[size, LEAF_A], rows[size, LEAF_B] = earlier.leaves[pair, 0], earlier.leaves[pair, 1]
-        a, b = pair_rows[pair, 0], pair_rows[pair, 1]
-        measure_links(view, a, b, rows, size)
-        distance = rows[size, DISTANCE]
-        earlier.distances[pair], earlier.until[pair] = distance, distance + way
-        for k in range(len(q)):
-            earlier.places[pair, k] = q[k]
+        measure_links(view, pair_rows[pair, 0], pair_rows[pair, 1], rows, size)
+        apart, travel = rows[size, DISTANCE], _take_last_path(earlier, pair)
+        least = max(least, apart - travel)
+        earlier.distances[pair], earlier.bounds[pair] = apart, least
+        earlier.until[pair], earlier.reactions[pair] = least + way, reaction
         earlier.leaves[pair, 0] = int(rows[size, LEAF_A])
         earlier.leaves[pair, 1] = int(rows[size, LEAF_B])
-        if distance >= totals[group]:
+        if (apart if now else least) >= enough and pair != nearest:
             continue
-        rows[size, PAIR], rows[size, GROUP], rows[size, SAMPLED] = pair, group, distance
-        rows[size, TRAVEL] = totals[group] - class_warn[group] - reserve
-        rows[size, LEAST] = distance - rows[size, TRAVEL]
+        rows[size, PAIR], rows[size, GROUP], rows[size, SAMPLED] = pair, group, apart
+        rows[size, TRAVEL], rows[size, LEAST] = travel, least
         size += 1
     return size
 

@@ -168,13 +168,14 @@ class BrakingCheck:
             s.reaction_time + max(late, 0.0),
             s,
         )
-        widest, paths = self._paths.limits(inputs), self._paths
+        paths, count, distance = self._paths, 0, measured.nearest.distance
         # Written so that NaN counts as near.
-        is_calm, count = measured.nearest.distance > widest, 0
+        is_calm = distance > paths.widest_warning + s.release_distance
+        is_calm = is_calm and distance > paths.limits(inputs)
         if not is_calm and measured.exact is None:
             count = paths.search(inputs)
         elif not is_calm:
-            count = self._use_exact(inputs, measured.nearest, measured.exact, widest)
+            count = self._use_exact(inputs, measured.nearest, measured.exact)
         rows = paths.rows
         if is_calm and self._calm:
             return CALM
@@ -193,16 +194,15 @@ class BrakingCheck:
         rate = float(found[RATE]) if known else math.nan
         distance = float(found[DISTANCE])
         is_measured = measured.exact is None or pair == paths.number_of(measured.nearest.links)
-        if not is_measured and high < distance <= widest:  # it may be a lower bound
-            bound = measured.exact(np.array([pair]), found[[DISTANCE]], widest, _LOOSE)
+        within = high + s.release_distance + float(found[TRAVEL])
+        if not is_measured and high < distance <= within:  # it may be a lower bound
+            bound = measured.exact(np.array([pair]), found[[DISTANCE]], within, _LOOSE)
             distance = max(distance, float(bound[0]))
         return Decision(
             scale, inside, near, stop, slow, approach, pair, distance, low, high, rate, least
         )
 
-    def _use_exact(
-        self, inputs: BrakingInputs, nearest: Clearance, exact: ExactBounds, widest: float
-    ) -> int:
+    def _use_exact(self, inputs: BrakingInputs, nearest: Clearance, exact: ExactBounds) -> int:
         """Fill the rows of the paths, with exact distances; how many.
 
         If a pair is too close now, and does not move away, it alone decides: the nearest pair, or
@@ -211,13 +211,11 @@ class BrakingCheck:
         paths = self._paths
         number = paths.number_of(nearest.links)
         if not nearest.distance > paths.thresholds[number, 0]:
-            at_rest = inputs._replace(initial_velocities=self._still)
-            paths.limits(at_rest)
-            count = self._search_coarsely(at_rest, number, nearest.distance)
+            count = self._search_coarsely(inputs, True, number, nearest.distance)
             rows = paths.rows[:count]
             pairs = rows[:, PAIR].astype(int)
             rows = rows[(pairs == number) | ~(rows[:, DISTANCE] > paths.thresholds[pairs, 0])]
-            paths.set_rates(at_rest, rows)
+            paths.set_rates(inputs, rows)
             pairs = rows[:, PAIR].astype(int)
             stop, is_nearest = paths.thresholds[pairs, 0], pairs == number
             for row in np.flatnonzero(is_nearest):
@@ -240,19 +238,18 @@ class BrakingCheck:
                 paths.rows[0] = rows[worst]
                 paths.rows[0, LEAST] = paths.rows[0, DISTANCE]
                 return 1
-            paths.limits(inputs)
-        return self._measure(inputs, nearest, exact, widest)
+        return self._measure(inputs, nearest, exact)
 
-    def _search_coarsely(self, inputs: BrakingInputs, nearest: int, distance: float) -> int:
+    def _search_coarsely(
+        self, inputs: BrakingInputs, now: bool, nearest: int, distance: float
+    ) -> int:
         """Call `BrakingPaths.coarse_search`, which may replace the rows; returns their number."""
-        count = self._paths.coarse_search(inputs, nearest, distance)
+        count = self._paths.coarse_search(inputs, now, nearest, distance)
         if self._paths.is_beyond:
             self._exact_paths.forget()
         return count
 
-    def _measure(
-        self, inputs: BrakingInputs, nearest: Clearance, exact: ExactBounds, widest: float
-    ) -> int:
+    def _measure(self, inputs: BrakingInputs, nearest: Clearance, exact: ExactBounds) -> int:
         """Fill the rows of the paths, with exact distances; how many.
 
         Rates are those of leaves, except for the nearest pair. So are distances to live objects on
@@ -260,9 +257,7 @@ class BrakingCheck:
         """
         paths = self._paths
         number, own = paths.number_of(nearest.links), len(self.model.pairs)
-        count = self._search_coarsely(inputs, number, nearest.distance)
-        if count == 0:
-            return 0
+        count = self._search_coarsely(inputs, False, number, nearest.distance)
         rows = paths.rows[:count]
         pairs = rows[:, PAIR].astype(int)
         is_nearest, is_live = pairs == number, pairs >= own
@@ -273,7 +268,7 @@ class BrakingCheck:
             loose = np.minimum(_LOOSE, _LOOSE_PART * warn)
             near = enough + 2.0 * loose
             # Farther away than this, a pair does not matter: now, or after it has braked.
-            within = np.minimum(near + rows[:, TRAVEL], widest)
+            within = near + rows[:, TRAVEL]
             others = is_live != (number >= own)
             if paths.object_classes and others.any():
                 # The nearest of them, by its leaves, is measured exactly, too.
@@ -296,7 +291,6 @@ class BrakingCheck:
                     distances[which] = exact(pairs[which], leaves, within[which], 0.0)
             distances = np.maximum(distances, nearest.distance)
             distances[is_nearest] = nearest.distance
-        paths.keep(pairs, distances)
         least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
         is_open = self._is_open(inputs, distances, enough, least, ~is_live)
         if is_open.any():
@@ -307,6 +301,7 @@ class BrakingCheck:
                     distances[is_open], enough[is_open],
                 ),
             )  # fmt: skip
+        paths.keep(pairs, distances, least)
         matters = ~(least > enough)
         rows, pairs, distances, stop, enough, least, is_live, is_nearest = (
             each[matters]
@@ -371,7 +366,7 @@ class BrakingCheck:
                 return True
             scale = min(scale, float(part_of(least[known], thresholds[known]).min()))
         k = np.flatnonzero(is_open)
-        found, stops = self._exact_paths.least(
+        found, open_still, stops = self._exact_paths.least(
             inputs.path,
             PathPairs(
                 pairs[k], self._weights(rows[k]), distances[k], thresholds[k], holding[k],
@@ -379,6 +374,8 @@ class BrakingCheck:
             ),
             scale, self._settings.resolution, time.thread_time() + seconds,
         )  # fmt: skip
+        self._paths.keep(pairs[k], distances[k], found)
+        found[open_still] = distances[k[open_still]]
         least[k] = np.maximum(least[k], found)
         return stops
 
@@ -450,7 +447,6 @@ class BrakingCheck:
         q, moving = self._still, np.ones_like(self._still)
         # At rest: the search of a long path takes seconds on robots of hundreds of joints.
         inputs = BrakingInputs(q, moving, self._still, self.decelerations, 0.0, self._settings)
-        self._paths.limits(inputs)
         inputs.path(2)
         self._paths.search(inputs)
         count = self._paths.coarse_search(inputs)

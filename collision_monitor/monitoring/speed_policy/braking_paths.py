@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from collision_monitor.continuous import braking, braking_path, near_pairs
-from collision_monitor.continuous.near_pairs import COLUMNS, PAIR
+from collision_monitor.continuous.near_pairs import COLUMNS
 from collision_monitor.errors import LoadingLimitError
 from collision_monitor.fitting.shapes import leaves_of
 from collision_monitor.geometry.leaf import moved
@@ -18,6 +18,7 @@ from collision_monitor.model.live_objects import LiveObject
 from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.proximity import ModelPairs
 from collision_monitor.model.thresholds import Thresholds
+from collision_monitor.monitoring.speed_policy.decision_kernels import RELEASE_PART
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 from collision_monitor.robot.bodies import (
     SLIDES_BEYOND,
@@ -138,12 +139,7 @@ class BrakingPaths:
         own = len(model.pairs)
         self._room(256, 64 + own)
         self.tests = 0
-        self._values_of_q = nq = len(model.joint_names)
-        self._earlier = near_pairs.EarlierPairs(
-            np.full(own, -np.inf), np.zeros((own, nq)),
-            windows(*self.tables.arrays()).links[self.tables.pair_rows[:own], 0],
-            np.full(own, -np.inf), np.zeros(nq), np.zeros(1), np.zeros(nq),
-        )  # fmt: skip
+        self._values_of_q = len(model.joint_names)
         slides = np.flatnonzero(bodies.slides)
         self._slide_columns, self._slide_gains = self._columns[slides], self._gains[slides]
         self._offsets = bodies.offsets[slides]
@@ -152,6 +148,10 @@ class BrakingPaths:
         self._reach, self._distances = model.link_reach(), model.axis_distances()
         self._kinds, self._kind_of_pairs = distinct_weights(
             self._reach, self._distances, self.tables.pair_rows[:own], model.name
+        )
+        self._earlier = near_pairs.nothing_known(
+            self._by_value(self._kinds)[self._kind_of_pairs],
+            windows(*self.tables.arrays()).links[self.tables.pair_rows[:own], 0],
         )
         self._of_objects = Thresholds()
         self.set_thresholds(self.thresholds[: len(model.pairs)])
@@ -179,17 +179,20 @@ class BrakingPaths:
         self._class_of_pairs = group_of.ravel().astype(np.int64)
         classes = np.append(self._class_of_pairs, -1)  # one more entry, so that -1 stays -1
         self.class_table[:links, :links] = classes[self.tables.pair_table[:links, :links]]
-        # By class and value of q: several joints may follow one.
-        self.joint_weights = np.zeros((len(groups), self._values_of_q))
-        for column, gain, weight in zip(self._columns, self._gains, weights.T, strict=True):
-            self.joint_weights[:, column] += abs(gain) * weight
-        self._earlier.most[:] = self.joint_weights.max(axis=0, initial=0.0)
+        self.joint_weights = self._by_value(weights)
         if of_objects is not None:
             self._of_objects = of_objects
             self.thresholds[pairs:] = self._usual_thresholds
         # By object: thresholds of its pairs with all links.
         self._own: dict[str, np.ndarray] = {}
         self._on_change(None)
+
+    def _by_value(self, weights: np.ndarray) -> np.ndarray:
+        """(k, nq) weights (k, joints) by value of q: several joints may follow one."""
+        by_value = np.zeros((len(weights), self._values_of_q))
+        for column, gain, weight in zip(self._columns, self._gains, weights.T, strict=True):
+            by_value[:, column] += abs(gain) * weight
+        return by_value
 
     @property
     def _usual_thresholds(self) -> tuple[float, float]:
@@ -320,54 +323,50 @@ class BrakingPaths:
         )  # fmt: skip
 
     def search(self, inputs: BrakingInputs) -> int:
-        """Fill ``rows`` and return their number; call `limits` with the same inputs before.
+        """Fill ``rows`` and return their number.
 
         Ends at the first pair that comes within its stop distance.
         """
+        self.limits(inputs)
         return self._search(inputs, self._all_classes, self._class_stop, self._totals, _MOST)
 
     def coarse_search(
-        self, inputs: BrakingInputs, nearest: int = -1, distance: float = np.inf
+        self, inputs: BrakingInputs, now: bool = False, nearest: int = -1, distance: float = np.inf
     ) -> int:
         """Fill ``rows`` with all pairs, with LEAST at the start; returns their number.
 
-        Call `limits` with the same inputs before, and `set_rates` after it. ``nearest`` is the
-        nearest pair, and ``distance`` its exact distance in metres: if what is known from earlier
-        configurations contradicts it, nothing of that is used.
+        Call `set_rates` after it. ``now``: only with pairs that are near without any motion.
+        ``nearest`` is the nearest pair, which always gets a row, and ``distance`` its exact
+        distance in metres: if what is known from earlier paths contradicts it, nothing of that is
+        used.
         """
         positions = self._offsets + self._slide_gains * inputs.q[self._slide_columns]
         is_beyond = not (np.abs(positions) <= self._largest).all()
         self.is_beyond, self._was_beyond = is_beyond or self._was_beyond, is_beyond
         if self.is_beyond:
-            self._forget()
+            near_pairs.forget(self._earlier)
         count, own = 0, len(self._class_of_pairs)
         if self.object_classes:
-            classes, totals = np.array(self.object_classes), np.full(len(self._totals), _NOWHERE)
-            totals[classes] = self._totals[classes]
-            count = self._search(inputs, classes, self._never, totals, most=0)
+            count = self._search_objects(inputs, now)
             if len(self.rows) < count + own:
                 rows = self.rows[:count]
                 self._room(len(self._found), 2 * (count + own))
                 self.rows[:count] = rows
-        end = self._near_pairs(inputs, count)
-        if 0 <= nearest < own and distance < self._totals[self._class_of_pairs[nearest]]:
-            if nearest not in self.rows[count:end, PAIR]:
-                self._forget()
-                end = self._near_pairs(inputs, count)
-        return end
-
-    def _near_pairs(self, inputs: BrakingInputs, count: int) -> int:
-        """Write rows of pairs of the model behind ``count`` others; returns the number of all."""
         return near_pairs.near_pairs(
-            *self.tables.arrays(), self.tables.pair_rows, self._class_of_pairs, self.joint_weights,
-            self._totals, self._class_warn, inputs.settings.release_distance, inputs.q,
-            self._earlier, self.rows, count,
+            *self.tables.arrays(), self.tables.pair_rows, self._class_of_pairs, self._class_warn,
+            inputs.settings.release_distance, RELEASE_PART, inputs.q,
+            inputs.initial_velocities, inputs.decelerations, inputs.reaction, now,
+            nearest if nearest < own else -1, distance, self._earlier, self.rows, count,
         )  # fmt: skip
 
-    def _forget(self) -> None:
-        """Use nothing that is known from earlier configurations any more."""
-        self._earlier.distances.fill(-np.inf)
-        self._earlier.until.fill(-np.inf)
+    def _search_objects(self, inputs: BrakingInputs, now: bool) -> int:
+        """Fill ``rows`` with pairs with live objects; returns their number."""
+        if now:
+            inputs = inputs._replace(initial_velocities=np.zeros_like(inputs.q))
+        self.limits(inputs)
+        classes, totals = np.array(self.object_classes), np.full(len(self._totals), _NOWHERE)
+        totals[classes] = self._totals[classes]
+        return self._search(inputs, classes, self._never, totals, most=0)
 
     def set_rates(self, inputs: BrakingInputs, rows: np.ndarray) -> None:
         """Set RATE in some rows (k, columns) of `coarse_search`."""
@@ -375,14 +374,17 @@ class BrakingPaths:
             *self.tables.arrays(), self.tables.pair_rows, inputs.q, inputs.velocities, rows
         )
 
-    def keep(self, pairs: np.ndarray, distances: np.ndarray) -> None:
-        """Keep lower bounds of the exact distances (k,) of pairs at the last configuration, metres.
+    def keep(self, pairs: np.ndarray, distances: np.ndarray, bounds: np.ndarray) -> None:
+        """Keep lower bounds (k,) of exact distances of pairs now, and on the braking path, metres.
 
-        They must be in the rows of the last `coarse_search`. Those that can no longer come near are
-        left out of the next ones.
+        They must be in the rows of the last `coarse_search`. Those that stay away are left out of
+        the next ones.
         """
-        is_own = pairs < len(self._class_of_pairs)
-        self._earlier.distances[pairs[is_own]] = distances[is_own]
+        is_own, known = pairs < len(self._class_of_pairs), self._earlier
+        pairs = pairs[is_own]
+        known.distances[pairs] = np.maximum(known.distances[pairs], distances[is_own])
+        known.bounds[pairs] = np.maximum(known.bounds[pairs], bounds[is_own])
+        known.until[pairs] = known.bounds[pairs] + known.way[0]
 
     @property
     def object_classes(self) -> range:
@@ -390,10 +392,8 @@ class BrakingPaths:
         return range(len(self.joint_weights), len(self._class_stop))
 
     def fine_search(self, inputs: BrakingInputs, pairs: np.ndarray) -> int:
-        """Fill ``rows``, as `search`, with some ``pairs`` (k,); returns their number.
-
-        Call `limits` with the same inputs before.
-        """
+        """Fill ``rows``, as `search`, with some ``pairs`` (k,); returns their number."""
+        self.limits(inputs)
         chosen = np.sort(self.tables.pair_rows[pairs], axis=1)
         classes = np.unique(self.class_table[chosen[:, 0], chosen[:, 1]])
         return self._search(inputs, classes, self._never, self._totals, _MOST_OF_FEW, chosen)

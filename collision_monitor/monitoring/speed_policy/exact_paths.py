@@ -34,7 +34,9 @@ _OPEN, _SETTLED, _INSIDE = 0, 1, 2
 _MOST, _LONG = 4, 1e-3
 # Intervals of a braking path: few are enough for most pairs; those of a pair are divided where
 # their travel is too long.
-_FEW, _INTERVALS, _DIVISION, _MOST_INTERVALS = 4, 32, 4, 512
+_FEW, _INTERVALS, _DIVISION, _MOST_INTERVALS = 12, 32, 4, 512
+# Metres by which bounds may exceed what is needed, so that they are enough for the next paths, too.
+_LOOKAHEAD = 0.02
 # Tolerance of a bound, relative to the range between the stop and the warning distance; and the
 # part of it that is the error of a measurement.
 _FINE_PART, _LOOSE_PART = 0.1, 0.25
@@ -172,11 +174,10 @@ class ExactPaths:
         scale: float,
         resolution: float,
         end_time: float,
-    ) -> tuple[np.ndarray, bool]:
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
         """Lower bounds (k,) in metres of the exact distances of pairs on their braking path.
 
-        And whether a pair stops the robot. Then some others were not measured: their bounds are
-        the distances now.
+        And which (n,) were not measured, because a pair stops the robot; and whether one does.
 
         Args:
             path_of: returns (2 n + 1, nq) the ends and middles of 2 n half intervals, evenly spaced
@@ -209,11 +210,10 @@ class ExactPaths:
             # A pair that separates from a distance within its stop distance may be ignored.
             enters = is_inside and (limits or pairs.now[k] > stop)
             if enters or limits and is_proven and least[k] <= pairs.holding[k]:
-                least[unsettled[done:]] = pairs.now[unsettled[done:]]
-                return least, True
+                return least, unsettled[done:], True
             if limits and is_proven and least[k] <= warn:
                 scale = min(scale, (least[k] - stop) / (warn - stop))
-        return least, False
+        return least, unsettled[:0], False
 
     def _measure(
         self,
@@ -264,8 +264,8 @@ class ExactPaths:
     ) -> None:  # fmt: skip
         """Bounds of pairs on their path by earlier measurements; see `bounds_of_pairs`."""
         bounds_of_pairs(
-            path, weights, now, enough, slots, self._places, self._distances, self.measurements,
-            out,
+            path, weights, now, enough + _LOOKAHEAD, slots, self._places, self._distances,
+            self.measurements, out,
         )  # fmt: skip
 
     def _slots(self, pairs: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from collision_monitor.continuous.near_pairs import DISTANCE, LEAST, PAIR, RATE,
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck
 from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs
+from collision_monitor.monitoring.speed_policy.decision_kernels import RELEASE_PART
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 
 MODEL = planar_model(ball("post", 0.5, 0.0, 0.1))
@@ -43,7 +44,6 @@ def rows_of(check, q, v, reaction=REACTION, may_settle=True):
     """{pair: row} of one look."""
     cautious = replace(check.settings, release_distance=0.0)
     paths, inputs = check._paths, BrakingInputs(q, v, v, check.decelerations, reaction, cautious)
-    paths.limits(inputs)
     everything = np.arange(len(MODEL.pairs))
     count = paths.search(inputs) if may_settle else paths.fine_search(inputs, everything)
     return {int(row[PAIR]): row.copy() for row in paths.rows[:count]}
@@ -90,32 +90,51 @@ def test_rates_are_derivatives_of_distances(q, v):
 
 @given(st.integers(0, 2**32 - 1), st.booleans())
 @settings(max_examples=40, deadline=None)
-def test_pairs_that_may_come_near_are_those_of_a_search_of_the_tree(seed, keeps):
+def test_only_pairs_are_left_out_that_stay_away_while_braking(seed, keeps):
     """Along a motion, though most pairs are not measured again at each configuration."""
     rng = np.random.default_rng(seed)
     check = BrakingCheck(MODEL, np.full(6, 4.0))
     check.set_thresholds(np.tile([STOP, WARN], (len(MODEL.pairs), 1)))
-    paths, q = check._paths, rng.uniform(-2.0, 2.0, 6)
-    for _ in range(30):
+    paths, q, v = check._paths, rng.uniform(-2.0, 2.0, 6), np.zeros(6)
+    enough = WARN + min(check.settings.release_distance, RELEASE_PART * WARN)
+    for _ in range(20):
         q = q + rng.normal(0.0, rng.choice([1e-3, 0.03, 0.5]), 6) * rng.integers(0, 2, 6)
-        v = rng.uniform(-1.5, 1.5, 6)
-        inputs = BrakingInputs(q, v, v, check.decelerations, REACTION, check.settings)
-        paths.limits(inputs)
-        now, limits = MODEL.distances(q), paths._totals[paths._class_of_pairs]
+        v = v + rng.normal(0.0, rng.choice([1e-3, 0.03, 0.5]), 6) * rng.integers(0, 2, 6)
+        reaction = REACTION + rng.choice([0.0, 0.002])
+        inputs = BrakingInputs(q, v, v, check.decelerations, reaction, check.settings)
+        now = MODEL.distances(q)
+        path = path_of(q, v, check.decelerations, reaction, count=60)
+        truth = np.array([MODEL.distances(row) for row in path]).min(axis=0)
+        count = paths.coarse_search(inputs, now=True)
+        assert set(paths.rows[:count, PAIR].astype(int)) == set(np.flatnonzero(now < enough))
         count = paths.coarse_search(inputs)
         paths.set_rates(inputs, rows := paths.rows[:count].copy())
         found = {int(row[PAIR]): row for row in rows}
-        if keeps:  # distances of shapes that are 0.1 m inside their leaves
-            assert {k for k in range(len(now)) if now[k] + 0.1 < limits[k]} <= found.keys()
-            paths.keep(rows[:, PAIR].astype(int), rows[:, DISTANCE] + 0.1)
-        else:
-            assert found.keys() == set(np.flatnonzero(now < limits))
+        assert (truth[list(set(range(len(now))) - found.keys())] >= enough - 1e-9).all()
+        if keeps:
+            pairs = rows[:, PAIR].astype(int)
+            paths.keep(pairs, now[pairs], truth[pairs])
+        paths.limits(inputs)
         paths._search(inputs, paths._all_classes, paths._never, paths._totals, most=0)
         for row in paths.rows[: paths._size[0]]:
             if int(row[PAIR]) in found:
                 own = found[int(row[PAIR])]
-                for column in (DISTANCE, LEAST, RATE, TRAVEL):
+                assert own[LEAST] <= truth[int(row[PAIR])] + 1e-9
+                for column in (DISTANCE, RATE, TRAVEL):
                     assert own[column] == pytest.approx(row[column], abs=1e-9)
+
+
+def test_other_decelerations_make_what_is_known_of_earlier_paths_useless():
+    check = BrakingCheck(MODEL, np.full(6, 4.0))
+    check.set_thresholds(np.tile([STOP, WARN], (len(MODEL.pairs), 1)))
+    paths, v = check._paths, np.full(6, 0.1)
+    q = next(q for q in MODEL.random_configurations(1000) if 0.0 < MODEL.distance(q).distance < WARN)
+    pairs, counts = np.arange(len(MODEL.pairs)), []
+    for decelerations in (4.0, 4.0, 3.0):
+        inputs = BrakingInputs(q, v, v, np.full(6, decelerations), REACTION, check.settings)
+        counts.append(paths.coarse_search(inputs))
+        paths.keep(pairs, np.full(len(pairs), 9.0), np.full(len(pairs), 9.0))
+    assert counts[0] > 0 and counts[1] == 0 and counts[2] == counts[0]
 
 
 def test_on_slides_all_is_as_by_hand():

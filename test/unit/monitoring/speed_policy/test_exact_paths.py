@@ -63,9 +63,10 @@ class Paths:
             np.tile([STOP, WARN], (count, 1)), np.full(count, holding), np.full(count, ENOUGH),
             np.full(count, limits_speed),
         )  # fmt: skip
-        least, self.stops = self._exact.least(
+        least, left, self.stops = self._exact.least(
             self.inputs(q, v).path, pairs, scale, RESOLUTION, time.thread_time() + seconds
         )
+        least[left] = pairs.now[left]
         return least
 
     def truth(self, q, v):
