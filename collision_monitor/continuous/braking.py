@@ -120,69 +120,73 @@ def parting_rate(numbers, index, q, velocities, i, j, ax, ay, az, bx, by, bz, nx
 #
 # A distance measured at one configuration is valid at any other one, less the travel of both links
 # between them (Schwarzer, Saha, Latombe, IEEE Trans. Robotics 21(3), 2005). The measured
-# configuration need not be on the path. ``weights`` (nq,) is the maximum approach of two links per
-# unit of a joint.
+# configuration need not be on the path. Arrays have a row for each joint that moves the two links
+# relative to each other: ``weights`` (j,) is the maximum approach per unit of the joint, ``ends``
+# (j, n + 1) its positions at the ends of n intervals of the path, and ``places`` (j, m) those where
+# the pair was measured. Inner loops run over intervals or places, so that they are vectorised.
 
 
 @small_kernel
-def travel_between(joints, weights, a, b):
-    """Maximum approach of two links between two configurations (nq,), metres."""
-    travel = 0.0
-    for k in joints:
-        travel += weights[k] * abs(a[k] - b[k])
-    return travel
+def ends_of(path, joints):
+    """Positions (j, n + 1) of ``joints`` (j,) in every second row of ``path`` (2 n + 1, nq)."""
+    ends = np.empty((len(joints), len(path) // 2 + 1))
+    for k in range(len(joints)):
+        for i in range(ends.shape[1]):
+            ends[k, i] = path[2 * i, joints[k]]
+    return ends
 
 
 @small_kernel
-def travel_to(joints, weights, place, begin, end):
-    """Maximum approach of two links from ``place`` to any configuration of an interval, metres.
+def travels_to(weights, places, begin, end):
+    """Maximum approach (m,) of two links from each place to any configuration between two, metres.
 
-    Each joint is monotone in the interval, so it is farthest away at one of the ends.
+    ``begin`` and ``end`` (j,): each joint is monotone between them, so it is farthest away at one
+    of both.
     """
-    travel = 0.0
-    for k in joints:
-        travel += weights[k] * max(abs(begin[k] - place[k]), abs(end[k] - place[k]))
-    return travel
+    travels = np.zeros(places.shape[1])
+    for k in range(len(weights)):
+        for m in range(len(travels)):
+            one, other = abs(begin[k] - places[k, m]), abs(end[k] - places[k, m])
+            travels[m] += weights[k] * max(one, other)
+    return travels
 
 
-@kernel
-def raise_bounds(path, joints, weights, place, distance, enough, bounds):
-    """Raise ``bounds`` (n,) on the distance in the intervals of ``path`` (2 n + 1, nq).
+@small_kernel
+def raise_bounds(ends, weights, place, distance, enough, bounds):
+    """Raise ``bounds`` (n,) on the distance in all intervals by that at ``place`` (j,).
 
-    Every second row is the middle of an interval. ``distance`` was measured at ``place`` (nq,).
-    ``joints``: the indices of all weights that are not 0. Bounds of at least ``enough`` are not
-    changed.
+    Bounds of at least ``enough`` are not changed.
     """
+    travels = np.zeros(len(bounds))
+    for k in range(len(weights)):
+        for i in range(len(bounds)):
+            one, other = abs(ends[k, i] - place[k]), abs(ends[k, i + 1] - place[k])
+            travels[i] += weights[k] * max(one, other)
     for i in range(len(bounds)):
         if bounds[i] < enough:
-            travel = travel_to(joints, weights, place, path[2 * i], path[2 * i + 2])
-            bounds[i] = max(bounds[i], distance - travel)
+            bounds[i] = max(bounds[i], distance - travels[i])
 
 
 @kernel
-def raise_lowest(path, joints, weights, places, distances, enough, bounds):
+def raise_lowest(ends, weights, places, distances, enough, bounds):
     """Raise ``bounds`` (n,) until no known distance raises the lowest; return its interval.
 
-    ``distances`` (m,) were measured at ``places`` (m, nq). Each step uses the one that raises the
-    lowest bound most, or enough, in all intervals: few of them are needed. Ends as soon as all
-    bounds are at least ``enough``.
+    ``distances`` (m,) were measured at ``places``. Each step uses the one that raises the lowest
+    bound most in all intervals: few of them are needed. Ends as soon as all bounds are at least
+    ``enough``.
     """
     while True:
         lowest = np.argmin(bounds)
         best, at = bounds[lowest], -1
         if best >= enough:
             return lowest
-        begin, end = path[2 * lowest], path[2 * lowest + 2]
+        travels = travels_to(weights, places, ends[:, lowest], ends[:, lowest + 1])
         for m in range(len(distances)):
-            if distances[m] > best:
-                bound = distances[m] - travel_to(joints, weights, places[m], begin, end)
-                if bound > best:
-                    best, at = bound, m
-                    if best >= enough:
-                        break
+            if distances[m] - travels[m] > best:
+                best, at = distances[m] - travels[m], m
         if at < 0:
             return lowest
-        raise_bounds(path, joints, weights, places[at], distances[at], enough, bounds)
+        raise_bounds(ends, weights, places[:, at], distances[at], enough, bounds)
         bounds[lowest] = max(bounds[lowest], best)  # also if rounding differs: it must rise
 
 
@@ -190,35 +194,38 @@ def raise_lowest(path, joints, weights, places, distances, enough, bounds):
 def bounds_of_pairs(path, weights, now, enough, slots, places, distances, counts, bounds):
     """Write ``bounds`` (pairs, n) of the distance in the intervals of ``path`` (2 n + 1, nq).
 
-    ``weights`` (pairs, nq); ``now`` (pairs,): distances at the first row of the path. Pair k was
-    measured at ``places[slots[k]]`` (m, nq) with ``distances[slots[k]]`` (m,), a ring buffer with
-    ``counts[slots[k]]`` entries so far. Of each pair the lowest bound is the best one; others may
-    be too low.
+    Every second row is the middle of an interval. ``weights`` (pairs, nq), 0 where a joint does not
+    matter; ``now`` (pairs,): distances at the first row. Pair k was measured at
+    ``places[slots[k]]``, of which the first rows are used, with ``distances[slots[k]]`` (m,),
+    a ring buffer with ``counts[slots[k]]`` entries so far. Of each pair the lowest bound is the
+    best one; others may be too low.
     """
     for k in range(len(now)):
         bounds[k] = -np.inf
         slot, joints = slots[k], np.flatnonzero(weights[k])
-        raise_bounds(path, joints, weights[k], path[0], now[k], enough[k], bounds[k])
+        ends, own = ends_of(path, joints), weights[k][joints]
+        raise_bounds(ends, own, ends[:, 0], now[k], enough[k], bounds[k])
         known = min(counts[slot], distances.shape[1])
         raise_lowest(
-            path, joints, weights[k], places[slot, :known], distances[slot, :known], enough[k],
-            bounds[k],
-        )  # fmt: skip
+            ends, own, places[slot, :, :known], distances[slot, :known], enough[k], bounds[k]
+        )
 
 
 @part_kernel
-def is_worth_measuring(path, joints, weights, places, distances, interval, bound):
-    """Whether a distance in the middle of an interval may raise its bound above ``bound``.
+def is_worth_measuring(ends, middle, weights, places, distances, interval, bound):
+    """Whether a distance in the ``middle`` (j,) of an interval may raise its bound above ``bound``.
 
-    The pair was measured at ``places`` (m, nq), with ``distances`` (m,). These give an upper bound
-    of the distance in the middle.
+    The pair was measured at ``places`` with ``distances`` (m,). These give an upper bound of the
+    distance in the middle.
     """
-    first, middle, last = path[2 * interval], path[2 * interval + 1], path[2 * interval + 2]
-    needed = bound + travel_to(joints, weights, middle, first, last)
+    way = 0.0
+    for k in range(len(weights)):
+        one, other = abs(ends[k, interval] - middle[k]), abs(ends[k, interval + 1] - middle[k])
+        way += weights[k] * max(one, other)
+    travels = travels_to(weights, places, middle, middle)
     for m in range(len(distances)):
-        if distances[m] <= needed:
-            if distances[m] + travel_between(joints, weights, places[m], middle) <= needed:
-                return False
+        if distances[m] + travels[m] <= bound + way:
+            return False
     return True
 
 

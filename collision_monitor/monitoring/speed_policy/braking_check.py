@@ -303,6 +303,8 @@ class BrakingCheck:
             )  # fmt: skip
         paths.keep(pairs, distances, least)
         matters = ~(least > enough)
+        if not matters.any():
+            return 0
         rows, pairs, distances, stop, enough, least, is_live, is_nearest = (
             each[matters]
             for each in (rows, pairs, distances, stop, enough, least, is_live, is_nearest)

@@ -13,10 +13,11 @@ import numpy as np
 from collision_monitor.common.compiled import kernel
 from collision_monitor.continuous.braking import (
     bounds_of_pairs,
+    ends_of,
     is_worth_measuring,
     raise_bounds,
     raise_lowest,
-    travel_between,
+    travels_to,
 )
 from collision_monitor.mesh_distance.nearest_query import pair_at
 from collision_monitor.mesh_distance.parts import unpack_state
@@ -50,9 +51,10 @@ def measure_pair(
     """Measure a pair in the middle of its lowest intervals, ``most`` times at most.
 
     ``path`` (2 n + 1, nq), ``weights`` (nq,), ``bounds`` (n,) as of `ExactPaths.least`. ``count``
-    distances (m,) at ``places`` (m, nq) were measured, one after another and round again;
-    ``guesses`` (m, 4) are the nearest triangles there. ``lowest`` is the least of those on this
-    path. Distances may be ``loose`` too small, and ``fine`` is the tolerance of bounds. Metres.
+    distances (m,) were measured at ``places`` (nq, m), one after another and round again, whose
+    first rows are the joints with weights; ``guesses`` (m, 4) are the nearest triangles there.
+    ``lowest`` is the least of those on this path. Distances may be ``loose`` too small, and
+    ``fine`` is the tolerance of bounds. Metres.
 
     No interval is measured twice, as the first half of each is at least as long as the second:
     robots brake. Then `is_worth_measuring` expects no more than a distance in the middle gives.
@@ -61,22 +63,19 @@ def measure_pair(
     inside if a distance is at most ``stop``.
     """
     joints, guess = np.flatnonzero(weights), unpack_state(work, work_index).guesses
+    ends, own = ends_of(path, joints), weights[joints]
     for _ in range(most):
         known = min(count, len(distances))
-        interval = raise_lowest(
-            path, joints, weights, places[:known], distances[:known], enough, bounds
-        )
-        least = bounds[interval]
+        there = places[:, :known]
+        interval = raise_lowest(ends, own, there, distances[:known], enough, bounds)
+        least, q = bounds[interval], path[2 * interval + 1]
+        middle = q[joints]
         if least >= min(enough, lowest - fine) or not is_worth_measuring(
-            path, joints, weights, places[:known], distances[:known], interval, least + 0.5 * fine
+            ends, middle, own, there, distances[:known], interval, least + 0.5 * fine
         ):
             return lowest, count, _SETTLED
-        q, nearest, way = path[2 * interval + 1], -1, np.inf
-        for k in range(known):
-            travel = travel_between(joints, weights, places[k], q)
-            if travel < way:
-                nearest, way = k, travel
-        if nearest >= 0:
+        if known > 0:
+            nearest = np.argmin(travels_to(own, there, middle, middle))
             for k in range(4):
                 guess[pair, k] = guesses[nearest, k]
         found = -np.inf
@@ -88,15 +87,15 @@ def measure_pair(
                 )  # fmt: skip
         oldest = count % len(distances)
         distances[oldest] = found
-        for k in range(len(q)):
-            places[oldest, k] = q[k]
+        for k in range(len(joints)):
+            places[k, oldest] = middle[k]
         for k in range(4):
             guesses[oldest, k] = guess[pair, k]
         count += 1
         lowest = min(lowest, found)
         if found <= stop:
             return lowest, count, _INSIDE
-        raise_bounds(path, joints, weights, q, found, enough, bounds)
+        raise_bounds(ends, own, middle, found, enough, bounds)
     return lowest, count, _OPEN
 
 
@@ -139,7 +138,7 @@ class ExactPaths:
         # By slot: where a pair was measured, the distances, and its nearest triangles there.
         # Growing takes milliseconds, and memory that is not written is not used.
         slots = min(pairs, _NUMBERS // (_KEPT * max(joints, 1)))
-        self._places = np.zeros((slots, _KEPT, joints))
+        self._places = np.zeros((slots, joints, _KEPT))
         self._distances = np.full((slots, _KEPT), np.inf)
         self._guesses = np.zeros((slots, _KEPT, 4), dtype=np.int64)
         self.measurements = np.zeros(slots, dtype=np.int64)
@@ -284,7 +283,7 @@ class ExactPaths:
 
     def _compile(self) -> None:
         """Run the kernels once, so that no joint state has to wait for them."""
-        joints = self._places.shape[2]
+        joints = self._places.shape[1]
         path, weights, bounds = np.zeros((3, joints)), np.zeros((0, joints)), np.zeros((0, 1))
         none = np.empty(0)
         slots = none.astype(np.int64)
@@ -294,6 +293,6 @@ class ExactPaths:
         )  # fmt: skip
         one = np.zeros(1)  # at least as high as needed, so nothing is measured
         measure_pair(
-            *self._model.exact_arrays(), 0, path, path[0], path, np.zeros(3),
+            *self._model.exact_arrays(), 0, path, path[0], np.zeros((joints, 3)), np.zeros(3),
             np.zeros((3, 4), dtype=np.int64), 0, one, 0.0, 0.0, 0.0, 0.0, 0.0, _MOST,
         )  # fmt: skip

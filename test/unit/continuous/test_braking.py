@@ -128,7 +128,8 @@ def test_other_decelerations_make_what_is_known_of_earlier_paths_useless():
     check = BrakingCheck(MODEL, np.full(6, 4.0))
     check.set_thresholds(np.tile([STOP, WARN], (len(MODEL.pairs), 1)))
     paths, v = check._paths, np.full(6, 0.1)
-    q = next(q for q in MODEL.random_configurations(1000) if 0.0 < MODEL.distance(q).distance < WARN)
+    some = MODEL.random_configurations(1000)
+    q = next(row for row in some if 0.0 < MODEL.distance(row).distance < WARN)
     pairs, counts = np.arange(len(MODEL.pairs)), []
     for decelerations in (4.0, 4.0, 3.0):
         inputs = BrakingInputs(q, v, v, np.full(6, decelerations), REACTION, check.settings)

@@ -34,7 +34,7 @@ def test_a_bound_holds_everywhere_in_its_interval(seed):
         return np.abs(q - center) @ weights - 0.5
 
     bounds, place = np.full(5, -np.inf), rng.normal(size=3)
-    raise_bounds(path, np.arange(3), weights, place, distance(place), np.inf, bounds)
+    raise_bounds(path[::2].T, weights, place, distance(place), np.inf, bounds)
     for k, bound in enumerate(bounds):
         low, high = np.sort(path[[2 * k, 2 * k + 2]], axis=0)
         inside = low + rng.random((50, 3)) * (high - low)
@@ -43,10 +43,10 @@ def test_a_bound_holds_everywhere_in_its_interval(seed):
 
 def test_an_interval_is_measured_as_long_as_that_may_raise_its_bound():
     path, weights = np.linspace(0.0, 1.0, 9)[:, None], np.ones(1)  # intervals of 0.25
-    places, distances, joints = np.zeros((1, 1)), np.ones(1), np.arange(1)
+    places, distances = np.zeros((1, 1)), np.ones(1)
 
     def is_worth_it(bound):
-        return is_worth_measuring(path, joints, weights, places, distances, 2, bound)
+        return is_worth_measuring(path[::2].T, path[5], weights, places, distances, 2, bound)
 
     # At 0.625 the pair is 1.625 apart at most, and the bound of the interval 1.5.
     assert is_worth_it(1.49)
@@ -78,13 +78,17 @@ def test_the_lowest_bound_is_that_of_a_plain_twin(seed):
         ], axis=0)
         for k, slot in enumerate(slots)
     ])  # fmt: skip
-    kept = places, distances, counts
+    joints, packed = [np.flatnonzero(row) for row in weights], np.zeros((3, 3, 4))
+    for slot, those in zip(slots, joints, strict=True):
+        packed[slot, : len(those)] = places[slot][:, those].T
+    kept = packed, distances, counts
     bounds_of_pairs(path, weights, now, np.full(2, np.inf), slots, *kept, bounds)
     assert (bounds <= expected + 1e-12).all()
     assert bounds.min(axis=1) == pytest.approx(expected.min(axis=1), abs=1e-12)
     for k, slot in enumerate(slots):
         at = raise_lowest(
-            path, np.arange(3), weights[k], places[slot], distances[slot], np.inf, bounds[k]
+            path[::2, joints[k]].T, weights[k][joints[k]], packed[slot], distances[slot], np.inf,
+            bounds[k],
         )
         assert at == bounds[k].argmin()
     enough = rng.random(2) - 1.0
