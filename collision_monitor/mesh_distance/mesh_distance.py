@@ -373,6 +373,7 @@ def _compile_distances() -> None:
     which = np.empty(0, np.int64)
     nearest_query.exact_bounds(*arrays, none, which, none, none, none, none)
     nearest_query.exact_bound(*arrays, which, none, none, none, none)
+    nearest_query.nearest_points(*arrays, none, which, none, np.empty((0, 7)))
     # Only compiled, not called: there are no links.
     numbers, index, _, _, work, work_index, _ = arrays
     nearest_query.touching_leaves.compile(

@@ -515,18 +515,18 @@ class CollisionModel:
         return self._usual[exact]
 
     def surface_distances(
-        self, q: np.ndarray, pairs: np.ndarray, near_last: bool = True
+        self, q: np.ndarray, pairs: np.ndarray, near_last: bool = True, limit: float = np.inf
     ) -> np.ndarray:
         """Exact distances (k,) of pairs by index (k,) at q (nq,), metres; 0 in contact.
 
-        ``near_last``: whether q may be near that of the last query, whose nearest triangles are
-        measured first. Otherwise they only delay the search.
+        A distance that is not below ``limit`` may be any number from there on. ``near_last``:
+        whether q may be near that of the last query, whose nearest triangles are measured first.
+        Otherwise they only delay the search.
         """
         if not near_last:
             self._exact_distance().forget()
-        out = np.full(len(self.pairs), np.inf)
-        out[pairs] = 0.0
-        return self._exact_distance().refine(self._configuration(q), out, 0.0, False)[pairs]
+        pairs = np.asarray(pairs, dtype=np.int64)
+        return self.surface_points(q, pairs, np.full(len(pairs), limit))[0]
 
     def surface_points(
         self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray

@@ -195,7 +195,7 @@ def _distances(model: Any, pairs: np.ndarray, samples: np.ndarray, exact: bool) 
         row[:] = those.distances(q)
         near = row < REACH
         if exact and near.any():
-            row[near] = model.surface_distances(q, pairs[near], near_last=False)
+            row[near] = model.surface_distances(q, pairs[near], False, REACH)
     return np.clip(out, 0.0, REACH)
 
 
