@@ -59,7 +59,7 @@ def main() -> int:
     parser.add_argument("--robots", default=",".join(NAMES))
     parser.add_argument("--random", type=int, default=2000)
     parser.add_argument("--consecutive", type=int, default=5000)
-    parser.add_argument("--hierarchy", default="obb")
+    parser.add_argument("--hierarchy", default="aabb")
     options = parser.parse_args()
     print(
         "| robot | rows | in contact | of them held | wrong | largest difference (m) | s |\n"

@@ -5,6 +5,7 @@
     python benchmarks/vendor_robots.py [--robots ur5,panda,...] [--poses 300] [--srdf] [--json]
     python benchmarks/vendor_robots.py --cycles      # time of an update along motions instead
     python benchmarks/vendor_robots.py --contacts 20000     # only contacts in random poses
+    python benchmarks/vendor_robots.py --hierarchies        # axis-aligned against oriented boxes
 
 The robots of example-robot-data that have an arm, legs or a hand, by their URDF alone; with
 ``--srdf`` by their SRDF as well, where there is one. Each robot rests in poses around zero (15 % of
@@ -20,10 +21,15 @@ and in how many of these the state is no stop.
 ``--cycles``: median and 99th percentile of `Monitor.update` in microseconds along random motions
 at 1 kHz and at 125 Hz, and of the cycles that find a contact; and the share of cycles in percent in
 which the monitor neither stops nor slows the robot.
+
+``--hierarchies``: time of exact distances with axis-aligned boxes over the triangles, as a part of
+that with oriented ones, in turn in one run: the nearest pair along a motion at 1 kHz and in random
+poses, and all pairs whose leaves are within 0.1 m; of the medians, and of the 99th percentiles.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import time
@@ -87,9 +93,64 @@ def cycles(model: CollisionModel, seconds: float) -> dict[str, float]:
     return found | _percentiles("contact", in_contact) | {"no action": 100.0 * float(np.mean(free))}
 
 
+def hierarchies(name: str) -> dict[str, float]:
+    """Times of exact distances with axis-aligned boxes, as parts of those with oriented boxes."""
+    files = own_robot(name) or vendor_files(name)
+    models = {
+        kind: CollisionModel.from_urdf(files.urdf, None, files.package_dirs, hierarchy=kind)
+        for kind in ("aabb", "obb")
+    }
+    poses = models["aabb"].random_configurations(300, seed=1)
+    found = {}
+    for task, rows in (
+        ("motion", motion(models["aabb"], 1000.0, 1.0, 0)), ("random", poses), ("all", poses[:100])
+    ):  # fmt: skip
+        spent: dict[str, list[float]] = {kind: [] for kind in models}
+        for q in rows:
+            for kind, model in models.items():
+                begin = time.perf_counter()
+                if task == "all":
+                    model.distances(q, exact=True, within=0.1, depth=False)
+                else:
+                    model.distance(q, exact=True, depth=False)
+                spent[kind].append(time.perf_counter() - begin)
+        ours, other = (np.percentile(spent[kind][1:], (50, 99)) for kind in ("aabb", "obb"))
+        found |= {f"{task} median": ours[0] / other[0], f"{task} 99 %": ours[1] / other[1]}
+    return found
+
+
 def _percentiles(name: str, seconds: list[float]) -> dict[str, float]:
     values = np.percentile(seconds, (50, 99)) * 1e6 if seconds else (np.nan, np.nan)
     return {f"{name} median": float(values[0]), f"{name} p99": float(values[1])}
+
+
+def results_of(name: str, options: argparse.Namespace) -> tuple[dict, list[str]]:
+    """Results of a robot, and the cells of its row in the table."""
+    if options.hierarchies:
+        ratios = hierarchies(name)
+        return ratios, [f"{value:.2f}" for value in ratios.values()]
+    model, coal = load(name, options.srdf)
+    if options.cycles:
+        times = cycles(model, 5.0)
+        return times, [f"{value:.0f}" for value in times.values()]
+    if options.contacts:
+        poses = model.random_configurations(options.contacts, seed=2)
+        contacts, missed = count_missed(model, coal, poses)
+        counts = {"poses": len(poses), "contacts": contacts, "missed": len(missed)}
+        return counts, [str(value) for value in counts.values()]
+    rows = {
+        "around zero": samples_around_zero(model, options.poses, seed=1),
+        "random": model.random_configurations(options.poses, seed=1),
+    }
+    shares = {key: _shares(count_alarms(model, coal, some)) for key, some in rows.items()}
+    cells = [
+        f"{each['stop']:.0%} ({each['false_stop']:.1%}) | "
+        f"{each['warn']:.0%} ({each['false_warn']:.1%})"
+        for each in shares.values()
+    ]
+    structural = len(Monitor(model).behaviour.structural_pairs)
+    cells += [str(sum(each[key] for each in shares.values())) for key in ("missed", "above")]
+    return shares, [*cells, f"{len(model.pairs)}, {structural} structural"]
 
 
 def main() -> int:
@@ -104,40 +165,17 @@ def main() -> int:
     parser.add_argument("--srdf", action="store_true")
     parser.add_argument("--cycles", action="store_true")
     parser.add_argument("--contacts", type=int, metavar="POSES")
+    parser.add_argument("--hierarchies", action="store_true")
     options = parser.parse_args()
     results = {}
     for name in options.robots.split(","):
         if name not in VENDOR_NAMES and not own_robot(name):
             parser.error(f"no robot {name!r}; there are {', '.join(VENDOR_NAMES)}")
-        model, coal = load(name, options.srdf)
-        if options.cycles:
-            row = cycles(model, 5.0)
-            cells = [f"{value:.0f}" for value in row.values()]
-        elif options.contacts:
-            poses = model.random_configurations(options.contacts, seed=2)
-            contacts, missed = count_missed(model, coal, poses)
-            row = {"poses": len(poses), "contacts": contacts, "missed": len(missed)}
-            cells = [str(value) for value in row.values()]
-        else:
-            rows = {
-                "around zero": samples_around_zero(model, options.poses, seed=1),
-                "random": model.random_configurations(options.poses, seed=1),
-            }
-            row = {
-                key: _shares(count_alarms(model, coal, some)) for key, some in rows.items()
-            }
-            cells = [
-                f"{each['stop']:.0%} ({each['false_stop']:.1%}) | "
-                f"{each['warn']:.0%} ({each['false_warn']:.1%})"
-                for each in row.values()
-            ]
-            structural = len(Monitor(model).behaviour.structural_pairs)
-            cells += [str(sum(each[key] for each in row.values())) for key in ("missed", "above")]
-            cells.append(f"{len(model.pairs)}, {structural} structural")
+        row, cells = results_of(name, options)
         results[name] = row
         if not options.json:
             if len(results) == 1:
-                print(_head(list(row) if options.cycles or options.contacts else None))
+                print(_head(list(row) if len(row) == len(cells) else None))
             print(f"| {name} | {' | '.join(cells)} |", flush=True)
     if options.json:
         print(json.dumps(results, indent=1))

@@ -78,7 +78,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         "%(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--hierarchy", choices=KINDS, default="obb",
+        "--hierarchy", choices=KINDS, default="aabb",
         help="bounding volumes over triangles, for exact distances (default %(default)s)",
     )
     group = parser.add_argument_group("limits of loading")

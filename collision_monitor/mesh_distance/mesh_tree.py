@@ -392,7 +392,7 @@ class TriangleTree:
 
 
 def build_triangle_tree(
-    vertices: np.ndarray, triangles: np.ndarray, kind: str = "obb", in_a_leaf: int | None = None
+    vertices: np.ndarray, triangles: np.ndarray, kind: str = "aabb", in_a_leaf: int | None = None
 ) -> TriangleTree:
     """Build a hierarchy over all triangles of a mesh.
 

@@ -127,7 +127,7 @@ class CollisionModel:
         scene: Scene | None = None,
         settings: FitSettings | None = None,
         leaves: Mapping[str, Sequence[Leaf]] | None = None,
-        hierarchy: str = "obb",
+        hierarchy: str = "aabb",
         checked: Sequence[str] = (),
     ) -> None:
         """The constructor takes parsed input; most callers use `from_urdf`.
@@ -179,7 +179,7 @@ class CollisionModel:
         leaf_tolerance: float = FitSettings.leaf_tolerance,
         leaves: str | os.PathLike | Mapping | None = None,
         check_leaves: bool = True,
-        hierarchy: str = "obb",
+        hierarchy: str = "aabb",
         visual_meshes: bool = False,
         fit: str = FITS[0],
         limits: LoadingLimits | None = None,
@@ -201,7 +201,8 @@ class CollisionModel:
             check_leaves: whether to reject leaves from a file that do not enclose their link.
             hierarchy: bounding volumes over triangles for exact distances: ``aabb``, ``obb``,
                 ``rss`` or ``octree``. All give the same distances; depths of contacts are
-                estimates and may differ. The default is generally the fastest.
+                estimates and may differ. The default is generally the fastest; ``obb`` is where
+                meshes lie at an angle in the frames of their links.
             visual_meshes: whether links without collision geometry use their visual geometry.
             fit: ``optimised``, or ``published``: one capsule or sphere for each shape of the
                 robot, as Zhang et al. fit it (docs/methods.md), for comparison; with the defaults

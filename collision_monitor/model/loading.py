@@ -100,7 +100,7 @@ class Recipe:
     root: str = "world"
     exact: bool = False
     fit: str = FITS[0]
-    hierarchy: str = "obb"
+    hierarchy: str = "aabb"
     limits: LoadingLimits = LoadingLimits()
     checked: tuple[str, ...] = field(default=(), compare=False)
 

@@ -73,8 +73,8 @@ GENERAL = (
           text="how leaves are fitted: 'optimised', or 'published': one capsule or sphere for each "
                "shape of the robot, looser, for comparison; only with the defaults of "
                "max_leaves_per_link and leaf_tolerance, and without leaves"),
-    fixed("hierarchy", "obb",
-          text="bounding volumes over triangles: 'obb', 'aabb', 'rss' or 'octree'; all give the "
+    fixed("hierarchy", "aabb",
+          text="bounding volumes over triangles: 'aabb', 'obb', 'rss' or 'octree'; all give the "
                "same distances"),
     Parameter("warn_distance", WARN_DISTANCE, most=10.0,
               text="WARN and slow down when the distance of two links is at or below this, metres"),
