@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from collision_monitor.common.compiled import inlined_kernel, offline_kernel
+from collision_monitor.common.compiled import ZERO, inlined_kernel, offline_kernel
 
 # Each half has at least this share of the triangles, so the depth is at most log(n) / log(6/5).
 _MIN_SHARE = 1.0 / 6.0
@@ -60,7 +60,7 @@ def halve(corners, oriented, in_a_leaf, order, nodes, axes, low, high):
                     center += x / 3.0
                 least[i], most[i] = min(least[i], center), max(most[i], center)
         if size > in_a_leaf:
-            longest, mean = 0, 0.0
+            longest, mean = ZERO, 0.0
             for i in range(1, 3):
                 if most[i] - least[i] > most[longest] - least[longest]:
                     longest = i
