@@ -194,9 +194,8 @@ class BrakingCheck:
         rate = float(found[RATE]) if known else math.nan
         distance = float(found[DISTANCE])
         is_measured = measured.exact is None or pair == paths.number_of(measured.nearest.links)
-        within = high + s.release_distance + float(found[TRAVEL])
-        if not is_measured and high < distance <= within:  # it may be a lower bound
-            bound = measured.exact(np.array([pair]), found[[DISTANCE]], within, _LOOSE)
+        if not is_measured and high < distance:  # it may be a lower bound
+            bound = measured.exact(np.array([pair]), found[[DISTANCE]], math.inf, _LOOSE)
             distance = max(distance, float(bound[0]))
         return Decision(
             scale, inside, near, stop, slow, approach, pair, distance, low, high, rate, least
@@ -368,16 +367,15 @@ class BrakingCheck:
                 return True
             scale = min(scale, float(part_of(least[known], thresholds[known]).min()))
         k = np.flatnonzero(is_open)
-        found, open_still, stops = self._exact_paths.least(
+        found, proven, stops = self._exact_paths.least(
             inputs.path,
             PathPairs(
                 pairs[k], self._weights(rows[k]), distances[k], thresholds[k], holding[k],
                 enough[k], limits_speed[k],
             ),
-            scale, self._settings.resolution, time.thread_time() + seconds,
+            scale, self._settings.resolution, self._tolerance, time.thread_time() + seconds,
         )  # fmt: skip
-        self._paths.keep(pairs[k], distances[k], found)
-        found[open_still] = distances[k[open_still]]
+        self._paths.keep(pairs[k], distances[k], proven)
         least[k] = np.maximum(least[k], found)
         return stops
 

@@ -172,11 +172,15 @@ class ExactPaths:
         pairs: PathPairs,
         scale: float,
         resolution: float,
+        tolerance: float,
         end_time: float,
     ) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Lower bounds (k,) in metres of the exact distances of pairs on their braking path.
+        """Lower bounds of the exact distances of pairs on their braking path, metres.
 
-        And which (n,) were not measured, because a pair stops the robot; and whether one does.
+        Returns (least (k,), proven (k,), whether a pair stops the robot). ``proven`` are lower
+        bounds. ``least`` is the same, but for a pair that comes within its stop distance, or nearer
+        than now while it moves away within that, it is a distance on the path; and for pairs that
+        were not measured, because another one stops the robot, it is the distance now.
 
         Args:
             path_of: returns (2 n + 1, nq) the ends and middles of 2 n half intervals, evenly spaced
@@ -185,6 +189,7 @@ class ExactPaths:
             scale: lowest speed scale that other pairs allow; inf if none limits it.
             resolution: tolerance of results below ``enough``, metres. It is less for pairs whose
                 warning distance is near their stop distance.
+            tolerance: metres by which a pair may come nearer and still move away.
             end_time: of `time.thread_time`; no pair is measured after it.
         """
         path, slots = path_of(2 * _INTERVALS), self._slots(pairs.numbers)
@@ -192,6 +197,7 @@ class ExactPaths:
         bounds = np.empty((len(slots), _INTERVALS))
         self._bound(path, pairs.weights, pairs.now, pairs.enough, slots, bounds)
         least = np.minimum(bounds.min(axis=1), pairs.now)
+        proven = least.copy()
         unsettled = np.flatnonzero(least < np.minimum(pairs.enough, pairs.now - fine))
         if len(unsettled) > 1:  # the worst first: there may be no time for the others
             parts = part_of(least[unsettled], pairs.thresholds[unsettled])
@@ -200,19 +206,22 @@ class ExactPaths:
             (stop, warn), needed = pairs.thresholds[k], pairs.enough[k]
             if pairs.limits_speed[k] and scale < 1.0 and warn > stop:
                 needed = min(needed, max(pairs.holding[k], stop + scale * (warn - stop)))
-            is_inside = False
+            limits, enters, most = pairs.limits_speed[k], False, stop
+            if not limits:  # it may be ignored unless it comes nearer than now
+                needed = min(needed, pairs.now[k] - tolerance)
+                most = min(stop, needed)
             if least[k] < needed:
-                least[k], is_inside = self._measure(
-                    path_of, path, bounds[k], pairs, k, slots[k], needed, fine[k], end_time
+                least[k], proven[k], enters = self._measure(
+                    path_of, path, bounds[k], pairs, k, slots[k], most, needed, fine[k], end_time
                 )
-            limits, is_proven = pairs.limits_speed[k], least[k] > stop
-            # A pair that separates from a distance within its stop distance may be ignored.
-            enters = is_inside and (limits or pairs.now[k] > stop)
+            is_proven = least[k] > stop
             if enters or limits and is_proven and least[k] <= pairs.holding[k]:
-                return least, unsettled[done:], True
+                rest = unsettled[done:]
+                least[rest] = pairs.now[rest]
+                return least, proven, True
             if limits and is_proven and least[k] <= warn:
                 scale = min(scale, (least[k] - stop) / (warn - stop))
-        return least, unsettled[:0], False
+        return least, proven, False
 
     def _measure(
         self,
@@ -222,31 +231,33 @@ class ExactPaths:
         pairs: PathPairs,
         k: int,
         slot: int,
+        most: float,
         needed: float,
         fine: float,
         end_time: float,
-    ) -> tuple[float, bool]:
-        """Measure pair ``k`` on its path; returns its bound, and whether it comes within its stop.
+    ) -> tuple[float, float, bool]:
+        """Measure pair ``k`` on its path; ends at a distance of at most ``most`` metres.
 
-        Where the bound is within a threshold and no measured distance is, intervals are divided.
+        Returns this distance, or a bound; a bound; and whether there is such a distance. Where the
+        bound is within a threshold and no measured distance is, intervals are divided.
         """
-        (stop, warn), lowest, outcome = pairs.thresholds[k], pairs.now[k], _OPEN
+        warn, lowest, outcome = pairs.thresholds[k, 1], pairs.now[k], _OPEN
         loose = _LOOSE_PART * fine
         while (begin := time.thread_time()) < end_time:
-            most = self._most[slot] if self.measurements[slot] else 1
+            count = self._most[slot] if self.measurements[slot] else 1
             lowest, self.measurements[slot], outcome = measure_pair(
                 *self._model.exact_arrays(), pairs.numbers[k], path, pairs.weights[k],
                 self._places[slot], self._distances[slot], self._guesses[slot],
-                self.measurements[slot], bounds, lowest, stop, needed, fine, loose, most,
+                self.measurements[slot], bounds, lowest, most, needed, fine, loose, count,
             )  # fmt: skip
             if time.thread_time() - begin > _LONG:
                 self._most[slot] = 1
             if outcome == _INSIDE:
-                return lowest, True
+                return lowest, min(float(bounds.min()), lowest), True
             if outcome == _OPEN:
                 continue
             least = bounds.min()
-            alarms = least < needed and (least <= stop < lowest or least <= warn < lowest)
+            alarms = least < needed and (least <= most < lowest or least <= warn < lowest)
             if not alarms or len(bounds) >= _MOST_INTERVALS:
                 break
             path, bounds = path_of(2 * _DIVISION * len(bounds)), np.repeat(bounds, _DIVISION)
@@ -255,7 +266,8 @@ class ExactPaths:
                 path, pairs.weights[one], pairs.now[one], pairs.enough[one], np.array([slot]),
                 bounds[None],
             )  # fmt: skip
-        return min(float(bounds.min()), lowest), False
+        least = min(float(bounds.min()), lowest)
+        return least, least, False
 
     def _bound(
         self, path: np.ndarray, weights: np.ndarray, now: np.ndarray, enough: np.ndarray,

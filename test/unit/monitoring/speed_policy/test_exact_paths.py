@@ -63,10 +63,10 @@ class Paths:
             np.tile([STOP, WARN], (count, 1)), np.full(count, holding), np.full(count, ENOUGH),
             np.full(count, limits_speed),
         )  # fmt: skip
-        least, left, self.stops = self._exact.least(
-            self.inputs(q, v).path, pairs, scale, RESOLUTION, time.thread_time() + seconds
-        )
-        least[left] = pairs.now[left]
+        least, self.proven, self.stops = self._exact.least(
+            self.inputs(q, v).path, pairs, scale, RESOLUTION, 2.0 * RESOLUTION,
+            time.thread_time() + seconds,
+        )  # fmt: skip
         return least
 
     def truth(self, q, v):
