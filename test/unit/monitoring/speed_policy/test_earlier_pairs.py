@@ -7,7 +7,9 @@ import pytest
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel, Monitor
+from collision_monitor.continuous.near_pairs import forget
 from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.monitor import Level
 
 # The wall is always within the warning distance of the hand, so that other pairs are looked for.
@@ -51,6 +53,35 @@ def test_a_sliding_joint_beyond_its_limit_hides_no_contact(slide, phase):
     found = levels_of_turn(Monitor(model, narrow_phase=phase), q, 0.001)
     assert all(level == Level.ERROR for distance, level in found if distance <= 0.02)
     assert sum(level == Level.ERROR for _, level in found) > 10
+
+
+def test_a_collision_on_the_path_is_not_hidden_by_what_was_measured_with_larger_thresholds():
+    """What ends the measuring of a braking path is a distance on it, but no bound of it."""
+    post = {"name": "post", "type": "sphere", "radius": 0.01, "position": [1.0, 0.0, 0.0]}
+    model = CollisionModel.from_urdf(
+        robot(
+            link("base", ""), link("arm", '<sphere radius="0.01"/>', xyz="1 0 0"),
+            joint("turn", "base", "arm", xyz="0 0 0").replace('velocity="1"', 'velocity="4"'),
+        ),
+        scene={"obstacles": [post]},
+    )  # fmt: skip
+    kept, forgetting = (
+        Monitor(model.twin(), warn_distance=0.2, stop_distance=0.1, narrow_phase="mesh")
+        for _ in range(2)
+    )
+    for k in range(100):
+        check = forgetting.behaviour._braking_check
+        forget(check._paths._earlier)
+        check._exact_paths.forget()
+        if k == 30:
+            for monitor in (kept, forgetting):
+                monitor.set_thresholds(Thresholds(0.03, 0.01))
+        one, other = (
+            monitor.update(["turn"], [0.3 - 0.002 * k], 100.0 + 0.001 * k, velocities=[-2.0])
+            for monitor in (kept, forgetting)
+        )
+        assert one.distance > 0.05  # now; the braking path leads through the post
+        assert one.decision.stop and other.decision.stop
 
 
 def test_large_positions_make_small_ways_no_smaller():

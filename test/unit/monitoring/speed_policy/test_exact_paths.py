@@ -56,7 +56,11 @@ class Paths:
     def measured(self):
         return int(self._exact.measurements.sum())
 
-    def least(self, q, v, seconds=60.0, limits_speed=False, holding=STOP, scale=math.inf):
+    def least(
+        self, q, v, seconds=60.0, limits_speed=False, holding=STOP, scale=math.inf,
+        tolerance=-math.inf,
+    ):  # fmt: skip
+        """Without tolerance, all pairs are measured until it is known how near they come."""
         count = len(self.model.pairs)
         pairs = PathPairs(
             np.arange(count), self._weights, self.now(q),
@@ -64,7 +68,7 @@ class Paths:
             np.full(count, limits_speed),
         )  # fmt: skip
         least, self.proven, self.stops = self._exact.least(
-            self.inputs(q, v).path, pairs, scale, RESOLUTION, 2.0 * RESOLUTION,
+            self.inputs(q, v).path, pairs, scale, RESOLUTION, tolerance,
             time.thread_time() + seconds,
         )  # fmt: skip
         return least
@@ -141,9 +145,32 @@ def test_fast_motions_are_found_within_the_stop_distance(paths):
         if paths.stops:
             entered = (least <= STOP) & (now > STOP)
             assert entered.any()
-            assert (paths.truth(q, 4.0 * v)[entered] <= STOP).all()
+            truth = paths.truth(q, 4.0 * v)
+            assert (truth[entered] <= STOP).all()
+            assert (paths.proven <= truth + 1e-9).all()
             seen += 1
     assert seen > 2
+
+
+def test_pairs_that_part_are_measured_until_it_is_known_whether_they_come_nearer(paths):
+    """Also within their stop distance: there the first distance on the path is not the nearest."""
+    tolerance, turns, stays = 2.0 * RESOLUTION, 0, 0
+    rng = np.random.default_rng(6)
+    for q in paths.model.random_configurations(400, 6):
+        if not tolerance < paths.model.distance(q, exact=True, depth=False).distance <= STOP:
+            continue
+        v = rng.uniform(-1.0, 1.0, len(q))
+        least, now = paths.forget().least(q, v, tolerance=tolerance), paths.now(q)
+        truth, nearest = paths.truth(q, v), now.argmin()
+        assert (paths.proven <= truth + 1e-9).all()
+        comes_nearer = truth < now - tolerance
+        if paths.stops:
+            assert (comes_nearer & (truth <= STOP)).any()
+        else:
+            assert not comes_nearer[nearest]
+        turns += paths.stops
+        stays += least[nearest] >= now[nearest] - tolerance
+    assert turns > 1 and stays > 1
 
 
 def allowed(least):
