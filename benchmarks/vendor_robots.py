@@ -106,9 +106,11 @@ def hierarchies(name: str) -> dict[str, float]:
         ("motion", motion(models["aabb"], 1000.0, 1.0, 0)), ("random", poses), ("all", poses[:100])
     ):  # fmt: skip
         spent: dict[str, list[float]] = {kind: [] for kind in models}
+        order = list(models)
         for q in rows:
-            for kind, model in models.items():
-                begin = time.thread_time()
+            order.reverse()  # the first one finds less in the caches of the processor
+            for kind in order:
+                model, begin = models[kind], time.thread_time()
                 if task == "all":
                     model.distances(q, exact=True, within=0.1, depth=False)
                 else:
