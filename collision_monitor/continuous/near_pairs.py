@@ -99,9 +99,9 @@ def nothing_known(weights: np.ndarray, leaves: np.ndarray) -> EarlierPairs:
     )  # fmt: skip
 
 
-# Two braking paths with the same decelerations and reaction time: the difference of the velocities
-# of a joint keeps its sign until both stop. So the difference of its positions is largest at the
-# start or at the end. Another reaction time changes it by up to twice its travel in this time.
+# On two braking paths with equal decelerations and reaction times, the difference of the velocities
+# of a joint keeps its sign until both have stopped. So the difference of its positions is largest
+# at the start or at the end. Another reaction time adds at most twice the travel in the difference.
 
 
 @small_kernel
@@ -172,10 +172,10 @@ def near_pairs(
     """Write rows of pairs of a model that may come near while braking: as `outlook`, without RATE.
 
     Near: within the warning distance of their class plus ``reserve``, or plus the ``part`` of it if
-    that is less. LEAST is the best known
-    bound. With ``now``: only pairs whose leaves are near at ``q``. Only pairs are measured that may
-    be near by what is known from earlier paths. ``nearest`` (-1: none) always has a row. If its
-    ``distance``, which is exact, contradicts what is known, nothing of that is used.
+    that is less. LEAST is the best known bound. With ``now``: only pairs whose leaves are near at
+    ``q``. Only pairs are measured that may be near by what is known from earlier paths.
+    ``nearest`` (-1: none) always has a row. If its ``distance``, which is exact, contradicts what
+    is known, nothing of that is used.
 
     Rows are written from ``size`` on; returns one past the last. ``classes`` (pairs,);
     ``velocities`` at the start of braking.
