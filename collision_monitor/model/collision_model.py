@@ -317,7 +317,7 @@ class CollisionModel:
     def prepare_exact(self, depths: bool = True, crossings: bool = False) -> None:
         """Build the hierarchies over all triangles and compile the exact queries.
 
-        Otherwise the first exact query does this. It takes about half a second per 100,000
+        Otherwise the first exact query does this. It takes a quarter of a second per 100,000
         triangles, and half a minute to compile at the first use on a machine. Later twins share the
         hierarchies. ``depths``: also compile queries of the depth of contacts, which takes as long
         again. ``crossings``: also compile `crossing_triangles`, some seconds.

@@ -40,12 +40,12 @@ def believed(given, slope, limit):
 
     Some drivers send zeros, NaN or the wrong sign. The faster of the two is the safe side. A value
     above ``limit`` that the other does not confirm is wrong, as a slope is after a stall of the
-    publisher: it counts as the limit.
+    publisher: it counts as the limit. The other confirms it if it is above the limit as well.
     """
     size = abs(slope)
     agrees = given * slope >= 0.0 and abs(given) >= 0.5 * size - _SLACK
     if math.isfinite(given) and (agrees or size <= _SLACK):
-        is_confirmed = size >= 0.5 * abs(given)
+        is_confirmed = size > limit and size >= 0.5 * abs(given)
         return given if is_confirmed else min(max(given, -limit), limit)
     return min(max(slope, -limit), limit)
 
@@ -175,7 +175,8 @@ class JointVelocities:
         values = given[history.joints]
         history.known = bool(np.isfinite(values).all())
         if history.known:
-            self.values[history.joints] = values
+            limits = self.limits[history.joints]
+            self.values[history.joints] = np.clip(values, -limits, limits)
         return history.known
 
     def _histories_of(self, joints: np.ndarray) -> list[_History]:

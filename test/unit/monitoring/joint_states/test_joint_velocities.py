@@ -226,6 +226,28 @@ def test_a_speed_above_the_limit_needs_two_sources():
     assert speeds.values.tolist() == pytest.approx([1.0, 2.0])
 
 
+@pytest.mark.parametrize(
+    ("driver", "slope", "believed"),
+    [(3.4, 1.7, 2.0), (3.4, 1.9, 2.0), (3.4, 2.1, 3.4), (1.9, 1.7, 1.9), (-3.4, -1.7, -2.0)],
+)
+def test_a_driver_is_believed_above_the_limit_only_if_positions_are_above_it_too(
+    driver, slope, believed
+):
+    speeds = JointVelocities(1, limits=np.array([2.0]))
+    for k in range(10):
+        speeds.update(np.array([0.01 * slope * k]), np.array([driver]), 5.0 + 0.01 * k)
+        assert abs(speeds.values[0]) <= max(2.0, abs(believed)) + 1e-9  # in all states so far
+    assert speeds.values[0] == pytest.approx(believed)
+
+
+def test_a_driver_alone_is_not_believed_above_the_limit():
+    """In the first joint state, and in the first after a gap."""
+    speeds = JointVelocities(2, limits=np.array([2.0, 2.0]))
+    for time in (5.0, 12.0):
+        speeds.update(np.array([0.3, 0.4]), np.array([50.0, -1.5]), time)
+        assert speeds.known and speeds.values.tolist() == [2.0, -1.5]
+
+
 @pytest.mark.parametrize("rate", [50.0, 125.0, 200.0, 1000.0])
 def test_a_stall_does_not_hide_a_motion_after_it(rate):
     """The robot stands during a stall of 0.3 s and for a while; then it moves at 2 rad/s."""
