@@ -10,10 +10,13 @@ A pair of links is omitted only if its shapes, measured on the meshes,
 - depend on one or two joints, come within a millimetre, and penetrate each other by at most a graze
   over their whole range: a closing gripper, fingers and their knuckles. With two joints they must
   also come within a millimetre at zero, or meet often: carriages on one rail can collide however
-  thin or shallow their contact is; or
+  thin or shallow their contact is;
 - depend on one joint, often meet around zero, and over its whole range overlap hardly deeper than
   there: covers around a joint. The limits of a joint are chosen so that its two sides do not
-  collide.
+  collide; or
+- depend on one or two joints, meet in nearly all configurations around zero, nowhere overlap much
+  deeper, and do not meet again once they are apart: an upper arm and a forearm that overlap while
+  the elbow is straight. If they also collided in a fold, that would be a second region of contact.
 
 Pairs with an obstacle are never omitted, because obstacles are placed by the user.
 """
@@ -24,6 +27,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy import ndimage
 
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time
@@ -32,7 +36,7 @@ from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Shape
 
 # Increase when the same input gives another result.
-_VERSION = 15
+_VERSION = 17
 _SAMPLES = 1000
 # Links that meet in this share of the configurations overlap by design. Links that can be apart met
 # in at most 0.57 of them in tests.
@@ -49,7 +53,7 @@ _STEPS = (*_DEPTHS, 0.04, 0.08)  # metres, of depths in reasons
 _MEASURED, _LEAST_MEASURED = 25, 5  # configurations for the largest and the smallest depth
 _DEEPER = 0.01  # metres deeper than around zero: the pair may also collide
 _MAX_STEP = 0.006  # metres that links may move between positions
-_MAX_CELLS = 20_000  # limits the time of loading
+_MAX_CELLS = 50_000  # limits the time of loading
 _GRID = {1: 81, 2: 17}  # positions of a joint, by the number of joints that a pair depends on
 
 
@@ -123,6 +127,8 @@ class _Search:
                     f"shapes meet in {share:.1%} of {_SAMPLES} sampled configurations, "
                     f"{self._how_deep(links)}"
                 )
+        if (overlap > 0.0 or at_zero > 0.0) and (reason := self._grazing(links)):
+            return reason
         if share >= _GENERAL_SHARE and at_zero >= _ZERO_SHARE:
             zero = self._contacts(links, self._around_zero).share(_ZERO_SHARE)
             if zero >= _ZERO_SHARE:
@@ -130,7 +136,7 @@ class _Search:
                     f"shapes meet in {zero:.0%} of the configurations around zero and in "
                     f"{share:.0%} of all, {self._how_deep(links)}"
                 )
-        return self._grazing(links) if overlap > 0.0 or at_zero > 0.0 else ""
+        return ""
 
     def _how_deep(self, links: tuple[str, str]) -> str:
         """How deep shapes meet, and whether they may also collide, in words."""
@@ -171,28 +177,49 @@ class _Search:
         columns = self._model.bodies.joints_between(*links)
         if len(columns) not in _GRID:
             return ""
-        model = self._model
-        low, high = model.lower[columns], model.upper[columns]
+        names = " and ".join(f"'{self._model.joint_names[k]}'" for k in columns)
+        if self._is_grazing(links, columns, _GRAZE, any_region=True):
+            return f"shapes meet or nearly meet, {_nowhere_deeper(_GRAZE, names)}"
+        share, at_zero = self._around_zero_contacts(links)
+        depth = _GRAZE + at_zero
+        if len(columns) == 1 and 0.0 < at_zero <= _DEPTHS[-1]:
+            if self._is_grazing(links, columns, depth, any_region=True):
+                return f"shapes meet or nearly meet, {_nowhere_deeper(depth, names)}"
+        if share < _ZERO_SHARE or not at_zero:
+            return ""
+        if not self._is_grazing(links, columns, depth, any_region=False):
+            return ""
+        return (
+            f"shapes meet in {share:.0%} of the configurations around zero, "
+            f"{_nowhere_deeper(depth, names)}, and do not meet again once they are apart"
+        )
+
+    def _is_grazing(
+        self, links: tuple[str, str], columns: list[int], depth: float, any_region: bool
+    ) -> bool:
+        """Whether shapes come near, and nowhere overlap by more than ``depth`` metres.
+
+        ``columns``: the joints that move them. Unless ``any_region``, the configurations in which
+        they meet must also be connected.
+        """
+        low, high = self._model.lower[columns], self._model.upper[columns]
         count = _GRID[len(columns)] - 1
         grid = np.array(list(product(range(count + 1), repeat=len(columns)))) / count
         # Limits first: overlaps are deepest there.
         grid = grid[np.argsort(-np.abs(grid - 0.5).max(axis=1), kind="stable")]
-        depth = _GRAZE
-        if len(columns) == 1:
-            depth += self._depth_around_zero(links)
         if not self._is_shallow(links, self._rows(columns, low + grid * (high - low)), depth):
-            return ""
+            return False
         if len(columns) > 1 and not self._are_near_by_design(links):
-            return ""
+            return False
         cells = (grid[(grid < 1.0).all(axis=1)] + 0.5 / count) * (high - low) + low
         half = 0.5 * (high - low) / count
-        if not self._is_shallow_between(links, columns, cells, half, depth):
-            return ""
-        names = " and ".join(f"'{model.joint_names[k]}'" for k in columns)
-        return (
-            f"shapes meet or nearly meet, but nowhere deeper than {1e3 * depth:.0f} mm over the "
-            f"range of {names}"
-        )
+        found = self._shallow_cells(links, columns, cells, half, depth)
+        if found is None:
+            return False
+        if any_region:
+            return True
+        cells, half = found
+        return _regions(np.rint((cells - low) / (2.0 * half) - 0.5).astype(int)) == 1
 
     def _are_near_by_design(self, links: tuple[str, str]) -> bool:
         """Whether shapes meet or nearly do at zero, or meet in many of all configurations."""
@@ -201,16 +228,19 @@ class _Search:
             return True
         return self._contacts(links, self._everywhere).share(_OFTEN) >= _OFTEN
 
-    def _depth_around_zero(self, links: tuple[str, str]) -> float:
-        """Metres that shapes overlap around zero at most; 0 if they rarely meet, or are deeper."""
+    def _around_zero_contacts(self, links: tuple[str, str]) -> tuple[float, float]:
+        """Share of the configurations around zero in contact, and the largest depth in metres.
+
+        The depth is in steps, and 0 if they rarely meet or overlap deeper.
+        """
         contacts = self._contacts(links, self._around_zero)
-        if contacts.share(_OFTEN) < _OFTEN:
-            return 0.0
+        if (share := contacts.share(_OFTEN)) < _OFTEN:
+            return share, 0.0
         meet = [k for k in range(_SAMPLES_AROUND_ZERO) if contacts.meet(k)]
-        for depth in _DEPTHS:
+        for depth in _STEPS:
             if all(contacts.is_shallow(k, depth) for k in meet):
-                return depth
-        return 0.0
+                return share, depth
+        return share, 0.0
 
     def _rows(self, columns: list[int], values: np.ndarray) -> np.ndarray:
         """Configurations (n, nq) near zero with the ``values`` (n, joints) of some joints."""
@@ -219,21 +249,24 @@ class _Search:
         rows[:, columns] = values
         return rows
 
-    def _is_shallow_between(
+    def _shallow_cells(
         self, links: tuple[str, str], columns: list[int], centers: np.ndarray, half: np.ndarray,
         depth: float,
-    ) -> bool:  # fmt: skip
-        """Whether shapes overlap by ``depth`` metres at most in cells of values of ``columns``.
+    ) -> tuple[np.ndarray, np.ndarray] | None:  # fmt: skip
+        """Small cells of values of ``columns`` in which shapes may meet: centres and half sizes.
 
-        Cells have their ``centers`` (n, joints) and extend by ``half`` (joints,) to both sides.
-        Cells in which the shapes may meet are halved until links move by less than `_MAX_STEP`
-        from one centre to the next.
+        None if the shapes overlap by more than ``depth`` metres. The given cells have their
+        ``centers`` (n, joints) and extend by ``half`` (joints,) to both sides. Those in which the
+        shapes may meet are halved until links move by less than `_MAX_STEP` from one centre to the
+        next.
         """
         speeds = self._speeds(links, columns)
         travel, checked = float(speeds @ half), 0
-        while 2.0 * travel > _MAX_STEP:
+        while True:
             contacts = self._contacts(links, self._rows(columns, centers))
             centers = centers[[contacts.come_near(k, travel) for k in range(len(centers))]]
+            if 2.0 * travel <= _MAX_STEP:
+                return centers, half
             widest = int(np.argmax(speeds * half))
             half = half.copy()
             half[widest] *= 0.5
@@ -241,12 +274,11 @@ class _Search:
             centers = np.concatenate((centers - step, centers + step))
             travel, checked = float(speeds @ half), checked + len(centers)
             if checked > _MAX_CELLS:
-                return False
+                return None
             contacts = self._contacts(links, self._rows(columns, centers))
             for k in range(len(centers)):
                 if contacts.meet(k) and not contacts.is_shallow(k, depth):
-                    return False
-        return True
+                    return None
 
     def _speeds(self, links: tuple[str, str], columns: list[int]) -> np.ndarray:
         """Maximum speed of the links relative to each other, in metres per unit of each joint."""
@@ -283,3 +315,15 @@ class _Search:
         if name in self._obstacles:
             return (self._obstacles[name].shape,)
         return self._model.robot.links[name].shapes
+
+
+def _nowhere_deeper(depth: float, names: str) -> str:
+    return f"but nowhere deeper than {1e3 * depth:.0f} mm over the range of {names}"
+
+
+def _regions(cells: np.ndarray) -> int:
+    """Number of connected regions of ``cells`` (n, joints), given by their places in a grid."""
+    first = cells.min(axis=0)
+    grid = np.zeros(cells.max(axis=0) - first + 1, dtype=bool)
+    grid[tuple((cells - first).T)] = True
+    return int(ndimage.label(grid, np.ones((3,) * cells.shape[1]))[1])

@@ -151,6 +151,32 @@ def test_covers_that_overlap_around_one_joint_are_left_out_if_they_never_overlap
         assert any({*pair} == {"base", "cover"} for pair in cover(gap, lowest).pairs)
 
 
+def elbow(bent):
+    """An arm whose wrist overlaps its upper arm while it is straight; ``bent``: limit, radians."""
+    return CollisionModel.from_urdf(
+        '<robot name="r"><link name="upper"><collision><origin xyz="0.15 0 0"/><geometry>'
+        '<box size="0.3 0.03 0.03"/></geometry></collision></link><link name="elbow"/>'
+        '<link name="wrist"><collision><origin xyz="0.08 0 0" rpy="0 1.5708 0"/><geometry>'
+        '<cylinder radius="0.01" length="0.24"/></geometry></collision></link>'
+        '<joint name="fold" type="revolute"><origin xyz="0.335 0 0"/><parent link="upper"/>'
+        f'<child link="elbow"/><axis xyz="0 0 1"/><limit lower="-{bent}" upper="0.2" effort="1"'
+        ' velocity="1"/></joint><joint name="slide" type="prismatic"><parent link="elbow"/>'
+        '<child link="wrist"/><axis xyz="1 0 0"/><limit lower="0" upper="0.001" effort="1"'
+        ' velocity="1"/></joint></robot>'
+    )
+
+
+def test_links_that_overlap_around_zero_only_are_left_out():
+    (reason,) = reasons(elbow(1.9)).values()
+    assert reason.startswith("shapes meet in 100% of the configurations around zero, but nowhere ")
+    assert reason.endswith("range of 'fold' and 'slide', and do not meet again once they are apart")
+    assert [set(pair) for pair in elbow(2.5).pairs] == [{"upper", "wrist"}]  # they meet in a fold
+    # Cubes that overlap by 28 mm at zero, and can be pushed into each other by 88 mm.
+    urdf = hand_urdf((-0.03, 0.07), (-0.03, 0.07)).replace("0.1 0.02 0.02", "0.3 0.3 0.3")
+    urdf = urdf.replace('xyz="0 0.01 0"', 'xyz="0 0.136 0"').replace("0 -0.01 0", "0 -0.136 0")
+    assert CollisionModel.from_urdf(urdf).pairs
+
+
 def test_pairs_that_an_srdf_disables_are_judged_by_the_same_rules():
     limits = (-0.02, 0.004)
     pair = ("left", "right")
