@@ -45,6 +45,42 @@ _MORE = {
     ),
     "solo12": ("solo_description/robots/solo12.urdf", "solo_description/srdf/solo.srdf"),
     "bolt": ("bolt_description/robots/bolt.urdf", "bolt_description/srdf/bolt.srdf"),
+    "tiago": ("tiago_description/robots/tiago.urdf", ""),
+    "tiago_no_hand": ("tiago_description/robots/tiago_no_hand.urdf", ""),
+    "alex": (
+        "alex_description/urdf/alex_nub_hands.urdf",
+        "alex_description/srdf/alex_nub_hands.srdf",
+    ),
+    "alex_sake": (
+        "alex_description/urdf/alex_sake_hands.urdf",
+        "alex_description/srdf/alex_sake_hands.srdf",
+    ),
+    "g1": ("g1_description/urdf/g1_29dof_with_hand_rev_1_0.urdf", ""),
+    "centauro": (
+        "centauro_description/urdf/centauro.urdf",
+        "centauro_description/srdf/centauro.srdf",
+    ),
+    "so100": ("so_arm_description/urdf/so100.urdf", ""),
+    "ur3_gripper": ("ur_description/urdf/ur3_gripper.urdf", "ur_description/srdf/ur3_gripper.srdf"),
+    "ur5_gripper": ("ur_description/urdf/ur5_gripper.urdf", "ur_description/srdf/ur5_gripper.srdf"),
+    "anymal_kinova": (
+        "anymal_b_simple_description/robots/anymal-kinova.urdf",
+        "anymal_b_simple_description/srdf/anymal-kinova.srdf",
+    ),
+    "solo": ("solo_description/robots/solo.urdf", "solo_description/srdf/solo.srdf"),
+    "quadruped": ("quadruped_description/urdf/quadruped.urdf", ""),
+    "finger_edu": (
+        "finger_edu_description/robots/finger_edu.urdf",
+        "finger_edu_description/srdf/finger_edu.srdf",
+    ),
+    "borinot": (
+        "borinot_description/urdf/borinot_flying_arm_2.urdf",
+        "borinot_description/srdf/borinot_flying_arm_2.srdf",
+    ),
+    "hextilt": (
+        "hextilt_description/urdf/hextilt_flying_arm_5.urdf",
+        "hextilt_description/srdf/hextilt_flying_arm_5.srdf",
+    ),
 }
 VENDOR_NAMES = (*NAMES, *_MORE)
 _STATES, _PERIOD = 5, 0.01
