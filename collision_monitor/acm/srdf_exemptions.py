@@ -63,7 +63,7 @@ def exemptions(
     """Return pairs to exempt, in the order of ``verdicts``.
 
     Pairs that a monitor omits because they overlap by design are exempted as always in contact,
-    with the monitor's reason.
+    with the monitor's reason. Pairs that the SRDF enables are not exempted.
 
     Args:
         model: the robot, with the SRDF that it was loaded with, whose exemptions are kept.
@@ -73,10 +73,11 @@ def exemptions(
         proved_only: do not exempt pairs that never met in samples without a proof.
         in_default_pose: exempt pairs that meet with all joints at zero, as MoveIt does, even if
             they can be apart elsewhere.
-        renew: drop the exemptions of the SRDF and decide again.
+        renew: drop the exemptions of the SRDF, and what it enables, and decide again.
         least_samples: do not exempt pairs that never met in fewer samples, because time ran out.
     """
     given = {} if renew else model.semantics.disabled
+    enabled = frozenset() if renew else model.semantics.enabled
     near = neighbours(model.robot, model.bodies)
     joined = {frozenset((joint.parent, joint.child)) for joint in model.robot.joints}
     at_default: set[frozenset[str]] = set()
@@ -96,6 +97,8 @@ def exemptions(
     found = []
     for verdict in verdicts:
         pair = frozenset(verdict.links)
+        if pair in enabled:
+            continue
         detail = grounds(verdict)
         if pair in given:
             reason = given[pair] or USER
@@ -372,6 +375,7 @@ def _not_exempted(model: CollisionModel, rows: np.ndarray, always: float) -> lis
         (a, b) for a, b, _ in model.unmonitored_pairs
         if frozenset((a, b)) not in model.semantics.disabled
     ]  # fmt: skip
+    left_out += [pair for pair in model.pairs if frozenset(pair) in model.semantics.enabled]
     near = neighbours(model.robot, model.bodies)
     body = model.bodies.link_bodies
     by_design = overlaps_by_design(

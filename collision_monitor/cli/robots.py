@@ -131,7 +131,7 @@ def make_model(options: argparse.Namespace) -> CollisionModel:
 
 
 def _checked(options: argparse.Namespace) -> list[str]:
-    """Patterns of the file of thresholds, which may name pairs that overlap by design."""
+    """Patterns of the file of thresholds, which may name pairs that are otherwise left out."""
     path = getattr(options, "thresholds", None)
     return [] if path is None else [rule.pattern for rule in load_thresholds(path).rules]
 

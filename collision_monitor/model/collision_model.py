@@ -68,6 +68,7 @@ from collision_monitor.robot.bodies import (
 )
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.pairs import (
+    NEIGHBOURS,
     UnmonitoredPair,
     count_pairs,
     omitted_pairs,
@@ -189,7 +190,8 @@ class CollisionModel:
 
         Args:
             urdf: path or text of a URDF.
-            srdf: path or text of an SRDF; its ``disable_collisions`` are respected.
+            srdf: path or text of an SRDF. Pairs that it disables are not checked, and pairs that
+                it enables are, unless the scene ignores them or they are rigidly joined.
             package_dirs: folders that contain packages, at any depth; searched first for
                 ``package://``.
             scene: path or content of a scene file (docs/scene.md).
@@ -208,9 +210,9 @@ class CollisionModel:
                 robot, as Zhang et al. fit it (docs/methods.md), for comparison; with the defaults
                 of ``max_leaves_per_link`` and ``leaf_tolerance`` only, and without ``leaves``.
             limits: numbers of links, shapes, triangles and pairs, and time that a load may take.
-            checked: pairs that are checked although their shapes overlap by design
-                (docs/behaviour.md): each two names, or two patterns that match no pair that is
-                checked anyway, such as ``left_finger right_finger``.
+            checked: pairs that are checked although their shapes overlap by design, or one joint
+                connects their links (docs/behaviour.md): each two names, or two patterns that match
+                no pair that is checked anyway, such as ``left_finger right_finger``.
 
         Raises:
             ConfigurationError: an entry of ``checked`` is not two names or patterns.
@@ -774,13 +776,14 @@ class CollisionModel:
         return watchers_of(links, link_poses(self._bodies, links, samples), pairs)
 
     def _choose_pairs(self, checked: Sequence[str]) -> None:
+        self._restored_neighbours: frozenset[frozenset[str]] = frozenset()
         patterns = [two_names(pattern) for pattern in checked]
         if None in patterns:
             wrong = checked[patterns.index(None)]
             raise ConfigurationError(f"checked: {wrong!r} {NOT_TWO_NAMES}")
         self._select_pairs()
         self._pack()
-        self._drop_permanent_contacts(patterns)
+        self._apply_design(patterns)
         known = [*self.pairs, *((a, b) for a, b, _ in self.unmonitored_pairs)]
         for pattern in Thresholds(rules=tuple(map(Rule, checked))).naming_none(known):
             if not any(may_be_object(name, self.link_names) for name in pattern.split()):
@@ -790,6 +793,9 @@ class CollisionModel:
         obstacles = set(self._obstacle_names)
         links = [name for name in self.link_names if name not in obstacles]
         left_out = omitted_pairs(self.robot, self._bodies, self.semantics, self.scene)
+        for pair in self._restored_neighbours:
+            if left_out.get(pair) == NEIGHBOURS:
+                del left_out[pair]
         # Check the number of pairs before listing them: there may be millions.
         least = count_pairs(links, self._obstacle_names, self._body_of) - len(left_out)
         check_count("max_pairs", least, f"robot {self.name!r} and its scene")
@@ -799,23 +805,36 @@ class CollisionModel:
         self.pairs: list[tuple[str, str]] = pairs
         self.unmonitored_pairs: list[UnmonitoredPair] = unmonitored
 
-    def _drop_permanent_contacts(self, checked: Sequence[tuple[str, str]]) -> None:
-        """Omit link pairs whose shapes overlap by design, unless ``checked`` names them.
+    def _apply_design(self, checked: Sequence[tuple[str, str]]) -> None:
+        """Omit link pairs whose shapes overlap by design; restore pairs that are to be checked.
 
-        See `permanent_contacts` and `brought_back`.
+        Pairs that overlap by design and neighbours over one joint are checked if the SRDF enables
+        them, or ``checked`` names them; see `permanent_contacts` and `brought_back`.
         """
         reasons, warnings = permanent_contacts(self)
         self.warnings += warnings
-        left_out = {self.pairs[k]: reason for k, reason in reasons.items()}
-        others = [pair for pair in self.pairs if pair not in left_out]
-        for a, b in sorted(brought_back(checked, others, list(left_out))):
-            reason = left_out.pop((a, b))
-            logger.info("monitored by a rule: '%s' and '%s', although %s", a, b, reason)
-        for (a, b), reason in left_out.items():
-            self.unmonitored_pairs.append(UnmonitoredPair(a, b, reason, by_design=True))
+        by_design = {self.pairs[k]: reason for k, reason in reasons.items()}
+        left_out = by_design | {
+            (a, b): reason for a, b, reason in self.unmonitored_pairs if reason == NEIGHBOURS
+        }
+        enabled = {pair for pair in left_out if frozenset(pair) in self.semantics.enabled}
+        others = [pair for pair in self.pairs if pair not in by_design or pair in enabled]
+        others += enabled.difference(others)
+        ruled = brought_back(checked, others, [pair for pair in left_out if pair not in enabled])
+        for who, pairs in (("the SRDF", enabled), ("a rule", ruled)):
+            for a, b in sorted(pairs):
+                reason = left_out.pop((a, b))
+                logger.info("monitored by %s: '%s' and '%s', although %s", who, a, b, reason)
+        by_design = {pair: reason for pair, reason in by_design.items() if pair in left_out}
+        restored = (enabled | ruled).difference(self.pairs)
+        if restored:
+            self._restored_neighbours = frozenset(map(frozenset, restored))
+            self._select_pairs()
+        for (a, b), reason in by_design.items():
+            self.unmonitored_pairs.append(UnmonitoredPair(a, b, reason, can_be_checked=True))
             logger.info("not monitored: '%s' and '%s': %s", a, b, reason)
-        if left_out:
-            self.pairs = [pair for pair in self.pairs if pair not in left_out]
+        if by_design or restored:
+            self.pairs = [pair for pair in self.pairs if pair not in by_design]
             self._pack()
 
     def _pack(self) -> None:

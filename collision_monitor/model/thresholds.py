@@ -345,8 +345,8 @@ class Thresholds:
         of links, it is not an error if it may match objects added later: see `may_be_object`.
         ``structural``: pairs by index that have their own distances where no rule gives them.
         ``left_out``: pairs that are not checked. A rule that matches only them has no effect (see
-        `without_effect`), and is an error if they overlap by design: it was not there when the
-        robot was loaded.
+        `without_effect`), and is an error if they can be checked: it was not there when the robot
+        was loaded.
 
         Raises:
             ThresholdsError: a distance is below 0 or not finite, or a pattern is not two names or
@@ -364,7 +364,7 @@ class Thresholds:
             hits = [m for m, pair in enumerate(pairs) if _names(names, pair)]
             if not hits and must_name and not _may_be_objects(names, objects):
                 named = [pair for pair in left_out if _names(names, tuple(pair)[:2])]
-                for a, b, reason in (pair for pair in named if pair.by_design):
+                for a, b, reason in (pair for pair in named if pair.can_be_checked):
                     raise ThresholdsError(
                         f"{where}.pair: {rule.pattern!r} names a pair that is left out, {a} - {b}: "
                         f"{reason}; to have it checked, give the rule when the robot is loaded: to "

@@ -289,13 +289,13 @@ class Monitor:
     def set_thresholds(self, thresholds: Thresholds) -> None:
         """Set the warning and stop distances together, with rules for single pairs.
 
-        A rule for a pair that the model leaves out because of its SRDF, its scene or a joint has no
-        effect, which is logged.
+        A rule for a pair that the model leaves out because of its SRDF or its scene, or because its
+        links are rigidly joined, has no effect, which is logged.
 
         Raises:
-            ThresholdsError: a rule matches no pair, or only pairs that overlap by design and were
-                not ``checked`` when the model was loaded, or a distance is invalid; nothing is
-                changed.
+            ThresholdsError: a rule matches no pair, or only pairs that overlap by design or are
+                neighbours over one joint, and were not ``checked`` when the model was loaded, or a
+                distance is invalid; nothing is changed.
             ConfigurationError: there are rules, but the monitor has no behaviour.
         """
         is_new = thresholds.rules != self._thresholds.rules

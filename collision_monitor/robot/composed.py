@@ -88,7 +88,7 @@ def compose(parts: Sequence[Mounted], name: str = "cell", root: str = "world") -
 
 
 def compose_semantics(parts: Sequence[Mounted]) -> Semantics:
-    """The SRDFs of the parts as one: disabled pairs and groups, with the prefixes.
+    """The SRDFs of the parts as one: disabled and enabled pairs and groups, with the prefixes.
 
     Nothing is disabled across parts; pairs that touch on purpose belong under ``ignore`` in the
     scene.
@@ -97,6 +97,7 @@ def compose_semantics(parts: Sequence[Mounted]) -> Semantics:
         RobotDescriptionError: two groups of one name; it names the part.
     """
     disabled: dict[frozenset[str], str] = {}
+    enabled: set[frozenset[str]] = set()
     groups: dict[str, tuple[str, ...]] = {}
     group_joints: dict[str, tuple[str, ...]] = {}
     warnings: list[str] = []
@@ -107,6 +108,8 @@ def compose_semantics(parts: Sequence[Mounted]) -> Semantics:
             continue
         for pair, reason in part.semantics.disabled.items():
             disabled[frozenset(part.prefix + link for link in pair)] = reason
+        for pair in part.semantics.enabled:
+            enabled.add(frozenset(part.prefix + link for link in pair))
         for ours, theirs in (
             (groups, part.semantics.groups),
             (group_joints, part.semantics.group_joints),
@@ -116,7 +119,7 @@ def compose_semantics(parts: Sequence[Mounted]) -> Semantics:
         for group in part.semantics.groups:
             _claim(owners, "group", part.prefix + group, who)
         warnings += [f"{who}: {text}" for text in part.semantics.warnings]
-    return Semantics(disabled, groups, group_joints, tuple(warnings))
+    return Semantics(disabled, groups, group_joints, tuple(warnings), frozenset(enabled))
 
 
 def _claim(owners: dict[str, str], what: str, name: str, who: str) -> None:

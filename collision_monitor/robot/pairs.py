@@ -25,14 +25,14 @@ NEIGHBOURS = "neighbours over one joint"
 class UnmonitoredPair:
     """A pair of links that is not checked, and the reason.
 
-    ``by_design``: whether the reason is that shapes overlap by design; a rule in a thresholds file
-    can have such a pair checked.
+    ``can_be_checked``: whether a rule in a thresholds file can have the pair checked: its shapes
+    overlap by design, or one joint connects its links.
     """
 
     link_a: str
     link_b: str
     reason: str
-    by_design: bool = False
+    can_be_checked: bool = False
 
     def __iter__(self) -> Iterator[str]:
         """Unpack as link_a, link_b, reason."""
@@ -82,15 +82,17 @@ def omitted_pairs(
 ) -> dict[frozenset[str], str]:
     """Pairs of links or obstacles that are omitted regardless of their shapes, with the reason.
 
-    Neighbours over one joint, pairs disabled by the SRDF, and pairs ignored by the scene. Links of
-    one rigid body are not listed.
+    Pairs disabled by the SRDF, pairs ignored by the scene, and neighbours over one joint. The first
+    reason counts: a rule can only overrule the last. Links of one rigid body are not listed.
     """
-    omitted = {pair: NEIGHBOURS for pair in neighbours(robot, bodies)}
+    omitted = {}
     for pair, reason in semantics.disabled.items():
         text = f": {reason}" if reason else ""
-        omitted.setdefault(pair, f"disabled in the SRDF{text}")
+        omitted[pair] = f"disabled in the SRDF{text}"
     for a, b in scene.ignore:
         omitted.setdefault(frozenset((a, b)), "ignored by the scene")
+    for pair in neighbours(robot, bodies):
+        omitted.setdefault(pair, NEIGHBOURS)
     return omitted
 
 
@@ -144,7 +146,7 @@ def select_pairs(
         if reason is None:
             checked.append((a, b))
         else:
-            unmonitored.append(UnmonitoredPair(a, b, reason))
+            unmonitored.append(UnmonitoredPair(a, b, reason, reason == NEIGHBOURS))
     return checked, unmonitored
 
 

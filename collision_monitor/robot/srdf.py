@@ -4,8 +4,9 @@
 
 ``<disable_collisions link1 link2 reason>`` disables a pair. ``<disable_default_collisions link>``
 disables every pair of that link, except those that an ``<enable_collisions link1 link2>`` enables;
-this has precedence over pairs disabled by default only, as in MoveIt. Other elements (states, end
-effectors, virtual joints) are ignored.
+this has precedence over pairs disabled by default only, as in MoveIt. An enabled pair is checked
+even if it would be left out without the SRDF, because its shapes overlap by design or one joint
+connects its links. Other elements (states, end effectors, virtual joints) are ignored.
 """
 
 from __future__ import annotations
@@ -131,13 +132,15 @@ class Semantics:
 
     ``disabled`` gives the reason by pair, a frozenset of two link names ("" where
     the file gives none). ``groups`` gives the links that each group moves or names,
-    ``group_joints`` its moving joints, both in the order of the robot.
+    ``group_joints`` its moving joints, both in the order of the robot. ``enabled``: pairs
+    that the file enables and does not disable.
     """
 
     disabled: Mapping[frozenset[str], str] = field(default_factory=dict)
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     group_joints: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    enabled: frozenset[frozenset[str]] = frozenset()
 
 
 def load_srdf(source: str | bytes | os.PathLike, robot: Robot) -> Semantics:
@@ -155,7 +158,7 @@ def load_srdf(source: str | bytes | os.PathLike, robot: Robot) -> Semantics:
             f"{document.name} describes the robot {name!r}, the URDF is of {robot.name!r}"
         )
     unknown: dict[str, None] = {}  # a set that keeps the order of the file
-    disabled = _disabled_pairs(document, robot, unknown)
+    disabled, enabled = _decided_pairs(document, robot, unknown)
     if unknown:
         warnings.append(f"{document.name}: unknown links are ignored: {', '.join(unknown)}")
     groups = Groups(document, robot)
@@ -164,12 +167,13 @@ def load_srdf(source: str | bytes | os.PathLike, robot: Robot) -> Semantics:
         warnings.append(
             f"{document.name}: unknown names in groups are ignored: {', '.join(groups.unknown)}"
         )
-    return Semantics(disabled, links, joints, tuple(warnings))
+    return Semantics(disabled, links, joints, tuple(warnings), enabled)
 
 
-def _disabled_pairs(
+def _decided_pairs(
     document: XmlDocument, robot: Robot, unknown: dict[str, None]
-) -> dict[frozenset[str], str]:
+) -> tuple[dict[frozenset[str], str], frozenset[frozenset[str]]]:
+    """Return the disabled pairs with their reasons, and the enabled pairs."""
     by_default: dict[frozenset[str], str] = {}
     for element in document.root.findall("disable_default_collisions"):
         link = _attribute(element, "link", document)
@@ -179,14 +183,18 @@ def _disabled_pairs(
         for other in robot.links:
             if other != link:
                 by_default[frozenset((link, other))] = f"off by default for {link!r}"
+    enabled = set()
     for element in document.root.findall("enable_collisions"):
-        by_default.pop(_pair(element, document, robot, unknown), None)
+        pair = _pair(element, document, robot, unknown)
+        by_default.pop(pair, None)
+        if len(pair) == 2:
+            enabled.add(pair)
     disabled = dict(by_default)
     for element in document.root.findall("disable_collisions"):
         pair = _pair(element, document, robot, unknown)
         if len(pair) == 2:
             disabled[pair] = element.get("reason", "")
-    return disabled
+    return disabled, frozenset(enabled - disabled.keys())
 
 
 def _pair(

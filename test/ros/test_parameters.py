@@ -308,17 +308,25 @@ def test_a_rule_has_a_left_out_pair_checked_if_it_is_there_at_the_start(declared
 
 
 def test_a_rule_for_a_pair_that_an_srdf_disables_is_a_warning(declared, caplog):
-    srdf = '<robot name="toy"><disable_collisions link1="l0" link2="l2"/></robot>'
+    srdf = (
+        '<robot name="toy"><disable_collisions link1="l0" link2="l2"/>'
+        '<disable_collisions link1="l0" link2="l1" reason="Adjacent"/></robot>'
+    )
     values, (port,), _ = declared({
         "robot_description": chain(4), "robot_description_semantic": srdf, "narrow_phase": "leaf",
     })  # fmt: skip
     rules = load_thresholds({"pairs": [
         {"pair": "l0 l2", "warn": 0.1}, {"pair": "l0 l1", "warn": 0.1},
+        {"pair": "l2 l3", "warn": 0.3},
     ]}).rules  # fmt: skip
-    build_monitor(values, rules, recipe_of(values, (port.source,), False, rules).load())
+    monitor, _ = build_monitor(
+        values, rules, recipe_of(values, (port.source,), False, rules).load()
+    )
     says = "have no effect on pairs that are not checked"
     assert f"'l0 l2' {says}: disabled in the SRDF" in caplog.text
-    assert f"'l0 l1' {says}: neighbours over one joint" in caplog.text
+    assert f"'l0 l1' {says}: disabled in the SRDF: Adjacent" in caplog.text
+    row = [set(pair) for pair in monitor.model.pairs].index({"l2", "l3"})  # neighbours
+    assert monitor.behaviour.thresholds[row, 1] == 0.3
 
 
 TWO = {"robots": ["left", "right"]}

@@ -47,6 +47,9 @@ def test_what_always_meets_and_is_not_exempted_is_named():
     result = audit(model)
     assert result.findings == ()
     assert set(result.missing) == {("palm", "finger")}
+    enabled = '<enable_collisions link1="palm" link2="finger"/></robot>'
+    model = CollisionModel.from_urdf(ROBOT, srdf().replace("</robot>", enabled))
+    assert ("palm", "finger") in model.pairs and set(audit(model).missing) == {("palm", "finger")}
 
 
 def test_witnesses_have_few_digits_and_keep_other_joints():

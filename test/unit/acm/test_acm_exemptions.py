@@ -188,6 +188,16 @@ def test_what_a_monitor_leaves_out_is_exempted_for_its_reason(limits, renew):
     assert f"<!-- {why}; " in srdf_text("hand", [exemption])
 
 
+@pytest.mark.parametrize("renew", [False, True])
+def test_what_an_srdf_enables_is_not_exempted(renew):
+    enabled = '<enable_collisions link1="arm" link2="palm"/>'
+    model = CollisionModel.from_urdf(ROBOT, srdf().replace("</robot>", f"{enabled}</robot>"))
+    verdicts = classify(model, settings=SearchSettings(seconds=1.0, samples=200))
+    exempted = {frozenset(e.links) for e in exemptions(model, verdicts, renew=renew)}
+    assert frozenset(("palm", "finger")) in exempted
+    assert (frozenset(("arm", "palm")) in exempted) == renew
+
+
 @pytest.mark.parametrize(
     "limits",
     [

@@ -125,6 +125,17 @@ def test_a_pattern_that_matches_checked_pairs_brings_none_back():
         hand(limits, limits, checked=["left"])
 
 
+def test_an_srdf_that_enables_a_pair_has_it_checked():
+    limits = (-0.0005, 0.04)
+    enabled = '<enable_collisions link1="right" link2="left"/>'
+    disabled = '<disable_collisions link1="left" link2="right"/>'
+    model = hand(limits, limits, srdf=f'<robot name="hand">{enabled}</robot>')
+    assert [set(pair) for pair in model.pairs] == [{"left", "right"}]
+    assert reasons(model) == {}
+    both = hand(limits, limits, srdf=f'<robot name="hand">{enabled}{disabled}</robot>')
+    assert both.pairs == [] and both.unmonitored_pairs[0].reason == "disabled in the SRDF"
+
+
 def cover(gap, lowest):
     """A cover on a slide that lifts it off a box; they are ``gap`` metres apart at zero."""
     return CollisionModel.from_urdf(

@@ -7,7 +7,7 @@ import pytest
 
 from collision_monitor.errors import ThresholdsError
 from collision_monitor.model.thresholds import Rule, Thresholds, load_thresholds
-from collision_monitor.robot.pairs import NEIGHBOURS, UnmonitoredPair
+from collision_monitor.robot.pairs import NEIGHBOURS, RIGID, UnmonitoredPair
 
 PAIRS = [("left_arm", "right_arm"), ("right_hand", "left_hand"), ("left_arm", "table")]
 
@@ -83,16 +83,19 @@ def test_errors_of_rules_name_the_file_wherever_the_rules_are_used(tmp_path):
 def test_a_rule_for_pairs_that_are_left_out_has_no_effect_or_comes_too_late():
     left_out = [
         UnmonitoredPair("palm", "thumb", "disabled in the SRDF"),
-        UnmonitoredPair("palm", "index", NEIGHBOURS),
-        UnmonitoredPair("thumb", "index", "shapes meet", by_design=True),
+        UnmonitoredPair("palm", "index", RIGID),
+        UnmonitoredPair("thumb", "index", "shapes meet", can_be_checked=True),
+        UnmonitoredPair("thumb", "tip", NEIGHBOURS, can_be_checked=True),
     ]
     given = Thresholds(0.05, 0.01, (Rule("palm *", 0.1), Rule("table left_*", 0.2)))
     assert given.of(PAIRS, left_out=left_out)[:, 1].max() == 0.2
     texts = given.without_effect(PAIRS, left_out)
     says = "thresholds of 'palm *' have no effect on pairs that are not checked: "
-    assert texts == [says + "disabled in the SRDF", says + NEIGHBOURS]
+    assert texts == [says + "disabled in the SRDF", says + RIGID]
     with pytest.raises(ThresholdsError, match="left out, thumb - index: shapes meet; to have it"):
         Thresholds(rules=(Rule("* index", 0.1),)).of(PAIRS, left_out=left_out)
+    with pytest.raises(ThresholdsError, match="tip: neighbours over one joint; to have it checked"):
+        Thresholds(rules=(Rule("thumb tip", 0.1),)).of(PAIRS, left_out=left_out)
 
 
 LINKS = ["left/arm", "left/hand", "right/arm", "table"]

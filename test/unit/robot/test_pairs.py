@@ -4,9 +4,14 @@
 
 import itertools
 
+import pytest
 from support.robots.toys import chain, joint, link, robot
 
-from collision_monitor import CollisionModel
+from collision_monitor import CollisionModel, Monitor
+from collision_monitor.errors import ThresholdsError
+from collision_monitor.model.loading import Recipe, RobotSource
+from collision_monitor.model.thresholds import Rule, Thresholds
+from collision_monitor.robot.scene import load_scene
 
 
 def left_out(model):
@@ -59,6 +64,94 @@ def test_bare_frames_between_two_links_do_not_part_neighbours():
     )  # fmt: skip
     assert left_out(model)[frozenset(("base", "arm"))] == "neighbours over one joint"
     assert [frozenset(p) for p in model.pairs] == [frozenset(("base", "other"))]
+
+
+@pytest.mark.parametrize("pattern", ["l0 l1", "l1 l0", "l0 l[01]"])
+def test_a_rule_that_is_there_at_the_start_has_neighbours_checked(pattern):
+    plain = CollisionModel.from_urdf(chain(4))
+    model = CollisionModel.from_urdf(chain(4), checked=[pattern])
+    (both,) = set(model.pairs) - set(plain.pairs)
+    assert set(both) == {"l0", "l1"} and set(plain.pairs) < set(model.pairs)
+    assert set(left_out(model)) == {frozenset(("l1", "l2")), frozenset(("l2", "l3"))}
+    nearest = model.distance([0.0, 2.0, 2.0])
+    assert set(nearest.links) == set(both) and nearest.distance == pytest.approx(0.8)
+    # With its own distances in a monitor; a rule that comes later is rejected.
+    rule = Thresholds(0.1, 0.02, (Rule(pattern, 0.9, 0.5),))
+    monitor = Monitor(model)
+    monitor.set_thresholds(rule)
+    row = monitor.behaviour.thresholds[model.pairs.index(both)]
+    assert row.tolist() == [0.5, 0.9]
+    with pytest.raises(ThresholdsError, match="left out, .*: neighbours over one joint; to have"):
+        Monitor(plain).set_thresholds(rule)
+    # Copies and other scenes keep it, unless they ignore it.
+    assert both in model.twin().pairs and model.twin([both]).pairs == [both]
+    ball = {"name": "ball", "type": "sphere", "radius": 0.1, "position": [0, 0, 3]}
+    for ignored in ([], [["l0", "l1"]]):
+        scene = load_scene({"obstacles": [ball], "ignore": ignored}, model.robot)
+        other = model.with_scene(scene)
+        assert (both in other.pairs) != bool(ignored) and ("l3", "ball") in other.pairs
+
+
+def test_rules_bring_neighbours_of_one_of_several_robots_back():
+    first = RobotSource(chain(3), "", "left", "left/")
+    second = RobotSource(chain(3), "", "right", "right/", (0.0, 0.0, 9.0, 0.0, 0.0, 0.0))
+    checked = ("left/l0 left/l1", "right/l[12] right/l1")
+    model = Recipe((first, second), checked=checked).load_leaves().model
+    pairs = {frozenset(pair) for pair in model.pairs}
+    assert frozenset(("left/l0", "left/l1")) in pairs
+    assert frozenset(("right/l1", "right/l2")) in pairs
+    near = {pair for pair, why in left_out(model).items() if why == "neighbours over one joint"}
+    assert near == {
+        frozenset(pair) for pair in (("left/l1", "left/l2"), ("right/l0", "right/l1"))
+    }
+
+
+@pytest.mark.parametrize(
+    ("pattern", "options", "pair", "says"),
+    [
+        ("l0 l1", {"srdf": "disable"}, ("l0", "l1"), "disabled in the SRDF: Adjacent"),
+        ("l0 l1", {"scene": {"ignore": [["l1", "l0"]]}}, ("l0", "l1"), "ignored by the scene"),
+        ("l3 plate", {}, ("l3", "plate"), "rigidly joined"),
+    ],
+)
+def test_a_rule_does_not_overrule_an_srdf_a_scene_or_a_rigid_body(pattern, options, pair, says):
+    urdf = chain(4).replace(
+        "</robot>", link("plate") + joint("weld", "l3", "plate", "fixed") + "</robot>"
+    )
+    if "srdf" in options:
+        disabled = '<disable_collisions link1="l1" link2="l0" reason="Adjacent"/>'
+        options = {"srdf": f'<robot name="toy">{disabled}</robot>'}
+    model = CollisionModel.from_urdf(urdf, checked=[pattern], **options)
+    assert left_out(model)[frozenset(pair)] == says
+    given = Thresholds(rules=(Rule(pattern, 0.1),))
+    given.of(model.pairs, left_out=model.unmonitored_pairs)  # no error
+    (text,) = given.without_effect(model.pairs, model.unmonitored_pairs)
+    assert text.endswith(says)
+
+
+def test_a_pattern_that_matches_checked_pairs_is_not_about_neighbours():
+    model = CollisionModel.from_urdf(chain(4), checked=["l0 *", "* *"])
+    assert left_out(model) == left_out(CollisionModel.from_urdf(chain(4)))
+    assert model.warnings == ()
+
+
+def test_an_srdf_that_enables_neighbours_has_them_checked():
+    enabled = (
+        '<robot name="toy"><disable_default_collisions link="l1"/>'
+        '<enable_collisions link1="l1" link2="l0"/></robot>'
+    )
+    model = CollisionModel.from_urdf(chain(4), srdf=enabled)
+    assert {frozenset(pair) for pair in model.pairs} == {
+        frozenset(pair) for pair in [("l0", "l1"), ("l0", "l2"), ("l0", "l3")]
+    }
+    two = [RobotSource(chain(4), enabled, name, f"{name}/") for name in ("a", "b")]
+    cell = Recipe(tuple(two)).load_leaves().model
+    assert {frozenset(("a/l0", "a/l1")), frozenset(("b/l0", "b/l1"))} <= {
+        frozenset(pair) for pair in cell.pairs
+    }
+    ignored = {"ignore": [["l0", "l1"]]}
+    model = CollisionModel.from_urdf(chain(4), srdf=enabled, scene=ignored)
+    assert left_out(model)[frozenset(("l0", "l1"))] == "ignored by the scene"
 
 
 def test_obstacles_are_checked_against_neighbours_of_their_link_too():

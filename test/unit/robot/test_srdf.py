@@ -109,6 +109,7 @@ def test_disabled_by_default(robot):
     }
     assert semantics.disabled[pair("c", "d")] == "off by default for 'c'"
     assert semantics.disabled[pair("c", "a")] == "Never"
+    assert semantics.enabled == {pair("c", "e")}  # a and d are disabled as well
 
 
 def test_another_robots_name_is_a_warning(robot):
