@@ -56,6 +56,7 @@ from collision_monitor.model.thresholds import (
     UsualDistances,
     brought_back,
     may_be_object,
+    mixed_rules,
     two_names,
     usual_distances,
 )
@@ -826,6 +827,7 @@ class CollisionModel:
                 reason = left_out.pop((a, b))
                 logger.info("monitored by %s: '%s' and '%s', although %s", who, a, b, reason)
         by_design = {pair: reason for pair, reason in by_design.items() if pair in left_out}
+        self.warnings += tuple(mixed_rules(checked, others, list(by_design)))
         restored = (enabled | ruled).difference(self.pairs)
         if restored:
             self._restored_neighbours = frozenset(map(frozenset, restored))

@@ -453,6 +453,28 @@ def brought_back(
     return {pair for pair in left_out if any(_names(names, pair) for names in alone)}
 
 
+def mixed_rules(
+    patterns: Sequence[tuple[str, str]],
+    pairs: Sequence[tuple[str, str]],
+    by_design: Sequence[tuple[str, str]],
+) -> list[str]:
+    """Return warnings on patterns that match ``pairs``, and so leave pairs ``by_design`` out.
+
+    The pattern ``* *`` is about all pairs, and not warned of.
+    """
+    found = []
+    for names in dict.fromkeys(patterns):
+        missed = [f"{a} - {b}" for a, b in by_design if _names(names, (a, b))]
+        if not missed or names == ("*", "*") or not any(_names(names, pair) for pair in pairs):
+            continue
+        found.append(
+            f"the rule {' '.join(names)!r} matches pairs that are checked anyway, so pairs left "
+            f"out by design stay unchecked: {shortened(missed, _MOST_NAMED)}; to have one checked, "
+            "name it in a rule of its own"
+        )
+    return found
+
+
 def _names(patterns: Sequence[str], pair: tuple[str, str]) -> bool:
     one, other = patterns
     a, b = pair

@@ -118,8 +118,14 @@ def test_a_rule_that_is_there_at_the_start_has_a_pair_checked(pattern):
 def test_a_pattern_that_matches_checked_pairs_brings_none_back():
     post = {"name": "post", "type": "sphere", "radius": 0.01, "position": [0.2, 0, 0]}
     limits = (-0.0005, 0.04)
-    model = hand(limits, limits, scene={"obstacles": [post]}, checked=["left *"])
+    scene = {"obstacles": [post]}
+    model = hand(limits, limits, scene=scene, checked=["left *", "* *", "left *"])
     assert frozenset(("left", "right")) in reasons(model)
+    (warning,) = model.warnings
+    assert "'left *' matches pairs that are checked anyway" in warning
+    assert "stay unchecked: left - right; to have one" in warning
+    both = hand(limits, limits, scene=scene, checked=["left *", "right left"])
+    assert both.warnings == () and reasons(both) == {}
     assert "'left rihgt' matches no" in str(hand(limits, limits, checked=["left rihgt"]).warnings)
     with pytest.raises(ConfigurationError, match="'left' is not two names"):
         hand(limits, limits, checked=["left"])
