@@ -19,21 +19,23 @@ from collision_monitor.cli.options import (
     text_table,
 )
 from collision_monitor.cli.robots import add_model_arguments, load_model
-from collision_monitor.common.text import counted, shortened
+from collision_monitor.common.text import counted, json_number, shortened
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.enclosure import stand_off
 from collision_monitor.fitting.fitter import FITS
 from collision_monitor.fitting.leaves_file import write_leaves
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.mesh_contacts import contacts_of_joint
 from collision_monitor.model.thresholds import STOP_DISTANCE, WARN_DISTANCE, StructuralPair
-from collision_monitor.robot.pairs import NEIGHBOURS, RIGID, by_reason
+from collision_monitor.robot.pairs import NEIGHBOURS, RIGID, by_reason, neighbours
 from collision_monitor.viewer.picture import render, require_pyvista
 
-_VOLUMES = ("link", "leaves", "OBB [l]", "leaves [l]", "leaves/OBB", "stand-off [mm]")
+_VOLUMES = ("link", "leaves", "OBB [l]", "leaves [l]", "leaves/OBB", "excess/area [mm]")
 _FILL = ("link", "mesh [l]", "hull [l]", "leaves [l]", "mesh/leaves", "leaves/hull")
 _NEAR = ("pair", "warn [mm]", "stop [mm]", "why")
 _LOOSE = ("link", "leaves", "mean [mm]", "max [mm]", "try")
+_MEETING = ("pair", "joint", "meet in [%]", "depth up to [mm]")
 _MOST_NAMED = 8
 _WORST = 5
 _TIGHT = 5e-4  # metres; leaves with a smaller mean distance from the link are not listed
@@ -49,9 +51,12 @@ def add_parser(commands: Any) -> None:
             "Fit capsules and spheres to the collision shapes of a robot. Volumes in litres; "
             "of several shapes of a link they are added up, leaves of a shape that overlap are "
             "counted once. The volume of a mesh that is not closed is that of its convex hull. "
-            "Stand-off: between leaves and shape, in the mean over its hull. The "
-            "loosest links are those whose leaves stand off farthest, measured from the surface of "
-            "the leaves to the shapes."
+            "Excess/area: the volume of the leaves of a shape outside the shape, divided by the "
+            "surface of its convex hull; a fit adds leaves until it is below --leaf-tolerance. The "
+            "loosest links are those whose leaves stand off farthest: from the surface of all "
+            "leaves of a link to its shapes, where no neighbour covers it. Neighbours over one "
+            "joint are not checked; those that meet in a part of the range of the joint, and are "
+            "apart elsewhere, are listed."
         ),
     )
     add_model_arguments(parser)
@@ -112,6 +117,7 @@ def report(model: CollisionModel) -> dict[str, Any]:
             {**asdict(pair), "reason": pair.reason} for pair in _structural(model)
         ],
         "loosest_links": loosest_links(model),
+        "meeting_neighbours": meeting_neighbours(model),
         "warnings": list(model.warnings),
     }
 
@@ -127,8 +133,9 @@ def loosest_links(model: CollisionModel) -> list[dict[str, Any]]:
     leaves = {name: [leaf for fit in model.fits[name] for leaf in fit.leaves] for name in poses
               if name in model.fits}  # fmt: skip
     beside: dict[str, list[str]] = {name: [] for name in leaves}
-    for a, b, reason in model.unmonitored_pairs:
-        if reason in (RIGID, NEIGHBOURS) and a in leaves and b in leaves:
+    near = [(a, b) for a, b, reason in model.unmonitored_pairs if reason == RIGID]
+    for a, b in (*near, *neighbours(model.robot, model.bodies)):
+        if a in leaves and b in leaves:
             beside[a].append(b)
             beside[b].append(a)
     rows = []
@@ -166,9 +173,41 @@ def _loosest_table(links: list[dict[str, Any]]) -> str:
         for row in links
     ]  # fmt: skip
     return (
-        f"Links whose leaves stand off farthest\n\n{text_table(_LOOSE, rows)}\n\n"
+        "Links whose leaves stand off farthest: from the surface of the leaves to the shapes\n\n"
+        f"{text_table(_LOOSE, rows)}\n\n"
         "A monitor measures the meshes of near pairs (narrow_phase auto): loose leaves cost it "
         "time.\nWith narrow_phase leaf they cause false alarms.\n\n"
+    )
+
+
+def meeting_neighbours(model: CollisionModel) -> list[dict[str, Any]]:
+    """Unchecked neighbours over one joint that meet in a part of its range, deepest first.
+
+    ``depth`` in metres; None beyond the largest that is measured.
+    """
+    rows = []
+    for a, b, reason in model.unmonitored_pairs:
+        if reason == NEIGHBOURS:
+            found = contacts_of_joint(model, (a, b))
+            if 0.0 < found.share < 1.0:
+                rows.append({"links": [a, b], **found._asdict()})
+    rows.sort(key=lambda row: (-row["depth"], -row["share"]))
+    return [{**row, "depth": json_number(row["depth"])} for row in rows]
+
+
+def _meeting_table(pairs: list[dict[str, Any]]) -> str:
+    if not pairs:
+        return ""
+    rows = [
+        [" - ".join(pair["links"]), pair["joint"], f"{100.0 * pair['share']:.0f}",
+         "more" if pair["depth"] is None else f"{1e3 * pair['depth']:.0f}"]
+        for pair in pairs
+    ]  # fmt: skip
+    return (
+        "Neighbours over one joint that meet in a part of its range\n\n"
+        f"{text_table(_MEETING, rows)}\n\n"
+        "The monitor does not check these pairs: the limits of the joint have to keep them apart. "
+        "A rule in\nthe thresholds file that names a pair has it checked.\n\n"
     )
 
 
@@ -267,5 +306,6 @@ def run(options: argparse.Namespace) -> int:
     print(tables(result))
     print(f"\n{_loosest_table(result['loosest_links'])}", end="")
     print(f"{_structural_table(result['structural_pairs'])}", end="")
+    print(f"{_meeting_table(result['meeting_neighbours'])}", end="")
     print(f"{result['robot']}: {counted(len(result['links']), 'link')}, {_left_out(model)}")
     return 0

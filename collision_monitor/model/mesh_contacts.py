@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Contacts of the meshes of two links at given configurations.
+"""Contacts of the meshes of two links at given configurations, or over the range of a joint.
 
 Exact, on the triangles (by the library coal), so independent of the leaves. Used at load time.
 """
@@ -11,11 +11,13 @@ import copy
 from collections.abc import Mapping, Sequence
 from itertools import product
 from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.mesh_distance.parts import merged
+from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.insides import Inside
 from collision_monitor.robot.shape_kinds import bounding_ball, unknown_kind
@@ -35,6 +37,60 @@ def where_they_meet(
     solids = [Solid(robot.links[name].shapes, link_poses[name]) for name in pair]
     contacts = LinkContacts(*solids)
     return np.array([contacts.meet(k) for k in range(len(link_poses[pair[0]]))], dtype=bool)
+
+
+_POSITIONS = 81  # of a joint
+_STEPS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, np.inf)  # metres, of depths
+
+
+class ContactsOfJoint(NamedTuple):
+    """Contacts of two neighbours over the range of the joint between them.
+
+    Attributes:
+        joint: name.
+        share: share of the positions in which the shapes meet; exactly 0 or 1 if they meet nowhere
+            or everywhere.
+        depth: metres that they overlap at most, rounded up in steps; infinite beyond the last.
+    """
+
+    joint: str
+    share: float
+    depth: float
+
+
+def contacts_of_joint(model: Any, pair: tuple[str, str]) -> ContactsOfJoint:
+    """Contacts of two links of a CollisionModel that one joint connects, at 81 even positions.
+
+    The other joints do not move these links relative to each other. The joint of a mimic joint is
+    moved over its range; a continuous joint turns once. The depth is only measured if the shapes
+    can be apart.
+
+    Raises:
+        MissingDependencyError: the library coal is not installed.
+    """
+    bodies = model.bodies
+    ends = [bodies.link_bodies[link] for link in pair]
+    up, down = bodies.between(*ends)
+    (row,) = up + down
+    name = next(
+        joint.name for joint in model.robot.joints
+        if bodies.link_bodies[joint.child] == row + 1 != bodies.link_bodies[joint.parent]
+    )  # fmt: skip
+    column = int(bodies.columns[row])
+    rows = np.tile(np.clip(0.0, model.lower, model.upper), (_POSITIONS, 1))
+    rows[:, column] = np.linspace(
+        model.lower[column], model.upper[column], _POSITIONS,
+        endpoint=bodies.joints[column].kind != "continuous",
+    )  # fmt: skip
+    poses = link_poses(bodies, pair, rows)
+    contacts = LinkContacts(*(Solid(model.robot.links[link].shapes, poses[link]) for link in pair))
+    met = [k for k in range(_POSITIONS) if contacts.meet(k)]
+    depth = 0
+    if 0 < len(met) < _POSITIONS:
+        for k in met:
+            while _STEPS[depth] < np.inf and not contacts.is_shallow(k, _STEPS[depth]):
+                depth += 1
+    return ContactsOfJoint(name, len(met) / _POSITIONS, _STEPS[depth])
 
 
 def _coal() -> ModuleType:

@@ -8,10 +8,16 @@ import numpy as np
 import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
-from support.robots import robots
+from support.robots import robots, toys
 
+from collision_monitor import CollisionModel
 from collision_monitor.model import mesh_contacts
-from collision_monitor.model.mesh_contacts import LinkContacts, Solid, where_they_meet
+from collision_monitor.model.mesh_contacts import (
+    LinkContacts,
+    Solid,
+    contacts_of_joint,
+    where_they_meet,
+)
 from collision_monitor.robot.bodies import link_poses, rigid_bodies
 from collision_monitor.robot.description import Link, Robot, Shape
 from collision_monitor.robot.insides import Inside
@@ -213,3 +219,45 @@ def test_cylinders_whose_axes_cross_meet():
     poses = {"a": at(*[[0, 0, 0]] * 3), "b": turned}
     shares = meeting_shares(two(cylinders, cylinders), poses, [("a", "b")], 0.0)
     assert shares == pytest.approx([2 / 3])
+
+
+def slider(kind="prismatic", limit='<limit lower="0" upper="0.2" effort="1" velocity="1"/>'):
+    """A box of 0.1 m on a slide along x, 0.05 m beside another; the other joints do not matter."""
+    box, first = '<box size="0.1 0.1 0.1"/>', toys.joint("turn", "root", "a")
+    slide = toys.joint("slide", "a", "b", kind, axis="-1 0 0", xyz="0.25 0 0")
+    slide = slide.replace('<limit lower="-2" upper="2" effort="1" velocity="1"/>', limit)
+    return toys.robot(
+        toys.link("root"), toys.link("a", box), toys.link("b", box), first, slide
+    )  # fmt: skip
+
+
+def test_neighbours_are_measured_over_the_range_of_the_joint_between_them():
+    """They meet from 0.15 of 0.2 m on, and are 0.05 m deep at its end."""
+    model = CollisionModel.from_urdf(slider())
+    found = contacts_of_joint(model, ("b", "a"))
+    assert found == ("slide", pytest.approx(21 / 81, abs=1.5 / 81), 0.08)
+    for lower, upper, share in ((0.0, 0.1, 0.0), (0.17, 0.2, 1.0)):
+        limit = f'<limit lower="{lower}" upper="{upper}" effort="1" velocity="1"/>'
+        found = contacts_of_joint(CollisionModel.from_urdf(slider(limit=limit)), ("a", "b"))
+        assert found == ("slide", share, 0.002)
+
+
+def test_mimic_joints_are_measured_over_the_range_that_their_leader_gives():
+    urdf = slider().replace("</joint></robot>", '<mimic joint="lead" multiplier="0.5"/></joint>')
+    urdf += toys.link("far") + toys.joint("lead", "root", "far", "prismatic", xyz="5 0 0")
+    urdf = urdf.replace('lower="-2" upper="2"', 'lower="0" upper="0.4"') + "</robot>"
+    found = contacts_of_joint(CollisionModel.from_urdf(urdf), ("a", "b"))
+    assert found == ("slide", pytest.approx(21 / 81, abs=1.5 / 81), 0.08)
+
+
+def test_continuous_joints_are_measured_over_one_turn():
+    """A bar beside the axis passes a post in a known part of a turn."""
+    urdf = toys.robot(
+        toys.link("post", '<box size="0.02 0.02 1"/>', "0.5 0 0"),
+        toys.link("bar", '<box size="0.5 0.2 0.2"/>', "0.5 0 0"),
+        toys.joint("turn", "post", "bar", "continuous", xyz="0 0 0"),
+    )
+    found = contacts_of_joint(CollisionModel.from_urdf(urdf), ("post", "bar"))
+    half = np.arcsin(0.1 / 0.5)  # the post is half a width off the axis of the bar
+    assert found.joint == "turn" and found.share == pytest.approx(half / np.pi, abs=2.0 / 81)
+    assert found.depth == np.inf
