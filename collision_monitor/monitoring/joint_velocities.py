@@ -26,7 +26,7 @@ _GAP_WINDOWS, _GAP_SECONDS, _BACK_SECONDS = 4.0, 1.0, 1.0
 _LEAST_ROWS, _LEAST_SPAN = 3, 0.0015
 # Joint states after a pause that come sooner than this part of their usual period were held up.
 # A pause is this many usual periods long.
-_BURST, _STALL = 0.3, 2.0
+_BURST, _STALL = 0.7, 2.0
 # Rows per window: of joint states at higher rates, the newest replaces the previous one.
 _ROWS = 16
 _HISTORY_ROWS = 24
@@ -169,6 +169,10 @@ class JointVelocities:
             if history is self._histories[0]:
                 self.passed = passed
         self.known = all([h.known or self._use_given(h, given) for h in self._histories])
+
+    def at_limit(self) -> np.ndarray:
+        """Indices (k,) of joints whose velocity is, or counts as, the limit or more."""
+        return np.flatnonzero(np.abs(self.values) >= self.limits)
 
     def _use_given(self, history: _History, given: np.ndarray) -> bool:
         """Use the driver's velocities of a history, if there are all; returns whether."""

@@ -89,6 +89,7 @@ class MonitorState(NamedTuple):
         speed_scale: from 0 (stop, or unknown) to 1 (clear).
         decision: of the policy; None if unknown.
         pair: the pair of links that decides; None if nothing is near.
+        fast: joints whose velocity is, or counts as, its limit, if the braking path decides.
     """
 
     level: Level
@@ -99,6 +100,7 @@ class MonitorState(NamedTuple):
     speed_scale: float = 0.0
     decision: Decision | None = None
     pair: tuple[str, str] | None = None
+    fast: tuple[str, ...] = ()
 
     @property
     def message(self) -> str:
@@ -113,7 +115,7 @@ class MonitorState(NamedTuple):
         if self.clearance is None:
             return ""
         if self.decision is not None and self.pair is not None:
-            return decision_message(self.decision, self.pair)
+            return decision_message(self.decision, self.pair, self.fast)
         distance, (a, b) = self.clearance.distance, self.clearance.links
         if self.level is Level.OK:
             text = f"clear: {metres(distance)}"
@@ -547,8 +549,9 @@ class Monitor:
             is_near = decision.near or decision.slow or decision.approach
             level = Level.WARN if is_near else Level.OK
         state = MonitorState(
-            level, "", "", clearance, age, decision.scale, decision, policy.pair
-        )
+            level, "", "", clearance, age, decision.scale, decision, policy.pair,
+            policy.fast_joints(),
+        )  # fmt: skip
         if not (held := policy.latch.held):
             return state
         reason = f"{_HELD[held]}; now {state.distance_message}"

@@ -8,12 +8,14 @@ A stop is held until an operator resets or acknowledges it, and sent to a driver
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from collision_monitor.common.text import metres
+from collision_monitor.common.text import metres, shortened
 
 # Names as in nav2_collision_monitor; see docs/behaviour.md.
 NONE, LIMIT, APPROACH, SLOWDOWN, STOP = "none", "limit", "approach", "slowdown", "stop"
+_MOST_NAMED = 3  # joints in a message
 
 
 class Decision(NamedTuple):
@@ -69,26 +71,35 @@ class Decision(NamedTuple):
 CALM = Decision()
 
 
-def decision_message(decision: Decision, pair: tuple[str, str]) -> str:
-    """The decision in one sentence; ``pair``: the links of the pair that decides."""
+def decision_message(
+    decision: Decision, pair: tuple[str, str], fast: Sequence[str] = ()
+) -> str:
+    """The decision in one sentence.
+
+    Args:
+        decision: it.
+        pair: the links of the pair that decides.
+        fast: names of joints at their speed limits, which a message on braking names.
+    """
     a, b = pair
     distance, least = decision.distance, decision.braking_clearance
     between, where = f"between {a} and {b}", metres(distance)
     ahead = f"{where} now, {metres(least)} while braking {between}"
     at_stop = f"(stop at {metres(decision.stop_distance)})"
     at_warn = f"(warning at {metres(decision.warn_distance)})"
+    speeds = f", with {shortened(fast, _MOST_NAMED)} at the speed limit" if fast else ""
     away = ", moving away," if decision.moves_away else ""
     if not distance > decision.stop_distance:
         text = f"too close: {where}" if distance > 0.0 else f"collision: {metres(-distance)} deep"
         return f"{text}{away} {between} {at_stop}"
     if decision.stop and not least > decision.stop_distance:
-        return f"cannot stop in time: {ahead} {at_stop}"
+        return f"cannot stop in time: {ahead} {at_stop}{speeds}"
     if decision.action in (STOP, LIMIT):
         return f"{decision.action} held by hysteresis: {where} {between}"
     if not distance > decision.warn_distance:
         return f"near: {where}{away} {between} {at_warn}"
     if decision.action == APPROACH and not least > decision.warn_distance:
-        return f"approaching: {ahead} {at_warn}"
+        return f"approaching: {ahead} {at_warn}{speeds}"
     if decision.action != NONE:
         return f"{decision.action} held by hysteresis: {where} {between}"
     return f"clear: {where} {between}"

@@ -182,6 +182,10 @@ class DistancePolicy:
         scale = 0.0 if inside else (distance - stop) / (warn - stop) if near else 1.0
         self._conclude(Decision(scale, inside, near, stop=inside, slow=near))
 
+    def fast_joints(self) -> tuple[str, ...]:
+        """Names of joints at their speed limits, if the braking path decides."""
+        return ()
+
     def take_over(self, old: DistancePolicy) -> None:
         """Continue from the policy of another model of the same robot."""
 
@@ -337,6 +341,12 @@ class SpeedPolicy(DistancePolicy):
         decision = check.decide(q, velocities, measured, passed, late, commanded, known)
         # The name of the pair is looked up now: an object may be removed later.
         self._conclude(decision, check.pair(decision.pair) if decision.pair >= 0 else None)
+
+    def fast_joints(self) -> tuple[str, ...]:
+        """See `DistancePolicy.fast_joints`."""
+        if not (self.decision.stop or self.decision.approach):
+            return ()
+        return tuple(self.model.joint_names[k] for k in self.velocities.at_limit())
 
     def time_to_collision(self, q: np.ndarray) -> float:
         """Lower bound in seconds of the time until leaves touch at constant joint velocities.

@@ -92,6 +92,17 @@ def test_what_to_do_follows_from_distance_and_direction(gap, velocity, level, ac
     assert state.speed_scale == pytest.approx(expected, abs=0.02)
 
 
+def test_a_stop_by_prediction_names_joints_at_their_speed_limits():
+    """Positions of another publisher jump: faster than the joint can be, so at its limit."""
+    story = Story()
+    story.behaviour.velocities.limits[:] = 1.5
+    story.moving(0.6, 0.0)
+    state = story.at(0.3)
+    assert state.message.startswith("cannot stop in time: 0.300 m now, ")
+    assert state.message.endswith("(stop at 0.020 m), with r_x, l_x at the speed limit")
+    assert not story.moving(0.06, -0.3).message.endswith("limit")
+
+
 def test_without_prediction_only_the_direction_counts():
     blind = SpeedSettings(prediction=False, release_distance=0.0, release_cycles=1, rise_time=0.0)
     assert Story(blind).moving(0.15, -1.2).action == "none"
