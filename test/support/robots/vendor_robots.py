@@ -100,11 +100,16 @@ def vendor_files(name: str) -> RobotFiles | None:
     return RobotFiles(urdf, srdf, (share,))
 
 
+def has_srdf(files: RobotFiles) -> bool:
+    """Whether the SRDF of a robot exists."""
+    return files.srdf is not None and files.srdf.exists()
+
+
 def with_reference(
     files: RobotFiles, with_srdf: bool = False
 ) -> tuple[CollisionModel, ExactReference]:
     """A robot with defaults, by its URDF alone or its SRDF as well, and coal's distances of it."""
-    given = files.srdf if with_srdf and files.srdf is not None and files.srdf.exists() else None
+    given = files.srdf if with_srdf and has_srdf(files) else None
     model = CollisionModel.from_urdf(files.urdf, srdf=given, package_dirs=files.package_dirs)
     return model, ExactReference(model, Reference(files.urdf, files.package_dirs, model))
 
