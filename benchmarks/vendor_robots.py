@@ -5,6 +5,7 @@
     python benchmarks/vendor_robots.py [--robots ur5,panda,...] [--poses 300] [--srdf] [--json]
     python benchmarks/vendor_robots.py --cycles      # time of an update along motions instead
     python benchmarks/vendor_robots.py --contacts 20000     # only contacts in random poses
+    python benchmarks/vendor_robots.py --zero        # the state with all joints at zero
     python benchmarks/vendor_robots.py --hierarchies        # axis-aligned against oriented boxes
 
 The robots of example-robot-data that have an arm, legs or a hand, by their URDF alone; with
@@ -17,6 +18,9 @@ which the reported distance is larger than coal's.
 
 ``--contacts``: how many of so many random poses coal finds in contact, by all pairs of the model,
 and in how many of these the state is no stop.
+
+``--zero``: level and message of a robot that rests with all joints at zero, or at the limit nearest
+to it.
 
 ``--cycles``: median and 99th percentile of `Monitor.update` in microseconds along random motions
 at 1 kHz and at 125 Hz, and of the cycles that find a contact; and the share of cycles in percent in
@@ -40,6 +44,7 @@ from support.geometry.exact_reference import ExactReference
 from support.robots.vendor_robots import (
     VENDOR_NAMES,
     Alarms,
+    at_rest,
     count_alarms,
     count_missed,
     vendor_files,
@@ -134,6 +139,10 @@ def results_of(name: str, options: argparse.Namespace) -> tuple[dict, list[str]]
     if options.cycles:
         times = cycles(model, 5.0)
         return times, [f"{value:.0f}" for value in times.values()]
+    if options.zero:
+        state = at_rest(Monitor(model), np.clip(0.0, model.lower, model.upper))
+        row = {"level": state.level.name, "message": state.message}
+        return row, list(row.values())
     if options.contacts:
         poses = model.random_configurations(options.contacts, seed=2)
         contacts, missed = count_missed(model, coal, poses)
@@ -166,6 +175,7 @@ def main() -> int:
     parser.add_argument("--srdf", action="store_true")
     parser.add_argument("--cycles", action="store_true")
     parser.add_argument("--contacts", type=int, metavar="POSES")
+    parser.add_argument("--zero", action="store_true")
     parser.add_argument("--hierarchies", action="store_true")
     options = parser.parse_args()
     results = {}
