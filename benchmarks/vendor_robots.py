@@ -52,15 +52,18 @@ from support.robots.vendor_robots import (
 )
 
 from collision_monitor import CollisionModel, Monitor
+from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.model.permanent_contacts import samples_around_zero
 
 
-def load(name: str, with_srdf: bool) -> tuple[CollisionModel, ExactReference]:
-    """A robot with defaults, and coal's distances of it."""
+def load(
+    name: str, with_srdf: bool, max_leaves: int = FitSettings.max_leaves_per_link
+) -> tuple[CollisionModel, ExactReference]:
+    """A robot, and coal's distances of it."""
     files = own_robot(name) or vendor_files(name)
     if files is None:
         sys.exit("the package example-robot-data is not installed (PyPI: example-robot-data)")
-    return with_reference(files, with_srdf)
+    return with_reference(files, with_srdf, max_leaves_per_link=max_leaves)
 
 
 def motion(model: CollisionModel, rate: float, seconds: float, seed: int) -> np.ndarray:
@@ -135,7 +138,7 @@ def results_of(name: str, options: argparse.Namespace) -> tuple[dict, list[str]]
     if options.hierarchies:
         ratios = hierarchies(name)
         return ratios, [f"{value:.2f}" for value in ratios.values()]
-    model, coal = load(name, options.srdf)
+    model, coal = load(name, options.srdf, options.max_leaves)
     if options.cycles:
         times = cycles(model, 5.0)
         return times, [f"{value:.0f}" for value in times.values()]
@@ -175,6 +178,7 @@ def main() -> int:
     parser.add_argument("--srdf", action="store_true")
     parser.add_argument("--cycles", action="store_true")
     parser.add_argument("--contacts", type=int, metavar="POSES")
+    parser.add_argument("--max-leaves", type=int, default=FitSettings.max_leaves_per_link)
     parser.add_argument("--zero", action="store_true")
     parser.add_argument("--hierarchies", action="store_true")
     options = parser.parse_args()

@@ -9,6 +9,7 @@ distances by pinocchio's kinematics and coal on the meshes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -106,11 +107,14 @@ def has_srdf(files: RobotFiles) -> bool:
 
 
 def with_reference(
-    files: RobotFiles, with_srdf: bool = False
+    files: RobotFiles, with_srdf: bool = False, **options: Any
 ) -> tuple[CollisionModel, ExactReference]:
-    """A robot with defaults, by its URDF alone or its SRDF as well, and coal's distances of it."""
+    """A robot by its URDF alone or its SRDF as well, and coal's distances of it.
+
+    ``options``: of `CollisionModel.from_urdf`; by default its defaults.
+    """
     given = files.srdf if with_srdf and has_srdf(files) else None
-    model = CollisionModel.from_urdf(files.urdf, srdf=given, package_dirs=files.package_dirs)
+    model = CollisionModel.from_urdf(files.urdf, given, files.package_dirs, **options)
     return model, ExactReference(model, Reference(files.urdf, files.package_dirs, model))
 
 
