@@ -183,7 +183,7 @@ class DistancePolicy:
         self._conclude(Decision(scale, inside, near, stop=inside, slow=near))
 
     def fast_joints(self) -> tuple[str, ...]:
-        """Names of joints at their speed limits, if the braking path decides."""
+        """Names of joints of the pair at their speed limits, if the braking path decides."""
         return ()
 
     def take_over(self, old: DistancePolicy) -> None:
@@ -344,9 +344,16 @@ class SpeedPolicy(DistancePolicy):
 
     def fast_joints(self) -> tuple[str, ...]:
         """See `DistancePolicy.fast_joints`."""
-        if not (self.decision.stop or self.decision.approach):
+        if self.pair is None or not (self.decision.stop or self.decision.approach):
             return ()
-        return tuple(self.model.joint_names[k] for k in self.velocities.at_limit())
+        fast = self.velocities.at_limit()
+        if not len(fast):
+            return ()
+        carriers = {obstacle.name: obstacle.link for obstacle in self.model.scene.obstacles}
+        ends = [carriers.get(name, name) for name in self.pair]
+        bodies, root = self.model.bodies, self.model.root
+        moving = bodies.joints_between(*(x if x in bodies.link_bodies else root for x in ends))
+        return tuple(self.model.joint_names[k] for k in fast if k in moving)
 
     def time_to_collision(self, q: np.ndarray) -> float:
         """Lower bound in seconds of the time until leaves touch at constant joint velocities.
