@@ -89,8 +89,8 @@ class MonitorState(NamedTuple):
         speed_scale: from 0 (stop, or unknown) to 1 (clear).
         decision: of the policy; None if unknown.
         pair: the pair of links that decides; None if nothing is near.
-        fast: joints that move the pair, and whose velocity is, or counts as, its limit, if the braking
-            path decides.
+        fast: joints that move the pair and whose velocity is, or counts as, its limit, if the
+            braking path decides.
     """
 
     level: Level
