@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+from trimesh.intersections import slice_faces_plane
 
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.mesh_distance.parts import merged
@@ -39,6 +40,7 @@ def where_they_meet(
     return np.array([contacts.meet(k) for k in range(len(link_poses[pair[0]]))], dtype=bool)
 
 
+_MOST_POINTS = 10_000
 _POSITIONS = 81  # of a joint
 _STEPS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, np.inf)  # metres, of depths
 
@@ -117,6 +119,35 @@ class LinkContacts:
         self._far = np.linalg.norm(a.centers - b.centers, axis=1) > a.radius + b.radius
         self._directions = list(_DIRECTIONS)
 
+    def __len__(self) -> int:
+        """Number of configurations."""
+        return len(self._far)
+
+    def points(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Points (n, 3) where surfaces meet at configuration ``k``, in the frame of each link."""
+        coal = _coal()
+        request, result = coal.CollisionRequest(), coal.CollisionResult()
+        request.num_max_contacts, request.enable_contact = _MOST_POINTS, True
+        found = []
+        for one, pose_one in self._a.placed(k):
+            for other, pose_other in self._b.placed(k):
+                result.clear()
+                coal.collide(one, pose_one, other, pose_other, request, result)
+                found += [contact.pos for contact in result.getContacts()]
+        points = np.array(found).reshape(-1, 3)
+        poses = self._a.poses[k], self._b.poses[k]
+        return tuple((points - pose[:3, 3]) @ pose[:3, :3] for pose in poses)
+
+    def outside(self, link: int, low: np.ndarray, high: np.ndarray) -> LinkContacts:
+        """The same without the surface of meshes of link 0 or 1 in a box (3,) in its frame."""
+        solids = [self._a, self._b]
+        solids[link] = solids[link].outside(low, high)
+        return LinkContacts(*solids)
+
+    def surfaces_meet(self, k: int) -> bool:
+        """Whether surfaces cross at configuration ``k``, or a surface is in a solid primitive."""
+        return not self._far[k] and _surfaces_meet(self._a, self._b, k)
+
     def meet(self, k: int) -> bool:
         """Whether the shapes meet at configuration ``k``."""
         a, b = self._a, self._b
@@ -169,20 +200,41 @@ class Solid:
         self._coal = _coal()
         self.inside = Inside(shapes)
         self.poses = poses
-        self.pieces = []  # (geometry, pose in the link's frame)
         meshes = [shape for shape in shapes if shape.kind == "mesh"]
-        if meshes:
-            self.pieces.append((self._tree(meshes), np.eye(4)))
-        for shape in shapes:
-            if shape.kind != "mesh":
-                self.pieces.append((self._primitive(shape), shape.pose))
+        self._mesh = merged(meshes) if meshes else None
+        self._primitives = [
+            (self._primitive(shape), shape.pose) for shape in shapes if shape.kind != "mesh"
+        ]
+        self._set_pieces()
         self._placed: dict[int, list] = {}
         self._place_ball(shapes)
 
-    def _tree(self, meshes: Sequence[Shape]) -> object:
+    def _set_pieces(self) -> None:
+        """Set ``pieces``: (geometry, pose in the link's frame)."""
+        has_mesh = self._mesh is not None and len(self._mesh[1]) > 0
+        self.pieces = [(self._tree(*self._mesh), np.eye(4))] if has_mesh else []
+        self.pieces += self._primitives
+
+    def outside(self, low: np.ndarray, high: np.ndarray) -> Solid:
+        """Return the link without the surface of its meshes in a box (3,) in its frame."""
+        other = copy.copy(self)
+        other._placed = {}
+        if self._mesh is not None:
+            vertices, triangles, count = [], [], 0
+            for side, origin in product((-1.0, 1.0), range(3)):
+                found = slice_faces_plane(
+                    *self._mesh, side * np.eye(3)[origin], low if side < 0.0 else high
+                )
+                vertices.append(found[0])
+                triangles.append(found[1] + count)
+                count += len(found[0])
+            other._mesh = np.concatenate(vertices), np.concatenate(triangles)
+        other._set_pieces()
+        return other
+
+    def _tree(self, vertices: np.ndarray, triangles: np.ndarray) -> object:
         """All meshes of the link as one bounding volume hierarchy."""
         tree = self._coal.BVHModelOBBRSS()
-        vertices, triangles = merged(meshes)
         tree.beginModel(len(triangles), len(vertices))
         tree.addVertices(vertices)
         tree.addTriangles(triangles.astype(np.int64))

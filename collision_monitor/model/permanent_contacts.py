@@ -14,29 +14,29 @@ A pair of links is omitted only if its shapes, measured on the meshes,
 - depend on one joint, often meet around zero, and over its whole range overlap hardly deeper than
   there: covers around a joint. The limits of a joint are chosen so that its two sides do not
   collide; or
-- depend on one or two joints, meet in nearly all configurations around zero, nowhere overlap much
-  deeper, and do not meet again once they are apart: an upper arm and a forearm that overlap while
-  the elbow is straight. If they also collided in a fold, that would be a second region of contact.
+- depend on one or two joints, meet in nearly all configurations around zero, overlap hardly
+  deeper, and meet only at that place and in one connected part of the range: an upper arm and a
+  forearm that overlap while the elbow is straight, and do not collide in a fold.
 
 Pairs with an obstacle are never omitted, because obstacles are placed by the user.
 """
 
 from __future__ import annotations
 
-from itertools import product
+from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import ndimage
 
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
+from collision_monitor.model.range_contacts import RangeContacts
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Shape
 
 # Increase when the same input gives another result.
-_VERSION = 17
+_VERSION = 20
 _SAMPLES = 1000
 # Links that meet in this share of the configurations overlap by design. Links that can be apart met
 # in at most 0.57 of them in tests.
@@ -46,15 +46,11 @@ _AROUND_ZERO = 0.15  # of the range of a joint
 _SAMPLES_AROUND_ZERO = 100
 _GENERAL_SHARE = 0.5  # share of the samples
 _GRAZE = 0.002  # metres
-_HAIR = 0.001  # metres; the tolerance of distances on a braking path
 _OFTEN = 0.2  # share of the samples
 _DEPTHS = (0.002, 0.005, 0.01, 0.02)  # metres, of an overlap around one joint
 _STEPS = (*_DEPTHS, 0.04, 0.08)  # metres, of depths in reasons
 _MEASURED, _LEAST_MEASURED = 25, 5  # configurations for the largest and the smallest depth
 _DEEPER = 0.01  # metres deeper than around zero: the pair may also collide
-_MAX_STEP = 0.006  # metres that links may move between positions
-_MAX_CELLS = 50_000  # limits the time of loading
-_GRID = {1: 81, 2: 17}  # positions of a joint, by the number of joints that a pair depends on
 
 
 def permanent_contacts(model: Any) -> tuple[dict[int, str], tuple[str, ...]]:
@@ -174,127 +170,38 @@ class _Search:
         return bounds[least], bounds[most]
 
     def _grazing(self, links: tuple[str, str]) -> str:
-        columns = self._model.bodies.joints_between(*links)
-        if len(columns) not in _GRID:
+        over = RangeContacts(self._model, links, partial(self._contacts, links))
+        if not over.is_searchable:
             return ""
-        names = " and ".join(f"'{self._model.joint_names[k]}'" for k in columns)
-        if self._is_grazing(links, columns, _GRAZE, any_region=True):
+        names = " and ".join(f"'{self._model.joint_names[k]}'" for k in over.columns)
+        is_one = len(over.columns) == 1
+
+        def is_grazing(depth: float) -> bool:
+            return (
+                over.is_shallow(depth)
+                and (is_one or over.come_near() or self._meet_often(links))
+                and over.is_shallow_between(depth)
+            )
+
+        if is_grazing(_GRAZE):
             return f"shapes meet or nearly meet, {_nowhere_deeper(_GRAZE, names)}"
-        share, at_zero = self._around_zero_contacts(links)
-        depth = _GRAZE + at_zero
-        if len(columns) == 1 and 0.0 < at_zero <= _DEPTHS[-1]:
-            if self._is_grazing(links, columns, depth, any_region=True):
-                return f"shapes meet or nearly meet, {_nowhere_deeper(depth, names)}"
-        if share < _ZERO_SHARE or not at_zero:
+        zero = over.around_zero(_AROUND_ZERO)
+        share = zero.share(_OFTEN)
+        at_zero = _largest_depth(zero) if share >= _OFTEN else 0.0
+        if not at_zero:
             return ""
-        if not self._is_grazing(links, columns, depth, any_region=False):
+        depth = _GRAZE + at_zero
+        if is_one and at_zero <= _DEPTHS[-1] and is_grazing(depth):
+            return f"shapes meet or nearly meet, {_nowhere_deeper(depth, names)}"
+        if share < _ZERO_SHARE or not (over.is_shallow(depth) and over.only_there(zero, depth)):
             return ""
         return (
             f"shapes meet in {share:.0%} of the configurations around zero, "
-            f"{_nowhere_deeper(depth, names)}, and do not meet again once they are apart"
+            f"{_nowhere_deeper(depth, names)}, and only at that place"
         )
 
-    def _is_grazing(
-        self, links: tuple[str, str], columns: list[int], depth: float, any_region: bool
-    ) -> bool:
-        """Whether shapes come near, and nowhere overlap by more than ``depth`` metres.
-
-        ``columns``: the joints that move them. Unless ``any_region``, the configurations in which
-        they meet must also be connected.
-        """
-        low, high = self._model.lower[columns], self._model.upper[columns]
-        count = _GRID[len(columns)] - 1
-        grid = np.array(list(product(range(count + 1), repeat=len(columns)))) / count
-        # Limits first: overlaps are deepest there.
-        grid = grid[np.argsort(-np.abs(grid - 0.5).max(axis=1), kind="stable")]
-        if not self._is_shallow(links, self._rows(columns, low + grid * (high - low)), depth):
-            return False
-        if len(columns) > 1 and not self._are_near_by_design(links):
-            return False
-        cells = (grid[(grid < 1.0).all(axis=1)] + 0.5 / count) * (high - low) + low
-        half = 0.5 * (high - low) / count
-        found = self._shallow_cells(links, columns, cells, half, depth)
-        if found is None:
-            return False
-        if any_region:
-            return True
-        cells, half = found
-        return _regions(np.rint((cells - low) / (2.0 * half) - 0.5).astype(int)) == 1
-
-    def _are_near_by_design(self, links: tuple[str, str]) -> bool:
-        """Whether shapes meet or nearly do at zero, or meet in many of all configurations."""
-        zero = np.clip(0.0, self._model.lower, self._model.upper)[None]
-        if self._contacts(links, zero).come_near(0, _HAIR):
-            return True
+    def _meet_often(self, links: tuple[str, str]) -> bool:
         return self._contacts(links, self._everywhere).share(_OFTEN) >= _OFTEN
-
-    def _around_zero_contacts(self, links: tuple[str, str]) -> tuple[float, float]:
-        """Share of the configurations around zero in contact, and the largest depth in metres.
-
-        The depth is in steps, and 0 if they rarely meet or overlap deeper.
-        """
-        contacts = self._contacts(links, self._around_zero)
-        if (share := contacts.share(_OFTEN)) < _OFTEN:
-            return share, 0.0
-        meet = [k for k in range(_SAMPLES_AROUND_ZERO) if contacts.meet(k)]
-        for depth in _STEPS:
-            if all(contacts.is_shallow(k, depth) for k in meet):
-                return share, depth
-        return share, 0.0
-
-    def _rows(self, columns: list[int], values: np.ndarray) -> np.ndarray:
-        """Configurations (n, nq) near zero with the ``values`` (n, joints) of some joints."""
-        zero = np.clip(0.0, self._model.lower, self._model.upper)
-        rows = np.tile(zero, (len(values), 1))
-        rows[:, columns] = values
-        return rows
-
-    def _shallow_cells(
-        self, links: tuple[str, str], columns: list[int], centers: np.ndarray, half: np.ndarray,
-        depth: float,
-    ) -> tuple[np.ndarray, np.ndarray] | None:  # fmt: skip
-        """Small cells of values of ``columns`` in which shapes may meet: centres and half sizes.
-
-        None if the shapes overlap by more than ``depth`` metres. The given cells have their
-        ``centers`` (n, joints) and extend by ``half`` (joints,) to both sides. Those in which the
-        shapes may meet are halved until links move by less than `_MAX_STEP` from one centre to the
-        next.
-        """
-        speeds = self._speeds(links, columns)
-        travel, checked = float(speeds @ half), 0
-        while True:
-            contacts = self._contacts(links, self._rows(columns, centers))
-            centers = centers[[contacts.come_near(k, travel) for k in range(len(centers))]]
-            if 2.0 * travel <= _MAX_STEP:
-                return centers, half
-            widest = int(np.argmax(speeds * half))
-            half = half.copy()
-            half[widest] *= 0.5
-            step = np.where(np.arange(len(half)) == widest, half, 0.0)
-            centers = np.concatenate((centers - step, centers + step))
-            travel, checked = float(speeds @ half), checked + len(centers)
-            if checked > _MAX_CELLS:
-                return None
-            contacts = self._contacts(links, self._rows(columns, centers))
-            for k in range(len(centers)):
-                if contacts.meet(k) and not contacts.is_shallow(k, depth):
-                    return None
-
-    def _speeds(self, links: tuple[str, str], columns: list[int]) -> np.ndarray:
-        """Maximum speed of the links relative to each other, in metres per unit of each joint."""
-        bodies = self._model.bodies
-        pair = self._model.pairs.index(links)
-        reach = self._model.pair_reach(np.array([pair]))[0] * np.abs(bodies.gains)
-        return np.array([reach[bodies.columns == column].sum() for column in columns])
-
-    def _is_shallow(self, links: tuple[str, str], rows: np.ndarray, depth: float) -> bool:
-        """Whether shapes meet or nearly do, and never deeper than ``depth`` metres."""
-        contacts, touch = self._contacts(links, rows), False
-        for k in range(len(rows)):
-            if contacts.meet(k) and not contacts.is_shallow(k, depth):
-                return False
-            touch = touch or contacts.come_near(k, _HAIR)
-        return touch
 
     def _contacts(self, links: tuple[str, str], rows: np.ndarray) -> LinkContacts:
         model = self._model
@@ -317,13 +224,20 @@ class _Search:
         return self._model.robot.links[name].shapes
 
 
+def _largest_depth(contacts: LinkContacts) -> float:
+    """Metres that shapes overlap at most, to 2 mm; 0 beyond the last of `_STEPS`."""
+    meet = [k for k in range(len(contacts)) if contacts.meet(k)]
+
+    def is_enough(depth: float) -> bool:
+        return all(contacts.is_shallow(k, depth) for k in meet)
+
+    high = next((depth for depth in _STEPS if is_enough(depth)), 0.0)
+    low = max((depth for depth in _STEPS if depth < high), default=0.0)
+    while high - low > _GRAZE:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
 def _nowhere_deeper(depth: float, names: str) -> str:
     return f"but nowhere deeper than {1e3 * depth:.0f} mm over the range of {names}"
-
-
-def _regions(cells: np.ndarray) -> int:
-    """Number of connected regions of ``cells`` (n, joints), given by their places in a grid."""
-    first = cells.min(axis=0)
-    grid = np.zeros(cells.max(axis=0) - first + 1, dtype=bool)
-    grid[tuple((cells - first).T)] = True
-    return int(ndimage.label(grid, np.ones((3,) * cells.shape[1]))[1])

@@ -1,0 +1,166 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Contacts of two links over the whole range of the one or two joints that move them.
+
+The range is divided into cells. Cells in which the shapes may meet are halved until the links move
+by less than a few millimetres from one centre to the next; all others are excluded for certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy import ndimage
+
+from collision_monitor.model.mesh_contacts import LinkContacts
+
+# Metres that links may move from one centre to the next: for the depth over the whole range, and
+# for contacts that are those around zero.
+_STEP, _STEP_OF_PLACES = 0.006, 0.01
+_MAX_CELLS = 50_000  # limits the time of loading
+_HAIR = 0.001  # metres; the tolerance of distances on a braking path
+_GRID = {1: 81, 2: 17}  # positions of a joint, by the number of joints that a pair depends on
+_AROUND_ZERO = {1: 101, 2: 11}  # likewise, of those around zero
+_PLACE = 0.03  # metres that contacts may be beyond the box around those around zero
+
+
+class RangeContacts:
+    """Contacts of two links over the range of the joints that move them.
+
+    Attributes:
+        columns: these joints, as indices into q.
+    """
+
+    def __init__(
+        self, model: Any, links: tuple[str, str], contacts: Callable[[np.ndarray], LinkContacts]
+    ) -> None:
+        """``contacts``: returns the contacts of ``links`` at configurations (n, nq)."""
+        self._model, self._contacts = model, contacts
+        self.columns = model.bodies.joints_between(*links)
+        self._low, self._high = model.lower[self.columns], model.upper[self.columns]
+        self._zero = np.clip(0.0, model.lower, model.upper)
+        # Metres that the links move relative to each other at most, per unit of each joint.
+        bodies, pair = model.bodies, model.pairs.index(links)
+        reach = model.pair_reach(np.array([pair]))[0] * np.abs(bodies.gains)
+        self._speeds = np.array([reach[bodies.columns == c].sum() for c in self.columns])
+
+    @property
+    def is_searchable(self) -> bool:
+        """Whether the links are moved by one or two joints."""
+        return len(self.columns) in _GRID
+
+    def around_zero(self, part: float) -> LinkContacts:
+        """Contacts at an even grid of values near zero, by at most a ``part`` of the ranges.
+
+        Mirrored arms have mirrored grids.
+        """
+        zero, half = self._zero[self.columns], part * (self._high - self._low)
+        low, high = np.maximum(zero - half, self._low), np.minimum(zero + half, self._high)
+        grid = _even_grid(_AROUND_ZERO[len(self.columns)], len(self.columns))
+        return self._at(low + grid * (high - low))
+
+    def come_near(self) -> bool:
+        """Whether the shapes meet at zero, or nearly."""
+        return self._contacts(self._zero[None]).come_near(0, _HAIR)
+
+    def is_shallow(self, depth: float) -> bool:
+        """Whether shapes meet or nearly do at some places of a coarse grid, and nowhere deeper."""
+        grid = _even_grid(_GRID[len(self.columns)], len(self.columns))
+        # Limits first: overlaps are deepest there.
+        grid = grid[np.argsort(-np.abs(grid - 0.5).max(axis=1), kind="stable")]
+        contacts, touch = self._at(self._low + grid * (self._high - self._low)), False
+        for k in range(len(grid)):
+            if contacts.meet(k) and not contacts.is_shallow(k, depth):
+                return False
+            touch = touch or contacts.come_near(k, _HAIR)
+        return touch
+
+    def is_shallow_between(self, depth: float) -> bool:
+        """Whether shapes nowhere overlap by more than ``depth`` metres."""
+        return self._cells(depth, _STEP) is not None
+
+    def only_there(self, contacts: LinkContacts, depth: float) -> bool:
+        """Whether shapes meet only as they do in ``contacts``, and nowhere deeper than ``depth``.
+
+        Configurations in which they meet have to be connected, and the places at which they meet to
+        be those of ``contacts``, as seen from one of the links.
+        """
+        found = self._cells(depth, _STEP_OF_PLACES)
+        if found is None:
+            return False
+        centers, half = found
+        others = self._at(centers)
+        meet = [k for k in range(len(centers)) if others.meet(k)]
+        cells = np.rint((centers[meet] - self._low) / (2.0 * half) - 0.5).astype(int)
+        return bool(meet) and _regions(cells) == 1 and _same_place(contacts, others, meet)
+
+    def _at(self, values: np.ndarray) -> LinkContacts:
+        """Contacts with ``values`` (n, joints) of the joints, all others near zero."""
+        rows = np.tile(self._zero, (len(values), 1))
+        rows[:, self.columns] = values
+        return self._contacts(rows)
+
+    def _cells(self, depth: float, step: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Small cells in which shapes may meet: centres (n, joints) and half sizes (joints,).
+
+        None if shapes overlap by more than ``depth`` metres in a centre, or there are too many.
+        """
+        count = _GRID[len(self.columns)] - 1
+        half = 0.5 * (self._high - self._low) / count
+        grid = _even_grid(count, len(self.columns), endpoint=False)
+        centers = self._low + grid * (self._high - self._low) + half
+        travel, checked = float(self._speeds @ half), 0
+        while True:
+            contacts = self._at(centers)
+            centers = centers[[contacts.come_near(k, travel) for k in range(len(centers))]]
+            if 2.0 * travel <= step:
+                return centers, half
+            widest = int(np.argmax(self._speeds * half))
+            half = half.copy()
+            half[widest] *= 0.5
+            offset = np.where(np.arange(len(half)) == widest, half, 0.0)
+            centers = np.concatenate((centers - offset, centers + offset))
+            travel, checked = float(self._speeds @ half), checked + len(centers)
+            if checked > _MAX_CELLS:
+                return None
+            contacts = self._at(centers)
+            for k in range(len(centers)):
+                if contacts.meet(k) and not contacts.is_shallow(k, depth):
+                    return None
+
+
+def _even_grid(count: int, dimensions: int, endpoint: bool = True) -> np.ndarray:
+    """Points (count ** dimensions, dimensions) from 0 to 1."""
+    return np.array(list(product(np.linspace(0.0, 1.0, count, endpoint), repeat=dimensions)))
+
+
+def _regions(cells: np.ndarray) -> int:
+    """Number of connected regions of ``cells`` (n, joints), given by their places in a grid."""
+    first = cells.min(axis=0)
+    grid = np.zeros(cells.max(axis=0) - first + 1, dtype=bool)
+    grid[tuple((cells - first).T)] = True
+    return int(ndimage.label(grid, np.ones((3,) * cells.shape[1]))[1])
+
+
+def _same_place(known: LinkContacts, others: LinkContacts, which: list[int]) -> bool:
+    """Whether all contacts in ``others`` (at ``which``) are where they are in ``known``.
+
+    From the view of one link: in the box around the known contacts in its frame, or near it.
+    """
+    points = [known.points(k) for k in range(len(known)) if known.surfaces_meet(k)]
+    if not points or not all(others.surfaces_meet(k) for k in which):
+        return False
+    for link, of_link in enumerate(zip(*points, strict=True)):
+        joined = np.concatenate(of_link)
+        box = joined.min(axis=0) - _PLACE, joined.max(axis=0) + _PLACE
+        rest = others.outside(link, *box)  # primitives remain: their points decide
+        if all(not rest.surfaces_meet(k) or _are_in(others.points(k)[link], *box) for k in which):
+            return True
+    return False
+
+
+def _are_in(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
+    return bool(((points >= low) & (points <= high)).all())
