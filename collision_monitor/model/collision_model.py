@@ -673,9 +673,10 @@ class CollisionModel:
     def with_scene(self, scene: Scene) -> CollisionModel:
         """Return the same robot with another scene, in a fraction of the time of a load.
 
-        The leaves and the checked pairs of the robot are kept. ``scene`` refers to links and joints
-        of the robot, not of the current scene. All pairs with an obstacle are checked, except those
-        that ``scene`` ignores.
+        The pairs are those of a load with ``scene``: all with an obstacle are checked, except those
+        that it ignores. The leaves are kept, and which pairs overlap by design; only those that the
+        current scene ignores are judged now. ``scene`` refers to links and joints of the robot, not
+        of the current scene. Warnings are of rules (``checked``) only, and not repeated.
         """
         other = copy.copy(self)
         other.scene = scene
@@ -684,15 +685,20 @@ class CollisionModel:
         other._found = self._found.copy()
         other._set_joints()
         other._place_leaves(None, self.fits)
-        own = {name for name, link in self.robot.links.items() if link.shapes}
-        checked = {pair for pair in self.pairs if own.issuperset(pair)}
         other._select_pairs()
+        links = self.robot.links.keys()
+        ignored = {frozenset(pair) for pair in self.scene.ignore if links >= set(pair)}
+        new = [pair for pair in other.pairs if frozenset(pair) in ignored]
+        if new:
+            other._by_design = self._by_design | other.overlapping_by_design(new)
+        other._apply_design(logging.DEBUG)
+        for text in other.warnings[len(self.warnings) :]:
+            logger.warning("%s", text)
+        # A twin with fewer pairs lists the others nowhere: they stay out.
+        listed = {*self.pairs, *((a, b) for a, b, _ in self.unmonitored_pairs)}
+        obstacles = set(other._obstacle_names)
         other.pairs = [
-            pair for pair in other.pairs if not own.issuperset(pair) or pair in checked
-        ]
-        other.unmonitored_pairs = [
-            *(pair for pair in self.unmonitored_pairs if own.issuperset(tuple(pair)[:2])),
-            *(pair for pair in other.unmonitored_pairs if not own.issuperset(tuple(pair)[:2])),
+            pair for pair in other.pairs if pair in listed or not obstacles.isdisjoint(pair)
         ]
         other._pack()
         return other
@@ -777,26 +783,32 @@ class CollisionModel:
         return watchers_of(links, link_poses(self._bodies, links, samples), pairs)
 
     def _choose_pairs(self, checked: Sequence[str]) -> None:
-        self._restored_neighbours: frozenset[frozenset[str]] = frozenset()
         patterns = [two_names(pattern) for pattern in checked]
         if None in patterns:
             wrong = checked[patterns.index(None)]
             raise ConfigurationError(f"checked: {wrong!r} {NOT_TWO_NAMES}")
+        self._checked: list[tuple[str, str]] = patterns
         self._select_pairs()
         self._pack()
-        self._apply_design(patterns)
+        packed = self.pairs
+        reasons, warnings = permanent_contacts(self)
+        self._by_design = {packed[k]: reason for k, reason in reasons.items()}
+        self.warnings += warnings
+        self._apply_design(logging.INFO)
+        if self.pairs != packed:
+            self._pack()
         known = [*self.pairs, *((a, b) for a, b, _ in self.unmonitored_pairs)]
         for pattern in Thresholds(rules=tuple(map(Rule, checked))).naming_none(known):
             if not any(may_be_object(name, self.link_names) for name in pattern.split()):
                 self.warnings += (f"checked: {pattern!r} matches no pair",)
 
-    def _select_pairs(self) -> None:
+    def _select_pairs(self, restored: Collection[tuple[str, str]] = ()) -> None:
+        """List pairs regardless of their shapes; ``restored``: neighbours that are checked."""
         obstacles = set(self._obstacle_names)
         links = [name for name in self.link_names if name not in obstacles]
         left_out = omitted_pairs(self.robot, self._bodies, self.semantics, self.scene)
-        for pair in self._restored_neighbours:
-            if left_out.get(pair) == NEIGHBOURS:
-                del left_out[pair]
+        for pair in restored:
+            del left_out[frozenset(pair)]
         # Check the number of pairs before listing them: there may be millions.
         least = count_pairs(links, self._obstacle_names, self._body_of) - len(left_out)
         check_count("max_pairs", least, f"robot {self.name!r} and its scene")
@@ -806,38 +818,37 @@ class CollisionModel:
         self.pairs: list[tuple[str, str]] = pairs
         self.unmonitored_pairs: list[UnmonitoredPair] = unmonitored
 
-    def _apply_design(self, checked: Sequence[tuple[str, str]]) -> None:
+    def _apply_design(self, level: int) -> None:
         """Omit link pairs whose shapes overlap by design; restore pairs that are to be checked.
 
         Pairs that overlap by design and neighbours over one joint are checked if the SRDF enables
-        them, or ``checked`` names them; see `permanent_contacts` and `brought_back`.
+        them, or ``checked`` names them; see `permanent_contacts` and `brought_back`. ``level``: of
+        what is logged.
         """
-        reasons, warnings = permanent_contacts(self)
-        self.warnings += warnings
-        by_design = {self.pairs[k]: reason for k, reason in reasons.items()}
-        left_out = by_design | {
+        left_out = {pair: self._by_design[pair] for pair in self.pairs if pair in self._by_design}
+        others = [pair for pair in self.pairs if pair not in left_out]
+        left_out |= {
             (a, b): reason for a, b, reason in self.unmonitored_pairs if reason == NEIGHBOURS
         }
         enabled = {pair for pair in left_out if frozenset(pair) in self.semantics.enabled}
-        others = [pair for pair in self.pairs if pair not in by_design or pair in enabled]
-        others += enabled.difference(others)
-        ruled = brought_back(checked, others, [pair for pair in left_out if pair not in enabled])
+        others += enabled
+        ruled = brought_back(
+            self._checked, others, [pair for pair in left_out if pair not in enabled]
+        )
         for who, pairs in (("the SRDF", enabled), ("a rule", ruled)):
             for a, b in sorted(pairs):
                 reason = left_out.pop((a, b))
-                logger.info("monitored by %s: '%s' and '%s', although %s", who, a, b, reason)
-        by_design = {pair: reason for pair, reason in by_design.items() if pair in left_out}
-        self.warnings += tuple(mixed_rules(checked, others, list(by_design)))
-        restored = (enabled | ruled).difference(self.pairs)
-        if restored:
-            self._restored_neighbours = frozenset(map(frozenset, restored))
-            self._select_pairs()
+                logger.log(level, "monitored by %s: '%s' and '%s', although %s", who, a, b, reason)
+        if restored := (enabled | ruled).difference(self.pairs):
+            self._select_pairs(restored)
+        by_design = {pair: why for pair, why in left_out.items() if pair in self._by_design}
         for (a, b), reason in by_design.items():
             self.unmonitored_pairs.append(UnmonitoredPair(a, b, reason, can_be_checked=True))
-            logger.info("not monitored: '%s' and '%s': %s", a, b, reason)
-        if by_design or restored:
-            self.pairs = [pair for pair in self.pairs if pair not in by_design]
-            self._pack()
+            logger.log(level, "not monitored: '%s' and '%s': %s", a, b, reason)
+        self.pairs = [pair for pair in self.pairs if pair not in by_design]
+        known = set(self.warnings)
+        warnings = mixed_rules(self._checked, others, list(by_design))
+        self.warnings += tuple(text for text in warnings if text not in known)
 
     def _pack(self) -> None:
         self._clear_tables: ClearTables | None = None  # built at the first call

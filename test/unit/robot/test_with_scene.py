@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`CollisionModel.with_scene`: the answers of a model that was loaded with that scene."""
 
+import itertools
+
 import numpy as np
 import pytest
-from support.robots.toys import chain
+from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.robot.scene import Scene, load_scene
@@ -66,3 +68,60 @@ def test_pairs_of_links_stay_as_they_were_chosen():
     scene = load_scene({"obstacles": [BALL]}, model.robot)
     own = [pair for pair in fewer.with_scene(scene).pairs if "ball" not in pair]
     assert own == model.pairs[:2]
+
+
+# By design, "a" always meets "c" and "e"; "c" and "f" are the only neighbours that a rule names.
+ARM = robot(
+    link("a", '<sphere radius="2"/>'), *(link(name) for name in "bcdef"),
+    joint("j1", "a", "b", xyz="0.1 0 0"),
+    joint("j2", "b", "c", xyz="0.1 0 0"),
+    joint("j3", "c", "d", xyz="5 0 0"),
+    joint("j4", "b", "e", xyz="0.5 0 0"),
+    joint("j5", "c", "f", xyz="0 4 0"),
+)  # fmt: skip
+SRDF = (
+    '<robot name="toy"><disable_collisions link1="b" link2="d" reason="Never"/>'
+    '<enable_collisions link1="a" link2="e"/></robot>'
+)
+OWN_PAIRS = {
+    "nothing": {},
+    "ignores one": {"ignore": [["a", "d"]]},
+    "ignores what is not checked": {"ignore": [["c", "a"], ["b", "d"], ["a", "b"]]},
+    "ignores what is brought back": {"ignore": [["f", "c"], ["a", "e"]]},
+    "ignores all of a link, with an obstacle": {"obstacles": [BALL], "ignore": [["a", "*"]]},
+    "an obstacle that a rule names": {"obstacles": [{**BALL, "name": "apple"}]},
+    "a door": {**DOOR, "ignore": [["d", "f"]]},
+}
+
+
+@pytest.mark.parametrize("srdf", [None, SRDF])
+@pytest.mark.parametrize("checked", [(), ("c f",), ("c f", "c a*")])
+def test_all_pairs_are_checked_or_have_the_reason_of_a_load(srdf, checked):
+    loaded = {
+        name: CollisionModel.from_urdf(ARM, srdf, scene=scene, checked=checked)
+        for name, scene in OWN_PAIRS.items()
+    }
+    walking = loaded["nothing"]
+    for before, after in itertools.product(loaded, loaded):
+        expected = loaded[after]
+        walking = walking.with_scene(loaded[before].scene).with_scene(expected.scene)
+        for model in (walking, loaded[before].with_scene(expected.scene)):
+            assert model.pairs == expected.pairs, (before, after)
+            left_out, of_load = (
+                sorted((*pair, pair.can_be_checked) for pair in one.unmonitored_pairs)
+                for one in (model, expected)
+            )
+            assert left_out == of_load, (before, after)
+            own = [(a, b) for a, b, *_ in left_out] + model.pairs
+            own = [frozenset(pair) for pair in own if set("abcdef").issuperset(pair)]
+            assert len(own) == len(set(own)) == 15
+
+
+def test_a_pair_that_the_obstacles_leave_out_is_named_in_one_warning():
+    model = CollisionModel.from_urdf(ARM, checked=["c a*"])
+    apple = load_scene(OWN_PAIRS["an obstacle that a rule names"], model.robot)
+    other = model.with_scene(apple)
+    assert ("c", "a") in model.pairs and ("c", "a") not in other.pairs
+    (warning,) = other.warnings
+    assert "stay unchecked: c - a" in warning and model.warnings == ()
+    assert other.with_scene(apple).warnings == other.warnings
