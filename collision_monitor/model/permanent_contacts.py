@@ -31,7 +31,7 @@ import numpy as np
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
-from collision_monitor.model.range_contacts import RangeContacts
+from collision_monitor.model.range_contacts import MOST_JOINTS, RangeContacts
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Shape
 
@@ -123,7 +123,7 @@ class _Search:
                     f"shapes meet in {share:.1%} of {_SAMPLES} sampled configurations, "
                     f"{self._how_deep(links)}"
                 )
-        if (overlap > 0.0 or at_zero > 0.0) and (reason := self._grazing(links)):
+        if (overlap > 0.0 or at_zero > 0.0) and (reason := self._grazing(pair)):
             return reason
         if share >= _GENERAL_SHARE and at_zero >= _ZERO_SHARE:
             zero = self._contacts(links, self._around_zero).share(_ZERO_SHARE)
@@ -169,12 +169,14 @@ class _Search:
                 least -= 1
         return bounds[least], bounds[most]
 
-    def _grazing(self, links: tuple[str, str]) -> str:
-        over = RangeContacts(self._model, links, partial(self._contacts, links))
-        if not over.is_searchable:
+    def _grazing(self, pair: int) -> str:
+        links = self._model.pairs[pair]
+        columns = self._model.bodies.joints_between(*links)
+        if not 1 <= len(columns) <= MOST_JOINTS:
             return ""
-        names = " and ".join(f"'{self._model.joint_names[k]}'" for k in over.columns)
-        is_one = len(over.columns) == 1
+        over = RangeContacts(self._model, pair, columns, partial(self._contacts, links))
+        names = " and ".join(f"'{self._model.joint_names[k]}'" for k in columns)
+        is_one = len(columns) == 1
 
         def is_grazing(depth: float) -> bool:
             return (

@@ -22,6 +22,7 @@ from collision_monitor.model.mesh_contacts import LinkContacts
 _STEP, _STEP_OF_PLACES = 0.006, 0.01
 _MAX_CELLS = 50_000  # limits the time of loading
 _HAIR = 0.001  # metres; the tolerance of distances on a braking path
+MOST_JOINTS = 2  # that move a pair
 _GRID = {1: 81, 2: 17}  # positions of a joint, by the number of joints that a pair depends on
 _AROUND_ZERO = {1: 101, 2: 11}  # likewise, of those around zero
 _PLACE = 0.03  # metres that contacts may be beyond the box around those around zero
@@ -35,22 +36,20 @@ class RangeContacts:
     """
 
     def __init__(
-        self, model: Any, links: tuple[str, str], contacts: Callable[[np.ndarray], LinkContacts]
-    ) -> None:
-        """``contacts``: returns the contacts of ``links`` at configurations (n, nq)."""
-        self._model, self._contacts = model, contacts
-        self.columns = model.bodies.joints_between(*links)
+        self, model: Any, pair: int, columns: list[int],
+        contacts: Callable[[np.ndarray], LinkContacts],
+    ) -> None:  # fmt: skip
+        """Prepare a pair by index, which `MOST_JOINTS` at most move: ``columns``.
+
+        ``contacts``: returns the contacts of the pair at configurations (n, nq).
+        """
+        self._contacts, self.columns = contacts, columns
         self._low, self._high = model.lower[self.columns], model.upper[self.columns]
         self._zero = np.clip(0.0, model.lower, model.upper)
         # Metres that the links move relative to each other at most, per unit of each joint.
-        bodies, pair = model.bodies, model.pairs.index(links)
+        bodies = model.bodies
         reach = model.pair_reach(np.array([pair]))[0] * np.abs(bodies.gains)
         self._speeds = np.array([reach[bodies.columns == c].sum() for c in self.columns])
-
-    @property
-    def is_searchable(self) -> bool:
-        """Whether the links are moved by one or two joints."""
-        return len(self.columns) in _GRID
 
     def around_zero(self, part: float) -> LinkContacts:
         """Contacts at an even grid of values near zero, by at most a ``part`` of the ranges.
