@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Contacts of the meshes of two links at given configurations, or over the range of a joint.
+"""Contacts of the meshes of two links at given configurations.
 
 Exact, on the triangles (by the library coal), so independent of the leaves. Used at load time.
 """
@@ -11,14 +11,12 @@ import copy
 from collections.abc import Mapping, Sequence
 from itertools import product
 from types import ModuleType
-from typing import Any, NamedTuple
 
 import numpy as np
 from trimesh.intersections import slice_faces_plane
 
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.mesh_distance.parts import merged
-from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.insides import Inside
 from collision_monitor.robot.shape_kinds import bounding_ball, unknown_kind
@@ -41,58 +39,8 @@ def where_they_meet(
 
 
 _MOST_POINTS = 10_000
-_POSITIONS = 81  # of a joint
-_STEPS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, np.inf)  # metres, of depths
-
-
-class ContactsOfJoint(NamedTuple):
-    """Contacts of two neighbours over the range of the joint between them.
-
-    Attributes:
-        joint: name.
-        share: share of the positions in which the shapes meet; exactly 0 or 1 if they meet nowhere
-            or everywhere.
-        depth: metres that they overlap at most, rounded up in steps; infinite beyond the last.
-    """
-
-    joint: str
-    share: float
-    depth: float
-
-
-def contacts_of_joint(model: Any, pair: tuple[str, str]) -> ContactsOfJoint:
-    """Contacts of two links of a CollisionModel that one joint connects, at 81 even positions.
-
-    The other joints do not move these links relative to each other. The joint of a mimic joint is
-    moved over its range; a continuous joint turns once. The depth is only measured if the shapes
-    can be apart.
-
-    Raises:
-        MissingDependencyError: the library coal is not installed.
-    """
-    bodies = model.bodies
-    ends = [bodies.link_bodies[link] for link in pair]
-    up, down = bodies.between(*ends)
-    (row,) = up + down
-    name = next(
-        joint.name for joint in model.robot.joints
-        if bodies.link_bodies[joint.child] == row + 1 != bodies.link_bodies[joint.parent]
-    )  # fmt: skip
-    column = int(bodies.columns[row])
-    rows = np.tile(np.clip(0.0, model.lower, model.upper), (_POSITIONS, 1))
-    rows[:, column] = np.linspace(
-        model.lower[column], model.upper[column], _POSITIONS,
-        endpoint=bodies.joints[column].kind != "continuous",
-    )  # fmt: skip
-    poses = link_poses(bodies, pair, rows)
-    contacts = LinkContacts(*(Solid(model.robot.links[link].shapes, poses[link]) for link in pair))
-    met = [k for k in range(_POSITIONS) if contacts.meet(k)]
-    depth = 0
-    if 0 < len(met) < _POSITIONS:
-        for k in met:
-            while _STEPS[depth] < np.inf and not contacts.is_shallow(k, _STEPS[depth]):
-                depth += 1
-    return ContactsOfJoint(name, len(met) / _POSITIONS, _STEPS[depth])
+_DEPTHS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08)  # metres, tried one after the other
+_DEPTH_ERROR = 0.002  # metres
 
 
 def _coal() -> ModuleType:
@@ -172,6 +120,25 @@ class LinkContacts:
                 self._directions.insert(0, self._directions.pop(n))  # tried first at the next call
                 return True
         return False
+
+    def largest_depth(self) -> float:
+        """Metres that the shapes overlap at most, to 2 mm; 0 without contact, inf beyond 80 mm.
+
+        Depths are those of `is_shallow`.
+        """
+        meet = [k for k in range(len(self)) if self.meet(k)]
+
+        def is_enough(depth: float) -> bool:
+            return all(self.is_shallow(k, depth) for k in meet)
+
+        if not meet:
+            return 0.0
+        high = next((depth for depth in _DEPTHS if is_enough(depth)), np.inf)
+        low = max((depth for depth in _DEPTHS if depth < high), default=0.0)
+        while _DEPTH_ERROR < high - low < np.inf:
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if is_enough(middle) else (middle, high)
+        return high
 
     def share(self, threshold: float) -> float:
         """Share of the configurations in which the shapes meet; 0 without shapes.

@@ -189,8 +189,8 @@ class _Search:
             return f"shapes meet or nearly meet, {_nowhere_deeper(_GRAZE, names)}"
         zero = over.around_zero(_AROUND_ZERO)
         share = zero.share(_OFTEN)
-        at_zero = _largest_depth(zero) if share >= _OFTEN else 0.0
-        if not at_zero:
+        at_zero = zero.largest_depth() if share >= _OFTEN else np.inf
+        if at_zero == np.inf:
             return ""
         depth = _GRAZE + at_zero
         if is_one and at_zero <= _DEPTHS[-1] and is_grazing(depth):
@@ -224,21 +224,6 @@ class _Search:
         if name in self._obstacles:
             return (self._obstacles[name].shape,)
         return self._model.robot.links[name].shapes
-
-
-def _largest_depth(contacts: LinkContacts) -> float:
-    """Metres that shapes overlap at most, to 2 mm; 0 beyond the last of `_STEPS`."""
-    meet = [k for k in range(len(contacts)) if contacts.meet(k)]
-
-    def is_enough(depth: float) -> bool:
-        return all(contacts.is_shallow(k, depth) for k in meet)
-
-    high = next((depth for depth in _STEPS if is_enough(depth)), 0.0)
-    low = max((depth for depth in _STEPS if depth < high), default=0.0)
-    while high - low > _GRAZE:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return high
 
 
 def _nowhere_deeper(depth: float, names: str) -> str:
