@@ -17,7 +17,6 @@ from collision_monitor.model.thresholds import (
     Thresholds,
     load_thresholds,
 )
-from collision_monitor.robot.pairs import NEIGHBOURS
 
 
 def add_parser(commands: Any) -> None:
@@ -73,10 +72,7 @@ def run(options: argparse.Namespace) -> int:
     print(f"warn: {start.warn:g}\nstop: {start.stop:g}")
     lines = [_line(rule.pattern, rule.warn, rule.stop) for rule in start.rules]
     lines += [_suggested(pair) for pair in found]
-    left_out = [
-        pair for pair in model.unmonitored_pairs
-        if pair.can_be_checked and pair.reason != NEIGHBOURS
-    ]  # fmt: skip
+    left_out = [pair for pair in model.unmonitored_pairs if pair.by_design]
     print("pairs:" if lines or left_out else "pairs: []")
     for line in lines:
         print(line)

@@ -576,6 +576,14 @@ class CollisionModel:
         """The kinematic tree; links that are rigidly connected are one body."""
         return self._bodies
 
+    def joints_between(self, a: str, b: str) -> list[int]:
+        """Sorted entries of q that change the relative pose of two links or obstacles.
+
+        Other names, as of objects of a live scene, are taken to stand on the base.
+        """
+        up, down = self._bodies.between(self._body_of.get(a, 0), self._body_of.get(b, 0))
+        return np.unique(self._bodies.columns[up + down]).tolist()
+
     @property
     def moving_links(self) -> list[str]:
         """Links with shapes that are moved by a joint, in the order of ``link_names``."""
@@ -843,7 +851,7 @@ class CollisionModel:
             self._select_pairs(restored)
         by_design = {pair: why for pair, why in left_out.items() if pair in self._by_design}
         for (a, b), reason in by_design.items():
-            self.unmonitored_pairs.append(UnmonitoredPair(a, b, reason, can_be_checked=True))
+            self.unmonitored_pairs.append(UnmonitoredPair(a, b, reason, by_design=True))
             logger.log(level, "not monitored: '%s' and '%s': %s", a, b, reason)
         self.pairs = [pair for pair in self.pairs if pair not in by_design]
         known = set(self.warnings)

@@ -47,8 +47,8 @@ _SAMPLES_AROUND_ZERO = 100
 _GENERAL_SHARE = 0.5  # share of the samples
 _GRAZE = 0.002  # metres
 _OFTEN = 0.2  # share of the samples
-_DEPTHS = (0.002, 0.005, 0.01, 0.02)  # metres, of an overlap around one joint
-_STEPS = (*_DEPTHS, 0.04, 0.08)  # metres, of depths in reasons
+_COVER = 0.02  # metres, of an overlap around one joint
+_STEPS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08)  # metres, of depths in reasons
 _MEASURED, _LEAST_MEASURED = 25, 5  # configurations for the largest and the smallest depth
 _DEEPER = 0.01  # metres deeper than around zero: the pair may also collide
 
@@ -193,7 +193,7 @@ class _Search:
         if at_zero == np.inf:
             return ""
         depth = _GRAZE + at_zero
-        if is_one and at_zero <= _DEPTHS[-1] and is_grazing(depth):
+        if is_one and at_zero <= _COVER and is_grazing(depth):
             return f"shapes meet or nearly meet, {_nowhere_deeper(depth, names)}"
         if share < _ZERO_SHARE or not (over.is_shallow(depth) and over.only_there(zero, depth)):
             return ""

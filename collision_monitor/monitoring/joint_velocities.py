@@ -25,8 +25,8 @@ _GAP_WINDOWS, _GAP_SECONDS, _BACK_SECONDS = 4.0, 1.0, 1.0
 # A slope needs this many rows if there are as many, and this time span.
 _LEAST_ROWS, _LEAST_SPAN = 3, 0.0015
 # Joint states after a pause that come sooner than this part of their usual period were held up.
-# A pause is this many usual periods long. A larger part would hide the motion of a publisher that
-# comes back at a higher rate.
+# (A larger part would hide the motion of a publisher that comes back at a higher rate.)
+# A pause is this many usual periods long.
 _BURST, _STALL = 0.3, 2.0
 # Rows per window: of joint states at higher rates, the newest replaces the previous one.
 _ROWS = 16

@@ -25,14 +25,18 @@ NEIGHBOURS = "neighbours over one joint"
 class UnmonitoredPair:
     """A pair of links that is not checked, and the reason.
 
-    ``can_be_checked``: whether a rule in a thresholds file can have the pair checked: its shapes
-    overlap by design, or one joint connects its links.
+    ``by_design``: whether the reason is that shapes overlap by design.
     """
 
     link_a: str
     link_b: str
     reason: str
-    can_be_checked: bool = False
+    by_design: bool = False
+
+    @property
+    def can_be_checked(self) -> bool:
+        """Whether a rule or an SRDF can have the pair checked: by design, or over one joint."""
+        return self.by_design or self.reason == NEIGHBOURS
 
     def __iter__(self) -> Iterator[str]:
         """Unpack as link_a, link_b, reason."""
@@ -146,7 +150,7 @@ def select_pairs(
         if reason is None:
             checked.append((a, b))
         else:
-            unmonitored.append(UnmonitoredPair(a, b, reason, reason == NEIGHBOURS))
+            unmonitored.append(UnmonitoredPair(a, b, reason))
     return checked, unmonitored
 
 

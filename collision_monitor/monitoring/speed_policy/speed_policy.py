@@ -349,10 +349,7 @@ class SpeedPolicy(DistancePolicy):
         fast = self.velocities.at_limit()
         if not len(fast):
             return ()
-        carriers = {obstacle.name: obstacle.link for obstacle in self.model.scene.obstacles}
-        ends = [carriers.get(name, name) for name in self.pair]
-        bodies, root = self.model.bodies, self.model.root
-        moving = bodies.joints_between(*(x if x in bodies.link_bodies else root for x in ends))
+        moving = self.model.joints_between(*self.pair)
         return tuple(self.model.joint_names[k] for k in fast if k in moving)
 
     def time_to_collision(self, q: np.ndarray) -> float:

@@ -138,3 +138,11 @@ def test_more_contacts_than_expected_are_all_returned():
     model = CollisionModel.from_urdf(chain(4), scene={"obstacles": balls})
     pairs = model.contacts([0.0, 0.0, 0.0])
     assert len(pairs) == len(set(pairs)) == 3 * 150
+
+
+def test_joints_between_links_obstacles_and_what_stands_on_the_base():
+    box = {"name": "tool", "type": "sphere", "radius": 0.01, "position": [0, 0, 0], "link": "l3"}
+    model = CollisionModel.from_urdf(chain(5), scene={"obstacles": [box]})
+    assert model.joints_between("l1", "l3") == model.bodies.joints_between("l1", "l3") != []
+    assert model.joints_between("l1", "tool") == model.joints_between("l1", "l3")
+    assert model.joints_between("l3", "cell/7") == model.joints_between("l0", "l3")

@@ -84,8 +84,8 @@ def test_a_rule_for_pairs_that_are_left_out_has_no_effect_or_comes_too_late():
     left_out = [
         UnmonitoredPair("palm", "thumb", "disabled in the SRDF"),
         UnmonitoredPair("palm", "index", RIGID),
-        UnmonitoredPair("thumb", "index", "shapes meet", can_be_checked=True),
-        UnmonitoredPair("thumb", "tip", NEIGHBOURS, can_be_checked=True),
+        UnmonitoredPair("thumb", "index", "shapes meet", by_design=True),
+        UnmonitoredPair("thumb", "tip", NEIGHBOURS),
     ]
     given = Thresholds(0.05, 0.01, (Rule("palm *", 0.1), Rule("table left_*", 0.2)))
     assert given.of(PAIRS, left_out=left_out)[:, 1].max() == 0.2

@@ -96,6 +96,8 @@ def test_a_stop_by_prediction_names_joints_at_their_speed_limits():
     """Positions of another publisher jump: faster than the joint can be, so at its limit."""
     story = Story()
     story.behaviour.velocities.limits[:] = 1.5
+    mast = MODEL.joint_names.index("mast_joint")
+    story.behaviour.velocities.limits[mast] = 0.0  # at its limit, but it does not move the pair
     story.moving(0.6, 0.0)
     state = story.at(0.3)
     assert state.message.startswith("cannot stop in time: 0.300 m now, ")
