@@ -127,9 +127,11 @@ def _measure_parts(data, shapes, state, pair, i, j, pose, limit, search, found, 
         data, shapes, i, j, pose, row_a, row_b, core_limit, search, trial
     )
     solids = shapes.parts[i, 0] == SOLID and shapes.parts[j, 0] == SOLID
+    if core >= core_limit:  # nothing was found
+        return limit
     if core == 0.0 or (core <= radii and not solids):
         value = TOUCH
-    elif core < core_limit and core - radii < limit:
+    elif core - radii < limit:
         value = finish(shapes, i, j, core, trial)
     else:
         return limit

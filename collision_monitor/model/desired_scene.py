@@ -13,6 +13,7 @@ import numpy as np
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
 from collision_monitor.model.live_scene import CLOUD, LiveScene
+from collision_monitor.model.object_geometry import ObjectGeometry
 from collision_monitor.robot.description import Shape
 
 _LISTED = 3  # reasons listed in the message; further ones are counted
@@ -29,7 +30,7 @@ class ObjectRequest:
     """
 
     name: str
-    shape: Shape | np.ndarray | None
+    shape: Shape | ObjectGeometry | np.ndarray | None
     link: str
     pose: np.ndarray
     touch: frozenset[str] = frozenset()
@@ -100,11 +101,11 @@ class DesiredScene:
             return False
         return self.live is None or request.name in self.live.objects
 
-    def fill(self, name: str, rows: np.ndarray) -> bool:
-        """Set the leaves (k, 7) of an object that was loading; return whether it could be added."""
+    def fill(self, name: str, shape: ObjectGeometry | np.ndarray) -> bool:
+        """Set the shape of an object that was loading; return whether it could be added."""
         if name not in self.requests:
             return False
-        self.requests[name] = replace(self.requests[name], shape=rows)
+        self.requests[name] = replace(self.requests[name], shape=shape)
         return self._add_to_scene(self.requests[name], False)
 
     def _add_to_scene(self, request: ObjectRequest, is_new: bool) -> bool:
@@ -203,9 +204,8 @@ class DesiredScene:
             return False
         obj = self.live.objects[name]
         carried = replace(
-            request, shape=obj.rows if obj.shape is None else obj.shape, link=link,
-            pose=obj.pose, touch=frozenset(touch),
-        )  # fmt: skip
+            request, shape=obj.geometry, link=link, pose=obj.pose, touch=frozenset(touch)
+        )
         if name in self._still_present:
             self._still_present[name] = carried
         else:

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Objects of a live scene, the slots reserved for them, and their exact distances.
+"""Objects of a live scene, and the slots reserved for them in its packed model.
 
 The packed model of a live scene has all pairs of the robot, and reserved slots for objects.
 Leaves, in this order: moving leaves of the robot, slots of carried objects, fixed leaves of
@@ -13,8 +13,6 @@ all objects, slots for their trees.
 from __future__ import annotations
 
 import math
-import weakref
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,22 +20,8 @@ import numpy as np
 
 from collision_monitor.hierarchy import object_slots
 from collision_monitor.hierarchy.packed import View, pack, windows
-from collision_monitor.mesh_distance import parts
-from collision_monitor.mesh_distance.mesh_distance import (
-    ExactDistance,
-    ExactShapes,
-    LinkShapes,
-    pose_rows,
-)
-from collision_monitor.mesh_distance.parts import (
-    balls_of_solids,
-    box_around,
-    extents_of_solids,
-    parts_of,
-    volumes_of_solids,
-)
+from collision_monitor.model.object_geometry import ObjectGeometry
 from collision_monitor.robot.description import Shape
-from collision_monitor.robot.shape_kinds import solid_row
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -55,6 +39,8 @@ class Bounds:
         voxels: maximum number of voxels of a point cloud.
         carried: maximum number of objects on moving links.
         carried_leaves: maximum number of leaves of all carried objects together.
+        triangles: number of triangles of all meshes together for which exact distances have room;
+            a mesh that does not fit is measured by its leaves.
     """
 
     objects: int = 200
@@ -62,6 +48,7 @@ class Bounds:
     voxels: int = 2000
     carried: int = 16
     carried_leaves: int = 256
+    triangles: int = 50_000
 
 
 @dataclass(eq=False)
@@ -72,19 +59,17 @@ class LiveObject:
         name: its name in pairs.
         link: the link that carries it.
         pose: (4, 4) in the frame of that link.
-        rows: (k, 7) its leaves in its own frame: end points and radius.
+        geometry: its leaves and shapes.
         touch: links and objects that it may touch.
         expires: time of a steady clock at which it is removed, seconds; inf for never.
-        shape: the shape inside the leaves, in the object's frame; None if only leaves are known.
     """
 
     name: str
     link: str
     pose: np.ndarray
-    rows: np.ndarray
+    geometry: ObjectGeometry
     touch: frozenset[str] = frozenset()
     expires: float = math.inf
-    shape: Shape | None = None
     body: int = 0
     slot: int = -1
     leaf: int = -1  # first leaf in the packed model
@@ -92,6 +77,16 @@ class LiveObject:
     carrier: int = -1  # index among the objects on moving links
     # For each link, whether the object is checked against it.
     is_allowed: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+
+    @property
+    def rows(self) -> np.ndarray:
+        """(k, 7) its leaves in its own frame: end points and radius."""
+        return self.geometry.rows
+
+    @property
+    def shape(self) -> Shape | None:
+        """The object, in its own frame, if it is a single shape."""
+        return self.geometry.shape
 
     @property
     def nodes(self) -> int:
@@ -284,114 +279,3 @@ class Room:
         node = self.view.moving_nodes
         self.view.nodes[node, 0] = self.nothing if root < 0 else root
         self.view.nodes[node, 1] = self.fixed_node if self.fixed_nodes else self.nothing
-
-
-# -- exact distances --
-
-
-class ObjectShapes:
-    """The links of a robot, followed by a reserved slot of convex solids for each object.
-
-    Boxes, cylinders, spheres and capsules are measured exactly; meshes and clouds by the leaves
-    that enclose them.
-
-    Attributes:
-        distance: the queries.
-    """
-
-    def __init__(
-        self,
-        model: CollisionModel,
-        bounds: Bounds,
-        packed: tuple[np.ndarray, np.ndarray],
-        leaf_links: np.ndarray,
-        pairs: np.ndarray,
-        names: Callable[[int], tuple[str, str]],
-    ) -> None:
-        """Build everything, and compile the queries.
-
-        Args:
-            model: the robot.
-            bounds: capacity of the scene.
-            packed: arrays of `hierarchy.packed` with the leaves of links and objects.
-            leaf_links: (leaves,) link of each leaf; objects are links behind those of the model.
-            pairs: (p, 2) links and slots of each pair; the scene changes those of two objects.
-            names: returns both names of a pair.
-        """
-        free = parts_of([Shape("sphere", np.eye(4), (1.0,))], model.exact_shapes.hierarchy)
-        room = [bounds.voxels] + [bounds.leaves_per_object] * bounds.objects
-        slots = {
-            f"slot {k}": LinkShapes((), 0, np.eye(4), free * count) for k, count in enumerate(room)
-        }
-        links = model.exact_shapes.links()
-        shapes = ExactShapes({**links, **slots}, leaf_links, model.exact_shapes.hierarchy)
-        # Weak: a reference cycle would be freed only by garbage collection.
-        refusal, names = weakref.WeakMethod(model.refusal), weakref.WeakMethod(names)
-        self.distance = ExactDistance(
-            shapes, packed, pairs, lambda k: names()(k), lambda code, q: refusal()(code, q)
-        )
-        self._pairs = pairs
-        self._leaf_links, self._first_slot, self._kind = leaf_links, len(links), shapes.hierarchy
-        numbers, index = shapes.arrays()
-        self._shapes = parts.windows(numbers, index)
-        self._shapes.links[self._first_slot :, 2] = 0  # no object yet
-        self._first_part = int(self._shapes.links[self._first_slot, 1])
-        # The trees of the slots are equal and consecutive; each begins with its volume.
-        first, size = self._shapes.parts[self._first_part, 1], len(free[0].tree[0])
-        columns = volumes_of_solids(self._kind, free[0].solid[None]).shape[1]
-        count = sum(room)
-        self._volumes = numbers[first : first + size * count].reshape(count, size)[:, :columns]
-
-    def put(self, obj: LiveObject, pose: np.ndarray) -> None:
-        """Write an object at ``pose`` (4, 4) in the frame of its body."""
-        shapes, row = self._shapes, self._first_slot + obj.slot
-        first = int(shapes.links[row, 1])
-        shapes.frames[row] = pose_rows(pose[None])
-        solids, places = _convex_solids(obj)
-        parts = slice(first, first + len(solids))
-        rows = pose_rows(places)
-        if shapes.links[row, 2] != len(solids) or not (
-            (shapes.solids[parts] == solids).all() and (shapes.places[parts] == rows).all()
-        ):
-            shapes.solids[parts], shapes.places[parts] = solids, rows
-            shapes.balls[parts] = balls_of_solids(solids, places[:, :3, 3])
-            shapes.probes[shapes.parts[parts, 6]] = places[:, :3, 3]
-            shapes.extents[row] = box_around(extents_of_solids(solids, places))
-            self._volumes[first - self._first_part :][: len(solids)] = volumes_of_solids(
-                self._kind, solids
-            )
-            self.forget((self._pairs[:, 0] == row) | (self._pairs[:, 1] == row))
-        shapes.links[row] = obj.body, first, len(solids)
-
-    def use_pairs(self, table: np.ndarray) -> None:
-        """Update the numbers of pairs, and the link of each leaf."""
-        parts.pair_table(self.distance.state[1])[:] = table
-        self._shapes.leaf_links[:, 0] = self._leaf_links
-
-    def forget(self, which: np.ndarray | slice) -> None:
-        """Forget the results of some pairs, because their numbers now refer to other pairs."""
-        parts.forget_pairs(*self.distance.state, which)
-
-    def forget_nearest(self) -> None:
-        """Forget which pair was nearest, because other pairs are checked now."""
-        self.distance.state[1][-2] = -1  # ``last`` of `parts.State`
-
-
-def _convex_solids(obj: LiveObject) -> tuple[np.ndarray, np.ndarray]:
-    """(k, 5) solids as in `geometry.convex`, and their poses (k, 4, 4) in the object's frame."""
-    if obj.shape is not None and obj.shape.kind != "mesh":
-        return solid_row(obj.shape)[None], obj.shape.pose[None]
-    rows = obj.rows
-    along = rows[:, 3:6] - rows[:, :3]
-    lengths = np.linalg.norm(along, axis=1)
-    solids = np.zeros((len(rows), 5))
-    solids[:, 2], solids[:, 4] = 0.5 * lengths, rows[:, 6]
-    poses = np.tile(np.eye(4), (len(rows), 1, 1))
-    poses[:, :3, 3] = 0.5 * (rows[:, :3] + rows[:, 3:6])
-    long = lengths > 0.0
-    z = along[long] / lengths[long, None]
-    # Two perpendicular directions; the first is across the coordinate axis least along z.
-    x = np.cross(np.eye(3)[np.abs(z).argmin(axis=1)], z)
-    x /= np.linalg.norm(x, axis=1)[:, None]
-    poses[long, :3, :3] = np.stack([x, np.cross(z, x), z], axis=2)
-    return solids, poses

@@ -14,18 +14,18 @@ from weakref import WeakMethod
 import numpy as np
 
 from collision_monitor.common.limits import array_range_problem, range_problem
-from collision_monitor.errors import LiveSceneError
-from collision_monitor.fitting.fast_fit import cover
+from collision_monitor.errors import FitError, LiveSceneError
 from collision_monitor.hierarchy import object_slots, query
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.live_objects import (
     Bounds,
     LiveObject,
-    ObjectShapes,
     Ranges,
     Room,
     rounded,
 )
+from collision_monitor.model.object_distance import ObjectDistance
+from collision_monitor.model.object_geometry import ObjectGeometry
 from collision_monitor.robot.description import Shape
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class LiveScene:
     move relative to them. Two objects are checked against each other if one of them is carried.
     Objects on the same rigid body, and pairs that may touch, are not checked. Leaves enclose the
     objects, so that their distances are never too large. Where they are near, exact distances are
-    those of the shapes (boxes, cylinders, spheres, capsules) or of the leaves (meshes, clouds).
+    those of the shapes and triangles. Objects given by leaves, such as clouds, and those whose
+    meshes have no room (``measured_by_leaves``) are measured by their leaves.
 
     The packed model also has the pairs of the robot itself, which come first: `minimum_distance`,
     `exact_bounds` and the tables of pairs are about all of them, ``pairs``, `distance` and
@@ -97,7 +98,7 @@ class LiveScene:
         self._listeners: list[WeakMethod] = []
         self.changes = 0  # number of changes of the set of pairs
         self._cached_pairs: tuple[int, list] = (-1, [])
-        self._exact: ObjectShapes | None = None  # until `prepare_exact`
+        self._exact: ObjectDistance | None = None  # until `prepare_exact`
         self._exact_changes = -1
         count = len(model.link_names) + slots
         self.pair_table = np.full((count, count), -1, dtype=np.int64)
@@ -210,7 +211,7 @@ class LiveScene:
     def add(
         self,
         name: str,
-        shape: Shape | np.ndarray,
+        shape: Shape | ObjectGeometry | np.ndarray,
         link: str | None = None,
         pose: np.ndarray = _IDENTITY,
         touch: Collection[str] = (),
@@ -220,8 +221,8 @@ class LiveScene:
 
         Args:
             name: must not be a link or an obstacle of the scene file.
-            shape: its own pose is applied after ``pose``; or enclosing leaves, rows (k, 7) of two
-                end points and a radius, metres.
+            shape: its own pose is applied after ``pose``; or leaves, rows (k, 7) of two end points
+                and a radius, metres.
             link: any link of the robot; by default its root.
             pose: (4, 4) in the frame of the link.
             touch: links and objects that it may touch.
@@ -234,33 +235,35 @@ class LiveScene:
         if isinstance(shape, Shape):
             if problem := array_range_problem(np.array(shape.size)):
                 raise LiveSceneError(f"{name}: its size: {problem}")
-            rows = cover(shape, self.bounds.leaves_per_object)
             pose = np.asarray(pose, dtype=float) @ shape.pose
-            shape = replace(shape, pose=_IDENTITY)
+            try:
+                geometry = ObjectGeometry.of_shape(
+                    replace(shape, pose=_IDENTITY), self.bounds.leaves_per_object
+                )
+            except FitError as error:
+                raise LiveSceneError(f"{name}: {error}") from None
+        elif isinstance(shape, ObjectGeometry):
+            geometry = shape
         else:
-            rows, shape = np.ascontiguousarray(shape, dtype=float), None
-        self._add(name, rows, shape, link, pose, touch, expires)
+            geometry = ObjectGeometry.of_leaves(
+                _leaf_rows(name, np.ascontiguousarray(shape, dtype=float))
+            )
+        self._add(name, geometry, link, pose, touch, expires)
 
     def _add(
-        self, name: str, rows: np.ndarray, shape: Shape | None, link: str | None,
-        pose: np.ndarray, touch: Collection[str], expires: float,
+        self, name: str, geometry: ObjectGeometry, link: str | None, pose: np.ndarray,
+        touch: Collection[str], expires: float,
     ) -> None:  # fmt: skip
         link = self.model.root if link is None else link
         self._require(name, link, pose, touch)
-        if rows.ndim != 2 or rows.shape[1] != 7 or not len(rows):
-            raise LiveSceneError(f"{name}: leaves have shape {rows.shape}, not (k, 7)")
-        if not (np.isfinite(rows).all() and (rows[:, 6] >= 0.0).all()):
-            raise LiveSceneError(f"{name}: its leaves are not finite, or a radius is below 0 m")
-        if problem := array_range_problem(rows):
-            raise LiveSceneError(f"{name}: its leaves: {problem}")
+        _leaf_rows(name, geometry.rows)
         known = self.objects.get(name)
         obj = LiveObject(
-            name, link, np.array(pose, dtype=float), rows, frozenset(touch), expires,
-            shape, self._bodies[link],
+            name, link, np.array(pose, dtype=float), geometry, frozenset(touch), expires,
+            self._bodies[link],
         )  # fmt: skip
         if known is not None and _is_replaceable(known, obj):
-            known.rows, known.pose, known.expires = rows, obj.pose, expires
-            known.shape = shape
+            known.geometry, known.pose, known.expires = geometry, obj.pose, expires
             self._write(known)
             self._update_next_expiry(known)
             return
@@ -317,7 +320,7 @@ class LiveScene:
         self._require(name, link, obj.pose, touch)
         poses = self.model.link_poses(q)
         pose = np.linalg.inv(poses[link]) @ poses[obj.link] @ obj.pose
-        self._add(name, obj.rows, obj.shape, link, pose, touch, obj.expires)
+        self._add(name, obj.geometry, link, pose, touch, obj.expires)
 
     def detach(self, name: str, q: np.ndarray) -> None:
         """Detach an object at its pose at configuration ``q``; it is then fixed to the root."""
@@ -362,21 +365,24 @@ class LiveScene:
         """Allocate and compile distances of shapes instead of leaves; this needs memory."""
         if self._exact is not None:
             return
-        room = self._room
-        self._exact = ObjectShapes(
-            self.model, self.bounds, (room.numbers, room.index), room.leaf_links,
-            self.pair_rows, self._pair_names,
-        )  # fmt: skip
+        self._exact = ObjectDistance(self.model, self.bounds, self._room, self._pair_names)
         for obj in self.objects.values():
             self._write_shapes(obj)
 
-    def _object_shapes(self) -> ObjectShapes:
+    def _exact_distance(self) -> ObjectDistance:
         self.prepare_exact()
         self._update_tree()
         if self._exact_changes != self.changes:
             self._exact.use_pairs(self.pair_table)
             self._exact_changes = self.changes
         return self._exact
+
+    @property
+    def measured_by_leaves(self) -> list[str]:
+        """Names of objects whose meshes do not fit into ``bounds.triangles``."""
+        if self._exact is None:
+            return []
+        return [self._in_slot[slot].name for slot in self._exact.slots_by_leaves]
 
     def _pair_names(self, number: int) -> tuple[str, str]:
         one, other = self.pair_rows[number].tolist()
@@ -385,7 +391,7 @@ class LiveScene:
     def minimum_distance(self, q: np.ndarray, exact: bool = False) -> Clearance:
         """Return the nearest of all pairs at ``q`` (nq,), those of the robot itself included.
 
-        ``exact``: of shapes instead of leaves; see `ObjectShapes`. In contact, the deepest pair by
+        ``exact``: of shapes instead of leaves; see `LiveScene`. In contact, the deepest pair by
         leaves.
 
         Raises:
@@ -394,7 +400,7 @@ class LiveScene:
         """
         leaves = self._room.model_leaves
         if exact:
-            found = self._object_shapes().distance.nearest(q, depth=False)
+            found = self._exact_distance().queries.nearest(q, depth=False)
             if found.leaves[0] >= 0:
                 found.leaves = leaves[found.leaves[0]], leaves[found.leaves[1]]
             return found
@@ -438,12 +444,12 @@ class LiveScene:
         seconds: float = 0.0,
     ) -> np.ndarray:
         """Like `CollisionModel.exact_bounds`, for pairs of ``pair_table``."""
-        return self._object_shapes().distance.bound(q, pairs, leaves, within, loose, seconds)
+        return self._exact_distance().queries.bound(q, pairs, leaves, within, loose, seconds)
 
     def distances(self, q: np.ndarray, within: float = -math.inf) -> np.ndarray:
         """Signed distances (len(pairs),) at ``q`` (nq,), metres, in the order of ``pairs``.
 
-        Distances up to ``within`` metres are exact, unless shapes touch; see `ObjectShapes`.
+        Distances up to ``within`` metres are exact, unless shapes touch; see `LiveScene`.
         """
         pairs = [
             (len(self._links) + other.slot if isinstance(other, LiveObject) else other, obj.node)
@@ -556,6 +562,8 @@ class LiveScene:
             self._free_slots.append(obj.slot)
         row = len(self._links) + obj.slot
         self.pair_table[row, :] = self.pair_table[:, row] = -1
+        if self._exact is not None:
+            self._exact.remove(obj)
         if obj.carrier >= 0:
             self.carried.remove(obj)
             self._rebuild_carried()
@@ -705,6 +713,17 @@ class LiveScene:
         self.add(name, ball, moving)
         self.distance(q)
         self.clear()
+
+
+def _leaf_rows(name: str, rows: np.ndarray) -> np.ndarray:
+    """Return ``rows``; raise an error unless they are leaves (k, 7)."""
+    if rows.ndim != 2 or rows.shape[1] != 7 or not len(rows):
+        raise LiveSceneError(f"{name}: leaves have shape {rows.shape}, not (k, 7)")
+    if not (np.isfinite(rows).all() and (rows[:, 6] >= 0.0).all()):
+        raise LiveSceneError(f"{name}: its leaves are not finite, or a radius is below 0 m")
+    if problem := array_range_problem(rows):
+        raise LiveSceneError(f"{name}: its leaves: {problem}")
+    return rows
 
 
 def _row_of(pose: np.ndarray) -> np.ndarray:

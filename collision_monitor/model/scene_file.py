@@ -13,10 +13,9 @@ from scipy.spatial.transform import Rotation
 
 from collision_monitor.model.live_objects import LiveObject
 from collision_monitor.model.live_scene import LiveScene
-from collision_monitor.robot.shape_kinds import sizes_by_key
+from collision_monitor.model.object_geometry import solids_of_leaves
 
-_WRITTEN = ("box", "sphere", "cylinder")
-_ROUNDING = 1e-9  # relative, of sizes and positions
+_ROUNDING = 1e-9  # relative, of radii
 _SHORT = 1e-6  # metres: shorter capsules are written as spheres
 
 
@@ -28,9 +27,9 @@ def objects_now(live: LiveScene) -> tuple[LiveObject, ...]:
 def as_scene(objects: Iterable[LiveObject]) -> dict[str, Any]:
     """Return ``obstacles`` and ``ignore`` of a scene file.
 
-    Boxes, spheres and cylinders are written as such. Of other objects every leaf becomes an
-    obstacle ``name#0`` and so on, so that distances are the same as in the live scene. Pairs under
-    ``ignore`` may name links and obstacles that are not listed.
+    An object of one solid becomes an obstacle of its name, an object of several solids the
+    obstacles ``name#0`` and so on. Of objects with meshes, which a file cannot hold, the leaves are
+    written. Pairs under ``ignore`` may name links and obstacles that are not listed.
     """
     parts = {each.name: _parts(each) for each in objects}
     names = {name: [one["name"] for one in found] for name, found in parts.items()}
@@ -45,38 +44,27 @@ def as_scene(objects: Iterable[LiveObject]) -> dict[str, Any]:
 
 
 def _parts(obj: LiveObject) -> list[dict[str, Any]]:
-    shape = obj.shape
-    if shape is not None and shape.kind in _WRITTEN:
-        sizes = sizes_by_key(shape)
-        return [{"name": obj.name, "type": shape.kind, **sizes, **_place(obj, obj.pose)}]
+    geometry = obj.geometry
+    solids = solids_of_leaves(geometry.rows) if geometry.meshes else geometry.solids
     found = []
-    for k, row in enumerate(obj.rows):
-        name = obj.name if len(obj.rows) == 1 else f"{obj.name}#{k}"
-        found.append({"name": name, **_leaf(row, obj)})
+    for k, (row, place) in enumerate(zip(*solids, strict=True)):
+        name = obj.name if len(solids.rows) == 1 else f"{obj.name}#{k}"
+        found.append({"name": name, **_solid(row, obj.pose @ place), "link": obj.link})
     return found
 
 
-def _leaf(row: np.ndarray, obj: LiveObject) -> dict[str, Any]:
-    first, last = row[:3], row[3:6]
-    length = float(np.linalg.norm(last - first))
-    radius = float(row[6]) + _ROUNDING * (1.0 + float(np.abs(row).max()))
-    middle = 0.5 * (first + last)
-    if length < _SHORT:  # a cloud may have thousands of these
-        place = (obj.pose[:3, :3] @ middle + obj.pose[:3, 3]).tolist()
-        radius += 0.5 * length
-        return {"type": "sphere", "radius": radius, "position": place, "link": obj.link}
-    local = np.eye(4)
-    local[:3, 3] = middle
-    x, y, z = (last - first) / length
-    turn = (1.0, 0.0, 0.0, 0.0) if z < -1.0 + 1e-12 else (-y, x, 0.0, 1.0 + z)
-    local[:3, :3] = Rotation.from_quat(turn).as_matrix()
-    sizes = {"type": "capsule", "radius": radius, "length": length}
-    return {**sizes, **_place(obj, obj.pose @ local)}
-
-
-def _place(obj: LiveObject, pose: np.ndarray) -> dict[str, Any]:
-    return {
-        "position": pose[:3, 3].tolist(),
-        "orientation": Rotation.from_matrix(pose[:3, :3]).as_quat().tolist(),
-        "link": obj.link,
-    }
+def _solid(row: np.ndarray, pose: np.ndarray) -> dict[str, Any]:
+    """A row of `geometry.convex` at ``pose`` (4, 4)."""
+    x, y, z, is_round, radius = row.tolist()
+    place = {"position": pose[:3, 3].tolist()}
+    if max(x, y) == 0.0:
+        radius += _ROUNDING * (1.0 + radius + z)
+        if 2.0 * z < _SHORT:  # a cloud may have thousands of these
+            return {"type": "sphere", "radius": radius + z, **place}
+        size = {"type": "capsule", "radius": radius, "length": 2.0 * z}
+    elif is_round:
+        size = {"type": "cylinder", "radius": x, "length": 2.0 * z}
+    else:
+        size = {"type": "box", "size": [2.0 * x, 2.0 * y, 2.0 * z]}
+    turn = Rotation.from_matrix(pose[:3, :3]).as_quat().tolist()
+    return {**size, **place, "orientation": turn}

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +18,14 @@ from visualization_msgs.msg import Marker
 from collision_monitor.common.limits import array_range_problem, range_problem
 from collision_monitor.common.text import six_digits
 from collision_monitor.errors import LiveSceneError, reason_of
-from collision_monitor.fitting.fast_fit import cover, cover_bounds, cover_triangles
+from collision_monitor.fitting.fast_fit import cover_bounds
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.desired_scene import DesiredScene
+from collision_monitor.model.object_geometry import (
+    ObjectGeometry,
+    mesh_of_triangles,
+    moved_rows,
+)
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.poses import rotation_from_quaternion
 
@@ -36,11 +42,11 @@ class MeshFile(NamedTuple):
     scale: tuple[float, float, float]
 
 
-class Triangles(NamedTuple):
-    """Corners (n, 3, 3) of many triangles, and leaves to use until they are fitted."""
+class ManyTriangles(NamedTuple):
+    """Parts of an object, meshes of many triangles among them, and what to use meanwhile."""
 
-    corners: np.ndarray
-    coarse: np.ndarray
+    parts: tuple[ObjectGeometry | Shape, ...]
+    coarse: ObjectGeometry
 
 
 def plain_name(text: str) -> str:
@@ -122,15 +128,43 @@ def _balls(points: np.ndarray, radius: float) -> np.ndarray:
     return np.column_stack([points, points, np.full(len(points), radius)])
 
 
-def triangles_of(corners: np.ndarray, most: int) -> np.ndarray | Triangles:
-    """Leaves around triangles (n, 3, 3); for many triangles, `Triangles` to be fitted later."""
-    if len(corners) <= AT_ONCE:
-        return cover_triangles(corners, most)
-    return Triangles(corners, cover_bounds(corners.reshape(-1, 3), most))
+def geometry_of(
+    parts: Sequence[ObjectGeometry | Shape], most: int
+) -> ObjectGeometry | ManyTriangles:
+    """All parts of an object as one; `ManyTriangles`, to be fitted later, if there are many."""
+    large = [
+        isinstance(each, Shape) and each.kind == "mesh" and len(each.triangles) > AT_ONCE
+        for each in parts
+    ]
+    if not any(large):
+        return fitted(parts, most)
+    coarse = [
+        ObjectGeometry.of_leaves(moved_rows(cover_bounds(each.vertices, most), each.pose))
+        if is_large
+        else each
+        for each, is_large in zip(parts, large, strict=True)
+    ]
+    return ManyTriangles(tuple(parts), fitted(coarse, most))
 
 
-def marker_shape(marker: Marker, most: int) -> Shape | np.ndarray | MeshFile | Triangles:
-    """The shape of a marker in its own frame, or leaves (k, 7) around it.
+def fitted(parts: Sequence[ObjectGeometry | Shape], most: int) -> ObjectGeometry:
+    """All parts of an object as one, each of at most ``most`` leaves.
+
+    Raises:
+        FitError: a mesh has no triangles, or their corners do not exist or are not finite.
+    """
+    return ObjectGeometry.joined(
+        [
+            each if isinstance(each, ObjectGeometry) else ObjectGeometry.of_shape(each, most)
+            for each in parts
+        ]
+    )
+
+
+def marker_shape(
+    marker: Marker, most: int
+) -> Shape | ObjectGeometry | MeshFile | ManyTriangles:
+    """The shape of a marker in its own frame.
 
     Ellipsoids are replaced by enclosing balls, elliptic cylinders by round ones.
 
@@ -154,9 +188,10 @@ def marker_shape(marker: Marker, most: int) -> Shape | np.ndarray | MeshFile | T
         x, y, z = lengths()
         return Shape("cylinder", home, (0.5 * max(x, y), z))
     if kind == Marker.CUBE_LIST:
-        return _balls(points_of(marker.points), 0.5 * math.hypot(*lengths()))
+        return ObjectGeometry.of_boxes(points_of(marker.points), lengths())
     if kind == Marker.SPHERE_LIST:
-        return _balls(points_of(marker.points), 0.5 * max(lengths()))
+        balls = _balls(points_of(marker.points), 0.5 * max(lengths()))
+        return ObjectGeometry.of_leaves(balls)
     if kind == Marker.MESH_RESOURCE:
         return MeshFile(marker.mesh_resource, lengths())
     if kind == Marker.TRIANGLE_LIST:
@@ -166,7 +201,7 @@ def marker_shape(marker: Marker, most: int) -> Shape | np.ndarray | MeshFile | T
         points = points * lengths()
         if problem := array_range_problem(points):
             raise LiveSceneError(f"scaled point coordinate {problem}")
-        return triangles_of(points.reshape(-1, 3, 3), most)
+        return geometry_of([mesh_of_triangles(points.reshape(-1, 3, 3))], most)
     raise LiveSceneError(
         f"its type {kind} is not supported; use CUBE, SPHERE, CYLINDER, CUBE_LIST, SPHERE_LIST, "
         "MESH_RESOURCE or TRIANGLE_LIST"
@@ -191,13 +226,8 @@ def primitive_shape(kind: int, dimensions: Sequence[float], pose: np.ndarray) ->
     return Shape(name, pose, size[::-1] if name == "cylinder" else size)  # height comes first
 
 
-def _moved(rows: np.ndarray, pose: np.ndarray) -> np.ndarray:
-    ends = rows[:, :6].reshape(-1, 3) @ pose[:3, :3].T + pose[:3, 3]
-    return np.column_stack([ends.reshape(-1, 6), rows[:, 6]])
-
-
-def _mesh_corners(mesh: Any, pose: np.ndarray) -> np.ndarray:
-    vertices = points_of(mesh.vertices) @ pose[:3, :3].T + pose[:3, 3]
+def _mesh_shape(mesh: Any, pose: np.ndarray) -> Shape:
+    vertices = points_of(mesh.vertices)
     index = np.array([list(each.vertex_indices) for each in mesh.triangles], dtype=np.int64)
     if not len(index) or index.shape[1] != 3:
         raise LiveSceneError("a mesh has no triangles")
@@ -205,13 +235,11 @@ def _mesh_corners(mesh: Any, pose: np.ndarray) -> np.ndarray:
         raise LiveSceneError(
             f"a mesh has {len(vertices)} vertices, but a triangle uses vertex {index.max()}"
         )
-    return vertices[index]
+    return replace(mesh_of_triangles(vertices[index]), pose=pose)
 
 
-def object_shape(message: Any, most: int) -> np.ndarray | Triangles | None:
-    """Leaves (k, 7) around all shapes of a moveit_msgs/CollisionObject, in its own frame.
-
-    None without shapes.
+def object_shape(message: Any, most: int) -> ObjectGeometry | ManyTriangles | None:
+    """All shapes of a moveit_msgs/CollisionObject, in its own frame; None without shapes.
 
     Raises:
         LiveSceneError: a plane, which is infinite, or an invalid shape.
@@ -226,17 +254,13 @@ def object_shape(message: Any, most: int) -> np.ndarray | Triangles | None:
         poses = [np.eye(4)]
     if len(poses) != len(shapes):
         raise LiveSceneError(f"it has {len(shapes)} shapes and {len(poses)} poses for them")
-    rows = []
-    for shape, pose in zip(shapes, poses, strict=True):
-        if hasattr(shape, "dimensions"):
-            body = primitive_shape(shape.type, shape.dimensions, pose)
-            rows.append(_moved(cover(body, most), pose))
-            continue
-        found = triangles_of(_mesh_corners(shape, pose), most)
-        if isinstance(found, Triangles) and len(shapes) == 1:
-            return found
-        rows.append(found.coarse if isinstance(found, Triangles) else found)
-    return np.vstack(rows)
+    parts = [
+        primitive_shape(shape.type, shape.dimensions, pose)
+        if hasattr(shape, "dimensions")
+        else _mesh_shape(shape, pose)
+        for shape, pose in zip(shapes, poses, strict=True)
+    ]
+    return geometry_of(parts, most)
 
 
 # -- frames: links of the robot, and others if tf2 is installed --

@@ -24,18 +24,20 @@ from rclpy.serialization import deserialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError, reason_of
-from collision_monitor.fitting.fast_fit import cover_triangles
 from collision_monitor.geometry.meshes import MeshLoader
 from collision_monitor.model.desired_scene import DesiredScene, ObjectRequest
 from collision_monitor.model.live_objects import Bounds
 from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.object_geometry import ObjectGeometry
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.nodes.common.executor import take_serialized
 from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.obstacles.message_shapes import (
     Frames,
+    ManyTriangles,
     MeshFile,
-    Triangles,
+    fitted,
+    geometry_of,
     listen_to_tf,
     marker_name,
     marker_shape,
@@ -218,18 +220,25 @@ class PlanningSceneTopic:
             )
         known = keeper.requests.get(name)
         shape = object_shape(message, self._most)
-        if operation == MOVE or shape is None:
-            if known is None or known.shape is None:
-                raise LiveSceneError("it cannot be moved: there is no such object")
-            shape = known.shape
-        elif operation == APPEND and known is not None and isinstance(known.shape, np.ndarray):
-            more = shape.coarse if isinstance(shape, Triangles) else shape
-            shape = np.vstack([known.shape, more])
+        is_move = operation == MOVE or shape is None
+        if is_move and (known is None or known.shape is None):
+            raise LiveSceneError("it cannot be moved: there is no such object")
         if not message.header.frame_id:
             raise LiveSceneError("header.frame_id is empty")
         request = ObjectRequest(
             name, None, message.header.frame_id, pose_of(message.pose), frozenset(touch)
         )
+        if is_move:  # meshes that are being processed go on
+            keeper.request(replace(request, shape=known.shape))
+            return
+        if operation == APPEND and known is not None and known.shape is not None:
+            before = self._scene.in_work(name) or known.shape
+            parts = [
+                part
+                for each in (before, shape)
+                for part in (each.parts if isinstance(each, ManyTriangles) else [each])
+            ]
+            shape = geometry_of(parts, self._most)
         self._scene.request(request, shape)
 
     def _on_attached(self, message: Any) -> None:
@@ -244,32 +253,37 @@ class PlanningSceneTopic:
         keeper.attach(name, message.link_name, self._scene.q, touch)
 
 
-# -- leaves around meshes, fitted in a thread and cached --
+# -- leaves and hierarchies of meshes, made in a thread and cached --
 
-_KEPT = 200  # maximum number of mesh files whose leaves are cached
+_KEPT = 200  # maximum number of mesh files whose geometry is cached
 
 
 class MeshWorker:
-    """Fits one mesh after another; a new request for a name replaces the waiting one."""
+    """Processes one mesh after another; a new request for a name replaces the waiting one."""
 
-    def __init__(self, package_dirs: Sequence[str], most: int) -> None:
-        """``most``: maximum number of leaves of a mesh."""
+    def __init__(self, package_dirs: Sequence[str], most: int, hierarchy: str = "aabb") -> None:
+        """``most``: maximum number of leaves of a mesh; ``hierarchy`` over its triangles."""
         self._finder, self._most = FileFinder(package_dirs, is_received=True), most
+        self._hierarchy = hierarchy
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="meshes")
-        self._jobs: dict[str, tuple[object, Future]] = {}
-        self._kept: dict[MeshFile, np.ndarray] = {}
+        self._jobs: dict[str, tuple[MeshFile | ManyTriangles, Future]] = {}
+        self._kept: dict[MeshFile, ObjectGeometry] = {}
 
-    def known(self, mesh: MeshFile) -> np.ndarray | None:
-        """Cached leaves (k, 7) of a file, otherwise None."""
+    def known(self, mesh: MeshFile) -> ObjectGeometry | None:
+        """Cached geometry of a file, otherwise None."""
         return self._kept.get(mesh)
+
+    def wanted(self, name: str) -> MeshFile | ManyTriangles | None:
+        """What is being made for an object."""
+        return self._jobs[name][0] if name in self._jobs else None
 
     @property
     def names(self) -> list[str]:
-        """Names of the objects whose meshes are being fitted."""
+        """Names of the objects whose meshes are being processed."""
         return list(self._jobs)
 
-    def start(self, name: str, wanted: MeshFile | Triangles) -> None:
-        """Start fitting leaves (k, 7); `done` delivers them."""
+    def start(self, name: str, wanted: MeshFile | ManyTriangles) -> None:
+        """Start making the geometry of an object; `done` delivers it."""
         if name in self._jobs:
             self._jobs[name][1].cancel()
         self._jobs[name] = wanted, self._pool.submit(self._make, name, wanted)
@@ -279,8 +293,8 @@ class MeshWorker:
         if name in self._jobs:
             self._jobs.pop(name)[1].cancel()
 
-    def done(self, report: Callable[[str, np.ndarray | CollisionMonitorError], None]) -> None:
-        """Call ``process_waiting`` for each finished job, with its leaves or the error."""
+    def done(self, report: Callable[[str, ObjectGeometry | CollisionMonitorError], None]) -> None:
+        """Call ``report`` for each finished job, with the name and the geometry or the error."""
         for name, (wanted, job) in list(self._jobs.items()):
             if not job.done() or job.cancelled():
                 continue
@@ -295,14 +309,18 @@ class MeshWorker:
             else:
                 report(name, LiveSceneError(reason_of(problem)))
 
-    def _make(self, name: str, wanted: MeshFile | Triangles) -> np.ndarray:
-        if isinstance(wanted, Triangles):
-            return cover_triangles(wanted.corners, self._most)
-        path = self._finder.find(wanted.resource, "mesh_resource", LiveSceneError)
-        vertices, triangles = MeshLoader().load(
-            path, "mesh_resource", wanted.scale, LiveSceneError
-        )
-        return cover_triangles(vertices[triangles], self._most)
+    def _make(self, name: str, wanted: MeshFile | ManyTriangles) -> ObjectGeometry:
+        if isinstance(wanted, ManyTriangles):
+            made = fitted(wanted.parts, self._most)
+        else:
+            path = self._finder.find(wanted.resource, "mesh_resource", LiveSceneError)
+            vertices, triangles = MeshLoader().load(
+                path, "mesh_resource", wanted.scale, LiveSceneError
+            )
+            mesh = Shape("mesh", np.eye(4), (), vertices, triangles, str(path))
+            made = ObjectGeometry.of_shape(mesh, self._most)
+        made.mesh_part(self._hierarchy)  # here, not in the thread of the joint states
+        return made
 
     def close(self) -> None:
         """End the thread after its current job."""
@@ -320,7 +338,10 @@ _LATE_LOOK = 0.2
 def bounds_of(values: Mapping[str, Any]) -> Bounds:
     """Capacity of the live scene, from the parameters."""
     return Bounds(
-        values["scene_max_objects"], values["scene_leaves_per_object"], values["cloud_max_voxels"]
+        objects=values["scene_max_objects"],
+        leaves_per_object=values["scene_leaves_per_object"],
+        voxels=values["cloud_max_voxels"],
+        triangles=values["scene_max_triangles"],
     )
 
 
@@ -368,7 +389,7 @@ class SceneTopics:
         self.keeper.find = self.find
         self._monitor: Monitor | None = None
         self._most = values["scene_leaves_per_object"]
-        self._jobs = MeshWorker(package_dirs_of(values), self._most)
+        self._jobs = MeshWorker(package_dirs_of(values), self._most, values["hierarchy"])
         self._received = time.monotonic()
         self._logged = -math.inf
         # Time of the last update of lifetimes, and simulated time then.
@@ -417,7 +438,7 @@ class SceneTopics:
 
         ``simulated``: simulated time; lifetimes pass no faster than that.
         """
-        self._jobs.done(self._on_leaves)
+        self._jobs.done(self._on_geometry)
         for subscription in self._subscriptions.values():
             subscription.check_publishers()
             subscription.process_waiting()
@@ -463,6 +484,8 @@ class SceneTopics:
         found = {"scene_objects": str(len(live.objects))}
         if carried := self.keeper.carried():
             found["scene_carried"] = " ".join(sorted(carried))
+        if by_leaves := live.measured_by_leaves:
+            found["scene_by_leaves"] = " ".join(sorted(by_leaves))
         if fault := self.keeper.fault(time.monotonic()):
             found["scene_refused"] = fault.removeprefix("scene refused: ")
         return found
@@ -542,7 +565,10 @@ class SceneTopics:
         self.keeper.drop_all(is_meant)
 
     def _request(
-        self, marker: Marker, shape: Shape | np.ndarray | MeshFile | Triangles, touch: Any
+        self,
+        marker: Marker,
+        shape: Shape | ObjectGeometry | MeshFile | ManyTriangles,
+        touch: Any,
     ) -> None:
         if not marker.header.frame_id:
             raise LiveSceneError("header.frame_id is empty")
@@ -554,22 +580,27 @@ class SceneTopics:
         self.request(request, shape)
 
     def request(
-        self, request: ObjectRequest, shape: Shape | np.ndarray | MeshFile | Triangles
+        self, request: ObjectRequest, shape: Shape | ObjectGeometry | MeshFile | ManyTriangles
     ) -> None:
-        """Add an object, now or when its leaves are fitted."""
+        """Add an object, now or when its mesh is processed."""
         self._jobs.cancel(request.name)
-        if isinstance(shape, MeshFile) and (rows := self._jobs.known(shape)) is not None:
-            shape = rows
+        if isinstance(shape, MeshFile) and (known := self._jobs.known(shape)) is not None:
+            shape = known
         if isinstance(shape, MeshFile):
             self.keeper.request(request)
             self._jobs.start(request.name, shape)
-        elif isinstance(shape, Triangles):
+        elif isinstance(shape, ManyTriangles):
             if self.keeper.request(replace(request, shape=shape.coarse)):
                 self._jobs.start(request.name, shape)
         else:
             self.keeper.request(replace(request, shape=shape))
 
-    def _on_leaves(self, name: str, made: np.ndarray | CollisionMonitorError) -> None:
+    def in_work(self, name: str) -> ManyTriangles | None:
+        """The parts of an object whose meshes are being processed."""
+        wanted = self._jobs.wanted(name)
+        return wanted if isinstance(wanted, ManyTriangles) else None
+
+    def _on_geometry(self, name: str, made: ObjectGeometry | CollisionMonitorError) -> None:
         request = self.keeper.requests.get(name)
         if request is None:
             return

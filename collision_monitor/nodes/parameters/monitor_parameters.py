@@ -156,6 +156,9 @@ SCENE = (
                "as ERROR"),
     fixed("scene_leaves_per_object", 16, most=64,
           text="maximum number of capsules and spheres per object of ~/scene"),
+    fixed("scene_max_triangles", 50000, most=1000000,
+          text="number of triangles of all meshes on ~/scene for which exact distances have room; "
+               "meshes that do not fit are measured by their leaves"),
     Parameter("scene_timeout", 0.0, most=3600.0,
               text="ERROR when no message is received on ~/scene for this time, seconds; 0: never"),
     fixed("cloud_max_voxels", 2000, most=20000,

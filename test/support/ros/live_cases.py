@@ -7,6 +7,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+import trimesh
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
@@ -42,11 +43,14 @@ def pose_of(rng: np.random.Generator, reach: float = 1.2) -> np.ndarray:
 
 
 def shape_of(kind: str, rng: np.random.Generator) -> Shape:
-    """A box, sphere, cylinder, capsule or mesh of 2 to 40 cm."""
+    """A box, sphere, cylinder, capsule, mesh of loose triangles or closed one of 2 to 40 cm."""
     at_home = np.eye(4)
     if kind == "mesh":
         corners = rng.uniform(-0.2, 0.2, (12, 3, 3))
         return Shape("mesh", at_home, (), corners.reshape(-1, 3), np.arange(36).reshape(-1, 3))
+    if kind == "rock":
+        hull = trimesh.convex.convex_hull(rng.uniform(-0.2, 0.2, (20, 3)))
+        return Shape("mesh", at_home, (), np.array(hull.vertices), np.array(hull.faces))
     count = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2}[kind]
     return Shape(kind, at_home, tuple(rng.uniform(0.02, 0.4, count).tolist()))
 
@@ -90,33 +94,66 @@ def coal_leaves(live: LiveScene, q: np.ndarray) -> dict[str, list]:
 
 def coal_shapes(live: LiveScene, q: np.ndarray) -> dict[str, list]:
     """By link and object what coal is asked about: shapes at q, leaves of what has none."""
-    model = live.model
-    poses, leaves = model.link_poses(q), coal_leaves(live, q)
     found = {}
-    for name, link in model.exact_shapes.links().items():
-        pose = poses.get(name, link.pose)  # obstacles of the scene file stand on the base
+    for name, link, pose in _links(live, q):
         found[name] = [_placed(shape, pose) for shape in link.shapes]
+    poses, leaves = live.model.link_poses(q), coal_leaves(live, q)
     for name, thing in live.objects.items():
-        solid = thing.shape is not None and thing.shape.kind != "mesh"
-        pose = poses[thing.link] @ thing.pose
-        found[name] = [_placed(thing.shape, pose)] if solid else leaves[name]
+        if name in live.measured_by_leaves:
+            found[name] = leaves[name]
+            continue
+        pose, geometry = poses[thing.link] @ thing.pose, thing.geometry
+        found[name] = [_placed(mesh, pose) for mesh in geometry.meshes]
+        for row, place in zip(*geometry.solids, strict=True):
+            at = pose @ place
+            found[name].append((_coal_solid(row), coal.Transform3s(at[:3, :3], at[:3, 3])))
     return found
 
 
-def is_inside(live: LiveScene, q: np.ndarray, link: str, name: str) -> bool:
-    """Whether a mesh of a link has the middle of a leaf of an object inside; coal does not ask."""
-    model = live.model
-    ends, _ = live.segments(q)[name]
-    pose = np.linalg.inv(model.link_poses(q)[link])
-    points = ends.mean(axis=1) @ pose[:3, :3].T + pose[:3, 3]
-    for mesh in model.exact_shapes.links()[link].shapes:
-        if mesh.kind != "mesh":  # coal knows whether a solid has something inside
-            continue
-        corners = mesh.vertices @ mesh.pose[:3, :3].T + mesh.pose[:3, 3]
-        turns = winding_numbers(points, np.ascontiguousarray(corners[mesh.triangles]))
-        if (np.abs(turns) > 0.5).any():
-            return True
-    return False
+def _links(live: LiveScene, q: np.ndarray):
+    """Names, shapes and poses of links and obstacles of the scene file."""
+    poses = live.model.link_poses(q)
+    for name, link in live.model.exact_shapes.links().items():
+        yield name, link, poses.get(name, link.pose)  # obstacles stand on the base
+
+
+def _coal_solid(row: np.ndarray):
+    """A row of `geometry.convex`: a box, a cylinder, or a segment with a radius."""
+    x, y, z, is_round, radius = map(float, row)
+    if radius > 0.0:
+        assert x == y == 0.0
+        return coal.Capsule(radius, 2.0 * z) if z > 0.0 else coal.Sphere(radius)
+    return coal.Cylinder(x, 2.0 * z) if is_round else coal.Box(2.0 * x, 2.0 * y, 2.0 * z)
+
+
+def _surfaces(live: LiveScene, q: np.ndarray, name: str) -> tuple[list, np.ndarray]:
+    """Triangles of each mesh of a link or object at q, and points of all that it is made of."""
+    if name in live.objects:
+        thing = live.objects[name]
+        pose = live.model.link_poses(q)[thing.link] @ thing.pose
+        shapes, places = thing.geometry.meshes, pose @ thing.geometry.solids.places
+    else:
+        (link, pose), = [(link, pose) for each, link, pose in _links(live, q) if each == name]
+        shapes = [shape for shape in link.shapes if shape.kind == "mesh"]
+        places = np.array([pose @ s.pose for s in link.shapes if s.kind != "mesh"])
+    meshes, points = [], [places.reshape(-1, 4, 4)[:, :3, 3]]
+    for mesh in shapes:
+        at = pose @ mesh.pose
+        vertices = mesh.vertices @ at[:3, :3].T + at[:3, 3]
+        meshes.append(np.ascontiguousarray(vertices[mesh.triangles]))
+        points.append(vertices)
+    return meshes, np.vstack(points)
+
+
+def is_inside(live: LiveScene, q: np.ndarray, *names: str) -> bool:
+    """Whether a mesh of one has a point of the other inside; coal does not ask."""
+    one, other = (_surfaces(live, q, name) for name in names)
+    # Coal knows whether a solid has something inside.
+    return any(
+        (np.abs(winding_numbers(points, mesh)) > 0.5).any()
+        for meshes, points in ((one[0], other[1]), (other[0], one[1]))
+        for mesh in meshes
+    )
 
 
 @cache

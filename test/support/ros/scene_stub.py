@@ -21,7 +21,7 @@ NAMES = ["j1", "j2", "j3"]
 Q = [0.5, 0.5, 0.3]
 VALUES = {
     "package_dirs": [], "scene_leaves_per_object": 8, "scene_timeout": 0.0, "cloud_timeout": 0.0,
-    "cloud_voxel_size": 0.05, "cloud_padding": 0.05, "cloud_max_voxels": 50,
+    "cloud_voxel_size": 0.05, "cloud_padding": 0.05, "cloud_max_voxels": 50, "hierarchy": "aabb",
 }  # fmt: skip
 
 

@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Objects that come, move and go: every distance as coal measures the same leaves and shapes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -26,6 +29,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError, LiveSceneError
 from collision_monitor.model.live_objects import Bounds
 from collision_monitor.model.live_scene import CLOUD, LiveScene
+from collision_monitor.model.object_geometry import ObjectGeometry
 from collision_monitor.model.proximity import Nearness, Proximity
 from collision_monitor.robot.description import Shape
 
@@ -43,6 +47,28 @@ def _empty(live):
     live.clear()
 
 
+def several(rng):
+    """Several solids and meshes in one object."""
+    parts = []
+    for kind in rng.choice(["box", "cylinder", "sphere", "capsule", "mesh", "rock"], 3):
+        shape = replace(shape_of(kind, rng), pose=pose_of(rng, 0.2))
+        parts.append(ObjectGeometry.of_shape(shape, 4))
+    return ObjectGeometry.joined(parts)
+
+
+def balls(rng):
+    centers = rng.uniform(-0.3, 0.3, (11, 3))
+    return np.column_stack([centers, centers, np.full(11, 0.02)])
+
+
+def boxes(rng):
+    return ObjectGeometry.of_boxes(rng.uniform(-0.3, 0.3, (9, 3)), (0.1, 0.02, 0.05))
+
+
+# More leaves than `Bounds.leaves_per_object`.
+MANY = {"balls": balls, "boxes": boxes, "several": several}
+
+
 def number_of(live, names):
     one, other = map(live.row_of, names)
     return live.pair_table[one, other]
@@ -57,7 +83,7 @@ class Changes(RuleBasedStateMachine):
         super().__init__()
         if Changes.scene is None:
             Changes.scene = LiveScene(
-                ur5(), Bounds(objects=8, leaves_per_object=8, voxels=40, carried=3)
+                ur5(), Bounds(8, leaves_per_object=8, voxels=40, carried=3, triangles=100)
             )
         self.live = Changes.scene
         self.live.clear()
@@ -69,7 +95,7 @@ class Changes(RuleBasedStateMachine):
 
     @rule(
         number=st.integers(0, 9),
-        kind=st.sampled_from(["box", "sphere", "cylinder", "capsule"]),
+        kind=st.sampled_from(["box", "sphere", "cylinder", "capsule", "mesh", "rock", *MANY]),
         carrier=st.sampled_from(LINKS),
         touch=st.sampled_from(TOUCHES),
         seed=st.integers(0, 999),
@@ -79,7 +105,8 @@ class Changes(RuleBasedStateMachine):
         pose = pose_of(rng, 0.9 if carrier is None else 0.3)
         before = dict(self.live.objects)
         try:
-            self.live.add(f"o/{number}", shape_of(kind, rng), carrier, pose, touch)
+            shape = MANY[kind](rng) if kind in MANY else shape_of(kind, rng)
+            self.live.add(f"o/{number}", shape, carrier, pose, touch)
         except LiveSceneError as error:
             assert "no room" in str(error)
             assert self.live.objects == before
@@ -186,6 +213,31 @@ Changes.TestCase.settings = settings(max_examples=12, stateful_step_count=12, de
 TestChanges = Changes.TestCase
 
 
+def test_a_contact_elsewhere_is_no_contact_of_a_pair_that_is_near(live):
+    rng, seen = np.random.default_rng(4), 0
+    capsule = ObjectGeometry.of_shape(Shape("capsule", np.eye(4), (0.05, 0.1)), 1)
+    loose = replace(capsule, rows=np.array([[0.0] * 6 + [0.4]]))
+    for q in ur5().random_configurations(40, 2):
+        live.clear()
+        poses = ur5().link_poses(q)
+        live.add("held", BALL, "wrist_3_link", at(0.0, 0.0, 1.0))
+        live.add("struck", BALL, None, poses["wrist_3_link"] @ at(0.0, 0.0, 1.099))
+        if live.minimum_distance(q, exact=True).distance != pytest.approx(-0.001):
+            continue  # another link is there
+        live.add("near", loose, None, poses["forearm_link"] @ pose_of(rng, 0.3))
+        shapes = coal_shapes(live, q)
+        distances = {a: least(shapes[a], shapes[b]) for a, b in live.pairs if b == "near"}
+        if min(distances.values()) < 1e-4:
+            continue
+        live.move("struck", poses["wrist_3_link"] @ at(0.0, 0.0, 1.09))
+        assert live.minimum_distance(q, exact=True).distance == pytest.approx(-0.01)
+        number = number_of(live, ("forearm_link", "near"))
+        found = live.exact_bounds(q, [number], [-0.3], 1.0, 1e-6, 1.0)
+        np.testing.assert_allclose(found, distances["forearm_link"], atol=2e-6)
+        seen += 1
+    assert seen > 4
+
+
 def test_nearness_is_that_of_the_nearest_object_and_of_the_nearest_link(live):
     rng = np.random.default_rng(3)
     for k in range(6):
@@ -217,6 +269,51 @@ def test_without_objects_everything_is_as_of_the_model(live):
             assert (found.distance, found.links, found.leaves) == (
                 pytest.approx(own.distance, abs=1e-9), own.links, own.leaves
             )  # fmt: skip
+
+
+def test_meshes_without_room_are_measured_by_their_leaves_until_there_is_room():
+    live = LiveScene(ur5(), Bounds(objects=4, leaves_per_object=2, triangles=100))
+    q, rng = np.full(6, 0.3), np.random.default_rng(1)
+    center = ur5().link_poses(q)["ee_link"][:3, 3]
+
+    def is_exact(name):
+        """Whether distances are those of the mesh; otherwise they are too small."""
+        thing, shapes = live.objects[name], coal_shapes(live, q)
+        mesh = [(coal_shape(thing.shape), coal.Transform3s(thing.pose[:3, :3], thing.pose[:3, 3]))]
+        pairs = [k for k, pair in enumerate(live.pairs) if name in pair]
+        true = np.array([least(shapes[live.pairs[k][0]], mesh) for k in pairs])
+        found = live.distances(q, 1.0)[pairs]
+        assert (true > 1e-3).all() and (found <= true + 3e-6).all()
+        return bool((found > true - 3e-6).all())
+
+    def add(name, slices):
+        shape = trimesh.creation.cylinder(0.02, 0.2, sections=slices)
+        mesh = Shape("mesh", np.eye(4), (), np.array(shape.vertices), np.array(shape.faces))
+        live.add(name, mesh, None, at(*center + rng.uniform(0.15, 0.3, 3)))
+
+    for k, slices in enumerate((8, 6, 5)):  # 32, 24 and 20 triangles, and one more each
+        add(f"mesh/{k}", slices)
+    add("fourth", 6)
+    live.prepare_exact()
+    assert [is_exact(f"mesh/{k}") for k in range(3)] == [True] * 3
+    assert live.measured_by_leaves == ["fourth"] and not is_exact("fourth")
+    live.remove("mesh/1")
+    live.remove("fourth")
+    add("larger", 10)  # 41: only after the last of them is moved to the first
+    assert live.measured_by_leaves == []
+    assert is_exact("larger") and is_exact("mesh/0") and is_exact("mesh/2")
+    add("larger", 16)
+    assert live.measured_by_leaves == ["larger"] and not is_exact("larger")
+    live.add("larger", Shape("sphere", np.eye(4), (0.02,)), None, at(*center + 0.2))
+    assert live.measured_by_leaves == [] and is_exact("mesh/0") and is_exact("mesh/2")
+
+
+def test_a_mesh_that_is_none_is_refused_by_name(live):
+    for triangles, why in (
+        (np.zeros((0, 3), dtype=int), "no triangles"), (np.array([[0, 1, 3]]), "vertices 0 to 3")
+    ):  # fmt: skip
+        with pytest.raises(LiveSceneError, match=f"rock: .*{why}"):
+            live.add("rock", Shape("mesh", np.eye(4), (), np.eye(3), triangles))
 
 
 def test_which_pairs_are_checked(live):

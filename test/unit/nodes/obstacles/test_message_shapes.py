@@ -22,8 +22,8 @@ from collision_monitor.nodes.obstacles.cloud import read_points  # noqa: E402
 from collision_monitor.nodes.obstacles.message_shapes import (
     AT_ONCE,
     Frames,  # noqa: E402
+    ManyTriangles,
     MeshFile,
-    Triangles,
     marker_name,
     marker_shape,
     plain_name,
@@ -57,26 +57,33 @@ def test_lists_enclose_all_that_is_in_them():
     signs = np.array(np.meshgrid(*[[-0.5, 0.5]] * 3)).reshape(3, -1).T
     cubes = marker_shape(of(Marker.CUBE_LIST, 0.1, 0.2, 0.3, points=points), 8)
     corners = (rows[:, None] + signs * [0.1, 0.2, 0.3]).reshape(-1, 3)
-    assert outside(cubes, corners) <= 1e-12
+    assert outside(cubes.rows, corners) <= 1e-12
+    np.testing.assert_allclose(cubes.solids.rows[:, :3], [[0.05, 0.1, 0.15]] * 40)
+    np.testing.assert_allclose(cubes.solids.places[:, :3, 3], rows)
     balls = marker_shape(of(Marker.SPHERE_LIST, 0.1, 0.2, 0.3, points=points), 8)
-    np.testing.assert_allclose(balls[:, :3], rows)
-    assert (balls[:, 6] == 0.15).all()
+    np.testing.assert_allclose(balls.rows[:, :3], rows)
+    assert (balls.rows[:, 6] == 0.15).all()
 
 
 def test_triangles_are_scaled_and_many_of_them_take_their_time():
     rows, points = some_points(30)
     found = marker_shape(of(Marker.TRIANGLE_LIST, 2.0, 3.0, 0.5, points=points), 8)
-    assert outside(found, rows * [2.0, 3.0, 0.5]) <= 1e-12
+    assert outside(found.rows, rows * [2.0, 3.0, 0.5]) <= 1e-12
+    (mesh,) = found.meshes
+    np.testing.assert_allclose(
+        mesh.vertices[mesh.triangles].reshape(-1, 3), rows * [2.0, 3.0, 0.5]
+    )
     rows, points = some_points(3 * AT_ONCE + 3)
     found = marker_shape(of(Marker.TRIANGLE_LIST, 1.0, 1.0, 1.0, points=points), 8)
-    assert isinstance(found, Triangles)
-    assert outside(found.coarse, rows) <= 1e-12
+    assert isinstance(found, ManyTriangles)
+    assert outside(found.coarse.rows, rows) <= 1e-12
     jobs, taken = MeshWorker((), 8), {}
     jobs.start("a", found)
     jobs._pool.shutdown(wait=True)
     jobs.done(taken.__setitem__)
-    assert outside(taken["a"], rows) <= 1e-12
-    assert len(taken["a"]) <= 8
+    assert outside(taken["a"].rows, rows) <= 1e-12
+    assert len(taken["a"].rows) <= 8
+    assert len(taken["a"].meshes[0].triangles) == AT_ONCE + 1
 
 
 def test_a_job_that_cannot_be_done_says_why():

@@ -18,7 +18,7 @@ from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.model.desired_scene import DesiredScene  # noqa: E402
 from collision_monitor.model.live_objects import Bounds  # noqa: E402
 from collision_monitor.model.live_scene import LiveScene  # noqa: E402
-from collision_monitor.nodes.obstacles.message_shapes import Triangles  # noqa: E402
+from collision_monitor.nodes.obstacles.message_shapes import ManyTriangles  # noqa: E402
 from collision_monitor.nodes.obstacles.scene_topics import (
     ADD,
     APPEND,
@@ -94,11 +94,14 @@ class Taken:
         from dataclasses import replace
 
         self.keeper.request(
-            replace(request, shape=shape.coarse if isinstance(shape, Triangles) else shape)
+            replace(request, shape=shape.coarse if isinstance(shape, ManyTriangles) else shape)
         )
 
     def drop(self, name):
         self.keeper.drop(name)
+
+    def in_work(self, name):
+        return None
 
     @property
     def objects(self):

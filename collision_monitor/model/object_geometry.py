@@ -1,0 +1,158 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The geometry of an object of a live scene: leaves, and the solids and meshes inside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from collision_monitor.fitting.fast_fit import cover, cover_triangles
+from collision_monitor.geometry.convex import RADIUS, SOLID_COLUMNS
+from collision_monitor.mesh_distance.mesh_tree import corners_of
+from collision_monitor.mesh_distance.parts import Part, parts_of
+from collision_monitor.robot.description import Shape
+from collision_monitor.robot.shape_kinds import solid_row
+
+
+class Solids(NamedTuple):
+    """Convex solids.
+
+    Attributes:
+        rows: (k, 5) as in `geometry.convex`.
+        places: (k, 4, 4) their poses.
+    """
+
+    rows: np.ndarray
+    places: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectGeometry:
+    """The geometry of an object, in its own frame.
+
+    Distances of leaves are those of ``rows``, exact distances those of ``solids`` and ``meshes``.
+
+    Attributes:
+        rows: (k, 7) leaves that enclose everything: end points and radius, metres. There are at
+            least as many as solids and meshes.
+        solids: convex parts.
+        meshes: the others.
+        shape: the object, if it is a single shape; to display it.
+    """
+
+    rows: np.ndarray
+    solids: Solids
+    meshes: tuple[Shape, ...] = ()
+    shape: Shape | None = None
+    _parts: dict[str, Part] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def of_shape(cls, shape: Shape, most: int) -> ObjectGeometry:
+        """Return the geometry of a shape at its pose, with at most ``most`` leaves.
+
+        Raises:
+            FitError: a mesh has no triangles, or their corners do not exist or are not finite.
+        """
+        if shape.kind == "mesh":
+            corners = corners_of(shape.vertices, shape.triangles)
+            rows = moved_rows(cover_triangles(corners, most), shape.pose)
+            return cls(rows, _NONE, (shape,), shape)
+        rows = moved_rows(cover(shape, most), shape.pose)
+        return cls(rows, Solids(solid_row(shape)[None], shape.pose[None]), (), shape)
+
+    @classmethod
+    def of_leaves(cls, rows: np.ndarray) -> ObjectGeometry:
+        """Return the geometry of capsules and spheres, rows (k, 7)."""
+        return cls(rows, solids_of_leaves(rows))
+
+    @classmethod
+    def of_boxes(cls, centers: np.ndarray, size: Sequence[float]) -> ObjectGeometry:
+        """Return the geometry of equal boxes at ``centers`` (k, 3), with a ball around each."""
+        half = 0.5 * np.asarray(size, dtype=float)
+        radii = np.full(len(centers), np.linalg.norm(half))
+        solids = np.zeros((len(centers), SOLID_COLUMNS))
+        solids[:, :3] = half
+        places = np.tile(np.eye(4), (len(centers), 1, 1))
+        places[:, :3, 3] = centers
+        return cls(np.column_stack([centers, centers, radii]), Solids(solids, places))
+
+    @classmethod
+    def joined(cls, parts: Sequence[ObjectGeometry]) -> ObjectGeometry:
+        """Return the geometry of all ``parts``, which have the same frame."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            np.vstack([each.rows for each in parts]),
+            Solids(
+                np.vstack([each.solids.rows for each in parts]),
+                np.vstack([each.solids.places for each in parts]),
+            ),
+            tuple(mesh for each in parts for mesh in each.meshes),
+        )
+
+    def mesh_part(self, hierarchy: str) -> Part | None:
+        """All meshes as one part of exact distances, or None without a mesh; kept once built.
+
+        ``hierarchy``: as in `mesh_tree.build_triangle_tree`.
+        """
+        if not self.meshes:
+            return None
+        if hierarchy not in self._parts:
+            (self._parts[hierarchy],) = parts_of(self.meshes, hierarchy)
+        return self._parts[hierarchy]
+
+    def is_same(self, other: ObjectGeometry) -> bool:
+        """Whether all numbers of two geometries are equal."""
+        return self is other or (
+            len(self.meshes) == len(other.meshes)
+            and np.array_equal(self.rows, other.rows)
+            and np.array_equal(self.solids.rows, other.solids.rows)
+            and np.array_equal(self.solids.places, other.solids.places)
+            and all(map(_are_same_mesh, self.meshes, other.meshes))
+        )
+
+
+_NONE = Solids(np.empty((0, SOLID_COLUMNS)), np.empty((0, 4, 4)))
+
+
+def mesh_of_triangles(corners: np.ndarray) -> Shape:
+    """Return a mesh of triangles (n, 3, 3), metres; equal corners become one vertex."""
+    vertices, index = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
+    return Shape(
+        "mesh", np.eye(4), vertices=vertices, triangles=index.reshape(-1, 3).astype(np.int64)
+    )
+
+
+def moved_rows(rows: np.ndarray, pose: np.ndarray) -> np.ndarray:
+    """Return leaves (k, 7) at ``pose`` (4, 4)."""
+    ends = rows[:, :6].reshape(-1, 3) @ pose[:3, :3].T + pose[:3, 3]
+    return np.column_stack([ends.reshape(-1, 6), rows[:, 6]])
+
+
+def solids_of_leaves(rows: np.ndarray) -> Solids:
+    """Return leaves (k, 7), end points and radius, as solids."""
+    along = rows[:, 3:6] - rows[:, :3]
+    lengths = np.linalg.norm(along, axis=1)
+    solids = np.zeros((len(rows), SOLID_COLUMNS))
+    solids[:, 2], solids[:, RADIUS] = 0.5 * lengths, rows[:, 6]
+    places = np.tile(np.eye(4), (len(rows), 1, 1))
+    places[:, :3, 3] = 0.5 * (rows[:, :3] + rows[:, 3:6])
+    long = lengths > 0.0
+    z = along[long] / lengths[long, None]
+    # Two perpendicular directions; the first is across the coordinate axis least along z.
+    x = np.cross(np.eye(3)[np.abs(z).argmin(axis=1)], z)
+    x /= np.linalg.norm(x, axis=1)[:, None]
+    places[long, :3, :3] = np.stack([x, np.cross(z, x), z], axis=2)
+    return Solids(solids, places)
+
+
+def _are_same_mesh(one: Shape, other: Shape) -> bool:
+    return (
+        np.array_equal(one.pose, other.pose)
+        and np.array_equal(one.vertices, other.vertices)
+        and np.array_equal(one.triangles, other.triangles)
+    )
