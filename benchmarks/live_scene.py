@@ -3,6 +3,7 @@
 """Cost of a change of a live scene, and of the next query, against the dynamic tree of coal.
 
     python benchmarks/live_scene.py [--robot ur5] [--counts 0,10,100,1000] [--seconds 2] [--json]
+    python benchmarks/live_scene.py --meshes [--robot ur5] [--seconds 5]
     python benchmarks/live_scene.py --node [--seconds 20]
 
 Balls of 3 to 8 cm around the robot, a leaf each, so that both measure the same things. A change
@@ -18,6 +19,11 @@ still are in neither. Both take turns at each configuration; medians of processo
 The cycle is `Monitor.update` at each of the joint states of a motion at 1 kHz, with 200 changes a
 second between them, carried objects and the braking path included.
 
+With ``--meshes``: twelve meshes of 1,280 triangles, 2 to 20 cm from the robot, which then moves.
+The cycle is `Monitor.update` at 1 kHz, by leaves and by triangles in turn; the query is
+`LiveScene.distance` of the shapes. For coal: `distance` of the meshes of those pairs alone whose
+leaves are nearer than the answer, which no filter by these leaves can beat.
+
 With ``--node`` the node itself, in a process of its own: the demo's motion as joint states at 1
 kHz, 200 messages a second on ~/scene that move, add and delete up to 100 objects, and whether each
 joint state is answered on ~/min_distance; without these messages and with them, twice.
@@ -32,8 +38,9 @@ import time
 
 import coal
 import numpy as np
+import trimesh
 from command_line import arguments, robot
-from support.ros.live_cases import coal_capsule
+from support.geometry.coal_shapes import coal_capsule, coal_shape
 
 from collision_monitor import CollisionModel
 from collision_monitor.cli.demo import demo_parameters
@@ -41,6 +48,7 @@ from collision_monitor.model.live_objects import Bounds
 from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
+from collision_monitor.robot.description import Shape
 
 RATE, CHANGES = 1000, 200
 
@@ -223,6 +231,75 @@ def cycles(model: CollisionModel, count: int, seconds: float) -> dict[str, float
     return out
 
 
+def meshes(model: CollisionModel, seconds: float) -> dict[str, float]:
+    """Microseconds of cycles and queries among meshes, and the ratio to coal."""
+    rng = np.random.default_rng(0)
+    names, q = list(model.joint_names), model.random_configurations(1, 1)[0]
+    speeds = rng.uniform(-0.5, 0.5, len(q)) * np.minimum(model.velocity_limits, 1.0)
+    bounds = Bounds(objects=12)
+    scenes = {phase: LiveScene(model, bounds) for phase in ("leaf", "mesh", "query")}
+    segments = model.leaf_segments(q)
+    moving = [k for k, leaf in enumerate(model.leaves) if leaf.link in set(model.moving_links)]
+    shapes, bvh = {}, {}
+    for k in range(12):
+        ball = trimesh.creation.icosphere(3, rng.uniform(0.04, 0.1))
+        mesh = Shape("mesh", np.eye(4), (), np.array(ball.vertices), np.array(ball.faces))
+        scenes["query"].add(f"m/{k}", mesh)
+        gap = 0.0
+        while not 0.02 < gap < 0.2:
+            pose = at(segments[rng.choice(moving)].mean(axis=0) + rng.normal(scale=0.15, size=3))
+            scenes["query"].move(f"m/{k}", pose)
+            gap = scenes["query"].distances(q, 0.2)[-len(model.moving_links) :].min()
+        for live in scenes.values():
+            live.add(f"m/{k}", mesh, None, pose)
+        bvh[f"m/{k}"] = [(coal_shape(mesh), coal.Transform3s(pose[:3, :3], pose[:3, 3]))]
+    for name in model.moving_links:
+        found = model.exact_shapes.links()[name].shapes
+        shapes[name] = [(coal_shape(shape), shape.pose) for shape in found]
+    monitors = {
+        phase: Monitor(
+            model, zero_state_confirmation=0.0, live=scenes[phase],
+            narrow_phase="leaf" if phase == "leaf" else "auto",
+            behaviour=SpeedPolicy(model, live=scenes[phase]),
+        )
+        for phase in ("leaf", "mesh")
+    }  # fmt: skip
+    times = {name: [] for name in ("leaf", "mesh", "query", "coal", "ratio", "contact")}
+    live, request = scenes["query"], coal.DistanceRequest()
+    for step in range(int(RATE * seconds)):
+        now = 1.0 + step / RATE
+        here = q + 0.5 * speeds * np.sin(2.0 * np.pi * 0.2 * step / RATE)
+        for phase, monitor in monitors.items():
+            times[phase].append(timed(monitor.update, names, here.tolist(), now, now)[0])
+        ours, found = timed(live.distance, here, True)
+        leaves, poses = live.distances(here), model.link_poses(here)
+        for name in model.moving_links:
+            bvh[name] = [
+                (shape, coal.Transform3s((poses[name] @ pose)[:3, :3], (poses[name] @ pose)[:3, 3]))
+                for shape, pose in shapes[name]
+            ]
+        near = [live.pairs[k] for k in np.flatnonzero(leaves <= max(found.distance, 0.0) + 1e-9)]
+        near = [(a, b) for a, b in near if a in bvh]
+        begin = time.thread_time()
+        least = min(
+            coal.distance(*one, *other, request, coal.DistanceResult())
+            for a, b in near for one in bvh[a] for other in bvh[b]
+        )  # fmt: skip
+        theirs = time.thread_time() - begin
+        if found.distance > 0.0:
+            assert abs(least - found.distance) < 1e-5, (least, found)
+        times["query"].append(ours)
+        times["coal"].append(theirs)
+        times["ratio"].append(theirs / ours)
+        times["contact"].append(found.distance <= 0.0)
+    out = {"in contact, %": 100.0 * float(np.mean(times.pop("contact")))}
+    out["coal / query, median ratio"] = float(np.median(times.pop("ratio")))
+    for name, values in times.items():
+        for label, part in (("median", 50), ("p99", 99)):
+            out[f"{name} {label}"] = float(np.percentile(values, part)) * 1e6
+    return out
+
+
 def node_cycles(seconds: float) -> dict[str, dict[str, float]]:
     """Joint states and how many of them the node did not answer, without and with messages."""
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
@@ -296,7 +373,11 @@ def main() -> None:
     parser.add_argument("--counts", default="0,10,100,1000", help="of objects")
     parser.add_argument("--seconds", type=float, default=2.0, help="for each number, twice")
     parser.add_argument("--node", action="store_true", help="measure the node instead")
+    parser.add_argument("--meshes", action="store_true", help="measure meshes instead")
     options = parser.parse_args()
+    if options.meshes:
+        print(json.dumps(meshes(loaded(options.robot), options.seconds), indent=2))
+        return
     if options.node:
         print(json.dumps(node_cycles(options.seconds), indent=2))
         return

@@ -61,6 +61,7 @@ class LiveScene:
         objects: by name.
         pair_table: (rows, rows) number of each pair, -1 for pairs that are not checked.
         carried: objects on moving links; an object's ``carrier`` is its index here.
+        stamps: (rows,) a number that is new whenever an object was added, moved or changed.
     """
 
     def __init__(self, model: CollisionModel, bounds: Bounds | None = None) -> None:
@@ -101,6 +102,8 @@ class LiveScene:
         self._exact: ObjectDistance | None = None  # until `prepare_exact`
         self._exact_changes = -1
         count = len(model.link_names) + slots
+        self.stamps = np.zeros(count, dtype=np.int64)
+        self._stamp = 0
         self.pair_table = np.full((count, count), -1, dtype=np.int64)
         # Numbers of pairs: of the robot, of slots and links, of carried objects and slots.
         self._first_of_slots = self._room.own_pairs
@@ -446,6 +449,10 @@ class LiveScene:
         """Like `CollisionModel.exact_bounds`, for pairs of ``pair_table``."""
         return self._exact_distance().queries.bound(q, pairs, leaves, within, loose, seconds)
 
+    def path_arrays(self) -> tuple[np.ndarray, ...]:
+        """First arguments of kernels of `mesh_distance.nearest_query`, for distances on a path."""
+        return self._exact_distance().path_arrays
+
     def distances(self, q: np.ndarray, within: float = -math.inf) -> np.ndarray:
         """Signed distances (len(pairs),) at ``q`` (nq,), metres, in the order of ``pairs``.
 
@@ -606,6 +613,8 @@ class LiveScene:
             _row_of(self._poses[obj.link] @ obj.pose), obj.body, len(self._links) + obj.slot,
             obj.leaf, obj.node,
         )  # fmt: skip
+        self._stamp += 1
+        self.stamps[len(self._links) + obj.slot] = self._stamp
         self._write_shapes(obj)
 
     def _write_shapes(self, obj: LiveObject) -> None:

@@ -66,6 +66,8 @@ class ObjectDistance:
 
     Attributes:
         queries: the queries.
+        path_arrays: first arguments of the kernels of `nearest_query`, for queries elsewhere than
+            those of ``queries``: successive queries should be near each other.
     """
 
     def __init__(
@@ -102,6 +104,9 @@ class ObjectDistance:
             lambda code, q: refusal()(code, q),
         )  # fmt: skip
         self._pairs, self._first_slot = room.view.pairs, len(links)
+        self._path_state = parts.new_state(len(shapes.names), room.view.pairs, shapes.nodes)
+        arrays = self.queries.arrays
+        self.path_arrays = (*arrays[:4], *self._path_state, arrays[-1])
         self._numbers, self._index = shapes.arrays()
         self._shapes = parts.windows(self._numbers, self._index)
         self._shapes.links[self._first_slot :, 2] = 0  # no object yet
@@ -245,6 +250,7 @@ class ObjectDistance:
     def forget(self, which: np.ndarray | slice) -> None:
         """Forget the results of some pairs, because their numbers now refer to other pairs."""
         parts.forget_pairs(*self.queries.state, which)
+        parts.forget_pairs(*self._path_state, which)
 
     def forget_nearest(self) -> None:
         """Forget which pair was nearest, because other pairs are checked now."""

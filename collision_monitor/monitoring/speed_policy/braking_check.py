@@ -115,7 +115,8 @@ class BrakingCheck:
     def prepare_exact(self) -> None:
         """Get ready for decisions with exact distances."""
         if self._exact_paths is None:
-            self._exact_paths = ExactPaths(self.model.twin())
+            live = self._paths.live
+            self._exact_paths = ExactPaths(self.model.twin() if live is None else self.model, live)
 
     def set_thresholds(
         self, thresholds: np.ndarray, of_objects: Thresholds | None = None
@@ -251,8 +252,7 @@ class BrakingCheck:
     def _measure(self, inputs: BrakingInputs, nearest: Clearance, exact: ExactBounds) -> int:
         """Fill the rows of the paths, with exact distances; how many.
 
-        Rates are those of leaves, except for the nearest pair. So are distances to live objects on
-        the braking path, unless the distance now less the farthest way of both is more.
+        Rates are those of leaves, except for the nearest pair.
         """
         paths = self._paths
         number, own = paths.number_of(nearest.links), len(self.model.pairs)
@@ -273,8 +273,7 @@ class BrakingCheck:
                 # The nearest of them, by its leaves, is measured exactly, too.
                 loose[np.where(others, rows[:, DISTANCE], np.inf).argmin()] = 0.0
             # What is known from earlier cycles is enough for pairs that are not near now: if they
-            # come near, they are measured there. Live objects are not measured on the path.
-            near = np.where(is_live, within, near)
+            # come near, they are measured there.
             distances, moves = rows[:, DISTANCE].copy(), within > near
             if moves.any():
                 distances[moves] = exact(pairs[moves], distances[moves], within[moves], np.inf)
@@ -291,7 +290,7 @@ class BrakingCheck:
             distances = np.maximum(distances, nearest.distance)
             distances[is_nearest] = nearest.distance
         least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
-        is_open = self._is_open(inputs, distances, enough, least, ~is_live)
+        is_open = self._is_open(inputs, distances, enough, least)
         if is_open.any():
             least[is_open] = np.maximum(
                 least[is_open],
@@ -314,11 +313,10 @@ class BrakingCheck:
             rows[row, RATE] = _rate_of(paths, inputs, nearest, rows[row])
         is_parting = rows[:, RATE] > self._settings.parting_speed
         goes_on = np.zeros(count, dtype=bool)
-        stops = self._raise_least(inputs, rows, distances, enough, least, ~is_live)
+        stops = self._raise_least(inputs, rows, distances, enough, least)
         is_unproven = (least <= stop) & (distances > stop)
         may_turn = is_parting & (least < distances - self._tolerance)
-        which = is_unproven | (may_turn | is_live) & (least <= enough)
-        which &= is_live | (not stops)
+        which = (is_unproven | may_turn & (least <= enough)) & (not stops)
         # Apart: each search is finer.
         for part in (which & ~is_live, which & is_live) if paths.object_classes else (which,):
             if part.any():
@@ -337,15 +335,12 @@ class BrakingCheck:
         distances: np.ndarray,
         enough: np.ndarray,
         least: np.ndarray,
-        is_own: np.ndarray,
     ) -> bool:
         """Raise ``least`` (k,), the bounds on the braking path, by exact distances along it.
 
-        ``is_own`` (k,): whether a pair can be measured there, because it is one of the model.
-
         Returns whether a pair stops the robot; then some others were not measured.
         """
-        is_open = self._is_open(inputs, distances, enough, least, is_own)
+        is_open = self._is_open(inputs, distances, enough, least)
         if not is_open.any():
             return False
         pairs, rates = rows[:, PAIR].astype(int), rows[:, RATE]
@@ -360,7 +355,7 @@ class BrakingCheck:
         # Successive paths are nearly the same: most of them is known from earlier cycles.
         is_known = self._exact_paths.measurements.any()
         seconds = _INSIDE_SECONDS if is_inside and is_known else _PATH_SECONDS
-        known = np.flatnonzero(is_own & ~is_open & limits_speed & (least > thresholds[:, 0]))
+        known = np.flatnonzero(~is_open & limits_speed & (least > thresholds[:, 0]))
         if len(known):
             if (least[known] <= holding[known]).any():
                 least[is_open] = distances[is_open]
@@ -385,11 +380,10 @@ class BrakingCheck:
         distances: np.ndarray,
         enough: np.ndarray,
         least: np.ndarray,
-        is_own: np.ndarray,
     ) -> np.ndarray:
         """(k,) whether distances on the braking path may raise the bounds ``least``."""
         moves = inputs.initial_velocities.any()
-        return moves & is_own & (least <= enough) & (least < distances) & (distances > 0.0)
+        return moves & (least <= enough) & (least < distances) & (distances > 0.0)
 
     def _weights(self, rows: np.ndarray) -> np.ndarray:
         """(k, nq) how far the links of pairs come nearer at most for a unit of a joint."""

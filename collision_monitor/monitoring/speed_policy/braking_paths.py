@@ -114,12 +114,12 @@ class BrakingPaths:
 
     Attributes:
         tables: of the pairs, as of `model.proximity`.
+        live: the live scene, or None.
         class_table: like ``pair_table``, with classes instead of pairs.
         thresholds: (pairs, 2) stop and warning distance of each pair, metres.
         widest_warning: the largest warning distance of the pairs that are there, metres.
-        joint_weights: (classes, nq) how far the links of a pair of the model come nearer at most
-            for a unit of a joint, while no sliding joint is more than `SLIDES_BEYOND` beyond
-            its limits.
+        joint_weights: (classes, nq) how far the links of a pair come nearer at most for a unit of a
+            joint, while no sliding joint is more than `SLIDES_BEYOND` beyond its limits.
         is_beyond: whether one was in this or the last `coarse_search`: then nothing is known from
             earlier configurations.
         rows: results of the last search, as of `braking_path.outlook`.
@@ -131,7 +131,7 @@ class BrakingPaths:
         self._columns = np.ascontiguousarray(bodies.columns, dtype=np.int64)
         self._gains = np.ascontiguousarray(bodies.gains, dtype=float)
         self._size = np.zeros(1, dtype=np.int64)
-        self.tables, self._live = ModelPairs(model) if live is None else live, live
+        self.tables, self.live = ModelPairs(model) if live is None else live, live
         count = len(self.tables.pair_rows)
         self._slots = np.full(count, -1, dtype=np.int64)
         self.thresholds = np.zeros((count, 2))
@@ -179,7 +179,6 @@ class BrakingPaths:
         self._class_of_pairs = group_of.ravel().astype(np.int64)
         classes = np.append(self._class_of_pairs, -1)  # one more entry, so that -1 stays -1
         self.class_table[:links, :links] = classes[self.tables.pair_table[:links, :links]]
-        self.joint_weights = self._by_value(weights)
         if of_objects is not None:
             self._of_objects = of_objects
             self.thresholds[pairs:] = self._usual_thresholds
@@ -201,15 +200,15 @@ class BrakingPaths:
     def _on_change(self, thing: LiveObject | None) -> None:
         """Update the tables for one object of the live scene, or for all."""
         if thing is not None:
-            if self._live.objects.get(thing.name) is thing:
+            if self.live.objects.get(thing.name) is thing:
                 self._add(thing)
             self._publish_classes()
             return
         # Those of objects, behind those of the model.
         self._classes: dict[tuple, int] = {}
         self._rows: list[tuple[np.ndarray, float, float]] = []
-        if self._live is not None:
-            self._add_all(self._live)
+        if self.live is not None:
+            self._add_all(self.live)
         self._publish_classes(is_new=True)
 
     def _add_all(self, live: LiveScene) -> None:
@@ -249,7 +248,7 @@ class BrakingPaths:
 
     def _publish_classes(self, is_new: bool = False) -> None:
         """Use all classes in the next search, those of objects only if there are any."""
-        of_objects = [] if self._live is None or self._live.is_empty else self._rows
+        of_objects = [] if self.live is None or self.live.is_empty else self._rows
         weights, stop, warn = self._of_model
         if not is_new and len(stop) + len(of_objects) == len(self._class_stop):
             return
@@ -258,16 +257,16 @@ class BrakingPaths:
             weights, stop, warn = (
                 np.concatenate(both) for both in zip(self._of_model, more, strict=True)
             )
-        self._weights = np.ascontiguousarray(weights.T)
+        self._weights, self.joint_weights = np.ascontiguousarray(weights.T), self._by_value(weights)
         self._class_stop, self._class_warn = map(np.ascontiguousarray, (stop, warn))
         self._totals, self._limits = np.empty(len(stop)), np.empty(len(stop))
         self._never, self._all_classes = np.full(len(stop), -np.inf), np.arange(len(stop))
-        usual = 0.0 if self._live is None else self._usual_thresholds[1]
+        usual = 0.0 if self.live is None else self._usual_thresholds[1]
         self.widest_warning = max(float(warn.max(initial=0.0)), usual)
 
     def _add(self, thing: LiveObject) -> None:
         """Set the thresholds and classes of the pairs of an object."""
-        links, live = len(self._reach), self._live
+        links, live = len(self._reach), self.live
         row = links + thing.slot
         if thing.carrier < 0 and not self._of_objects.rules:
             self.class_table[row, :links] = self.class_table[:links, row] = self._usual
@@ -389,7 +388,7 @@ class BrakingPaths:
     @property
     def object_classes(self) -> range:
         """Numbers of the classes of pairs with objects."""
-        return range(len(self.joint_weights), len(self._class_stop))
+        return range(len(self._of_model[0]), len(self._class_stop))
 
     def fine_search(self, inputs: BrakingInputs, pairs: np.ndarray) -> int:
         """Fill ``rows``, as `search`, with some ``pairs`` (k,); returns their number."""

@@ -25,6 +25,7 @@ from collision_monitor.model.proximity import part_of
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
+    from collision_monitor.model.live_scene import LiveScene
 
 _KEPT = 64  # distances of a pair; the paths of successive cycles are nearly the same
 _NUMBERS = 20_000_000  # in arrays for the first pairs that are measured
@@ -124,16 +125,21 @@ class PathPairs(NamedTuple):
 
 
 class ExactPaths:
-    """Measures pairs of links along braking paths, and keeps the results for the next cycles.
+    """Measures pairs along braking paths, and keeps the results for the next cycles.
 
     ``measurements`` (k,): how often each pair was measured that ever was near.
     """
 
-    def __init__(self, model: CollisionModel) -> None:
-        """``model`` must not be shared: successive queries should be near each other."""
-        self._model = model
+    def __init__(self, model: CollisionModel, live: LiveScene | None = None) -> None:
+        """``model`` must not be shared: successive queries should be near each other.
+
+        ``live``: its live scene; then pairs are those of the scene.
+        """
         model.prepare_exact(depths=False)
-        pairs, joints = len(model.pairs), len(model.joint_names)
+        self._live = live
+        self._arrays = model.exact_arrays if live is None else live.path_arrays
+        joints = len(model.joint_names)
+        pairs = len(model.pairs) if live is None else len(live.pair_rows)
         self._slot_of = np.full(pairs, -1, dtype=np.int64)
         # By slot: where a pair was measured, the distances, and its nearest triangles there.
         # Growing takes milliseconds, and memory that is not written is not used.
@@ -143,6 +149,7 @@ class ExactPaths:
         self._guesses = np.zeros((slots, _KEPT, 4), dtype=np.int64)
         self.measurements = np.zeros(slots, dtype=np.int64)
         self._most = np.full(slots, _MOST)  # measurements between two checks of the time
+        self._stamps = np.zeros((slots, 2), dtype=np.int64)  # of both objects, when measured
         self._used = 0
         self._compile()
 
@@ -246,7 +253,7 @@ class ExactPaths:
         while (begin := time.thread_time()) < end_time:
             count = self._most[slot] if self.measurements[slot] else 1
             lowest, self.measurements[slot], outcome = measure_pair(
-                *self._model.exact_arrays(), pairs.numbers[k], path, pairs.weights[k],
+                *self._arrays(), pairs.numbers[k], path, pairs.weights[k],
                 self._places[slot], self._distances[slot], self._guesses[slot],
                 self.measurements[slot], bounds, lowest, most, needed, fine, loose, count,
             )  # fmt: skip
@@ -291,7 +298,13 @@ class ExactPaths:
             self._guesses = np.pad(self._guesses, [*more, (0, 0), (0, 0)])
             self.measurements = np.pad(self.measurements, more)
             self._most = np.pad(self._most, more, constant_values=_MOST)
-        return self._slot_of[pairs]
+            self._stamps = np.pad(self._stamps, [*more, (0, 0)])
+        slots = self._slot_of[pairs]
+        if self._live is not None:  # what was measured of other objects, or elsewhere, is void
+            stamps = self._live.stamps[self._live.pair_rows[pairs]]
+            self.measurements[slots[(self._stamps[slots] != stamps).any(axis=1)]] = 0
+            self._stamps[slots] = stamps
+        return slots
 
     def _compile(self) -> None:
         """Run the kernels once, so that no joint state has to wait for them."""
@@ -305,6 +318,6 @@ class ExactPaths:
         )  # fmt: skip
         one = np.zeros(1)  # at least as high as needed, so nothing is measured
         measure_pair(
-            *self._model.exact_arrays(), 0, path, path[0], np.zeros((joints, 3)), np.zeros(3),
+            *self._arrays(), 0, path, path[0], np.zeros((joints, 3)), np.zeros(3),
             np.zeros((3, 4), dtype=np.int64), 0, one, 0.0, 0.0, 0.0, 0.0, 0.0, _MOST,
         )  # fmt: skip
