@@ -16,6 +16,7 @@ from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level, Monitor
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
+from collision_monitor.robot.description import Shape
 
 THINGS = [
     {"name": "cell/post", "type": "cylinder", "radius": 0.05, "length": 1.2,
@@ -54,24 +55,25 @@ def rows_of(model, name):
     return leaf_rows([leaf for leaf in model.leaves if leaf.link == name])
 
 
-def fill(models):
-    """The obstacles that one model has in its file, leaf by leaf."""
+def fill(models, phase="leaf"):
+    """The obstacles that one model has in its file, leaf by leaf, or as they are."""
     known, _, live = models
     live.clear()
-    for thing in THINGS:
-        name = thing["name"]
-        live.add(
-            name, rows_of(known, name), thing.get("link"), np.eye(4), TOUCH.get(name, ())
-        )
+    for thing in known.scene.obstacles:
+        if thing.name == "table":
+            continue
+        link = thing.link if thing.link in live.model.robot.links else None
+        shape = rows_of(known, thing.name) if phase == "leaf" else thing.shape
+        live.add(thing.name, shape, link, touch=TOUCH.get(thing.name, ()))
 
 
-def monitors(models, rules=()):
+def monitors(models, rules=(), phase="leaf"):
     known, bare, live = models
     found = []
     for model, around in ((known, None), (bare, live)):
         behaviour = SpeedPolicy(model, SpeedSettings(), ACCELERATIONS, live=around)
         monitor = Monitor(
-            model, zero_state_confirmation=0.0, narrow_phase="leaf", behaviour=behaviour,
+            model, zero_state_confirmation=0.0, narrow_phase=phase, behaviour=behaviour,
             live=around,
         )  # fmt: skip
         monitor.set_thresholds(Thresholds(0.1, 0.02, rules))
@@ -129,6 +131,49 @@ def test_the_verdict_is_that_of_the_same_obstacles_in_a_file(models, rules):
             assert found[pair] == pytest.approx(distance, abs=1e-9)
     assert levels >= {Level.WARN, Level.ERROR}
     assert np.mean(off) < 0.005
+
+
+def test_exact_verdicts_are_those_of_the_same_obstacles_in_a_file(models):
+    fill(models, "auto")
+    known, live = monitors(models, phase="auto")
+    names = list(known.model.joint_names)
+    levels, off = set(), []
+    for seed in range(8):
+        known.forget()
+        live.forget()
+        for step, (q, v) in enumerate(motion(known.model, seed)):
+            now = 100.0 * seed + 0.008 * step
+            one, other = (m.update(names, q, now, now, 0.0, tuple(v)) for m in (known, live))
+            # Depths are those of leaves, which are others here.
+            assert max(other.distance, 0.0) == pytest.approx(max(one.distance, 0.0), abs=2e-6)
+            assert other.level == one.level
+            levels.add(one.level)
+            off.append(abs(one.speed_scale - other.speed_scale))
+    assert levels >= {Level.WARN, Level.ERROR}
+    # Bounds on the braking path have a tolerance. By leaves, 8 % would be off by more than 0.05.
+    assert np.mean(off) < 0.002 and max(off) < 0.05
+
+
+def test_an_object_that_moves_or_is_another_is_measured_again_on_the_path(models):
+    """What was measured along the braking path of an object that is gone, or was elsewhere."""
+    _, bare, live = models
+    live.clear()
+    _, monitor = monitors(models, phase="auto")
+    names, q, v = list(bare.joint_names), np.array([0.0, -1.2, 1.0, 0.2, 0.3, 0.0]), np.zeros(6)
+    v[0] = 1.5
+    ahead = q + 0.4 / 1.5 * v  # before it stands
+    tip = bare.link_poses(ahead)["wrist_3_link"]
+    box, beside, far = Shape("box", np.eye(4), (0.08, 0.08, 0.08)), tip.copy(), tip.copy()
+    beside[2, 3] -= 0.16
+    far[2, 3] += 3.0
+    live.add("cell/1", box, None, beside)
+    poses = {Level.WARN: beside, Level.ERROR: tip, Level.OK: far}
+    for k, level in enumerate([Level.WARN, Level.ERROR, Level.OK] * 2):
+        live.move("cell/1", poses[level])
+        for step in range(100):  # an earlier stop is released
+            now = 10.0 * k + 0.008 * step
+            state = monitor.update(names, q, now, now, 0.0, tuple(v))
+        assert state.level is level
 
 
 def test_what_comes_and_goes_between_two_states_counts_at_the_next(models):
