@@ -36,8 +36,8 @@ from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Shape
 
 # Increase when the same input gives another result.
-_VERSION = 20
-_SAMPLES = 1000
+_VERSION = 22
+_SAMPLES = 1000  # at most
 # Links that meet in this share of the configurations overlap by design. Links that can be apart met
 # in at most 0.57 of them in tests.
 _ALWAYS_SHARE = 2.0 / 3.0
@@ -98,12 +98,13 @@ class _Search:
         for k, (a, b) in enumerate(model.pairs):
             check_time("looking for pairs that overlap by design")
             if a in self._obstacles or b in self._obstacles:
-                share = 0.0
+                share = count = 0
                 if overlap[k] >= _ZERO_SHARE:
-                    share = self._contacts((a, b), self._everywhere).share(_ZERO_SHARE)
+                    contacts = self._contacts((a, b), self._everywhere)
+                    share, count = contacts.sampled_share(_ZERO_SHARE)
                 if share >= _ZERO_SHARE:
                     warnings.append(
-                        f"'{a}' and '{b}': shapes meet in {share:.1%} of {_SAMPLES} sampled "
+                        f"'{a}' and '{b}': shapes meet in {share:.1%} of {count} sampled "
                         "configurations; if they are meant to touch, list the pair under ignore: "
                         "in the scene"
                     )
@@ -116,11 +117,12 @@ class _Search:
         """Return why a pair is omitted; empty if it is checked, or its leaves are apart."""
         links, share = self._model.pairs[pair], 0.0
         if overlap >= _GENERAL_SHARE:
-            least = _GENERAL_SHARE if at_zero >= _ZERO_SHARE else _ALWAYS_SHARE
-            share = self._contacts(links, self._everywhere).share(least)
+            thresholds = [_GENERAL_SHARE] if at_zero >= _ZERO_SHARE else []
+            contacts = self._contacts(links, self._everywhere)
+            share, count = contacts.sampled_share(_ALWAYS_SHARE, *thresholds)
             if share >= _ALWAYS_SHARE:
                 return (
-                    f"shapes meet in {share:.1%} of {_SAMPLES} sampled configurations, "
+                    f"shapes meet in {share:.1%} of {count} sampled configurations, "
                     f"{self._how_deep(links)}"
                 )
         if (overlap > 0.0 or at_zero > 0.0) and (reason := self._grazing(pair)):
@@ -203,7 +205,7 @@ class _Search:
         )
 
     def _meet_often(self, links: tuple[str, str]) -> bool:
-        return self._contacts(links, self._everywhere).share(_OFTEN) >= _OFTEN
+        return self._contacts(links, self._everywhere).sampled_share(_OFTEN)[0] >= _OFTEN
 
     def _contacts(self, links: tuple[str, str], rows: np.ndarray) -> LinkContacts:
         model = self._model

@@ -73,9 +73,10 @@ class RangeContacts:
         grid = grid[np.argsort(-np.abs(grid - 0.5).max(axis=1), kind="stable")]
         contacts, touch = self._at(self._low + grid * (self._high - self._low)), False
         for k in range(len(grid)):
-            if contacts.meet(k) and not contacts.is_shallow(k, depth):
+            meet = contacts.meet(k)
+            if meet and not contacts.is_shallow(k, depth):
                 return False
-            touch = touch or contacts.come_near(k, _HAIR)
+            touch = touch or meet or contacts.come_near(k, _HAIR)
         return touch
 
     def is_shallow_between(self, depth: float) -> bool:
@@ -112,10 +113,11 @@ class RangeContacts:
         half = 0.5 * (self._high - self._low) / count
         grid = _even_grid(count, len(self.columns), endpoint=False)
         centers = self._low + grid * (self._high - self._low) + half
-        travel, checked = float(self._speeds @ half), 0
+        travel, checked, meet = float(self._speeds @ half), 0, [False] * len(centers)
+        contacts = self._at(centers)
         while True:
-            contacts = self._at(centers)
-            centers = centers[[contacts.come_near(k, travel) for k in range(len(centers))]]
+            near = [meet[k] or contacts.come_near(k, travel) for k in range(len(centers))]
+            centers = centers[near]
             if 2.0 * travel <= step:
                 return centers, half
             widest = int(np.argmax(self._speeds * half))
@@ -126,9 +128,10 @@ class RangeContacts:
             travel, checked = float(self._speeds @ half), checked + len(centers)
             if checked > _MAX_CELLS:
                 return None
-            contacts = self._at(centers)
+            contacts, meet = self._at(centers), []
             for k in range(len(centers)):
-                if contacts.meet(k) and not contacts.is_shallow(k, depth):
+                meet.append(contacts.meet(k))
+                if meet[k] and not contacts.is_shallow(k, depth):
                     return None
 
 
