@@ -3,6 +3,8 @@
 """MoveIt's scenes, as messages with the fields of moveit_msgs and shape_msgs."""
 
 import math
+import threading
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,22 +15,25 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from geometry_msgs.msg import Point, Pose  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
+from support.ros.scene_stub import VALUES, stub_node  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.model.desired_scene import DesiredScene  # noqa: E402
 from collision_monitor.model.live_objects import Bounds  # noqa: E402
 from collision_monitor.model.live_scene import LiveScene  # noqa: E402
-from collision_monitor.nodes.obstacles.message_shapes import ManyTriangles  # noqa: E402
+from collision_monitor.nodes.obstacles.message_shapes import AT_ONCE, ManyTriangles  # noqa: E402
 from collision_monitor.nodes.obstacles.scene_topics import (
     ADD,
     APPEND,
     MOVE,
     REMOVE,
     PlanningSceneTopic,
+    SceneTopics,
     message_type,
 )
 
 Q = np.array([0.5, 0.5, 0.3])
+TRIANGLE = np.array([[[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]])
 
 
 def at(x=0.0, y=0.0, z=0.0):
@@ -162,6 +167,66 @@ def test_what_is_attached_is_carried_and_goes_back_into_the_world(taken):
     np.testing.assert_allclose(centre(found, "planning_scene/part"), where, atol=1e-9)
     topic.process(scene(attached=[held(thing("part"))]))  # by its name alone
     assert found.keeper.carried() == ["planning_scene/part"]
+
+
+def test_shapes_are_measured_as_they_are(taken):
+    found, topic = taken
+    topic.process(scene(box("one"), thing(
+        "two", primitives=[primitive(3, 0.4, 0.1)], primitive_poses=[at(0, 0.5)],
+        meshes=[mesh(TRIANGLE)], mesh_poses=[at(0, 0, 1)],
+    )))  # fmt: skip
+    (row,), (place,) = found.objects["planning_scene/one"].geometry.solids
+    np.testing.assert_allclose(row, [0.1, 0.1, 0.1, 0, 0])
+    np.testing.assert_allclose(place, np.eye(4))
+    both = found.objects["planning_scene/two"].geometry
+    np.testing.assert_allclose(both.solids.rows, [[0.1, 0.1, 0.2, 1, 0]])
+    np.testing.assert_allclose(both.solids.places[0, :3, 3], [0, 0.5, 0])
+    (triangle,) = both.meshes
+    np.testing.assert_allclose(triangle.pose[:3, 3], [0, 0, 1])
+    assert sorted(triangle.vertices[triangle.triangles[0]].tolist()) == sorted(TRIANGLE[0].tolist())
+
+
+def test_an_object_that_moves_or_grows_while_its_mesh_is_processed_gets_the_mesh(only):
+    """The worker is held up until both have happened."""
+    topics = SceneTopics(stub_node(), VALUES, lambda: None)
+    live = LiveScene(only.keeper.live.model, Bounds(objects=4, leaves_per_object=32, voxels=4))
+    topics.keeper.use_scene(live)
+    is_free = threading.Event()
+    topics._jobs._pool.submit(is_free.wait)
+    many = np.random.default_rng(1).uniform(-0.1, 0.1, (AT_ONCE + 1, 3, 3))
+
+    def geometry(name):
+        return live.objects[f"planning_scene/{name}"].geometry
+
+    try:
+        for name in ("moved", "grown", "replaced"):
+            topics._on_planning_scene(
+                scene(thing(name, pose=at(0, 2), meshes=[mesh(many)], mesh_poses=[at()]))
+            )
+            assert not geometry(name).meshes  # the box around it
+        ball = {"primitives": [primitive(2, 0.1)], "primitive_poses": [at()]}
+        topics._on_planning_scene(
+            scene(
+                thing("moved", MOVE, at(0, 3)), thing("grown", APPEND, at(0, 2), **ball),
+                box("replaced"),
+            )
+        )  # fmt: skip
+        assert len(geometry("grown").solids.rows) > 1
+        is_free.set()
+        end = time.monotonic() + 30.0
+        while topics._jobs.names and time.monotonic() < end:
+            topics.watch()
+            time.sleep(0.01)
+        for name in ("moved", "grown"):
+            (found,) = geometry(name).meshes
+            assert len(found.triangles) == AT_ONCE + 1
+        assert live.objects["planning_scene/moved"].pose[1, 3] == 3.0
+        assert len(geometry("grown").solids.rows) == 1
+        assert not geometry("replaced").meshes
+        assert topics.keeper.fault(0.0) == ""
+    finally:
+        is_free.set()
+        topics.destroy()
 
 
 BAD = {
