@@ -195,10 +195,11 @@ class ExactDistance:
             names: returns the links of a pair.
             refusal: returns the error for a kernel's negative code and a configuration.
         """
-        self._names = names
+        self._names, self._pairs = names, pairs
         self._refusal = refusal
         _prepare_cached(DISTANCES)
         numbers, index = shapes.arrays()
+        self._leaf_links = windows(numbers, index).leaf_links
         self.state = new_state(len(shapes.names), pairs, shapes.nodes)
         self._arrays = (*packed, numbers, index, *self.state, calls(DISTANCES))
         self._callees = DISTANCES
@@ -241,10 +242,12 @@ class ExactDistance:
         """Return the deepest of the ``touching`` pairs of the last query, by the leaves."""
         numbers, index, _, _, work, work_index, _ = self._arrays
         result = nearest_query.touching_leaves(numbers, index, work, work_index, touching)
-        distance = min(result[3], 0.0)  # shapes may stick out of leaves of a file by a micrometre
-        return Clearance(
-            distance, self._names(result[0]), result[4:10], result[10:], result[1:3], True
-        )
+        pair, i, j, distance = result[:4]
+        points, normal = np.array(result[4:10]).reshape(2, 3), np.array(result[10:])
+        if self._leaf_links[i, 0] != self._pairs[pair, 0]:  # the leaves are in another order
+            i, j, points, normal = j, i, points[::-1], -normal
+        distance = min(distance, 0.0)  # shapes may stick out of leaves of a file by a micrometre
+        return Clearance(distance, self._names(pair), points, normal, (i, j), True)
 
     def refine(self, q: np.ndarray, out: np.ndarray, within: float, depth: bool) -> np.ndarray:
         """Replace distances in ``out`` that are at most ``within`` by exact distances at ``q``.

@@ -440,10 +440,14 @@ def corners_of(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     Raises:
         FitError: there are no triangles, indices are out of range, or vertices are not finite.
     """
-    vertices = np.asarray(vertices, dtype=float).reshape(-1, 3)
-    triangles = np.asarray(triangles).reshape(-1, 3)
-    if len(triangles) == 0:
+    vertices, triangles = np.asarray(vertices, dtype=float).reshape(-1, 3), np.asarray(triangles)
+    if triangles.size == 0:
         raise FitError("cannot build a hierarchy over no triangles: at least one is needed")
+    if triangles.shape[1:] != (3,) or triangles.dtype.kind not in "iu":
+        raise FitError(
+            f"triangles are of shape {triangles.shape} and type {triangles.dtype}; three indices "
+            "of vertices for each are needed, as integers"
+        )
     if triangles.min() < 0 or triangles.max() >= len(vertices):
         raise FitError(
             f"triangles name vertices {triangles.min()} to {triangles.max()}, "

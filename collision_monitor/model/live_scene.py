@@ -62,6 +62,7 @@ class LiveScene:
         pair_table: (rows, rows) number of each pair, -1 for pairs that are not checked.
         carried: objects on moving links; an object's ``carrier`` is its index here.
         stamps: (rows,) a number that is new whenever an object was added, moved or changed.
+        part_counts: (rows,) of objects, the number of parts that exact distances measure.
     """
 
     def __init__(self, model: CollisionModel, bounds: Bounds | None = None) -> None:
@@ -104,6 +105,7 @@ class LiveScene:
         count = len(model.link_names) + slots
         self.stamps = np.zeros(count, dtype=np.int64)
         self._stamp = 0
+        self.part_counts = np.zeros(count, dtype=np.int64)
         self.pair_table = np.full((count, count), -1, dtype=np.int64)
         # Numbers of pairs: of the robot, of slots and links, of carried objects and slots.
         self._first_of_slots = self._room.own_pairs
@@ -260,6 +262,11 @@ class LiveScene:
         link = self.model.root if link is None else link
         self._require(name, link, pose, touch)
         _leaf_rows(name, geometry.rows)
+        if geometry.part_count > len(geometry.rows):
+            raise LiveSceneError(
+                f"{name}: {len(geometry.rows)} leaves cannot enclose {geometry.part_count} parts; "
+                "each part needs one"
+            )
         known = self.objects.get(name)
         obj = LiveObject(
             name, link, np.array(pose, dtype=float), geometry, frozenset(touch), expires,
@@ -588,6 +595,9 @@ class LiveScene:
             self._ranges.clear()
             # The new object has no leaves yet.
             fixed = [each for each in self.objects.values() if each.carrier < 0 <= each.leaf]
+            if self._exact is not None:
+                for each in fixed:  # no place may count as that of an object that has left it
+                    self._exact.remove(each)
             for each in sorted(fixed, key=lambda each: -len(each.rows)):
                 each.leaf = self._room.first_live_leaf + self._ranges.take(len(each.rows))
                 self._write(each)
@@ -607,14 +617,13 @@ class LiveScene:
         self._moved, self._is_current = self._moved + 1, False
 
     def _put(self, obj: LiveObject) -> None:
-        room = self._room
+        room, row = self._room, len(self._links) + obj.slot
         object_slots.put(
             room.numbers, room.index, room.leaf_links, obj.rows,
-            _row_of(self._poses[obj.link] @ obj.pose), obj.body, len(self._links) + obj.slot,
-            obj.leaf, obj.node,
+            _row_of(self._poses[obj.link] @ obj.pose), obj.body, row, obj.leaf, obj.node,
         )  # fmt: skip
         self._stamp += 1
-        self.stamps[len(self._links) + obj.slot] = self._stamp
+        self.stamps[row], self.part_counts[row] = self._stamp, obj.geometry.part_count
         self._write_shapes(obj)
 
     def _write_shapes(self, obj: LiveObject) -> None:

@@ -35,12 +35,7 @@ from collision_monitor.mesh_distance.parts import (
     volumes_of_solids,
 )
 from collision_monitor.model.live_objects import Bounds, LiveObject, Room, rounded
-from collision_monitor.model.object_geometry import (
-    ObjectGeometry,
-    Solids,
-    mesh_of_triangles,
-    solids_of_leaves,
-)
+from collision_monitor.model.object_geometry import ObjectGeometry, Solids, solids_of_leaves
 from collision_monitor.robot.description import Shape
 
 if TYPE_CHECKING:
@@ -49,6 +44,8 @@ if TYPE_CHECKING:
 # Integers of a unit: two nodes, a slot and a name, as in `mesh_tree`. A tree has one unit more than
 # that, for its header.
 _INTEGERS = 2 * 2 + 1 + 1
+# A triangle is in several leaves of an octree: units of a triangle.
+_OCTREE = 5
 
 
 @dataclass
@@ -59,6 +56,12 @@ class _PlacedMesh:
     part: int
     first: int
     count: int
+
+
+def _units_of(mesh: Part) -> int:
+    """Number of units that a mesh takes."""
+    _, nodes, slots, triangles = mesh.tree[1][:4].tolist()
+    return 1 + max(-(-nodes // 2), slots, triangles, len(mesh.probes))
 
 
 class ObjectDistance:
@@ -86,7 +89,9 @@ class ObjectDistance:
             names: returns both names of a pair.
         """
         self._kind = model.exact_shapes.hierarchy
-        self._room, self._units = room, bounds.triangles
+        self._room = room
+        self._units = bounds.triangles * (_OCTREE if self._kind == "octree" else 1)
+        self._units += bounds.objects + 1  # for the headers
         free = parts_of([Shape("sphere", np.eye(4), (1.0,))], self._kind)
         counts = [rounded(bounds.voxels) + bounds.carried_leaves]
         counts += [rounded(bounds.leaves_per_object)] * bounds.objects
@@ -122,7 +127,8 @@ class ObjectDistance:
         self._written: dict[int, tuple[ObjectGeometry, int]] = {}  # and first part, by slot
         self._meshes: dict[int, _PlacedMesh] = {}  # by slot
         # Libraries that trees need are imported now, not when a mesh arrives.
-        parts_of([mesh_of_triangles(np.eye(3)[None])], self._kind)
+        triangle = Shape("mesh", np.eye(4), (), np.eye(3), np.arange(3)[None])
+        ObjectGeometry.of_shape(triangle, 1).mesh_part(self._kind)
 
     def _reserved(self, free: Part) -> Part:
         """A part with room for the trees of all meshes; ``free`` is any solid."""
@@ -144,7 +150,8 @@ class ObjectDistance:
         first = self._first_part + self._place_of(obj)
         shapes.frames[row] = pose_rows(pose[None])
         geometry, at = self._written.get(obj.slot, (None, -1))
-        if first != at or not obj.geometry.is_same(geometry):
+        has_room_now = geometry is not None and self._has_room_now(obj.slot, geometry)
+        if first != at or not obj.geometry.is_same(geometry) or has_room_now:
             shapes.links[row, 1:] = first, self._write(obj.slot, obj.geometry, first)
             self._written[obj.slot] = obj.geometry, first
             self.forget((self._pairs[:, 0] == row) | (self._pairs[:, 1] == row))
@@ -201,13 +208,22 @@ class ObjectDistance:
 
     # -- meshes --
 
+    def _has_room_now(self, slot: int, geometry: ObjectGeometry) -> bool:
+        """Whether a mesh that is measured by its leaves would fit."""
+        if slot in self._meshes or (mesh := geometry.mesh_part(self._kind)) is None:
+            return False
+        return _units_of(mesh) <= self._free_units
+
+    @property
+    def _free_units(self) -> int:
+        return self._units - sum(each.count for each in self._meshes.values())
+
     def _put_mesh(self, slot: int, mesh: Part, part: int) -> bool:
         """Copy a mesh to free units, as part ``part``; return False if they are too few."""
-        _, nodes, kept, triangles = mesh.tree[1][:4].tolist()
-        count = 1 + max(-(-nodes // 2), kept, triangles, len(mesh.probes))
-        others = sorted(self._meshes.values(), key=lambda each: each.first)
-        if sum(each.count for each in others) + count > self._units:
+        count = _units_of(mesh)
+        if count > self._free_units:
             return False
+        others = sorted(self._meshes.values(), key=lambda each: each.first)
         first = 0
         for each in others:
             if each.first - first >= count:

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -39,16 +40,29 @@ class ObjectGeometry:
     Attributes:
         rows: (k, 7) leaves that enclose everything: end points and radius, metres. There are at
             least as many as solids and meshes.
-        solids: convex parts.
-        meshes: the others.
+        given_solids: convex parts; None if the leaves are the object.
+        meshes: the other parts. Equal corners are one vertex.
         shape: the object, if it is a single shape; to display it.
     """
 
     rows: np.ndarray
-    solids: Solids
+    given_solids: Solids | None
     meshes: tuple[Shape, ...] = ()
     shape: Shape | None = None
     _parts: dict[str, Part] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def solids(self) -> Solids:
+        """All convex parts."""
+        if self.given_solids is None:
+            return solids_of_leaves(self.rows)
+        return self.given_solids
+
+    @property
+    def part_count(self) -> int:
+        """Number of parts that exact distances measure: the solids, and all meshes as one."""
+        solids = self.rows if self.given_solids is None else self.given_solids.rows
+        return len(solids) + bool(self.meshes)
 
     @classmethod
     def of_shape(cls, shape: Shape, most: int) -> ObjectGeometry:
@@ -60,14 +74,17 @@ class ObjectGeometry:
         if shape.kind == "mesh":
             corners = corners_of(shape.vertices, shape.triangles)
             rows = moved_rows(cover_triangles(corners, most), shape.pose)
-            return cls(rows, _NONE, (shape,), shape)
+            vertices, index = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
+            # With equal corners as one vertex, closed surfaces are known to be closed.
+            mesh = replace(shape, vertices=vertices, triangles=index.reshape(-1, 3))
+            return cls(rows, _NONE, (mesh,), mesh)
         rows = moved_rows(cover(shape, most), shape.pose)
         return cls(rows, Solids(solid_row(shape)[None], shape.pose[None]), (), shape)
 
     @classmethod
     def of_leaves(cls, rows: np.ndarray) -> ObjectGeometry:
         """Return the geometry of capsules and spheres, rows (k, 7)."""
-        return cls(rows, solids_of_leaves(rows))
+        return cls(rows, None)
 
     @classmethod
     def of_boxes(cls, centers: np.ndarray, size: Sequence[float]) -> ObjectGeometry:
@@ -117,14 +134,6 @@ class ObjectGeometry:
 
 
 _NONE = Solids(np.empty((0, SOLID_COLUMNS)), np.empty((0, 4, 4)))
-
-
-def mesh_of_triangles(corners: np.ndarray) -> Shape:
-    """Return a mesh of triangles (n, 3, 3), metres; equal corners become one vertex."""
-    vertices, index = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
-    return Shape(
-        "mesh", np.eye(4), vertices=vertices, triangles=index.reshape(-1, 3).astype(np.int64)
-    )
 
 
 def moved_rows(rows: np.ndarray, pose: np.ndarray) -> np.ndarray:

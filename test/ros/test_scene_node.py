@@ -122,10 +122,10 @@ def test_all_kinds_come_move_and_go(cell):
     cell.scene(
         marker(4, Marker.TRIANGLE_LIST, (x, y, 0.2), size=(0.5, 0.5, 0.5), points=corners)
     )
-    cell.until_nearest("cell/4", 0.1, 0.02)
+    cell.until_nearest("cell/4", 0.1)
     rock = {"size": (0.5,) * 3, "mesh_resource": "rock.stl"}
     cell.scene(marker(5, Marker.MESH_RESOURCE, (x, y, 0.17), **rock))
-    cell.until_nearest("cell/5", 0.07, 0.02)
+    cell.until_nearest("cell/5", 0.07)
     assert cell.graph.values["scene_objects"] == "5"
     cell.scene(marker(5, action=Marker.DELETE), marker(4, action=Marker.DELETE))
     cell.until_nearest("cell/3", 0.14)

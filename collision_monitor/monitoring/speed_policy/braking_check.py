@@ -252,7 +252,9 @@ class BrakingCheck:
     def _measure(self, inputs: BrakingInputs, nearest: Clearance, exact: ExactBounds) -> int:
         """Fill the rows of the paths, with exact distances; how many.
 
-        Rates are those of leaves, except for the nearest pair.
+        Rates are those of leaves, except for the nearest pair. So are distances on the braking path
+        to objects of many parts, such as point clouds, unless the distance now less the farthest
+        way of both is more.
         """
         paths = self._paths
         number, own = paths.number_of(nearest.links), len(self.model.pairs)
@@ -260,6 +262,7 @@ class BrakingCheck:
         rows = paths.rows[:count]
         pairs = rows[:, PAIR].astype(int)
         is_nearest, is_live = pairs == number, pairs >= own
+        is_exact = paths.have_few_parts(pairs)
         stop, warn = paths.thresholds[pairs].T
         enough = self._released(warn)
         distances = np.full(count, nearest.distance)  # no pair is closer
@@ -273,7 +276,8 @@ class BrakingCheck:
                 # The nearest of them, by its leaves, is measured exactly, too.
                 loose[np.where(others, rows[:, DISTANCE], np.inf).argmin()] = 0.0
             # What is known from earlier cycles is enough for pairs that are not near now: if they
-            # come near, they are measured there.
+            # come near, they are measured there, if they are measured on the path at all.
+            near = np.where(is_exact, near, within)
             distances, moves = rows[:, DISTANCE].copy(), within > near
             if moves.any():
                 distances[moves] = exact(pairs[moves], distances[moves], within[moves], np.inf)
@@ -290,7 +294,7 @@ class BrakingCheck:
             distances = np.maximum(distances, nearest.distance)
             distances[is_nearest] = nearest.distance
         least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
-        is_open = self._is_open(inputs, distances, enough, least)
+        is_open = self._is_open(inputs, distances, enough, least, is_exact)
         if is_open.any():
             least[is_open] = np.maximum(
                 least[is_open],
@@ -303,20 +307,23 @@ class BrakingCheck:
         matters = ~(least > enough)
         if not matters.any():
             return 0
-        rows, pairs, distances, stop, enough, least, is_live, is_nearest = (
+        rows, pairs, distances, stop, enough, least, is_live, is_nearest, is_exact = (
             each[matters]
-            for each in (rows, pairs, distances, stop, enough, least, is_live, is_nearest)
-        )
+            for each in (
+                rows, pairs, distances, stop, enough, least, is_live, is_nearest, is_exact
+            )
+        )  # fmt: skip
         count = len(rows)
         paths.set_rates(inputs, rows)
         for row in np.flatnonzero(is_nearest):
             rows[row, RATE] = _rate_of(paths, inputs, nearest, rows[row])
         is_parting = rows[:, RATE] > self._settings.parting_speed
         goes_on = np.zeros(count, dtype=bool)
-        stops = self._raise_least(inputs, rows, distances, enough, least)
+        stops = self._raise_least(inputs, rows, distances, enough, least, is_exact)
         is_unproven = (least <= stop) & (distances > stop)
         may_turn = is_parting & (least < distances - self._tolerance)
-        which = (is_unproven | may_turn & (least <= enough)) & (not stops)
+        which = is_unproven | (may_turn | ~is_exact) & (least <= enough)
+        which &= ~is_exact | (not stops)
         # Apart: each search is finer.
         for part in (which & ~is_live, which & is_live) if paths.object_classes else (which,):
             if part.any():
@@ -335,12 +342,15 @@ class BrakingCheck:
         distances: np.ndarray,
         enough: np.ndarray,
         least: np.ndarray,
+        is_exact: np.ndarray,
     ) -> bool:
         """Raise ``least`` (k,), the bounds on the braking path, by exact distances along it.
 
+        ``is_exact`` (k,): whether a pair is measured there.
+
         Returns whether a pair stops the robot; then some others were not measured.
         """
-        is_open = self._is_open(inputs, distances, enough, least)
+        is_open = self._is_open(inputs, distances, enough, least, is_exact)
         if not is_open.any():
             return False
         pairs, rates = rows[:, PAIR].astype(int), rows[:, RATE]
@@ -355,7 +365,7 @@ class BrakingCheck:
         # Successive paths are nearly the same: most of them is known from earlier cycles.
         is_known = self._exact_paths.measurements.any()
         seconds = _INSIDE_SECONDS if is_inside and is_known else _PATH_SECONDS
-        known = np.flatnonzero(~is_open & limits_speed & (least > thresholds[:, 0]))
+        known = np.flatnonzero(is_exact & ~is_open & limits_speed & (least > thresholds[:, 0]))
         if len(known):
             if (least[known] <= holding[known]).any():
                 least[is_open] = distances[is_open]
@@ -380,10 +390,11 @@ class BrakingCheck:
         distances: np.ndarray,
         enough: np.ndarray,
         least: np.ndarray,
+        is_exact: np.ndarray,
     ) -> np.ndarray:
         """(k,) whether distances on the braking path may raise the bounds ``least``."""
         moves = inputs.initial_velocities.any()
-        return moves & (least <= enough) & (least < distances) & (distances > 0.0)
+        return moves & is_exact & (least <= enough) & (least < distances) & (distances > 0.0)
 
     def _weights(self, rows: np.ndarray) -> np.ndarray:
         """(k, nq) how far the links of pairs come nearer at most for a unit of a joint."""

@@ -38,6 +38,9 @@ _MOST_WEIGHTS = 20_000_000  # numbers; some arrays of this size are needed at a 
 _NOWHERE = -1e6  # metres, a warning distance that is never reached
 _TOUCHING = 0.001  # distance in metres that counts as a collision, for the time to collision
 _TESTS = 300
+# Objects of more parts are not measured on braking paths: those of clouds take most of a cycle, and
+# are hardly nearer than their spheres.
+_MOST_PARTS = 64
 _ALL = np.empty((0, 2), dtype=np.int64)
 
 
@@ -157,6 +160,12 @@ class BrakingPaths:
         self.set_thresholds(self.thresholds[: len(model.pairs)])
         if live is not None:
             live.watch(self._on_change)
+
+    def have_few_parts(self, pairs: np.ndarray) -> np.ndarray:
+        """Whether (k,) the objects of pairs have so few parts that the path can be measured."""
+        if self.live is None:
+            return np.ones(len(pairs), dtype=bool)
+        return self.live.part_counts[self.live.pair_rows[pairs]].max(axis=1) <= _MOST_PARTS
 
     def number_of(self, names: tuple[str, str]) -> int:
         """Number of a pair, by the names of its links or objects in any order."""

@@ -272,7 +272,7 @@ def test_without_objects_everything_is_as_of_the_model(live):
 
 
 def test_meshes_without_room_are_measured_by_their_leaves_until_there_is_room():
-    live = LiveScene(ur5(), Bounds(objects=4, leaves_per_object=2, triangles=100))
+    live = LiveScene(ur5(), Bounds(objects=4, leaves_per_object=2, triangles=90))
     q, rng = np.full(6, 0.3), np.random.default_rng(1)
     center = ur5().link_poses(q)["ee_link"][:3, 3]
 
@@ -306,6 +306,64 @@ def test_meshes_without_room_are_measured_by_their_leaves_until_there_is_room():
     assert live.measured_by_leaves == ["larger"] and not is_exact("larger")
     live.add("larger", Shape("sphere", np.eye(4), (0.02,)), None, at(*center + 0.2))
     assert live.measured_by_leaves == [] and is_exact("mesh/0") and is_exact("mesh/2")
+    add("fourth", 11)
+    assert live.measured_by_leaves == ["fourth"]
+    live.remove("mesh/0")
+    fourth = live.objects["fourth"]
+    live.add("fourth", fourth.geometry, None, fourth.pose)  # the same again
+    assert live.measured_by_leaves == [] and is_exact("fourth") and is_exact("mesh/2")
+
+
+def test_an_object_keeps_its_parts_while_others_are_moved_in_memory():
+    """Leaves move when they are fragmented; a mesh then finds room, so that meshes move as well."""
+    live = LiveScene(ur5(), Bounds(objects=8, leaves_per_object=8, voxels=1, triangles=91))
+    q, rng = np.full(6, 0.3), np.random.default_rng(1)
+    center = ur5().link_poses(q)["ee_link"][:3, 3]
+
+    def add(name, slices, boxes, where=(3.0, 3.0, 3.0)):
+        parts = []
+        if slices:
+            drum = trimesh.creation.cylinder(0.03, 0.1, sections=slices)
+            mesh = Shape("mesh", np.eye(4), (), np.array(drum.vertices), np.array(drum.faces))
+            parts.append(ObjectGeometry.of_shape(mesh, 4))
+        if boxes:
+            parts.append(ObjectGeometry.of_boxes(rng.uniform(-0.1, 0.1, (boxes, 3)), (0.02,) * 3))
+        live.add(name, ObjectGeometry.joined(parts), None, at(*where))
+
+    live.prepare_exact()
+    for name, slices, boxes in (("a", 9, 0), ("b", 5, 0), ("c", 9, 0), ("later", 12, 5)):
+        add(name, slices, boxes)
+    assert live.measured_by_leaves == ["later"]
+    add("near", 0, 8, center + 0.25)
+    live.remove("a")
+    live.remove("c")
+    for name, boxes in (("d", 16), ("e", 16), ("f", 8)):
+        add(name, 0, boxes)
+    for name in "def":
+        live.remove(name)
+    add("large", 0, 32)
+    assert live.measured_by_leaves == []
+    shapes = coal_shapes(live, q)
+    for pair, found in zip(live.pairs, live.distances(q, 2.0), strict=True):
+        if pair[1] == "near":
+            assert found == pytest.approx(least(*(shapes[name] for name in pair)), abs=3e-6)
+
+
+def test_points_of_a_contact_belong_to_its_links(live):
+    """Leaves of a carried object and a fixed one are in another order than the pair."""
+    q = np.array([0.0, -1.3, 2.3, -2.57, -1.57, 0.0])
+    hand = ur5().link_poses(q)["wrist_3_link"]
+    pose = np.linalg.inv(hand) @ at(*hand[:2, 3], -0.17)
+    live.add("tool", Shape("box", np.eye(4), (0.03, 0.03, 0.2)), "wrist_3_link", pose,
+             [name for name in ur5().link_names if name != "table"])  # fmt: skip
+    one, other = (live.minimum_distance(q, exact) for exact in (False, True))
+    assert one.distance == other.distance < -0.02
+    assert set(one.links) == set(other.links) == {"tool", "table"}
+    for name, point in zip(one.links, one.points, strict=True):
+        np.testing.assert_allclose(other.points[other.links.index(name)], point, atol=1e-9)
+    np.testing.assert_allclose(
+        other.points[1] - other.points[0], other.distance * other.normal, atol=1e-9
+    )
 
 
 def test_a_mesh_that_is_none_is_refused_by_name(live):
