@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,6 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.desired_scene import DesiredScene
 from collision_monitor.model.object_geometry import (
     ObjectGeometry,
-    mesh_of_triangles,
     moved_rows,
 )
 from collision_monitor.robot.description import Shape
@@ -42,11 +40,26 @@ class MeshFile(NamedTuple):
     scale: tuple[float, float, float]
 
 
+def is_same_part(one: ObjectGeometry | Shape, other: ObjectGeometry | Shape) -> bool:
+    """Whether all numbers of two parts are equal."""
+    if isinstance(one, ObjectGeometry) or isinstance(other, ObjectGeometry):
+        return type(one) is type(other) and one.is_same(other)
+    return all(map(np.array_equal, one.content, other.content))
+
+
 class ManyTriangles(NamedTuple):
     """Parts of an object, meshes of many triangles among them, and what to use meanwhile."""
 
     parts: tuple[ObjectGeometry | Shape, ...]
     coarse: ObjectGeometry
+
+    def is_same(self, other: object) -> bool:
+        """Whether all numbers of the parts are equal."""
+        return (
+            isinstance(other, ManyTriangles)
+            and len(self.parts) == len(other.parts)
+            and all(map(is_same_part, self.parts, other.parts))
+        )
 
 
 def plain_name(text: str) -> str:
@@ -132,19 +145,22 @@ def geometry_of(
     parts: Sequence[ObjectGeometry | Shape], most: int
 ) -> ObjectGeometry | ManyTriangles:
     """All parts of an object as one; `ManyTriangles`, to be fitted later, if there are many."""
-    large = [
-        isinstance(each, Shape) and each.kind == "mesh" and len(each.triangles) > AT_ONCE
-        for each in parts
-    ]
-    if not any(large):
+    if not any(map(_is_large, parts)):
         return fitted(parts, most)
-    coarse = [
-        ObjectGeometry.of_leaves(moved_rows(cover_bounds(each.vertices, most), each.pose))
-        if is_large
-        else each
-        for each, is_large in zip(parts, large, strict=True)
-    ]
+    coarse = [_coarse(each, most) if _is_large(each) else each for each in parts]
     return ManyTriangles(tuple(parts), fitted(coarse, most))
+
+
+def _is_large(part: ObjectGeometry | Shape) -> bool:
+    meshes = part.meshes if isinstance(part, ObjectGeometry) else (part,)
+    return sum(len(each.triangles) for each in meshes if each.kind == "mesh") > AT_ONCE
+
+
+def _coarse(part: ObjectGeometry | Shape, most: int) -> ObjectGeometry:
+    """Leaves around a part, known or around its bounding box."""
+    if isinstance(part, ObjectGeometry):
+        return ObjectGeometry.of_leaves(part.rows)
+    return ObjectGeometry.of_leaves(moved_rows(cover_bounds(part.vertices, most), part.pose))
 
 
 def fitted(parts: Sequence[ObjectGeometry | Shape], most: int) -> ObjectGeometry:
@@ -201,7 +217,8 @@ def marker_shape(
         points = points * lengths()
         if problem := array_range_problem(points):
             raise LiveSceneError(f"scaled point coordinate {problem}")
-        return geometry_of([mesh_of_triangles(points.reshape(-1, 3, 3))], most)
+        triangles = np.arange(len(points)).reshape(-1, 3)
+        return geometry_of([Shape("mesh", home, (), points, triangles)], most)
     raise LiveSceneError(
         f"its type {kind} is not supported; use CUBE, SPHERE, CYLINDER, CUBE_LIST, SPHERE_LIST, "
         "MESH_RESOURCE or TRIANGLE_LIST"
@@ -235,7 +252,7 @@ def _mesh_shape(mesh: Any, pose: np.ndarray) -> Shape:
         raise LiveSceneError(
             f"a mesh has {len(vertices)} vertices, but a triangle uses vertex {index.max()}"
         )
-    return replace(mesh_of_triangles(vertices[index]), pose=pose)
+    return Shape("mesh", pose, (), vertices, index)
 
 
 def object_shape(message: Any, most: int) -> ObjectGeometry | ManyTriangles | None:

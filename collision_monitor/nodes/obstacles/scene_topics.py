@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from rclpy.node import Node
@@ -228,11 +228,14 @@ class PlanningSceneTopic:
         request = ObjectRequest(
             name, None, message.header.frame_id, pose_of(message.pose), frozenset(touch)
         )
-        if is_move:  # meshes that are being processed go on
+        unmade = self._scene.unmade(name)
+        if is_move and unmade is None:
             keeper.request(replace(request, shape=known.shape))
             return
-        if operation == APPEND and known is not None and known.shape is not None:
-            before = self._scene.in_work(name) or known.shape
+        if is_move:
+            shape = unmade
+        elif operation == APPEND and known is not None and known.shape is not None:
+            before = known.shape if unmade is None else unmade
             parts = [
                 part
                 for each in (before, shape)
@@ -258,6 +261,11 @@ class PlanningSceneTopic:
 _KEPT = 200  # maximum number of mesh files whose geometry is cached
 
 
+class _Job(NamedTuple):
+    wanted: MeshFile | ManyTriangles
+    future: Future[ObjectGeometry]
+
+
 class MeshWorker:
     """Processes one mesh after another; a new request for a name replaces the waiting one."""
 
@@ -266,16 +274,29 @@ class MeshWorker:
         self._finder, self._most = FileFinder(package_dirs, is_received=True), most
         self._hierarchy = hierarchy
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="meshes")
-        self._jobs: dict[str, tuple[MeshFile | ManyTriangles, Future]] = {}
+        self._jobs: dict[str, _Job] = {}
+        self._results: dict[str, _Job] = {}  # of triangles, reported
         self._kept: dict[MeshFile, ObjectGeometry] = {}
 
-    def known(self, mesh: MeshFile) -> ObjectGeometry | None:
-        """Cached geometry of a file, otherwise None."""
-        return self._kept.get(mesh)
+    def known(self, name: str, wanted: MeshFile | ManyTriangles) -> ObjectGeometry | None:
+        """The geometry, if it was made before: of a file, or of the same triangles of an object."""
+        if isinstance(wanted, MeshFile):
+            return self._kept.get(wanted)
+        last = self._results.get(name)
+        is_known = last is not None and not last.future.exception() and wanted.is_same(last.wanted)
+        return last.future.result() if is_known else None
 
-    def wanted(self, name: str) -> MeshFile | ManyTriangles | None:
-        """What is being made for an object."""
-        return self._jobs[name][0] if name in self._jobs else None
+    def is_making(self, name: str, wanted: ManyTriangles) -> bool:
+        """Whether the geometry of the same triangles of an object is being made."""
+        return name in self._jobs and wanted.is_same(self._jobs[name].wanted)
+
+    def unmade(self, name: str) -> ManyTriangles | None:
+        """Triangles of an object whose geometry is being made, or could not be made."""
+        job = self._jobs.get(name)
+        if job is None and (last := self._results.get(name)) is not None:
+            job = last if last.future.exception() else None
+        is_meant = job is not None and isinstance(job.wanted, ManyTriangles)
+        return job.wanted if is_meant else None
 
     @property
     def names(self) -> list[str]:
@@ -284,32 +305,39 @@ class MeshWorker:
 
     def start(self, name: str, wanted: MeshFile | ManyTriangles) -> None:
         """Start making the geometry of an object; `done` delivers it."""
-        if name in self._jobs:
-            self._jobs[name][1].cancel()
-        self._jobs[name] = wanted, self._pool.submit(self._make, name, wanted)
+        self.cancel(name)
+        self._jobs[name] = _Job(wanted, self._pool.submit(self._make, wanted))
 
     def cancel(self, name: str) -> None:
-        """Cancel the job of an object."""
+        """Cancel the job of an object, and forget its result."""
+        self._results.pop(name, None)
         if name in self._jobs:
-            self._jobs.pop(name)[1].cancel()
+            self._jobs.pop(name).future.cancel()
 
     def done(self, report: Callable[[str, ObjectGeometry | CollisionMonitorError], None]) -> None:
         """Call ``report`` for each finished job, with the name and the geometry or the error."""
-        for name, (wanted, job) in list(self._jobs.items()):
-            if not job.done() or job.cancelled():
+        for name, job in list(self._jobs.items()):
+            if not job.future.done() or job.future.cancelled():
                 continue
             del self._jobs[name]
-            problem = job.exception()
+            problem = job.future.exception()
+            if isinstance(job.wanted, ManyTriangles):
+                self._results[name] = job
+            elif problem is None and len(self._kept) < _KEPT:
+                self._kept[job.wanted] = job.future.result()
             if problem is None:
-                if isinstance(wanted, MeshFile) and len(self._kept) < _KEPT:
-                    self._kept[wanted] = job.result()
-                report(name, job.result())
+                report(name, job.future.result())
             elif isinstance(problem, CollisionMonitorError):
                 report(name, problem)
             else:
                 report(name, LiveSceneError(reason_of(problem)))
 
-    def _make(self, name: str, wanted: MeshFile | ManyTriangles) -> ObjectGeometry:
+    def keep_results(self, names: Collection[str]) -> None:
+        """Forget the results of objects without one of these names."""
+        for name in self._results.keys() - names:
+            del self._results[name]
+
+    def _make(self, wanted: MeshFile | ManyTriangles) -> ObjectGeometry:
         if isinstance(wanted, ManyTriangles):
             made = fitted(wanted.parts, self._most)
         else:
@@ -446,6 +474,7 @@ class SceneTopics:
         self._advance_lifetimes(now, simulated)
         self.keeper.expire(now)
         self.keeper.tidy(now)
+        self._jobs.keep_results(self.keeper.requests.keys())
         self.keeper.retry(self.q)
 
     def _advance_lifetimes(self, now: float, simulated: float | None) -> None:
@@ -583,22 +612,26 @@ class SceneTopics:
         self, request: ObjectRequest, shape: Shape | ObjectGeometry | MeshFile | ManyTriangles
     ) -> None:
         """Add an object, now or when its mesh is processed."""
-        self._jobs.cancel(request.name)
-        if isinstance(shape, MeshFile) and (known := self._jobs.known(shape)) is not None:
-            shape = known
-        if isinstance(shape, MeshFile):
-            self.keeper.request(request)
-            self._jobs.start(request.name, shape)
+        name, jobs = request.name, self._jobs
+        is_made_later = isinstance(shape, (MeshFile, ManyTriangles))
+        if is_made_later and (known := jobs.known(name, shape)) is not None:
+            self.keeper.request(replace(request, shape=known))
         elif isinstance(shape, ManyTriangles):
-            if self.keeper.request(replace(request, shape=shape.coarse)):
-                self._jobs.start(request.name, shape)
+            is_there = self.keeper.request(replace(request, shape=shape.coarse))
+            if not is_there:
+                jobs.cancel(name)
+            elif not jobs.is_making(name, shape):
+                jobs.start(name, shape)
+        elif isinstance(shape, MeshFile):
+            self.keeper.request(request)
+            jobs.start(name, shape)
         else:
+            jobs.cancel(name)
             self.keeper.request(replace(request, shape=shape))
 
-    def in_work(self, name: str) -> ManyTriangles | None:
-        """The parts of an object whose meshes are being processed."""
-        wanted = self._jobs.wanted(name)
-        return wanted if isinstance(wanted, ManyTriangles) else None
+    def unmade(self, name: str) -> ManyTriangles | None:
+        """Triangles of an object whose geometry is being made, or could not be made."""
+        return self._jobs.unmade(name)
 
     def _on_geometry(self, name: str, made: ObjectGeometry | CollisionMonitorError) -> None:
         request = self.keeper.requests.get(name)

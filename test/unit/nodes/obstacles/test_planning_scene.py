@@ -18,9 +18,11 @@ from std_msgs.msg import Header  # noqa: E402
 from support.ros.scene_stub import VALUES, stub_node  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
+from collision_monitor.errors import FitError  # noqa: E402
 from collision_monitor.model.desired_scene import DesiredScene  # noqa: E402
 from collision_monitor.model.live_objects import Bounds  # noqa: E402
 from collision_monitor.model.live_scene import LiveScene  # noqa: E402
+from collision_monitor.nodes.obstacles import scene_topics  # noqa: E402
 from collision_monitor.nodes.obstacles.message_shapes import AT_ONCE, ManyTriangles  # noqa: E402
 from collision_monitor.nodes.obstacles.scene_topics import (
     ADD,
@@ -105,7 +107,7 @@ class Taken:
     def drop(self, name):
         self.keeper.drop(name)
 
-    def in_work(self, name):
+    def unmade(self, name):
         return None
 
     @property
@@ -186,14 +188,34 @@ def test_shapes_are_measured_as_they_are(taken):
     assert sorted(triangle.vertices[triangle.triangles[0]].tolist()) == sorted(TRIANGLE[0].tolist())
 
 
-def test_an_object_that_moves_or_grows_while_its_mesh_is_processed_gets_the_mesh(only):
+def finish(topics):
+    """Wait for the worker, and deliver what it made."""
+    end = time.monotonic() + 30.0
+    while topics._jobs.names and time.monotonic() < end:
+        topics.watch()
+        time.sleep(0.01)
+    assert not topics._jobs.names
+
+
+@pytest.fixture
+def topics(only):
+    found = SceneTopics(stub_node(), VALUES, lambda: None)
+    model = only.keeper.live.model
+    found.keeper.use_scene(
+        LiveScene(model, Bounds(objects=4, leaves_per_object=32, voxels=4))
+    )
+    yield found
+    found.destroy()
+
+
+MANY = np.random.default_rng(1).uniform(-0.1, 0.1, (AT_ONCE + 1, 3, 3))
+
+
+def test_an_object_that_moves_or_grows_while_its_mesh_is_processed_gets_the_mesh(topics):
     """The worker is held up until both have happened."""
-    topics = SceneTopics(stub_node(), VALUES, lambda: None)
-    live = LiveScene(only.keeper.live.model, Bounds(objects=4, leaves_per_object=32, voxels=4))
-    topics.keeper.use_scene(live)
+    live = topics.live
     is_free = threading.Event()
     topics._jobs._pool.submit(is_free.wait)
-    many = np.random.default_rng(1).uniform(-0.1, 0.1, (AT_ONCE + 1, 3, 3))
 
     def geometry(name):
         return live.objects[f"planning_scene/{name}"].geometry
@@ -201,7 +223,7 @@ def test_an_object_that_moves_or_grows_while_its_mesh_is_processed_gets_the_mesh
     try:
         for name in ("moved", "grown", "replaced"):
             topics._on_planning_scene(
-                scene(thing(name, pose=at(0, 2), meshes=[mesh(many)], mesh_poses=[at()]))
+                scene(thing(name, pose=at(0, 2), meshes=[mesh(MANY)], mesh_poses=[at()]))
             )
             assert not geometry(name).meshes  # the box around it
         ball = {"primitives": [primitive(2, 0.1)], "primitive_poses": [at()]}
@@ -213,10 +235,7 @@ def test_an_object_that_moves_or_grows_while_its_mesh_is_processed_gets_the_mesh
         )  # fmt: skip
         assert len(geometry("grown").solids.rows) > 1
         is_free.set()
-        end = time.monotonic() + 30.0
-        while topics._jobs.names and time.monotonic() < end:
-            topics.watch()
-            time.sleep(0.01)
+        finish(topics)
         for name in ("moved", "grown"):
             (found,) = geometry(name).meshes
             assert len(found.triangles) == AT_ONCE + 1
@@ -226,7 +245,46 @@ def test_an_object_that_moves_or_grows_while_its_mesh_is_processed_gets_the_mesh
         assert topics.keeper.fault(0.0) == ""
     finally:
         is_free.set()
-        topics.destroy()
+
+
+def test_the_same_mesh_again_is_measured_as_it_was(topics):
+    topic, name = topics._on_planning_scene, "planning_scene/rock"
+    topic(scene(thing("rock", meshes=[mesh(MANY)], mesh_poses=[at()])))
+    finish(topics)
+    made = topics.live.objects[name].geometry
+    for y in (2.0, 3.0):
+        rock = thing("rock", pose=at(0, y), meshes=[mesh(MANY)], mesh_poses=[at()])
+        topic(scene(rock, is_diff=False))
+        assert topics.live.objects[name].geometry is made
+        assert topics.live.objects[name].pose[1, 3] == y
+        topic(scene(thing("rock", MOVE, at(0, 1))))
+        assert topics.live.objects[name].geometry is made
+    other = thing("rock", meshes=[mesh(MANY + 0.1)], mesh_poses=[at()])
+    topic(scene(other))
+    assert not topics.live.objects[name].geometry.meshes  # the box around it
+    finish(topics)
+    assert topics.live.objects[name].geometry.meshes
+
+
+def test_a_mesh_that_cannot_be_processed_stays_a_fault_when_it_moves(topics, monkeypatch):
+    def refuse(*arguments):
+        raise FitError("too deep")
+
+    topic, name = topics._on_planning_scene, "planning_scene/rock"
+    rock = thing("rock", meshes=[mesh(MANY)], mesh_poses=[at()])
+    with monkeypatch.context() as patch:
+        patch.setattr(scene_topics, "fitted", refuse)
+        topic(scene(rock))
+        finish(topics)
+        for _ in range(2):
+            assert "planning_scene/rock: too deep" in topics.keeper.fault(0.0)
+            assert name in topics.live.objects  # the box around it
+            topic(scene(thing("rock", MOVE, at(0, 1))))
+            finish(topics)
+    topic(scene(thing("rock", MOVE, at(0, 2))))
+    finish(topics)
+    assert topics.keeper.fault(0.0) == ""
+    assert topics.live.objects[name].geometry.meshes
 
 
 BAD = {
