@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 # that, for its header.
 _INTEGERS = 2 * 2 + 1 + 1
 # A triangle is in several leaves of an octree: units of a triangle.
-_OCTREE = 5
+_OCTREE = 6
 
 
 @dataclass
