@@ -615,6 +615,8 @@ class SceneTopics:
         name, jobs = request.name, self._jobs
         is_made_later = isinstance(shape, (MeshFile, ManyTriangles))
         if is_made_later and (known := jobs.known(name, shape)) is not None:
+            if isinstance(shape, MeshFile):
+                jobs.cancel(name)  # of another mesh
             self.keeper.request(replace(request, shape=known))
         elif isinstance(shape, ManyTriangles):
             is_there = self.keeper.request(replace(request, shape=shape.coarse))

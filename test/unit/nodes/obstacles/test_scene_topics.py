@@ -148,6 +148,33 @@ def test_many_triangles_that_are_deleted_or_moved_meanwhile_do_not_come_back(sce
     assert scene.live.objects["cell/2"].pose[1, 3] == 5.0
 
 
+def test_a_mesh_file_that_is_known_replaces_triangles_that_are_being_processed(scene, tmp_path):
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / "meshes" / "rock.stl").write_text(
+        "solid a\nfacet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n"
+        "endloop\nendfacet\nendsolid a\n"
+    )
+
+    def wait():
+        end = time.monotonic() + 20.0
+        while scene._jobs.names and time.monotonic() < end:
+            scene.watch()
+            time.sleep(0.01)
+
+    mesh = marker(size=1.0, mesh_resource=f"file://{tmp_path / 'meshes/rock.stl'}")
+    mesh.type = Marker.MESH_RESOURCE
+    say(scene, mesh)
+    wait()
+    rock = scene.live.objects["cell/1"].geometry
+    corners = np.random.default_rng(1).uniform(-0.1, 0.1, (900, 3)).tolist()
+    many = marker(size=1.0, points=[Point(x=x, y=y, z=z) for x, y, z in corners])
+    many.type = Marker.TRIANGLE_LIST
+    say(scene, many)
+    say(scene, mesh)
+    wait()
+    assert scene.live.objects["cell/1"].geometry is rock
+
+
 def test_lifetimes_pause_with_simulated_time(scene, monkeypatch):
     now = [time.monotonic()]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
