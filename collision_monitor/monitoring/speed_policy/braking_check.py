@@ -28,7 +28,11 @@ from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.speed_policy import decision_kernels
 from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs, BrakingPaths
 from collision_monitor.monitoring.speed_policy.decision import CALM, Decision
-from collision_monitor.monitoring.speed_policy.exact_paths import ExactPaths, PathPairs
+from collision_monitor.monitoring.speed_policy.exact_paths import (
+    INTERVALS,
+    ExactPaths,
+    PathPairs,
+)
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 
 if TYPE_CHECKING:
@@ -295,22 +299,22 @@ class BrakingCheck:
             distances[is_nearest] = nearest.distance
         least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
         is_open = self._is_open(inputs, distances, enough, least, is_exact)
+        bounds = np.empty((count, INTERVALS))
         if is_open.any():
-            least[is_open] = np.maximum(
-                least[is_open],
-                self._exact_paths.known(
-                    inputs.path, pairs[is_open], self._weights(rows[is_open]),
-                    distances[is_open], enough[is_open],
-                ),
+            bounds[is_open] = found = self._exact_paths.known(
+                inputs.path, pairs[is_open], self._weights(rows[is_open]), distances[is_open],
+                enough[is_open],
             )  # fmt: skip
+            found = np.minimum(found.min(axis=1), distances[is_open])
+            least[is_open] = np.maximum(least[is_open], found)
         paths.keep(pairs, distances, least)
         matters = ~(least > enough)
         if not matters.any():
             return 0
-        rows, pairs, distances, stop, enough, least, is_live, is_nearest, is_exact = (
+        rows, pairs, distances, stop, enough, least, is_live, is_nearest, is_exact, bounds = (
             each[matters]
             for each in (
-                rows, pairs, distances, stop, enough, least, is_live, is_nearest, is_exact
+                rows, pairs, distances, stop, enough, least, is_live, is_nearest, is_exact, bounds
             )
         )  # fmt: skip
         count = len(rows)
@@ -319,7 +323,7 @@ class BrakingCheck:
             rows[row, RATE] = _rate_of(paths, inputs, nearest, rows[row])
         is_parting = rows[:, RATE] > self._settings.parting_speed
         goes_on = np.zeros(count, dtype=bool)
-        stops = self._raise_least(inputs, rows, distances, enough, least, is_exact)
+        stops = self._raise_least(inputs, rows, distances, enough, least, is_exact, bounds)
         is_unproven = (least <= stop) & (distances > stop)
         may_turn = is_parting & (least < distances - self._tolerance)
         which = is_unproven | (may_turn | ~is_exact) & (least <= enough)
@@ -343,10 +347,11 @@ class BrakingCheck:
         enough: np.ndarray,
         least: np.ndarray,
         is_exact: np.ndarray,
+        bounds: np.ndarray,
     ) -> bool:
         """Raise ``least`` (k,), the bounds on the braking path, by exact distances along it.
 
-        ``is_exact`` (k,): whether a pair is measured there.
+        ``is_exact`` (k,): whether a pair is measured there; ``bounds`` (k, n): `ExactPaths.known`.
 
         Returns whether a pair stops the robot; then some others were not measured.
         """
@@ -378,7 +383,8 @@ class BrakingCheck:
                 pairs[k], self._weights(rows[k]), distances[k], thresholds[k], holding[k],
                 enough[k], limits_speed[k],
             ),
-            scale, self._settings.resolution, self._tolerance, time.thread_time() + seconds,
+            bounds[k], scale, self._settings.resolution, self._tolerance,
+            time.thread_time() + seconds,
         )  # fmt: skip
         self._paths.keep(pairs[k], distances[k], proven)
         least[k] = np.maximum(least[k], found)

@@ -34,9 +34,8 @@ _NUMBERS = 20_000_000  # in arrays for the first pairs that are measured
 _OPEN, _SETTLED, _INSIDE = 0, 1, 2
 # Measurements between two checks of the time; one for a pair that once took longer, in seconds.
 _MOST, _LONG = 4, 1e-3
-# Intervals of a braking path: few are enough for most pairs; those of a pair are divided where
-# their travel is too long.
-_FEW, _INTERVALS, _DIVISION, _MOST_INTERVALS = 12, 32, 4, 512
+# Intervals of a braking path; those of a pair are divided where their travel is too long.
+INTERVALS, _DIVISION, _MOST_INTERVALS = 32, 4, 512
 # Metres by which bounds may exceed what is needed, so that they are enough for the next paths, too.
 _LOOKAHEAD = 0.02
 # Tolerance of a bound, relative to the range between the stop and the warning distance; and the
@@ -165,18 +164,19 @@ class ExactPaths:
         now: np.ndarray,
         enough: np.ndarray,
     ) -> np.ndarray:
-        """Lower bounds (k,) in metres as of `least`, by what is known from earlier calls.
+        """Lower bounds (k, `INTERVALS`) of distances in intervals, from earlier calls, metres.
 
-        Arguments as in `PathPairs`.
+        Arguments as in `PathPairs`, and as ``path_of`` in `least`.
         """
-        bounds = np.empty((len(numbers), _FEW))
-        self._bound(path_of(2 * _FEW), weights, now, enough, self._slots(numbers), bounds)
-        return np.minimum(bounds.min(axis=1), now)
+        bounds = np.empty((len(numbers), INTERVALS))
+        self._bound(path_of(2 * INTERVALS), weights, now, enough, self._slots(numbers), bounds)
+        return bounds
 
     def least(
         self,
         path_of: Callable[[int], np.ndarray],
         pairs: PathPairs,
+        bounds: np.ndarray,
         scale: float,
         resolution: float,
         tolerance: float,
@@ -193,16 +193,15 @@ class ExactPaths:
             path_of: returns (2 n + 1, nq) the ends and middles of 2 n half intervals, evenly spaced
                 in time; each joint is monotone.
             pairs: the pairs to be measured.
+            bounds: of `known`, of the same pairs on the same path; they are raised.
             scale: lowest speed scale that other pairs allow; inf if none limits it.
             resolution: tolerance of results below ``enough``, metres. It is less for pairs whose
                 warning distance is near their stop distance.
             tolerance: metres by which a pair may come nearer and still move away.
             end_time: of `time.thread_time`; no pair is measured after it.
         """
-        path, slots = path_of(2 * _INTERVALS), self._slots(pairs.numbers)
+        path, slots = path_of(2 * INTERVALS), self._slot_of[pairs.numbers]
         fine = np.minimum(resolution, _FINE_PART * (pairs.thresholds @ [-1.0, 1.0]))
-        bounds = np.empty((len(slots), _INTERVALS))
-        self._bound(path, pairs.weights, pairs.now, pairs.enough, slots, bounds)
         least = np.minimum(bounds.min(axis=1), pairs.now)
         proven = least.copy()
         unsettled = np.flatnonzero(least < np.minimum(pairs.enough, pairs.now - fine))

@@ -67,10 +67,11 @@ class Paths:
             np.tile([STOP, WARN], (count, 1)), np.full(count, holding), np.full(count, ENOUGH),
             np.full(count, limits_speed),
         )  # fmt: skip
+        path = self.inputs(q, v).path
+        bounds = self._exact.known(path, *pairs[:3], pairs.enough)
         least, self.proven, self.stops = self._exact.least(
-            self.inputs(q, v).path, pairs, scale, RESOLUTION, tolerance,
-            time.thread_time() + seconds,
-        )  # fmt: skip
+            path, pairs, bounds, scale, RESOLUTION, tolerance, time.thread_time() + seconds
+        )
         return least
 
     def truth(self, q, v):
