@@ -208,25 +208,32 @@ class ExactPaths:
         if len(unsettled) > 1:  # the worst first: there may be no time for the others
             parts = part_of(least[unsettled], pairs.thresholds[unsettled])
             unsettled = unsettled[np.argsort(parts)]
-        for done, k in enumerate(unsettled.tolist(), start=1):
-            (stop, warn), needed = pairs.thresholds[k], pairs.enough[k]
-            if pairs.limits_speed[k] and scale < 1.0 and warn > stop:
-                needed = min(needed, max(pairs.holding[k], stop + scale * (warn - stop)))
-            limits, enters, most = pairs.limits_speed[k], False, stop
+        # Lists, since numbers of arrays are slow one by one.
+        columns = (
+            unsettled, *pairs.thresholds[unsettled].T, pairs.enough[unsettled],
+            pairs.holding[unsettled], pairs.limits_speed[unsettled], pairs.now[unsettled],
+            least[unsettled],
+        )  # fmt: skip
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        for done, (k, stop, warn, needed, holding, limits, now, low) in enumerate(rows, start=1):
+            if limits and scale < 1.0 and warn > stop:
+                needed = min(needed, max(holding, stop + scale * (warn - stop)))
+            enters, most = False, stop
             if not limits:  # it may be ignored unless it comes nearer than now
-                needed = min(needed, pairs.now[k] - tolerance)
+                needed = min(needed, now - tolerance)
                 most = min(stop, needed)
-            if least[k] < needed:
-                least[k], proven[k], enters = self._measure(
+            if low < needed:
+                low, proven[k], enters = self._measure(
                     path_of, path, bounds[k], pairs, k, slots[k], most, needed, fine[k], end_time
                 )
-            is_proven = least[k] > stop
-            if enters or limits and is_proven and least[k] <= pairs.holding[k]:
+                least[k] = low
+            is_proven = low > stop
+            if enters or limits and is_proven and low <= holding:
                 rest = unsettled[done:]
                 least[rest] = pairs.now[rest]
                 return least, proven, True
-            if limits and is_proven and least[k] <= warn:
-                scale = min(scale, (least[k] - stop) / (warn - stop))
+            if limits and is_proven and low <= warn:
+                scale = min(scale, (low - stop) / (warn - stop))
         return least, proven, False
 
     def _measure(
