@@ -188,6 +188,7 @@ def count_missed(
             contacts += 1
             # So long after the last pose that the robot is slow.
             state = monitor.update(model.joint_names, q, now=1e4 * (k + 1))
-            if state.level is not Level.ERROR:
+            # An earlier stop may be held: the distance shows that this contact was seen.
+            if state.level is not Level.ERROR or state.distance > 0.0:
                 missed.append(pair)
     return contacts, missed
