@@ -129,7 +129,7 @@ class ObjectGeometry:
             and np.array_equal(self.rows, other.rows)
             and np.array_equal(self.solids.rows, other.solids.rows)
             and np.array_equal(self.solids.places, other.solids.places)
-            and all(map(_are_same_mesh, self.meshes, other.meshes))
+            and all(map(is_same_shape, self.meshes, other.meshes))
         )
 
 
@@ -159,9 +159,6 @@ def solids_of_leaves(rows: np.ndarray) -> Solids:
     return Solids(solids, places)
 
 
-def _are_same_mesh(one: Shape, other: Shape) -> bool:
-    return (
-        np.array_equal(one.pose, other.pose)
-        and np.array_equal(one.vertices, other.vertices)
-        and np.array_equal(one.triangles, other.triangles)
-    )
+def is_same_shape(one: Shape, other: Shape) -> bool:
+    """Whether all numbers of two shapes are equal."""
+    return all(map(np.array_equal, one.content, other.content))

@@ -20,7 +20,7 @@ from collision_monitor.errors import LiveSceneError, reason_of
 from collision_monitor.fitting.fast_fit import cover_bounds
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.desired_scene import DesiredScene
-from collision_monitor.model.object_geometry import ObjectGeometry, moved_rows
+from collision_monitor.model.object_geometry import ObjectGeometry, is_same_shape, moved_rows
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.poses import rotation_from_quaternion
 
@@ -41,7 +41,7 @@ def is_same_part(one: ObjectGeometry | Shape, other: ObjectGeometry | Shape) -> 
     """Whether all numbers of two parts are equal."""
     if isinstance(one, ObjectGeometry) or isinstance(other, ObjectGeometry):
         return type(one) is type(other) and one.is_same(other)
-    return all(map(np.array_equal, one.content, other.content))
+    return is_same_shape(one, other)
 
 
 class ManyTriangles(NamedTuple):

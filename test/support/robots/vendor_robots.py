@@ -180,7 +180,7 @@ def count_alarms(model: CollisionModel, coal: ExactReference, rows: np.ndarray) 
 def count_missed(
     model: CollisionModel, coal: ExactReference, rows: np.ndarray
 ) -> tuple[int, list[tuple[str, str]]]:
-    """How many poses (n, nq) coal finds in contact, and a pair of each that is no stop."""
+    """How many poses (n, nq) coal finds in contact, and a pair of each not reported as one."""
     monitor, contacts, missed = Monitor(model), 0, []
     for k, q in enumerate(rows):
         distance, pair = coal.least(q, 0.0)
