@@ -267,9 +267,11 @@ def tables(result: dict[str, Any]) -> str:
 def _left_out(model: CollisionModel) -> str:
     left_out = len(model.unmonitored_pairs)
     lines = [f"{len(model.pairs)} pairs checked, {left_out} left out" + (":" if left_out else "")]
+    judged = {pair.reason for pair in model.unmonitored_pairs if pair.by_design or pair.by_rule}
     for reason, pairs in by_reason(model.unmonitored_pairs).items():
-        names = shortened([f"{a} - {b}" for a, b in pairs], _MOST_NAMED)
-        more = " (all: --json)" if len(pairs) > _MOST_NAMED else ""
+        most = len(pairs) if reason in judged else _MOST_NAMED
+        names = shortened([f"{a} - {b}" for a, b in pairs], most)
+        more = " (all: --json)" if len(pairs) > most else ""
         lines.append(f"  {reason}: {names}{more}")
     return "\n".join(lines)
 

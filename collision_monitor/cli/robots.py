@@ -22,7 +22,7 @@ from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.mesh_distance.mesh_tree import KINDS
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.thresholds import load_thresholds
+from collision_monitor.model.thresholds import Thresholds, load_thresholds
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.poses import pose_from_xyz_rpy
@@ -126,14 +126,15 @@ def make_model(options: argparse.Namespace) -> CollisionModel:
         fit=options.fit,
         hierarchy=options.hierarchy,
         limits=loading_limits(options),
-        checked=_checked(options),
+        checked=_ruled(options).patterns(check=True),
+        unchecked=_ruled(options).patterns(check=False),
     )
 
 
-def _checked(options: argparse.Namespace) -> list[str]:
-    """Patterns of the file of thresholds, which may name pairs that are otherwise left out."""
+def _ruled(options: argparse.Namespace) -> Thresholds:
+    """The file of thresholds: its rules say which pairs are checked."""
     path = getattr(options, "thresholds", None)
-    return [] if path is None else [rule.pattern for rule in load_thresholds(path).rules]
+    return Thresholds() if path is None else load_thresholds(path)
 
 
 # -- a second robot --
@@ -209,8 +210,9 @@ def _load_both(options: argparse.Namespace) -> tuple[CollisionModel, Robot]:
     )
     semantics = compose_semantics(parts)
     model = CollisionModel(
-        robot, semantics, scene, settings, leaves, options.hierarchy, _checked(options)
-    )
+        robot, semantics, scene, settings, leaves, options.hierarchy,
+        _ruled(options).patterns(check=True), _ruled(options).patterns(check=False),
+    )  # fmt: skip
     return model, other
 
 

@@ -1,18 +1,27 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``thresholds``: structurally close pairs, and a file with their thresholds."""
+"""``thresholds``: structurally close pairs, and a file with their thresholds.
+
+A pair that is within its warning distance while the robot rests would be a permanent warning, or a
+stop: such a pair gets distances below that of the pose of rest.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from collision_monitor.cli.options import add_positions_argument, parse_configuration
 from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.thresholds import (
     STOP_DISTANCE,
     WARN_DISTANCE,
+    Rule,
     StructuralPair,
     Thresholds,
     load_thresholds,
@@ -26,12 +35,14 @@ def add_parser(commands: Any) -> None:
         help="pairs that are near by construction, with the thresholds that a monitor uses",
         description=(
             "Print a file of thresholds (YAML) with a rule for each pair that is near by "
-            "construction. A monitor uses the same thresholds for pairs "
-            "of links without this file; edit it to overrule them. Rules for pairs with an "
-            "obstacle only apply with the file."
+            "construction, or within its warning distance while the robot rests (--q). A monitor "
+            "uses the same thresholds for pairs of links that are near by construction without "
+            "this file; edit it to overrule them. Rules for pairs with an obstacle, and those of "
+            "the pose of rest, only apply with the file."
         ),
     )
     add_model_arguments(parser)
+    add_positions_argument(parser, "joint positions of the robot at rest")
     parser.add_argument(
         "--warn", type=float, default=WARN_DISTANCE, metavar="METRES",
         help="warning distance of all pairs (default %(default)s)",
@@ -52,26 +63,31 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the file; pairs that always touch are in comments, and on standard error."""
+    """Print the file; pairs that touch always or at rest are in comments, and on standard error."""
     given = Thresholds() if options.thresholds is None else load_thresholds(options.thresholds)
     start = Thresholds(
         given.warn or options.warn, given.stop or options.stop, given.rules, given.source
     )
     model = load_model(options)
+    q = parse_configuration(options.q, model)
     # Raises for a rule without a match.
     start.of(model.pairs, objects=model.link_names, left_out=model.unmonitored_pairs)
     for text in start.without_effect(model.pairs, model.unmonitored_pairs):
         print(f"warning: {text}", file=sys.stderr)
     usual = model.usual_distances(exact=not options.leaves_only)
     ruled = start.named(model.pairs)
-    found = [
-        pair for k, pair in usual.structural(model.pairs, start.stop, start.warn).items()
+    found = {
+        k: pair for k, pair in usual.structural(model.pairs, start.stop, start.warn).items()
         if k not in ruled
-    ]  # fmt: skip
+    }  # fmt: skip
+    always = usual.always_touching()
+    limits = start.of(model.pairs, must_name=False, structural=found)
+    near, touching = _at_rest(model, q, limits, exact=not options.leaves_only)
+    suggested = _suggested(model, found, near, ruled, limits)
     print(f"# '{model.name}': {len(found)} of {len(model.pairs)} pairs are near by construction.")
     print(f"warn: {start.warn:g}\nstop: {start.stop:g}")
-    lines = [_line(rule.pattern, rule.warn, rule.stop) for rule in start.rules]
-    lines += [_suggested(pair) for pair in found]
+    lines = [_line(rule) for rule in start.rules]
+    lines += suggested
     left_out = [pair for pair in model.unmonitored_pairs if pair.by_design]
     print("pairs:" if lines or left_out else "pairs: []")
     for line in lines:
@@ -79,12 +95,30 @@ def run(options: argparse.Namespace) -> int:
     if left_out:
         print("  # Not checked because they overlap by design; without its # a pair is checked:")
     for a, b, reason in left_out:
-        print(f"  #{_line(f'{a} {b}', 0.0, 0.0).strip()}  # {reason}")
-    for k in usual.always_touching():
-        text = _always_touching(model, model.pairs[k], options.leaves_only)
+        print(f"  #{_line(Rule(f'{a} {b}', 0.0, 0.0)).strip()}  # {reason}")
+    texts = [_always_touching(model, model.pairs[k], options.leaves_only) for k in always]
+    texts += [
+        f"{' '.join(model.pairs[k])}: {'leaves overlap' if options.leaves_only else 'meshes meet'} "
+        "at rest, which is a stop: give a pose without contact as --q"
+        for k in touching if k not in always
+    ]  # fmt: skip
+    for text in texts:
         print(f"  # {text}")
         print(f"warning: {text}", file=sys.stderr)
     return 0
+
+
+def _at_rest(
+    model: CollisionModel, q: np.ndarray, limits: np.ndarray, exact: bool
+) -> tuple[dict[int, float], list[int]]:
+    """Distances at q of pairs within their warning distance, metres, and pairs in contact.
+
+    ``limits``: (pairs, 2) stop and warning distances.
+    """
+    within = float(limits.max(initial=0.0))
+    distances = model.distances(q, exact=exact, within=within, depth=False)
+    near = np.flatnonzero((distances <= limits[:, 1]) & (distances > 0.0)).tolist()
+    return {k: float(distances[k]) for k in near}, np.flatnonzero(distances <= 0.0).tolist()
 
 
 def _always_touching(model: CollisionModel, pair: tuple[str, str], leaves_only: bool) -> str:
@@ -101,10 +135,12 @@ def _always_touching(model: CollisionModel, pair: tuple[str, str], leaves_only: 
     return f"{a} {b}: meshes touch in all sampled configurations: no threshold helps; {advice}"
 
 
-def _line(pattern: str, warn: float | None, stop: float | None) -> str:
-    parts = [f"pair: {_quoted(pattern)}"]
-    distances = (("warn", warn), ("stop", stop))
+def _line(rule: Rule) -> str:
+    parts = [f"pair: {_quoted(rule.pattern)}"]
+    distances = (("warn", rule.warn), ("stop", rule.stop))
     parts += [f"{key}: {value:g}" for key, value in distances if value is not None]
+    if len(parts) == 1:
+        parts.append(f"check: {str(rule.check).lower()}")
     return f"  - {{{', '.join(parts)}}}"
 
 
@@ -112,6 +148,22 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _suggested(pair: StructuralPair) -> str:
-    line = _line(" ".join(pair.links), round(pair.warn, 6), round(pair.stop, 6))
-    return f"{line}  # {pair.reason}"
+def _suggested(
+    model: CollisionModel,
+    structural: Mapping[int, StructuralPair],
+    near: Mapping[int, float],
+    ruled: set[int],
+    limits: np.ndarray,
+) -> list[str]:
+    """Lines of structural pairs, and of pairs ``near`` each other at rest without a rule."""
+    lines = []
+    for k in sorted(structural.keys() | near.keys() - ruled):
+        stop, warn = limits[k].tolist()
+        reasons = [structural[k].reason] if k in structural else []
+        if k in near:
+            # As for pairs that are near by construction.
+            warn, stop = 0.8 * near[k], min(stop, 0.4 * near[k])
+            reasons.append(f"{1e3 * near[k]:.1f} mm apart at rest")
+        rule = Rule(" ".join(model.pairs[k]), round(warn, 6), round(stop, 6))
+        lines.append(f"{_line(rule)}  # {', '.join(reasons)}")
+    return lines

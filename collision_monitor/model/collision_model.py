@@ -55,6 +55,7 @@ from collision_monitor.model.thresholds import (
     Thresholds,
     UsualDistances,
     brought_back,
+    excluded_by,
     may_be_object,
     mixed_rules,
     two_names,
@@ -100,6 +101,13 @@ def _require_length(margin: float) -> None:
         raise ConfigurationError(f"margin: {margin!r} is not a length in metres")
 
 
+def _patterns(name: str, entries: Sequence[str]) -> list[tuple[str, str]]:
+    found = [two_names(pattern) for pattern in entries]
+    if None in found:
+        raise ConfigurationError(f"{name}: {entries[found.index(None)]!r} {NOT_TWO_NAMES}")
+    return found
+
+
 class CollisionModel:
     """A robot and its scene, as capsules and spheres (leaves) below a hierarchy of boxes.
 
@@ -131,6 +139,7 @@ class CollisionModel:
         leaves: Mapping[str, Sequence[Leaf]] | None = None,
         hierarchy: str = "aabb",
         checked: Sequence[str] = (),
+        unchecked: Sequence[str] = (),
     ) -> None:
         """The constructor takes parsed input; most callers use `from_urdf`.
 
@@ -166,7 +175,7 @@ class CollisionModel:
             compiled.result()
         finally:
             pool.shutdown(wait=False)  # an error does not wait for the compiler
-        self._choose_pairs(checked)
+        self._choose_pairs(checked, unchecked)
         for text in self.warnings:
             logger.warning("%s", text)
 
@@ -186,6 +195,7 @@ class CollisionModel:
         fit: str = FITS[0],
         limits: LoadingLimits | None = None,
         checked: Sequence[str] = (),
+        unchecked: Sequence[str] = (),
     ) -> CollisionModel:
         """Load a robot and, optionally, a scene.
 
@@ -214,9 +224,12 @@ class CollisionModel:
             checked: pairs that are checked although their shapes overlap by design, or one joint
                 connects their links (docs/behaviour.md): each two names, or two patterns that match
                 no pair that is checked anyway, such as ``left_finger right_finger``.
+            unchecked: pairs of links or obstacles that are not checked unless the SRDF enables
+                them: each two names or patterns.
 
         Raises:
-            ConfigurationError: an entry of ``checked`` is not two names or patterns.
+            ConfigurationError: an entry of ``checked`` or ``unchecked`` is not two names or
+                patterns.
             LoadingLimitError: a limit is exceeded, or the memory.
             RobotDescriptionError: the URDF cannot be loaded completely.
             MeshError: a mesh is missing, unreadable, empty or not finite.
@@ -232,7 +245,9 @@ class CollisionModel:
             surroundings = None if scene is None else load_scene(scene, robot, package_dirs)
             settings = FitSettings(max_leaves_per_link, leaf_tolerance)
             given = given_leaves(robot, settings, leaves, fit, check_leaves)
-            return cls(robot, semantics, surroundings, settings, given, hierarchy, checked)
+            return cls(
+                robot, semantics, surroundings, settings, given, hierarchy, checked, unchecked
+            )
 
     def distance(
         self, q: Sequence[float] | np.ndarray, exact: bool = False, depth: bool = True
@@ -790,12 +805,9 @@ class CollisionModel:
         )
         return watchers_of(links, link_poses(self._bodies, links, samples), pairs)
 
-    def _choose_pairs(self, checked: Sequence[str]) -> None:
-        patterns = [two_names(pattern) for pattern in checked]
-        if None in patterns:
-            wrong = checked[patterns.index(None)]
-            raise ConfigurationError(f"checked: {wrong!r} {NOT_TWO_NAMES}")
-        self._checked: list[tuple[str, str]] = patterns
+    def _choose_pairs(self, checked: Sequence[str], unchecked: Sequence[str]) -> None:
+        self._checked = _patterns("checked", checked)
+        self._unchecked = _patterns("unchecked", unchecked)
         self._select_pairs()
         self._pack()
         packed = self.pairs
@@ -809,6 +821,8 @@ class CollisionModel:
         for pattern in Thresholds(rules=tuple(map(Rule, checked))).naming_none(known):
             if not any(may_be_object(name, self.link_names) for name in pattern.split()):
                 self.warnings += (f"checked: {pattern!r} matches no pair",)
+        for pattern in Thresholds(rules=tuple(map(Rule, unchecked))).naming_none(known):
+            self.warnings += (f"unchecked: {pattern!r} matches no pair",)
 
     def _select_pairs(self, restored: Collection[tuple[str, str]] = ()) -> None:
         """List pairs regardless of their shapes; ``restored``: neighbours that are checked."""
@@ -823,7 +837,15 @@ class CollisionModel:
         check_time("selecting pairs")
         pairs, unmonitored = select_pairs(links, self._obstacle_names, self._body_of, left_out)
         check_count("max_pairs", len(pairs), f"robot {self.name!r} and its scene")
-        self.pairs: list[tuple[str, str]] = pairs
+        excluded = excluded_by(self._unchecked, pairs)
+        for a, b in list(excluded):
+            if frozenset((a, b)) in self.semantics.enabled:
+                del excluded[a, b]
+        unmonitored += [
+            UnmonitoredPair(a, b, f"not checked by the rule {pattern!r}", by_rule=True)
+            for (a, b), pattern in excluded.items()
+        ]
+        self.pairs: list[tuple[str, str]] = [pair for pair in pairs if pair not in excluded]
         self.unmonitored_pairs: list[UnmonitoredPair] = unmonitored
 
     def _apply_design(self, level: int) -> None:
@@ -849,6 +871,8 @@ class CollisionModel:
                 logger.log(level, "monitored by %s: '%s' and '%s', although %s", who, a, b, reason)
         if restored := (enabled | ruled).difference(self.pairs):
             self._select_pairs(restored)
+        for a, b, reason in (pair for pair in self.unmonitored_pairs if pair.by_rule):
+            logger.log(level, "not monitored: '%s' and '%s': %s", a, b, reason)
         by_design = {pair: why for pair, why in left_out.items() if pair in self._by_design}
         for (a, b), reason in by_design.items():
             self.unmonitored_pairs.append(UnmonitoredPair(a, b, reason, by_design=True))

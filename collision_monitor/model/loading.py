@@ -87,7 +87,7 @@ class Recipe:
         root: the link without a shape that robots with names are mounted on.
         exact: whether to prepare exact distances as well.
         limits: of loading.
-        checked: recipes that differ in it count as equal.
+        checked, unchecked: recipes that differ in these count as equal.
     """
 
     robots: tuple[RobotSource, ...]
@@ -103,6 +103,7 @@ class Recipe:
     hierarchy: str = "aabb"
     limits: LoadingLimits = LoadingLimits()
     checked: tuple[str, ...] = field(default=(), compare=False)
+    unchecked: tuple[str, ...] = field(default=(), compare=False)
 
     def load(self) -> Loaded:
         """Load, fit and compile.
@@ -148,6 +149,7 @@ class Recipe:
             fit=self.fit,
             hierarchy=self.hierarchy,
             checked=self.checked,
+            unchecked=self.unchecked,
         )
         return Loaded(model)
 
@@ -165,8 +167,9 @@ class Recipe:
             joints[SCENE] = tuple(joint.name for joint in scene.joints)
         semantics = compose_semantics(parts)
         model = CollisionModel(
-            whole, semantics, scene, settings, leaves, self.hierarchy, self.checked
-        )
+            whole, semantics, scene, settings, leaves, self.hierarchy, self.checked,
+            self.unchecked,
+        )  # fmt: skip
         return Loaded(model, joints)
 
     def _mounted(self, source: RobotSource) -> Mounted:

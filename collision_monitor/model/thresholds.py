@@ -100,9 +100,10 @@ class StructuralPair:
         if self.is_smallest:
             return f"never found nearer than {1e3 * self.usual:.1f} mm"
         touching = f", in contact in {self.contact:.0%}" if self.contact > 0.0 else ""
+        always = f", always within {1e3 * self.largest:.1f} mm" if self.largest < _NEAR else ""
         return (
             f"near in {self.near:.0%} of the configurations{touching}, usually at least "
-            f"{1e3 * self.usual:.1f} mm apart"
+            f"{1e3 * self.usual:.1f} mm apart{always}"
         )
 
     def __str__(self) -> str:
@@ -306,12 +307,14 @@ _NUMBER = re.compile(r"[-0-9*?\[\]!]+")  # number or pattern of numbers
 class Rule:
     """Thresholds of the pairs that match ``pattern``, metres; None: unchanged.
 
+    ``check``: whether these pairs are checked at all; decided when a robot is loaded.
     ``source``: where the rule was given, for messages.
     """
 
     pattern: str
     warn: float | None = None
     stop: float | None = None
+    check: bool = True
     source: str = field(default="", compare=False)
 
 
@@ -362,9 +365,11 @@ class Thresholds:
             if names is None:
                 raise ThresholdsError(f"{where}.pair: {rule.pattern!r} {NOT_TWO_NAMES}")
             hits = [m for m, pair in enumerate(pairs) if _names(names, pair)]
-            if not hits and must_name and not _may_be_objects(names, objects):
+            is_for_objects = rule.check and _may_be_objects(names, objects)
+            if not hits and must_name and not is_for_objects:
                 named = [pair for pair in left_out if _names(names, tuple(pair)[:2])]
-                for a, b, reason in (pair for pair in named if pair.can_be_checked):
+                back = [pair for pair in named if pair.can_be_checked and rule.check]
+                for a, b, reason in back:
                     raise ThresholdsError(
                         f"{where}.pair: {rule.pattern!r} names a pair that is left out, {a} - {b}: "
                         f"{reason}; to have it checked, give the rule when the robot is loaded: to "
@@ -389,7 +394,7 @@ class Thresholds:
 
     def named(self, pairs: Sequence[tuple[str, str]], key: str = "pattern") -> set[int]:
         """Return the indices of pairs that a rule matches, with ``key`` ``warn`` or ``stop``."""
-        rules = [rule for rule in self.rules if getattr(rule, key) is not None]
+        rules = [rule for rule in self.rules if rule.check and getattr(rule, key) is not None]
         return {
             k for k, pair in enumerate(pairs)
             if any(_names(rule.pattern.split(), pair) for rule in rules)
@@ -405,19 +410,46 @@ class Thresholds:
     def without_effect(
         self, pairs: Sequence[tuple[str, str]], left_out: Sequence[UnmonitoredPair]
     ) -> list[str]:
-        """Return messages on rules that match none of ``pairs``, but pairs left out, by reason."""
+        """Return messages on rules that match none of ``pairs``, but pairs left out, by reason.
+
+        And on rules with ``check: false`` that match pairs which are checked nevertheless.
+        """
         found: dict[str, list[str]] = {}
+        checked = []
         for rule in self.rules:
             names = rule.pattern.split()
-            if not any(_names(names, pair) for pair in pairs):
+            if not rule.check:
+                checked += [f"{a} - {b}" for a, b in pairs if _names(names, (a, b))]
+            elif not any(_names(names, pair) for pair in pairs):
                 reasons = (pair.reason for pair in left_out if _names(names, tuple(pair)[:2]))
                 for reason in dict.fromkeys(reasons):
                     found.setdefault(reason, []).append(repr(rule.pattern))
-        return [
+        messages = [
             f"thresholds of {shortened(patterns, _MOST_NAMED)} have no effect on pairs that are "
             f"not checked: {reason}"
             for reason, patterns in found.items()
         ]
+        if checked:
+            messages.append(
+                f"checked in spite of a rule with check: false: {shortened(checked, _MOST_NAMED)}; "
+                "the SRDF enables the pair, or the robot was loaded without the rule"
+            )
+        return messages
+
+    def check_left_out(self, left_out: Sequence[UnmonitoredPair]) -> None:
+        """Raise ThresholdsError if a pair is left out by a rule that is not among these."""
+        ruled = [(a, b) for a, b, _ in (pair for pair in left_out if pair.by_rule)]
+        patterns = [(one, other) for one, other in map(str.split, self.patterns(check=False))]
+        for a, b in ruled:
+            if (a, b) not in excluded_by(patterns, [(a, b)]):
+                raise ThresholdsError(
+                    f"{self.source}: no rule with check: false for {a} - {b}, which was left out "
+                    "by one when the robot was loaded: restart the node to have the pair checked"
+                )
+
+    def patterns(self, check: bool) -> tuple[str, ...]:
+        """Return the patterns of rules with or without ``check``, for loading a robot."""
+        return tuple(rule.pattern for rule in self.rules if rule.check is check)
 
     def _where(self, rule: int) -> str:
         return self.rules[rule].source or f"{self.source}: pairs[{rule}]"
@@ -451,6 +483,19 @@ def brought_back(
     """
     alone = [names for names in patterns if not any(_names(names, pair) for pair in pairs)]
     return {pair for pair in left_out if any(_names(names, pair) for names in alone)}
+
+
+def excluded_by(
+    patterns: Sequence[tuple[str, str]], pairs: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], str]:
+    """Return those of ``pairs`` that are not to be checked, and the first pattern of each."""
+    found = {}
+    for pair in pairs if patterns else ():
+        for names in patterns:
+            if _names(names, pair):
+                found[pair] = " ".join(names)
+                break
+    return found
 
 
 def mixed_rules(
@@ -511,7 +556,8 @@ def load_thresholds(source: str | os.PathLike | Mapping[str, Any]) -> Thresholds
     """Return thresholds from a YAML file, or from a mapping with the same keys.
 
     ``warn`` and ``stop`` in metres, and a list ``pairs`` of mappings with ``pair`` (two patterns)
-    and ``warn``, ``stop`` or both.
+    and ``warn``, ``stop`` or both, or ``check``: false for pairs that are not to be checked, true
+    for a pair that is otherwise left out.
 
     Raises:
         ThresholdsError: the file does not exist or is not YAML, a key is unknown, or a value is not
@@ -526,14 +572,18 @@ def load_thresholds(source: str | os.PathLike | Mapping[str, Any]) -> Thresholds
         top = Entry(name, {} if data is None else data, ("warn", "stop", "pairs"))
         rules = []
         for k, item in enumerate(top.list("pairs")):
-            entry = Entry(f"{name}: pairs[{k}]", item, ("pair", "warn", "stop"))
-            if "warn" not in entry and "stop" not in entry:
-                entry.fail("pair", "has neither warn nor stop: give at least one")
+            entry = Entry(f"{name}: pairs[{k}]", item, ("pair", "warn", "stop", "check"))
+            has_distance = "warn" in entry or "stop" in entry
+            if not has_distance and "check" not in entry:
+                entry.fail("pair", "has neither warn nor stop nor check: give at least one")
             pattern = entry.text("pair")
             if two_names(pattern) is None:
                 entry.fail("pair", f"{pattern!r} {NOT_TWO_NAMES}")
             warn, stop = _distance(entry, "warn"), _distance(entry, "stop")
-            rules.append(Rule(pattern, warn, stop, f"{name}: pairs[{k}]"))
+            check = entry.flag("check", default=True)
+            if has_distance and not check:
+                entry.fail("check", "a pair that is not checked has neither warn nor stop")
+            rules.append(Rule(pattern, warn, stop, check, f"{name}: pairs[{k}]"))
         warn, stop = _distance(top, "warn"), _distance(top, "stop")
     except SceneError as problem:
         raise ThresholdsError(str(problem)) from None

@@ -57,7 +57,8 @@ def build_monitor(
     Raises:
         CollisionMonitorError: parameters do not fit the model.
     """
-    model = loaded.model
+    model, thresholds = loaded.model, thresholds_of(values, rules)
+    thresholds.check_left_out(model.unmonitored_pairs)
     limits = joint_limits_of(values, model)
     with compiling(*KERNELS["monitor"][1]):
         live = LiveScene(model, bounds_of(values))
@@ -76,7 +77,7 @@ def build_monitor(
         loaded.joints,
         live,
     )
-    monitor.set_thresholds(thresholds_of(values, rules))
+    monitor.set_thresholds(thresholds)
     return monitor, limits
 
 

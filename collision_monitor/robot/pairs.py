@@ -25,13 +25,15 @@ NEIGHBOURS = "neighbours over one joint"
 class UnmonitoredPair:
     """A pair of links that is not checked, and the reason.
 
-    ``by_design``: whether the reason is that shapes overlap by design.
+    ``by_design``: whether the reason is that shapes overlap by design. ``by_rule``: whether a rule
+    of the thresholds leaves the pair out.
     """
 
     link_a: str
     link_b: str
     reason: str
     by_design: bool = False
+    by_rule: bool = False
 
     @property
     def can_be_checked(self) -> bool:

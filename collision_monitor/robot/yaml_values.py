@@ -108,6 +108,13 @@ class Entry:
         """Return a finite number."""
         return self._number(key, self._get(key), positive)
 
+    def flag(self, key: str, default: bool) -> bool:
+        """Return true or false."""
+        value = self._data.get(key, default)
+        if not isinstance(value, (bool, np.bool_)):
+            self.fail(key, f"expected true or false, got {shown(value)}")
+        return bool(value)
+
     def numbers(self, key: str, count: int, positive: bool = False) -> tuple[float, ...]:
         """Return a list of that many finite numbers."""
         value = self._get(key)

@@ -16,7 +16,7 @@ from rclpy.exceptions import ParameterException  # isort: skip
 from rclpy.node import Node  # isort: skip
 from rclpy.parameter import Parameter as RosParameter  # isort: skip
 
-from collision_monitor.errors import CollisionMonitorError, RobotDescriptionError
+from collision_monitor.errors import CollisionMonitorError, RobotDescriptionError, ThresholdsError
 from collision_monitor.model.loading import RobotSource
 from collision_monitor.model.thresholds import load_thresholds
 from collision_monitor.nodes.parameters import (
@@ -305,6 +305,23 @@ def test_a_rule_has_a_left_out_pair_checked_if_it_is_there_at_the_start(declared
     monitor, _ = build_monitor(values, (), recipe_of(values, (port.source,), False).load())
     row = [set(pair) for pair in monitor.model.pairs].index({"left", "right"})
     assert monitor.behaviour.thresholds[row].tolist() == [0.01, 0.03]
+
+
+def test_a_rule_leaves_a_pair_out_from_start_to_end(declared):
+    rule = {"pair_thresholds": ["l0 l2 check=false"]}
+    given, (port,), _ = declared({"robot_description": chain(4), "narrow_phase": "leaf"})
+    values = {**given, **rule}
+    loaded = recipe_of(values, (port.source,), False).load()
+    monitor, _ = build_monitor(values, (), loaded)
+    assert {"l0", "l2"} not in [set(pair) for pair in monitor.model.pairs]
+    check_for_model(values, (), monitor.model, {})
+    # Without the rule the pair would be left out for no reason.
+    for attempt in (
+        lambda: check_for_model(given, (), monitor.model, {}),
+        lambda: build_monitor(given, (), loaded),
+    ):
+        with pytest.raises(ThresholdsError, match="no rule with check: false for l.*restart"):
+            attempt()
 
 
 def test_a_rule_for_a_pair_that_an_srdf_disables_is_a_warning(declared, caplog):

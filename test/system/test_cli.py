@@ -15,11 +15,12 @@ from support.robots.toys import chain, joint, link, robot
 from unit.model.test_permanent_contacts import hand_urdf
 from unit.model.test_structural_pairs import BALLS, URDF
 
-from collision_monitor import CollisionModel
+from collision_monitor import CollisionModel, Monitor
 from collision_monitor.__main__ import main
 from collision_monitor.cli import distance
 from collision_monitor.common.optional_dependencies import install_command
 from collision_monitor.model.thresholds import load_thresholds
+from collision_monitor.monitoring.monitor import Level
 
 
 @pytest.fixture
@@ -361,6 +362,56 @@ def test_thresholds_lists_what_is_left_out_for_a_person_to_have_it_checked(tmp_p
     assert main(["thresholds", str(urdf), *given]) == 0
     says = "thresholds of 'left right' have no effect on pairs that are not checked"
     assert f"warning: {says}: disabled in the SRDF" in capsys.readouterr().err
+
+
+def test_thresholds_makes_the_pose_of_rest_clear(tmp_path, capsys):
+    """Two carriages are 50 mm apart at zero, and far apart or in contact nearly everywhere else."""
+    urdf, file = tmp_path / "rails.urdf", tmp_path / "thresholds.yaml"
+    urdf.write_text(robot(
+        link("base", ""), link("a", '<sphere radius="0.1"/>'), link("b", '<sphere radius="0.1"/>'),
+        joint("ja", "base", "a", "prismatic", "0 0 0", "1 0 0"),
+        joint("jb", "base", "b", "prismatic", "0.25 0 0", "0 1 0"),
+    ))  # fmt: skip
+
+    def state(q):
+        monitor = Monitor(CollisionModel.from_urdf(str(urdf)))
+        monitor.set_thresholds(load_thresholds(file))
+        for k in range(60):  # a robot at zero has to be confirmed
+            found = monitor.update(("ja", "jb"), np.array(q), now=10.0 + 0.01 * k)
+        return found
+
+    assert main(["thresholds", str(urdf)]) == 0
+    said = capsys.readouterr()
+    file.write_text(said.out)
+    (rule,) = yaml.safe_load(said.out)["pairs"]
+    assert (rule["warn"], rule["stop"]) == pytest.approx((0.04, 0.02))
+    assert "50.0 mm apart at rest" in said.out and not said.err
+    assert state([0.0, 0.0]).level is Level.OK
+    assert state([0.015, 0.0]).level is Level.WARN
+    assert state([0.04, 0.0]).level is Level.ERROR
+    # Another pose of rest, nearer than the distance of a stop, and one in contact.
+    assert main(["thresholds", str(urdf), "--q", "ja=0.04"]) == 0
+    said = capsys.readouterr()
+    file.write_text(said.out)
+    assert state([0.04, 0.0]).level is Level.OK and state([0.047, 0.0]).level is Level.ERROR
+    assert main(["thresholds", str(urdf), "--q", "ja=0.1"]) == 0
+    assert "warning: a b: meshes meet at rest, which is a stop: give" in capsys.readouterr().err
+    # A rule that is given is kept.
+    file.write_text("pairs: [{pair: 'a b', warn: 0.09}]")
+    assert main(["thresholds", str(urdf), "--thresholds", str(file)]) == 0
+    assert yaml.safe_load(capsys.readouterr().out)["pairs"] == [{"pair": "a b", "warn": 0.09}]
+
+
+def test_a_rule_that_leaves_a_pair_out_holds_for_every_command(cell, capsys, tmp_path):
+    urdf, scene = cell
+    file = tmp_path / "mine.yaml"
+    file.write_text("pairs: [{pair: 'near post', check: false}]")
+    assert main(["thresholds", urdf, "--scene", scene, "--thresholds", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert yaml.safe_load(text)["pairs"] == [{"pair": "near post", "check": False}]
+    file.write_text("pairs: [{pair: 'near pst', check: false}]")
+    assert main(["thresholds", urdf, "--scene", scene, "--thresholds", str(file)]) == 2
+    assert "'near pst' matches none of the" in capsys.readouterr().err
 
 
 def test_thresholds_keeps_given_rules(cell, capsys, tmp_path):

@@ -133,29 +133,37 @@ def braking_decelerations(
     return out
 
 
+_FLAGS = {"true": True, "false": False}
+
+
 def parse_pair_thresholds(entries: Sequence[str]) -> tuple[Rule, ...]:
     """Rules from lines such as ``left_* right_* warn=0.2 stop=0.05``; empty lines are skipped.
 
     Raises:
-        ThresholdsError: an entry is not two names and warn, stop or both.
+        ThresholdsError: an entry is not two names and warn, stop or both, or check.
     """
     rules = []
     for k, entry in enumerate(entries):
         words = entry.split()
         if not words:
             continue
-        distances: dict[str, float] = {}
+        given: dict[str, float | bool] = {}
         for word in words[2:]:
             key, equals, text = word.partition("=")
-            if not equals or key not in ("warn", "stop") or key in distances:
-                raise _invalid_rule(entry, f"{word!r} is neither warn=... nor stop=...")
+            if not equals or key not in ("warn", "stop", "check") or key in given:
+                raise _invalid_rule(entry, f"{word!r} is not warn=..., stop=... or check=...")
             try:
-                distances[key] = float(text)
-            except ValueError:
-                raise _invalid_rule(entry, f"{text!r} is not a number of metres") from None
-        if len(words) < 2 or any("=" in word for word in words[:2]) or not distances:
-            raise _invalid_rule(entry, "expected two names or patterns, then warn, stop or both")
-        rules.append(Rule(" ".join(words[:2]), **distances, source=f"pair_thresholds[{k}]"))
+                given[key] = _FLAGS[text.lower()] if key == "check" else float(text)
+            except (KeyError, ValueError):
+                what = "neither true nor false" if key == "check" else "not a number of metres"
+                raise _invalid_rule(entry, f"{text!r} is {what}") from None
+        if len(words) < 2 or any("=" in word for word in words[:2]) or not given:
+            raise _invalid_rule(
+                entry, "expected two names or patterns, then warn, stop or both, or check"
+            )
+        if given.get("check") is False and len(given) > 1:
+            raise _invalid_rule(entry, "a pair that is not checked has neither warn nor stop")
+        rules.append(Rule(" ".join(words[:2]), **given, source=f"pair_thresholds[{k}]"))
     return tuple(rules)
 
 

@@ -175,7 +175,8 @@ SCENE = (
 SPEED_POLICY = (
     Parameter("pair_thresholds", [""],
               text="thresholds of pairs or groups, one entry each: 'left_* right_* warn=0.2 "
-                   "stop=0.05', metres; later entries take precedence"),
+                   "stop=0.05', metres, or 'finger_a finger_b check=false' for pairs that are not "
+                   "to be checked; later entries take precedence"),
     Parameter("thresholds_file", "",
               text="YAML file with a list 'pairs' of such thresholds, read when it is set; "
                    "pair_thresholds take precedence"),
@@ -324,9 +325,9 @@ def check_for_model(
     Raises:
         CollisionMonitorError: a value is invalid.
     """
-    thresholds_of(values, rules).of(
-        model.pairs, objects=model.link_names, left_out=model.unmonitored_pairs
-    )
+    thresholds = thresholds_of(values, rules)
+    thresholds.of(model.pairs, objects=model.link_names, left_out=model.unmonitored_pairs)
+    thresholds.check_left_out(model.unmonitored_pairs)
     decelerations_of(values, model, limits)
 
 
@@ -448,6 +449,7 @@ def recipe_of(
     rules: Sequence[Rule] = (),
 ) -> Recipe:
     """The recipe of a model of these robots; ``exact`` as of `Recipe`, ``rules`` of the file."""
+    thresholds = thresholds_of(values, rules)
     return Recipe(
         robots,
         package_dirs_of(values),
@@ -461,5 +463,6 @@ def recipe_of(
         values["fit"],
         values["hierarchy"],
         limits_of(values),
-        tuple(rule.pattern for rule in thresholds_of(values, rules).rules),
+        thresholds.patterns(check=True),
+        thresholds.patterns(check=False),
     )

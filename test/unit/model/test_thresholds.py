@@ -43,6 +43,11 @@ def test_a_file_says_the_same(tmp_path):
         ({"warn": "wide"}, "warn: expected a number"),
         ({"stop": -0.1}, "stop: -0.1 is not a distance"),
         ({"pairs": [{"pair": "a b"}]}, r"pairs\[0\]\.pair: has neither warn nor stop"),
+        ({"pairs": [{"pair": "a b", "check": 0}]}, r"pairs\[0\]\.check: expected true or false"),
+        (
+            {"pairs": [{"pair": "a b", "check": False, "stop": 0.1}]},
+            r"pairs\[0\]\.check: a pair that is not checked has neither warn nor stop",
+        ),
         ({"pairs": [{"warn": 0.1}]}, r"pairs\[0\]\.pair: is missing"),
         ({"pairs": ["a b"]}, r"pairs\[0\]: expected a mapping"),
         ({"pairs": [{"pair": "a", "warn": 0.1}]}, r"pairs\[0\].pair: 'a' is not two names"),
@@ -96,6 +101,25 @@ def test_a_rule_for_pairs_that_are_left_out_has_no_effect_or_comes_too_late():
         Thresholds(rules=(Rule("* index", 0.1),)).of(PAIRS, left_out=left_out)
     with pytest.raises(ThresholdsError, match="tip: neighbours over one joint; to have it checked"):
         Thresholds(rules=(Rule("thumb tip", 0.1),)).of(PAIRS, left_out=left_out)
+
+
+def test_a_rule_without_a_check_is_for_loading_and_changes_no_distance():
+    data = {"pairs": [{"pair": "palm *", "check": False}, {"pair": "left_* *", "check": True}]}
+    given = Thresholds(0.05, 0.01, load_thresholds(data).rules)
+    assert given.patterns(check=False) == ("palm *",)
+    assert given.patterns(check=True) == ("left_* *",)
+    left_out = [UnmonitoredPair("palm", "tip", "not checked by the rule 'palm *'", by_rule=True)]
+    assert given.of(PAIRS, left_out=left_out).tolist() == [[0.01, 0.05]] * 3
+    assert given.without_effect(PAIRS, left_out) == []
+    given.check_left_out(left_out)
+    with pytest.raises(ThresholdsError, match="no rule with check: false for palm - tip.*restart"):
+        Thresholds(0.05, 0.01).check_left_out(left_out)
+    # Nothing that is added later is left out by a rule.
+    with pytest.raises(ThresholdsError, match="'cell/7 table' matches none"):
+        Thresholds(rules=(Rule("cell/7 table", check=False),)).of(PAIRS, objects=["table"])
+    late = Thresholds(rules=(Rule("left_arm *", check=False),))
+    (text,) = late.without_effect(PAIRS, ())
+    assert text.startswith("checked in spite of a rule with check: false: left_arm - ")
 
 
 LINKS = ["left/arm", "left/hand", "right/arm", "table"]

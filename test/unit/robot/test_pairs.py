@@ -8,7 +8,7 @@ import pytest
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel, Monitor
-from collision_monitor.errors import ThresholdsError
+from collision_monitor.errors import ConfigurationError, ThresholdsError
 from collision_monitor.model.loading import Recipe, RobotSource
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.robot.scene import load_scene
@@ -133,6 +133,36 @@ def test_a_pattern_that_matches_checked_pairs_is_not_about_neighbours():
     model = CollisionModel.from_urdf(chain(4), checked=["l0 *", "* *"])
     assert left_out(model) == left_out(CollisionModel.from_urdf(chain(4)))
     assert model.warnings == ()
+
+
+def test_a_rule_leaves_pairs_out_unless_an_srdf_enables_them(caplog):
+    post = {"name": "post", "type": "sphere", "radius": 0.1, "position": [9, 9, 9]}
+    srdf = '<robot name="toy"><enable_collisions link1="l0" link2="l3"/></robot>'
+    caplog.set_level("INFO")
+    model = CollisionModel.from_urdf(
+        chain(4), srdf=srdf, scene={"obstacles": [post]}, unchecked=["l0 *", "post l2", "l1 l9"]
+    )
+    assert {frozenset(p) for p in model.pairs} == {
+        frozenset(p) for p in [("l0", "l3"), ("l1", "l3"), ("l1", "post"), ("l3", "post")]
+    }
+    assert {pair for pair in left_out(model).items() if "rule" in pair[1]} == {
+        (frozenset(("l0", "l2")), "not checked by the rule 'l0 *'"),
+        (frozenset(("l2", "post")), "not checked by the rule 'post l2'"),
+    }
+    assert "not monitored: 'l2' and 'l0': not checked by the rule 'l0 *'" in caplog.text
+    assert model.warnings == ("unchecked: 'l1 l9' matches no pair",)
+    # The SRDF decides, and it is said.
+    given = Thresholds(rules=tuple(Rule(rule, check=False) for rule in ("l0 *", "post l2")))
+    given.of(model.pairs, left_out=model.unmonitored_pairs)
+    (text,) = given.without_effect(model.pairs, model.unmonitored_pairs)
+    assert text.startswith("checked in spite of a rule with check: false: ")
+    # Another scene keeps it, and so does a rule for the same neighbours.
+    other = model.with_scene(load_scene({"obstacles": []}, model.robot))
+    assert frozenset(("l0", "l2")) in left_out(other)
+    both = CollisionModel.from_urdf(chain(4), checked=["l0 l1"], unchecked=["l1 l0"])
+    assert left_out(both)[frozenset(("l0", "l1"))] == "not checked by the rule 'l1 l0'"
+    with pytest.raises(ConfigurationError, match="unchecked: 'l0' is not two names"):
+        CollisionModel.from_urdf(chain(4), unchecked=["l0"])
 
 
 def test_an_srdf_that_enables_neighbours_has_them_checked():

@@ -86,6 +86,9 @@ def test_a_line_is_two_patterns_and_distances():
         Rule("left_* right_*", 0.2, 0.05),
         Rule("a b", None, 0.001),
     )
+    assert parse_pair_thresholds(["a b check=false", "a c check=true warn=0.1"]) == (
+        Rule("a b", check=False), Rule("a c", 0.1),
+    )  # fmt: skip
     assert parse_pair_thresholds([""]) == ()
 
 
@@ -95,10 +98,12 @@ def test_a_line_is_two_patterns_and_distances():
         ("left_*", "two names"),
         ("left_* right_*", "two names"),
         ("left_* warn=0.2", "two names"),
-        ("a b c", "'c' is neither warn=... nor stop=..."),
+        ("a b c", "'c' is not warn=..., stop=... or check=..."),
         ("a b warn=near", "'near' is not a number of metres"),
-        ("a b warn=0.1 warn=0.2", "'warn=0.2' is neither"),
-        ("a b warning=0.1", "'warning=0.1' is neither"),
+        ("a b warn=0.1 warn=0.2", "'warn=0.2' is not warn"),
+        ("a b warning=0.1", "'warning=0.1' is not warn"),
+        ("a b check=no", "'no' is neither true nor false"),
+        ("a b check=false warn=0.1", "a pair that is not checked has neither warn nor stop"),
     ],
 )
 def test_other_lines_are_refused_with_the_line(entry, says):
