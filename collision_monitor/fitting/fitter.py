@@ -9,13 +9,14 @@ import logging
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from functools import cache
 from heapq import heapify, heappop, heappush
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,6 +54,11 @@ _OBSTACLE_FACTOR = 4
 # Mean share of the maximum number of leaves that links may use: some links need all, but most
 # others gain little from the last ones.
 _MEAN_SHARE = 0.75
+# A link is loose if its leaves take more than this from other links where these come near, metres.
+# Loose links may use so many times as many leaves; all of them together no more in addition than
+# this share of the maximum for each link of the robot.
+_LOOSE, _LOOSE_FACTOR, _ADDED_SHARE = 0.008, 4, 0.75
+_WORTH = 1.5  # fewer leaves than so many times as many gain too little
 # Files of this folder that do not affect a fit with given watchers: changing them does not
 # invalidate cached fits.
 _NO_PART = ("__init__.py", "approach_points.py", "enclosure.py", "fitter.py", "leaves_file.py")
@@ -60,7 +66,22 @@ _NO_PART = ("__init__.py", "approach_points.py", "enclosure.py", "fitter.py", "l
 _PART = ("geometry/leaf.py", "robot/shape_kinds.py")
 _CLOSED_FORMS = ("sphere", "capsule", "box")
 
-Job = tuple[Shape, int, np.ndarray]
+
+class Job(NamedTuple):
+    """A shape to be fitted.
+
+    Attributes:
+        shape: the shape.
+        most: maximum number of leaves.
+        watchers: (w, 4) rows as of `watchers_of`.
+        known: a fit to continue from, if any.
+    """
+
+    shape: Shape
+    most: int
+    watchers: np.ndarray
+    known: Fit | None = None
+
 
 
 @cache
@@ -151,7 +172,7 @@ def thin_out(chosen: list[Fit], choices: Sequence[Sequence[Fit]], total: int) ->
 
 def needs_watchers(links: Mapping[str, Sequence[Shape]]) -> bool:
     """Whether the leaves of any shape depend on the watchers of `fit_all`."""
-    return any(shape.kind not in _CLOSED_FORMS for shapes in links.values() for shape in shapes)
+    return any(shape.kind not in ROUNDED for shapes in links.values() for shape in shapes)
 
 
 def fit_all(
@@ -183,22 +204,30 @@ def fit_all(
         for content, shape, most in keyed:
             if content not in distinct:
                 rows = watched.get(content, ()) if shape.kind not in _CLOSED_FORMS else ()
-                distinct[content] = (shape, most, merged(np.vstack(rows) if rows else ()))
+                distinct[content] = Job(shape, most, merged(np.vstack(rows) if rows else ()))
     done = _fit_distinct(distinct, tolerance)
     choices = {name: [done[content] for content, _, _ in keyed] for name, keyed in jobs.items()}
     chosen = {
         name: share_out(fits, budgets[name], tolerance) for name, fits in choices.items()
     }
+    tightened = {}
+    if settings.max_leaves_per_link > 1:
+        watched_contents = {content for content, rows in watched.items() if len(np.vstack(rows))}
+        tightened = _tightened(
+            {name: jobs[name] for name in links}, chosen, choices, distinct, watched_contents,
+            settings,
+        )  # fmt: skip
+    others = [name for name in links if name not in tightened]
     mean = _MEAN_SHARE * settings.max_leaves_per_link
-    total = math.ceil(sum(max(mean, len(shapes)) for shapes in links.values()))
+    total = math.ceil(sum(max(mean, len(links[name])) for name in others))
     thinner = iter(
         thin_out(
-            [fit for name in links for fit in chosen[name]],
-            [fits for name in links for fits in choices[name]],
+            [fit for name in others for fit in chosen[name]],
+            [fits for name in others for fits in choices[name]],
             total,
         )
     )
-    chosen |= {name: [next(thinner) for _ in chosen[name]] for name in links}
+    chosen |= tightened | {name: [next(thinner) for _ in chosen[name]] for name in others}
     return {
         name: [
             placed(fit, shape.pose, name)
@@ -206,6 +235,65 @@ def fit_all(
         ]
         for name, keyed in jobs.items()
     }
+
+
+def _tightened(
+    links: Mapping[str, Sequence[tuple[str, Shape, int]]],
+    chosen: Mapping[str, Sequence[Fit]],
+    choices: Mapping[str, Sequence[list[Fit]]],
+    distinct: Mapping[str, Job],
+    watched: Collection[str],
+    settings: FitSettings,
+) -> dict[str, list[Fit]]:
+    """Return fits with more leaves of loose links, the loosest first while there is room.
+
+    Args:
+        links: key, shape and maximum number of leaves of each shape of a link.
+        chosen: the fits of the shapes.
+        choices: all fits of the shapes, with ascending numbers of leaves.
+        distinct: the jobs of all shapes, by key.
+        watched: keys of the shapes that other links come near.
+        settings: of the fits.
+    """
+    limit = max(_LOOSE, settings.leaf_tolerance)
+
+    def looseness(name: str, k: int) -> float:
+        content, shape, _ = links[name][k]
+        fit = chosen[name][k]
+        if content not in watched:
+            return 0.0
+        # How much the leaves of boxes take is not measured: about what they stand off.
+        return fit.stand_off if shape.kind in _CLOSED_FORMS else fit.lost
+
+    worst = {name: max(looseness(name, k) for k in range(len(links[name]))) for name in links}
+    counts = {name: sum(len(fit.leaves) for fit in chosen[name]) for name in links}
+    room = int(_ADDED_SHARE * settings.max_leaves_per_link * len(links))
+    more: dict[str, Job] = {}
+    budgets: dict[str, int] = {}
+    ways: dict[str, list[tuple[list[Fit], str]]] = {}
+    for name in sorted(links, key=lambda name: -worst[name]):
+        budget = min(_LOOSE_FACTOR * settings.max_leaves_per_link, counts[name] + room)
+        if worst[name] <= limit or budget < _WORTH * counts[name]:
+            continue
+        room -= budget - counts[name]
+        most = max(1, budget - len(links[name]) + 1)
+        budgets[name], ways[name] = budget, []
+        for k, (content, shape, _) in enumerate(links[name]):
+            fits, key = choices[name][k], ""
+            if looseness(name, k) > limit:
+                key = content_key("more", content, most)
+                known = None if shape.kind in _CLOSED_FORMS else fits[-1]
+                more[key] = Job(shape, most, distinct[content].watchers, known)
+            ways[name].append((fits, key))
+    found = _fit_distinct(more, settings.leaf_tolerance)
+    return {
+        name: share_out(
+            [[*fits, *(fit for fit in found.get(key, ()) if len(fit.leaves) > len(fits[-1].leaves))]
+             for fits, key in own],
+            budgets[name], 0.5 * limit,
+        )
+        for name, own in ways.items()
+    }  # fmt: skip
 
 
 # -- the fit of Zhang et al., for comparison --
@@ -288,12 +376,12 @@ def _fit_distinct(jobs: Mapping[str, Job], tolerance: float) -> dict[str, list[F
     done: dict[str, list[Fit]] = {}
     slow: dict[str, Job] = {}
     keys: dict[str, str] = {}
-    for content, (shape, most, rows) in jobs.items():
-        if shape.kind in _CLOSED_FORMS:
-            done[content] = fits_in_own_frame(shape, most, tolerance)
+    for content, job in jobs.items():
+        if job.shape.kind in _CLOSED_FORMS:
+            done[content] = fits_in_own_frame(job.shape, job.most, tolerance)
         else:
-            slow[content] = (shape, most, rows)
-            keys[content_key(content, rows)] = content
+            slow[content] = job
+            keys[content_key(content, job.watchers)] = content
     if not slow:
         return done
     with Store("fits") as store:
@@ -301,7 +389,7 @@ def _fit_distinct(jobs: Mapping[str, Job], tolerance: float) -> dict[str, list[F
         def load_cached() -> None:
             for key, kept in store.get_many(list(keys)).items():
                 content = keys.pop(key)
-                done[content] = _from_json(kept, slow.pop(content)[0])
+                done[content] = _from_json(kept, slow.pop(content).shape)
 
         load_cached()
         if not slow:
@@ -340,8 +428,10 @@ def _fit_in_parallel(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tupl
     try:
         with _single_threaded_linear_algebra():
             waiting = {
-                pool.submit(fits_in_own_frame, shape, most, tolerance, rows): key
-                for key, (shape, most, rows) in jobs.items()
+                pool.submit(
+                    fits_in_own_frame, job.shape, job.most, tolerance, job.watchers, job.known
+                ): key
+                for key, job in jobs.items()
             }
             for count, future in enumerate(as_completed(waiting), 1):
                 yield waiting[future], future.result()

@@ -40,7 +40,8 @@ class FitSettings:
     Attributes:
         max_leaves_per_link: maximum number of leaves of a link, shared by its shapes (each has at
             least one); 1 gives the capsule or sphere of least volume. The links of a robot use
-            three quarters of it in the mean at most.
+            three quarters of it in the mean at most. Links whose leaves take more than 8 mm from
+            other links where these come near may have four times as many, unless it is 1.
         leaf_tolerance: metres of mean stand-off, over the whole surface and where other links come
             near; no more leaves are added once it is reached.
 
@@ -89,6 +90,8 @@ def union_volume(capsules: np.ndarray, seed: int = 0) -> float:
 
 # Numbers of leaves to try, up to the maximum.
 _COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+# Starts of an optimisation, and how many of them run to the end.
+_FEW_STARTS, _MANY_STARTS = (3, 3), (6, 5)
 # A fit with more leaves is kept if its stand-off is at most this part of the one before.
 _MAX_RATIO = 0.95
 _MAX_RATIO_OF_BOX = 0.92
@@ -187,11 +190,13 @@ def _fit_mesh(
     most: int,
     tolerance: float,
     watchers: np.ndarray | None = None,
+    known: Fit | None = None,
 ) -> tuple[list[Found], OrientedBox, np.ndarray | None]:
     """Return fits of a mesh, its oriented box, and the points that replace a very large hull.
 
     Fits have more and more leaves until stand-off and lost distance are within ``tolerance``
-    (metres); only those that are clearly better than any with fewer leaves are kept.
+    (metres); only those that are clearly better than any with fewer leaves are kept. With a
+    ``known`` fit, the next one has ``most`` leaves.
     """
     vertices = np.asarray(vertices, dtype=float)
     points = hull_points(vertices)
@@ -199,21 +204,27 @@ def _fit_mesh(
     box = fit_box(outer)
     if outer is points:
         outer = None
-        leaf = single_leaf(points, box)
     else:
         box = box_along(points, box.axes)
-        leaf = single_leaf(outer, box)
-        leaf = enclosing(leaf.p0, leaf.p1, leaf.radius, points)
-    if box.extents[0] <= _FLATNESS * box.extents[2]:
-        return _fit_flat(box, leaf, most, tolerance), box, outer
+    if known is not None:
+        leaves, counts = known.leaves, [most] if most > len(known.leaves) else []
+    else:
+        leaf = single_leaf(points if outer is None else outer, box)
+        if outer is not None:
+            leaf = enclosing(leaf.p0, leaf.p1, leaf.radius, points)
+        leaves, counts = (leaf,), counts_up_to(most)
+        if box.extents[0] <= _FLATNESS * box.extents[2]:
+            return _fit_flat(box, leaf, most, tolerance), box, outer
     body = Body(vertices, np.asarray(triangles), box, watchers, outer)
-    best = body.scaled(leaf_rows([leaf]))
-    found = [((leaf,), thickness(body, best), lost(body, best))]
-    for count in counts_up_to(most):
+    best = body.scaled(leaf_rows(leaves))
+    found = [(leaves, thickness(body, best), lost(body, best))]
+    for count in counts:
         _, off, loss = found[-1]
         if max(off, loss) <= tolerance:
             break
-        best = fit_union(body, count, best)
+        # Most links use the last fit with the usual number of leaves: it is worth more starts.
+        is_last = known is None and count == counts[-1]
+        best = fit_union(body, count, best, *(_MANY_STARTS if is_last else _FEW_STARTS))
         now = thickness(body, best), lost(body, best)
         if sum(now) <= _MAX_RATIO * (off + loss):
             found.append((leaves_of(body.unscaled(best)), *now))
@@ -252,12 +263,17 @@ def _mesh_and_hull(
 
 
 def fits_in_own_frame(
-    shape: Shape, most: int, tolerance: float, watchers: np.ndarray | None = None
+    shape: Shape,
+    most: int,
+    tolerance: float,
+    watchers: np.ndarray | None = None,
+    known: Fit | None = None,
 ) -> list[Fit]:
     """Return fits of a shape in its own frame, with increasing numbers of leaves.
 
     They have at most ``most`` leaves; the last fit is the first within ``tolerance`` (metres), if
-    any. ``watchers`` (w, 4): points in the same frame, and weights.
+    any. ``watchers`` (w, 4): points in the same frame, and weights. ``known``: a fit in that frame
+    to continue from, of a mesh that is not flat or of a cylinder.
     """
     if shape.kind == "sphere":
         (radius,) = shape.size
@@ -274,9 +290,11 @@ def fits_in_own_frame(
     elif shape.kind == "cylinder":
         radius, length = shape.size
         area = 2.0 * math.pi * radius * (radius + length)
-        found, _, _ = _fit_mesh(*_prism(radius, length), most, tolerance, watchers)
+        found, _, _ = _fit_mesh(*_prism(radius, length), most, tolerance, watchers, known)
     elif shape.kind == "mesh":
-        found, box, outer = _fit_mesh(shape.vertices, shape.triangles, most, tolerance, watchers)
+        found, box, outer = _fit_mesh(
+            shape.vertices, shape.triangles, most, tolerance, watchers, known
+        )
         both = _mesh_and_hull(shape, outer) if box.volume > 0.0 else None
         area = 0.0 if both is None else float(both[1].area)
     else:

@@ -206,7 +206,8 @@ class CollisionModel:
             package_dirs: folders that contain packages, at any depth; searched first for
                 ``package://``.
             scene: path or content of a scene file (docs/scene.md).
-            max_leaves_per_link: more leaves are tighter and slower to query.
+            max_leaves_per_link: more leaves are tighter and slower to query. Links on which that
+                many are loose have up to four times as many (see `FitSettings`).
             leaf_tolerance: mean offset of the leaves from a mesh, in metres, below which no
                 leaves are added.
             leaves: path or content of a leaves file (docs/leaves.md), used instead of a fit; for

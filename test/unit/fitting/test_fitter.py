@@ -94,13 +94,14 @@ def test_watchers_make_another_fit_of_all_equal_shapes(counted):
     assert len(counted) == 3
 
 
-@pytest.mark.parametrize("kind", ["sphere", "capsule", "box"])
-def test_only_meshes_and_cylinders_need_watchers(counted, kind):
-    size = {"sphere": (0.1,), "capsule": (0.1, 0.3), "box": (0.1, 0.2, 0.3)}[kind]
+@pytest.mark.parametrize("kind", ["sphere", "capsule"])
+def test_spheres_and_capsules_need_no_watchers(counted, kind):
+    size = {"sphere": (0.1,), "capsule": (0.1, 0.3)}[kind]
     closed = Shape(kind, np.eye(4), size)
     assert not fitter.needs_watchers({"a": [closed], "b": []})
     assert fitter.needs_watchers({"a": [closed], "b": [closed, bar()]})
-    assert fitter.needs_watchers({"a": [Shape("cylinder", np.eye(4), (0.1, 0.3))]})
+    for other, lengths in (("cylinder", (0.1, 0.3)), ("box", (0.1, 0.2, 0.3))):
+        assert fitter.needs_watchers({"a": [Shape(other, np.eye(4), lengths)]})
     (fit,) = fitter.fit_all({"a": [closed]}, {}, SETTINGS)["a"]
     watchers = {"a": [np.array([[0.2, 0.0, 0.0, 1.0]])]}
     (watched,) = fitter.fit_all({"a": [closed]}, {}, SETTINGS, watchers)["a"]
@@ -148,6 +149,68 @@ def test_links_have_three_quarters_of_the_most_in_the_mean(counted):
     fits = fitter.fit_all(links, {}, FitSettings(4, 0.0))
     leaves = [len(fit.leaves) for per_link in fits.values() for fit in per_link]
     assert max(leaves) <= 4 and sum(leaves) <= 9
+
+
+def block(size=(0.4, 0.4, 0.4)):
+    """A body with corners, around which a few capsules are loose."""
+    mesh = trimesh.creation.box(size)
+    return Shape("mesh", np.eye(4), vertices=mesh.vertices, triangles=mesh.faces)
+
+
+def seen(*points):
+    """Watchers at points."""
+    return [np.column_stack([np.array(points, dtype=float), np.ones(len(points))])]
+
+
+CORNERS = seen(*(0.25 * np.array(signs) for signs in np.ndindex(2, 2, 2) if any(signs)))
+
+
+def test_a_link_that_is_loose_where_others_come_has_more_leaves(counted):
+    links = {"block": [block()], **{f"bar{k}": [bar()] for k in range(4)}}
+    far = seen([0.5, 0.0, 0.0])
+    settings = FitSettings(4, 0.002)
+    loose = {"block": CORNERS, **{f"bar{k}": far for k in range(4)}}
+    (before,) = fitter.fit_all(links, {}, settings)["block"]
+    fits = fitter.fit_all(links, {}, settings, loose)
+    (after,) = fits["block"]
+    counts = {name: len(fit.leaves) for name, (fit,) in fits.items()}
+    assert len(before.leaves) <= 4 < counts["block"] <= 16
+    assert all(counts[f"bar{k}"] <= 4 for k in range(4))
+    assert sum(counts.values()) <= 1.75 * 4 * len(links)
+    few = fitter.fits_in_own_frame(block(), 4, 0.002, CORNERS[0])[-1]
+    assert few.lost > 0.01 and after.lost < 0.7 * few.lost
+    # The second time nothing is fitted.
+    calls = len(counted)
+    (again,) = fitter.fit_all(links, {}, settings, loose)["block"]
+    assert len(counted) == calls
+    assert np.array_equal(leaf_rows(again.leaves), leaf_rows(after.leaves))
+
+
+@pytest.mark.parametrize(
+    ("settings", "watchers"),
+    [
+        (FitSettings(4, 0.05), CORNERS),  # as tight as was asked for
+        (FitSettings(1, 0.002), CORNERS),  # one leaf means one leaf
+        (FitSettings(4, 0.002), [np.empty((0, 4))]),  # nothing comes near
+    ],
+)
+def test_no_other_link_has_more_leaves(counted, settings, watchers):
+    links = {"block": [block()], "bar": [bar()]}
+    given = {"block": watchers, "bar": [np.empty((0, 4))]}
+    (fit,) = fitter.fit_all(links, {}, settings, given)["block"]
+    assert len(fit.leaves) <= settings.max_leaves_per_link
+
+
+def test_a_box_among_other_shapes_of_a_loose_link_has_more_leaves(counted):
+    box = Shape("box", np.eye(4), (0.5, 0.3, 0.2))
+    shapes = [box, bar(0.3), bar(-0.3), bar(0.35)]
+    links = {"base": shapes, "bar": [bar()], "other": [bar()]}
+    near = {"base": [CORNERS[0]] * 4, "bar": [np.empty((0, 4))], "other": [np.empty((0, 4))]}
+    settings = FitSettings(4, 0.002)
+    before = fitter.fit_all(links, {}, settings)["base"]
+    after = fitter.fit_all(links, {}, settings, near)["base"]
+    assert len(before[0].leaves) == 1 < len(after[0].leaves)
+    assert after[0].stand_off < 0.5 * before[0].stand_off
 
 
 @pytest.mark.parametrize("fault", [FitError("no such body"), KeyboardInterrupt()])
