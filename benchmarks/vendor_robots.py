@@ -7,6 +7,7 @@
     python benchmarks/vendor_robots.py --contacts 20000     # only contacts in random poses
     python benchmarks/vendor_robots.py --zero        # the state with all joints at zero
     python benchmarks/vendor_robots.py --hierarchies        # axis-aligned against oriented boxes
+    python benchmarks/vendor_robots.py --loss        # clearance that the leaves alone take
 
 The robots of example-robot-data that have an arm, legs or a hand, by their URDF alone; with
 ``--srdf`` by their SRDF as well, where there is one. Each robot rests in poses around zero (15 % of
@@ -20,7 +21,11 @@ which the reported distance is larger than coal's.
 and in how many of these the state is no stop.
 
 ``--zero``: level and message of a robot that rests with all joints at zero, or at the limit nearest
-to it.
+to it; and the level with what the command ``thresholds`` prints.
+
+``--loss``: smallest mesh distance (coal) minus smallest leaf distance in random poses without
+contact in which the meshes are within 0.3 m, mean and 95 %, mm: of all pairs, and of pairs that are
+not structural; as `benchmarks/tightness.py`.
 
 ``--cycles``: median and 99th percentile of `Monitor.update` in microseconds along random motions
 at 1 kHz and at 125 Hz, and of the cycles that find a contact; and the share of cycles in percent in
@@ -34,13 +39,17 @@ in random poses, and all pairs whose leaves are within 0.1 m; medians.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import sys
 import time
 
 import numpy as np
+import yaml
 from command_line import arguments, own_robot
 from support.geometry.exact_reference import ExactReference
+from support.robots.robots import RobotFiles
 from support.robots.vendor_robots import (
     VENDOR_NAMES,
     Alarms,
@@ -50,10 +59,13 @@ from support.robots.vendor_robots import (
     vendor_files,
     with_reference,
 )
+from tightness import losses
 
 from collision_monitor import CollisionModel, Monitor
+from collision_monitor.__main__ import main as command
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.model.permanent_contacts import samples_around_zero
+from collision_monitor.model.thresholds import Thresholds, load_thresholds
 
 
 def load(
@@ -128,6 +140,29 @@ def hierarchies(name: str) -> dict[str, float]:
     return found
 
 
+def leaf_losses(model: CollisionModel) -> tuple[dict, list[str]]:
+    """Losses of all pairs and of those that are not structural, and their cells."""
+    structural = Monitor(model).behaviour.structural_pairs
+    others = [pair for k, pair in enumerate(model.pairs) if k not in structural]
+    most = max(sum(len(fit.leaves) for fit in model.fits[name]) for name in model.link_names)
+    row: dict[str, float] = {"leaves": len(model.leaves), "most leaves": most}
+    cells = [f"{len(model.leaves)} ({most})"]
+    for name, some in (("all", model), ("others", model.twin(others) if others else None)):
+        loss = np.empty(0) if some is None else 1e3 * losses(some, 400, 60.0)[0]
+        found = (loss.mean(), np.percentile(loss, 95)) if len(loss) else (np.nan, np.nan)
+        row |= {f"{name}, mean": found[0], f"{name}, 95 %": found[1]}
+        cells += [f"{found[0]:.1f} / {found[1]:.1f}"]
+    return row, cells
+
+
+def printed_thresholds(files: RobotFiles) -> Thresholds:
+    """What the command ``thresholds`` prints for a robot without an SRDF."""
+    out, log = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(log):
+        command(["thresholds", str(files.urdf), "--package-dir", str(files.package_dirs[0])])
+    return load_thresholds(yaml.safe_load(out.getvalue()))
+
+
 def _percentiles(name: str, seconds: list[float]) -> dict[str, float]:
     values = np.percentile(seconds, (50, 99)) * 1e6 if seconds else (np.nan, np.nan)
     return {f"{name} median": float(values[0]), f"{name} p99": float(values[1])}
@@ -142,9 +177,17 @@ def results_of(name: str, options: argparse.Namespace) -> tuple[dict, list[str]]
     if options.cycles:
         times = cycles(model, 5.0)
         return times, [f"{value:.0f}" for value in times.values()]
+    if options.loss:
+        return leaf_losses(model)
     if options.zero:
-        state = at_rest(Monitor(model), np.clip(0.0, model.lower, model.upper))
-        row = {"level": state.level.name, "message": state.message}
+        q = np.clip(0.0, model.lower, model.upper)
+        state = at_rest(Monitor(model), q)
+        with_file = Monitor(model)
+        with_file.set_thresholds(printed_thresholds(own_robot(name) or vendor_files(name)))
+        row = {
+            "level": state.level.name, "with thresholds": at_rest(with_file, q).level.name,
+            "message": state.message,
+        }  # fmt: skip
         return row, list(row.values())
     if options.contacts:
         poses = model.random_configurations(options.contacts, seed=2)
@@ -181,6 +224,7 @@ def main() -> int:
     parser.add_argument("--max-leaves", type=int, default=FitSettings.max_leaves_per_link)
     parser.add_argument("--zero", action="store_true")
     parser.add_argument("--hierarchies", action="store_true")
+    parser.add_argument("--loss", action="store_true")
     options = parser.parse_args()
     results = {}
     for name in options.robots.split(","):
@@ -190,7 +234,9 @@ def main() -> int:
         results[name] = row
         if not options.json:
             if len(results) == 1:
-                print(_head(list(row) if len(row) == len(cells) else None))
+                names = ["leaves (most)", "mean / 95 %, all pairs", "without structural pairs"]
+                others = list(row) if len(row) == len(cells) else None
+                print(_head(names if options.loss else others))
             print(f"| {name} | {' | '.join(cells)} |", flush=True)
     if options.json:
         print(json.dumps(results, indent=1))

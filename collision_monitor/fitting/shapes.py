@@ -40,7 +40,7 @@ class FitSettings:
     Attributes:
         max_leaves_per_link: maximum number of leaves of a link, shared by its shapes (each has at
             least one); 1 gives the capsule or sphere of least volume. The links of a robot use
-            three quarters of it in the mean at most. Links whose leaves take more than 8 mm from
+            three quarters of it in the mean at most. Links whose leaves take more than 1 cm from
             other links where these come near may have four times as many, unless it is 1.
         leaf_tolerance: metres of mean stand-off, over the whole surface and where other links come
             near; no more leaves are added once it is reached.

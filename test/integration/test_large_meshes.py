@@ -46,7 +46,7 @@ def test_it_is_enclosed_and_never_nearer_than_its_leaves_say(model):
     leaves = {}
     for leaf in model.leaves:
         leaves.setdefault(leaf.link, []).append(leaf)
-    assert 1 <= len(leaves["l2"]) <= 4
+    assert 1 <= len(leaves["l2"]) <= 4 * 4  # four times as many where the others are loose
     check_enclosing(model.robot, leaves, 1e-5)
     (shape,) = model.robot.links["l2"].shapes
     large = build_triangle_tree(shape.vertices, shape.triangles, "aabb")
