@@ -138,7 +138,11 @@ def _always_touching(model: CollisionModel, pair: tuple[str, str], leaves_only: 
 def _line(rule: Rule) -> str:
     parts = [f"pair: {_quoted(rule.pattern)}"]
     distances = (("warn", rule.warn), ("stop", rule.stop))
-    parts += [f"{key}: {value:g}" for key, value in distances if value is not None]
+    # Never with an exponent: YAML readers disagree whether 8e-06 is a number.
+    parts += [
+        f"{key}: {np.format_float_positional(value, trim='-')}"
+        for key, value in distances if value is not None
+    ]  # fmt: skip
     if len(parts) == 1:
         parts.append(f"check: {str(rule.check).lower()}")
     return f"  - {{{', '.join(parts)}}}"
