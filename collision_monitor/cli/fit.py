@@ -60,6 +60,10 @@ def add_parser(commands: Any) -> None:
         ),
     )
     add_model_arguments(parser)
+    parser.add_argument(
+        "--thresholds", metavar="FILE",
+        help="file of thresholds (YAML), of which the rules decide which pairs are checked",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON, in metres")
     parser.add_argument(
         "--output", type=output_path, metavar="YAML", help="write the leaves, for --leaves"

@@ -27,6 +27,9 @@ from collision_monitor.model.thresholds import (
     load_thresholds,
 )
 
+# Pairs nearer than this at rest (metres) are named on standard error.
+_VERY_NEAR = 0.005
+
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers."""
@@ -37,8 +40,8 @@ def add_parser(commands: Any) -> None:
             "Print a file of thresholds (YAML) with a rule for each pair that is near by "
             "construction, or within its warning distance while the robot rests (--q). A monitor "
             "uses the same thresholds for pairs of links that are near by construction without "
-            "this file; edit it to overrule them. Rules for pairs with an obstacle, and those of "
-            "the pose of rest, only apply with the file."
+            "this file; edit it to overrule them. Rules for pairs with an obstacle, and smaller "
+            "distances because of the pose of rest, only apply with the file."
         ),
     )
     add_model_arguments(parser)
@@ -168,6 +171,11 @@ def _suggested(
             # As for pairs that are near by construction.
             warn, stop = 0.8 * near[k], min(stop, 0.4 * near[k])
             reasons.append(f"{1e3 * near[k]:.1f} mm apart at rest")
+            if near[k] < _VERY_NEAR:
+                print(
+                    f"warning: {' '.join(model.pairs[k])}: {1e3 * near[k]:.2f} mm apart at rest, "
+                    f"so that it stops at {1e3 * stop:.2f} mm in every pose", file=sys.stderr,
+                )  # fmt: skip
         rule = Rule(" ".join(model.pairs[k]), round(warn, 6), round(stop, 6))
         lines.append(f"{_line(rule)}  # {', '.join(reasons)}")
     return lines

@@ -58,6 +58,7 @@ _MEAN_SHARE = 0.75
 # Loose links may use so many times as many leaves; all of them together no more in addition than
 # this share of the maximum for each link of the robot.
 _LOOSE, _LOOSE_FACTOR, _ADDED_SHARE = 0.01, 4, 0.75
+_MOST_LEAVES = 64  # of a loose link
 _WORTH = 1.5  # fewer leaves than so many times as many gain too little
 # Files of this folder that do not affect a fit with given watchers: changing them does not
 # invalidate cached fits.
@@ -268,32 +269,42 @@ def _tightened(
     worst = {name: max(looseness(name, k) for k in range(len(links[name]))) for name in links}
     counts = {name: sum(len(fit.leaves) for fit in chosen[name]) for name in links}
     room = int(_ADDED_SHARE * settings.max_leaves_per_link * len(links))
-    more: dict[str, Job] = {}
-    budgets: dict[str, int] = {}
-    ways: dict[str, list[tuple[list[Fit], str]]] = {}
-    for name in sorted(links, key=lambda name: -worst[name]):
-        budget = min(_LOOSE_FACTOR * settings.max_leaves_per_link, counts[name] + room)
-        if worst[name] <= limit or budget < _WORTH * counts[name]:
-            continue
-        room -= budget - counts[name]
-        most = max(1, budget - len(links[name]) + 1)
-        budgets[name], ways[name] = budget, []
-        for k, (content, shape, _) in enumerate(links[name]):
-            fits, key = choices[name][k], ""
-            if looseness(name, k) > limit:
-                key = content_key("more", content, most)
-                known = None if shape.kind in _CLOSED_FORMS else fits[-1]
-                more[key] = Job(shape, most, distinct[content].watchers, known)
-            ways[name].append((fits, key))
-    found = _fit_distinct(more, settings.leaf_tolerance)
-    return {
-        name: share_out(
-            [[*fits, *(fit for fit in found.get(key, ()) if len(fit.leaves) > len(fits[-1].leaves))]
-             for fits, key in own],
-            budgets[name], 0.5 * limit,
-        )
-        for name, own in ways.items()
-    }  # fmt: skip
+    waiting = sorted((n for n in links if worst[n] > limit), key=lambda name: -worst[name])
+    tightened: dict[str, list[Fit]] = {}
+    while True:
+        more: dict[str, Job] = {}
+        budgets: dict[str, int] = {}
+        ways: dict[str, list[tuple[list[Fit], str]]] = {}
+        for name in waiting:
+            budget = min(
+                _LOOSE_FACTOR * settings.max_leaves_per_link, _MOST_LEAVES, counts[name] + room
+            )
+            if budget < _WORTH * counts[name]:
+                continue
+            room -= budget - counts[name]
+            budgets[name], ways[name] = budget, []
+            loose = [k for k in range(len(links[name])) if looseness(name, k) > limit]
+            own = sum(len(fit.leaves) for k, fit in enumerate(chosen[name]) if k not in loose)
+            most = (budget - own) // len(loose)
+            for k, (content, shape, _) in enumerate(links[name]):
+                fits, key = choices[name][k], ""
+                if k in loose:
+                    key = content_key("more", content, most)
+                    known = None if shape.kind in _CLOSED_FORMS else fits[-1]
+                    more[key] = Job(shape, most, distinct[content].watchers, known)
+                ways[name].append((fits, key))
+        if not ways:
+            return tightened
+        found = _fit_distinct(more, settings.leaf_tolerance)
+        for name, shapes in ways.items():
+            longer = [
+                [*fits, *(f for f in found.get(key, ()) if len(f.leaves) > len(fits[-1].leaves))]
+                for fits, key in shapes
+            ]
+            tightened[name] = share_out(longer, budgets[name], 0.5 * limit)
+            # Others get the leaves that are not used.
+            room += budgets[name] - sum(len(fit.leaves) for fit in tightened[name])
+        waiting = [name for name in waiting if name not in ways]
 
 
 # -- the fit of Zhang et al., for comparison --

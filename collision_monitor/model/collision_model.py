@@ -26,6 +26,7 @@ from collision_monitor.common.limits import (
     limited,
 )
 from collision_monitor.common.safe_files import ReceivedText
+from collision_monitor.common.text import shortened
 from collision_monitor.errors import (
     ConfigurationError,
     FitError,
@@ -94,6 +95,7 @@ _APPROACH_SAMPLES = 512
 _MAX_APPROACH_PAIRS = 400_000
 # With more links than this, approaches are not sampled: there are too many pairs.
 _MAX_APPROACH_LINKS = 400
+_MOST_NAMED = 8  # pairs in a message
 
 
 def _require_length(margin: float) -> None:
@@ -862,18 +864,19 @@ class CollisionModel:
             (a, b): reason for a, b, reason in self.unmonitored_pairs if reason == NEIGHBOURS
         }
         enabled = {pair for pair in left_out if frozenset(pair) in self.semantics.enabled}
-        others += enabled
+        by_rule = [(p.link_a, p.link_b) for p in self.unmonitored_pairs if p.by_rule]
+        others += [*enabled, *by_rule]  # a pattern is about these, whether they are checked or not
+        unchecked = excluded_by(self._unchecked, list(left_out))
         ruled = brought_back(
-            self._checked, others, [pair for pair in left_out if pair not in enabled]
-        )
+            self._checked, others,
+            [pair for pair in left_out if pair not in enabled and pair not in unchecked],
+        )  # fmt: skip
         for who, pairs in (("the SRDF", enabled), ("a rule", ruled)):
             for a, b in sorted(pairs):
                 reason = left_out.pop((a, b))
                 logger.log(level, "monitored by %s: '%s' and '%s', although %s", who, a, b, reason)
         if restored := (enabled | ruled).difference(self.pairs):
             self._select_pairs(restored)
-        for a, b, reason in (pair for pair in self.unmonitored_pairs if pair.by_rule):
-            logger.log(level, "not monitored: '%s' and '%s': %s", a, b, reason)
         by_design = {pair: why for pair, why in left_out.items() if pair in self._by_design}
         for (a, b), reason in by_design.items():
             self.unmonitored_pairs.append(UnmonitoredPair(a, b, reason, by_design=True))
@@ -881,6 +884,9 @@ class CollisionModel:
         self.pairs = [pair for pair in self.pairs if pair not in by_design]
         known = set(self.warnings)
         warnings = mixed_rules(self._checked, others, list(by_design))
+        if by_rule:
+            names = shortened([f"{a} - {b}" for a, b in by_rule], _MOST_NAMED)
+            warnings.append(f"not checked because a rule has check: false: {names}")
         self.warnings += tuple(text for text in warnings if text not in known)
 
     def _pack(self) -> None:

@@ -307,7 +307,8 @@ _NUMBER = re.compile(r"[-0-9*?\[\]!]+")  # number or pattern of numbers
 class Rule:
     """Thresholds of the pairs that match ``pattern``, metres; None: unchanged.
 
-    ``check``: whether these pairs are checked at all; decided when a robot is loaded.
+    ``check``: whether these pairs are checked at all, whatever other rules say; decided when a
+    robot is loaded.
     ``source``: where the rule was given, for messages.
     """
 
@@ -377,7 +378,7 @@ class Thresholds:
                     )
                 if named:
                     continue
-                hint = "" if objects is None else (
+                hint = "" if objects is None or not rule.check else (
                     ", nor a link and an object such as 'cell/7', 'planning_scene/box' or 'cloud'"
                 )
                 raise ThresholdsError(
@@ -444,7 +445,8 @@ class Thresholds:
             if (a, b) not in excluded_by(patterns, [(a, b)]):
                 raise ThresholdsError(
                     f"{self.source}: no rule with check: false for {a} - {b}, which was left out "
-                    "by one when the robot was loaded: restart the node to have the pair checked"
+                    "by one when the robot was loaded: restart the node without the rule to have "
+                    "the pair checked"
                 )
 
     def patterns(self, check: bool) -> tuple[str, ...]:

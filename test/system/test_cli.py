@@ -394,6 +394,9 @@ def test_thresholds_makes_the_pose_of_rest_clear(tmp_path, capsys):
     said = capsys.readouterr()
     file.write_text(said.out)
     assert state([0.04, 0.0]).level is Level.OK and state([0.047, 0.0]).level is Level.ERROR
+    assert main(["thresholds", str(urdf), "--q", "ja=0.0499999"]) == 0
+    said = capsys.readouterr()
+    assert "e-" not in said.out and "0.00 mm apart at rest, so that it stops" in said.err
     assert main(["thresholds", str(urdf), "--q", "ja=0.1"]) == 0
     assert "warning: a b: meshes meet at rest, which is a stop: give" in capsys.readouterr().err
     # A rule that is given is kept.
@@ -409,6 +412,14 @@ def test_a_rule_that_leaves_a_pair_out_holds_for_every_command(cell, capsys, tmp
     assert main(["thresholds", urdf, "--scene", scene, "--thresholds", str(file)]) == 0
     text = capsys.readouterr().out
     assert yaml.safe_load(text)["pairs"] == [{"pair": "near post", "check": False}]
+    assert main(["fit", urdf, "--scene", scene, "--thresholds", str(file)]) == 0
+    assert "not checked by the rule 'near post': near - post" in capsys.readouterr().out
+    motion = tmp_path / "motion.csv"
+    motion.write_text("time,a,c\n0,0,0\n1,0.01,0.01\n")
+    given = ["verify", urdf, str(motion), "--scene", scene, "--recorded", "--thresholds", str(file)]
+    main([*given, "--json"])
+    said = capsys.readouterr()
+    assert "not checked because a rule has check: false: near - post" in said.out + said.err
     file.write_text("pairs: [{pair: 'near pst', check: false}]")
     assert main(["thresholds", urdf, "--scene", scene, "--thresholds", str(file)]) == 2
     assert "'near pst' matches none of the" in capsys.readouterr().err
