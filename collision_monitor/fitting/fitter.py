@@ -84,7 +84,6 @@ class Job(NamedTuple):
     known: Fit | None = None
 
 
-
 @cache
 def _method() -> str:
     """Digest of the source text that determines a fit: a new method invalidates cached fits."""
