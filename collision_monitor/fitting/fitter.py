@@ -284,12 +284,14 @@ def _tightened(
             budgets[name], ways[name] = budget, []
             loose = [k for k in range(len(links[name])) if looseness(name, k) > limit]
             own = sum(len(fit.leaves) for k, fit in enumerate(chosen[name]) if k not in loose)
-            most = (budget - own) // len(loose)
             for k, (content, shape, _) in enumerate(links[name]):
                 fits, key = choices[name][k], ""
                 if k in loose:
+                    # Boxes have fits of all numbers of leaves, other shapes one more.
+                    is_closed = shape.kind in _CLOSED_FORMS
+                    most = budget if is_closed else (budget - own) // len(loose)
                     key = content_key("more", content, most)
-                    known = None if shape.kind in _CLOSED_FORMS else fits[-1]
+                    known = None if is_closed else fits[-1]
                     more[key] = Job(shape, most, distinct[content].watchers, known)
                 ways[name].append((fits, key))
         if not ways:
