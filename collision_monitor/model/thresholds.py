@@ -439,10 +439,10 @@ class Thresholds:
 
     def check_left_out(self, left_out: Sequence[UnmonitoredPair]) -> None:
         """Raise ThresholdsError if a pair is left out by a rule that is not among these."""
-        ruled = [(a, b) for a, b, _ in (pair for pair in left_out if pair.by_rule)]
-        patterns = [(one, other) for one, other in map(str.split, self.patterns(check=False))]
+        ruled = [(pair.link_a, pair.link_b) for pair in left_out if pair.by_rule]
+        kept = excluded_by([two_names(text) for text in self.patterns(check=False)], ruled)
         for a, b in ruled:
-            if (a, b) not in excluded_by(patterns, [(a, b)]):
+            if (a, b) not in kept:
                 raise ThresholdsError(
                     f"{self.source}: no rule with check: false for {a} - {b}, which was left out "
                     "by one when the robot was loaded: restart the node without the rule to have "
