@@ -83,6 +83,7 @@ class BrakingCheck:
         self._exact_paths: ExactPaths | None = None
         self.decelerations = np.ascontiguousarray(decelerations, dtype=float)
         self._still = np.zeros(len(model.joint_names))
+        self._decides_alone = True  # one pair that is too close, in the last cycle
         self._memory = np.zeros(decision_kernels.MEMORY)
         self._reset()
         self._settings = SpeedSettings() if settings is None else settings
@@ -215,7 +216,9 @@ class BrakingCheck:
         paths = self._paths
         number = paths.number_of(nearest.links)
         if not nearest.distance > paths.thresholds[number, 0]:
-            count = self._search_coarsely(inputs, True, number, nearest.distance)
+            # The same pair probably decides alone as in the last cycle; others are not searched.
+            is_short = self._decides_alone
+            count = self._search_coarsely(inputs, is_short, number, nearest.distance)
             rows = paths.rows[:count]
             pairs = rows[:, PAIR].astype(int)
             rows = rows[(pairs == number) | ~(rows[:, DISTANCE] > paths.thresholds[pairs, 0])]
@@ -237,11 +240,14 @@ class BrakingCheck:
                     which = some[~(rows[some, DISTANCE] > stop[some])]
                     if len(which):
                         break
-            if len(which):
+            self._decides_alone = len(which) > 0
+            if self._decides_alone:
                 worst = which[np.argmax(is_nearest[which])]
                 paths.rows[0] = rows[worst]
                 paths.rows[0, LEAST] = paths.rows[0, DISTANCE]
                 return 1
+            if not is_short:
+                return self._measure(inputs, nearest, exact, count)
         return self._measure(inputs, nearest, exact)
 
     def _search_coarsely(
@@ -253,8 +259,16 @@ class BrakingCheck:
             self._exact_paths.forget()
         return count
 
-    def _measure(self, inputs: BrakingInputs, nearest: Clearance, exact: ExactBounds) -> int:
-        """Fill the rows of the paths, with exact distances; how many.
+    def _measure(
+        self,
+        inputs: BrakingInputs,
+        nearest: Clearance,
+        exact: ExactBounds,
+        count: int | None = None,
+    ) -> int:
+        """Fill the rows of a coarse search with exact distances; how many matter.
+
+        ``count``: of the rows of a search of all pairs in this cycle; by default it is done here.
 
         Rates are those of leaves, except for the nearest pair. So are distances on the braking path
         to objects of many parts, such as point clouds, unless the distance now less the farthest
@@ -262,7 +276,8 @@ class BrakingCheck:
         """
         paths = self._paths
         number, own = paths.number_of(nearest.links), len(self.model.pairs)
-        count = self._search_coarsely(inputs, False, number, nearest.distance)
+        if count is None:
+            count = self._search_coarsely(inputs, False, number, nearest.distance)
         rows = paths.rows[:count]
         pairs = rows[:, PAIR].astype(int)
         is_nearest, is_live = pairs == number, pairs >= own
@@ -290,8 +305,10 @@ class BrakingCheck:
                 leaves = rows[which, DISTANCE]
                 distances[which] = exact(pairs[which], leaves, within[which], loose[which])
                 # The distance itself decides whether a pair is within a threshold.
-                over = np.stack([stop, warn]) - distances
-                which = which[((over >= 0.0) & (over < loose)).any(axis=0)[which]]
+                within_stop, within_warn = stop - distances, warn - distances
+                is_unsure = (within_stop >= 0.0) & (within_stop < loose)
+                is_unsure |= (within_warn >= 0.0) & (within_warn < loose)
+                which = which[is_unsure[which]]
                 if len(which):
                     leaves = distances[which]
                     distances[which] = exact(pairs[which], leaves, within[which], 0.0)
@@ -311,13 +328,15 @@ class BrakingCheck:
         matters = ~(least > enough)
         if not matters.any():
             return 0
-        rows, pairs, distances, stop, enough, least, is_live, is_nearest, is_exact, bounds = (
-            each[matters]
-            for each in (
-                rows, pairs, distances, stop, enough, least, is_live, is_nearest, is_exact, bounds
-            )
-        )  # fmt: skip
-        count = len(rows)
+        rows = rows[matters]  # a copy, since further searches write to those of the paths
+        if len(rows) < count:
+            pairs, distances, stop, enough, least, is_live, is_nearest, is_exact, bounds = (
+                each[matters]
+                for each in (
+                    pairs, distances, stop, enough, least, is_live, is_nearest, is_exact, bounds
+                )
+            )  # fmt: skip
+            count = len(rows)
         paths.set_rates(inputs, rows)
         for row in np.flatnonzero(is_nearest):
             rows[row, RATE] = _rate_of(paths, inputs, nearest, rows[row])

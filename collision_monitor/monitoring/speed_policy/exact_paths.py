@@ -201,16 +201,19 @@ class ExactPaths:
             end_time: of `time.thread_time`; no pair is measured after it.
         """
         path, slots = path_of(2 * INTERVALS), self._slot_of[pairs.numbers]
-        fine = np.minimum(resolution, _FINE_PART * (pairs.thresholds @ [-1.0, 1.0]))
+        stops, warns = pairs.thresholds.T
+        fine = np.minimum(resolution, _FINE_PART * (warns - stops))
         least = np.minimum(bounds.min(axis=1), pairs.now)
         proven = least.copy()
         unsettled = np.flatnonzero(least < np.minimum(pairs.enough, pairs.now - fine))
+        if not len(unsettled):
+            return least, proven, False
         if len(unsettled) > 1:  # the worst first: there may be no time for the others
             parts = part_of(least[unsettled], pairs.thresholds[unsettled])
             unsettled = unsettled[np.argsort(parts)]
         # Lists, since numbers of arrays are slow one by one.
         columns = (
-            unsettled, *pairs.thresholds[unsettled].T, pairs.enough[unsettled],
+            unsettled, stops[unsettled], warns[unsettled], pairs.enough[unsettled],
             pairs.holding[unsettled], pairs.limits_speed[unsettled], pairs.now[unsettled],
             least[unsettled],
         )  # fmt: skip
