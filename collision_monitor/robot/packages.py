@@ -128,15 +128,23 @@ class FileFinder:
     def _hint(self, uri: str) -> str:
         """Contents of the searched folders, and a remedy, for a message."""
         package = uri.removeprefix("package:").lstrip("/").split("/")[0]
-        lines = []
+        lines, is_found = [], False
         for folder, packages in self._packages_below.items():
             if not folder.is_dir():
                 lines.append(f"{folder}: no such folder")
-            elif package not in packages.folders:
+            elif package in packages.folders:
+                is_found = True
+                places = ", ".join(str(place) for place in packages.folders[package])
+                lines.append(f"{places}: the package {package!r} is there, the file is not")
+            elif package.strip(".") and _is_folder_without_manifest(folder / package):
+                lines.append(f"{folder / package}: not a package, as it has no package.xml")
+            else:
                 count = len(packages.folders)
                 lines.append(f"{folder}: none of its {count} packages is named {package!r}")
             if not packages.complete:
                 lines.append(f"{folder}: only the first {_MOST_FOLDERS} folders were searched")
+        if is_found:
+            return "".join(f"\n{line}" for line in lines)
         lines.append(
             f"add a folder that holds the package {package!r}, at any depth, to package_dirs "
             "(option --package-dir)"
@@ -269,6 +277,10 @@ class FileFinder:
         if folder not in self._names:
             self._names[folder] = _package_name(folder)
         return self._names[folder]
+
+
+def _is_folder_without_manifest(folder: Path) -> bool:
+    return folder.is_dir() and not (folder / "package.xml").exists()
 
 
 def _is_folder(entry: os.DirEntry) -> bool:

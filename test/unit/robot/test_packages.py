@@ -72,6 +72,18 @@ def test_ignored_folders_are_not_searched(tmp_path, marker):
     assert FileFinder([tmp_path / "old"]).find(URI, "x").is_file()
 
 
+def test_the_message_says_whether_the_package_or_only_the_file_is_missing(tmp_path):
+    _checkout(tmp_path / "src" / "Arm_ROS2")
+    (tmp_path / "bare").mkdir()
+    there = f"{tmp_path}/src/Arm_ROS2: the package 'arm' is there, the file is not"
+    with pytest.raises(MeshError, match=there) as error:
+        FileFinder([tmp_path]).find("package://arm/meshes/other.stl", "x")
+    assert "add a folder" not in str(error.value)
+    bare = f"{tmp_path}/bare: not a package, as it has no package.xml\nadd a folder"
+    with pytest.raises(MeshError, match=bare):
+        FileFinder([tmp_path]).find("package://bare/part.stl", "x")
+
+
 @pytest.mark.parametrize("why", ["another name", "COLCON_IGNORE"])
 def test_a_folder_of_the_name_is_no_package_if_its_manifest_or_a_marker_says_so(tmp_path, why):
     path = _checkout(tmp_path / "vendor" / "Arm_ROS2")
