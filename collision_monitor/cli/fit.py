@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.cli.options import (
+    LiveProgress,
     add_positions_argument,
     output_path,
     parse_configuration,
@@ -19,6 +20,7 @@ from collision_monitor.cli.options import (
     text_table,
 )
 from collision_monitor.cli.robots import add_model_arguments, load_model
+from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.text import counted, json_number, shortened
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.enclosure import stand_off
@@ -40,6 +42,7 @@ _MOST_NAMED = 8
 _WORST = 5
 _TIGHT = 5e-4  # metres; leaves with a smaller mean distance from the link are not listed
 _MOST_LEAVES = 64
+_VERSION = 1  # of the cached contacts of neighbours
 
 
 def add_parser(commands: Any) -> None:
@@ -187,16 +190,26 @@ def _loosest_table(links: list[dict[str, Any]]) -> str:
 def meeting_neighbours(model: CollisionModel) -> list[dict[str, Any]]:
     """Unchecked neighbours over one joint that meet in a part of its range, deepest first.
 
-    ``depth`` in metres; None beyond the largest that is measured.
+    ``depth`` in metres; None beyond the largest that is measured. Cached on disk, since measuring
+    takes minutes for hands of many triangles.
     """
-    rows = []
-    for a, b, reason in model.unmonitored_pairs:
-        if reason == NEIGHBOURS:
-            found = contacts_of_joint(model, (a, b))
-            if 0.0 < found.share < 1.0:
-                rows.append({"links": [a, b], **found._asdict()})
-    rows.sort(key=lambda row: (-row["depth"], -row["share"]))
-    return [{**row, "depth": json_number(row["depth"])} for row in rows]
+    pairs = [(a, b) for a, b, reason in model.unmonitored_pairs if reason == NEIGHBOURS]
+    with Store("contacts") as store:
+        key = content_key("neighbours", _VERSION, pairs, model.content)
+        kept = store.get(key)
+        if isinstance(kept, list):
+            return kept
+        rows = []
+        with LiveProgress(quiet=True) as progress:
+            for k, pair in enumerate(pairs):
+                progress.update("measuring neighbours over one joint", k / len(pairs))
+                found = contacts_of_joint(model, pair)
+                if 0.0 < found.share < 1.0:
+                    rows.append({"links": list(pair), **found._asdict()})
+        rows.sort(key=lambda row: (-row["depth"], -row["share"]))
+        kept = [{**row, "depth": json_number(row["depth"])} for row in rows]
+        store.set(key, kept)
+    return kept
 
 
 def _meeting_table(pairs: list[dict[str, Any]]) -> str:
