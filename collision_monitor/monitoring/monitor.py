@@ -55,7 +55,7 @@ _ANOTHER_CLOCK_SECONDS = 1e6
 
 # After this time of a cycle no further pair is measured on the triangles; bounds of the others,
 # from their leaves and from earlier cycles, are on the near side.
-_NARROW_PHASE_SECONDS, _FIRST_SECONDS = 4e-3, 4e-2
+_NARROW_PHASE_SECONDS, _FIRST_SECONDS = 4e-3, 0.2
 
 # Each needs the kernels of those before it.
 NARROW_PHASES = ("leaf", "auto", "mesh")
