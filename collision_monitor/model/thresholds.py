@@ -41,7 +41,7 @@ WARN_DISTANCE, STOP_DISTANCE = 0.1, 0.02  # metres, the defaults of a monitor
 # -- pairs that are near by construction --
 
 # Increment when the same input gives another result.
-_VERSION = 6
+_VERSION = 7
 _SAMPLES = 400
 # A pair that is farther apart than this (metres) in most configurations is not structural.
 REACH = 0.15
@@ -62,6 +62,9 @@ _FIRST_STEP, _LAST_STEP = 0.1, 1e-3  # of that search, as parts of the ranges of
 # Warning and stop distance as shares of the usual distance, and of the smallest one of a pair that
 # never touches. The latter leave room for the tolerance of distances on a braking path.
 _USUAL_PARTS, _NEVER_PARTS = (0.8, 0.4), (0.5, 0.25)
+# Both are at most `_USUAL_PARTS` of the distance at zero, so that hands that rest there are clear;
+# but not of one smaller than this (metres), which may be a rounding error of the meshes.
+_LEAST_AT_ZERO = 0.0002
 # Stop distance (metres) of a pair that is sometimes in contact, unless it is usually nearer.
 _MARGIN = 0.005
 _LEVELS = np.linspace(0.0, 1.0, 41)
@@ -80,6 +83,7 @@ class StructuralPair:
         usual: the smallest distance if few joints move the pair and a search finds no contact;
             otherwise 95 % of the distances without contact are above it.
         largest: largest distance, at most `REACH`.
+        at_zero: distance with all joints at zero, at most `REACH`; 0 in contact.
         warn: warning distance of this pair.
         stop: stop distance of this pair.
         is_smallest: whether ``usual`` is the smallest distance that was found.
@@ -90,6 +94,7 @@ class StructuralPair:
     contact: float
     usual: float
     largest: float
+    at_zero: float
     warn: float
     stop: float
     is_smallest: bool = False
@@ -101,9 +106,10 @@ class StructuralPair:
             return f"never found nearer than {1e3 * self.usual:.1f} mm"
         touching = f", in contact in {self.contact:.0%}" if self.contact > 0.0 else ""
         always = f", always within {1e3 * self.largest:.1f} mm" if self.largest < _NEAR else ""
+        zero = f", {1e3 * self.at_zero:.1f} mm at zero" if 0.0 < self.at_zero < self.usual else ""
         return (
             f"near in {self.near:.0%} of the configurations{touching}, usually at least "
-            f"{1e3 * self.usual:.1f} mm apart{always}"
+            f"{1e3 * self.usual:.1f} mm apart{zero}{always}"
         )
 
     def __str__(self) -> str:
@@ -123,14 +129,18 @@ class UsualDistances:
             contact, at most `REACH`.
         smallest: (k,) smallest distance of pairs of links that few joints move, by a search from
             these configurations and from limits of joints, metres; 0 for other pairs.
+        at_zero: (k,) distance with all joints at zero, or the limit nearest to it, metres; 0 in
+            contact, at most `REACH`.
     """
 
     def __init__(
-        self, pairs: Sequence[int], quantiles: np.ndarray, smallest: Sequence[float]
-    ) -> None:
+        self, pairs: Sequence[int], quantiles: np.ndarray, smallest: Sequence[float],
+        at_zero: Sequence[float],
+    ) -> None:  # fmt: skip
         """Created by `usual_distances`."""
         self.pairs = np.array(pairs, dtype=int)
         self.smallest = np.array(smallest, dtype=float)
+        self.at_zero = np.array(at_zero, dtype=float)
         self.quantiles = np.array(quantiles, dtype=float).reshape(len(self.pairs), len(_LEVELS))
 
     def structural(
@@ -167,9 +177,14 @@ class UsualDistances:
                 own_stop = max(own_stop, min(_MARGIN, stop_part * middle))
             own_stop = min(stop, own_stop)
             own_warn = min(warn, max(warn_part * usual, 1.5 * own_stop))
+            at_zero = float(self.at_zero[k])
+            if at_zero >= _LEAST_AT_ZERO:
+                warn_part, stop_part = _USUAL_PARTS
+                own_warn = min(own_warn, warn_part * at_zero)
+                own_stop = min(own_stop, stop_part * at_zero)
             if own_warn < warn or own_stop < stop:
                 found[pair] = StructuralPair(
-                    names[pair], near, contact, usual, float(row[-1]), own_warn, own_stop,
+                    names[pair], near, contact, usual, float(row[-1]), at_zero, own_warn, own_stop,
                     smallest > 0.0,
                 )  # fmt: skip
         return found
@@ -275,7 +290,7 @@ def usual_distances(model: Any, exact: bool) -> UsualDistances:
     hierarchies, unless the result is cached.
     """
     if not model.pairs:
-        return UsualDistances([], np.empty(0), [])
+        return UsualDistances([], np.empty(0), [], [])
     samples = model.random_configurations(_SAMPLES, seed=2)
     key = content_key("usual", _VERSION, exact, model.content)
     with Store("contacts") as store:
@@ -291,7 +306,9 @@ def usual_distances(model: Any, exact: bool) -> UsualDistances:
             smallest = np.zeros(len(pairs))
             smallest[few] = _smallest(model, pairs[few], samples, distances[:, few], exact)
             quantiles = np.quantile(distances, _LEVELS, axis=0).T
-            kept = [pairs.tolist(), quantiles.tolist(), smallest.tolist()]
+            zero = np.clip(0.0, model.lower, model.upper)[None]
+            at_zero = _distances(model, pairs, zero, exact)[0]
+            kept = [pairs.tolist(), quantiles.tolist(), smallest.tolist(), at_zero.tolist()]
             store.set(key, kept)
     return UsualDistances(*kept)
 

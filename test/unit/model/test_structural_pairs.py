@@ -71,6 +71,29 @@ def test_a_pair_of_few_joints_that_never_touches_is_judged_by_its_smallest_dista
     assert rests(monitor, [-0.475]).level is Level.ERROR
 
 
+@pytest.mark.parametrize(("gap", "is_clear"), [(0.003, True), (0.0001, False)])
+def test_a_pair_that_is_near_by_construction_is_clear_at_zero(gap, is_clear):
+    """Two fingers rest 3 mm apart, nearer than usual, and can be pushed into each other."""
+    model = CollisionModel.from_urdf(
+        robot(
+            link("base"),
+            link("left", '<box size="0.02 0.02 0.02"/>'),
+            joint("a", "base", "left", "prismatic", f"0 {0.01 + 0.5 * gap} 1", "0 1 0"),
+            link("right", '<box size="0.02 0.02 0.02"/>'),
+            joint("b", "base", "right", "prismatic", f"0 {-0.01 - 0.5 * gap} 1", "0 -1 0"),
+        ).replace('lower="-2" upper="2"', 'lower="-0.01" upper="0.03"')
+    )
+    (pair,) = model.usual_distances().structural(model.pairs, 0.02, 0.1).values()
+    assert pair.at_zero == pytest.approx(gap, abs=1e-6) and pair.contact > 0.0
+    assert pair.stop < pair.warn
+    monitor = Monitor(model)
+    assert (rests(monitor, [1e-6, 0.0]).level is Level.OK) == is_clear
+    if is_clear:
+        assert pair.warn == pytest.approx(0.8 * gap) and f"{1e3 * gap:.1f} mm at zero" in str(pair)
+        assert rests(Monitor(model), [-0.002, 0.0]).action == "stop"
+    assert rests(Monitor(model), [-0.01, 0.0]).action == "stop"
+
+
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("place", ["0.1 0.05 0.05", "-0.207 -0.132 0.151", "0.222 0.006 0.238"])
 def test_a_pair_of_few_joints_that_touches_in_a_small_region_keeps_its_distances(exact, place):
