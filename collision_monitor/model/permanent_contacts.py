@@ -4,16 +4,19 @@
 
 A pair of links is omitted only if its shapes, measured on the meshes,
 
-- meet in two thirds of the configurations within the joint limits, or more;
+- meet in two thirds of the configurations within the joint limits, or more, and in a fifth of
+  those around zero: fingers without real joint limits are mostly in the palm, but rest apart;
 - meet in nearly all configurations around zero, and in most of all configurations: hips and covers
   that are modelled into each other;
-- depend on one or two joints, come within a millimetre, and penetrate each other by at most a graze
+- depend on one or two joints (all sections of a telescope count as one), come within a
+  millimetre, and penetrate each other by at most a graze
   over their whole range: a closing gripper, fingers and their knuckles. With two joints they must
   also come within a millimetre at zero, or meet often: carriages on one rail can collide however
   thin or shallow their contact is;
-- depend on one joint, often meet around zero, and over its whole range overlap hardly deeper than
-  there: covers around a joint. The limits of a joint are chosen so that its two sides do not
-  collide; or
+- depend on one joint, meet at zero or often around it, and over its whole range overlap hardly
+  deeper than there: covers around a joint, and tubes in each other. The limits of a joint are
+  chosen so that its two sides do not collide;
+- depend on one joint that others mimic, and overlap by at most 20 mm: bars of a linkage; or
 - depend on one or two joints, meet in nearly all configurations around zero, overlap hardly
   deeper, and meet only at that place and in one connected part of the range: an upper arm and a
   forearm that overlap while the elbow is straight, and do not collide in a fold.
@@ -31,12 +34,16 @@ import numpy as np
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
-from collision_monitor.model.range_contacts import MOST_JOINTS, RangeContacts
+from collision_monitor.model.range_contacts import (
+    MOST_COORDINATES,
+    RangeContacts,
+    coordinates_between,
+)
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Shape
 
 # Increase when the same input gives another result.
-_VERSION = 22
+_VERSION = 24
 _SAMPLES = 1000  # at most
 # Links that meet in this share of the configurations overlap by design. Links that can be apart met
 # in at most 0.57 of them in tests.
@@ -120,7 +127,7 @@ class _Search:
             thresholds = [_GENERAL_SHARE] if at_zero >= _ZERO_SHARE else []
             contacts = self._contacts(links, self._everywhere)
             share, count = contacts.sampled_share(_ALWAYS_SHARE, *thresholds)
-            if share >= _ALWAYS_SHARE:
+            if share >= _ALWAYS_SHARE and at_zero >= _OFTEN and self._rest_together(links):
                 return (
                     f"shapes meet in {share:.1%} of {count} sampled configurations, "
                     f"{self._how_deep(links)}"
@@ -135,6 +142,10 @@ class _Search:
                     f"{share:.0%} of all, {self._how_deep(links)}"
                 )
         return ""
+
+    def _rest_together(self, links: tuple[str, str]) -> bool:
+        """Whether shapes often meet around zero."""
+        return self._contacts(links, self._around_zero).share(_OFTEN) >= _OFTEN
 
     def _how_deep(self, links: tuple[str, str]) -> str:
         """How deep shapes meet, and whether they may also collide, in words."""
@@ -173,12 +184,16 @@ class _Search:
 
     def _grazing(self, pair: int) -> str:
         links = self._model.pairs[pair]
-        columns = self._model.bodies.joints_between(*links)
-        if not 1 <= len(columns) <= MOST_JOINTS:
+        bodies = self._model.bodies
+        columns = bodies.joints_between(*links)
+        if sum(bodies.joints[k].kind != "prismatic" for k in columns) > MOST_COORDINATES:
             return ""
-        over = RangeContacts(self._model, pair, columns, partial(self._contacts, links))
+        coordinates = coordinates_between(self._model, links)
+        if not 1 <= len(coordinates) <= MOST_COORDINATES:
+            return ""
+        over = RangeContacts(self._model, pair, coordinates, partial(self._contacts, links))
         names = " and ".join(f"'{self._model.joint_names[k]}'" for k in columns)
-        is_one = len(columns) == 1
+        is_one = len(coordinates) == 1
 
         def is_grazing(depth: float) -> bool:
             return (
@@ -191,11 +206,16 @@ class _Search:
             return f"shapes meet or nearly meet, {_nowhere_deeper(_GRAZE, names)}"
         zero = over.around_zero(_AROUND_ZERO)
         share = zero.share(_OFTEN)
-        at_zero = zero.largest_depth() if share >= _OFTEN else np.inf
-        if at_zero == np.inf:
+        if is_one and over.is_linkage:
+            usual = over.everywhere().largest_depth()
+        elif share >= _OFTEN or is_one and over.meet_at_zero():
+            usual = zero.largest_depth()
+        else:
             return ""
-        depth = _GRAZE + at_zero
-        if is_one and at_zero <= _COVER and is_grazing(depth):
+        depth = _GRAZE + usual
+        if depth == np.inf:
+            return ""
+        if is_one and (usual <= _COVER or over.is_telescope) and is_grazing(depth):
             return f"shapes meet or nearly meet, {_nowhere_deeper(depth, names)}"
         if share < _ZERO_SHARE or not (over.is_shallow(depth) and over.only_there(zero, depth)):
             return ""

@@ -1,8 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Contacts of two links over the whole range of the one or two joints that move them.
+"""Contacts of two links over the whole range of the one or two coordinates that move them.
 
-The range is divided into cells. Cells in which the shapes may meet are halved until the links move
+A coordinate is a joint, or all sections of a telescope: their sum alone matters. The range is
+divided into cells. Cells in which the shapes may meet are halved until the links move
 by less than a few millimetres from one centre to the next; all others are excluded for certain.
 """
 
@@ -23,55 +24,131 @@ from collision_monitor.robot.bodies import link_poses
 _STEP, _STEP_OF_PLACES = 0.006, 0.01
 _MAX_CELLS = 50_000  # limits the time of loading
 _HAIR = 0.001  # metres; the tolerance of distances on a braking path
-MOST_JOINTS = 2  # that move a pair
-_GRID = {1: 81, 2: 17}  # positions of a joint, by the number of joints that a pair depends on
+MOST_COORDINATES = 2  # that move a pair
+_GRID = {1: 81, 2: 17}  # positions of a coordinate, by the number that a pair depends on
 _AROUND_ZERO = {1: 101, 2: 11}  # likewise, of those around zero
 _PLACE = 0.03  # metres that contacts may be beyond the box around those around zero
+_PARALLEL = 1.0 - 1e-9  # cosine of the angle between sections of a telescope
+
+
+class Coordinate(NamedTuple):
+    """Joints that move a pair of links along the same line of relative poses.
+
+    Attributes:
+        columns: (k,) indices into q.
+        begin: (k,) positions at one end of the range, radians or metres.
+        end: (k,) positions at the other end.
+        is_mimicked: whether other joints between the links follow this one.
+    """
+
+    columns: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+    is_mimicked: bool
+
+    def part_of(self, q: np.ndarray, weights: np.ndarray) -> float:
+        """Where q (nq,) is, from 0 at the begin to 1 at the end; ``weights`` (k,) of the joints."""
+        way, whole = (
+            float(weights @ np.abs(here - self.begin)) for here in (q[self.columns], self.end)
+        )
+        return way / whole if whole > 0.0 else 0.0
+
+
+def coordinates_between(model: Any, links: tuple[str, str]) -> list[Coordinate]:
+    """Return the coordinates of the relative pose of two links of a CollisionModel."""
+    bodies = model.bodies
+    up, down = bodies.between(*(bodies.link_bodies[link] for link in links))
+    columns, counts = np.unique(bodies.columns[up + down], return_counts=True)
+    has_one_joint = dict(zip(columns.tolist(), (counts == 1).tolist(), strict=True))
+    # Cosines of the angles between the axis of each joint and that of the one before.
+    cosines = bodies.placements[:, 2, 2]
+
+    def continues(row: int) -> bool:
+        both = [row, int(bodies.parents[row]) - 1]
+        return (
+            bool(bodies.slides[both].all()) and abs(cosines[row]) > _PARALLEL
+            and all(has_one_joint[int(column)] for column in bodies.columns[both])
+        )  # fmt: skip
+
+    groups: list[list[int]] = []
+    for side in (up[::-1], down):
+        for k, row in enumerate(side):
+            if k > 0 and continues(row):
+                groups[-1].append(row)
+            else:
+                groups.append([row])
+    found = {}
+    for rows in groups:
+        signs = bodies.gains[rows] * np.cumprod([1.0, *np.sign(cosines[rows[1:]])])
+        columns = bodies.columns[rows]
+        ends, is_same = (model.lower[columns], model.upper[columns]), signs * signs[0] > 0.0
+        found[int(columns.min())] = Coordinate(
+            columns, np.where(is_same, *ends), np.where(is_same, *ends[::-1]),
+            not has_one_joint[int(columns[0])],
+        )  # fmt: skip
+    return [found[column] for column in sorted(found)]
 
 
 class RangeContacts:
-    """Contacts of two links over the range of the joints that move them.
+    """Contacts of two links over the range of the coordinates that move them.
+
+    Values of coordinates are from 0 to 1.
 
     Attributes:
-        columns: these joints, as indices into q.
+        is_telescope: whether there is one coordinate, of several sections of a telescope.
+        is_linkage: whether there is one coordinate, of a joint that others mimic.
     """
 
     def __init__(
-        self, model: Any, pair: int, columns: list[int],
+        self, model: Any, pair: int, coordinates: list[Coordinate],
         contacts: Callable[[np.ndarray], LinkContacts],
     ) -> None:  # fmt: skip
-        """Prepare a pair by index, which `MOST_JOINTS` at most move: ``columns``.
+        """Prepare a pair by index, which `MOST_COORDINATES` at most move.
 
         ``contacts``: returns the contacts of the pair at configurations (n, nq).
         """
-        self._contacts, self.columns = contacts, columns
-        self._low, self._high = model.lower[self.columns], model.upper[self.columns]
+        self._contacts, self._coordinates = contacts, coordinates
+        is_one = len(coordinates) == 1
+        self.is_telescope = is_one and len(coordinates[0].columns) > 1
+        self.is_linkage = is_one and coordinates[0].is_mimicked
         self._zero = np.clip(0.0, model.lower, model.upper)
-        # Metres that the links move relative to each other at most, per unit of each joint.
-        bodies = model.bodies
-        reach = model.pair_reach(np.array([pair]))[0] * np.abs(bodies.gains)
-        self._speeds = np.array([reach[bodies.columns == c].sum() for c in self.columns])
+        # Metres that the links move relative to each other at most, per unit of q.
+        bodies, reach = model.bodies, np.zeros(len(model.lower))
+        np.add.at(
+            reach, bodies.columns, model.pair_reach(np.array([pair]))[0] * np.abs(bodies.gains)
+        )
+        weights = [reach[each.columns] for each in coordinates]
+        both = list(zip(coordinates, weights, strict=True))
+        self._speeds = np.array([weight @ np.abs(c.end - c.begin) for c, weight in both])
+        self._at_zero = np.array([c.part_of(self._zero, weight) for c, weight in both])
 
     def around_zero(self, part: float) -> LinkContacts:
         """Contacts at an even grid of values near zero, by at most a ``part`` of the ranges.
 
         Mirrored arms have mirrored grids.
         """
-        zero, half = self._zero[self.columns], part * (self._high - self._low)
-        low, high = np.maximum(zero - half, self._low), np.minimum(zero + half, self._high)
-        grid = _even_grid(_AROUND_ZERO[len(self.columns)], len(self.columns))
+        low, high = np.maximum(self._at_zero - part, 0.0), np.minimum(self._at_zero + part, 1.0)
+        grid = _even_grid(_AROUND_ZERO[len(low)], len(low))
         return self._at(low + grid * (high - low))
 
     def come_near(self) -> bool:
         """Whether the shapes meet at zero, or nearly."""
         return self._contacts(self._zero[None]).come_near(0, _HAIR)
 
+    def meet_at_zero(self) -> bool:
+        """Whether the shapes meet at zero."""
+        return self._contacts(self._zero[None]).meet(0)
+
+    def everywhere(self) -> LinkContacts:
+        """Contacts at the places of a coarse grid."""
+        return self._at(self._grid())
+
     def is_shallow(self, depth: float) -> bool:
         """Whether shapes meet or nearly do at some places of a coarse grid, and nowhere deeper."""
-        grid = _even_grid(_GRID[len(self.columns)], len(self.columns))
+        grid = self._grid()
         # Limits first: overlaps are deepest there.
         grid = grid[np.argsort(-np.abs(grid - 0.5).max(axis=1), kind="stable")]
-        contacts, touch = self._at(self._low + grid * (self._high - self._low)), False
+        contacts, touch = self._at(grid), False
         for k in range(len(grid)):
             meet = contacts.meet(k)
             if meet and not contacts.is_shallow(k, depth):
@@ -95,24 +172,27 @@ class RangeContacts:
         centers, half = found
         others = self._at(centers)
         meet = [k for k in range(len(centers)) if others.meet(k)]
-        cells = np.rint((centers[meet] - self._low) / (2.0 * half) - 0.5).astype(int)
+        cells = np.rint(centers[meet] / (2.0 * half) - 0.5).astype(int)
         return bool(meet) and _regions(cells) == 1 and _same_place(contacts, others, meet)
 
+    def _grid(self) -> np.ndarray:
+        return _even_grid(_GRID[len(self._coordinates)], len(self._coordinates))
+
     def _at(self, values: np.ndarray) -> LinkContacts:
-        """Contacts with ``values`` (n, joints) of the joints, all others near zero."""
+        """Contacts with ``values`` (n, coordinates), all other joints near zero."""
         rows = np.tile(self._zero, (len(values), 1))
-        rows[:, self.columns] = values
+        for each, column in zip(self._coordinates, values.T, strict=True):
+            rows[:, each.columns] = each.begin + column[:, None] * (each.end - each.begin)
         return self._contacts(rows)
 
     def _cells(self, depth: float, step: float) -> tuple[np.ndarray, np.ndarray] | None:
-        """Small cells in which shapes may meet: centres (n, joints) and half sizes (joints,).
+        """Small cells in which shapes may meet: centres (n, c) and half sizes (c,).
 
         None if shapes overlap by more than ``depth`` metres in a centre, or there are too many.
         """
-        count = _GRID[len(self.columns)] - 1
-        half = 0.5 * (self._high - self._low) / count
-        grid = _even_grid(count, len(self.columns), endpoint=False)
-        centers = self._low + grid * (self._high - self._low) + half
+        count = _GRID[len(self._coordinates)] - 1
+        half = np.full(len(self._coordinates), 0.5 / count)
+        centers = _even_grid(count, len(self._coordinates), endpoint=False) + half
         travel, checked, meet = float(self._speeds @ half), 0, [False] * len(centers)
         contacts = self._at(centers)
         while True:
@@ -141,7 +221,7 @@ def _even_grid(count: int, dimensions: int, endpoint: bool = True) -> np.ndarray
 
 
 def _regions(cells: np.ndarray) -> int:
-    """Number of connected regions of ``cells`` (n, joints), given by their places in a grid."""
+    """Number of connected regions of ``cells`` (n, dimensions), given by their places in a grid."""
     first = cells.min(axis=0)
     grid = np.zeros(cells.max(axis=0) - first + 1, dtype=bool)
     grid[tuple((cells - first).T)] = True

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pairs whose shapes overlap by design are left out, with the reason; others stay."""
 
+import numpy as np
 import pytest
 from support.robots.robots import require
 from support.robots.toys import joint, link, robot
+from support.robots.vendor_robots import at_rest
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.errors import ConfigurationError, ThresholdsError
 from collision_monitor.model.loading import Recipe, RobotSource
+from collision_monitor.model.range_contacts import coordinates_between
 from collision_monitor.model.thresholds import Rule, Thresholds
 
 
@@ -68,6 +71,79 @@ def test_what_can_collide_or_is_apart_stays(first, second):
     model = hand(first, second)
     assert [set(pair) for pair in model.pairs] == [{"left", "right"}]
     assert reasons(model) == {}
+
+
+def test_shapes_that_mostly_meet_but_rest_apart_are_checked():
+    """Fingers whose joints have no real limits are in the palm in most poses, but not at rest."""
+    urdf = hand_urdf((-0.2, 0.0), (-0.2, 0.0)).replace("0.1 0.02 0.02", "0.1 0.2 0.02")
+    urdf = urdf.replace('xyz="0 0.01 0"', 'xyz="0 0.15 0"').replace("0 -0.01 0", "0 -0.15 0")
+    model = CollisionModel.from_urdf(urdf)
+    share = np.mean(model.min_distances(model.random_configurations(500, seed=1)) <= 0.0)
+    assert share > 0.8
+    assert [set(pair) for pair in model.pairs] == [{"left", "right"}]
+    assert at_rest(Monitor(model), np.zeros(2)).safe
+    assert at_rest(Monitor(model), model.lower).action == "stop"
+
+
+TUBE = '<collision><geometry><box size="{0} {1} {1}"/></geometry></collision>'
+
+
+def telescope(axes, sections=3):
+    """A tube of 0.3 m, and ``sections`` that slide out of it by 0.25 m each along ``axes``."""
+    text = '<robot name="r"><link name="s0">' + TUBE.format(0.3, 0.1)
+    for k, axis in enumerate(axes[:sections], start=1):
+        out = sum(map(float, axis.split())) > 0.0
+        low, high = (0.0, 0.25) if out else (-0.25, 0.0)
+        text += (
+            f'</link><joint name="j{k}" type="prismatic"><parent link="s{k - 1}"/>'
+            f'<child link="s{k}"/><origin xyz="0.005 0 0"/><axis xyz="{axis}"/>'
+            f'<limit lower="{low}" upper="{high}" effort="1" velocity="1"/></joint>'
+            f'<link name="s{k}">{TUBE.format(0.3, 0.1 - 0.02 * k)}'
+        )
+    return text + "</link></robot>"
+
+
+@pytest.mark.parametrize("axes", [["1 0 0"] * 3, ["1 0 0", "-1 0 0", "1 0 0"]])
+def test_sections_of_a_telescope_that_are_in_each_other_are_left_out(axes):
+    model = CollisionModel.from_urdf(telescope(axes))
+    reason = reasons(model)[frozenset(("s0", "s3"))]
+    assert "over the range of 'j1' and 'j2' and 'j3'" in reason
+    assert model.pairs == []
+
+
+def test_a_telescope_is_one_coordinate_and_a_slide_across_it_another():
+    model = CollisionModel.from_urdf(telescope(["1 0 0", "-1 0 0", "0 0 1"]))
+    one, across = coordinates_between(model, ("s0", "s3"))
+    assert one.columns.tolist() == [0, 1] and across.columns.tolist() == [2]
+    assert (one.begin.tolist(), one.end.tolist()) == ([0.0, 0.0], [0.25, -0.25])
+    ways = []
+    for part in (0.0, 0.5, 1.0):
+        q = np.zeros(3)
+        q[one.columns] = one.begin + part * (one.end - one.begin)
+        ways.append(model.link_poses(q)["s2"][0, 3])
+    assert np.diff(ways) == pytest.approx([0.25, 0.25])
+
+
+def linkage(follows, width):
+    """Two bars that move past each other around a third of the range of their common joint."""
+    text = '<robot name="r"><link name="palm"/>'
+    for name, side in (("a", 1), ("b", -1)):
+        mimic = '<mimic joint="ja" multiplier="1"/>' if follows and name == "b" else ""
+        text += (
+            f'<link name="{name}"><collision><geometry><box size="0.02 {width} 0.02"/></geometry>'
+            f'</collision></link><joint name="j{name}" type="prismatic"><parent link="palm"/>'
+            f'<child link="{name}"/><origin xyz="{0.03 * side} {0.012 * side} 0"/>'
+            f'<axis xyz="{-side} 0 0"/>{mimic}'
+            '<limit lower="0" upper="0.06" effort="1" velocity="1"/></joint>'
+        )
+    return CollisionModel.from_urdf(text + "</robot>")
+
+
+def test_bars_of_a_linkage_may_overlap_away_from_zero():
+    shallow = reasons(linkage(True, 0.03))[frozenset("ab")]
+    assert "nowhere deeper than 8 mm over the range of 'ja'" in shallow
+    assert reasons(linkage(False, 0.03)) == {}  # each has its own motor
+    assert reasons(linkage(True, 0.1)) == {}  # deeper than 20 mm
 
 
 @pytest.mark.parametrize(
