@@ -112,6 +112,15 @@ class ExactReference:
         poses = self.poses(q)
         return min(self._measure(pair, poses) for pair in self._of_links[links])
 
+    def distance_between(self, links, poses):
+        """Smallest distance of any two links, at poses (4, 4) as of `poses`."""
+        (a, b), parts = links, self._parts
+        return min(
+            self._measure((a, i, b, j), poses)
+            for i in range(len(parts[a]))
+            for j in range(len(parts[b]))
+        )
+
     def holds(self, q, links):
         """Whether a closed mesh of one of two links holds a piece of the other."""
         poses = self.poses(q)
