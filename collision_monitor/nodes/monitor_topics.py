@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -112,11 +113,38 @@ def log_robot(log: Any, monitor: Monitor) -> None:
         log.info(f"near by construction: {pair}")
     if len(structural) > _MOST_PAIRS:
         log.info(f"near by construction: {len(structural) - _MOST_PAIRS} more, listed by fit")
+    if text := stops_at_zero(monitor):
+        log.warning(text)
     brakes = zip(model.joint_names, monitor.behaviour.decelerations.tolist(), strict=True)
     log.info(f"joints brake with {', '.join(f'{n} {a:g}' for n, a in brakes)} rad/s^2 or m/s^2")
     log.info(
         f"monitoring '{model.name}': {len(model.link_names)} links, {len(model.pairs)} pairs "
         f"checked, {len(model.unmonitored_pairs)} left out"
+    )
+
+
+def stops_at_zero(monitor: Monitor) -> str:
+    """A warning of pairs that stop the robot with all joints at zero, though none touches there.
+
+    Empty without any, or if some touch: then zero is no pose of this robot.
+    """
+    model, stop = monitor.model, monitor.behaviour.thresholds[:, 0]
+    q = np.clip(0.0, model.lower, model.upper)
+    distances = model.distances(
+        q, exact=monitor.narrow_phase != "leaf", within=float(stop.max(initial=0.0)), depth=False
+    )
+    near = np.flatnonzero(distances <= stop)
+    if not len(near) or not (distances > 0.0).all():
+        return ""
+    pairs = (
+        f"{a} - {b} ({1e3 * distances[k]:.1f} mm, stop at {1e3 * stop[k]:.1f} mm)"
+        for k in near.tolist()
+        for a, b in [model.pairs[k]]
+    )
+    return (
+        "with all joints at zero the robot is stopped, since links are within their stop distance: "
+        f"{shortened(pairs, _MOST_NAMED)}. If it rests there, use the distances that the command "
+        "thresholds prints"
     )
 
 

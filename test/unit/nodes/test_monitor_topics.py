@@ -1,0 +1,41 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Log messages about the monitored robot."""
+
+import pytest
+from support.robots.toys import joint, link, robot
+
+from collision_monitor import CollisionModel, Monitor
+from collision_monitor.model.thresholds import Rule, Thresholds
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from collision_monitor.nodes.monitor_topics import stops_at_zero  # noqa: E402
+
+
+def monitor(gap, **options):
+    """Of two boxes on slides that move apart by 2 m, ``gap`` metres apart at zero."""
+    urdf = robot(
+        link("base", ""),
+        link("left", '<box size="0.1 0.1 0.1"/>'),
+        joint("a", "base", "left", "prismatic", f"0 {0.05 + 0.5 * gap} 1", "0 1 0"),
+        link("right", '<box size="0.1 0.1 0.1"/>'),
+        joint("b", "base", "right", "prismatic", f"0 {-0.05 - 0.5 * gap} 1", "0 -1 0"),
+    ).replace('lower="-2"', 'lower="-0.1"')
+    return Monitor(CollisionModel.from_urdf(urdf), **options)
+
+
+@pytest.mark.parametrize("narrow_phase", ["leaf", "auto"])
+def test_pairs_that_stop_the_robot_at_zero_are_named(narrow_phase):
+    near = monitor(0.04, stop_distance=0.05, narrow_phase=narrow_phase)
+    text = stops_at_zero(near)
+    assert "left - right (" in text and "stop at 50.0 mm" in text and "thresholds" in text
+    if narrow_phase == "auto":
+        assert "(40.0 mm, " in text
+    near.set_thresholds(Thresholds(0.1, 0.05, (Rule("left right", 0.03, 0.01),)))
+    assert stops_at_zero(near) == ""
+
+
+def test_a_pose_in_contact_or_without_near_pairs_is_not_named():
+    assert stops_at_zero(monitor(0.2)) == ""
+    assert stops_at_zero(monitor(-0.01)) == ""
