@@ -195,7 +195,8 @@ def meeting_neighbours(model: CollisionModel) -> list[dict[str, Any]]:
     """
     pairs = [(a, b) for a, b, reason in model.unmonitored_pairs if reason == NEIGHBOURS]
     with Store("contacts") as store:
-        key = content_key("neighbours", _VERSION, pairs, model.content)
+        names = [joint.name for joint in model.robot.joints]
+        key = content_key("neighbours", _VERSION, pairs, names, model.content)
         kept = store.get(key)
         if isinstance(kept, list):
             return kept

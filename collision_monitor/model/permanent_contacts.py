@@ -8,15 +8,17 @@ A pair of links is omitted only if its shapes, measured on the meshes,
   those around zero: fingers without real joint limits are mostly in the palm, but rest apart;
 - meet in nearly all configurations around zero, and in most of all configurations: hips and covers
   that are modelled into each other;
-- depend on one or two joints (all sections of a telescope count as one), come within a
-  millimetre, and penetrate each other by at most a graze
+- depend on one or two joints, come within a millimetre, and penetrate each other by at most a graze
   over their whole range: a closing gripper, fingers and their knuckles. With two joints they must
   also come within a millimetre at zero, or meet often: carriages on one rail can collide however
   thin or shallow their contact is;
-- depend on one joint, meet at zero or often around it, and over its whole range overlap hardly
-  deeper than there: covers around a joint, and tubes in each other. The limits of a joint are
-  chosen so that its two sides do not collide;
-- depend on one joint that others mimic, and overlap by at most 20 mm: bars of a linkage; or
+- depend on one joint, often meet around zero, and over its whole range overlap hardly deeper than
+  there: covers around a joint. The limits of a joint are chosen so that its two sides do not
+  collide. If they meet at zero, but not often, they must meet in one connected part of the range;
+- depend on the sections of a telescope only, meet at zero or often around it, hardly deeper
+  elsewhere, and in one connected part of the range of their sum: tubes in each other;
+- are on two branches that follow one joint (a mimic), overlap by at most 20 mm, and meet in one
+  connected part of its range that ends at a limit: bars of a linkage, closing fingers; or
 - depend on one or two joints, meet in nearly all configurations around zero, overlap hardly
   deeper, and meet only at that place and in one connected part of the range: an upper arm and a
   forearm that overlap while the elbow is straight, and do not collide in a fold.
@@ -43,7 +45,7 @@ from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Shape
 
 # Increase when the same input gives another result.
-_VERSION = 24
+_VERSION = 26
 _SAMPLES = 1000  # at most
 # Links that meet in this share of the configurations overlap by design. Links that can be apart met
 # in at most 0.57 of them in tests.
@@ -194,28 +196,36 @@ class _Search:
         over = RangeContacts(self._model, pair, coordinates, partial(self._contacts, links))
         names = " and ".join(f"'{self._model.joint_names[k]}'" for k in columns)
         is_one = len(coordinates) == 1
+        is_joint = is_one and not over.is_telescope
 
         def is_grazing(depth: float) -> bool:
             return (
                 over.is_shallow(depth)
-                and (is_one or over.come_near() or self._meet_often(links))
+                and (is_joint or over.come_near() or self._meet_often(links))
                 and over.is_shallow_between(depth)
             )
 
         if is_grazing(_GRAZE):
             return f"shapes meet or nearly meet, {_nowhere_deeper(_GRAZE, names)}"
+        if over.is_linkage:
+            depth = _GRAZE + over.everywhere().largest_depth()
+            if (
+                depth <= _GRAZE + _COVER and is_grazing(depth)
+                and over.meet_in_one_region(depth, at_limit=True)
+            ):  # fmt: skip
+                return f"shapes meet or nearly meet, {_nowhere_deeper(depth, names)}"
         zero = over.around_zero(_AROUND_ZERO)
         share = zero.share(_OFTEN)
-        if is_one and over.is_linkage:
-            usual = over.everywhere().largest_depth()
-        elif share >= _OFTEN or is_one and over.meet_at_zero():
-            usual = zero.largest_depth()
-        else:
+        if share < _OFTEN and not (is_one and over.meet_at_zero()):
+            return ""
+        usual = zero.largest_depth()
+        if usual == np.inf:
             return ""
         depth = _GRAZE + usual
-        if depth == np.inf:
-            return ""
-        if is_one and (usual <= _COVER or over.is_telescope) and is_grazing(depth):
+        if (
+            is_one and (usual <= _COVER or over.is_telescope) and is_grazing(depth)
+            and over.meet_in_one_region(depth)
+        ):  # fmt: skip
             return f"shapes meet or nearly meet, {_nowhere_deeper(depth, names)}"
         if share < _ZERO_SHARE or not (over.is_shallow(depth) and over.only_there(zero, depth)):
             return ""

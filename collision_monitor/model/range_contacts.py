@@ -38,13 +38,13 @@ class Coordinate(NamedTuple):
         columns: (k,) indices into q.
         begin: (k,) positions at one end of the range, radians or metres.
         end: (k,) positions at the other end.
-        is_mimicked: whether other joints between the links follow this one.
+        is_linkage: whether both links follow it, each by a joint of its own.
     """
 
     columns: np.ndarray
     begin: np.ndarray
     end: np.ndarray
-    is_mimicked: bool
+    is_linkage: bool
 
     def part_of(self, q: np.ndarray, weights: np.ndarray) -> float:
         """Where q (nq,) is, from 0 at the begin to 1 at the end; ``weights`` (k,) of the joints."""
@@ -77,14 +77,16 @@ def coordinates_between(model: Any, links: tuple[str, str]) -> list[Coordinate]:
                 groups[-1].append(row)
             else:
                 groups.append([row])
+    on_both_sides = set(bodies.columns[up].tolist()) & set(bodies.columns[down].tolist())
     found = {}
     for rows in groups:
-        signs = bodies.gains[rows] * np.cumprod([1.0, *np.sign(cosines[rows[1:]])])
+        gains = np.where(bodies.gains[rows] < 0.0, -1.0, 1.0)
+        signs = gains * np.cumprod([1.0, *np.sign(cosines[rows[1:]])])
         columns = bodies.columns[rows]
         ends, is_same = (model.lower[columns], model.upper[columns]), signs * signs[0] > 0.0
         found[int(columns.min())] = Coordinate(
             columns, np.where(is_same, *ends), np.where(is_same, *ends[::-1]),
-            not has_one_joint[int(columns[0])],
+            int(columns[0]) in on_both_sides,
         )  # fmt: skip
     return [found[column] for column in sorted(found)]
 
@@ -96,7 +98,7 @@ class RangeContacts:
 
     Attributes:
         is_telescope: whether there is one coordinate, of several sections of a telescope.
-        is_linkage: whether there is one coordinate, of a joint that others mimic.
+        is_linkage: whether there is one coordinate, of a joint that both links follow.
     """
 
     def __init__(
@@ -109,8 +111,10 @@ class RangeContacts:
         """
         self._contacts, self._coordinates = contacts, coordinates
         is_one = len(coordinates) == 1
-        self.is_telescope = is_one and len(coordinates[0].columns) > 1
-        self.is_linkage = is_one and coordinates[0].is_mimicked
+        self.is_telescope = (
+            is_one and np.count_nonzero(coordinates[0].begin != coordinates[0].end) > 1
+        )
+        self.is_linkage = is_one and coordinates[0].is_linkage
         self._zero = np.clip(0.0, model.lower, model.upper)
         # Metres that the links move relative to each other at most, per unit of q.
         bodies, reach = model.bodies, np.zeros(len(model.lower))
@@ -166,14 +170,40 @@ class RangeContacts:
         Configurations in which they meet have to be connected, and the places at which they meet to
         be those of ``contacts``, as seen from one of the links.
         """
-        found = self._cells(depth, _STEP_OF_PLACES)
+        found = self._meeting(depth)
         if found is None:
             return False
+        cells, _, others, meet = found
+        return _regions(cells) == 1 and _same_place(contacts, others, meet)
+
+    def meet_in_one_region(self, depth: float, at_limit: bool = False) -> bool:
+        """Whether shapes meet in one connected part of the range, nowhere deeper than ``depth``.
+
+        ``at_limit``: one coordinate, and the part has to include one of its limits.
+        """
+        found = self._meeting(depth)
+        if found is None or _regions(found[0]) != 1:
+            return False
+        cells, count = found[:2]
+        return not at_limit or int(cells.min()) == 0 or int(cells.max()) == count[0] - 1
+
+    def _meeting(
+        self, depth: float
+    ) -> tuple[np.ndarray, np.ndarray, LinkContacts, list[int]] | None:
+        """Small cells (n, c) in which shapes meet, how many there are (c,), contacts, and where.
+
+        None if there are none, or shapes overlap by more than ``depth`` metres.
+        """
+        found = self._cells(depth, _STEP_OF_PLACES)
+        if found is None:
+            return None
         centers, half = found
-        others = self._at(centers)
-        meet = [k for k in range(len(centers)) if others.meet(k)]
+        contacts = self._at(centers)
+        meet = [k for k in range(len(centers)) if contacts.meet(k)]
+        if not meet:
+            return None
         cells = np.rint(centers[meet] / (2.0 * half) - 0.5).astype(int)
-        return bool(meet) and _regions(cells) == 1 and _same_place(contacts, others, meet)
+        return cells, np.rint(0.5 / half).astype(int), contacts, meet
 
     def _grid(self) -> np.ndarray:
         return _even_grid(_GRID[len(self._coordinates)], len(self._coordinates))

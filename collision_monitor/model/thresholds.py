@@ -62,9 +62,9 @@ _FIRST_STEP, _LAST_STEP = 0.1, 1e-3  # of that search, as parts of the ranges of
 # Warning and stop distance as shares of the usual distance, and of the smallest one of a pair that
 # never touches. The latter leave room for the tolerance of distances on a braking path.
 _USUAL_PARTS, _NEVER_PARTS = (0.8, 0.4), (0.5, 0.25)
-# Both are at most `_USUAL_PARTS` of the distance at zero, so that hands that rest there are clear;
-# but not of one smaller than this (metres), which may be a rounding error of the meshes.
-_LEAST_AT_ZERO = 0.0002
+# The warning distance is at most this share of the distance at zero, so that hands that rest there
+# are clear; but not of one smaller than this (metres), which may be an error of the meshes.
+_PART_AT_ZERO, _LEAST_AT_ZERO = 0.8, 0.0002
 # Stop distance (metres) of a pair that is sometimes in contact, unless it is usually nearer.
 _MARGIN = 0.005
 _LEVELS = np.linspace(0.0, 1.0, 41)
@@ -179,9 +179,8 @@ class UsualDistances:
             own_warn = min(warn, max(warn_part * usual, 1.5 * own_stop))
             at_zero = float(self.at_zero[k])
             if at_zero >= _LEAST_AT_ZERO:
-                warn_part, stop_part = _USUAL_PARTS
-                own_warn = min(own_warn, warn_part * at_zero)
-                own_stop = min(own_stop, stop_part * at_zero)
+                own_warn = min(own_warn, _PART_AT_ZERO * at_zero)
+                own_stop = min(own_stop, own_warn / 1.5)
             if own_warn < warn or own_stop < stop:
                 found[pair] = StructuralPair(
                     names[pair], near, contact, usual, float(row[-1]), at_zero, own_warn, own_stop,

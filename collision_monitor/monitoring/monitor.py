@@ -240,6 +240,7 @@ class Monitor:
         self._fault = ""
         self._fault_time = -math.inf
         self._set_back, self._set_back_time = "", -math.inf
+        self._is_first = True
 
     @property
     def joint_state_timeout(self) -> float:
@@ -374,6 +375,7 @@ class Monitor:
         the state; otherwise the monitor waits for data. The watchdogs of ``old`` are kept.
         """
         self.watchdogs = old.watchdogs
+        self._is_first = old._is_first
         self._set_back, self._set_back_time = old._set_back, old._set_back_time
         self.buffer.take_over(old.buffer)
         if self.model.joint_names == old.model.joint_names:
@@ -430,7 +432,8 @@ class Monitor:
         if self.narrow_phase == "leaf":
             return Measured(nearest)
         # At the start nothing is known of any pair, and no joint state waits.
-        seconds = _NARROW_PHASE_SECONDS if self.updates else _FIRST_SECONDS
+        seconds = _FIRST_SECONDS if self._is_first else _NARROW_PHASE_SECONDS
+        self._is_first = False
         model, q = self.model if self.live is None else self.live, self.buffer.q
         end = time.thread_time() + seconds  # of all calls; each measures one pair at least
 

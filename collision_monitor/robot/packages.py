@@ -280,7 +280,7 @@ class FileFinder:
 
 
 def _is_folder_without_manifest(folder: Path) -> bool:
-    return folder.is_dir() and not (folder / "package.xml").exists()
+    return _exists(folder / ".") and not _exists(folder / "package.xml")
 
 
 def _is_folder(entry: os.DirEntry) -> bool:

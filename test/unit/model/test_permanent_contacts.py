@@ -124,26 +124,69 @@ def test_a_telescope_is_one_coordinate_and_a_slide_across_it_another():
     assert np.diff(ways) == pytest.approx([0.25, 0.25])
 
 
-def linkage(follows, width):
-    """Two bars that move past each other around a third of the range of their common joint."""
+def linkage(follows=True, size="0.02 0.03 0.02", upper=0.035):
+    """Two bars that meet from a third of the range of their common joint on, up to its limit."""
     text = '<robot name="r"><link name="palm"/>'
     for name, side in (("a", 1), ("b", -1)):
         mimic = '<mimic joint="ja" multiplier="1"/>' if follows and name == "b" else ""
         text += (
-            f'<link name="{name}"><collision><geometry><box size="0.02 {width} 0.02"/></geometry>'
+            f'<link name="{name}"><collision><geometry><box size="{size}"/></geometry>'
             f'</collision></link><joint name="j{name}" type="prismatic"><parent link="palm"/>'
             f'<child link="{name}"/><origin xyz="{0.03 * side} {0.012 * side} 0"/>'
             f'<axis xyz="{-side} 0 0"/>{mimic}'
-            '<limit lower="0" upper="0.06" effort="1" velocity="1"/></joint>'
+            f'<limit lower="0" upper="{upper}" effort="1" velocity="1"/></joint>'
         )
     return CollisionModel.from_urdf(text + "</robot>")
 
 
 def test_bars_of_a_linkage_may_overlap_away_from_zero():
-    shallow = reasons(linkage(True, 0.03))[frozenset("ab")]
+    shallow = reasons(linkage())[frozenset("ab")]
     assert "nowhere deeper than 8 mm over the range of 'ja'" in shallow
-    assert reasons(linkage(False, 0.03)) == {}  # each has its own motor
-    assert reasons(linkage(True, 0.1)) == {}  # deeper than 20 mm
+    assert reasons(linkage(follows=False)) == {}  # each has its own motor
+    assert reasons(linkage(size="0.05 0.1 0.1")) == {}  # deeper than 20 mm
+    assert reasons(linkage(upper=0.06)) == {}  # they pass each other
+
+
+def chain(posts, lower=0.0, fine=(0.0, 0.3), mimic=""):
+    """A tool on two slides in series along x, among ``posts`` at (x, depth) on their base."""
+    boxes = "".join(
+        f'<collision><origin xyz="{x} {0.1 - depth} 0"/><geometry><box size="0.1 0.1 0.1"/>'
+        "</geometry></collision>"
+        for x, depth in posts
+    )
+    text = f'<robot name="r"><link name="base">{boxes}</link><link name="car"/>'
+    for name, parent, child, (low, high), more in (
+        ("x", "base", "car", (lower, 1.0), ""), ("s", "car", "tool", fine, mimic),
+    ):  # fmt: skip
+        text += (
+            f'<joint name="{name}" type="prismatic"><parent link="{parent}"/>'
+            f'<child link="{child}"/><axis xyz="1 0 0"/>{more}'
+            f'<limit lower="{low}" upper="{high}" effort="1" velocity="1"/></joint>'
+        )
+    text += '<link name="tool"><collision><geometry><box size="0.1 0.1 0.1"/></geometry>'
+    return CollisionModel.from_urdf(text + "</collision></link></robot>")
+
+
+@pytest.mark.parametrize(
+    ("posts", "options"),
+    [
+        ([(0.0, 0.015), (1.3, 0.015)], {}),  # at rest, and at the end of both slides
+        ([(0.0, 0.06), (0.7, 0.06)], {}),
+        ([(1.2, 0.0015)], {}),  # two motors can drive against it
+        ([(0.0, 0.06), (1.0, 0.06)], {"fine": (0.0, 0.0)}),  # no telescope: one slide is locked
+        ([(1.3, 0.015)], {"mimic": '<mimic joint="x" multiplier="0.3"/>'}),
+        ([(0.0, 0.015), (0.5, 0.015)], {"fine": (0.0, 0.0)}),  # a post apart from the cradle
+    ],
+)
+def test_slides_in_series_do_not_hide_a_post_in_their_way(posts, options):
+    model = chain(posts, **options)
+    assert [set(pair) for pair in model.pairs] == [{"base", "tool"}]
+    assert reasons(model) == {}
+
+
+def test_a_cradle_that_holds_the_tool_at_rest_is_left_out():
+    (reason,) = reasons(chain([(0.0, 0.015)], fine=(0.0, 0.0))).values()
+    assert "nowhere deeper than 1" in reason
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,8 @@ def test_the_message_says_whether_the_package_or_only_the_file_is_missing(tmp_pa
     bare = f"{tmp_path}/bare: not a package, as it has no package.xml\nadd a folder"
     with pytest.raises(MeshError, match=bare):
         FileFinder([tmp_path]).find("package://bare/part.stl", "x")
+    with pytest.raises(MeshError, match="none of its 1 packages is named 'aaa"):
+        FileFinder([tmp_path]).find(f"package://{'a' * 300}/part.stl", "x")
 
 
 @pytest.mark.parametrize("why", ["another name", "COLCON_IGNORE"])
