@@ -12,11 +12,11 @@ A pair of links is omitted only if its shapes, measured on the meshes,
   over their whole range: a closing gripper, fingers and their knuckles. With two joints they must
   also come within a millimetre at zero, or meet often: carriages on one rail can collide however
   thin or shallow their contact is;
-- depend on one joint, often meet around zero, and over its whole range overlap hardly deeper than
-  there: covers around a joint. The limits of a joint are chosen so that its two sides do not
-  collide. If they meet at zero, but not often, they must meet in one connected part of the range;
-- depend on the sections of a telescope only, meet at zero or often around it, hardly deeper
-  elsewhere, and in one connected part of the range of their sum: tubes in each other;
+- depend on one joint, meet at zero or often around it, over its whole range overlap hardly deeper
+  than there, and meet in one connected part of it: covers around a joint. The limits of a joint
+  are chosen so that its two sides do not collide;
+- depend on the sections of a telescope only, and meet likewise over the sum of these: tubes in
+  each other;
 - are on two branches that follow one joint (a mimic), overlap by at most 20 mm, and meet in one
   connected part of its range that ends at a limit: bars of a linkage, closing fingers; or
 - depend on one or two joints, meet in nearly all configurations around zero, overlap hardly

@@ -3,8 +3,8 @@
 """Contacts of two links over the whole range of the one or two coordinates that move them.
 
 A coordinate is a joint, or all sections of a telescope: their sum alone matters. The range is
-divided into cells. Cells in which the shapes may meet are halved until the links move
-by less than a few millimetres from one centre to the next; all others are excluded for certain.
+divided into cells. Cells in which the shapes may meet are halved until the links move by less than
+a few millimetres from one centre to the next; all others are excluded for certain.
 """
 
 from __future__ import annotations

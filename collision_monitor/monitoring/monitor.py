@@ -429,11 +429,11 @@ class Monitor:
         nearest = self._measure()
         if not math.isfinite(nearest.distance):
             raise CollisionMonitorError(f"the result is {nearest.distance}")
-        if self.narrow_phase == "leaf":
-            return Measured(nearest)
         # At the start nothing is known of any pair, and no joint state waits.
         seconds = _FIRST_SECONDS if self._is_first else _NARROW_PHASE_SECONDS
         self._is_first = False
+        if self.narrow_phase == "leaf":
+            return Measured(nearest)
         model, q = self.model if self.live is None else self.live, self.buffer.q
         end = time.thread_time() + seconds  # of all calls; each measures one pair at least
 

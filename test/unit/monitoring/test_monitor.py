@@ -42,6 +42,35 @@ def test_levels_follow_the_distance():
         assert f"{distance:.3f} m between" in state.message
 
 
+def test_only_the_first_update_has_more_time_for_exact_distances(monkeypatch):
+    given_seconds, bounds = [], CollisionModel.exact_bounds
+
+    def record(*arguments, seconds, **options):
+        given_seconds.append(seconds)
+        return bounds(*arguments, seconds=seconds, **options)
+
+    monkeypatch.setattr(CollisionModel, "exact_bounds", record)
+    model = CollisionModel.from_urdf(chain(5))
+    near = [0.1, 1.5, 1.5, 0.5]
+
+    def times(watch, now):
+        given_seconds.clear()
+        watch.update(model.joint_names, near, now=now)
+        return list(given_seconds)
+
+    distances = {"warn_distance": 2.0, "stop_distance": 0.0}
+    first = Monitor(model, **distances)
+    assert max(times(first, 0.0)) > 0.1
+    assert 0.0 < max(times(first, 0.01)) < 0.01
+    other = Monitor(model, **distances)
+    other.take_over(first, 0.02)
+    assert max(times(other, 0.02)) < 0.01
+    later = Monitor(model, **distances, narrow_phase="leaf")
+    assert times(later, 0.0) == []
+    later.narrow_phase = "auto"
+    assert max(times(later, 0.01)) < 0.01
+
+
 @pytest.mark.parametrize("seconds", [math.nan, math.inf, -1.0])
 @pytest.mark.parametrize("option", ["joint_state_timeout", "zero_state_confirmation"])
 def test_a_time_that_never_ends_is_refused(option, seconds):
