@@ -379,9 +379,9 @@ def test_a_start_within_the_tolerance_is_kept_and_the_way_to_it_is_free(robot):
     robot.check(message)
 
 
-def test_a_robot_that_moves_away_refuses_what_is_adjusted(robot):
-    sent, request = len(robot.sent), robot.begin()
-    robot.q = (START + 0.02).tolist()
-    message = robot.until_event("refused", request)
+def test_a_robot_that_moves_away_refuses_what_is_adjusted(patient):
+    sent, request = len(patient.sent), patient.begin()
+    patient.q = (START + 0.02).tolist()
+    message = patient.until_event("refused", request)
     assert "during adjustment joint 'right_joint_1' moved" in message
-    robot.nothing_more(sent)
+    patient.nothing_more(sent)
