@@ -25,6 +25,7 @@ from collision_monitor.model.thresholds import (
     StructuralPair,
     Thresholds,
     load_thresholds,
+    near_and_touching,
 )
 
 # Pairs nearer than this at rest (metres) are named on standard error.
@@ -85,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     }  # fmt: skip
     always = usual.always_touching()
     limits = start.of(model.pairs, must_name=False, structural=found)
-    near, touching = _at_rest(model, q, limits, exact=not options.leaves_only)
+    near, touching = near_and_touching(model, q, limits[:, 1], exact=not options.leaves_only)
     suggested = _suggested(model, found, near, ruled, limits)
     print(f"# '{model.name}': {len(found)} of {len(model.pairs)} pairs are near by construction.")
     print(f"warn: {start.warn:g}\nstop: {start.stop:g}")
@@ -109,19 +110,6 @@ def run(options: argparse.Namespace) -> int:
         print(f"  # {text}")
         print(f"warning: {text}", file=sys.stderr)
     return 0
-
-
-def _at_rest(
-    model: CollisionModel, q: np.ndarray, limits: np.ndarray, exact: bool
-) -> tuple[dict[int, float], list[int]]:
-    """Distances at q of pairs within their warning distance, metres, and pairs in contact.
-
-    ``limits``: (pairs, 2) stop and warning distances.
-    """
-    within = float(limits.max(initial=0.0))
-    distances = model.distances(q, exact=exact, within=within, depth=False)
-    near = np.flatnonzero((distances <= limits[:, 1]) & (distances > 0.0)).tolist()
-    return {k: float(distances[k]) for k in near}, np.flatnonzero(distances <= 0.0).tolist()
 
 
 def _always_touching(model: CollisionModel, pair: tuple[str, str], leaves_only: bool) -> str:

@@ -312,6 +312,20 @@ def usual_distances(model: Any, exact: bool) -> UsualDistances:
     return UsualDistances(*kept)
 
 
+def near_and_touching(
+    model: Any, q: np.ndarray, within: np.ndarray, exact: bool
+) -> tuple[dict[int, float], list[int]]:
+    """Distances at q (nq,) of pairs that are apart by at most ``within``, and pairs in contact.
+
+    Pairs by index; ``within`` (pairs,) and distances in metres, ``exact`` or of leaves.
+    """
+    distances = model.distances(
+        q, exact=exact, within=float(within.max(initial=0.0)), depth=False
+    )
+    near = np.flatnonzero((distances <= within) & (distances > 0.0)).tolist()
+    return {k: float(distances[k]) for k in near}, np.flatnonzero(distances <= 0.0).tolist()
+
+
 # -- thresholds --
 
 _LARGEST_FILE = 1_000_000  # bytes

@@ -19,7 +19,7 @@ from std_msgs.msg import Bool, Float64, Float64MultiArray, String
 from visualization_msgs.msg import MarkerArray
 
 from collision_monitor.common.text import shortened
-from collision_monitor.model.thresholds import Thresholds
+from collision_monitor.model.thresholds import Thresholds, near_and_touching
 from collision_monitor.monitoring.cell_buffer import CellBuffer
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.watchdogs import Watchdogs
@@ -130,16 +130,12 @@ def stops_at_zero(monitor: Monitor) -> str:
     """
     model, stop = monitor.model, monitor.behaviour.thresholds[:, 0]
     q = np.clip(0.0, model.lower, model.upper)
-    distances = model.distances(
-        q, exact=monitor.narrow_phase != "leaf", within=float(stop.max(initial=0.0)), depth=False
-    )
-    near = np.flatnonzero(distances <= stop)
-    if not len(near) or not (distances > 0.0).all():
+    near, touching = near_and_touching(model, q, stop, exact=monitor.narrow_phase != "leaf")
+    if touching or not near:
         return ""
     pairs = (
-        f"{a} - {b} ({1e3 * distances[k]:.1f} mm, stop at {1e3 * stop[k]:.1f} mm)"
-        for k in near.tolist()
-        for a, b in [model.pairs[k]]
+        f"{' - '.join(model.pairs[k])} ({1e3 * distance:.1f} mm, stop at {1e3 * stop[k]:.1f} mm)"
+        for k, distance in near.items()
     )
     return (
         "with all joints at zero the robot is stopped, since links are within their stop distance: "
