@@ -527,10 +527,11 @@ class CollisionModel:
         return hits / len(configurations)
 
     def usual_distances(self, exact: bool = True) -> UsualDistances:
-        """Usual distances of pairs, at random configurations.
+        """Usual distances of pairs within the joint limits.
 
-        Measured at the first call, which takes about a second, and cached on disk. ``exact``:
-        measured on the shapes, which calls `prepare_exact`; otherwise on the leaves.
+        Measured at the first call, which takes 0.2 s for a UR5 and 12 s for a hand of fine meshes,
+        and cached on disk. ``exact``: measured on the shapes, which calls `prepare_exact`;
+        otherwise on the leaves.
         """
         if exact not in self._usual:
             self._usual[exact] = usual_distances(self, exact)

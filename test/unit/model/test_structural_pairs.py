@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pairs that are near by construction, and their thresholds."""
 
+import re
+
 import numpy as np
 import pytest
 from support.robots.robots import require
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel, Monitor
+from collision_monitor.model import thresholds
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level
 
@@ -71,18 +74,23 @@ def test_a_pair_of_few_joints_that_never_touches_is_judged_by_its_smallest_dista
     assert rests(monitor, [-0.475]).level is Level.ERROR
 
 
-@pytest.mark.parametrize(("gap", "is_clear"), [(0.003, True), (0.0001, False)])
-def test_a_pair_that_is_near_by_construction_is_clear_at_zero(gap, is_clear):
-    """Two fingers rest 3 mm apart, nearer than usual, and can be pushed into each other."""
-    model = CollisionModel.from_urdf(
+def two_boxes(gap, upper, lower=-0.01):
+    """Two cubes of 20 mm on slides, ``gap`` metres apart at zero, that can meet."""
+    return CollisionModel.from_urdf(
         robot(
             link("base"),
             link("left", '<box size="0.02 0.02 0.02"/>'),
             joint("a", "base", "left", "prismatic", f"0 {0.01 + 0.5 * gap} 1", "0 1 0"),
             link("right", '<box size="0.02 0.02 0.02"/>'),
             joint("b", "base", "right", "prismatic", f"0 {-0.01 - 0.5 * gap} 1", "0 -1 0"),
-        ).replace('lower="-2" upper="2"', 'lower="-0.01" upper="0.03"')
+        ).replace('lower="-2" upper="2"', f'lower="{lower}" upper="{upper}"')
     )
+
+
+@pytest.mark.parametrize(("gap", "is_clear"), [(0.003, True), (0.0001, False)])
+def test_a_pair_that_is_near_by_construction_is_clear_at_zero(gap, is_clear):
+    """Two fingers rest 3 mm apart, nearer than usual, and can be pushed into each other."""
+    model = two_boxes(gap, upper=0.03)
     (pair,) = model.usual_distances().structural(model.pairs, 0.02, 0.1).values()
     assert pair.at_zero == pytest.approx(gap, abs=1e-6) and pair.contact > 0.0
     assert pair.stop < pair.warn
@@ -92,6 +100,71 @@ def test_a_pair_that_is_near_by_construction_is_clear_at_zero(gap, is_clear):
         assert pair.warn == pytest.approx(0.8 * gap) and f"{1e3 * gap:.1f} mm at zero" in str(pair)
         assert rests(Monitor(model), [-0.002, 0.0]).action == "stop"
     assert rests(Monitor(model), [-0.01, 0.0]).action == "stop"
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("gap", [0.015, 0.039])
+def test_a_pair_that_rests_near_each_other_is_clear_at_zero_though_it_is_usually_far(exact, gap):
+    model = two_boxes(gap, upper=1.0, lower=-0.03)
+    found = model.usual_distances(exact).structural(model.pairs, 0.02, 0.1)
+    (pair,) = found.values()
+    there = pair.at_zero if not exact else gap  # of the leaves it is less
+    assert pair.at_zero == pytest.approx(there, abs=1e-6) and 0.0 < there <= gap
+    assert (pair.warn, pair.stop) == pytest.approx((0.8 * there, min(0.02, 0.8 * there / 1.5)))
+    assert pair.near < 0.2 and f"{1e3 * there:.1f} mm at zero" in pair.reason
+    for part, action in ((1e-4, "none"), (0.15, "slowdown"), (0.3, "stop")):
+        monitor = Monitor(model, narrow_phase="auto" if exact else "leaf")
+        assert rests(monitor, [-part * there, -part * there]).action == action
+
+
+def test_a_pair_that_is_usually_near_does_not_stop_above_its_usual_distance():
+    """A drum with a bump turns 2 mm from a wall, and rubs in a few of its positions."""
+    ball = '<sphere radius="0.1"/>'
+    model = CollisionModel.from_urdf(
+        robot(
+            link("base"), link("wall", '<box size="0.02 1 1"/>', "0.13 0 1"),
+            joint("f", "base", "wall", "fixed", "0 0 0"),
+            link("slide", ""), joint("s", "base", "slide", "prismatic", "0 0 1", "0 1 0"),
+            link("drum", ball, "0.0185 0 0"),
+            joint("r", "slide", "drum", "continuous", "0 0 0", "0 0 1"),
+        ).replace('lower="-2" upper="2"', 'lower="-0.1" upper="0.1"')
+    )  # fmt: skip
+    rows = model.random_configurations(4000, seed=9)
+    wall = next(k for k, pair in enumerate(model.pairs) if set(pair) == {"wall", "drum"})
+    gaps = np.array([model.surface_distances(q, np.array([wall]))[0] for q in rows])
+    pair = model.usual_distances().structural(model.pairs, 0.02, 0.1)[wall]
+    assert pair.stop <= max(pair.usual, 0.001) / 1.5 + 1e-12
+    assert np.mean((gaps > 0.0) & (gaps <= pair.stop)) < 0.05
+
+
+def test_errors_of_meshes_are_no_smallest_distance():
+    """Two boxes come within 0.05 mm: that is contact, not a distance to be halved."""
+    near, apart = two_boxes(0.01, 0.02, -0.004975), two_boxes(0.01, 0.02, -0.0045)
+    assert near.usual_distances().smallest.tolist() == [0.0]
+    assert apart.usual_distances().smallest.tolist() == pytest.approx([0.001])
+
+
+def test_few_joints_are_sampled_evenly_in_batches_that_share_no_joint():
+    model = CollisionModel.from_urdf(
+        robot(
+            link("l0"),
+            *(part for k in range(1, 9) for part in (
+                link(f"l{k}"), joint(f"j{k}", f"l{k - 1}", f"l{k}", "revolute", "0.1 0 0", "0 0 1")
+            )),
+        )
+    )  # fmt: skip
+    chains = [tuple(range(k, k + 2)) for k in range(7)] + [tuple(range(k, k + 3)) for k in range(6)]
+    batches = thresholds._batches({columns: [k] for k, columns in enumerate(chains)})
+    assert sorted(k for batch in batches for (k,) in batch.values()) == list(range(13))
+    for batch in batches:
+        used = [column for columns in batch for column in columns]
+        assert len(set(used)) == len(used) and len({len(columns) for columns in batch}) == 1
+        rows = thresholds._evenly_spread(model, batch)
+        parts = (rows - model.lower) / (model.upper - model.lower)
+        for columns in batch:
+            count = round(len(rows) ** (1.0 / len(columns)))
+            cells = np.floor(parts[:, list(columns)] * count)
+            assert len(np.unique(cells, axis=0)) == len(rows) == count ** len(columns)
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -153,7 +226,12 @@ def test_a_vendor_robot_is_clear_without_any_configuration(ur5):
     }  # fmt: skip
     reasons = {pair.links: pair.reason for pair in structural.values()}
     assert reasons["wrist_1_link", "wrist_3_link"] == "never found nearer than 13.4 mm"
-    assert "in contact in 5%, usually at least 7.3 mm" in reasons["upper_arm_link", "base_link"]
+    # In 20,000 random configurations 3.9 % are contacts, and 5 % of the others are below 6.5 mm.
+    found = re.search(
+        r"in contact in ([34])%, usually at least (\d\.\d) mm apart",
+        reasons["upper_arm_link", "base_link"],
+    )
+    assert found and 5.5 < float(found[2]) < 7.5
     q = np.array([0.3, -1.2, 1.4, -0.9, 1.57, 0.2])
     state = rests(Monitor(ur5), q)
     assert (state.level, state.action, state.speed_scale) == (Level.OK, "none", 1.0)

@@ -27,12 +27,12 @@ def monitor(gap, **options):
 
 @pytest.mark.parametrize("narrow_phase", ["leaf", "auto"])
 def test_pairs_that_stop_the_robot_at_zero_are_named(narrow_phase):
-    near = monitor(0.04, stop_distance=0.05, narrow_phase=narrow_phase)
+    near = monitor(0.07, stop_distance=0.08, narrow_phase=narrow_phase)
     text = stops_at_zero(near)
-    assert "left - right (" in text and "stop at 50.0 mm" in text and "thresholds" in text
+    assert "left - right (" in text and "stop at 80.0 mm" in text and "thresholds" in text
     if narrow_phase == "auto":
-        assert "(40.0 mm, " in text
-    near.set_thresholds(Thresholds(0.1, 0.05, (Rule("left right", 0.03, 0.01),)))
+        assert "(70.0 mm, " in text
+    near.set_thresholds(Thresholds(0.1, 0.08, (Rule("left right", 0.06, 0.04),)))
     assert stops_at_zero(near) == ""
 
 
