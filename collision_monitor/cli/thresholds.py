@@ -18,14 +18,13 @@ import numpy as np
 from collision_monitor.cli.options import add_positions_argument, parse_configuration
 from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.structural_pairs import StructuralPair, near_and_touching
 from collision_monitor.model.thresholds import (
     STOP_DISTANCE,
     WARN_DISTANCE,
     Rule,
-    StructuralPair,
     Thresholds,
     load_thresholds,
-    near_and_touching,
 )
 
 # Pairs nearer than this at rest (metres) are named on standard error.

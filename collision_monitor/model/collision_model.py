@@ -50,17 +50,16 @@ from collision_monitor.mesh_distance.mesh_distance import (
 )
 from collision_monitor.mesh_distance.mesh_tree import KINDS
 from collision_monitor.model.permanent_contacts import permanent_contacts
+from collision_monitor.model.structural_pairs import UsualDistances, usual_distances
 from collision_monitor.model.thresholds import (
     NOT_TWO_NAMES,
     Rule,
     Thresholds,
-    UsualDistances,
     brought_back,
     excluded_by,
     may_be_object,
     mixed_rules,
     two_names,
-    usual_distances,
 )
 from collision_monitor.robot.bodies import (
     Bodies,

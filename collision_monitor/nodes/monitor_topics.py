@@ -19,7 +19,8 @@ from std_msgs.msg import Bool, Float64, Float64MultiArray, String
 from visualization_msgs.msg import MarkerArray
 
 from collision_monitor.common.text import shortened
-from collision_monitor.model.thresholds import Thresholds, near_and_touching
+from collision_monitor.model.structural_pairs import near_and_touching
+from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.watchdogs import Watchdogs

@@ -14,7 +14,7 @@ import numpy as np
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.model.thresholds import StructuralPair
+from collision_monitor.model.structural_pairs import StructuralPair
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.mesh_proximity import MeshProximity, carriers
 

@@ -18,7 +18,8 @@ from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.model.thresholds import StructuralPair, Thresholds
+from collision_monitor.model.structural_pairs import StructuralPair
+from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer
 from collision_monitor.monitoring.joint_state_buffer import JointState, JointStateBuffer
 from collision_monitor.monitoring.joint_velocities import JointVelocities

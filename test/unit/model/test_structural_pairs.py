@@ -10,7 +10,7 @@ from support.robots.robots import require
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel, Monitor
-from collision_monitor.model import thresholds
+from collision_monitor.model import structural_pairs
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level
 
@@ -154,12 +154,12 @@ def test_few_joints_are_sampled_evenly_in_batches_that_share_no_joint():
         )
     )  # fmt: skip
     chains = [tuple(range(k, k + 2)) for k in range(7)] + [tuple(range(k, k + 3)) for k in range(6)]
-    batches = thresholds._batches({columns: [k] for k, columns in enumerate(chains)})
+    batches = structural_pairs._batches({columns: [k] for k, columns in enumerate(chains)})
     assert sorted(k for batch in batches for (k,) in batch.values()) == list(range(13))
     for batch in batches:
         used = [column for columns in batch for column in columns]
         assert len(set(used)) == len(used) and len({len(columns) for columns in batch}) == 1
-        rows = thresholds._evenly_spread(model, batch)
+        rows = structural_pairs._evenly_spread(model, batch)
         parts = (rows - model.lower) / (model.upper - model.lower)
         for columns in batch:
             count = round(len(rows) ** (1.0 / len(columns)))
