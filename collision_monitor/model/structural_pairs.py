@@ -33,7 +33,7 @@ REACH = 0.15
 _NEAR = 0.99 * REACH
 # Share of the configurations in which a structural pair is within its warning distance.
 _SHARE = 0.5
-# Factor of that share: a few samples may underestimate it.
+# From this part of that share on, a pair is between structural and common.
 _SHARE_FACTOR = 0.8
 # Share of the configurations without contact in which the distance is below the usual one.
 _USUAL_QUANTILE = 0.05
@@ -151,30 +151,34 @@ class UsualDistances:
             stop: stop distance of other pairs, metres.
             warn: warning distance of other pairs, metres.
             obstacles: names of obstacles; their pairs are excluded.
-            share: of the configurations in which a structural pair is within ``warn``.
+            share: of the configurations in which a structural pair is within ``warn``. From 0.8 of
+                it on, thresholds change gradually.
         """
         found = {}
         nears, close = (self._share_below(d) for d in (min(warn, _NEAR), _NEAR))
-        usually = (nears >= share) | ((self.smallest != 0.0) & (close >= _NEVER_SHARE))
+        # From 0.8 of the share on, a part of the difference: samples of mirrored pairs differ.
+        parts = np.clip((nears / share - _SHARE_FACTOR) / (1.0 - _SHARE_FACTOR), 0.0, 1.0)
+        parts[(self.smallest != 0.0) & (close >= _NEVER_SHARE)] = 1.0
         at_rest = (self.at_zero >= _LEAST) & (self.at_zero <= _NEAR_AT_ZERO)
-        for k in np.flatnonzero((usually | at_rest) & (self.contacts < 1.0)).tolist():
-            pair, row = int(self.pairs[k]), self.quantiles[k]
+        for k in np.flatnonzero(((parts > 0.0) | at_rest) & (self.contacts < 1.0)).tolist():
+            pair, row, part = int(self.pairs[k]), self.quantiles[k], float(parts[k])
             near, contact, smallest = map(float, (nears[k], self.contacts[k], self.smallest[k]))
             if not set(obstacles).isdisjoint(names[pair]):
                 continue
             quantile = contact + _USUAL_QUANTILE * (1.0 - contact)
             usual = smallest or float(np.interp(quantile, _LEVELS, row))
-            own_warn, own_stop = warn, stop
-            if usually[k]:
-                warn_part, stop_part = _NEVER_PARTS if smallest else _USUAL_PARTS
-                own_stop = stop_part * usual
-                if contact > 0.0:  # a pair that can collide keeps a margin
-                    middle = float(np.interp(0.5 * (1.0 + contact), _LEVELS, row))
-                    margin = min(_MARGIN, stop_part * middle)
-                    margin = min(margin, max(usual, _LEAST_USUAL) / _WARN_FACTOR)
-                    own_stop = max(own_stop, margin)
-                own_stop = min(stop, own_stop)
-                own_warn = min(warn, max(warn_part * usual, _WARN_FACTOR * own_stop))
+            warn_part, stop_part = _NEVER_PARTS if smallest else _USUAL_PARTS
+            own_stop = stop_part * usual
+            if contact > 0.0:  # a pair that can collide keeps a margin
+                middle = float(np.interp(0.5 * (1.0 + contact), _LEVELS, row))
+                margin = min(_MARGIN, stop_part * middle)
+                margin = min(margin, max(usual, _LEAST_USUAL) / _WARN_FACTOR)
+                own_stop = max(own_stop, margin)
+            own_stop = min(stop, own_stop)
+            own_warn = min(warn, max(warn_part * usual, _WARN_FACTOR * own_stop))
+            own_stop, own_warn = (
+                limit + part * (own - limit) for own, limit in ((own_stop, stop), (own_warn, warn))
+            )
             at_zero = float(self.at_zero[k])
             if at_zero >= _LEAST:
                 own_warn = min(own_warn, _PART_AT_ZERO * at_zero)

@@ -137,6 +137,22 @@ def test_a_pair_that_is_usually_near_does_not_stop_above_its_usual_distance():
     assert np.mean((gaps > 0.0) & (gaps <= pair.stop)) < 0.05
 
 
+def test_thresholds_change_gradually_with_the_share_of_near_configurations():
+    """Left and right pairs of a robot have slightly different samples."""
+
+    def thresholds(near):
+        levels = np.r_[np.linspace(0.03, 0.099, near), np.linspace(0.101, 0.15, 41 - near)]
+        usual = structural_pairs.UsualDistances([0], [levels], [0.0], [0.15], [0.0])
+        found = usual.structural([("a", "b")], 0.02, 0.1)
+        return (found[0].stop, found[0].warn) if found else (0.02, 0.1)
+
+    values = np.array([thresholds(near) for near in range(14, 28)])
+    assert (values[np.arange(14, 28) / 41 < 0.4] == [0.02, 0.1]).all()
+    assert (values[np.arange(14, 28) / 41 >= 0.5] < [0.0150, 0.0300]).all()
+    steps = np.diff(values, axis=0)
+    assert (steps[:, 1] < 0.001).all() and (steps[:, 1] > -0.02).all()
+
+
 def test_errors_of_meshes_are_no_smallest_distance():
     """Two boxes come within 0.05 mm: that is contact, not a distance to be halved."""
     near, apart = two_boxes(0.01, 0.02, -0.004975), two_boxes(0.01, 0.02, -0.0045)
