@@ -24,7 +24,7 @@ from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time
 
 # Increment when the same input gives another result.
-_VERSION = 12
+_VERSION = 13
 # Random configurations; and instead, for pairs that one, two or three joints move, so many parts of
 # the range of each joint, with one configuration in each cell.
 _SAMPLES, _PARTS = 256, (64, 16, 6)
@@ -48,8 +48,8 @@ _FIRST_STEP, _LAST_STEP = 0.1, 1e-3  # of that search, as parts of the ranges of
 # never touches. The latter leave room for the tolerance of distances on a braking path.
 _USUAL_PARTS, _NEVER_PARTS = (0.8, 0.4), (0.5, 0.25)
 # The warning distance is at most this share of the distance at zero, so that a robot that rests
-# there is clear. Pairs that are farther apart there than this (metres) keep common thresholds.
-_PART_AT_ZERO, _NEAR_AT_ZERO = 0.8, 0.04
+# there is clear. Of other pairs than structural ones only within this range, metres.
+_PART_AT_ZERO, _AT_ZERO = 0.8, (0.001, 0.04)
 # Smaller distances (metres), at zero or anywhere, may be errors of the meshes.
 _LEAST = 0.0002
 # Stop distance (metres) of a pair that is sometimes in contact, unless it is usually nearer: then a
@@ -62,7 +62,7 @@ _LEVELS = np.linspace(0.0, 1.0, 41)
 
 @dataclass(frozen=True)
 class StructuralPair:
-    """A pair that is near in most configurations, or that few joints move and that cannot touch.
+    """A pair that is near in most configurations or at zero, or that few joints never let touch.
 
     Distances are in metres.
 
@@ -92,11 +92,13 @@ class StructuralPair:
     @property
     def reason(self) -> str:
         """What is known of the distance."""
-        decides = self.at_zero > 0.0 and self.warn >= 0.99 * _PART_AT_ZERO * self.at_zero
+        part = self.warn / (_PART_AT_ZERO * self.at_zero) if self.at_zero >= _LEAST else 0.0
+        decides = abs(part - 1.0) < 1e-6
         zero = f", {1e3 * self.at_zero:.1f} mm at zero" if decides else ""
         if self.is_smallest:
             return f"never found nearer than {1e3 * self.usual:.1f} mm{zero}"
-        touching = f", in contact in {self.contact:.0%}" if self.contact > 0.0 else ""
+        share = f"{self.contact:.0%}" if self.contact >= 0.005 else "less than 1%"
+        touching = f", in contact in {share}" if self.contact > 0.0 else ""
         always = f", always within {1e3 * self.largest:.1f} mm" if self.largest < _NEAR else ""
         return (
             f"near in {self.near:.0%} of the configurations{touching}, usually at least "
@@ -119,18 +121,21 @@ class UsualDistances:
         quantiles: (k, 41) of the distance, metres; 0 in contact, at most `REACH`. At random
             configurations, or at evenly spread ones if few joints move a pair.
         smallest: (k,) smallest distance of pairs of links that few joints move, by a search from
-            these configurations and from limits of joints, metres; 0 for other pairs.
+            some of these configurations, metres; 0 for other pairs, and if it is below 0.2 mm.
         at_zero: (k,) distance with all joints at zero, or the limit nearest to it, metres; 0 in
             contact, at most `REACH`.
         contacts: (k,) share of the configurations in which the shapes touch.
+        at_rest: (k,) whether two links of one robot are 1 to 40 mm apart at zero, where no links
+            touch: then a robot may rest there.
     """
 
     def __init__(
         self, pairs: Sequence[int], quantiles: Sequence[Sequence[float]],
         smallest: Sequence[float], at_zero: Sequence[float], contacts: Sequence[float],
+        at_rest: Sequence[bool],
     ) -> None:  # fmt: skip
         """Created by `usual_distances`."""
-        self.contacts = np.array(contacts, dtype=float)
+        self.contacts, self.at_rest = np.array(contacts, dtype=float), np.array(at_rest, dtype=bool)
         self.pairs = np.array(pairs, dtype=int)
         self.smallest = np.array(smallest, dtype=float)
         self.at_zero = np.array(at_zero, dtype=float)
@@ -143,24 +148,26 @@ class UsualDistances:
         warn: float,
         obstacles: Collection[str] = (),
         share: float = _SHARE,
+        at_rest: bool = True,
     ) -> dict[int, StructuralPair]:
-        """Return the structural pairs by index.
+        """Return the structural pairs by index, and those that are near ``at_rest``.
 
         Args:
             names: of all pairs of the model.
             stop: stop distance of other pairs, metres.
-            warn: warning distance of other pairs, metres.
+            warn: warning distance of other pairs, metres; at least ``stop``.
             obstacles: names of obstacles; their pairs are excluded.
             share: of the configurations in which a structural pair is within ``warn``. From 0.8 of
                 it on, thresholds change gradually.
+            at_rest: whether pairs that are near at zero are returned if they are not structural.
         """
-        found = {}
+        found, warn = {}, max(warn, stop)
         nears, close = (self._share_below(d) for d in (min(warn, _NEAR), _NEAR))
         # From 0.8 of the share on, a part of the difference: samples of mirrored pairs differ.
         parts = np.clip((nears / share - _SHARE_FACTOR) / (1.0 - _SHARE_FACTOR), 0.0, 1.0)
         parts[(self.smallest != 0.0) & (close >= _NEVER_SHARE)] = 1.0
-        at_rest = (self.at_zero >= _LEAST) & (self.at_zero <= _NEAR_AT_ZERO)
-        for k in np.flatnonzero(((parts > 0.0) | at_rest) & (self.contacts < 1.0)).tolist():
+        judged = (parts > 0.0) | (self.at_rest & at_rest)
+        for k in np.flatnonzero(judged & (self.contacts < 1.0)).tolist():
             pair, row, part = int(self.pairs[k]), self.quantiles[k], float(parts[k])
             near, contact, smallest = map(float, (nears[k], self.contacts[k], self.smallest[k]))
             if not set(obstacles).isdisjoint(names[pair]):
@@ -182,7 +189,7 @@ class UsualDistances:
             at_zero = float(self.at_zero[k])
             if at_zero >= _LEAST:
                 own_warn = min(own_warn, _PART_AT_ZERO * at_zero)
-                own_stop = min(own_stop, own_warn / _WARN_FACTOR)
+                own_stop = min(own_stop, _PART_AT_ZERO * at_zero / _WARN_FACTOR)
             if own_warn < warn or own_stop < stop:
                 found[pair] = StructuralPair(
                     names[pair], near, contact, usual, float(row[-1]), at_zero, own_warn, own_stop,
@@ -223,8 +230,14 @@ def _measure_of(model: Any, pairs: Sequence[int], exact: bool) -> _Measure:
 
 
 def _are_links(model: Any, pair: tuple[str, str]) -> bool:
-    """Whether both are links of the robot, not obstacles."""
+    """Whether both are links, not obstacles."""
     return all(name in model.bodies.link_bodies for name in pair)
+
+
+def _may_rest(model: Any, pair: tuple[str, str]) -> bool:
+    """Whether both are links of one robot, not of two in a cell, such as left/arm and right/arm."""
+    a, b = (name.rpartition("/")[0] for name in pair)
+    return a == b and _are_links(model, pair)
 
 
 def _few_joints_of(model: Any, pair: tuple[str, str]) -> tuple[int, ...]:
@@ -232,6 +245,7 @@ def _few_joints_of(model: Any, pair: tuple[str, str]) -> tuple[int, ...]:
     if not _are_links(model, pair):
         return ()
     columns = model.bodies.joints_between(*pair)
+    columns = [k for k in columns if model.lower[k] < model.upper[k]]
     return tuple(columns) if len(columns) <= len(_PARTS) else ()
 
 
@@ -324,7 +338,7 @@ def usual_distances(model: Any, exact: bool) -> UsualDistances:
     hierarchies, unless the result is cached.
     """
     if not model.pairs:
-        return UsualDistances([], [], [], [], [])
+        return UsualDistances([], [], [], [], [], [])
     key = content_key("usual", _VERSION, exact, model.content)
     with Store("contacts") as store:
         kept = store.get(key)
@@ -340,33 +354,38 @@ def _measured(model: Any, exact: bool) -> list[list]:
     # Leaves are nearer than meshes: a few samples of them exclude pairs that are far apart.
     near = model.near_shares(samples[: _SAMPLES // 2], REACH)
     zero = np.clip(0.0, model.lower, model.upper)
-    are_links = np.array([_are_links(model, pair) for pair in model.pairs])
-    at_zero, _ = near_and_touching(
-        model, zero, np.where(are_links, _NEAR_AT_ZERO, -np.inf), exact
+    near_at_zero, touching = near_and_touching(
+        model, zero, np.full(len(model.pairs), _AT_ZERO[1]), exact
     )
+    at_rest = {
+        k for k, distance in near_at_zero.items()
+        if distance >= _AT_ZERO[0] and _may_rest(model, model.pairs[k])
+    }  # fmt: skip
+    if any(_are_links(model, model.pairs[k]) for k in touching):  # no pose of this robot
+        at_rest = set()
     groups: dict[tuple[int, ...], list[int]] = {}
-    for k in np.union1d(np.flatnonzero(near > 0.0), list(at_zero)).astype(int).tolist():
+    for k in sorted(at_rest.union(np.flatnonzero(near > 0.0).tolist())):
         columns = _few_joints_of(model, model.pairs[k])
-        if columns or near[k] >= _SHARE_FACTOR * _SHARE or k in at_zero:
+        if columns or near[k] >= _SHARE_FACTOR * _SHARE or k in at_rest:
             groups.setdefault(columns, []).append(k)
     chosen = sorted(k for numbers in groups.values() for k in numbers)
-    quantiles, contacts, smallest = {}, {}, dict.fromkeys(chosen, 0.0)
+    quantiles, there, contacts, smallest = {}, {}, {}, dict.fromkeys(chosen, 0.0)
     for batch in _batches(groups):
         numbers = [k for some in batch.values() for k in some]
         measure, pairs = _measure_of(model, numbers, exact), np.array(numbers)
-        rows = samples if () in batch else _evenly_spread(model, batch)
-        distances = np.array([measure(q, pairs, REACH) for q in rows])
+        rows = np.vstack((samples if () in batch else _evenly_spread(model, batch), zero))
+        all_distances = np.array([measure(q, pairs, REACH) for q in rows])
+        distances = all_distances[:-1]
         quantiles |= zip(numbers, np.quantile(distances, _LEVELS, axis=0).T.tolist(), strict=True)
         contacts |= zip(numbers, np.mean(distances <= 0.0, axis=0).tolist(), strict=True)
+        there |= zip(numbers, all_distances[-1].tolist(), strict=True)
         columns_of = {k: columns for columns, some in batch.items() for k in some}
-        for k, own in zip(numbers, distances.T, strict=True):
+        for k, own in zip(numbers, all_distances.T, strict=True):
             if columns_of[k]:
                 smallest[k] = _smallest(model, k, columns_of[k], rows, own, measure)
-    there = _measure_of(model, chosen, exact)(zero, np.array(chosen, dtype=int), REACH).tolist()
-    return [
-        chosen, *([values[k] for k in chosen] for values in (quantiles, smallest)), there,
-        [contacts[k] for k in chosen],
-    ]  # fmt: skip
+    tables = quantiles, smallest, there, contacts
+    values = ([table[k] for k in chosen] for table in tables)
+    return [chosen, *values, [k in at_rest for k in chosen]]
 
 
 def near_and_touching(

@@ -235,7 +235,7 @@ def often_near(
         return {}
     obstacles = [obstacle.name for obstacle in model.scene.obstacles]
     found = model.usual_distances().structural(
-        model.pairs, danger, safe, obstacles, share=_OFTEN_NEAR
+        model.pairs, danger, safe, obstacles, share=_OFTEN_NEAR, at_rest=False
     )
     return {k: pair for k, pair in found.items() if candidates[k]}
 
@@ -349,7 +349,10 @@ def _mesh_limits(model: CollisionModel, pairs: np.ndarray, desired: np.ndarray) 
     limits = np.full(len(model.pairs), _CONTACT_MARGIN)
     if len(pairs):
         usual = model.usual_distances()
-        for k, pair in usual.structural(model.pairs, _CONTACT_MARGIN, _CONTACT_MARGIN).items():
+        structural = usual.structural(
+            model.pairs, _CONTACT_MARGIN, _CONTACT_MARGIN, at_rest=False
+        )
+        for k, pair in structural.items():
             limits[k] = pair.stop
         ends = [model.surface_distances(q, pairs) for q in (desired[0], desired[-1])]
         ends = np.maximum(np.min(ends, axis=0), 0.0)

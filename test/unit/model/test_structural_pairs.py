@@ -3,6 +3,7 @@
 """Pairs that are near by construction, and their thresholds."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from collision_monitor import CollisionModel, Monitor
 from collision_monitor.model import structural_pairs
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level
+from collision_monitor.robot.composed import Mounted, compose
 
 # A ball on a slide that stays 45 to 65 mm from a post, and one in a shelf that it overlaps.
 URDF = robot(
@@ -106,8 +108,9 @@ def test_a_pair_that_is_near_by_construction_is_clear_at_zero(gap, is_clear):
 @pytest.mark.parametrize("gap", [0.015, 0.039])
 def test_a_pair_that_rests_near_each_other_is_clear_at_zero_though_it_is_usually_far(exact, gap):
     model = two_boxes(gap, upper=1.0, lower=-0.03)
-    found = model.usual_distances(exact).structural(model.pairs, 0.02, 0.1)
-    (pair,) = found.values()
+    usual = model.usual_distances(exact)
+    assert usual.structural(model.pairs, 0.02, 0.1, at_rest=False) == {}
+    (pair,) = usual.structural(model.pairs, 0.02, 0.1).values()
     there = pair.at_zero if not exact else gap  # of the leaves it is less
     assert pair.at_zero == pytest.approx(there, abs=1e-6) and 0.0 < there <= gap
     assert (pair.warn, pair.stop) == pytest.approx((0.8 * there, min(0.02, 0.8 * there / 1.5)))
@@ -115,6 +118,65 @@ def test_a_pair_that_rests_near_each_other_is_clear_at_zero_though_it_is_usually
     for part, action in ((1e-4, "none"), (0.15, "slowdown"), (0.3, "stop")):
         monitor = Monitor(model, narrow_phase="auto" if exact else "leaf")
         assert rests(monitor, [-part * there, -part * there]).action == action
+
+
+@pytest.mark.parametrize(
+    ("warn", "stop", "expected"),
+    [(0.0, 0.02, (0.02, 0.02)), (0.02, 0.02, (0.02, 0.02)), (0.025, 0.02, (0.02, 0.025)),
+     (0.02, 0.05, (0.0208, 0.0312)), (0.1, 0.0, (0.0, 0.0312))],
+)  # fmt: skip
+def test_distances_at_zero_limit_the_stop_distance_no_more_than_needed(warn, stop, expected):
+    monitor = Monitor(two_boxes(0.039, upper=1.0, lower=-0.03), warn, stop)
+    assert monitor.behaviour.thresholds[0] == pytest.approx(expected, abs=1e-6)
+
+
+def test_only_links_of_one_robot_rest_near_each_other_and_only_where_no_links_touch():
+    boxes = two_boxes(0.015, upper=1.0, lower=-0.03)
+    assert boxes.usual_distances().at_rest.tolist() == [True]
+    assert two_boxes(0.0005, upper=1.0, lower=-0.03).usual_distances().at_rest.sum() == 0
+    cell = compose([
+        Mounted(boxes.robot, "one/"),
+        Mounted(boxes.robot, "two/", np.eye(4) + np.diag([0.025], 3)),
+    ])  # fmt: skip
+    both = CollisionModel(cell).usual_distances()
+    assert both.at_rest.sum() == 2 < len(both.pairs)
+    at_rest = {cell_pair for cell_pair, is_at_rest in zip(
+        (CollisionModel(cell).pairs[k] for k in both.pairs), both.at_rest, strict=True
+    ) if is_at_rest}  # fmt: skip
+    assert all(len({name[:3] for name in pair}) == 1 for pair in at_rest)
+    touching = compose([
+        Mounted(boxes.robot, "one/"),
+        Mounted(two_boxes(-0.001, upper=1.0, lower=-0.03).robot, "two/", np.eye(4)),
+    ])  # fmt: skip
+    assert not CollisionModel(touching).usual_distances().at_rest.any()
+
+
+def test_joints_without_a_range_do_not_hide_a_contact():
+    """A gantry with a fixed height; a thin post stands 5 mm above a plate that it cannot reach."""
+    text = robot(
+        link("base", '<box size="1 1 0.02"/>'),
+        link("post", '<box size="0.004 0.004 0.02"/>', "0.21 0.13 0.02"),
+        joint("f", "base", "post", "fixed", "0 0 0"),
+        link("x", ""), link("y", ""), link("tool", '<box size="0.03 0.03 0.02"/>'),
+        joint("jx", "base", "x", "prismatic", "0 0 0.0", "1 0 0"),
+        joint("jy", "x", "y", "prismatic", "0 0 0", "0 1 0"),
+        joint("jz", "y", "tool", "prismatic", "0 0 0.025", "0 0 1").replace(
+            'lower="-2" upper="2"', 'lower="0" upper="0"'
+        ),
+    ).replace('lower="-2" upper="2"', 'lower="-0.4" upper="0.4"')  # fmt: skip
+    model = CollisionModel.from_urdf(text)
+    usual = model.usual_distances()
+    names = [model.pairs[k] for k in usual.pairs]
+    found = dict(zip(map(frozenset, names), usual.smallest, strict=True))
+    assert found[frozenset(("post", "tool"))] == 0.0
+    assert found[frozenset(("base", "tool"))] == pytest.approx(0.005, abs=1e-6)
+
+
+def test_reasons_name_the_distance_at_zero_only_where_it_decides():
+    pair = structural_pairs.StructuralPair(("a", "b"), 1.0, 0.004, 0.01, 0.02, 0.015, 0.012, 0.008)
+    assert "15.0 mm at zero" in pair.reason and "less than 1%" in pair.reason
+    assert "at zero" not in replace(pair, warn=0.05).reason
+    assert "at zero" not in replace(pair, at_zero=0.0001, warn=0.00008).reason
 
 
 def test_a_pair_that_is_usually_near_does_not_stop_above_its_usual_distance():
@@ -142,7 +204,7 @@ def test_thresholds_change_gradually_with_the_share_of_near_configurations():
 
     def thresholds(near):
         levels = np.r_[np.linspace(0.03, 0.099, near), np.linspace(0.101, 0.15, 41 - near)]
-        usual = structural_pairs.UsualDistances([0], [levels], [0.0], [0.15], [0.0])
+        usual = structural_pairs.UsualDistances([0], [levels], [0.0], [0.15], [0.0], [False])
         found = usual.structural([("a", "b")], 0.02, 0.1)
         return (found[0].stop, found[0].warn) if found else (0.02, 0.1)
 
