@@ -243,7 +243,8 @@ def _structural_table(pairs: list[dict[str, Any]]) -> str:
         + [pair["reason"]]
         for pair in pairs
     ]
-    return f"Pairs that are near by construction\n\n{text_table(_NEAR, rows)}\n\n" if rows else ""
+    title = "Pairs that are near by construction or at zero"
+    return f"{title}\n\n{text_table(_NEAR, rows)}\n\n" if rows else ""
 
 
 def _kinds(leaves: list[dict]) -> str:

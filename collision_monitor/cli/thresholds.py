@@ -35,13 +35,14 @@ def add_parser(commands: Any) -> None:
     """Add the command to the subparsers."""
     parser = commands.add_parser(
         "thresholds",
-        help="pairs that are near by construction, with the thresholds that a monitor uses",
+        help="pairs that are near by construction or at zero, and the thresholds of a monitor",
         description=(
             "Print a file of thresholds (YAML) with a rule for each pair that is near by "
             "construction, or within its warning distance while the robot rests (--q). A monitor "
-            "uses the same thresholds for pairs of links that are near by construction without "
-            "this file; edit it to overrule them. Rules for pairs with an obstacle, and smaller "
-            "distances because of the pose of rest, only apply with the file."
+            "uses the same thresholds for pairs of links that are near by construction, or with "
+            "all joints at zero, without this file; edit it to overrule them. Rules for pairs with "
+            "an obstacle, and smaller distances because of another pose of rest, only apply with "
+            "the file."
         ),
     )
     add_model_arguments(parser)
@@ -87,7 +88,10 @@ def run(options: argparse.Namespace) -> int:
     limits = start.of(model.pairs, must_name=False, structural=found)
     near, touching = near_and_touching(model, q, limits[:, 1], exact=not options.leaves_only)
     suggested = _suggested(model, found, near, ruled, limits)
-    print(f"# '{model.name}': {len(found)} of {len(model.pairs)} pairs are near by construction.")
+    print(
+        f"# '{model.name}': {len(found)} of {len(model.pairs)} pairs are near by construction or "
+        "at zero."
+    )
     print(f"warn: {start.warn:g}\nstop: {start.stop:g}")
     lines = [_line(rule) for rule in start.rules]
     lines += suggested

@@ -62,7 +62,7 @@ _LEVELS = np.linspace(0.0, 1.0, 41)
 
 @dataclass(frozen=True)
 class StructuralPair:
-    """A pair that is near in most configurations or at zero, or that few joints never let touch.
+    """A pair near in most configurations or at zero, or moved by few joints and never touching.
 
     Distances are in metres.
 
@@ -203,10 +203,7 @@ class UsualDistances:
 
     def always_touching(self) -> list[int]:
         """Return the indices of pairs that touch in all samples."""
-        return [
-            pair for pair, row in zip(self.pairs.tolist(), self.quantiles, strict=True)
-            if row[-1] <= 0.0
-        ]  # fmt: skip
+        return self.pairs[self.contacts >= 1.0].tolist()
 
 
 # Distances (k,) of pairs (k,) at q (nq,), metres, from 0 to the limit that follows.
@@ -241,7 +238,10 @@ def _may_rest(model: Any, pair: tuple[str, str]) -> bool:
 
 
 def _few_joints_of(model: Any, pair: tuple[str, str]) -> tuple[int, ...]:
-    """Columns of the joints that move two links of the robot; none if these are many."""
+    """Columns of the joints that move two links of the robot; none if these are many.
+
+    Joints whose limits are equal do not count.
+    """
     if not _are_links(model, pair):
         return ()
     columns = model.bodies.joints_between(*pair)

@@ -111,9 +111,10 @@ def log_robot(log: Any, monitor: Monitor) -> None:
         log.info(f"not monitored ({reason}): {', '.join(f'{a} - {b}' for a, b in pairs)}")
     structural = list(monitor.behaviour.structural_pairs.values())
     for pair in structural[:_MOST_PAIRS]:
-        log.info(f"near by construction: {pair}")
+        log.info(f"near by construction or at zero: {pair}")
     if len(structural) > _MOST_PAIRS:
-        log.info(f"near by construction: {len(structural) - _MOST_PAIRS} more, listed by fit")
+        more = len(structural) - _MOST_PAIRS
+        log.info(f"near by construction or at zero: {more} more, listed by fit")
     if text := stops_at_zero(monitor):
         log.warning(text)
     brakes = zip(model.joint_names, monitor.behaviour.decelerations.tolist(), strict=True)
