@@ -174,8 +174,8 @@ def cell():
     graph = Graph()
     descriptions = graph.node.create_publisher(String, "robot_description", LATCHED)
     descriptions.publish(String(data=THICK))
-    # Generous: what is asked is that nothing waits for a load, which takes longer.
-    process = graph.start("-p", "joint_state_timeout:=1.0")
+    # Generous, for a busy machine: that nothing waits for a load is seen by the number of distances.
+    process = graph.start("-p", "joint_state_timeout:=5.0")
     driver = Driver(graph)
     graph.until(lambda: graph.heard["state"] and graph.state.level == OK, 180.0)
     yield graph, driver, descriptions, process
