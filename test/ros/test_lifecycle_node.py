@@ -174,7 +174,7 @@ def cell():
     graph = Graph()
     descriptions = graph.node.create_publisher(String, "robot_description", LATCHED)
     descriptions.publish(String(data=THICK))
-    # Generous, for a busy machine: that nothing waits for a load is seen by the number of distances.
+    # Generous, for a busy machine: the number of distances tells that nothing waits for a load.
     process = graph.start("-p", "joint_state_timeout:=5.0")
     driver = Driver(graph)
     graph.until(lambda: graph.heard["state"] and graph.state.level == OK, 180.0)
