@@ -23,10 +23,16 @@ from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 MODEL = planar_model(ball("post", 0.5, 0.0, 0.1))
 STOP, WARN = 0.02, 0.1
 RESOLUTION, REACTION = 0.001, 0.05
-CHECK = BrakingCheck(MODEL, np.full(6, 4.0), SpeedSettings(resolution=RESOLUTION))
-CHECK.set_thresholds(np.tile([STOP, WARN], (len(MODEL.pairs), 1)))
 ANGLES = st.lists(st.floats(-2.0, 2.0), min_size=6, max_size=6).map(np.array)
 SPEEDS = st.lists(st.floats(-1.5, 1.5), min_size=6, max_size=6).map(np.array)
+
+
+@pytest.fixture(scope="module")
+def check():
+    """The check of two arms and a post."""
+    found = BrakingCheck(MODEL, np.full(6, 4.0), SpeedSettings(resolution=RESOLUTION))
+    found.set_thresholds(np.tile([STOP, WARN], (len(MODEL.pairs), 1)))
+    return found
 
 
 def path_of(q, v, decelerations, reaction, count=400):
@@ -51,9 +57,9 @@ def rows_of(check, q, v, reaction=REACTION, may_settle=True):
 
 @given(ANGLES, SPEEDS)
 @settings(max_examples=150, deadline=None)
-def test_reported_distances_on_the_braking_path_are_lower_bounds_and_include_every_near_pair(q, v):
-    rows = rows_of(CHECK, q, v, may_settle=False)
-    path = path_of(q, v, CHECK.decelerations, REACTION)
+def test_distances_on_the_braking_path_are_lower_bounds_and_include_every_near_pair(check, q, v):
+    rows = rows_of(check, q, v, may_settle=False)
+    path = path_of(q, v, check.decelerations, REACTION)
     truth = np.array([MODEL.distances(row) for row in path])
     now = MODEL.distances(q)
     for pair, row in rows.items():
@@ -65,10 +71,10 @@ def test_reported_distances_on_the_braking_path_are_lower_bounds_and_include_eve
 
 @given(ANGLES, SPEEDS)
 @settings(max_examples=100, deadline=None)
-def test_what_is_said_is_nearly_what_happens(q, v):
-    rows = rows_of(CHECK, q, 0.3 * v, may_settle=False)
-    assume(CHECK.tests <= 20)  # else the search began again, coarser
-    path = path_of(q, 0.3 * v, CHECK.decelerations, REACTION)
+def test_what_is_said_is_nearly_what_happens(check, q, v):
+    rows = rows_of(check, q, 0.3 * v, may_settle=False)
+    assume(check.tests <= 20)  # else the search began again, coarser
+    path = path_of(q, 0.3 * v, check.decelerations, REACTION)
     truth = np.array([MODEL.distances(row) for row in path]).min(axis=0)
     for pair, row in rows.items():
         if truth[pair] < WARN:
@@ -77,12 +83,12 @@ def test_what_is_said_is_nearly_what_happens(q, v):
 
 @given(ANGLES, SPEEDS)
 @settings(max_examples=100, deadline=None)
-def test_rates_are_derivatives_of_distances(q, v):
+def test_rates_are_derivatives_of_distances(check, q, v):
     step = 1e-6
     near = Proximity(MODEL).near(q, np.full(len(MODEL.pairs), WARN), 2e-3)
     counts = np.bincount(near.pairs, minlength=len(MODEL.pairs))
     before, after = MODEL.distances(q - step * v), MODEL.distances(q + step * v)
-    for pair, row in rows_of(CHECK, q, v).items():
+    for pair, row in rows_of(check, q, v).items():
         if counts[pair] == 1 and row[DISTANCE] > 1e-3:  # else which points are nearest may change
             rate = (after[pair] - before[pair]) / (2.0 * step)
             assert row[RATE] == pytest.approx(rate, abs=1e-4)
@@ -166,7 +172,7 @@ def test_more_pairs_than_there_is_room_for_are_all_there():
     assert set(near) <= rows.keys()
 
 
-def test_bound_of_a_search_that_was_cut_short_holds(monkeypatch):
+def test_bound_of_a_search_that_was_cut_short_holds(check, monkeypatch):
     from collision_monitor.monitoring.speed_policy import braking_paths as module
 
     monkeypatch.setattr(module, "_MOST_OF_FEW", 2)
@@ -174,9 +180,9 @@ def test_bound_of_a_search_that_was_cut_short_holds(monkeypatch):
     loose = 0.0
     for _ in range(40):
         q, v = rng.uniform(-2.0, 2.0, 6), rng.uniform(-2.0, 2.0, 6)
-        path = path_of(q, v, CHECK.decelerations, REACTION)
+        path = path_of(q, v, check.decelerations, REACTION)
         truth = np.array([MODEL.distances(row) for row in path]).min(axis=0)
-        for pair, row in rows_of(CHECK, q, v, may_settle=False).items():
+        for pair, row in rows_of(check, q, v, may_settle=False).items():
             assert row[LEAST] <= truth[pair] + 1e-9
             loose = max(loose, truth[pair] - row[LEAST])
     assert loose > 0.01  # it was

@@ -14,8 +14,13 @@ from support.robots.two_slides import model as slides_model
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck
 
 MODEL = planar_model()
-CHECK = BrakingCheck(MODEL, np.full(6, 4.0))
 ANGLES = st.lists(st.floats(-2.0, 2.0), min_size=6, max_size=6).map(np.array)
+
+
+@pytest.fixture(scope="module")
+def check():
+    """The check of two arms."""
+    return BrakingCheck(MODEL, np.full(6, 4.0))
 
 
 def test_two_balls_meet_when_their_gap_is_used_up():
@@ -31,9 +36,9 @@ def test_two_balls_meet_when_their_gap_is_used_up():
 
 @given(ANGLES, ANGLES)
 @settings(max_examples=100, deadline=None)
-def test_nothing_touches_before(q, v):
+def test_nothing_touches_before(check, q, v):
     assume(np.abs(v).max() > 1e-3)
-    time = CHECK.collision_time(q, v, 3.0)
+    time = check.collision_time(q, v, 3.0)
     clear_until = min(time, 3.0) - 1e-9
     if clear_until > 0.0:
         rows = q + np.linspace(0.0, clear_until, 300)[:, None] * v
