@@ -28,6 +28,8 @@ _LEAST_ROWS, _LEAST_SPAN = 3, 0.0015
 # (A larger part would hide the motion of a publisher that comes back at a higher rate.)
 # A pause is this many usual periods long.
 _BURST, _STALL = 0.3, 2.0
+# No more joint states were held up than the pause had room for, by this factor and number.
+_HELD_FACTOR, _HELD_MORE = 1.25, 2.0
 # Rows per window: of joint states at higher rates, the newest replaces the previous one.
 _ROWS = 16
 _HISTORY_ROWS = 24
@@ -56,11 +58,11 @@ def joint_speeds(times, history, place, made, joints, q, time, window, given, li
     """Add ``joints`` (n,) of q, measured at ``time``; True if their velocities are known.
 
     ``times`` (m,), ``history`` (m, n) and ``place`` (2,) are a ring buffer: the next row and the
-    number of rows; ``made`` (2,) when the newest row was begun, and the usual time between joint
-    states. All others are (nq,): ``given`` velocities of the driver, NaN where there are none;
-    ``limits`` of the joints, inf where there are none; ``out`` receives the velocities of
-    ``joints``, 0 if unknown. A joint state that is not newer than the last is treated as measured
-    at the same time.
+    number of rows; ``made`` (3,) when the newest row was begun, the usual time between joint
+    states, and how many joint states the newest row stands for. All others are (nq,): ``given``
+    velocities of the driver, NaN where there are none; ``limits`` of the joints, inf where there
+    are none; ``out`` receives the velocities of ``joints``, 0 if unknown. A joint state that is not
+    newer than the last is treated as measured at the same time.
     """
     size, count = len(times), place[1]
     row = place[0] - 1 if place[0] > 0 else size - 1
@@ -72,6 +74,8 @@ def joint_speeds(times, history, place, made, joints, q, time, window, given, li
     usual = made[1]
     stalled = pause > _STALL * usual and time - made[0] < pause
     is_burst = stalled and gap < _BURST * usual
+    if is_burst and usual > 0.0:
+        is_burst = made[2] <= _HELD_FACTOR * pause / usual + _HELD_MORE
     if count == 1 and gap > 0.0:
         made[1] = gap
     elif not is_burst and 0.0 < gap < _STALL * usual:
@@ -84,7 +88,8 @@ def joint_speeds(times, history, place, made, joints, q, time, window, given, li
         place[0] = row + 1 if row + 1 < size else 0
         count = min(count + 1, size)
         place[1] = count
-        made[0] = time
+        made[0], made[2] = time, 0.0
+    made[2] += 1.0
     if count == 1 or gap > 0.0:
         times[row] = time
     time = times[row]
@@ -214,7 +219,7 @@ class _History:
         self.known = False
         self._times = np.zeros(_HISTORY_ROWS)
         self._rows = np.zeros((_HISTORY_ROWS, len(joints)))
-        self._place, self._made = np.zeros(2, dtype=np.int64), np.zeros(2)
+        self._place, self._made = np.zeros(2, dtype=np.int64), np.zeros(3)
         self._time, self._now = 0.0, 0.0
 
     def part(self, which: np.ndarray) -> _History:
