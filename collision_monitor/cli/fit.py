@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,12 @@ from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.range_contacts import contacts_of_joint
 from collision_monitor.model.structural_pairs import StructuralPair
-from collision_monitor.model.thresholds import STOP_DISTANCE, WARN_DISTANCE
+from collision_monitor.model.thresholds import (
+    STOP_DISTANCE,
+    WARN_DISTANCE,
+    Thresholds,
+    load_thresholds,
+)
 from collision_monitor.robot.pairs import NEIGHBOURS, RIGID, by_reason, neighbours
 from collision_monitor.viewer.picture import render, require_pyvista
 
@@ -66,7 +71,8 @@ def add_parser(commands: Any) -> None:
     add_model_arguments(parser)
     parser.add_argument(
         "--thresholds", metavar="FILE",
-        help="file of thresholds (YAML), of which the rules decide which pairs are checked",
+        help="file of thresholds (YAML): its rules decide which pairs are checked, and the "
+        "distances of pairs near by construction; those with rules for both are not listed",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON, in metres")
     parser.add_argument(
@@ -95,8 +101,8 @@ def _leaf(leaf: Leaf) -> dict[str, Any]:
     }
 
 
-def report(model: CollisionModel) -> dict[str, Any]:
-    """Leaves and volumes (m^3) of every link, totals, and ignored pairs."""
+def report(model: CollisionModel, given: Thresholds) -> dict[str, Any]:
+    """Leaves and volumes (m^3) of every link, totals, and pairs; ``given``: thresholds."""
     links = []
     for link in model.link_names:
         fits = model.fits[link]
@@ -122,7 +128,7 @@ def report(model: CollisionModel) -> dict[str, Any]:
         "pairs": len(model.pairs),
         "unmonitored_pairs": [list(pair) for pair in model.unmonitored_pairs],
         "structural_pairs": [
-            {**asdict(pair), "reason": pair.reason} for pair in _structural(model)
+            {**asdict(pair), "reason": pair.reason} for pair in _structural(model, given)
         ],
         "loosest_links": loosest_links(model),
         "meeting_neighbours": meeting_neighbours(model),
@@ -230,11 +236,17 @@ def _meeting_table(pairs: list[dict[str, Any]]) -> str:
     )
 
 
-def _structural(model: CollisionModel) -> list[StructuralPair]:
-    """Structurally close pairs, with the default distances of a monitor."""
+def _structural(model: CollisionModel, given: Thresholds) -> list[StructuralPair]:
+    """Structurally close pairs, with the distances of a monitor, unless rules give both."""
     obstacles = [obstacle.name for obstacle in model.scene.obstacles]
-    usual = model.usual_distances()
-    return list(usual.structural(model.pairs, STOP_DISTANCE, WARN_DISTANCE, obstacles).values())
+    given = replace(given, stop=given.stop or STOP_DISTANCE, warn=given.warn or WARN_DISTANCE)
+    found = model.usual_distances().structural(model.pairs, given.stop, given.warn, obstacles)
+    limits = given.of(model.pairs, must_name=False, structural=found).tolist()
+    ruled = given.named(model.pairs, "stop") & given.named(model.pairs, "warn")
+    return [
+        replace(pair, stop=limits[k][0], warn=limits[k][1])
+        for k, pair in found.items() if k not in ruled
+    ]  # fmt: skip
 
 
 def _structural_table(pairs: list[dict[str, Any]]) -> str:
@@ -305,7 +317,8 @@ def run(options: argparse.Namespace) -> int:
     if options.picture:
         require_pyvista()  # before the fit
     model = load_model(options)
-    result = report(model)
+    given = load_thresholds(options.thresholds) if options.thresholds else Thresholds()
+    result = report(model, given)
     if options.output:
         about = {"made by": "python -m collision_monitor fit", "fit": options.fit}
         if options.fit == FITS[0]:

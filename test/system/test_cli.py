@@ -311,6 +311,28 @@ def test_ctrl_c_ends_it_in_one_line(urdf, monkeypatch, capsys):
     assert capsys.readouterr().err == "interrupted\n"
 
 
+def test_fit_lists_the_distances_of_the_thresholds_file(capsys, tmp_path):
+    disc = '<cylinder radius="0.1" length="0.02"/>'
+    (tmp_path / "discs.urdf").write_text(
+        robot(
+            link("base", disc), link("middle", disc), link("top", disc),
+            joint("j1", "base", "middle", xyz="0 0 0.03", axis="0 0 1"),
+            joint("j2", "middle", "top", xyz="0 0 0.03", axis="0 0 1"),
+        )
+    )  # fmt: skip
+    file = tmp_path / "mine.yaml"
+
+    def listed(*rules):
+        file.write_text(f"pairs: [{', '.join(rules)}]")
+        assert main(["fit", str(tmp_path / "discs.urdf"), "--json", "--thresholds", str(file)]) == 0
+        return json.loads(capsys.readouterr().out)["structural_pairs"]
+
+    (pair,) = listed()
+    assert set(pair["links"]) == {"base", "top"} and 0.001 < pair["stop"] < pair["warn"] < 0.04
+    assert listed("{pair: top base, stop: 0.001}") == [{**pair, "stop": 0.001}]
+    assert listed("{pair: top base, stop: 0.001, warn: 0.002}") == []
+
+
 # -- thresholds --
 
 
