@@ -7,11 +7,13 @@ A pair of links is omitted only if its shapes, measured on the meshes,
 - meet in two thirds of the configurations within the joint limits, or more, and in a fifth of
   those around zero: fingers without real joint limits are mostly in the palm, but rest apart;
 - meet in nearly all configurations around zero, and in most of all configurations: hips and covers
-  that are modelled into each other;
+  that are modelled into each other. Here and above they meet in every configuration, or always at
+  the same place of both links: an arm meets the walls of a narrow cell anywhere. Links that both
+  move on their own side of a branch, such as two shoulders, also have to meet at zero;
 - depend on one or two joints, come within a millimetre, and penetrate each other by at most a graze
-  over their whole range: a closing gripper, fingers and their knuckles. With two joints they must
-  also come within a millimetre at zero, or meet often: carriages on one rail can collide however
-  thin or shallow their contact is;
+  over their whole range: a closing gripper, fingers and their knuckles. They must also meet
+  often, or come within a millimetre at zero; with one joint, meet nowhere apart from zero and its
+  limits: carriages on one rail, or sheets, can collide however thin or shallow their contact is;
 - depend on one joint, meet at zero or often around it, over its whole range overlap hardly deeper
   than there, and meet in one connected part of it: covers around a joint. The limits of a joint
   are chosen so that its two sides do not collide;
@@ -23,7 +25,7 @@ A pair of links is omitted only if its shapes, measured on the meshes,
   deeper, and meet only at that place and in one connected part of the range: an upper arm and a
   forearm that overlap while the elbow is straight, and do not collide in a fold.
 
-Pairs with an obstacle are never omitted, because obstacles are placed by the user.
+Pairs with an obstacle, or of two robots in a cell, are never omitted: the user places these.
 """
 
 from __future__ import annotations
@@ -43,9 +45,10 @@ from collision_monitor.model.range_contacts import (
 )
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.pairs import are_of_one_robot
 
 # Increase when the same input gives another result.
-_VERSION = 26
+_VERSION = 30
 _SAMPLES = 1000  # at most
 # Links that meet in this share of the configurations overlap by design. Links that can be apart met
 # in at most 0.57 of them in tests.
@@ -54,10 +57,14 @@ _ZERO_SHARE = 0.95
 _AROUND_ZERO = 0.15  # of the range of a joint
 _SAMPLES_AROUND_ZERO = 100
 _GENERAL_SHARE = 0.5  # share of the samples
+# Metres, of the middle of the contacts from their mean, in the frame of each link. At most 0.08
+# where shapes overlap by design in tests, at least 0.2 where links meet walls.
+_SAME_PLACE = 0.15
 _GRAZE = 0.002  # metres
 _OFTEN = 0.2  # share of the samples
 _COVER = 0.02  # metres, of an overlap around one joint
 _STEPS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08)  # metres, of depths in reasons
+_MEASURED_PLACES = 60  # configurations for the places
 _MEASURED, _LEAST_MEASURED = 25, 5  # configurations for the largest and the smallest depth
 _DEEPER = 0.01  # metres deeper than around zero: the pair may also collide
 
@@ -106,16 +113,18 @@ class _Search:
         at_zero = model.near_shares(self._around_zero, 0.0)
         for k, (a, b) in enumerate(model.pairs):
             check_time("looking for pairs that overlap by design")
-            if a in self._obstacles or b in self._obstacles:
+            if a in self._obstacles or b in self._obstacles or not are_of_one_robot(a, b):
                 share = count = 0
                 if overlap[k] >= _ZERO_SHARE:
                     contacts = self._contacts((a, b), self._everywhere)
                     share, count = contacts.sampled_share(_ZERO_SHARE)
                 if share >= _ZERO_SHARE:
+                    is_robot = {a, b}.isdisjoint(self._obstacles)
+                    where = "with check: false in the thresholds file"
                     warnings.append(
                         f"'{a}' and '{b}': shapes meet in {share:.1%} of {count} sampled "
-                        "configurations; if they are meant to touch, list the pair under ignore: "
-                        "in the scene"
+                        "configurations; if they are meant to touch, list the pair "
+                        f"{where if is_robot else 'under ignore: in the scene'}"
                     )
                 continue
             if reason := self._reason(k, float(overlap[k]), float(at_zero[k])):
@@ -129,14 +138,17 @@ class _Search:
             thresholds = [_GENERAL_SHARE] if at_zero >= _ZERO_SHARE else []
             contacts = self._contacts(links, self._everywhere)
             share, count = contacts.sampled_share(_ALWAYS_SHARE, *thresholds)
-            if share >= _ALWAYS_SHARE and at_zero >= _OFTEN and self._rest_together(links):
+            if (
+                share >= _ALWAYS_SHARE and at_zero >= _OFTEN and self._rest_together(links)
+                and (share == 1.0 or self._is_design(links))
+            ):  # fmt: skip
                 return (
                     f"shapes meet in {share:.1%} of {count} sampled configurations, "
                     f"{self._how_deep(links)}"
                 )
         if (overlap > 0.0 or at_zero > 0.0) and (reason := self._grazing(pair)):
             return reason
-        if share >= _GENERAL_SHARE and at_zero >= _ZERO_SHARE:
+        if share >= _GENERAL_SHARE and at_zero >= _ZERO_SHARE and self._is_design(links):
             zero = self._contacts(links, self._around_zero).share(_ZERO_SHARE)
             if zero >= _ZERO_SHARE:
                 return (
@@ -148,6 +160,22 @@ class _Search:
     def _rest_together(self, links: tuple[str, str]) -> bool:
         """Whether shapes often meet around zero."""
         return self._contacts(links, self._around_zero).share(_OFTEN) >= _OFTEN
+
+    def _is_design(self, links: tuple[str, str]) -> bool:
+        """Whether shapes meet at the same place of both links, and at zero if both move."""
+        contacts = self._contacts(links, self._everywhere)
+        some = range(min(_MEASURED_PLACES, len(self._everywhere)))
+        meet = [k for k in some if contacts.surfaces_meet(k)]
+        middles = [[points.mean(axis=0) for points in contacts.points(k)] for k in meet]
+        if not middles:  # one is in the other
+            return False
+        off = np.array(middles) - np.mean(middles, axis=0)
+        if np.linalg.norm(off, axis=-1).max() > _SAME_PLACE:
+            return False
+        bodies = self._model.bodies
+        up, down = bodies.between(*(bodies.link_bodies[link] for link in links))
+        zero = np.clip(0.0, self._model.lower, self._model.upper)
+        return not (up and down) or self._contacts(links, zero[None]).meet(0)
 
     def _how_deep(self, links: tuple[str, str]) -> str:
         """How deep shapes meet, and whether they may also collide, in words."""
@@ -199,11 +227,11 @@ class _Search:
         is_joint = is_one and not over.is_telescope
 
         def is_grazing(depth: float) -> bool:
-            return (
-                over.is_shallow(depth)
-                and (is_joint or over.come_near() or self._meet_often(links))
-                and over.is_shallow_between(depth)
-            )
+            if not over.is_shallow(depth):
+                return False
+            if self._meet_often(links) or not is_joint and over.come_near():
+                return over.is_shallow_between(depth)
+            return is_joint and over.meet_at_zero_or_limits(depth)
 
         if is_grazing(_GRAZE):
             return f"shapes meet or nearly meet, {_nowhere_deeper(_GRAZE, names)}"

@@ -187,6 +187,25 @@ class RangeContacts:
         cells, count = found[:2]
         return not at_limit or int(cells.min()) == 0 or int(cells.max()) == count[0] - 1
 
+    def meet_at_zero_or_limits(self, depth: float) -> bool:
+        """Whether each part of the range of one coordinate with contacts has zero or a limit.
+
+        Thin shapes may meet between two centres: cells in which they may meet count as contacts.
+        False if shapes overlap by more than ``depth`` metres.
+        """
+        found = self._cells(depth, _STEP)
+        if found is None:
+            return False
+        centers, (half,) = found
+        cells = np.sort(np.rint(centers[:, 0] / (2.0 * half) - 0.5).astype(int))
+        parts = np.split(cells, np.flatnonzero(np.diff(cells) > 1) + 1)
+        places = (0.0, float(self._at_zero[0]) / (2.0 * half), 0.5 / half)
+        # A place between two cells is in both.
+        return all(
+            any(part[0] - 1e-6 <= place <= part[-1] + 1.0 + 1e-6 for place in places)
+            for part in parts if len(part)
+        )  # fmt: skip
+
     def _meeting(
         self, depth: float
     ) -> tuple[np.ndarray, np.ndarray, LinkContacts, list[int]] | None:

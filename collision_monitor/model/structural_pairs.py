@@ -22,6 +22,7 @@ import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time
+from collision_monitor.robot.pairs import are_of_one_robot
 
 # Increment when the same input gives another result.
 _VERSION = 13
@@ -232,9 +233,8 @@ def _are_links(model: Any, pair: tuple[str, str]) -> bool:
 
 
 def _may_rest(model: Any, pair: tuple[str, str]) -> bool:
-    """Whether both are links of one robot, not of two in a cell, such as left/arm and right/arm."""
-    a, b = (name.rpartition("/")[0] for name in pair)
-    return a == b and _are_links(model, pair)
+    """Whether both are links of one robot."""
+    return are_of_one_robot(*pair) and _are_links(model, pair)
 
 
 def _few_joints_of(model: Any, pair: tuple[str, str]) -> tuple[int, ...]:
