@@ -48,7 +48,7 @@ _MOST_NAMED = 8
 _WORST = 5
 _TIGHT = 5e-4  # metres; leaves with a smaller mean distance from the link are not listed
 _MOST_LEAVES = 64
-_VERSION = 1  # of the cached contacts of neighbours
+_VERSION = 2  # of the cached contacts of neighbours
 
 
 def add_parser(commands: Any) -> None:

@@ -113,11 +113,15 @@ class LinkContacts:
         return _surfaces_meet(a, b, k, margin) or _one_holds_the_other(a, b, k)
 
     def is_shallow(self, k: int, depth: float) -> bool:
-        """Whether a motion by ``depth`` metres in one of 26 directions separates the shapes."""
+        """Whether a motion by ``depth`` metres in one of 26 directions separates the shapes.
+
+        They turn with the first link, so that it does not matter how a robot is mounted.
+        """
         a, here = self._a.at(self._a.poses[k : k + 1]), self._b.poses[k : k + 1]
+        axes = a.poses[0, :3, :3]
         for n, direction in enumerate(self._directions):
             there = here.copy()
-            there[0, :3, 3] += depth * direction
+            there[0, :3, 3] += depth * axes @ direction
             if not LinkContacts(a, self._b.at(there)).meet(0):
                 self._directions.insert(0, self._directions.pop(n))  # tried first at the next call
                 return True

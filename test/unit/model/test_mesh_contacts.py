@@ -64,6 +64,16 @@ def two(a, b):
     return Robot("r", "a", {"a": Link("a", a), "b": Link("b", b)}, ())
 
 
+def test_depths_do_not_depend_on_how_a_robot_is_mounted():
+    """A sheet in the notch of another, edge on: 1.9 mm thick, whatever way it looks."""
+    sheet = (Shape("box", np.eye(4), (0.6, 0.1, 0.0019)),)
+    poses = np.tile(np.eye(4), (40, 1, 1))
+    poses[:, :3, :3] = Rotation.random(40, random_state=0).as_matrix()
+    contacts = LinkContacts(Solid(sheet, poses), Solid(sheet, poses @ at([0.1, 0.05, 0.0])))
+    assert all(contacts.is_shallow(k, 0.002) for k in range(40))
+    assert not any(contacts.is_shallow(k, 0.0015) for k in range(40))
+
+
 BALL = trimesh.creation.icosphere(2, 0.1)
 ROOM = trimesh.creation.icosphere(2, 1.0)
 PRIMITIVES = {
