@@ -25,7 +25,9 @@ from collision_monitor.model.thresholds import (
     Rule,
     Thresholds,
     load_thresholds,
+    pattern_of,
 )
+from collision_monitor.robot.pairs import are_of_one_robot
 
 # Pairs nearer than this at rest (metres) are named on standard error.
 _VERY_NEAR = 0.005
@@ -102,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
     if left_out:
         print("  # Not checked because they overlap by design; without its # a pair is checked:")
     for a, b, reason in left_out:
-        print(f"  #{_line(Rule(f'{a} {b}', 0.0, 0.0)).strip()}  # {reason}")
+        print(f"  #{_line(Rule(pattern_of((a, b)), 0.0, 0.0)).strip()}  # {reason}")
     texts = [_always_touching(model, model.pairs[k], options.leaves_only) for k in always]
     texts += [
         f"{' '.join(model.pairs[k])}: {'leaves overlap' if options.leaves_only else 'meshes meet'} "
@@ -126,6 +128,8 @@ def _always_touching(model: CollisionModel, pair: tuple[str, str], leaves_only: 
     advice = "if they are meant to touch, list the pair under ignore: in the scene"
     if a in model.robot.links and b in model.robot.links:
         advice = "without a rule the pair is not checked"
+        if not are_of_one_robot(a, b):
+            advice = "if they are meant to touch, give the pair check: false"
     return f"{a} {b}: meshes touch in all sampled configurations: no threshold helps; {advice}"
 
 
@@ -167,6 +171,6 @@ def _suggested(
                     f"warning: {' '.join(model.pairs[k])}: {1e3 * near[k]:.2f} mm apart at rest, "
                     f"so that it stops at {1e3 * stop:.2f} mm in every pose", file=sys.stderr,
                 )  # fmt: skip
-        rule = Rule(" ".join(model.pairs[k]), round(warn, 6), round(stop, 6))
+        rule = Rule(pattern_of(model.pairs[k]), round(warn, 6), round(stop, 6))
         lines.append(f"{_line(rule)}  # {', '.join(reasons)}")
     return lines

@@ -196,6 +196,11 @@ def two_names(pattern: object) -> tuple[str, str] | None:
     return (words[0], words[1]) if len(words) == 2 else None
 
 
+def pattern_of(pair: tuple[str, str]) -> str:
+    """The pattern of a rule for a pair: spaces and special characters in names become ``?``."""
+    return " ".join(re.sub(r"[\s\[*]", "?", name) for name in pair)
+
+
 def _check(where: str, value: object) -> None:
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not is_number or not np.isfinite(value) or value < 0.0:

@@ -459,6 +459,21 @@ def test_thresholds_keeps_given_rules(cell, capsys, tmp_path):
     assert found["pairs"] == [{"pair": "* shelf", "warn": 0.3, "stop": 0.2}]
 
 
+def test_names_with_spaces_and_brackets_give_a_file_that_can_be_read(capsys, tmp_path):
+    disc, urdf, file = '<cylinder radius="0.1" length="0.02"/>', tmp_path / "a", tmp_path / "b"
+    urdf.write_text(
+        robot(
+            link("base", disc), link("middle", disc), link("top [a] *b", disc),
+            joint("j1", "base", "middle", xyz="0 0 0.03", axis="0 0 1"),
+            joint("j2", "middle", "top [a] *b", xyz="0 0 0.03", axis="0 0 1"),
+        )
+    )  # fmt: skip
+    assert main(["thresholds", str(urdf)]) == 0
+    file.write_text(capsys.readouterr().out)
+    model, found = CollisionModel.from_urdf(urdf), load_thresholds(file)
+    assert found.named(model.pairs) == {0} and len(found.rules) == 1
+
+
 def test_thresholds_of_a_robot_without_structural_pairs_are_an_empty_list(cell, capsys):
     assert main(["thresholds", cell[0]]) == 0
     assert yaml.safe_load(capsys.readouterr().out)["pairs"] == []
