@@ -165,12 +165,13 @@ class _Search:
         """Whether shapes meet at the same place of both links, and at zero if both move."""
         contacts = self._contacts(links, self._everywhere)
         some = range(min(_MEASURED_PLACES, len(self._everywhere)))
-        meet = [k for k in some if contacts.surfaces_meet(k)]
-        middles = [[points.mean(axis=0) for points in contacts.points(k)] for k in meet]
+        found = [contacts.points(k) for k in some if contacts.surfaces_meet(k)]
+        middles = [[of_link.mean(axis=0) for of_link in both] for both in found if len(both[0])]
         if not middles:  # one is in the other
             return False
         off = np.array(middles) - np.mean(middles, axis=0)
-        if np.linalg.norm(off, axis=-1).max() > _SAME_PLACE:
+        # Written so that NaN, the place of some contacts of primitives, is no place.
+        if not np.linalg.norm(off, axis=-1).max() <= _SAME_PLACE:
             return False
         bodies = self._model.bodies
         up, down = bodies.between(*(bodies.link_bodies[link] for link in links))
