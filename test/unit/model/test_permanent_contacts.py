@@ -207,52 +207,52 @@ def test_shallow_contacts_of_two_joints_count_unless_the_links_are_near_at_zero(
     assert bool(reasons(model)) != is_checked
 
 
-def placed_box(name, size, xyz="0 0 0"):
+def box(name, size, xyz="0 0 0"):
     """A link of one box."""
-    return (
-        f'<link name="{name}"><collision><origin xyz="{xyz}"/><geometry><box size="{size}"/>'
-        "</geometry></collision></link>"
-    )
+    return link(name, f'<box size="{size}"/>', xyz)
 
 
-def moved_by(name, kind, parent, child, axis="0 0 1", span=(-3.0, 3.0), xyz="0 0 0"):
-    """A joint with limits."""
-    return (
-        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
-        f'<origin xyz="{xyz}"/><axis xyz="{axis}"/>'
-        f'<limit lower="{span[0]}" upper="{span[1]}" effort="1" velocity="1"/></joint>'
-    )
+def with_box(text, size, xyz):
+    """A link with one more box."""
+    return text.replace("</link>", box("", size, xyz).removeprefix('<link name="">'))
+
+
+def up_to(most, text):
+    """A joint with limits of +-most."""
+    return text.replace('lower="-2" upper="2"', f'lower="-{most}" upper="{most}"')
 
 
 def test_an_arm_in_a_narrow_cell_is_checked_against_its_walls():
     """The tool meets the walls in most configurations, but anywhere."""
-    walls = "".join(
-        placed_box("", size, xyz)[len('<link name="">') : -len("</link>")]
-        for size, xyz in (
-            ("0.1 1 0.6", "0.45 0 0"), ("0.1 1 0.6", "-0.45 0 0"),
-            ("1 0.1 0.6", "0 0.45 0"), ("1 0.1 0.6", "0 -0.45 0"),
+    cell = box("cell", "0.1 1 0.6", "0.45 0 0")
+    for size, xyz in (
+        ("0.1 1 0.6", "-0.45 0 0"), ("1 0.1 0.6", "0 0.45 0"), ("1 0.1 0.6", "0 -0.45 0")
+    ):  # fmt: skip
+        cell = with_box(cell, size, xyz)
+    slides = [
+        up_to(0.4, joint(name, *links, "prismatic", "0 0 0", axis))
+        for name, links, axis in (("x", ("cell", "a"), "1 0 0"), ("y", ("a", "b"), "0 1 0"))
+    ]
+    model = CollisionModel.from_urdf(
+        robot(
+            cell, link("a", ""), link("b", ""), box("tool", "0.5 0.5 0.2"), *slides,
+            joint("turn", "b", "tool", xyz="0 0 0"),
         )
     )  # fmt: skip
-    model = CollisionModel.from_urdf(
-        f'<robot name="r"><link name="cell">{walls}</link><link name="a"/><link name="b"/>'
-        + placed_box("tool", "0.5 0.5 0.2")
-        + moved_by("x", "prismatic", "cell", "a", "1 0 0", (-0.4, 0.4))
-        + moved_by("y", "prismatic", "a", "b", "0 1 0", (-0.4, 0.4))
-        + moved_by("turn", "revolute", "b", "tool") + "</robot>"
-    )
     assert [set(pair) for pair in model.pairs] == [{"cell", "tool"}]
 
 
-SHOULDER = placed_box("base", "0.05 0.05 0.05") + placed_box(
-    "shoulder", "0.3 0.3 0.4", "0 0 0.3"
-) + moved_by("turn", "revolute", "base", "shoulder")  # fmt: skip
+def shoulder(base, name):
+    """A box that turns on another."""
+    parts = box(base, "0.05 0.05 0.05"), box(name, "0.3 0.3 0.4", "0 0 0.3")
+    return "".join(parts) + up_to(3, joint(f"turn_{name}", base, name, xyz="0 0 0"))
 
 
 def test_two_shoulders_that_are_apart_at_zero_are_checked():
-    other = SHOULDER.replace("shoulder", "other").replace('"turn"', '"turn_other"')
-    other = other.replace('"base"', '"foot"')
-    mount = moved_by("mount", "fixed", "base", "foot", xyz="0.35 0 0")
-    model = CollisionModel.from_urdf(f'<robot name="r">{SHOULDER}{other}{mount}</robot>')
+    mount = joint("mount", "base", "foot", "fixed", "0.35 0 0")
+    model = CollisionModel.from_urdf(
+        robot(shoulder("base", "shoulder"), shoulder("foot", "other"), mount)
+    )
     assert {"shoulder", "other"} in [set(pair) for pair in model.pairs]
     q = np.full(2, 0.25 * np.pi)
     assert Monitor(model).update(model.joint_names, q, 0.0).action == "stop"
@@ -260,7 +260,7 @@ def test_two_shoulders_that_are_apart_at_zero_are_checked():
 
 @pytest.mark.parametrize("apart", [0.25, 0.35])  # in each other, or in most configurations
 def test_pairs_of_two_robots_are_never_left_out(apart):
-    urdf = f'<robot name="r">{SHOULDER}</robot>'
+    urdf = robot(shoulder("base", "shoulder"))
     robots = (
         RobotSource(urdf, "", "left", "left/"),
         RobotSource(urdf, "", "right", "right/", (apart, 0.0, 0.0, 0.0, 0.0, 0.0)),
@@ -273,15 +273,16 @@ def test_pairs_of_two_robots_are_never_left_out(apart):
 @pytest.mark.parametrize("pad", [False, True])  # under the arm at zero
 def test_a_sheet_in_the_way_of_a_sheet_is_checked(pad):
     """Thin shapes can always be parted by a short motion, but not in the plane of the sheets."""
-    rest = placed_box("", "0.6 0.05 0.02", "0.45 0 -0.011")[len('<link name="">') : -len("</link>")]
-    post = placed_box("post", "0.2 0.1 0.0015", "0.3 0.3 0")
+    post = box("post", "0.2 0.1 0.0015", "0.3 0.3 0")
     model = CollisionModel.from_urdf(
-        '<robot name="r">' + placed_box("base", "0.05 0.05 0.05")
-        + post.replace("</link>", f"{rest if pad else ''}</link>")
-        + placed_box("arm", "0.6 0.05 0.0015", "0.45 0 0")
-        + moved_by("mount", "fixed", "base", "post")
-        + moved_by("turn", "revolute", "base", "arm") + "</robot>",
-    )  # fmt: skip
+        robot(
+            box("base", "0.05 0.05 0.05"),
+            with_box(post, "0.6 0.05 0.02", "0.45 0 -0.011") if pad else post,
+            box("arm", "0.6 0.05 0.0015", "0.45 0 0"),
+            joint("mount", "base", "post", "fixed", "0 0 0"),
+            joint("turn", "base", "arm", xyz="0 0 0"),
+        )
+    )
     assert [set(pair) for pair in model.pairs] == [{"post", "arm"}]
 
 
