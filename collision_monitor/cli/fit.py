@@ -241,12 +241,8 @@ def _structural(model: CollisionModel, given: Thresholds) -> list[StructuralPair
     obstacles = [obstacle.name for obstacle in model.scene.obstacles]
     given = replace(given, stop=given.stop or STOP_DISTANCE, warn=given.warn or WARN_DISTANCE)
     found = model.usual_distances().structural(model.pairs, given.stop, given.warn, obstacles)
-    limits = given.of(model.pairs, must_name=False, structural=found).tolist()
-    ruled = given.named(model.pairs, "stop") & given.named(model.pairs, "warn")
-    return [
-        replace(pair, stop=limits[k][0], warn=limits[k][1])
-        for k, pair in found.items() if k not in ruled
-    ]  # fmt: skip
+    limits = given.of(model.pairs, must_name=False, structural=found)
+    return list(given.structural(found, limits).values())
 
 
 def _structural_table(pairs: list[dict[str, Any]]) -> str:

@@ -119,12 +119,10 @@ class _Search:
                     contacts = self._contacts((a, b), self._everywhere)
                     share, count = contacts.sampled_share(_ZERO_SHARE)
                 if share >= _ZERO_SHARE:
-                    is_robot = {a, b}.isdisjoint(self._obstacles)
-                    where = "with check: false in the thresholds file"
                     warnings.append(
                         f"'{a}' and '{b}': shapes meet in {share:.1%} of {count} sampled "
-                        "configurations; if they are meant to touch, list the pair "
-                        f"{where if is_robot else 'under ignore: in the scene'}"
+                        "configurations; if they are meant to touch, list the pair under ignore: "
+                        "in the scene"
                     )
                 continue
             if reason := self._reason(k, float(overlap[k]), float(at_zero[k])):
@@ -230,9 +228,10 @@ class _Search:
         def is_grazing(depth: float) -> bool:
             if not over.is_shallow(depth):
                 return False
-            if self._meet_often(links) or not is_joint and over.come_near():
-                return over.is_shallow_between(depth)
-            return is_joint and over.meet_at_zero_or_limits(depth)
+            if is_joint and over.meet_at_zero_or_limits(depth):
+                return True
+            is_usual = not is_joint and over.come_near() or self._meet_often(links)
+            return is_usual and over.is_shallow_between(depth)
 
         if is_grazing(_GRAZE):
             return f"shapes meet or nearly meet, {_nowhere_deeper(_GRAZE, names)}"

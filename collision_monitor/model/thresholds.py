@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -129,6 +129,20 @@ class Thresholds:
         return {
             k for k, pair in enumerate(pairs)
             if any(_names(rule.pattern.split(), pair) for rule in rules)
+        }  # fmt: skip
+
+    def structural(
+        self, found: Mapping[int, StructuralPair], limits: np.ndarray
+    ) -> dict[int, StructuralPair]:
+        """Return structural pairs by index with their ``limits`` of `of`.
+
+        Pairs with rules for both distances are left out.
+        """
+        links = [pair.links for pair in found.values()]
+        ruled = self.named(links, "stop") & self.named(links, "warn")
+        return {
+            k: replace(pair, stop=float(limits[k, 0]), warn=float(limits[k, 1]))
+            for n, (k, pair) in enumerate(found.items()) if n not in ruled
         }  # fmt: skip
 
     def naming_none(self, pairs: Sequence[tuple[str, str]]) -> list[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import nnls
@@ -291,11 +290,7 @@ class SpeedPolicy(DistancePolicy):
             pairs, objects=None if self.live is None else self.model.link_names,
             structural=structural, left_out=self.model.unmonitored_pairs,
         )  # fmt: skip
-        self.structural_pairs = {}
-        for k, pair in structural.items():
-            if not all(thresholds.named([pair.links], key) for key in ("stop", "warn")):
-                stop, warn = of_pairs[k].tolist()
-                self.structural_pairs[k] = replace(pair, stop=stop, warn=warn)
+        self.structural_pairs = thresholds.structural(structural, of_pairs)
         self._braking_check.set_thresholds(of_pairs, thresholds)
 
     def update(self, buffer: Buffer, message: JointState, measured: Measured) -> None:
