@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from collision_monitor.fitting.bounding_shapes import OrientedBox
-from collision_monitor.fitting.coverage import winding_numbers
+from collision_monitor.fitting.coverage import ball_radii, winding_numbers
 
 MANY = 4000  # larger hulls are reduced to this many vertices
 _BLOCK = 65_536  # points in one matrix product; limits memory
@@ -56,6 +58,9 @@ _GRID_POINTS = 8000
 _BASE_PRICE, _PRICE_DISTANCE = 0.8, 0.15
 # Watchers nearer to the surface than this part of the size of the body touch it.
 _TOUCHING = 0.01
+# Balls that touch the mesh: their number; one of so many points of the surface limits them; the
+# largest radius, and how far beside the surface it is tested which side is inside, in sizes.
+_BALLS, _EVERY, _LARGEST_BALL, _BESIDE = 800, 4, 0.15, 0.02
 # Larger meshes are coarsened before their winding numbers are computed.
 _MAX_TRIANGLES = 4000
 
@@ -163,6 +168,7 @@ class Body:
         surface = self.triangles
         if len(surface) > _MAX_TRIANGLES:
             surface = coarsened(surface, 0.02)
+        self._coarse = surface
         within[boxed] = np.abs(winding_numbers(grid[boxed], surface)) > 0.5
         self.inside, self.outside = grid[within], grid[~within]
         # Points far from the surface cost more, so that leaves do not stick out far.
@@ -179,6 +185,28 @@ class Body:
         self.watcher_distances = distances[beyond]
         weights = rows[beyond, 3]
         self.watcher_weights = weights / max(weights.sum(), 1e-300)
+
+    @cached_property
+    def balls(self) -> np.ndarray:
+        """(b, 4) balls that touch the mesh from inside: centres and radii, as of `ball_radii`.
+
+        Where both sides of a triangle are outside, balls have the radius 0.
+        """
+        points, chosen = surface_points(self.triangles, _BALLS, np.random.default_rng(1))
+        a, b, c = self.triangles[chosen].transpose(1, 0, 2)
+        normals = np.cross(b - a, c - a)
+        normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
+        surface = np.vstack([self.dense_surface[::_EVERY], self.hull_points])
+        rest, balls = np.arange(len(points)), np.column_stack([points, np.zeros(len(points))])
+        for side in (-1.0, 1.0):  # most normals point outwards
+            beside = points[rest] + side * _BESIDE * normals[rest]
+            is_inside = np.abs(winding_numbers(beside, self._coarse)) > 0.5
+            found, rest = rest[is_inside], rest[~is_inside]
+            inwards = side * normals[found]
+            radii = ball_radii(points[found], inwards, surface, _LARGEST_BALL)
+            balls[found, :3] += radii[:, None] * inwards
+            balls[found, 3] = radii
+        return balls
 
     def scaled(self, leaves: np.ndarray) -> np.ndarray:
         """Transform capsules (k, 7) from the mesh's frame, metres, into the frame of this body."""

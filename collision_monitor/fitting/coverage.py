@@ -13,6 +13,8 @@ import numpy as np
 
 from collision_monitor.common.compiled import offline_kernel
 
+_STEEP = 0.01  # least square of the cosine between a ball's axis and the way to another point
+
 
 @offline_kernel
 def _offset_from_axis(x, y, z, capsules, k):
@@ -241,6 +243,29 @@ def grow_to_enclose(triangles, capsules, smallest_edge):
                 stack[size, b, axis] = middle
             size += 2
     return culprits[:count]
+
+
+@offline_kernel
+def ball_radii(points, directions, surface, most):
+    """Return radii (n,) of balls that touch ``points`` (n, 3) of a surface and hold none of it.
+
+    Their centres are along the unit vectors ``directions`` (n, 3) from the points; ``surface``
+    (m, 3) are samples. At most ``most``. Such balls approximate the medial axis (Ma, Bae and Choi
+    2012, 3D medial axis point approximation using nearest neighbors and the normal field).
+    """
+    radii = np.empty(len(points))
+    for i in range(len(points)):
+        px, py, pz = points[i, 0], points[i, 1], points[i, 2]
+        dx, dy, dz = directions[i, 0], directions[i, 1], directions[i, 2]
+        radius = most
+        for j in range(len(surface)):
+            x, y, z = surface[j, 0] - px, surface[j, 1] - py, surface[j, 2] - pz
+            along, square = x * dx + y * dy + z * dz, x * x + y * y + z * z
+            # Not those of the same face, where rounding errors decide.
+            if along > 1e-4 and along * along > _STEEP * square and square < 2.0 * along * radius:
+                radius = square / (2.0 * along)
+        radii[i] = radius
+    return radii
 
 
 @offline_kernel

@@ -57,7 +57,7 @@ _MEAN_SHARE = 0.75
 # A link is loose if its leaves take more than this from other links where these come near, metres.
 # Loose links may use so many times as many leaves; all of them together no more in addition than
 # this share of the maximum for each link of the robot.
-_LOOSE, _LOOSE_FACTOR, _ADDED_SHARE = 0.01, 4, 0.75
+_LOOSE, _LOOSE_FACTOR, _ADDED_SHARE = 0.009, 4, 0.75
 _MOST_LEAVES = 64  # of a loose link
 _WORTH = 1.5  # fewer leaves than so many times as many gain too little
 # Files of this folder that do not affect a fit with given watchers: changing them does not

@@ -145,16 +145,19 @@ def descend(
 # -- the fit --
 
 # Annealing: smoothing width of the coverage in sizes of the body, and penalty of uncovered points.
-# Wide and weak first, so that capsules can still exchange places.
-_ANNEALING = ((0.2, 60.0), (0.1, 240.0), (0.05, 960.0))
-_FINAL = ((0.036, 2e3), (0.036, 2e4), (0.036, 2e5), (0.036, 2e5), (0.036, 2e6))
-# After this many stages only this many guesses continue.
-_ROUNDS, _LAST = 2, 2
-_COARSE = 4  # the first stages use every fourth point
+# Wide and weak first, so that capsules can still exchange places. All guesses run through the first
+# stages, with every fourth point; the best through the others.
+_COARSE_STAGES, _COARSE = ((0.05, 200.0), (0.03, 400.0)), 4
+_STAGES = (
+    *[(0.02, 1e3)] * 2, *[(0.015, 1e4)] * 2, *[(0.01, 1e5)] * 3, *[(0.01, 1e6)] * 3,
+    *[(0.01, 1e7)] * 2,
+)  # fmt: skip
+# From this number of capsules on, all guesses are those of balls, and stages have more steps.
+_MANY = 17
 # Before each of the last stages the worst uncovered surface points are added to the cost.
 _ADDED_POINTS = 600
 _ADDED_WEIGHT = 3.0
-_STEPS = 120
+_STEPS, _STEPS_OF_MANY = 60, 120  # of a stage
 _GAIN = 1e-5  # a stage ends when steps gain less than this part of the cost
 _THRIFT = 0.02
 _LEAST_RADIUS = 0.005
@@ -166,31 +169,58 @@ _SMALLEST_EDGE = 0.002
 _ACROSS_SCALE = np.array([0.3, 0.3, 1.0])
 
 
-def _capsule_guess(points: np.ndarray) -> np.ndarray:
-    """Return a first guess (7,): a capsule along the principal axis of points (n, 3)."""
+def _capsule_along(points: np.ndarray, radius: float | None = None) -> np.ndarray:
+    """Return a capsule (7,) along the principal axis of points (n, 3).
+
+    It is around the points, or has them inside and the given ``radius``.
+    """
     middle = points.mean(axis=0)
     axis = np.linalg.svd(points - middle, full_matrices=False)[2][0]
     x = (points - middle) @ axis
-    rho = np.linalg.norm(points - middle - x[:, None] * axis, axis=1)
-    radius = max(1.2 * float(np.median(rho)), 2.0 * _LEAST_RADIUS)
-    half = max(0.5 * float(np.ptp(x)) - radius, 1e-3)  # a sphere could not turn
+    half = 0.5 * float(np.ptp(x))
+    if radius is None:
+        rho = np.linalg.norm(points - middle - x[:, None] * axis, axis=1)
+        radius = max(1.2 * float(np.median(rho)), 2.0 * _LEAST_RADIUS)
+        half -= radius
+    half = max(half, 1e-3)  # a sphere could not turn
     center = middle + 0.5 * float(x.max() + x.min()) * axis
-    return np.r_[center - half * axis, center + half * axis, radius]
+    return np.r_[center - half * axis, center + half * axis, max(radius, 2.0 * _LEAST_RADIUS)]
 
 
-def _cluster_guesses(body: Body, count: int, starts: int) -> Iterator[np.ndarray]:
-    """Yield first guesses (count, 7): a capsule along each cluster of the body's points."""
+def _clusters(rows: np.ndarray, count: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Return the row numbers of ``count`` clusters of ``rows`` (n, d); some may be empty."""
     from scipy.cluster.vq import kmeans2
 
     # SciPy before 1.15, as in Ubuntu 24.04, uses another name for the argument.
     generator = "rng" if "rng" in signature(kmeans2).parameters else "seed"
+    _, owner = kmeans2(rows, count, minit="++", **{generator: rng})
+    return [np.flatnonzero(owner == k) for k in range(count)]
+
+
+def _cluster_guesses(body: Body, count: int, starts: int) -> Iterator[np.ndarray]:
+    """Yield first guesses (count, 7): a capsule around each cluster of the body's points."""
     rng = np.random.default_rng(count)
     points = np.vstack([body.surface, body.inside])
     for start in range(starts):
         stretch = (_ACROSS_SCALE, np.ones(3), rng.uniform(0.2, 1.0, 3))[start % 3]
-        _, owner = kmeans2(points * stretch, count, minit="++", **{generator: rng})
-        clusters = [points[owner == k] for k in range(count)]
-        yield np.array([_capsule_guess(c if len(c) > 3 else points) for c in clusters])
+        clusters = _clusters(points * stretch, count, rng)
+        yield np.array([_capsule_along(points[c] if len(c) > 3 else points) for c in clusters])
+
+
+def _ball_guesses(body: Body, count: int, starts: int) -> Iterator[np.ndarray]:
+    """Yield first guesses (count, 7): a capsule through each cluster of balls within the body.
+
+    Many capsules are best close to the surface; clusters of points would also fill the inside.
+    """
+    rng = np.random.default_rng([count, 1])
+    for start in range(starts):
+        stretch = np.r_[rng.uniform(0.3, 1.0, 3) if start else np.ones(3), 1.0]
+        clusters = _clusters(body.balls * stretch, count, rng)
+        balls = [
+            body.balls[c if len(c) > 1 else rng.integers(len(body.balls), size=4)]
+            for c in clusters
+        ]
+        yield np.array([_capsule_along(some[:, :3], float(some[:, 3].mean())) for some in balls])
 
 
 def _split_guess(body: Body, capsules: np.ndarray, count: int, way: int) -> np.ndarray:
@@ -268,31 +298,26 @@ class _Annealing:
         value = descend(
             found, self._to_cover, self._weights, self._to_avoid, self._prices,
             self._watchers, self._watcher_weights, width, penalty, _THRIFT / self._volume,
-            _LEAST_RADIUS, _STEPS, _GAIN,
+            _LEAST_RADIUS, _STEPS if len(found) < _MANY else _STEPS_OF_MANY, _GAIN,
         )  # fmt: skip
         return found, value
 
 
 def _anneal(body: Body, guesses: list[np.ndarray], finalists: int) -> list[np.ndarray]:
     """Anneal all ``guesses`` coarsely and the best ``finalists`` to the end; capsules (k, 7)."""
-    coarse = _Annealing(body, _COARSE)
-    heats = []
-    for guess in guesses:
-        for stage in _ANNEALING:
-            guess, value = coarse.run(guess, *stage)
-        heats.append((value, guess))
-    heats.sort(key=lambda heat: heat[0])
-    runs = []
-    for _, capsules in heats[:finalists]:
-        fine = _Annealing(body, 1)
-        for stage in _FINAL[:_ROUNDS]:
-            fine.join_missed(capsules)
-            capsules, value = fine.run(capsules, *stage)
-        runs.append((value, capsules, fine))
-    runs.sort(key=lambda run: run[0])
+    if len(guesses) > finalists:
+        coarse = _Annealing(body, _COARSE)
+        heats = []
+        for guess in guesses:
+            for stage in _COARSE_STAGES:
+                guess, value = coarse.run(guess, *stage)
+            heats.append((value, guess))
+        heats.sort(key=lambda heat: heat[0])
+        guesses = [guess for _, guess in heats[:finalists]]
     finished = []
-    for _, capsules, fine in runs[:_LAST]:
-        for stage in _FINAL[_ROUNDS:]:
+    for capsules in guesses:
+        fine = _Annealing(body, 1)
+        for stage in _STAGES:
             fine.join_missed(capsules)
             capsules, _ = fine.run(capsules, *stage)
         finished.append(capsules)
@@ -342,17 +367,20 @@ def fit_union(
     body: Body,
     count: int,
     fewer: np.ndarray | None = None,
-    starts: int = 6,
-    finalists: int = 5,
+    starts: int = 3,
+    finalists: int = 2,
 ) -> np.ndarray:
     """Return ``count`` capsules (count, 7) that enclose every triangle of ``body``, in its frame.
 
-    The best of several optimisations: ``starts`` from clusters of the body's points, and three from
-    ``fewer`` capsules of an earlier fit, if given; ``finalists`` of them run to the end.
+    The best of several optimisations: ``starts`` from clusters of balls within the body, as many
+    from clusters of its points unless ``count`` is large, and three from ``fewer`` capsules of an
+    earlier fit, if given; ``finalists`` of them run to the end.
     """
-    guesses = [*_cluster_guesses(body, count, starts)]
-    if fewer is not None and 1 < len(fewer) < count:
-        guesses += [_split_guess(body, fewer, count, way) for way in range(3)]
+    guesses = [*_ball_guesses(body, count, starts)]
+    if count < _MANY:
+        guesses += _cluster_guesses(body, count, starts)
+        if fewer is not None and 1 < len(fewer) < count:
+            guesses += [_split_guess(body, fewer, count, way) for way in range(3)]
     best, least = None, np.inf
     for capsules in _anneal(body, guesses, finalists):
         enclosing = enclose(body, capsules)

@@ -91,7 +91,7 @@ def union_volume(capsules: np.ndarray, seed: int = 0) -> float:
 # Numbers of leaves to try, up to the maximum.
 _COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 # Starts of an optimisation, and how many of them run to the end.
-_FEW_STARTS, _MANY_STARTS = (3, 3), (6, 5)
+_FEW_STARTS, _MANY_STARTS = (1, 1), (3, 2)
 # A fit with more leaves is kept if its stand-off is at most this part of the one before.
 _MAX_RATIO = 0.95
 _MAX_RATIO_OF_BOX = 0.92

@@ -63,7 +63,7 @@ GENERAL = (
     fixed("scene", "", text="YAML file with obstacles and pairs to ignore"),
     fixed("max_leaves_per_link", FitSettings.max_leaves_per_link, most=64,
           text="maximum number of capsules and spheres per link (up to four times as many where "
-               "these take more than 1 cm from other links): more are tighter and slower"),
+               "these take more than 9 mm from other links): more are tighter and slower"),
     fixed("leaf_tolerance", FitSettings.leaf_tolerance, most=1.0,
           text="stop adding leaves to a link when their mean distance from its mesh is below "
                "this, metres"),

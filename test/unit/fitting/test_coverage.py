@@ -8,6 +8,7 @@ import trimesh
 from scipy.spatial.distance import cdist
 
 from collision_monitor.fitting.coverage import (
+    ball_radii,
     closest_points,
     coverage_cost,
     gaps_to_union,
@@ -91,3 +92,18 @@ def test_winding_numbers_tell_inside_from_outside_even_of_an_open_mesh():
     assert ((winding_numbers(points, triangles) > 0.5) == inside).all()
     holed = winding_numbers(points, triangles[10:])
     assert ((holed > 0.5) == inside).mean() > 0.99
+
+
+def test_balls_are_as_large_as_points_in_front_of_them_allow():
+    surface, directions = RNG.normal(size=(200, 3)), RNG.normal(size=(40, 3))
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
+    points = surface[:40]
+    centres = points + ball_radii(points, directions, surface, 0.7)[:, None] * directions
+    for point, direction, centre in zip(points, directions, centres, strict=True):
+        ahead = (surface - point) @ direction
+        steep = ahead > 0.1 * np.linalg.norm(surface - point, axis=1)
+        radius = np.linalg.norm(centre - point)
+        # No point of those is in the ball; one is on it, unless it is the largest.
+        gaps = np.linalg.norm(surface[(ahead > 1e-4) & steep] - centre, axis=1) - radius
+        assert gaps.min() > -1e-9
+        assert radius == pytest.approx(0.7) or gaps.min() == pytest.approx(0.0, abs=1e-9)

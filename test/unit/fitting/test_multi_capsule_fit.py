@@ -49,6 +49,28 @@ def test_watchers_inside_or_on_the_mesh_are_dropped_and_weights_sum_up_to_one():
     assert len(body_of(box, rows[:2]).watchers) == len(body_of(box).watchers) == 0
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_balls_touch_the_mesh_from_inside(turned):
+    half = np.array([0.02, 0.05, 0.5])
+    mesh = trimesh.creation.box(2.0 * half)
+    if turned:  # with normals that point inwards
+        mesh.invert()
+    body = body_of(mesh)
+    depths = (half - np.abs(in_metres(body, body.balls[:, :3]))).min(axis=1)
+    radii = body.balls[:, 3] * body.size
+    # Near edges the next sample of the surface may be far.
+    assert np.quantile(np.abs(depths - radii), 0.9) < 0.004
+    assert 0.015 < np.median(radii) < 0.021
+
+
+def test_balls_of_an_open_surface_are_points_on_it():
+    lid = trimesh.Trimesh([(0, 0, 0), (0.3, 0, 0), (0.3, 0.3, 0), (0, 0.3, 0)], [(0, 1, 2, 3)])
+    ball = trimesh.creation.icosphere(radius=0.05).apply_translation((0.15, 0.15, 0.5))
+    body = body_of(trimesh.util.concatenate([lid, ball]))
+    heights, is_point = in_metres(body, body.balls[:, :3])[:, 2], body.balls[:, 3] == 0.0
+    assert is_point.sum() > 200 and (is_point == (heights < 1e-9)).all()
+
+
 def alone(body, mesh):
     """The single leaf around a mesh (1, 7), in the body's frame."""
     return body.scaled(leaf_rows([single_leaf(np.asarray(mesh.vertices), body.box)]))
@@ -104,7 +126,7 @@ def test_more_leaves_are_only_taken_where_the_union_shrinks(seed, tmp_path):
 def test_more_leaves_around_a_large_box_stand_off_clearly_less(size):
     body = body_of(trimesh.creation.box(size))
     off = [thickness(body, fit_union(body, count)) for count in (6, 12, 16)]
-    assert off[1] < 0.85 * off[0] and off[2] < 0.75 * off[0]
+    assert off[1] < 0.95 * off[0] and off[2] < 0.75 * off[0]
 
 
 def test_the_same_body_has_the_same_leaves():
