@@ -24,6 +24,9 @@ ROOT = Path(__file__).resolve().parents[1]
 _MARKERS = {"ros": "ros", "integration": "robots"}  # of all tests in a folder
 # A test module that imports one of these, or a function of it, loads vendor robots.
 _VENDOR_ROBOTS = {"support.robots.robots", "support.robots.vendor_robots"}
+# They begin, one in each worker: the demo compiles kernels that most tests need, and the other two
+# have caches of their own.
+_FIRST = ("system/test_demo.py", "unit/common/test_compiled.py", "system/test_package.py")
 _COLCON = "import sys; from colcon_core.command import main; sys.exit(main())"
 
 
@@ -91,7 +94,12 @@ def pytest_collection_modifyitems(items) -> None:
         if _loads_vendor_robots(item.module):
             item.add_marker("robots")
     # No worker is to wait at the end for a module of few and long tests.
-    items.sort(key=lambda item: item.get_closest_marker("early") is None)
+    items.sort(key=lambda item: (_place(item.path), item.get_closest_marker("early") is None))
+
+
+def _place(path: Path) -> int:
+    name = path.relative_to(ROOT / "test").as_posix()
+    return _FIRST.index(name) if name in _FIRST else len(_FIRST)
 
 
 @pytest.fixture(scope="module")
