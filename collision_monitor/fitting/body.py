@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from collision_monitor.fitting.bounding_shapes import OrientedBox
@@ -58,9 +56,9 @@ _GRID_POINTS = 8000
 _BASE_PRICE, _PRICE_DISTANCE = 0.8, 0.15
 # Watchers nearer to the surface than this part of the size of the body touch it.
 _TOUCHING = 0.01
-# Balls that touch the mesh: their number; one of so many points of the surface limits them; the
-# largest radius, and how far beside the surface it is tested which side is inside, in sizes.
-_BALLS, _EVERY, _LARGEST_BALL, _BESIDE = 800, 4, 0.15, 0.02
+# Balls that touch the mesh: their number; every fourth point of the surface limits them; their
+# largest radius, and how far beside the surface a point is tested, in sizes of the body.
+_BALLS, _POINT_STEP, _LARGEST_BALL, _BESIDE = 800, 4, 0.15, 0.02
 # Larger meshes are coarsened before their winding numbers are computed.
 _MAX_TRIANGLES = 4000
 
@@ -168,7 +166,7 @@ class Body:
         surface = self.triangles
         if len(surface) > _MAX_TRIANGLES:
             surface = coarsened(surface, 0.02)
-        self._coarse = surface
+        self._coarse, self._balls = surface, None
         within[boxed] = np.abs(winding_numbers(grid[boxed], surface)) > 0.5
         self.inside, self.outside = grid[within], grid[~within]
         # Points far from the surface cost more, so that leaves do not stick out far.
@@ -186,17 +184,22 @@ class Body:
         weights = rows[beyond, 3]
         self.watcher_weights = weights / max(weights.sum(), 1e-300)
 
-    @cached_property
+    @property
     def balls(self) -> np.ndarray:
         """(b, 4) balls that touch the mesh from inside: centres and radii, as of `ball_radii`.
 
-        Where both sides of a triangle are outside, balls have the radius 0.
+        Where a point is not inside on either side, as at thin walls, balls have the radius 0.
         """
+        if self._balls is None:  # a cached property would have one lock for all bodies
+            self._balls = self._find_balls()
+        return self._balls
+
+    def _find_balls(self) -> np.ndarray:
         points, chosen = surface_points(self.triangles, _BALLS, np.random.default_rng(1))
         a, b, c = self.triangles[chosen].transpose(1, 0, 2)
         normals = np.cross(b - a, c - a)
         normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
-        surface = np.vstack([self.dense_surface[::_EVERY], self.hull_points])
+        surface = np.vstack([self.dense_surface[::_POINT_STEP], self.hull_points])
         rest, balls = np.arange(len(points)), np.column_stack([points, np.zeros(len(points))])
         for side in (-1.0, 1.0):  # most normals point outwards
             beside = points[rest] + side * _BESIDE * normals[rest]

@@ -250,8 +250,9 @@ def ball_radii(points, directions, surface, most):
     """Return radii (n,) of balls that touch ``points`` (n, 3) of a surface and hold none of it.
 
     Their centres are along the unit vectors ``directions`` (n, 3) from the points; ``surface``
-    (m, 3) are samples. At most ``most``. Such balls approximate the medial axis (Ma, Bae and Choi
-    2012, 3D medial axis point approximation using nearest neighbors and the normal field).
+    (m, 3) are samples, of which those beside a point do not count. At most ``most``. Such balls
+    approximate the medial axis (Ma, Bae and Choi 2012, 3D medial axis point approximation using
+    nearest neighbors and the normal field).
     """
     radii = np.empty(len(points))
     for i in range(len(points)):

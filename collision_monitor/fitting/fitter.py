@@ -75,7 +75,7 @@ class Job(NamedTuple):
         shape: the shape.
         most: maximum number of leaves.
         watchers: (w, 4) rows as of `watchers_of`.
-        known: a fit to continue from, if any.
+        known: a fit to improve on, if any.
     """
 
     shape: Shape

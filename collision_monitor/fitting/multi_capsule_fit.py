@@ -145,16 +145,16 @@ def descend(
 # -- the fit --
 
 # Annealing: smoothing width of the coverage in sizes of the body, and penalty of uncovered points.
-# Wide and weak first, so that capsules can still exchange places. All guesses run through the first
-# stages, with every fourth point; the best through the others.
+# Wide and weak first, so that capsules can still exchange places. The coarse stages choose among
+# guesses, with every fourth point.
 _COARSE_STAGES, _COARSE = ((0.05, 200.0), (0.03, 400.0)), 4
 _STAGES = (
     *[(0.02, 1e3)] * 2, *[(0.015, 1e4)] * 2, *[(0.01, 1e5)] * 3, *[(0.01, 1e6)] * 3,
     *[(0.01, 1e7)] * 2,
 )  # fmt: skip
 # From this number of capsules on, all guesses are those of balls, and stages have more steps.
-_MANY = 17
-# Before each of the last stages the worst uncovered surface points are added to the cost.
+_MANY_CAPSULES = 17
+# Before each of these stages the worst uncovered surface points are added to the cost.
 _ADDED_POINTS = 600
 _ADDED_WEIGHT = 3.0
 _STEPS, _STEPS_OF_MANY = 60, 120  # of a stage
@@ -172,7 +172,7 @@ _ACROSS_SCALE = np.array([0.3, 0.3, 1.0])
 def _capsule_along(points: np.ndarray, radius: float | None = None) -> np.ndarray:
     """Return a capsule (7,) along the principal axis of points (n, 3).
 
-    It is around the points, or has them inside and the given ``radius``.
+    Its radius is about the distance of the points from the axis, or ``radius``.
     """
     middle = points.mean(axis=0)
     axis = np.linalg.svd(points - middle, full_matrices=False)[2][0]
@@ -198,7 +198,7 @@ def _clusters(rows: np.ndarray, count: int, rng: np.random.Generator) -> list[np
 
 
 def _cluster_guesses(body: Body, count: int, starts: int) -> Iterator[np.ndarray]:
-    """Yield first guesses (count, 7): a capsule around each cluster of the body's points."""
+    """Yield first guesses (count, 7): a capsule along each cluster of the body's points."""
     rng = np.random.default_rng(count)
     points = np.vstack([body.surface, body.inside])
     for start in range(starts):
@@ -208,7 +208,7 @@ def _cluster_guesses(body: Body, count: int, starts: int) -> Iterator[np.ndarray
 
 
 def _ball_guesses(body: Body, count: int, starts: int) -> Iterator[np.ndarray]:
-    """Yield first guesses (count, 7): a capsule through each cluster of balls within the body.
+    """Yield first guesses (count, 7): a capsule along each cluster of balls within the body.
 
     Many capsules are best close to the surface; clusters of points would also fill the inside.
     """
@@ -298,13 +298,13 @@ class _Annealing:
         value = descend(
             found, self._to_cover, self._weights, self._to_avoid, self._prices,
             self._watchers, self._watcher_weights, width, penalty, _THRIFT / self._volume,
-            _LEAST_RADIUS, _STEPS if len(found) < _MANY else _STEPS_OF_MANY, _GAIN,
+            _LEAST_RADIUS, _STEPS if len(found) < _MANY_CAPSULES else _STEPS_OF_MANY, _GAIN,
         )  # fmt: skip
         return found, value
 
 
 def _anneal(body: Body, guesses: list[np.ndarray], finalists: int) -> list[np.ndarray]:
-    """Anneal all ``guesses`` coarsely and the best ``finalists`` to the end; capsules (k, 7)."""
+    """Anneal ``guesses`` to the end, the best ``finalists`` if there are more; capsules (k, 7)."""
     if len(guesses) > finalists:
         coarse = _Annealing(body, _COARSE)
         heats = []
@@ -372,12 +372,12 @@ def fit_union(
 ) -> np.ndarray:
     """Return ``count`` capsules (count, 7) that enclose every triangle of ``body``, in its frame.
 
-    The best of several optimisations: ``starts`` from clusters of balls within the body, as many
-    from clusters of its points unless ``count`` is large, and three from ``fewer`` capsules of an
+    The best of several optimisations: ``starts`` from clusters of balls within the body and, unless
+    ``count`` is large, as many from clusters of its points and three from ``fewer`` capsules of an
     earlier fit, if given; ``finalists`` of them run to the end.
     """
     guesses = [*_ball_guesses(body, count, starts)]
-    if count < _MANY:
+    if count < _MANY_CAPSULES:
         guesses += _cluster_guesses(body, count, starts)
         if fewer is not None and 1 < len(fewer) < count:
             guesses += [_split_guess(body, fewer, count, way) for way in range(3)]

@@ -40,7 +40,7 @@ class FitSettings:
     Attributes:
         max_leaves_per_link: maximum number of leaves of a link, shared by its shapes (each has at
             least one); 1 gives the capsule or sphere of least volume. The links of a robot use
-            three quarters of it in the mean at most. Links whose leaves take more than 1 cm from
+            three quarters of it in the mean at most. Links whose leaves take more than 9 mm from
             other links where these come near may have four times as many, unless it is 1.
         leaf_tolerance: metres of mean stand-off, over the whole surface and where other links come
             near; no more leaves are added once it is reached.
@@ -273,7 +273,7 @@ def fits_in_own_frame(
 
     They have at most ``most`` leaves; the last fit is the first within ``tolerance`` (metres), if
     any. ``watchers`` (w, 4): points in the same frame, and weights. ``known``: a fit in that frame
-    to continue from, of a mesh that is not flat or of a cylinder.
+    to improve on, of a mesh that is not flat or of a cylinder.
     """
     if shape.kind == "sphere":
         (radius,) = shape.size

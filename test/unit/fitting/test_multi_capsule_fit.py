@@ -123,10 +123,19 @@ def test_more_leaves_are_only_taken_where_the_union_shrinks(seed, tmp_path):
 
 
 @pytest.mark.parametrize("size", [(0.3, 0.45, 0.46), (0.42, 0.67, 0.94)])
-def test_more_leaves_around_a_large_box_stand_off_clearly_less(size):
+def test_more_leaves_around_a_large_box_stand_off_less(size):
     body = body_of(trimesh.creation.box(size))
     off = [thickness(body, fit_union(body, count)) for count in (6, 12, 16)]
     assert off[1] < 0.95 * off[0] and off[2] < 0.75 * off[0]
+
+
+def test_many_leaves_enclose_and_stand_off_less():
+    body = body_of(elbow(3))
+    few = fit_union(body, 6)
+    many = fit_union(body, 17, few, 1, 1)
+    assert many.shape == (17, 7)
+    assert gaps_to_union(body.dense_surface, many).max() <= 0.0
+    assert thickness(body, many) < thickness(body, few)
 
 
 def test_the_same_body_has_the_same_leaves():
