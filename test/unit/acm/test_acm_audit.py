@@ -15,8 +15,6 @@ from collision_monitor.acm.pair_search import Ground, Meeting
 from collision_monitor.acm.srdf_exemptions import audit
 from unit.model.test_permanent_contacts import hand
 
-pytestmark = pytest.mark.early
-
 
 def test_an_exempted_pair_that_collides_is_found(tmp_path):
     path = tmp_path / "poster.urdf"

@@ -29,22 +29,6 @@ def trees(name):
     return [build_triangle_tree(*mesh(name), kind) for kind in KIND_NAMES]
 
 
-@kernel
-def _all_pairs(a, low_a, high_a, b, low_b, high_b, pair, out):
-    found = 0
-    for i in range(len(a)):
-        pair[:3] = a[i]
-        for j in range(len(b)):
-            # On either side of a coordinate plane there is nothing to decide.
-            if (high_a[i] < low_b[j]).any() or (high_b[j] < low_a[i]).any():
-                continue
-            pair[3:] = b[j]
-            if triangles_intersect(pair, 0, 3):
-                out[found, 0], out[found, 1] = i, j
-                found += 1
-    return found
-
-
 def all_pairs(mesh_a, mesh_b, pose):
     """Pairs of numbers of triangles that share a point, without any hierarchy."""
     a, b = corners_of(*mesh_a), corners_of(*mesh_b)
@@ -54,10 +38,16 @@ def all_pairs(mesh_a, mesh_b, pose):
          for r, s in zip(rotation, t, strict=True)],
         axis=-1,
     )  # fmt: skip
-    out = np.empty((200_000, 2), dtype=np.int64)
-    boxes = [(m, m.min(axis=1), m.max(axis=1)) for m in (a, placed)]
-    found = _all_pairs(*boxes[0], *boxes[1], np.empty((6, 3)), out)
-    return set(map(tuple, out[:found].tolist()))
+    low, high, pair, found = placed.min(axis=1), placed.max(axis=1), np.empty((6, 3)), set()
+    for i, corners in enumerate(a):
+        pair[:3] = corners
+        # On either side of a coordinate plane there is nothing to decide.
+        apart = (corners.max(axis=0) < low) | (high < corners.min(axis=0))
+        for j in np.flatnonzero(~apart.any(axis=1)).tolist():
+            pair[3:] = placed[j]
+            if triangles_intersect(pair, 0, 3):
+                found.add((i, j))
+    return found
 
 
 def crossing(a, b, pose, most=ALL, room=0):

@@ -245,6 +245,7 @@ def test_whole_nanoseconds_do_not_slow_what_they_are_too_coarse_for():
     assert new[-1] < 1.06 * 2.0 * np.sqrt(1e-3)  # the shortest time from rest to rest
 
 
+@pytest.mark.slow
 def test_ten_thousand_waypoints():
     times, positions = wave(10_000, 14)
     checked(times, positions, 1.0, 1.0)
