@@ -63,7 +63,7 @@ class Robot(Cell):
     def begin(self):
         """Send the long trajectory; its number, once it is being adjusted."""
         message = self.trajectory(LONG_ROWS, LONG)
-        self.spin(0.1)
+        self.until_fresh()
         self.wanted.publish(message)
         self.until(lambda: self.values["event"] == "adjusting")
         return int(self.values["request"])
@@ -283,8 +283,8 @@ def test_distances_that_are_changed_refuse_what_is_adjusted(robot):
 
 def begin_ahead(robot, seconds):
     """Send a short trajectory with a stamp in the future; its number, and its start."""
+    robot.until_fresh()
     message = robot.trajectory(*SHORT, stamp=seconds)
-    robot.spin(0.1)
     robot.wanted.publish(message)
     robot.until(lambda: robot.values["event"] == "adjusting")
     stamp = message.header.stamp

@@ -75,6 +75,15 @@ class Cell:
             self.beat()
             self.graph.spin(0.02)
 
+    def until_fresh(self):
+        """Send joint states until the node has them: making or checking points takes long."""
+        self.spin(0.1)
+        since = len(self.graph.heard["state"])
+        self.until(
+            lambda: len(self.graph.heard["state"]) > since
+            and self.values["joint_states"] == "fresh"
+        )
+
     def trajectory(self, rows, times, names=None, stamp=0.0):
         """``stamp``: seconds from now; 0 for none."""
         if stamp:
