@@ -22,7 +22,7 @@ from collision_monitor.robot.description import Shape
 MEGABYTE = 1_000_000
 
 
-@pytest.fixture(scope="module", params=["torus", "ellipsoid"])
+@pytest.fixture(scope="module", params=["torus", pytest.param("ellipsoid", marks=pytest.mark.slow)])
 def model(request, tmp_path_factory):
     """An arm that carries a large mesh, with a box two links before it."""
     folder = tmp_path_factory.mktemp(request.param)
