@@ -123,10 +123,12 @@ def test_more_leaves_are_only_taken_where_the_union_shrinks(seed, tmp_path):
 
 
 @pytest.mark.parametrize("size", [(0.3, 0.45, 0.46), (0.42, 0.67, 0.94)])
-def test_more_leaves_around_a_large_box_stand_off_less(size):
-    body = body_of(trimesh.creation.box(size))
-    off = [thickness(body, fit_union(body, count)) for count in (6, 12, 16)]
-    assert off[1] < 0.95 * off[0] and off[2] < 0.75 * off[0]
+def test_more_leaves_around_a_large_box_stand_off_clearly_less(size):
+    body, best, off = body_of(trimesh.creation.box(size)), None, []
+    for count in (6, 12, 16):  # each fit begins with the one before, as in a fit of a link
+        best = fit_union(body, count, best)
+        off.append(thickness(body, best))
+    assert off[1] < 0.75 * off[0] and off[2] < 0.7 * off[0]
 
 
 def test_many_leaves_enclose_and_stand_off_less():
