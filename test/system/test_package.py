@@ -113,6 +113,31 @@ def test_the_sourced_library_finds_the_installed_robot(workspace, tmp_path):
     assert Path(lines[1]) == workspace.share / "urdf/dual_arm.urdf"
 
 
+def start_installed(workspace, graph, folder, parameters) -> subprocess.Popen:
+    """Start the installed node in ``folder``, with the installed parameters and some more."""
+    command = [os.fspath(workspace.executable), "--ros-args"]
+    command += ["--params-file", os.fspath(workspace.share / "config/collision_monitor.yaml")]
+    for name, value in parameters.items():
+        command += ["-p", f"{name}:={value}"]
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env={**graph.environment, **workspace.environment, "ROS_DOMAIN_ID": str(graph.domain)},
+    )  # fmt: skip
+    graph.processes.append(process)
+    return process
+
+
+def test_the_installed_executable_loads_the_installed_robot(workspace, graph, tmp_path):
+    robot = {"robot_description": workspace.share / "urdf/dual_arm.urdf"}
+    process = start_installed(workspace, graph, tmp_path, robot)
+    heard = graph.heard["state"]
+    graph.until(lambda: any(m.message.startswith(("loading", "compiling")) for m in heard), 60.0)
+    code, output = graph.stop(process)
+    assert code == 0, output
+    assert "Traceback" not in output
+
+
+@pytest.mark.slow
 def test_the_installed_executable_watches_the_dual_arm_robot(workspace, graph, tmp_path):
     parameters = {
         "robot_description": workspace.share / "urdf/dual_arm.urdf",
@@ -125,16 +150,8 @@ def test_the_installed_executable_watches_the_dual_arm_robot(workspace, graph, t
         srdf=ROOT / "urdf/dual_arm.srdf",
         scene=ROOT / "urdf/dual_arm_scene.yaml",
     )
-    command = [os.fspath(workspace.executable), "--ros-args"]
-    command += ["--params-file", os.fspath(workspace.share / "config/collision_monitor.yaml")]
     parameters["narrow_phase"] = "leaf"  # a copy of the package compiles all that it uses
-    for name, value in parameters.items():
-        command += ["-p", f"{name}:={value}"]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env={**graph.environment, **workspace.environment, "ROS_DOMAIN_ID": str(graph.domain)},
-    )  # fmt: skip
-    graph.processes.append(process)
+    process = start_installed(workspace, graph, tmp_path, parameters)
     joints = [f"{side}_joint_{i}" for side in ("right", "left") for i in range(1, 8)]
     distance = graph.until_distance(lambda: graph.send(joints, [0.1] * len(joints)))
     assert set(model.joint_names) == set(joints)

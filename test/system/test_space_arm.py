@@ -212,6 +212,7 @@ def run_documented(monkeypatch, capsys, command, **short):
     return json.loads(run_benchmark(monkeypatch, capsys, *words[1:], "--json"))
 
 
+@pytest.mark.slow
 def test_the_benchmark_prints_what_it_measured(monkeypatch, capsys, tmp_path):
     pytest.importorskip("matplotlib")
     command = METHODS["benchmarks/hybrid_tree.py --cycle"]

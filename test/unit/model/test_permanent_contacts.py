@@ -451,7 +451,10 @@ def test_an_obstacle_is_named_only_if_the_meshes_meet_in_nearly_all_configuratio
     ("name", "pair", "says"),
     [
         ("panda", ("panda_leftfinger", "panda_rightfinger"), "over the range of"),
-        ("baxter", ("right_upper_shoulder", "right_upper_elbow"), "sampled configurations"),
+        pytest.param(
+            "baxter", ("right_upper_shoulder", "right_upper_elbow"), "sampled configurations",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_vendor_robots(name, pair, says):

@@ -412,7 +412,11 @@ def test_the_distance_that_a_refusal_names_is_possible(gaps):
 
 @pytest.mark.parametrize(
     ("danger", "room"),
-    [pytest.param(0.02, 0.13, marks=pytest.mark.slow), (0.08, 0.13), (0.08, 0.09)],
+    [
+        pytest.param(0.02, 0.13, marks=pytest.mark.slow),
+        pytest.param(0.08, 0.13, marks=pytest.mark.slow),
+        (0.08, 0.09),
+    ],
 )
 def test_a_refusal_names_the_largest_safe_distance_that_works(danger, room):
     """Balls that have to pass each other, at most 6 cm apart; or cannot."""

@@ -228,6 +228,7 @@ def test_processes_give_the_same_answers_in_the_same_order(expected, monkeypatch
     assert sorted(r.source for r in done) == sorted(r.source for r in results)
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_answers(expected):
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
