@@ -26,6 +26,7 @@ ELSEWHERE = {
     "benchmarks/hybrid_tree.py --robots": "test_space_arm.py",
     "verify urdf/space_arm.urdf": "test_verification_story.py",
 }
+LONG = {"docs/make_verification_plots.py --motions", "benchmarks/two_level_check.py --plot"}
 SAYS = {
     "fit urdf/space_arm.urdf": ["capsule"],
     "fit urdf/dual_arm.urdf": ["dual_arm"],
@@ -73,7 +74,13 @@ def in_folder(words, folder):
     return words, outputs
 
 
-@pytest.mark.parametrize("key", [key for key in COMMANDS if key not in ELSEWHERE])
+@pytest.mark.parametrize(
+    "key",
+    [
+        pytest.param(key, marks=pytest.mark.slow if key in LONG else ())
+        for key in COMMANDS if key not in ELSEWHERE
+    ],
+)  # fmt: skip
 def test_commands_show_what_the_page_says(key, tmp_path, monkeypatch, capsys):
     needs = {"--picture": "pyvista", "--plot": "matplotlib", "plots.py": "matplotlib"}
     line = " ".join(COMMANDS[key])

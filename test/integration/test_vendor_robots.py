@@ -25,7 +25,7 @@ from collision_monitor.model.thresholds import load_thresholds
 from collision_monitor.monitoring.monitor import Level
 
 # These are in `make test`; all others take half an hour.
-QUICK = ("ur5", "z1", "hyq", "tiago_no_hand")
+QUICK = ("ur5", "hyq", "tiago_no_hand")
 POSES, MOST_FALSE = 100, 1
 
 

@@ -239,6 +239,7 @@ def test_a_wing_that_turns_in_time_is_out_of_the_way_and_at_any_time_it_is_not()
     assert 36.0 <= start <= 44.0
 
 
+@pytest.mark.slow
 def test_the_documented_command_says_the_same_and_writes_a_report(tmp_path, monkeypatch, capsys):
     pytest.importorskip("jinja2")
     monkeypatch.chdir(URDF.parents[1])
