@@ -169,9 +169,7 @@ class Driver:
         self.cell.graph.node.destroy_service(self.service)
 
 
-@pytest.mark.parametrize(
-    ("kind", "data"), [(Trigger, None), pytest.param(SetBool, True, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("kind", "data"), [(Trigger, None), (SetBool, True)])
 def test_a_driver_is_called_once_for_a_stop_and_again_where_it_fails(cell, kind, data):
     name = f"/driver/{kind.__name__.lower()}"
     driver = Driver(cell, kind, name, fails=2)
