@@ -24,11 +24,11 @@ from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.detour import spread
 from collision_monitor.self_collision.margins import Problem, choose_margins
+from collision_monitor.self_collision.motion_clearance import start_limits
 from collision_monitor.self_collision.preparation import configurations, refined, standing
 
 _STEP = 0.05  # rad or m between poses of a path that is spread
 _SIMPLIFYING = 0.1  # of the time
-_TOLERANCE = 1e-3  # m that a motion may come nearer than where it begins
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +76,8 @@ def plan(
     able = np.concatenate(columns)
     margins = choose_margins(model, arms, desired, safe, danger, able)
     problem = Problem(model, arms, motion.times, desired, tuple(columns), margins)
-    proximity, limits = problem.proximity, margins.safe.copy()
-    near = proximity.near(desired[0], limits)
-    np.minimum.at(limits, near.pairs, near.distances - _TOLERANCE)
+    proximity = problem.proximity
+    limits = start_limits(proximity, desired[0], margins.safe)
 
     start, goal = desired[0][able], desired[-1][able]
     space = base.RealVectorStateSpace(len(able))

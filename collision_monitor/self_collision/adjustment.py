@@ -33,6 +33,7 @@ from collision_monitor.self_collision.motion_clearance import (
     failures,
     field_along,
     field_changed,
+    start_limits,
 )
 from collision_monitor.self_collision.possible_distances import (
     add_possible_distances,
@@ -226,7 +227,7 @@ def adjust(
         add_possible_distances(
             found.error, trial, settings.safe_distance, settings.danger_distance
         )
-    raise _renumbered(found.error, given, _prefix(found)) from None
+    raise _renumbered(found.error, given, _prefix(task, settings, found)) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +255,6 @@ class _Refusal:
 
     error: AdjustmentError
     motion: Motion
-    problem: Problem
 
 
 def _solve(
@@ -282,7 +282,8 @@ def _solve(
                 work = SqpAdjustment(problem, buffer, effort, known)
                 adjusted, limits = work.run(), work.limits
             else:
-                adjusted, limits = _published(problem, problem.proximity)
+                adjusted = _published(problem, problem.proximity)
+                limits = problem.margins.safe[None, :]
             _refuse_contact(problem, adjusted)
         except AdjustmentError as error:
             # More waypoints may allow a solution, except at the ends.
@@ -291,26 +292,29 @@ def _solve(
                 closer = more
             if not is_at_an_end(error) and (attempts or (further and closer)):
                 continue
-            return _Refusal(error, motion, problem)
+            return _Refusal(error, motion)
         found = _report(problem, motion, settings.method, adjusted, limits)
         if not settings.retime:
             return found
         times = retime(motion.times, found.motion.positions, *rates, desired=motion.positions)
         if slowed := _slowed_obstacles(model, motion, times):
-            return _Refusal(slowed, motion, problem)
+            return _Refusal(slowed, motion)
         return replace(found, motion=replace(found.motion, times=times))
 
 
 def _problem(
-    task: _Task, settings: AdjustmentSettings, motion: Motion
+    task: _Task, settings: AdjustmentSettings, motion: Motion, ends: bool = True
 ) -> tuple[Problem, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """The problem of a method, and the velocity, acceleration and jerk limits (joints,)."""
+    """The problem of a method, and the velocity, acceleration and jerk limits (joints,).
+
+    ``ends``: see `choose_margins`.
+    """
     model, arms = task.model, task.arms
     desired = configurations(model, motion, task.held)
     rates = _rate_limits(model, motion, settings)
     margins = choose_margins(
         model, arms, desired, settings.safe_distance, settings.danger_distance, task.able,
-        leaving=settings.leaving,
+        ends, leaving=settings.leaving,
     )  # fmt: skip
     if settings.method != "robust" and not settings.every_pair:
         between = sides(model, arms).between  # as in the paper
@@ -373,7 +377,7 @@ def _slowed_obstacles(
     )  # fmt: skip
 
 
-def _published(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.ndarray]:
+def _published(problem: Problem, proximity: Proximity) -> np.ndarray:
     adjusted = adjust_published(problem)
     bad = failures(proximity, adjusted, problem.margins.safe, first_only=True)
     if bad:
@@ -384,7 +388,7 @@ def _published(problem: Problem, proximity: Proximity) -> tuple[np.ndarray, np.n
             f"'{pair[1]}' are {distance:.4f} m apart, so it is not certified; try method robust",
             waypoint, float(problem.times[waypoint]), pair, distance, adjusted[: waypoint + 1],
         )  # fmt: skip
-    return adjusted, problem.margins.safe[None, :]
+    return adjusted
 
 
 def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
@@ -485,17 +489,24 @@ def _renumbered(error: AdjustmentError, given: Motion, prefix: Motion | None) ->
     return renumbered
 
 
-def _prefix(refusal: _Refusal) -> Motion | None:
-    """The longest safe prefix: that of the error, or of the desired motion."""
-    problem, motion, rows = refusal.problem, refusal.motion, refusal.error.safe_prefix
+def _prefix(task: _Task, settings: AdjustmentSettings, refusal: _Refusal) -> Motion | None:
+    """The longest safe prefix: that of the error, or of the desired motion.
+
+    It is certified as a result is, at the distances of a motion that does not reach the goal: only
+    links that start nearer than d_saf may stay so.
+    """
+    motion, rows = refusal.motion, refusal.error.safe_prefix
+    if rows is None and refusal.error.pair is None:
+        return None
+    problem, _ = _problem(task, settings, motion, ends=False)
+    safe, proximity = problem.margins.safe, problem.proximity
     if rows is None:
-        if refusal.error.pair is None:
-            return None
-        safe, proximity = problem.margins.safe, problem.proximity
         if len(proximity.near(problem.desired[0], safe).pairs):
             return None
-        bad = failures(proximity, problem.desired, safe, first_only=True)
-        rows = problem.desired[: bad[0].segment + 1 if bad else len(problem.desired)]
+        rows = problem.desired
+    limits = start_limits(proximity, rows[0], safe)
+    if bad := failures(proximity, rows, limits, first_only=True):
+        rows = rows[: bad[0].segment + 1]
     rows = rows[: _free_rows(problem, rows)]
     if not len(rows):
         return None

@@ -269,9 +269,10 @@ def choose_margins(
     their usual distance, and half of their distance at the start or end of the motion.
 
     ``yielding``: columns of q that an adjustment may change; None: all of both arms. Pairs that do
-    not depend on them must only be ``danger_distance`` apart. ``ends``: whether the motion ends;
-    a stream goes on. ``leaving``: pairs that may start at less than ``danger_distance``, with their
-    minimum at the start; they are never eased, and must end 5 mm farther apart than they start.
+    not depend on them must only be ``danger_distance`` apart. ``ends``: whether the end of
+    ``desired`` counts; not for a stream, which goes on, or a prefix, which does not reach it.
+    ``leaving``: pairs that may start at less than ``danger_distance``, with their minimum at the
+    start; they are never eased, and must end 5 mm farther apart than they start.
 
     Pairs whose relative pose does not depend on the joints of the arms are not monitored.
 
@@ -307,12 +308,13 @@ def choose_margins(
     for k, pair in often.items():
         own[k] = pair.stop, pair.warn
     danger_of, safe_of = own.T
-    start, goal = model.distances(desired[0]), model.distances(desired[-1])
+    poses = desired[[0, -1 if ends else 0]]
+    start, goal = map(model.distances, poses)
     # The start and end of a motion are checked on meshes instead of leaves.
     on_meshes = kept & ((np.minimum(start, goal) < safe_of) | (safe_of < safe_distance))
     near = np.flatnonzero(on_meshes)
     if len(near):
-        start[near], goal[near] = (model.surface_distances(q, near) for q in desired[[0, -1]])
+        start[near], goal[near] = (model.surface_distances(q, near) for q in poses)
     goal_of = np.where(leaves, np.minimum(start + _FARTHER, safe_of), -np.inf)
     danger_of[leaves] = np.minimum(start, danger_of)[leaves]
     at_ends = np.minimum(start, goal) - _EASE
@@ -337,15 +339,15 @@ def choose_margins(
         on_meshes[chosen] = True
         least = np.clip(least, 0.0, danger_distance)
         least = np.maximum(least - _EASE, _PART_OF_LEAST * least)
-        least[chosen] = np.minimum(_mesh_limits(model, chosen, desired), danger_distance)
+        least[chosen] = np.minimum(_mesh_limits(model, chosen, poses), danger_distance)
         safe[eased] = danger[eased] = least[eased]
     eased[list(often)] = True
     at_start = np.where(leaves, least_at_start, danger)
     return Margins(safe, danger, eased, on_meshes, at_start, goal_of)
 
 
-def _mesh_limits(model: CollisionModel, pairs: np.ndarray, desired: np.ndarray) -> np.ndarray:
-    """Required mesh distances (k,) of eased pairs, by their indices (k,), metres."""
+def _mesh_limits(model: CollisionModel, pairs: np.ndarray, poses: np.ndarray) -> np.ndarray:
+    """Required mesh distances (k,) of eased ``pairs`` (k,) of a motion between two ``poses``, m."""
     limits = np.full(len(model.pairs), _CONTACT_MARGIN)
     if len(pairs):
         usual = model.usual_distances()
@@ -354,7 +356,6 @@ def _mesh_limits(model: CollisionModel, pairs: np.ndarray, desired: np.ndarray) 
         )
         for k, pair in structural.items():
             limits[k] = pair.stop
-        ends = [model.surface_distances(q, pairs) for q in (desired[0], desired[-1])]
-        ends = np.maximum(np.min(ends, axis=0), 0.0)
+        ends = np.min([model.surface_distances(q, pairs) for q in poses], axis=0).clip(0.0)
         limits[pairs] = np.minimum(limits[pairs], _PART_OF_ENDS * ends)
     return limits[pairs]

@@ -15,6 +15,7 @@ from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.margins import Margins
 
+_EASE = 1e-3  # m that links which start closer than d_saf may come closer than there
 _WIDER = (0.05, 0.4, 1.6)  # m above d_saf within which the closest pair is searched for, in turn
 
 
@@ -183,6 +184,14 @@ def failures(
             if first_only:
                 break
     return found
+
+
+def start_limits(proximity: Proximity, q: np.ndarray, safe: np.ndarray) -> np.ndarray:
+    """``safe`` (pairs,), metres; for pairs closer than that at the start ``q`` (nq,) as close."""
+    limits = safe.copy()
+    near = proximity.near(q, safe)
+    np.minimum.at(limits, near.pairs, near.distances - _EASE)
+    return limits
 
 
 # -- nearest points of the arms, for a display --

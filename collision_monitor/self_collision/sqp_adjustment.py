@@ -29,7 +29,7 @@ from collision_monitor.self_collision.detour import (
     thinned,
 )
 from collision_monitor.self_collision.margins import Problem
-from collision_monitor.self_collision.motion_clearance import Failure, failures
+from collision_monitor.self_collision.motion_clearance import Failure, failures, start_limits
 from collision_monitor.self_collision.preparation import moving_scene_joint
 from collision_monitor.self_collision.smoothing import Smoother, SmoothingWindow
 from collision_monitor.self_collision.stepper import (
@@ -52,7 +52,6 @@ _MOST_PLACES = 600  # maximum number of rows of a detour
 _MOST_KNOTS = 300  # maximum number of rows that may all be knots
 _ROWS_PER_POSE = 2  # rows per pose of a detour, so that none has to be skipped
 _FAR = 1e3  # m
-_EASE = 1e-3  # m that a pair may come closer than at the start, while it is led out
 
 
 @dataclass(frozen=True, eq=False)
@@ -409,13 +408,13 @@ class SqpAdjustment:
         while self._worst(led[-1]) is not None:
             if knot == len(self._knots) - 1:
                 # No motion leads out: the distances of the start are kept instead, as at a goal.
-                self._safe = np.minimum(self._safe, self._start_limits(rows[0]))
+                self._safe = start_limits(self._proximity, rows[0], self._safe)
                 self.limits[:] = self._safe
                 return 0
             led = np.vstack([led, self._walk(stepper, led[-1], knot, knot + 1)[1:]])
             knot += 1
         last = self._knots[knot]
-        self.limits[:last] = np.minimum(self._safe, self._start_limits(rows[0]))
+        self.limits[:last] = start_limits(self._proximity, rows[0], self._safe)
         rows[: last + 1] = led[: last + 1]
         if last == len(rows) - 1:
             if not is_at(rows[last], self._desired[last]):
@@ -441,12 +440,6 @@ class SqpAdjustment:
             if end == "start":
                 reason = "the start is closer than they are now"
         return self._error(waypoint, pair, distance, reason, needed=needed)
-
-    def _start_limits(self, q: np.ndarray) -> np.ndarray:
-        limits = self._safe.copy()
-        near = self._proximity.near(q, self._safe)
-        np.minimum.at(limits, near.pairs, near.distances - _EASE)
-        return limits
 
     # -- errors --
 

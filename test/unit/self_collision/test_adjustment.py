@@ -666,6 +666,23 @@ def path_of(model, motion):
     return Trajectory.through(motion.joint_names, motion.times, motion.positions)
 
 
+def test_a_safe_prefix_does_not_come_as_near_as_the_goal_that_it_does_not_reach():
+    # The arms end 0.06 m apart, which a motion to this goal may; then a box hits the right one.
+    model = sliding_box([0.3, -2.0, 0.0], [0, 1, 0])
+    rows = np.zeros((41, 7))
+    rows[:, 0] = 0.3755 * np.linspace(0.0, 2.0, 41).clip(0.0, 1.0)
+    rows[:, 3] = -rows[:, 0]
+    rows[:, 6] = 1.55 * np.linspace(-1.0, 1.0, 41).clip(0.0)
+    assert arm_distance(rows[-1, :6]) == pytest.approx(0.06, abs=1e-3)
+    motion = Motion((*PLANAR, "slide"), 0.5 * np.arange(41), rows)
+    with pytest.raises(AdjustmentError, match="'right_1' and 'box' are -.*the goal is closer") as e:
+        adjust(model, motion)
+    assert 10 < len(e.value.safe_prefix.times) < 21
+    check_prefix(model, e.value, motion, 0.1)
+    rows[:, 6] = 0.0  # the goal alone is allowed
+    assert not adjust(model, replace(motion, positions=rows)).changed
+
+
 @pytest.mark.parametrize("method", ["robust", "field"])
 def test_the_safe_prefix_touches_nothing_else_either(method):
     model = sliding_box([-3.0, 0.0, 0.0], [1, 0, 0])
