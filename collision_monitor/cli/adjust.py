@@ -120,7 +120,9 @@ def run(options: argparse.Namespace) -> int:
         adjust_report.require_plot(options.plot)
     file = open_motion(options.motion)  # errors in it are reported before the model is loaded
     model = load_model(options)
-    motion = read_motion(file, model.robot, topic=options.topic, stamps=options.stamps)
+    motion = read_motion(
+        file, model.robot, topic=options.topic, stamps=options.stamps, scene=model.scene
+    )
     held = _held(options.q, model, motion)
     limits = _limits(options.limits, model)
     safe, danger = options.safe_distance, options.danger_distance
@@ -169,9 +171,8 @@ def _held(text: str, model: CollisionModel, motion: Motion) -> dict[str, float]:
     both = [name for name in given if name in motion.joint_names]
     if both:
         raise ConfigurationError(f"--q: {', '.join(both)}: the motion moves this joint")
-    still = [
-        name for name in model.joint_names if name not in motion.joint_names and name not in given
-    ]
+    known = {*motion.joint_names, *motion.held, *given}
+    still = [name for name in model.joint_names if name not in known]
     if still:
         _print_error(
             f"note: held at zero, or at the nearer limit (--q sets them): {shortened(still, 6)}"

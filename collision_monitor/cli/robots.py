@@ -228,6 +228,7 @@ def prefixed_motion(motion: LoadedMotion, prefix: str) -> LoadedMotion:
         trajectory=trajectory,
         violations=violations,
         named=frozenset(prefix + name for name in motion.named),
+        known=frozenset(prefix + name for name in motion.known),
     )
 
 

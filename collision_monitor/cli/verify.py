@@ -46,6 +46,7 @@ from collision_monitor.motion.bags import is_bag
 from collision_monitor.motion.motion_files import LoadedMotion, load_trajectory
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.limits import joint_limits
+from collision_monitor.robot.scene import Scene
 from collision_monitor.verification.check import METHODS, Settings, SimultaneousMotion, Torques
 from collision_monitor.verification.report.messages import (
     as_data,
@@ -314,9 +315,12 @@ def _settings(options: argparse.Namespace, model: CollisionModel, other: Robot |
         from_rest=not options.recorded,
         torques=_torques(options),
         beside=[
-            *(_beside(text, "--beside", options, model.robot) for text in options.beside),
             *(
-                _beside(text, "--other-motion", options, other, prefix_of(options))
+                _beside(text, "--beside", options, model.robot, model.scene)
+                for text in options.beside
+            ),
+            *(
+                _beside(text, "--other-motion", options, other, None, prefix_of(options))
                 for text in options.other_motion or ()
             ),
         ],
@@ -346,7 +350,12 @@ def _timed(text: str) -> tuple[str, str]:
 
 
 def _beside(
-    text: str, option: str, options: argparse.Namespace, robot: Robot, prefix: str = ""
+    text: str,
+    option: str,
+    options: argparse.Namespace,
+    robot: Robot,
+    scene: Scene | None,
+    prefix: str = "",
 ) -> SimultaneousMotion:
     """A motion of ``robot`` and its start, from ``MOTION[@START[..LATEST]]``."""
     path, when = _timed(text)
@@ -359,7 +368,9 @@ def _beside(
             f"{option} {text!r}: {when!r} is not seconds, such as 2.5, or 0..10"
         ) from None
     joints = [joint.name for joint in robot.joints]  # others move other joints
-    motion = load_trajectory(path, robot, ignored=options.ignore, elsewhere=joints)
+    motion = load_trajectory(
+        path, robot, ignored=options.ignore, elsewhere=joints, scene=scene
+    )
     if prefix:
         motion = prefixed_motion(motion, prefix)
     return SimultaneousMotion(motion, earliest, latest)
@@ -370,9 +381,11 @@ def _loader(
 ) -> Callable[[Path], LoadedMotion]:
     """Reads one motion of the robot."""
     held = parse_positions(options.q, model)
-    elsewhere = frozenset().union(*(beside.motion.named for beside in settings.beside))
-    if both := sorted(elsewhere & held.keys()):
+    others = [beside.motion for beside in settings.beside]
+    moved = frozenset().union(*(motion.named for motion in others))
+    if both := sorted(moved & held.keys()):
         raise MotionError(f"--q {both[0]}={held[both[0]]:g}: a simultaneous motion moves it")
+    elsewhere = moved.union(*(motion.known for motion in others))
 
     def load(path: Path) -> LoadedMotion:
         motion = load_trajectory(
@@ -383,6 +396,7 @@ def _loader(
             held=held,
             ignored=options.ignore,
             elsewhere=elsewhere,
+            scene=model.scene,
         )
         note = "" if options.recorded_scene else recording_note(path)
         return replace(motion, warnings=(*motion.warnings, note)) if note else motion

@@ -105,8 +105,10 @@ def run(options: argparse.Namespace) -> int:
     motions = []
     for file in files:
         topic = options.topic if file.kind is Kind.BAG else None
-        motion = read_motion(file, model.robot, topic=topic, stamps=options.stamps)
-        motions.append((file.path.stem, motion))
+        motion = read_motion(
+            file, model.robot, topic=topic, stamps=options.stamps, scene=model.scene
+        )
+        motions.append((file.path.stem, motion.with_held()))
     q = np.clip(parse_configuration(options.q, model), model.lower, model.upper)
     page = Page(
         model, q, warn=options.warn_distance, stop=options.stop_distance,

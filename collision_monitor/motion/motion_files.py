@@ -28,11 +28,13 @@ from collision_monitor.motion.commands import (
     line_motion,
     parse_command,
 )
-from collision_monitor.motion.points import Points, documents, find_points, read_csv
+from collision_monitor.motion.plans import find_points, start_positions
+from collision_monitor.motion.points import Points, documents, read_csv
 from collision_monitor.motion.robot_joints import led_by, on_robot
 from collision_monitor.motion.trajectory import YAML_SUFFIXES, Motion, Trajectory
 from collision_monitor.motion.violation import Violation
 from collision_monitor.robot.description import Robot
+from collision_monitor.robot.scene import Scene
 
 logger = logging.getLogger(__name__)
 
@@ -97,21 +99,24 @@ def read_motion(
     *,
     topic: str | Sequence[str] | None = None,
     stamps: str = "header",
+    scene: Scene | None = None,
 ) -> Motion:
     """Return a motion as a table of waypoints: seconds, radians or metres.
 
     CSV and JointTrajectory files have waypoints. Of bags and commands the table has the moved
     joints in the robot's order; curved pieces get waypoints within 0.001 rad or m of the curve.
+    ``held`` has the other joints of the state at which a plan of MoveIt starts.
 
     Args:
         file: path, or the result of `open_motion`.
-        robot: needed for bags and commands.
+        robot: needed for bags, commands, and plans with a start state.
         topic: see `load_trajectory`.
         stamps: see `load_trajectory`.
+        scene: see `load_trajectory`.
 
     Raises:
-        MotionError: see `open_motion` and `load_trajectory`; or a bag or command is read without a
-            robot, or the robot cannot follow a line.
+        MotionError: see `open_motion` and `load_trajectory`; or the robot is needed and not given,
+            or it cannot follow a line.
         MissingDependencyError: the file is a bag, and rosbags is not installed.
     """
     file = file if isinstance(file, MotionFile) else open_motion(file)
@@ -125,12 +130,15 @@ def read_motion(
                 "and a controller that uses velocities takes another path",
                 file.path, with_rates,
             )  # fmt: skip
-        return Motion(points.joint_names, points.times, points.rows[0])
-    if robot is None:
-        raise MotionError(
-            f"{file.path}: is a {file.kind.value}, which cannot be read without its robot: "
-            "read_motion(path, model.robot)"
-        )
+        held: dict[str, float] = {}
+        if points.start is not None:
+            robot = _required(robot, f"{file.path}: has a start state")
+            held, warnings = start_positions(points, robot, scene, str(file.path))
+            held = {k: v for k, v in held.items() if k not in led_by(points.joint_names, robot)}
+            for warning in warnings:
+                logger.warning("%s", warning)
+        return Motion(points.joint_names, points.times, points.rows[0], held)
+    robot = _required(robot, f"{file.path}: is a {file.kind.value}")
     # Joints that are not named are omitted, but a line depends on their held positions.
     along_line = file.kind is Kind.COMMAND and file.command["mode"] == "line"
     elsewhere = () if along_line else [joint.name for joint in robot.joints]
@@ -146,6 +154,15 @@ def read_motion(
             raise MotionError(f"{file.path}: the robot cannot follow this line: {findings}")
         logger.warning("%s: %s", file.path, findings)
     return _table(loaded.only(loaded.named).trajectory, str(file.path))
+
+
+def _required(robot: Robot | None, what: str) -> Robot:
+    if robot is None:
+        raise MotionError(
+            f"{what}, which cannot be read without its robot: read_motion(path, model.robot, "
+            "scene=model.scene)"
+        )
+    return robot
 
 
 def _table(trajectory: Trajectory, where: str) -> Motion:
@@ -183,6 +200,7 @@ class LoadedMotion:
         source: description of the source, for a report.
         along_line: whether the command moves a link along a line.
         named: joints of the trajectory that the file names; the others are held.
+        known: held joints whose positions are given, by the caller or the start state of a plan.
     """
 
     trajectory: Trajectory
@@ -191,6 +209,7 @@ class LoadedMotion:
     source: str
     along_line: bool = False
     named: frozenset[str] = frozenset()
+    known: frozenset[str] = frozenset()
 
     def only(self, joint_names: Collection[str]) -> LoadedMotion:
         """Return the same motion with only the given joints."""
@@ -210,6 +229,7 @@ def load_trajectory(
     held: Mapping[str, float] | None = None,
     ignored: Sequence[str] = (),
     elsewhere: Collection[str] = (),
+    scene: Scene | None = None,
 ) -> LoadedMotion:
     """Return a motion of ``robot`` from a file, see docs/verify.md.
 
@@ -221,9 +241,11 @@ def load_trajectory(
             trajectories.
         stamps: of the messages of a bag: ``header``, or ``receive`` for the time of recording.
         held: positions of joints that the file does not name, radians or metres; other joints are
-            held at zero, or in their middle if zero is outside their limits.
+            held where a plan starts, else at zero, or in their middle if zero is outside their
+            limits.
         ignored: names of joints in the file that are not the robot's, with wildcards.
         elsewhere: joints moved by another motion: holding them here raises no warning.
+        scene: with the objects that the robot carries in a plan.
 
     Raises:
         MotionError: the message begins with the file; it cannot be read, or does not fit the robot.
@@ -243,9 +265,14 @@ def load_trajectory(
             if file.kind is Kind.COMMAND:
                 return _load_command(file.command, path, robot, held, ignored, elsewhere)
             motion, source, warnings = _load_points(file)
-        trajectory, more = on_robot(motion, robot, str(path), held, ignored, elsewhere)
+        start: dict[str, float] = {}
+        if file.points is not None:
+            start, more = start_positions(file.points, robot, scene, str(path), ignored)
+            warnings += more
+        trajectory, more = on_robot(motion, robot, str(path), held, ignored, elsewhere, start)
     named = led_by(motion.joint_names, robot)
-    return LoadedMotion(trajectory, (), (*warnings, *more), source, named=named)
+    known = frozenset({*(held or {}), *start}) - named
+    return LoadedMotion(trajectory, (), (*warnings, *more), source, named=named, known=known)
 
 
 def _reject_topic(file: MotionFile, topic: str | Sequence[str] | None) -> None:

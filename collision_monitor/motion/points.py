@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Points of a trajectory: read from CSV, YAML or messages, and checks of received points.
 
-``ros2 topic echo`` prints such YAML, ``ros2 topic pub`` reads it. A JointTrajectory inside a goal,
-a plan or a response (``trajectory``, ``joint_trajectory`` and so on) is found.
+``ros2 topic echo`` prints such YAML, ``ros2 topic pub`` reads it.
 """
 
 from __future__ import annotations
@@ -32,8 +31,21 @@ from collision_monitor.robot.yaml_values import finite_number, shown
 
 _MAX_YAML_BYTES = 200_000_000  # bytes
 _NANO = 1_000_000_000
-_MAX_DEPTH = 8  # nested messages around a JointTrajectory
-_KEYS = {"joint_names", "points"}
+
+
+@dataclass(frozen=True)
+class StartState:
+    """A moveit_msgs/RobotState: the state at which a plan starts.
+
+    Attributes:
+        positions: of joints, radians or metres.
+        displaced: joints of several degrees of freedom that are not at the identity.
+        carried: (object, link) of attached objects.
+    """
+
+    positions: Mapping[str, float]
+    displaced: tuple[str, ...] = ()
+    carried: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +58,14 @@ class Points:
         rows: (3, n, len(joint_names)) positions (radians or metres), velocities, accelerations;
             rows of NaN where none are given.
         efforts: number of points with efforts.
+        start: of a plan: the state at which it starts, if that is known.
     """
 
     joint_names: tuple[str, ...]
     times: np.ndarray
     rows: np.ndarray
     efforts: int = 0
+    start: StartState | None = None
 
 
 def read_csv(path: Path) -> Points:
@@ -121,26 +135,12 @@ def documents(path: Path) -> list[Any]:
     return [document for document in found if document is not None]
 
 
-def find_points(documents: Sequence[Any], path: Path) -> Points:
-    """Return the points of the only JointTrajectory in the documents of a YAML file.
-
-    Raises:
-        MotionError: names file and point; there are no or several messages, names are missing or
-            repeated, values are missing, too many or not finite, accelerations have no velocities,
-            or times do not increase.
-    """
-    if len(documents) != 1:
-        found = f"{len(documents)} messages" if documents else "an empty file"
-        raise MotionError(f"{path}: expected one JointTrajectory, got {found}")
-    message = _message(documents[0], path)
-    return points_of(message["joint_names"], message["points"], str(path))
-
-
 def points_of(names: Any, points: Any, where: str) -> Points:
     """Return points from the fields of a JointTrajectory, with each point as a mapping.
 
     Raises:
-        MotionError: the message begins with ``where`` and names the point; see `find_points`.
+        MotionError: the message begins with ``where`` and names the point; see
+            `plans.find_points`.
     """
     names = joint_names(names, where)
     if not isinstance(points, list) or not points:
@@ -167,35 +167,6 @@ def points_of(names: Any, points: Any, where: str) -> Points:
                 f"{at}: time_from_start {times[k]:g} s does not increase after {times[k - 1]:g}"
             )
     return Points(names, times, rows, efforts)
-
-
-def _message(document: Any, path: Path) -> Mapping:
-    """Return the mapping with ``joint_names`` and ``points`` in a document, at any level.
-
-    A MultiDOFJointTrajectory also has these keys; it is skipped.
-    """
-    level, found, seen = [document], [], set()
-    for _ in range(_MAX_DEPTH):
-        inner = []
-        for value in level:
-            if id(value) in seen:  # an alias of a visited mapping
-                continue
-            seen.add(id(value))
-            if isinstance(value, list):
-                inner += value
-            elif isinstance(value, Mapping):
-                if _KEYS <= set(value):
-                    found.append(value)
-                    continue
-                inner += [v for k, v in value.items() if k != "multi_dof_joint_trajectory"]
-        if found:
-            break
-        level = [value for value in inner if isinstance(value, (list, Mapping))]
-    if not found:
-        raise MotionError(f"{path}: no JointTrajectory: 'joint_names' and 'points' are needed")
-    if len(found) > 1:
-        raise MotionError(f"{path}: expected one JointTrajectory, got {len(found)} in one message")
-    return found[0]
 
 
 def joint_names(names: Any, where: str) -> tuple[str, ...]:

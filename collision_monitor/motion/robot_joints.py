@@ -29,12 +29,13 @@ def on_robot(
     held: Mapping[str, float] | None = None,
     ignored: Sequence[str] = (),
     elsewhere: Collection[str] = (),
+    start: Mapping[str, float] | None = None,
 ) -> tuple[Trajectory, tuple[str, ...]]:
     """Return the motion of all independent joints of `robot`, in its order, and warnings.
 
-    Missing joints are held: at their position in ``held``, else at zero if that is within their
-    limits, else in their middle. The position of a mimic joint is compared with that of its leader,
-    or determines the leader if that is not named.
+    Missing joints are held: at their position in ``held``, else in ``start``, else at zero if that
+    is within their limits, else in their middle. The position of a mimic joint is compared with
+    that of its leader, or determines the leader if that is not named.
 
     Args:
         motion: of some joints.
@@ -43,6 +44,7 @@ def on_robot(
         held: positions of joints, radians or metres.
         ignored: names of joints that are not the robot's, with ``*`` and ``?`` as wildcards.
         elsewhere: joints moved by another motion: holding them here raises no warning.
+        start: positions of independent joints as the motion starts, radians or metres.
 
     Raises:
         MotionError: a joint is named twice or unknown, a fixed joint moves, a joint is held outside
@@ -79,13 +81,18 @@ def on_robot(
     if both:
         names = _quoted(sorted(both))
         raise MotionError(f"{where}: held: {names}: also moved by the motion")
-    at_rest = {j.name: held.get(j.name, _default_position(j)) for j in own if j.name not in given}
+    start = start or {}
+    at_rest = {
+        j.name: held.get(j.name, start.get(j.name, _default_position(j)))
+        for j in own
+        if j.name not in given
+    }
     for name, value in at_rest.items():
         out[-1, :, column[name]] = value
     unasked = {
         name: value
         for name, value in at_rest.items()
-        if name not in held and name not in elsewhere
+        if name not in held and name not in start and name not in elsewhere
     }
     if unasked:
         held_at = ", ".join(f"{name} at {value:g}" for name, value in unasked.items())

@@ -8,8 +8,8 @@ import csv
 import io
 import math
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -34,11 +34,13 @@ class Motion:
         joint_names: names of the joints, one per column.
         times: (n,) seconds, increasing.
         positions: (n, len(joint_names)) radians or metres.
+        held: positions of other joints of the robot, if they are known: of a plan.
     """
 
     joint_names: tuple[str, ...]
     times: np.ndarray
     positions: np.ndarray
+    held: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def duration(self) -> float:
@@ -52,6 +54,12 @@ class Motion:
         """
         t = self.times[0] + time
         return np.array([np.interp(t, self.times, column) for column in self.positions.T])
+
+    def with_held(self) -> Motion:
+        """The motion with the joints of ``held`` as columns."""
+        rows = np.broadcast_to(list(self.held.values()), (len(self.times), len(self.held)))
+        names = (*self.joint_names, *self.held)
+        return Motion(names, self.times, np.column_stack([self.positions, rows]))
 
 
 def write_motion(path: str | os.PathLike, motion: Motion) -> None:

@@ -170,8 +170,8 @@ def adjust(
             other joints, including those of moving obstacles.
         arms: arms, their names (see `find_chains`), or None to detect them.
         settings: distances, method, limits and the like; None for the defaults.
-        held: positions of joints that the motion does not name, rad or m; by default 0, or the
-            nearer limit.
+        held: positions of joints that the motion does not name, rad or m; by default those of
+            ``motion.held``, 0, or the nearer limit.
         cancelled: polled often, for a caller in another thread; the adjustment ends once it is
             true.
         changes: fields of `AdjustmentSettings`, such as ``safe_distance=0.1``; they replace those
@@ -200,7 +200,7 @@ def adjust(
             "number"
         )
     # Joints that the motion does not name are held as in `verify`, regardless of the limits.
-    rest = rest_configuration(model, {} if held is None else held)
+    rest = rest_configuration(model, {**motion.held, **(held or {})})
     held = dict(zip(model.joint_names, rest.tolist(), strict=True))
     model = within(model, settings.position_limits)
     given = checked(model, motion)

@@ -132,8 +132,12 @@ def _verified(
 
 
 def _parts(motion: LoadedMotion, beside: Sequence[SimultaneousMotion]) -> list[Scheduled]:
-    """The motion without joints that it only holds but other motions move, and these motions."""
-    others = [b.motion.only(b.motion.named) for b in beside]
+    """The motion without joints that only other motions move or know, and these motions."""
+    taken = motion.named.union(motion.known, *(b.motion.named for b in beside))
+    others = []
+    for b in beside:
+        others.append(b.motion.only(b.motion.named | (b.motion.known - taken)))
+        taken |= b.motion.known
     moved = {name for other in others for name in other.trajectory.joint_names}
     own = motion.only(set(motion.trajectory.joint_names) - (moved - motion.named))
     return [Scheduled(own.trajectory)] + [

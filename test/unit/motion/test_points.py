@@ -10,7 +10,8 @@ import yaml
 
 from collision_monitor.errors import MotionError
 from collision_monitor.motion import read_motion
-from collision_monitor.motion.points import documents, find_points, read_csv
+from collision_monitor.motion.plans import find_points
+from collision_monitor.motion.points import documents, read_csv
 from collision_monitor.motion.trajectory import yaml_text
 
 # What `ros2 topic echo --once` prints.

@@ -134,6 +134,20 @@ def test_motions_beside_each_other_meet_only_when_their_times_do():
     assert verdicts == [Verdict.SAFE, Verdict.NOT_SAFE, Verdict.NOT_SAFE, Verdict.SAFE]
 
 
+def test_joints_known_to_the_motion_beside_stand_there_unless_the_motion_knows_better():
+    def one(moved, **held):
+        names = (moved, *held)
+        rows = [[0.0, *held.values()], [0.3, *held.values()]]
+        trajectory = Trajectory.through(names, [0.0, 2.0], rows)
+        return LoadedMotion(
+            trajectory, (), (), moved, named=frozenset([moved]), known=frozenset(held)
+        )
+
+    for held, expected in (({}, 0.4), ({"j3": 0.7}, 0.7)):
+        settings = Settings(exact=False, beside=[SimultaneousMotion(one("j2", j3=0.4), 0.0, 0.0)])
+        assert verify(model(), one("j1", **held), settings).worst.q[2] == expected
+
+
 POST = {"name": "post", "type": "sphere", "radius": 0.1, "position": [0, -3, 0]}
 
 
