@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
+from collision_monitor.model.lifetime_clock import LifetimeClock
 from collision_monitor.model.live_scene import CLOUD, LiveScene
 from collision_monitor.model.object_geometry import ObjectGeometry
 from collision_monitor.robot.description import Shape
@@ -45,6 +46,7 @@ class DesiredScene:
     Until then the previous object of that name remains, for the next robot as well.
 
     Attributes:
+        clock: by which requested objects expire; those of the live scene do not expire by another.
         live: the scene of the monitored robot; None before there is one.
         find: returns the link that a frame is fixed to, and its pose (4, 4) there; None if frames
             are links.
@@ -55,6 +57,7 @@ class DesiredScene:
     def __init__(self, find: Callable[[str], tuple[str, np.ndarray]] | None = None) -> None:
         """Start without objects."""
         self.find = find
+        self.clock = LifetimeClock()
         self.live: LiveScene | None = None
         self.requests: dict[str, ObjectRequest] = {}
         self.refused: dict[str, tuple[str, float]] = {}
@@ -121,7 +124,7 @@ class DesiredScene:
             if self.find is not None:
                 link, frame = self.find(link)
                 pose = frame @ pose
-            self.live.add(name, request.shape, link, pose, request.touch, request.expires)
+            self.live.add(name, request.shape, link, pose, request.touch)
         except LiveSceneError as error:
             why = str(error).removeprefix(f"{name}: ")
             self._refuse_by_robot(name, why, request.expires, is_new)
@@ -170,8 +173,7 @@ class DesiredScene:
         self._still_present.pop(name, None)
         self._waiting.pop(name, None)
         self.clear_refusal(name)
-        if self.live is not None:
-            self.live.remove(name)
+        self._remove_object(name)
 
     def drop_all(self, is_meant: Callable[[str], bool] = lambda name: True) -> None:
         """Remove all objects whose name ``is_meant``, except the cloud."""
@@ -258,15 +260,31 @@ class DesiredScene:
         return [obj.name for obj in things if obj.body > 0]
 
     def expire(self, now: float) -> None:
-        """Remove objects and faults that have expired at ``now`` (seconds)."""
+        """Remove requests, their objects, and faults that have expired at ``now`` (seconds)."""
+        self._expire_refusals(now)
+        for name in [name for name, old in self._still_present.items() if old.expires <= now]:
+            del self._still_present[name]
+            self._remove_object(name)
+        for name in [name for name, request in self.requests.items() if request.expires <= now]:
+            del self.requests[name]
+            self._waiting.pop(name, None)
+            if name in self._still_present:  # the object that is still present becomes the request
+                self.requests[name] = self._still_present.pop(name)
+                self._recheck(name, now)
+            else:
+                self._remove_object(name)
+
+    def _remove_object(self, name: str) -> None:
+        if self.live is not None:
+            self.live.remove(name)
+
+    def _expire_refusals(self, now: float) -> None:
         if now >= self._next_expiry:
             for name in [name for name, (_, end) in self.refused.items() if end <= now]:
                 self.clear_refusal(name)
                 self._recheck(name, now)
             self._next_expiry = min((end for _, end in self.refused.values()), default=math.inf)
             self._update_fault()
-        if self.live is not None:
-            self.live.expire(now)
 
     def _recheck(self, name: str, now: float) -> None:
         """After a refusal has expired, check whether the requested object is present."""
@@ -280,33 +298,9 @@ class DesiredScene:
         elif name in self._waiting:
             self._attach_later(name, *self._waiting[name])
 
-    def postpone(self, seconds: float) -> None:
-        """Postpone all expiries by ``seconds``."""
-        for requests in (self.requests, self._still_present):
-            for name, request in requests.items():
-                if math.isfinite(request.expires):
-                    requests[name] = replace(request, expires=request.expires + seconds)
-        for name, (why, end) in self.refused.items():
-            self.refused[name] = why, end + seconds
-        self._next_expiry += seconds
-        if self.live is not None:
-            self.live.postpone(seconds)
-
-    def tidy(self, now: float) -> None:
-        """Remove requests that have expired; not needed at every joint state."""
-        for name in [name for name, old in self._still_present.items() if old.expires <= now]:
-            del self._still_present[name]
-        for name in [name for name, request in self.requests.items() if request.expires <= now]:
-            del self.requests[name]
-            self._waiting.pop(name, None)
-            if name in self._still_present:  # the object that is still present becomes the request
-                self.requests[name] = self._still_present.pop(name)
-                self._recheck(name, now)
-
     def fault(self, now: float) -> str:
         """Return the requested objects that are not monitored, as a sentence; empty without any."""
-        if now >= self._next_expiry:
-            self.expire(now)
+        self._expire_refusals(now)
         return self._fault
 
     def _update_fault(self) -> None:

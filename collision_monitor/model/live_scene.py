@@ -336,12 +336,6 @@ class LiveScene:
         """Detach an object at its pose at configuration ``q``; it is then fixed to the root."""
         self.attach(name, self.model.root, q)
 
-    def postpone(self, seconds: float) -> None:
-        """Postpone all expiries by ``seconds``."""
-        for obj in self.objects.values():
-            obj.expires += seconds
-        self._next_expiry += seconds
-
     def expire(self, now: float) -> list[str]:
         """Remove objects that have expired at ``now`` (seconds); return their names."""
         if now < self._next_expiry:

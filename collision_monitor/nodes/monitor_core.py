@@ -134,8 +134,9 @@ class MonitorCore:
             self._node, self._values, self._refresh, self._keeper, self._recorder, self._timed
         )
         self._cloud = Cloud(
-            self._node, self._values, self._scene, self._refresh, self._recorder, self._timed
-        )
+            self._node, self._values, self._scene, self._refresh,
+            lambda stamp: self._lag(stamp, time.monotonic()), self._recorder, self._timed,
+        )  # fmt: skip
         self._set_stops()
         self._is_active = is_active
         self._publish_state(self._idle)
@@ -386,8 +387,12 @@ class MonitorCore:
         now = time.monotonic()
         message = source.read(data, now)
         self._watchdogs.publishers.report_message(source.topic, now)
+        return message._replace(lag=self._lag(message.stamp, now))
+
+    def _lag(self, stamp: float, now: float) -> float:
+        """Age of a message with this stamp, seconds; see `ClockWatch.lag`."""
         clock = self._clock_seconds(), now, self._time_is_simulated
-        return message._replace(lag=self._watchdogs.clock.lag(message.stamp, *clock))
+        return self._watchdogs.clock.lag(stamp, *clock)
 
     def _clock_seconds(self) -> float:
         """Time of the node, seconds; system time is read directly, which is faster."""

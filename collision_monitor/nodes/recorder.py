@@ -98,21 +98,23 @@ class SceneMessages:
         self._keeper, self._scene, self._attach = keeper, scene, attach
         self._last: frozenset[int] = frozenset()
 
-    def held(self) -> tuple[tuple[ObjectRequest, ...], int]:
-        """All requested objects, and the approximate number of new bytes."""
+    def held(self) -> tuple[tuple[float, tuple[ObjectRequest, ...]], int]:
+        """Time of lifetimes and all requested objects, and the approximate number of new bytes."""
         requests = tuple(self._keeper.requests.values())
         last, self._last = self._last, frozenset(map(id, requests))
         new = [request for request in requests if id(request) not in last]
         points = sum(len(request.source.points) for request in new if request.source is not None)
-        return requests, 8 * len(requests) + _REQUEST_BYTES * len(new) + _POINT_BYTES * points
+        size = 8 * len(requests) + _REQUEST_BYTES * len(new) + _POINT_BYTES * points
+        return (self._keeper.clock.now, requests), size
 
-    def messages(self, held: tuple[ObjectRequest, ...], since: float) -> list[tuple[int, bytes]]:
+    def messages(self, held: tuple[float, tuple[ObjectRequest, ...]]) -> list[tuple[int, bytes]]:
         """Messages that add all objects except those of planning scenes, a few at a time."""
+        now, requests = held
         markers: dict[int, list[Marker]] = {self._scene: [], self._attach: []}
-        for request in held:
-            if request.source is not None and request.expires > since:
+        for request in requests:
+            if request.source is not None and request.expires > now:
                 channel = self._attach if request.touch else self._scene
-                markers[channel].append(marker_again(request, request.expires - since))
+                markers[channel].append(marker_again(request, request.expires - now))
         return [
             (channel, serialize_message(MarkerArray(markers=some[k : k + _MARKERS])))
             for channel, some in markers.items()

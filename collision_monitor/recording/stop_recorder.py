@@ -121,9 +121,9 @@ class MessageRing:
         return self._closed_bytes + self._open.size
 
     @property
-    def scene(self) -> tuple[Any, float]:
-        """The scene when the oldest stored message was received, and the time of the clock then."""
-        return self._oldest.scene, self._oldest.since
+    def scene(self) -> Any:
+        """The scene when the oldest stored message was received."""
+        return self._oldest.scene
 
     @property
     def seconds(self) -> float:
@@ -145,8 +145,8 @@ class SceneSource(Protocol):
     def held(self) -> tuple[Any, int]:
         """The current state, and its approximate memory in bytes; takes microseconds."""
 
-    def messages(self, held: Any, since: float) -> list[tuple[int, bytes]]:
-        """Channels and messages of that state; ``since``: time of the clock. Runs in a thread."""
+    def messages(self, held: Any) -> list[tuple[int, bytes]]:
+        """Channels and messages of that state. Runs in a thread."""
 
     def at_stop(self) -> Any:
         """The monitored objects; as fast as ``held``."""
@@ -351,7 +351,7 @@ class StopRecorder:
             },
         }
         self._stops = []
-        scene = self._scene, *self._ring.scene, self._scene_at_stop, start
+        scene = self._scene, self._ring.scene, self._scene_at_stop, start
         self._thread = threading.Thread(
             target=self._write, args=(head, latched, segments, scene), name="recording", daemon=True
         )
@@ -362,14 +362,14 @@ class StopRecorder:
     ) -> None:
         """Run the writer; this thread mostly waits."""
         try:
-            source, held, since, at_stop, start = scene
+            source, held, at_stop, start = scene
             if source is not None:
                 if at_stop is not None:
                     # In pieces, so that joint states are processed in between.
                     pieces = json.JSONEncoder().iterencode(source.described(at_stop))
                     head["metadata"]["scene_at_stop"] = "".join(pieces)
                 if held is not None:
-                    latched += _packed(start, source.messages(held, since))
+                    latched += _packed(start, source.messages(held))
             text = json.dumps(head).encode()
             parts = [struct.pack("<Q", len(text)), text, latched, *segments]
             self._results.append(_written(parts))

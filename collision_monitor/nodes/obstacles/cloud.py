@@ -18,6 +18,7 @@ from sensor_msgs.msg import PointCloud2, PointField
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError, reason_of
 from collision_monitor.model.live_scene import CLOUD, LiveScene
 from collision_monitor.model.point_cloud import Voxels, voxels_of
+from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS
 from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
 from collision_monitor.nodes.recorder import Recorder
@@ -32,15 +33,18 @@ def read_points(message: PointCloud2) -> np.ndarray:
     """Coordinates of all points, (n, 3) float64; including NaN and infinity.
 
     Raises:
-        LiveSceneError: x, y or z is missing or no float, or there are too few bytes.
+        LiveSceneError: x, y or z is missing, there twice or no float, or the bytes are not those of
+            height x width points.
     """
     order = ">" if message.is_bigendian else "<"
-    fields = {field.name: field for field in message.fields}
     formats, offsets = [], []
     for name in "xyz":
-        field = fields.get(name)
-        if field is None or field.datatype not in _KINDS:
+        fields = [field for field in message.fields if field.name == name]
+        if len(fields) > 1:
+            raise LiveSceneError(f"cloud: it has {len(fields)} fields {name!r}")
+        if not fields or fields[0].datatype not in _KINDS:
             raise LiveSceneError(f"cloud: it has no field {name!r} of float32 or float64")
+        field = fields[0]
         kind = np.dtype(order + _KINDS[field.datatype])
         if field.offset + kind.itemsize > message.point_step:
             raise LiveSceneError(f"cloud: its field {name!r} exceeds the point step")
@@ -53,6 +57,10 @@ def read_points(message: PointCloud2) -> np.ndarray:
             f"{height} x {width} points of {step}"
         )
     if not width * height:
+        if len(message.data):
+            raise LiveSceneError(
+                f"cloud: it has {len(message.data)} bytes of data, but {height} x {width} points"
+            )
         return np.empty((0, 3))
     kind = np.dtype(
         {"names": list("xyz"), "formats": formats, "offsets": offsets, "itemsize": step}
@@ -69,7 +77,7 @@ _CLOUD = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 class _Job(NamedTuple):
     message: PointCloud2
-    received: float
+    measured: float  # time of the steady clock, by its stamp
     pose: np.ndarray
     ends: np.ndarray
     radii: np.ndarray
@@ -87,20 +95,25 @@ class Cloud:
 
     def __init__(
         self, node: Node, values: Mapping[str, Any], scene: SceneTopics,
-        changed: Callable[[], None], recorder: Recorder | None = None,
+        changed: Callable[[], None], lag: Callable[[float], float],
+        recorder: Recorder | None = None,
         work: Callable[[Callable[..., None]], Callable[..., None]] = lambda callback: callback,
     ) -> None:  # fmt: skip
-        """Arguments as of `SceneTopics`."""
+        """Arguments as of `SceneTopics`.
+
+        ``lag`` returns the age of a message with this stamp by the clock of the node, as
+        `ClockWatch.lag`, seconds.
+        """
         self._values, self._scene, self._changed = values, scene, changed
-        self._node = node
-        self._begin = time.monotonic()
-        self._received = -np.inf
+        self._node, self._lag = node, lag
+        self._begin = self._measured = time.monotonic()
+        self._has_stamp = False  # the last cloud
         self._last: Voxels | None = None
         self._root = ""  # of the model that has the cloud
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="cloud")
         self._next_job: _Job | None = None
         self._running: tuple[_Job, Future[Voxels]] | None = None
-        # Cloud received while the position of the robot was unknown, and its time.
+        # Cloud received while the position of the robot was unknown, and when it was measured.
         self._waiting: tuple[PointCloud2, float] | None = None
         self._keep: Callable[[bytes], None] | None = None
         if recorder is not None:
@@ -123,7 +136,7 @@ class Cloud:
         """Report a change of the robot: the last cloud is kept until a new one is received."""
         running = None if self._running is None else self._running[0]
         if (job := self._next_job or running) is not None and self._waiting is None:
-            self._waiting = job.message, job.received
+            self._waiting = job.message, job.measured
         self._next_job = self._running = None
         live, last = self._scene.live, self._last
         if last is None or live is None:
@@ -140,12 +153,12 @@ class Cloud:
     def fault(self, now: float) -> str:
         """A fault of the cloud's age, one sentence; empty if there is none."""
         timeout = self._values["cloud_timeout"]
-        since = max(self._received, self._begin)
-        if not 0.0 < timeout < now - since:
+        age = now - self._measured
+        if not 0.0 < timeout < age:
             return ""
-        has_cloud = self._received >= self._begin
-        what = "no usable cloud" if has_cloud else "no cloud received"
-        return f"{what} for {now - since:.1f} s; {timeout:g} s are allowed"
+        what = "no cloud received" if self._last is None else "no usable cloud"
+        by = ", by the stamp of the last one" if self._has_stamp else ""
+        return f"{what} for {age:.1f} s{by}; {timeout:g} s are allowed"
 
     def values(self) -> dict[str, str]:
         """Key-values of the state."""
@@ -154,7 +167,7 @@ class Cloud:
         v = self._last
         return {
             "cloud": f"{len(v.balls)} voxels of {v.size:g} m, {v.points} points, {v.own} of the "
-            f"robot, {time.monotonic() - self._received:.2f} s old"
+            f"robot, {time.monotonic() - self._measured:.2f} s old"
         }
 
     def _receive(self, data: bytes) -> None:
@@ -168,7 +181,12 @@ class Cloud:
             self._on_cloud(message)
 
     def _on_cloud(self, message: PointCloud2) -> None:
-        self._waiting = message, time.monotonic()
+        lag = self._lag(seconds_of(message.header.stamp))
+        if lag < -FUTURE_SECONDS:
+            text = f"its stamp is {-lag:.1f} s in the future; check the clock of its sensor"
+            self._refuse(LiveSceneError(f"{CLOUD}: {text}"))
+            return
+        self._waiting = message, time.monotonic() - max(lag, 0.0)
         self.retry(is_new=True)
 
     def retry(self, is_new: bool = False) -> None:
@@ -176,7 +194,7 @@ class Cloud:
         live, q = self._scene.live, self._scene.q
         if self._waiting is None or live is None or q is None:
             return  # no robot is monitored yet; the state reports it
-        (message, received), self._waiting = self._waiting, None
+        (message, measured), self._waiting = self._waiting, None
         try:
             link, frame = self._scene.find(message.header.frame_id)
             stamp = seconds_of(message.header.stamp)
@@ -196,7 +214,7 @@ class Cloud:
             return
         v = self._values
         self._next_job = _Job(  # replaces an older waiting one
-            message, received, pose, ends, radii, v["cloud_padding"], v["cloud_voxel_size"],
+            message, measured, pose, ends, radii, v["cloud_padding"], v["cloud_voxel_size"],
             v["cloud_max_voxels"],
         )  # fmt: skip
         self._start()
@@ -223,7 +241,8 @@ class Cloud:
         except Exception as error:  # monitoring continues, and the state reports any error
             self._refuse(LiveSceneError(f"cloud: {reason_of(error)}"))
             return
-        self._last, self._received, self._root = made, job.received, live.model.root
+        self._last, self._measured, self._root = made, job.measured, live.model.root
+        self._has_stamp = seconds_of(job.message.header.stamp) > 0.0
         if CLOUD in self._scene.keeper.refused:
             self._scene.keeper.clear_refusal(CLOUD)
             self._changed()

@@ -58,8 +58,10 @@ except ImportError:  # before Iron
 # Keep all waiting messages: an overwritten message would be lost silently, while the middleware
 # reports one beyond its limit (5000 messages in Fast DDS).
 _ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL, reliability=ReliabilityPolicy.RELIABLE)
-# Messages that a publisher sent during its discovery are also reported as lost; ignore these.
-_DISCOVERY_SECONDS = 1.0
+# Messages that a publisher sent during its discovery may also be reported as lost, until its first
+# messages are received. They are ignored if the topic had no publisher before. Otherwise they may
+# be of another publisher, as a report does not name it.
+_DISCOVERY_SECONDS, _FIRST_SECONDS = 1.0, 0.1
 _AT_ONCE = 10  # maximum number of messages taken at once: joint states wait meanwhile
 
 
@@ -94,7 +96,8 @@ class ReliableSubscription:
         """
         self._node, self._kind, self._callback, self._lost = node, kind, callback, lost
         self.late = 0.0
-        self._publishers, self._grown_at = 0, -math.inf
+        self._publishers = 0
+        self._ignored_until = -math.inf  # losses
         self._keep = keep
         events = SubscriptionEventCallbacks(message_lost=self._missed)
         create = node.create_subscription
@@ -108,6 +111,7 @@ class ReliableSubscription:
     def _receive(self, data: bytes) -> None:
         if self._keep is not None:
             self._keep(data)
+        self._ignored_until = min(self._ignored_until, time.monotonic() + _FIRST_SECONDS)
         try:
             message = deserialize_message(data, self._kind)
         except Exception as problem:  # the middleware raises any error for invalid bytes
@@ -134,15 +138,15 @@ class ReliableSubscription:
             self._receive(data)
 
     def check_publishers(self) -> None:
-        """Store the time at which a new publisher was discovered."""
+        """Notice the discovery of the first publishers."""
         count = self._node.count_publishers(self._subscription.topic_name)
-        if count > self._publishers:
-            self._grown_at = time.monotonic()
+        if count and not self._publishers:
+            self._ignored_until = time.monotonic() + _DISCOVERY_SECONDS
         self._publishers = count
 
     def _missed(self, event: Any) -> None:
         self.check_publishers()
-        if time.monotonic() - self._grown_at > _DISCOVERY_SECONDS:
+        if time.monotonic() > self._ignored_until:
             self._lost(event.total_count_change)
 
     def destroy(self) -> None:
@@ -257,8 +261,6 @@ class PlanningSceneTopic:
 
 _LOG_SECONDS = 1.0  # between two log lines about refused objects
 _LATE_SECONDS = 0.5  # maximum age of unprocessed messages: obstacles may have moved
-# Added to lifetimes in simulated time, seconds: a stopped clock may be noticed that much later.
-_LATE_LOOK = 0.2
 
 
 def bounds_of(values: Mapping[str, Any]) -> Bounds:
@@ -318,8 +320,6 @@ class SceneTopics:
         self._jobs = MeshWorker(package_dirs_of(values), self._most, values["hierarchy"])
         self._received = time.monotonic()
         self._logged = -math.inf
-        # Time of the last update of lifetimes, and simulated time then.
-        self._last_lifetimes: tuple[float, float | None] = self._received, None
         self._lost: dict[str, int] = {}  # messages, by topic
         self._is_recorded = recorder is not None
         self._planning = PlanningSceneTopic(self, self._most)
@@ -368,20 +368,11 @@ class SceneTopics:
         for subscription in self._subscriptions.values():
             subscription.check_publishers()
             subscription.process_waiting()
-        now = time.monotonic()
-        self._advance_lifetimes(now, simulated)
-        self.keeper.expire(now)
-        self.keeper.tidy(now)
+        # After the messages: a lifetime ends only if none has extended it.
+        self.keeper.clock.advance(simulated)
+        self.keeper.expire(self.keeper.clock.now)
         self._jobs.keep_results(self.keeper.requests.keys())
         self.keeper.retry(self.q)
-
-    def _advance_lifetimes(self, now: float, simulated: float | None) -> None:
-        (looked, before), self._last_lifetimes = self._last_lifetimes, (now, simulated)
-        if simulated is None or before is None:
-            return
-        behind = (now - looked) - max(simulated - before, 0.0)
-        if behind > 0.0:
-            self.keeper.postpone(behind)
 
     def fault(self, now: float) -> str:
         """Why the scene is not fully monitored, one sentence; empty if it is."""
@@ -401,7 +392,7 @@ class SceneTopics:
                 f"messages on ~/{topic} have waited for {late:.1f} s: more arrive than can be "
                 f"processed; {_LATE_SECONDS:g} s are allowed"
             )
-        return self.keeper.fault(now)
+        return self.keeper.fault(self.keeper.clock.now)
 
     def values(self) -> dict[str, str]:
         """Key-values of the state."""
@@ -413,7 +404,7 @@ class SceneTopics:
             found["scene_carried"] = " ".join(sorted(carried))
         if by_leaves := live.measured_by_leaves:
             found["scene_by_leaves"] = " ".join(sorted(by_leaves))
-        if fault := self.keeper.fault(time.monotonic()):
+        if fault := self.keeper.fault(self.keeper.clock.now):
             found["scene_refused"] = fault.removeprefix("scene refused: ")
         return found
 
@@ -459,9 +450,7 @@ class SceneTopics:
 
     def _expiry(self, marker: Marker) -> float:
         seconds = seconds_of(marker.lifetime)
-        if seconds > 0.0 and self._last_lifetimes[1] is not None:
-            seconds += _LATE_LOOK
-        return time.monotonic() + seconds if seconds > 0.0 else math.inf
+        return self.keeper.clock.expiry(seconds) if seconds > 0.0 else math.inf
 
     def find(self, frame: str) -> tuple[str, np.ndarray]:
         """As `Frames.find`, for the monitored robot."""

@@ -124,7 +124,6 @@ def test_what_stays_there_stays_for_the_next_robot_and_when_what_was_refused_exp
     assert "'nowhere' is not a link" in keeper.fault(0.0)
     np.testing.assert_allclose(other.objects["c/1"].pose, at(0, 2, 0))
     keeper.expire(5.0)
-    keeper.tidy(5.0)
     assert keeper.fault(5.0) == ""
     assert "c/1" in other.objects
     another = LiveScene(keeper.live.model, Bounds(objects=3, leaves_per_object=2, voxels=2))
@@ -227,7 +226,6 @@ def test_what_never_was_there_is_not_kept_beside_what_is_wanted_now(keeper):
     keeper.refuse("c/1", "its scale is none")
     keeper.request(ObjectRequest("c/1", BALL, "l0", np.full((4, 4), np.nan), expires=5.0))
     keeper.expire(5.0)
-    keeper.tidy(5.0)
     assert not keeper.requests and not keeper.live.objects
     assert keeper.fault(5.0) == ""
 

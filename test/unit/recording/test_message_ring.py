@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of the last minutes: none changed, the oldest dropped, never more than there is room."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -83,14 +82,13 @@ def test_the_scene_is_that_before_the_oldest_message_that_is_held():
         return now[0], now[1]
 
     ring = MessageRing(10.0, 1 << 22, clock, scene)
-    assert ring.scene == (None, 1000.0), "nothing has come"
+    assert ring.scene is None, "nothing has come"
     for k in range(5000):
         clock.now += 0.01
         now[:] = k, 7  # a change that the message tells of: k is known before it
         ring.add(0, k, bytes(1000))
     first = held(ring)[0][0]
-    assert ring.scene[0] == first > 0
-    assert ring.scene[1] == pytest.approx(1000.0 + 0.01 * (first + 1), abs=1e-6)
+    assert ring.scene == first > 0
 
 
 def test_what_a_scene_takes_counts():

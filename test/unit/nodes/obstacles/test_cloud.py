@@ -30,7 +30,11 @@ class Cell:
 
     def __init__(self, model):
         self.scene = SceneTopics(stub_node(), VALUES, lambda: None)
-        self.cloud = Cloud(stub_node(), VALUES, self.scene, lambda: None)
+        self.values = dict(VALUES)
+        self.cloud = Cloud(
+            stub_node(), self.values, self.scene, lambda: None,
+            lambda stamp: time.time() - stamp if stamp else 0.0,
+        )  # fmt: skip
         self.use_robot(model)
 
     def use_robot(self, model):
@@ -103,6 +107,29 @@ def test_a_cloud_is_where_its_camera_was_when_it_looked(cell):
     cell.until(lambda: "pose of its sensor link 'l3' was known" in cell.scene.fault(0.0))
     cell.say([[0.0, 2.0, 0.0]], "l0", now - 5.0)  # which does not move
     cell.until(is_near(cell, [0.0, 2.0, 0.0]))
+
+
+def test_a_cloud_is_as_old_as_its_stamp_and_none_is_of_the_future(cell):
+    hear(cell.monitor)
+    cell.values["cloud_timeout"] = 1.0
+    frozen = time.time()
+    cell.say([[0.0, 3.0, 0.0]], stamp=frozen)
+    cell.until(is_near(cell, [0.0, 3.0, 0.0]))
+    now = time.monotonic()
+    assert cell.cloud.fault(now) == ""
+    cell.say([[0.0, 4.0, 0.0]], stamp=frozen)  # its driver repeats the last one
+    cell.until(is_near(cell, [0.0, 4.0, 0.0]))
+    assert "no usable cloud for 1.1 s, by the stamp of the last one" in cell.cloud.fault(now + 1.1)
+    cell.say([[0.0, 3.0, 0.0]], stamp=time.time() - 3600.0)
+    cell.until(lambda: "no usable cloud for 3600." in cell.cloud.fault(time.monotonic()))
+    cell.say([[0.0, 4.0, 0.0]], stamp=time.time() + 3600.0)
+    fault = cell.scene.fault(time.monotonic())
+    assert "cloud: its stamp is 3600.0 s in the future" in fault
+    cell.say([[0.0, 5.0, 0.0]])  # without a stamp, its age is that of its reception
+    cell.until(is_near(cell, [0.0, 5.0, 0.0]))
+    now = time.monotonic()
+    assert cell.cloud.fault(now) == "" and cell.scene.fault(now) == ""
+    assert "no usable cloud for 1.5 s; 1 s are allowed" in cell.cloud.fault(now + 1.5)
 
 
 def test_a_cloud_that_comes_while_the_robot_is_swapped_is_there_for_the_next(cell, model):

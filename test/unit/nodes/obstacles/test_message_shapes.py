@@ -184,6 +184,9 @@ def test_points_are_read_however_they_lie(kind, gap, width):
         ({"height": 2}, "are not"),
         ({"row_step": 5}, "are not"),
         ({"width": 2**31}, "are not"),
+        ({"width": 0}, "48 bytes of data, but 1 x 0 points"),
+        ({"height": 0}, "48 bytes of data, but 0 x 4 points"),
+        ({"fields": [PointField(name="x", datatype=PointField.FLOAT32)] * 2}, "2 fields 'x'"),
     ],
 )
 def test_clouds_that_do_not_add_up_are_refused(more, why):

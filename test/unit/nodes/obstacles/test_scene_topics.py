@@ -3,6 +3,7 @@
 """What comes on ~/scene and ~/attach, in any order, without a graph."""
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,12 +12,23 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from builtin_interfaces.msg import Duration  # noqa: E402
 from geometry_msgs.msg import Point  # noqa: E402
+from rclpy.serialization import serialize_message  # noqa: E402
 from support.ros.obstacle_messages import marker  # noqa: E402
-from support.ros.scene_stub import VALUES, hear, robot, stub_node, watch  # noqa: E402
+from support.ros.scene_stub import (  # noqa: E402
+    VALUES,
+    hear,
+    robot,
+    stub_node,
+    stub_subscription,
+    watch,
+)
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 from collision_monitor.monitoring.monitor import Level  # noqa: E402
-from collision_monitor.nodes.obstacles.scene_topics import SceneTopics  # noqa: E402
+from collision_monitor.nodes.obstacles.scene_topics import (  # noqa: E402
+    ReliableSubscription,
+    SceneTopics,
+)
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +196,6 @@ def test_lifetimes_pause_with_simulated_time(scene, monkeypatch):
             now[0] += 0.05
             clock[0] += 0.05 * simulated
             scene.watch(clock[0])
-            scene.live.expire(now[0])
 
     clock = [100.0]
     scene.watch(clock[0])
@@ -198,10 +209,34 @@ def test_lifetimes_pause_with_simulated_time(scene, monkeypatch):
     assert "cell/1" in scene.live.objects
     pass_by(1.0, 1.0)
     assert not scene.live.objects and not refused(scene)
-    scene.watch(None)
+
+
+def test_lifetimes_stand_still_while_the_node_is_delayed(scene, monkeypatch):
+    now = [time.monotonic()]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def pass_by(seconds, step=0.05):
+        for _ in range(round(seconds / step)):
+            now[0] += step
+            scene.watch()
+
+    def remains(seconds, delay=0.0):
+        half = Duration(nanosec=500_000_000)
+        say(scene, marker(lifetime=half), marker(2, size=-1.0, lifetime=half))
+        now[0] += delay
+        hear(scene.monitor)
+        assert "cell/1" in scene.live.objects and "cell/2" in refused(scene)
+        pass_by(seconds)
+        assert "cell/1" in scene.live.objects and "cell/2" in refused(scene)
+        pass_by(0.15)
+        assert not scene.live.objects and not refused(scene)
+
+    scene.watch()
+    remains(0.45)
+    remains(0.35, delay=0.4)  # callbacks took their time
+    remains(3.9, delay=2.0)  # the process stood still: messages are sent again within 3 s
     say(scene, marker(lifetime=Duration(sec=1)))
-    now[0] += 1.1
-    scene.watch(None)
+    pass_by(1.1, step=0.1)  # a node that is always a little late
     assert not scene.live.objects
 
 
@@ -254,3 +289,39 @@ def test_scene_messages_that_waited_too_long_are_a_fault_until_processed(scene):
     )
     scene.watch()  # nothing waits any more
     assert scene.fault(time.monotonic()) == ""
+
+
+def test_losses_are_only_ignored_while_the_first_publishers_are_discovered(monkeypatch):
+    now, publishers, lost, reports = [time.monotonic()], [0], [], []
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def create_subscription(*arguments, event_callbacks, **options):
+        reports.append(event_callbacks.message_lost)
+        callbacks.append(arguments[2])
+        return stub_subscription()
+
+    callbacks = []
+    node = stub_node()
+    node.create_subscription = create_subscription
+    node.count_publishers = lambda topic: publishers[0]
+    found = ReliableSubscription(node, MarkerArray, "~/scene", lambda message: None, lost.append)
+
+    def report_after(seconds):
+        now[0] += seconds
+        found.check_publishers()
+        lost.clear()
+        reports[0](SimpleNamespace(total_count_change=3))
+        return sum(lost)
+
+    assert report_after(0.0) == 3  # without any publisher that may be new
+    publishers[0] = 2
+    assert report_after(10.0) == 0 and report_after(0.9) == 0
+    assert report_after(0.2) == 3
+    publishers[0] = 3  # the loss may be that of a known publisher
+    assert report_after(5.0) == 3
+    publishers[0] = 0
+    assert report_after(5.0) == 3
+    publishers[0] = 1
+    assert report_after(5.0) == 0
+    callbacks[0](serialize_message(MarkerArray()))
+    assert report_after(0.05) == 0 and report_after(0.1) == 3
