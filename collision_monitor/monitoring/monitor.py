@@ -41,6 +41,7 @@ from collision_monitor.monitoring.speed_policy.decision import (
     UNACKNOWLEDGED,
     Decision,
     decision_message,
+    held_message,
 )
 from collision_monitor.monitoring.speed_policy.speed_policy import DistancePolicy, SpeedPolicy
 from collision_monitor.monitoring.watchdogs import REMARKS, Watchdogs
@@ -89,6 +90,7 @@ class MonitorState(NamedTuple):
         speed_scale: from 0 (stop, or unknown) to 1 (clear).
         decision: of the policy; None if unknown.
         pair: the pair of links that decides; None if nothing is near.
+        held: the pair of links that caused the action, if only hysteresis holds it now.
         fast: joints that move the pair and whose velocity is, or counts as, its limit, if the
             braking path decides.
     """
@@ -102,6 +104,7 @@ class MonitorState(NamedTuple):
     decision: Decision | None = None
     pair: tuple[str, str] | None = None
     fast: tuple[str, ...] = ()
+    held: tuple[str, str] | None = None
 
     @property
     def message(self) -> str:
@@ -116,12 +119,12 @@ class MonitorState(NamedTuple):
         if self.clearance is None:
             return ""
         if self.decision is not None and self.pair is not None:
-            return decision_message(self.decision, self.pair, self.fast)
+            return decision_message(self.decision, self.pair, self.fast, self.held)
         distance, (a, b) = self.clearance.distance, self.clearance.links
-        if self.level is Level.OK:
+        if self.held is not None:
+            return held_message(self.decision, distance, (a, b), self.held)
+        if self.level is Level.OK or (self.decision is not None and self.decision.action == NONE):
             text = f"clear: {metres(distance)}"
-        elif self.decision is not None and not (self.decision.inside or self.decision.near):
-            text = f"{self.decision.action} held by hysteresis: {metres(distance)}"
         elif self.level is Level.WARN:
             text = f"near: {metres(distance)}"
         elif distance > 0.0:
@@ -554,7 +557,7 @@ class Monitor:
             level = Level.WARN if is_near else Level.OK
         state = MonitorState(
             level, "", "", clearance, age, decision.scale, decision, policy.pair,
-            policy.fast_joints(),
+            policy.fast_joints(), policy.cause,
         )  # fmt: skip
         if not (held := policy.latch.held):
             return state

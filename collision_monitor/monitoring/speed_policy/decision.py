@@ -67,12 +67,26 @@ class Decision(NamedTuple):
             return SLOWDOWN
         return APPROACH if self.approach else NONE
 
+    @property
+    def is_held(self) -> bool:
+        """Whether only hysteresis holds the action: no pair is near enough to cause it now."""
+        if self.action == NONE or math.isinf(self.distance):
+            return self.action != NONE
+        if self.action in (STOP, LIMIT):
+            now, braking, limit = self.distance, self.braking_clearance, self.stop_distance
+            return now > limit and (self.action == LIMIT or braking > limit)
+        is_far = self.distance > self.warn_distance
+        return is_far and (self.action == SLOWDOWN or self.braking_clearance > self.warn_distance)
+
 
 CALM = Decision()
 
 
 def decision_message(
-    decision: Decision, pair: tuple[str, str], fast: Sequence[str] = ()
+    decision: Decision,
+    pair: tuple[str, str],
+    fast: Sequence[str] = (),
+    cause: tuple[str, str] | None = None,
 ) -> str:
     """The decision in one sentence.
 
@@ -80,7 +94,10 @@ def decision_message(
         decision: it.
         pair: the links of the pair that decides.
         fast: names of joints at their speed limits, which a message on braking names.
+        cause: the links of the pair that caused an action which hysteresis holds.
     """
+    if decision.is_held:
+        return held_message(decision, decision.distance, pair, cause)
     a, b = pair
     distance, least = decision.distance, decision.braking_clearance
     between, where = f"between {a} and {b}", metres(distance)
@@ -94,15 +111,28 @@ def decision_message(
         return f"{text}{away} {between} {at_stop}"
     if decision.stop and not least > decision.stop_distance:
         return f"cannot stop in time: {ahead} {at_stop}{speeds}"
-    if decision.action in (STOP, LIMIT):
-        return f"{decision.action} held by hysteresis: {where} {between}"
     if not distance > decision.warn_distance:
         return f"near: {where}{away} {between} {at_warn}"
-    if decision.action == APPROACH and not least > decision.warn_distance:
+    if decision.action == APPROACH:
         return f"approaching: {ahead} {at_warn}{speeds}"
-    if decision.action != NONE:
-        return f"{decision.action} held by hysteresis: {where} {between}"
     return f"clear: {where} {between}"
+
+
+def held_message(
+    decision: Decision,
+    distance: float,
+    nearest: tuple[str, str],
+    cause: tuple[str, str] | None,
+) -> str:
+    """A decision that hysteresis holds, in one sentence.
+
+    ``distance`` in metres is that of the ``nearest`` pair now. The ``cause`` may be an object that
+    was removed.
+    """
+    where = f"{metres(distance)} between {nearest[0]} and {nearest[1]}"
+    if cause is None or set(cause) == set(nearest):
+        return f"{decision.action} held by hysteresis: {where}"
+    return f"{decision.action} held by hysteresis of {cause[0]} and {cause[1]}: now {where}"
 
 
 # -- stops --

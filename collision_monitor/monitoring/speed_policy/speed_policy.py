@@ -132,6 +132,7 @@ class DistancePolicy:
         latch: stops that are held for an operator.
         decision: the last decision.
         pair: names of the pair that it is about; None if nothing is near.
+        cause: names of the pair that caused it, if only hysteresis holds it now; None otherwise.
     """
 
     def __init__(self, live: LiveScene | None = None) -> None:
@@ -141,6 +142,7 @@ class DistancePolicy:
         self.latch = StopLatch()
         self.decision = CALM
         self.pair: tuple[str, str] | None = None
+        self.cause: tuple[str, str] | None = None
         self._warn_distance = self._stop_distance = 0.0
 
     @property
@@ -227,6 +229,7 @@ class SpeedPolicy(DistancePolicy):
         if decelerations is None:
             decelerations = default_decelerations(model.velocity_limits)
         self._braking_check = BrakingCheck(model, decelerations, settings, live)
+        self._last_cause: tuple[str, str] | None = None
         zeros = np.zeros(len(model.joint_names))
         limits = np.where(model.velocity_limits > 0.0, model.velocity_limits, np.inf)
         self.velocities = JointVelocities(len(zeros), self.settings.velocity_window, limits)
@@ -315,6 +318,7 @@ class SpeedPolicy(DistancePolicy):
         if not isinstance(old, SpeedPolicy):
             return
         self._braking_check.take_over(old._braking_check)
+        self._last_cause = old._last_cause
         if self.model.joint_names == old.model.joint_names:
             limits = self.velocities.limits
             self.velocities, self.command = old.velocities, old.command
@@ -337,6 +341,9 @@ class SpeedPolicy(DistancePolicy):
         decision = check.decide(q, velocities, measured, passed, late, commanded, known)
         # The name of the pair is looked up now: an object may be removed later.
         self._conclude(decision, check.pair(decision.pair) if decision.pair >= 0 else None)
+        if not decision.is_held:
+            self._last_cause = self.pair
+        self.cause = (self._last_cause or measured.nearest.links) if decision.is_held else None
 
     def fast_joints(self) -> tuple[str, ...]:
         """See `DistancePolicy.fast_joints`."""

@@ -19,7 +19,6 @@ from collision_monitor.common.text import six_digits
 from collision_monitor.errors import LiveSceneError, reason_of
 from collision_monitor.fitting.fast_fit import cover_bounds
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.desired_scene import DesiredScene
 from collision_monitor.model.object_geometry import ObjectGeometry, is_same_shape, moved_rows
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.poses import rotation_from_quaternion
@@ -93,17 +92,20 @@ def pose_of(message: Any) -> np.ndarray:
 
 
 def process_object(
-    keeper: DesiredScene,
+    refuse: Callable[[str, str, float], None],
     name: str,
     process: Callable[[Any], None],
     message: Any,
     expires: float = math.inf,
 ) -> None:
-    """Call ``process`` with a message; its error is the reason why object ``name`` is refused."""
+    """Call ``process`` with a message; its error is the reason to ``refuse`` object ``name``.
+
+    ``refuse`` is `DesiredScene.refuse`, or `refuse_attaching` for messages about attached objects.
+    """
     try:
         process(message)
     except Exception as error:  # monitoring continues, and the state reports any error
-        keeper.refuse(name, reason_of(error).removeprefix(f"{name}: "), expires)
+        refuse(name, reason_of(error).removeprefix(f"{name}: "), expires)
 
 
 # -- shapes --

@@ -196,9 +196,10 @@ class PlanningSceneTopic:
             named |= {self._name(each.object) for each in attached}
             keeper.drop_all(lambda name: name.startswith(PREFIX) and name not in named)
         for each in message.world.collision_objects:
-            process_object(keeper, self._name(each), self._on_object, each)
+            process_object(keeper.refuse, self._name(each), self._on_object, each)
         for each in attached:
-            process_object(keeper, self._name(each.object), self._on_attached, each)
+            name = self._name(each.object)
+            process_object(keeper.refuse_attaching, name, self._on_attached, each)
         name = f"{PREFIX}octomap"
         if len(message.world.octomap.octomap.data):
             keeper.refuse(name, "octomaps are not supported; publish their points on ~/cloud")
@@ -414,13 +415,13 @@ class SceneTopics:
         self._received = time.monotonic()
         with self._publishing_changes():
             for marker in message.markers:
-                self._process(self._on_marker, marker)
+                self._process(self._on_marker, marker, self.keeper.refuse)
             self.keeper.retry(self.q)  # attachments that were requested before their object
 
     def _on_attach(self, message: MarkerArray) -> None:
         with self._publishing_changes():
             for marker in message.markers:
-                self._process(self._on_attached, marker)
+                self._process(self._on_attached, marker, self.keeper.refuse_attaching)
 
     def _on_planning_scene(self, message: Any) -> None:
         self._received = time.monotonic()
@@ -432,8 +433,13 @@ class SceneTopics:
         with self._publishing_changes():
             self._lost[topic] = self._lost.get(topic, 0) + count
 
-    def _process(self, process: Callable[[Marker], None], marker: Marker) -> None:
-        process_object(self.keeper, marker_name(marker), process, marker, self._expiry(marker))
+    def _process(
+        self,
+        process: Callable[[Marker], None],
+        marker: Marker,
+        refuse: Callable[[str, str, float], None],
+    ) -> None:
+        process_object(refuse, marker_name(marker), process, marker, self._expiry(marker))
 
     @contextmanager
     def _publishing_changes(self) -> Iterator[None]:

@@ -216,3 +216,32 @@ def test_two_scenes_are_one_too_many(models):
     _, bare, live = models
     with pytest.raises(ConfigurationError, match="different live scenes"):
         Monitor(bare, behaviour=SpeedPolicy(bare), live=live)
+
+
+def test_a_stop_that_is_held_says_of_which_pair(models):
+    _, bare, live = models
+    live.clear()
+    _, monitor = monitors(models)
+    names, q = list(bare.joint_names), np.array([0.0, -1.2, 1.0, 0.2, 0.3, 0.0])
+    where = bare.link_poses(q)["wrist_3_link"]
+    ball = np.array([[*where[:3, 3]] * 2 + [0.05]])
+
+    def look(now):
+        return monitor.update(names, q, now, now, 0.0, (0.0,) * 6)
+
+    clear = look(1.0)
+    live.add("hand/1", ball.reshape(1, 7))
+    caused = look(1.01)
+    assert "hand/1" in caused.pair and caused.held is None
+    live.remove("hand/1")
+    held = look(1.02)
+    assert (held.action, held.held) == ("stop", caused.pair)
+    a, b = caused.pair
+    c, d = clear.clearance.links
+    assert held.message == (
+        f"stop held by hysteresis of {a} and {b}: now {clear.distance:.3f} m between {c} and {d}"
+    )
+    for k in range(200):
+        released = look(1.03 + 0.01 * k)
+    assert (released.action, released.held) == ("none", None)
+    assert released.message == clear.message

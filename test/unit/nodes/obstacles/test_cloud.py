@@ -145,6 +145,8 @@ def test_a_cloud_that_comes_while_the_robot_is_swapped_is_there_for_the_next(cel
 def test_the_last_of_many_clouds_is_what_counts(cell):
     hear(cell.monitor)
     for k in range(200):
+        if k % 20 == 0:
+            hear(cell.monitor)  # on a slow machine the first one is stale by then
         cell.say([[0.0, 3.0 + 0.1 * k, 0.0]])
         if cell.cloud.is_ready:
             cell.cloud.apply_result()

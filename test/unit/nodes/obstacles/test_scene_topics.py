@@ -325,3 +325,20 @@ def test_losses_are_only_ignored_while_the_first_publishers_are_discovered(monke
     assert report_after(5.0) == 0
     callbacks[0](serialize_message(MarkerArray()))
     assert report_after(0.05) == 0 and report_after(0.1) == 3
+
+
+def test_a_valid_attachment_clears_the_faults_of_earlier_ones(scene):
+    say(scene, marker())
+    for bad, why in (
+        (marker(frame="nolink", size=0.0), "'nolink' is not a link"),
+        (marker(frame="l3", size=0.0, action=77), "its action 77"),
+        (marker(frame="l3", size=-1.0), "its scale"),
+    ):
+        attach(scene, bad)
+        assert why in refused(scene)
+        attach(scene, marker(frame="l3", size=0.0))
+        assert scene.keeper.carried() == ["cell/1"] and not refused(scene)
+        attach(scene, marker(action=Marker.DELETE))
+    say(scene, marker(size=-1.0))  # a fault of the object, not of its attachment
+    attach(scene, marker(frame="l3", size=0.0))
+    assert "its scale" in refused(scene)
