@@ -29,7 +29,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.motion.motion_files import open_motion
 from collision_monitor.robot.limits import JointLimits, tightened_limits, urdf_limits
-from collision_monitor.self_collision import AdjustmentSettings, adjustment
+from collision_monitor.self_collision import AdjustmentSettings, adjustment, find_chains
 from collision_monitor.self_collision.preparation import mimics
 from collision_monitor.self_collision.retiming import moving_ends, moving_ends_warnings
 from collision_monitor.self_collision.settings import METHODS
@@ -126,11 +126,12 @@ def run(options: argparse.Namespace) -> int:
     held = _held(options.q, model, motion)
     limits = _limits(options.limits, model)
     safe, danger = options.safe_distance, options.danger_distance
+    arms = find_chains(model.robot, model.semantics, options.arms)
     try:
         adjusted = adjustment.adjust(
             model,
             motion,
-            options.arms,
+            arms,
             safe_distance=safe,
             danger_distance=danger,
             method=options.method,
@@ -140,7 +141,7 @@ def run(options: argparse.Namespace) -> int:
             **limits,
         )
     except AdjustmentError as error:
-        return _refuse(options, adjust_report.failure(model, options.method, error))
+        return _refuse(options, adjust_report.failure(model, arms, options.method, error))
     result = adjust_report.report(model, adjusted, safe, danger)
     if options.plot:
         adjust_report.plot(options.plot, adjusted, safe, danger, adjust_report.units(model))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from collision_monitor.errors import AdjustmentError, MotionError
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
     from collision_monitor.self_collision.adjustment import Adjustment
+    from collision_monitor.self_collision.arms import Arm
 
 # -- JSON and text --
 
@@ -42,10 +43,17 @@ def units(model: CollisionModel) -> dict[str, str]:
     return {joint.name: "m" if joint.kind == "prismatic" else "rad" for joint in model.robot.joints}
 
 
-def sides_of(adjustment: Adjustment) -> tuple[str, ...]:
+def sides_of(arms: Sequence[Arm]) -> tuple[str, ...]:
     """``right`` and ``left`` for two arms; otherwise the names of the arms."""
-    arms = adjustment.arms
     return ("right", "left") if len(arms) == 2 else tuple(arm.name for arm in arms)
+
+
+def _arms(arms: Sequence[Arm]) -> dict[str, Any]:
+    """Names, joints and tips, by side or name."""
+    return {
+        side: {"name": arm.name, "joints": list(arm.joint_names), "tip": arm.tip_link}
+        for side, arm in zip(sides_of(arms), arms, strict=True)
+    }
 
 
 def report(
@@ -67,10 +75,7 @@ def report(
         "method": adjustment.method,
         "safe_distance": safe,
         "danger_distance": danger,
-        "arms": {
-            side: {"name": arm.name, "joints": list(arm.joint_names), "tip": arm.tip_link}
-            for side, arm in zip(sides_of(adjustment), adjustment.arms, strict=True)
-        },
+        "arms": _arms(adjustment.arms),
         "waypoints": len(motion.times),
         "window": window,
         "largest_change": {
@@ -82,7 +87,7 @@ def report(
         "tip_displacement": {
             side: {"value": float(moved.max()), **_at(adjustment, moved.argmax())}
             for side, moved in zip(
-                sides_of(adjustment), adjustment.tip_displacement.T, strict=True
+                sides_of(adjustment.arms), adjustment.tip_displacement.T, strict=True
             )
         },
         "clearance": {
@@ -139,13 +144,16 @@ def _pairs(model: CollisionModel, adjustment: Adjustment) -> dict[str, Any]:
     }
 
 
-def failure(model: CollisionModel, method: str, error: AdjustmentError) -> dict[str, Any]:
+def failure(
+    model: CollisionModel, arms: Sequence[Arm], method: str, error: AdjustmentError
+) -> dict[str, Any]:
     """Data of a failure: its reason, and the safe part of the motion."""
     prefix = error.safe_prefix
     return {
         "robot": model.name,
         "result": FAILED,
         "method": method,
+        "arms": _arms(arms),
         "reason": str(error),
         "waypoint": int(error.waypoint),
         "time": float(error.time),
@@ -161,14 +169,19 @@ def _amount(value: float, unit: str) -> str:
     return f"{math.degrees(value):.2f} deg" if unit == "rad" else f"{1000.0 * value:.1f} mm"
 
 
-def text(result: Mapping[str, Any]) -> str:
-    """Text of `report`, and of the written file."""
-    clearance, pairs, arms = result["clearance"], result["pairs"], result["arms"]
+def _arms_row(result: Mapping[str, Any]) -> tuple[str, str]:
+    """The arms, by name and side."""
     names = [
         arm["name"] if arm["name"] == side else f"{arm['name']} ({side})"
-        for side, arm in arms.items()
+        for side, arm in result["arms"].items()
     ]
-    rows = [("arms" if len(names) > 1 else "arm", ", ".join(names))]
+    return "arms" if len(names) > 1 else "arm", ", ".join(names)
+
+
+def text(result: Mapping[str, Any]) -> str:
+    """Text of `report`, and of the written file."""
+    clearance, pairs = result["clearance"], result["pairs"]
+    rows = [_arms_row(result)]
     if result["window"]:
         first, last = result["window"]["first"], result["window"]["last"]
         change, tips = result["largest_change"], result["tip_displacement"]
@@ -221,6 +234,7 @@ def failure_text(result: Mapping[str, Any]) -> str:
     where = f"waypoint {result['waypoint']}, t = {result['time']:g} s"
     if result["pair"] is not None and result["distance"] is not None:
         where += f": {' - '.join(result['pair'])} at {result['distance']:.4f} m"
+    lines.append("  {:<12} {}".format(*_arms_row(result)))
     lines.append(f"  too close at {where}")
     until = result["safe_until"]
     safe = "never; the start is too close" if until is None else f"t = {until:g} s"
@@ -293,7 +307,7 @@ def _changed_joints(adjustment: Adjustment) -> dict[str, list[int]]:
     """Columns of the joints that change, by arm."""
     changed = np.abs(adjustment.joint_change).max(axis=0) > 0.0
     groups = {}
-    for side, arm in zip(sides_of(adjustment), adjustment.arms, strict=True):
+    for side, arm in zip(sides_of(adjustment.arms), adjustment.arms, strict=True):
         columns = [
             k
             for k, name in enumerate(adjustment.motion.joint_names)

@@ -49,6 +49,7 @@ def find_chains(
             first if the names state the sides. Without names: two groups that are chains without
             a common joint, and whose names differ only by right and left; otherwise the two
             longest chains of the URDF whose first joints or links are named that way; otherwise
+            the longest chains of the URDF, if there are exactly two and they are alike; otherwise
             a single arm: the longest group that is a chain, or the longest chain of the URDF.
 
     Raises:
@@ -64,7 +65,12 @@ def find_chains(
             )
         arms = _all_named(tree, groups, names)
     else:
-        arms = _from_groups(tree, groups) or _from_names(tree) or _only_one(tree, groups)
+        arms = (
+            _from_groups(tree, groups)
+            or _from_names(tree)
+            or _two_alike(tree)
+            or _only_one(tree, groups)
+        )
     for pair in combinations(arms, 2):
         _require_apart(robot, *pair)
     return arms
@@ -83,18 +89,33 @@ def _only_one(tree: Tree, groups: dict[str, Arm | str]) -> tuple[Arm]:
     joints = {joint.name: joint for joint in tree.robot.joints}
     arms = [arm for arm in groups.values() if isinstance(arm, Arm) and not _other(tree, arm)]
     arms = [arm for arm in arms if not is_hand(joints[arm.joint_names[-1]])]
-    if not arms:
-        stems = [tree.stem(joint) for joint in independent(tree.robot.joints)]
-        for stem in stems:
-            tip = tree.tip_of(stem[-1])
-            arms.append(_arm(tree, f"{stem[0].parent}..{tip}", stem, tip))
-        arms = [arm for arm in arms if not _other(tree, arm)]
-    if not arms:
+    if not (arms := arms or _chains(tree)):
         raise ArmsError(
             f"'{tree.robot.name}': no arm found: no group that is a chain, and no chain of joints; "
             f"name a group, or base_link:tip_link ({_known(groups)})"
         )
     return (max(arms, key=lambda arm: len(arm.joint_names)),)
+
+
+def _chains(tree: Tree) -> list[Arm]:
+    """The chains of the URDF from each joint outwards that are not a leg, neck or gripper."""
+    arms = []
+    for stem in map(tree.stem, independent(tree.robot.joints)):
+        tip = tree.tip_of(stem[-1])
+        arms.append(_arm(tree, f"{stem[0].parent}..{tip}", stem, tip))
+    return [arm for arm in arms if not _other(tree, arm)]
+
+
+def _two_alike(tree: Tree) -> tuple[Arm, Arm] | None:
+    """The two longest chains of the URDF, if their joints are of the same types in order."""
+    chains = _chains(tree)
+    most = max((len(arm.joint_names) for arm in chains), default=0)
+    longest = [arm for arm in chains if len(arm.joint_names) == most >= 3]
+    if len(longest) != 2 or not _apart(*longest):
+        return None
+    types = {joint.name: joint.kind for joint in tree.robot.joints}
+    one, other = ([types[name] for name in arm.joint_names] for arm in longest)
+    return tuple(longest) if one == other else None
 
 
 def _groups(tree: Tree, semantics: Semantics) -> dict[str, Arm | str]:

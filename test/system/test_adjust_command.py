@@ -155,7 +155,7 @@ def test_an_old_file_is_left_alone_and_called_old(place, capsys):
     assert f"{output} is from an earlier run" in printed.err
     result = json.loads(printed.out)
     assert result.keys() == {
-        "robot", "result", "method", "reason", "waypoint", "time", "pair", "distance",
+        "robot", "result", "method", "arms", "reason", "waypoint", "time", "pair", "distance",
         "possible", "safe_until", "output",
     }  # fmt: skip
     assert (result["result"], result["output"]) == ("no safe adjustment", None)

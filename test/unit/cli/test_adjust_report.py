@@ -136,20 +136,24 @@ def test_a_refusal_says_where_and_how_far():
         "the goal collides", 2, 2.5, ("right_2", "left_2"), -0.0125, prefix
     )
     error.possible = 0.08, 0.05
-    result = adjust_report.failure(Model, "robust", error)
+    result = adjust_report.failure(Model, ARMS[:1], "robust", error)
     assert json.loads(json.dumps(result, allow_nan=False)) == {
         "robot": "toy", "result": "no safe adjustment", "method": "robust",
+        "arms": {
+            "right_arm": {"name": "right_arm", "joints": ["right_j1", "right_j2"], "tip": "right_2"}
+        },
         "reason": "the goal collides", "waypoint": 2, "time": 2.5,
         "pair": ["right_2", "left_2"], "distance": -0.0125, "safe_until": 1.5,
         "possible": {"safe_distance": 0.08, "danger_distance": 0.05},
     }  # fmt: skip
     text = adjust_report.failure_text(result)
     assert "no safe adjustment, method robust: the goal collides" in text
+    assert "\n  arm          right_arm\n" in text
     assert "waypoint 2, t = 2.5 s: right_2 - left_2 at -0.0125 m" in text
     assert "safe until   t = 1.5 s" in text
 
 
 def test_a_refusal_without_a_pair_or_a_prefix_can_be_said_too():
-    result = adjust_report.failure(Model, "robust", AdjustmentError("limits"))
+    result = adjust_report.failure(Model, ARMS[:1], "robust", AdjustmentError("limits"))
     assert (result["pair"], result["distance"], result["safe_until"]) == (None, None, None)
     assert "safe until   never" in adjust_report.failure_text(result)

@@ -113,6 +113,19 @@ def two_arms(torso="revolute", fingers=""):
     return load_robot(robot(*parts))
 
 
+def test_two_alike_chains_of_a_urdf_are_two_arms_whatever_their_names():
+    first, second = find_chains(two_arms(fingers="12"), None)  # as of Kawasaki's duAro
+    assert (first.name, second.name) == ("torso..a3", "torso..b3")
+    assert second.links[:3] == ("b1", "b2", "b3")
+    # A longer arm beside a shorter one, or of other joints, is one arm as before.
+    parts = [link(name) for name in ("base", "a1", "a2", "a3", "b1", "b2", "b3")]
+    for arm, last in (("a", "revolute"), ("b", "prismatic")):
+        kinds = ("revolute", "revolute", last)
+        names = ["base", *(f"{arm}{k}" for k in range(1, 4))]
+        parts += [joint(f"{n}_j", names[k], n, kind=kinds[k]) for k, n in enumerate(names[1:])]
+    assert len(find_chains(load_robot(robot(*parts)), None)) == 1
+
+
 def groups(robot, **contents):
     """An SRDF with these groups."""
     text = "".join(f'<group name="{name}">{inner}</group>' for name, inner in contents.items())
