@@ -60,8 +60,8 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (SHARE, ["package.xml"]),
         *data_files(
-            "launch", "config", "config/probe_arm", "config/space_arm", "config/space_arm/motions",
-            "rviz", "urdf", "urdf/meshes",
+            "launch", "config", "config/drivers", "config/probe_arm", "config/space_arm",
+            "config/space_arm/motions", "rviz", "urdf", "urdf/meshes",
         ),  # fmt: skip
     ],
     zip_safe=False,  # common/compiled.py reads the files beside it

@@ -18,8 +18,11 @@ def monitor(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     given = parts.given(context, (*parts.ROBOT, *parts.SWITCHES))
     parameters = {"use_sim_time": parts.flag("use_sim_time"), **given}
     file = parts.file_given(context, "params_file")
-    robot = parts.shown_robot(context, file, NODE)
-    return [parts.package_node(NODE, parameters, file), *parts.view(context, robot)]
+    topic = parts.text_given(context, "joint_states")
+    return [
+        parts.package_node(NODE, parameters, file, {"joint_states": topic}),
+        *parts.view(context, parts.shown_robot(context, file, NODE), joint_states=topic),
+    ]
 
 
 def generate_launch_description() -> LaunchDescription:

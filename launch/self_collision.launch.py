@@ -7,27 +7,27 @@
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import OpaqueFunction
-from launch.substitutions import LaunchConfiguration
 
 from collision_monitor.nodes import launch_parts as parts
 
 NODE = "self_collision"
-OVERRIDES = {
-    **parts.ROBOT,
-    "controller_action": "FollowJointTrajectory action of the controller; empty: what params_file "
-    "says, by default topics only",
-}
+OVERRIDES = {**parts.ROBOT, **parts.ADJUSTMENT}
 
 
 def self_collision(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the node, with the arguments that are not empty, and RViz."""
     given = parts.given(context, (*OVERRIDES, *parts.SWITCHES))
     parameters = {"use_sim_time": parts.flag("use_sim_time"), **given}
-    topic = LaunchConfiguration("controller_topic").perform(context)
-    remappings = [("~/joint_trajectory", topic)] if topic else []
     file = parts.file_given(context, "params_file")
-    robot = parts.shown_robot(context, file, NODE)
-    return [parts.package_node(NODE, parameters, file, remappings), *parts.view(context, robot)]
+    topic = parts.text_given(context, "joint_states")
+    remappings = {
+        "joint_states": topic,
+        "~/joint_trajectory": parts.text_given(context, "controller_topic"),
+    }
+    return [
+        parts.package_node(NODE, parameters, file, remappings),
+        *parts.view(context, parts.shown_robot(context, file, NODE), joint_states=topic),
+    ]
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -35,12 +35,7 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             *parts.common_arguments("self_collision.yaml", OVERRIDES),
-            parts.argument(
-                "controller_topic",
-                "",
-                "where adjusted trajectories go, the controller's topic; empty: "
-                "~/joint_trajectory",
-            ),
+            parts.controller_topic(),
             OpaqueFunction(function=self_collision),
         ]
     )

@@ -27,18 +27,19 @@ TEXT = {
 def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the simulation, the monitor, self_collision and RViz."""
     robot = {
-        name: parts.as_text(LaunchConfiguration(name).perform(context)) for name in parts.ROBOT
+        name: parts.as_text(parts.text_given(context, name)) for name in parts.ROBOT
     }
     simulated = {
         **robot,
         "heed_speed_scale": parts.flag("monitor"),
         "real_time_factor": parts.number_given(context, "real_time_factor"),
-        "start_positions": parts.as_text(LaunchConfiguration("start_positions").perform(context)),
+        "start_positions": parts.as_text(parts.text_given(context, "start_positions")),
     }
     on_its_clock = {**robot, "use_sim_time": True}
+    adjusting = {**on_its_clock, **parts.given(context, ["method"])}
     file = parts.file_given(context, "params_file")
     shown = parts.Shown(
-        LaunchConfiguration("robot_description").perform(context),
+        parts.text_given(context, "robot_description"),
         parts.package_dirs(parts.file_parameters(file, "simulation")),
     )
     return [
@@ -46,7 +47,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             "simulation",
             simulated,
             file,
-            remappings=[("~/speed_scale", "collision_monitor/speed_scale")],
+            {"~/speed_scale": "collision_monitor/speed_scale"},
         ),
         parts.package_node(
             "collision_monitor",
@@ -56,9 +57,9 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         ),
         parts.package_node(
             "self_collision",
-            on_its_clock,
+            adjusting,
             parts.share("config", "self_collision.yaml"),
-            remappings=[("~/joint_trajectory", "simulation/joint_trajectory")],
+            {"~/joint_trajectory": "simulation/joint_trajectory"},
             condition=IfCondition(LaunchConfiguration("self_collision")),
         ),
         *parts.view(context, shown, use_sim_time=True),
@@ -84,6 +85,7 @@ def generate_launch_description() -> LaunchDescription:
             ),
             parts.switch("monitor", True, "start the monitor, and stop where it says so"),
             parts.switch("self_collision", False, "start the node self_collision in front"),
+            parts.argument("method", "", parts.ADJUSTMENT["method"]),
             *parts.view_arguments(),
             parts.argument("log_level", "info", "debug, info, warn, error or fatal"),
             OpaqueFunction(function=nodes),

@@ -34,6 +34,17 @@ ROBOT = {
     "robot_description_semantic": "SRDF file of the robot; empty: the value in params_file",
     "scene": "YAML file with obstacles and pairs to ignore; empty: the value in params_file",
 }
+# The same for self_collision only.
+ADJUSTMENT = {
+    "controller_action": (
+        "FollowJointTrajectory action of the controller; empty: the value in params_file, by "
+        "default topics only"
+    ),
+    "method": (
+        "how trajectories are adjusted: robust (quadratic programme) or field (linear repulsion "
+        "field); empty: the value in params_file, by default robust"
+    ),
+}
 # The same for those that are true or false.
 SWITCHES = {
     "visual_meshes": (
@@ -59,20 +70,36 @@ def switch(name: str, default: bool, text: str) -> DeclareLaunchArgument:
 
 
 def common_arguments(
-    params_file: str, overrides: Mapping[str, str] = ROBOT
+    params_file: str, overrides: Mapping[str, str] = ROBOT, publisher: str = "auto"
 ) -> list[DeclareLaunchArgument]:
-    """Arguments: namespace, file of parameters (in config/), clock, RViz, parameters, log level."""
+    """Arguments: namespace, file of parameters (in config/), topics, RViz, parameters, log level.
+
+    ``publisher`` is the default of robot_state_publisher.
+    """
     return [
-        argument("namespace", "", "namespace of the node and its topics"),
+        argument("namespace", "", "namespace of the nodes and their topics"),
         argument(
-            "params_file", share("config", params_file), "YAML file with the parameters of the node"
+            "params_file",
+            share("config", params_file),
+            "YAML file with the parameters of the nodes",
         ),
+        argument("joint_states", "joint_states", "topic of the joint states of the driver"),
         switch("use_sim_time", False, "use the time from /clock"),
-        *view_arguments(),
+        *view_arguments(publisher),
         *[argument(name, "", text) for name, text in overrides.items()],
         *[argument(name, "", text, choices=["", *SWITCH]) for name, text in SWITCHES.items()],
         argument("log_level", "info", "debug, info, warn, error or fatal"),
     ]
+
+
+def controller_topic() -> DeclareLaunchArgument:
+    """The argument for the topic of adjusted trajectories."""
+    return argument(
+        "controller_topic",
+        "",
+        "topic of the controller, to which adjusted trajectories are sent; empty: "
+        "self_collision/joint_trajectory",
+    )
 
 
 def as_text(value: str) -> ParameterValue:
@@ -87,7 +114,7 @@ def flag(name: str) -> ParameterValue:
 
 def given(context: LaunchContext, names: Iterable[str]) -> dict[str, ParameterValue | bool]:
     """The arguments that are not empty, as parameters."""
-    values = {name: LaunchConfiguration(name).perform(context) for name in names}
+    values = {name: text_given(context, name) for name in names}
     return {
         name: value == "true" if name in SWITCHES else as_text(value)
         for name, value in values.items()
@@ -97,15 +124,20 @@ def given(context: LaunchContext, names: Iterable[str]) -> dict[str, ParameterVa
 
 def file_given(context: LaunchContext, name: str) -> str:
     """The argument ``name``, an existing file; launch would ignore a missing one."""
-    path = LaunchConfiguration(name).perform(context)
+    path = text_given(context, name)
     if not Path(path).is_file():
         raise FileNotFoundError(f"argument {name}: no file {path!r}")
     return path
 
 
+def text_given(context: LaunchContext, name: str) -> str:
+    """The argument ``name``."""
+    return LaunchConfiguration(name).perform(context)
+
+
 def number_given(context: LaunchContext, name: str) -> float:
     """The argument ``name``, a number."""
-    text = LaunchConfiguration(name).perform(context)
+    text = text_given(context, name)
     try:
         return float(text)
     except ValueError:
@@ -116,10 +148,13 @@ def package_node(
     executable: str,
     parameters: Mapping[str, Any],
     params_file: str,
-    remappings: Iterable[tuple[str, str]] = (),
+    remappings: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Node:
-    """A node of this package; ``parameters`` take precedence over those of the file (a path)."""
+    """A node of this package; ``parameters`` take precedence over those of the file (a path).
+
+    ``remappings``: new name by name; an empty new name changes nothing.
+    """
     return Node(
         package=PACKAGE,
         executable=executable,
@@ -127,19 +162,19 @@ def package_node(
         namespace=LaunchConfiguration("namespace"),
         output="screen",
         parameters=[params_file, dict(parameters)],
-        remappings=list(remappings),
+        remappings=[names for names in (remappings or {}).items() if names[1]],
         arguments=["--ros-args", "--log-level", LaunchConfiguration("log_level")],
         **options,
     )
 
 
-def view_arguments() -> list[DeclareLaunchArgument]:
-    """The arguments of `view`."""
+def view_arguments(publisher: str = "auto") -> list[DeclareLaunchArgument]:
+    """The arguments of `view`; ``publisher`` is the default of robot_state_publisher."""
     return [
         switch("rviz", False, "start RViz and show the robot and the markers"),
         argument(
             "robot_state_publisher",
-            "auto",
+            publisher,
             "whether to start robot_state_publisher; auto: if RViz or Gazebo needs it and the URDF "
             "is known here; false: beside a driver that starts its own",
             choices=["auto", *SWITCH],
@@ -169,7 +204,7 @@ def shown_robot(context: LaunchContext, params_file: str, node: str) -> Shown:
     """The robot of the argument robot_description, or of ``params_file`` if that is empty."""
     values = file_parameters(params_file, node)
     folders = package_dirs(values)
-    urdf = LaunchConfiguration("robot_description").perform(context)
+    urdf = text_given(context, "robot_description")
     if not urdf and any(values.get("robots") or ()):
         return Shown("", folders, str(values.get("world_frame") or "world"))
     return Shown(urdf or str(values.get("robot_description") or ""), folders)
@@ -215,6 +250,7 @@ def view(
     description: str = "",
     needed: bool = False,
     in_namespace: bool = True,
+    joint_states: str = "",
 ) -> list[LaunchDescriptionEntity]:
     """robot_state_publisher and RViz, as the arguments request.
 
@@ -225,12 +261,13 @@ def view(
         description: published by robot_state_publisher; empty: the URDF of ``robot``.
         needed: whether robot_state_publisher is also needed without RViz.
         in_namespace: whether joint states and robot_description are in the namespace of the nodes.
+        joint_states: topic that robot_state_publisher takes instead of joint_states.
 
     Raises:
         ValueError: robot_state_publisher is needed, but the URDF is unknown or invalid.
     """
-    rviz = LaunchConfiguration("rviz").perform(context) == "true"
-    mode = LaunchConfiguration("robot_state_publisher").perform(context)
+    rviz = text_given(context, "rviz") == "true"
+    mode = text_given(context, "robot_state_publisher")
     if mode == "true" and not robot.urdf:
         raise ValueError(
             "argument robot_state_publisher: true, but there is no URDF to publish: give "
@@ -252,6 +289,7 @@ def view(
                 namespace=namespace if in_namespace else "",
                 output="screen",
                 parameters=[{"robot_description": as_text(description or text), **clock}],
+                remappings=[("joint_states", joint_states)] if joint_states else [],
             )
         )
     elif rviz and mode == "auto":
@@ -259,7 +297,7 @@ def view(
         text += "RViz shows the robot if another node publishes robot_description and /tf"
         entities.append(LogInfo(msg=text))
     if rviz:
-        frame = LaunchConfiguration("fixed_frame").perform(context)
+        frame = text_given(context, "fixed_frame")
         frame = frame or robot.frame or root or DEFAULT_FRAME
         entities.append(
             Node(

@@ -133,7 +133,8 @@ class Semantics:
     ``disabled`` gives the reason by pair, a frozenset of two link names ("" where
     the file gives none). ``groups`` gives the links that each group moves or names,
     ``group_joints`` its moving joints, both in the order of the robot. ``enabled``: pairs
-    that the file enables and does not disable.
+    that the file enables and does not disable. ``other_robot``: what is wrong if the file is of a
+    robot with another name, whose disabled pairs may not be those of this one; empty otherwise.
     """
 
     disabled: Mapping[frozenset[str], str] = field(default_factory=dict)
@@ -141,6 +142,7 @@ class Semantics:
     group_joints: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     enabled: frozenset[frozenset[str]] = frozenset()
+    other_robot: str = ""
 
 
 def load_srdf(source: str | bytes | os.PathLike, robot: Robot) -> Semantics:
@@ -153,10 +155,13 @@ def load_srdf(source: str | bytes | os.PathLike, robot: Robot) -> Semantics:
     check_root(document, SemanticDescriptionError)
     warnings = []
     name = (document.root.get("name") or "").strip()
+    other_robot = ""
     if name != robot.name:
-        warnings.append(
-            f"{document.name} describes the robot {name!r}, the URDF is of {robot.name!r}"
+        other_robot = (
+            f"{document.name} describes the robot {name!r}, the URDF is of {robot.name!r}; pairs "
+            "that it disables are not checked"
         )
+        warnings.append(other_robot)
     unknown: dict[str, None] = {}  # a set that keeps the order of the file
     disabled, enabled = _decided_pairs(document, robot, unknown)
     if unknown:
@@ -167,7 +172,7 @@ def load_srdf(source: str | bytes | os.PathLike, robot: Robot) -> Semantics:
         warnings.append(
             f"{document.name}: unknown names in groups are ignored: {', '.join(groups.unknown)}"
         )
-    return Semantics(disabled, links, joints, tuple(warnings), enabled)
+    return Semantics(disabled, links, joints, tuple(warnings), enabled, other_robot)
 
 
 def _decided_pairs(

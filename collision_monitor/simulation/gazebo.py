@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Files for gz sim with gz_ros2_control: the URDF with control tags, and the scene as a world.
+"""Files for gz sim with gz_ros2_control: the URDF with control tags, controllers, and the world.
 
 The tags contain paths of this machine, so they are added at start and not stored in the URDF.
 """
@@ -8,13 +8,16 @@ The tags contain paths of this machine, so they are added at start and not store
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import yaml
 from lxml import etree
 from scipy.spatial.transform import Rotation
 
-from collision_monitor.common.safe_files import parse_xml
-from collision_monitor.errors import RobotDescriptionError, SceneError
+from collision_monitor.common.safe_files import parse_xml, read_document
+from collision_monitor.errors import RobotDescriptionError, SceneError, SimulationError
 from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.inertials import read_inertials
@@ -26,6 +29,9 @@ WORLD = "world"
 _SYSTEM = "gz_ros2_control/GazeboSimSystem"
 _LIBRARY = "gz_ros2_control-system"
 _PLUGIN = "gz_ros2_control::GazeboSimROS2ControlPlugin"
+_LARGEST_FILE = 1_000_000  # bytes
+_BROADCASTER = "joint_state_broadcaster"
+_TRAJECTORY_TYPE = "joint_trajectory_controller/JointTrajectoryController"
 _COLOUR = "0.55 0.5 0.42 1"
 _WORLD_SDF = """
 <sdf version="1.9">
@@ -113,6 +119,64 @@ def gazebo_description(
     )
     etree.SubElement(plugin, "parameters").text = os.fspath(controllers)
     return etree.tostring(root, encoding="unicode", pretty_print=True)
+
+
+@dataclass(frozen=True)
+class Controllers:
+    """The controllers in a file of parameters.
+
+    ``names`` are those of the controller manager, broadcasters first; ``trajectory`` is the one
+    that executes trajectories, empty if there is none or more than one.
+    """
+
+    names: tuple[str, ...]
+    trajectory: str
+
+
+def controllers_text(robot: Robot) -> str:
+    """Parameters (YAML) of one trajectory controller for all independent joints of a robot."""
+    joints = [joint.name for joint in robot.joints if joint.moves and joint.mimic is None]
+    parameters = {
+        "controller_manager": {
+            "update_rate": 500,  # Hz
+            _BROADCASTER: {"type": f"{_BROADCASTER}/JointStateBroadcaster"},
+            "arms_controller": {"type": _TRAJECTORY_TYPE},
+        },
+        "arms_controller": {
+            "joints": joints,
+            "command_interfaces": ["position"],
+            "state_interfaces": ["position", "velocity"],
+            "allow_partial_joints_goal": True,  # one arm alone
+        },
+    }
+    tree = {name: {"ros__parameters": values} for name, values in parameters.items()}
+    return yaml.safe_dump(tree, sort_keys=False)
+
+
+def read_controllers(path: str | os.PathLike) -> Controllers:
+    """Read which controllers a YAML file has parameters for.
+
+    Raises:
+        SimulationError: the file cannot be read, or has no controllers.
+    """
+    tree = read_document(Path(path), SimulationError, _LARGEST_FILE, "controllers")
+    try:
+        manager = tree["controller_manager"]["ros__parameters"]
+        types = {
+            name: str(value["type"])
+            for name, value in manager.items()
+            if isinstance(value, dict) and "type" in value
+        }
+    except (TypeError, KeyError, AttributeError):
+        types = {}
+    if not types:
+        raise SimulationError(
+            f"{os.fspath(path)}: no controllers; expected controller_manager: ros__parameters: "
+            "with a type for each"
+        )
+    trajectory = [name for name, kind in types.items() if kind == _TRAJECTORY_TYPE]
+    names = sorted(types, key=lambda name: name in trajectory)
+    return Controllers(tuple(names), trajectory[0] if len(trajectory) == 1 else "")
 
 
 def world_sdf(robot: Robot, scene: Scene, name: str = "cell") -> str:

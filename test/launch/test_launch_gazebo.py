@@ -4,13 +4,15 @@
 
 import os
 import shlex
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-import yaml
 from support.ros.launch_cases import (
+    ADJUSTMENT,
     VIEW,
     check_arguments,
+    check_refused,
     installed,
     launched,
     stand_in,
@@ -19,14 +21,21 @@ from support.ros.launch_cases import (
 
 import launch_pytest  # isort: skip
 
-from collision_monitor.robot.urdf import load_robot  # isort: skip
+from support.robots.two_slides import URDF  # isort: skip
 
+CONTROLLERS = """
+controller_manager:
+  ros__parameters:
+    slides_controller: {type: joint_trajectory_controller/JointTrajectoryController}
+    states: {type: joint_state_broadcaster/JointStateBroadcaster}
+"""
 ARGUMENTS = {
     "namespace": "",
     "urdf": None,
-    "scene": None,
-    "controllers": None,
-    "controller_action": "/arms_controller/follow_joint_trajectory",
+    "robot_description_semantic": "",
+    "scene": "",
+    "controllers": "",
+    **ADJUSTMENT,
     "headless": "false",
     "self_collision": "true",
     **VIEW,
@@ -82,8 +91,7 @@ def everything(source, graph, exits, tmp_path, monkeypatch):
     """All of it, with stand-ins that write down what they are told."""
     (tmp_path / "told").mkdir()
     monkeypatch.setenv("TOLD", str(tmp_path / "told"))
-    # Not everybody has control_msgs.
-    return launched(source, exits, headless="true", controller_action="")
+    return launched(source, exits, headless="true")
 
 
 @pytest.mark.launch(fixture=everything)
@@ -121,16 +129,56 @@ def full_name(item):
     return f"{namespace.rstrip('/')}/{name}"
 
 
-def test_the_controllers_move_the_joints_of_the_robot(workspace):
-    text = (workspace.share / "config/gazebo_controllers.yaml").read_text()
-    controllers = yaml.safe_load(text)
-    manager = controllers["controller_manager"]["ros__parameters"]
-    assert {"joint_state_broadcaster", "arms_controller"} < manager.keys()
-    robot = load_robot(workspace.share / "urdf/dual_arm.urdf")
-    joints = [joint.name for joint in robot.joints if joint.moves]
-    arms = controllers["arms_controller"]["ros__parameters"]
-    assert arms["joints"] == joints
-    assert arms["command_interfaces"] == ["position"]
+def with_masses(urdf):
+    """The URDF with an inertial in each link: Gazebo ignores links without mass."""
+    root = ElementTree.fromstring(urdf)
+    for link in root.iter("link"):
+        inertial = ElementTree.SubElement(link, "inertial")
+        ElementTree.SubElement(inertial, "mass", value="1")
+        inertia = {"ixx": "1", "iyy": "1", "izz": "1", "ixy": "0", "ixz": "0", "iyz": "0"}
+        ElementTree.SubElement(inertial, "inertia", inertia)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+@launch_pytest.fixture
+def another(source, graph, exits, tmp_path, monkeypatch):
+    """Another robot, with controllers of its own."""
+    (tmp_path / "told").mkdir()
+    monkeypatch.setenv("TOLD", str(tmp_path / "told"))
+    (tmp_path / "slides.urdf").write_text(with_masses(URDF))
+    (tmp_path / "slides.srdf").write_text('<robot name="slides"/>')
+    (tmp_path / "controllers.yaml").write_text(CONTROLLERS)
+    return launched(
+        source, exits, urdf=str(tmp_path / "slides.urdf"), self_collision="false",
+        robot_description_semantic=str(tmp_path / "slides.srdf"),
+        controllers=str(tmp_path / "controllers.yaml"),
+    )  # fmt: skip
+
+
+@pytest.mark.launch(fixture=another)
+def test_name_semantics_and_controllers_follow_from_the_arguments(another, graph, exits, tmp_path):
+    folder = tmp_path / "told"
+    graph.until(lambda: told(folder, "spawner"), 60.0)
+    assert told(folder, "create")[2:4] == ["-name", "slides"]
+    assert told(folder, "spawner")[:3] == ["states", "slides_controller", "--param-file"]
+    world = Path(shlex.split(told(folder, "gz_args")[0])[1]).read_text()
+    assert "table_slat_1" not in world
+    graph.until(lambda: graph.heard["state"] and graph.state.hardware_id == "slides", 90.0)
+    yield  # launch shuts down
+    assert exits.count(0) == len(exits) == 5
+
+
+def test_semantics_of_another_robot_start_nothing(source, tmp_path):
+    path = tmp_path / "slides.srdf"
+    path.write_text('<robot name="slides"/>')
+    says = r"describes the robot 'slides', the URDF is of 'dual_arm'"
+    check_refused(source, says, robot_description_semantic=str(path))
+
+
+def test_without_one_trajectory_controller_the_topic_is_needed(source, tmp_path):
+    path = tmp_path / "controllers.yaml"
+    path.write_text(CONTROLLERS.replace("joint_trajectory_controller/J", "other/J"))
+    check_refused(source, "controller_topic is empty", controllers=str(path))
 
 
 def test_every_argument_has_a_default_and_a_description(source):

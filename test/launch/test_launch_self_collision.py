@@ -6,6 +6,7 @@ import os
 
 import pytest
 from support.ros.launch_cases import (
+    ADJUSTMENT,
     COMMON,
     check_arguments,
     check_refused,
@@ -35,7 +36,8 @@ def with_files(source, graph, exits, tmp_path):
     return launched(
         source, exits, namespace="cell", params_file=os.fspath(tmp_path / "parameters.yaml"),
         robot_description=os.fspath(tmp_path / "slides.urdf"),
-        controller_topic="controller/joint_trajectory",
+        controller_topic="controller/joint_trajectory", joint_states="driver/states",
+        method="field",
     )  # fmt: skip
 
 
@@ -48,7 +50,7 @@ def test_a_trajectory_goes_through_to_the_controllers_topic(graph, exits):
     )
 
     def beat():
-        graph.send((*JOINTS, "mast_joint"), [*apart(0.6), 0.0], topic="/cell/joint_states")
+        graph.send((*JOINTS, "mast_joint"), [*apart(0.6), 0.0], topic="/cell/driver/states")
 
     graph.until(
         lambda: graph.heard["state"]
@@ -59,6 +61,7 @@ def test_a_trajectory_goes_through_to_the_controllers_topic(graph, exits):
         beat,
     )
     assert graph.values["safe_distance"] == "0.2"
+    assert graph.values["method"] == "field"
     message = JointTrajectory(joint_names=JOINTS)
     message.points = [JointTrajectoryPoint(positions=apart(gap)) for gap in (0.6, 0.5)]
     message.points[1].time_from_start.sec = 2
@@ -70,7 +73,7 @@ def test_a_trajectory_goes_through_to_the_controllers_topic(graph, exits):
 
 
 def test_every_argument_has_a_default_and_a_description(source):
-    check_arguments(source, {**COMMON, "controller_action": "", "controller_topic": ""})
+    check_arguments(source, {**COMMON, **ADJUSTMENT})
 
 
 def test_a_file_of_parameters_that_is_not_there_starts_nothing(source):

@@ -30,6 +30,7 @@ ARGUMENTS = {
     "real_time_factor": "1.0",
     "monitor": "true",
     "self_collision": "false",
+    "method": "",
     **VIEW,
     "log_level": "info",
 }

@@ -59,8 +59,8 @@ THIRD_PARTY = {
 # Declared, though nothing imports or starts it by name.
 RUN_TIME_ONLY = {
     "gz_ros2_control": "the plugin that simulation/gazebo.py writes into the URDF",
-    "joint_state_broadcaster": "a controller named in config/gazebo_controllers.yaml",
-    "joint_trajectory_controller": "a controller named in config/gazebo_controllers.yaml",
+    "joint_state_broadcaster": "a controller that simulation/gazebo.py writes parameters for",
+    "joint_trajectory_controller": "a controller that simulation/gazebo.py writes parameters for",
     "python3-networkx": "trimesh needs it for graphs, and does not ask for it",
     "networkx": "the same on PyPI",
     "setuptools": "builds the package",

@@ -21,6 +21,7 @@ VIEW = {"rviz": "false", "robot_state_publisher": "auto", "fixed_frame": ""}
 COMMON = {
     "namespace": "",
     "params_file": None,
+    "joint_states": "joint_states",
     "use_sim_time": "false",
     **VIEW,
     "robot_description": "",
@@ -29,7 +30,7 @@ COMMON = {
     "visual_meshes": "",
     "log_level": "info",
 }
-
+ADJUSTMENT = {"controller_action": "", "controller_topic": "", "method": ""}
 
 # Writes down its arguments, and the parameters that come in files.
 STAND_IN = """#!/bin/sh

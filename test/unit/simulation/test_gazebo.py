@@ -9,16 +9,23 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from support.paths import ROOT
 from support.robots import toys
 
-from collision_monitor.errors import RobotDescriptionError, SceneError
+from collision_monitor.errors import RobotDescriptionError, SceneError, SimulationError
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.urdf import load_robot
-from collision_monitor.simulation.gazebo import gazebo_description, pose_text, world_sdf
+from collision_monitor.simulation.gazebo import (
+    controllers_text,
+    gazebo_description,
+    pose_text,
+    read_controllers,
+    world_sdf,
+)
 
 URDF = ROOT / "urdf/dual_arm.urdf"
 # What Debian's tool says of itself, whatever it is asked.
@@ -124,6 +131,30 @@ ANGLE = st.floats(-3.1, 3.1)
 
 def world(robot, scene):
     return ElementTree.fromstring(world_sdf(robot, load_scene(scene, robot))).find("world")
+
+
+def test_controllers_move_all_independent_joints(tmp_path):
+    robot = load_robot(toys.robot(
+        toys.link("base"), toys.link("a"), toys.link("b"),
+        toys.joint("leader", "base", "a", "revolute", "0 0 0"),
+        toys.joint("follower", "a", "b", "revolute", "0 0 0", extra='<mimic joint="leader"/>'),
+    ))  # fmt: skip
+    path = tmp_path / "controllers.yaml"
+    path.write_text(controllers_text(robot))
+    controllers = read_controllers(path)
+    assert controllers.names == ("joint_state_broadcaster", "arms_controller")
+    assert controllers.trajectory == "arms_controller"
+    parameters = yaml.safe_load(path.read_text())["arms_controller"]["ros__parameters"]
+    assert parameters["joints"] == ["leader"]
+    assert parameters["command_interfaces"] == ["position"]
+
+
+@pytest.mark.parametrize("text", ["", "[1, 2]", "controller_manager: {ros__parameters: {a: 1}}"])
+def test_a_file_without_controllers_is_refused(text, tmp_path):
+    path = tmp_path / "controllers.yaml"
+    path.write_text(text)
+    with pytest.raises(SimulationError, match="controllers.yaml: no controllers"):
+        read_controllers(path)
 
 
 def test_the_cell_of_the_dual_arm_is_good_sdf(tmp_path):
