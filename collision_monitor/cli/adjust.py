@@ -28,6 +28,7 @@ from collision_monitor.errors import AdjustmentError, ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.motion.motion_files import open_motion
+from collision_monitor.robot.angles import limits_beside
 from collision_monitor.robot.limits import JointLimits, tightened_limits, urdf_limits
 from collision_monitor.self_collision import AdjustmentSettings, adjustment, find_chains
 from collision_monitor.self_collision.preparation import mimics
@@ -223,7 +224,10 @@ def _beyond_limits(
     found, tighter = [], limits.get("position_limits", {})
     for name, positions in zip(motion.joint_names, motion.positions.T, strict=True):
         column = model.joint_names.index(name)
-        lower, upper = tighter.get(name, (model.lower[column], model.upper[column]))
+        own = model.position_limits
+        lower, upper = tighter.get(name, (own[0][column], own[1][column]))
+        if model.bodies.endless[column]:
+            lower, upper = limits_beside(lower, upper, positions[0])
         for value, limit, beyond in (
             (positions.min(), lower, lower - positions.min()),
             (positions.max(), upper, positions.max() - upper),

@@ -35,11 +35,12 @@ def run(options: argparse.Namespace) -> int:
     """Print the clearance."""
     model = load_model(options)
     q = parse_configuration(options.q, model)
-    outside = np.flatnonzero((q < model.lower) | (q > model.upper))
+    lower, upper = model.position_limits
+    outside = np.flatnonzero((q < lower) | (q > upper))
     for k in outside:
         print(
             f"warning: {model.joint_names[k]} = {q[k]:g} is outside its limits "
-            f"[{model.lower[k]:g}, {model.upper[k]:g}]",
+            f"[{lower[k]:g}, {upper[k]:g}]",
             file=sys.stderr,
         )
     clearance = model.distance(q, exact=options.exact)

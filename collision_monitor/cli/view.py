@@ -109,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
             file, model.robot, topic=topic, stamps=options.stamps, scene=model.scene
         )
         motions.append((file.path.stem, motion.with_held()))
-    q = np.clip(parse_configuration(options.q, model), model.lower, model.upper)
+    q = np.clip(parse_configuration(options.q, model), *model.position_limits)
     page = Page(
         model, q, warn=options.warn_distance, stop=options.stop_distance,
         host=options.host, port=options.port, motions=motions,

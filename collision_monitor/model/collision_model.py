@@ -120,8 +120,10 @@ class CollisionModel:
         name: name of the robot.
         root: root link of the robot; its frame is the base frame.
         joint_names: (nq,) names of the joints, in the order of a configuration ``q``.
-        lower: (nq,) lower position limits, radians or metres.
-        upper: (nq,) upper position limits.
+        lower: (nq,) lower end of the range of each joint, radians or metres: its position limit, or
+            -pi for a continuous joint.
+        upper: (nq,) upper end.
+        unlimited: (2, nq) bool, whether they are not position limits, as of a continuous joint.
         velocity_limits: (nq,) rad/s or m/s, from the URDF.
         link_names: links and obstacles with shapes.
         leaves: the leaves of all links and obstacles.
@@ -691,6 +693,15 @@ class CollisionModel:
         reasons, _ = permanent_contacts(other)
         return {other.pairs[k]: reason for k, reason in reasons.items()}
 
+    @property
+    def position_limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper position limits (nq,), radians or metres; infinite where there are none.
+
+        A continuous joint has none.
+        """
+        below, above = self.unlimited
+        return np.where(below, -np.inf, self.lower), np.where(above, np.inf, self.upper)
+
     def random_configurations(self, n: int, seed: int | None = 0) -> np.ndarray:
         """Random configurations (n, nq), uniform within the joint limits."""
         rng = np.random.default_rng(seed)
@@ -739,6 +750,8 @@ class CollisionModel:
         self._shape = (len(joints),)  # of a configuration
         self.lower = np.array([joint.lower for joint in joints])
         self.upper = np.array([joint.upper for joint in joints])
+        continuous = np.array([joint.kind == "continuous" for joint in joints], dtype=bool)
+        self.unlimited = np.array([continuous, continuous])
         self.velocity_limits = np.array([joint.velocity for joint in joints])
 
     def _place_leaves(

@@ -49,6 +49,7 @@ class CellBuffer:
         velocity_limits: Sequence[float] | np.ndarray,
         robots: Mapping[str, Collection[str]],
         zero_confirmation: float = 0.3,
+        endless: np.ndarray | bool = False,
     ) -> None:
         """Start empty.
 
@@ -57,12 +58,14 @@ class CellBuffer:
             velocity_limits: (nq,) rad/s or m/s; may be infinite.
             robots: joints of each robot by its name, including mimic and fixed joints.
             zero_confirmation: as of `JointStateBuffer`.
+            endless: as of `JointStateBuffer`.
 
         Raises:
             ConfigurationError: a joint of q does not belong to exactly one robot.
         """
         self.joint_names = tuple(joint_names)
         limits = np.asarray(velocity_limits, dtype=float)
+        endless = np.broadcast_to(endless, len(joint_names))
         self.q = np.zeros(len(joint_names))
         self.velocities = np.full(len(joint_names), np.nan)
         self.groups = joint_groups(joint_names, robots)
@@ -70,8 +73,9 @@ class CellBuffer:
         self._names = list(robots)
         self._parts = [
             JointStateBuffer(
-                [joint_names[k] for k in places], limits[places], robots[name], zero_confirmation
-            )
+                [joint_names[k] for k in places], limits[places], robots[name], zero_confirmation,
+                endless[places],
+            )  # fmt: skip
             for name, places in zip(robots, self.groups, strict=True)
         ]
         self._owner = {joint: k for k, name in enumerate(robots) for joint in robots[name]}
@@ -181,6 +185,14 @@ class CellBuffer:
         return max((self._parts[robot].set_back for robot in self.touched), default=0.0)
 
     @property
+    def reported(self) -> np.ndarray:
+        """As of `JointStateBuffer`."""
+        found = self.q.copy()
+        for group, part in zip(self.groups, self._parts, strict=True):
+            found[group] = part.reported
+        return found
+
+    @property
     def joints(self) -> np.ndarray:
         """As of `JointStateBuffer`."""
         parts = [(self.groups[robot], self._parts[robot].joints) for robot in self.touched]
@@ -224,11 +236,11 @@ def buffer_of(
     model: CollisionModel, robots: Mapping[str, Collection[str]], zero_confirmation: float = 0.3
 ) -> JointStateBuffer | CellBuffer:
     """The buffer for the joints of a model; ``robots`` is empty for a robot that is alone."""
-    names, limits = model.joint_names, model.velocity_limits
+    names, limits, endless = model.joint_names, model.velocity_limits, model.bodies.endless
     if robots:
-        return CellBuffer(names, limits, robots, zero_confirmation)
+        return CellBuffer(names, limits, robots, zero_confirmation, endless)
     known = [joint.name for joint in model.robot.joints]
-    return JointStateBuffer(names, limits, known, zero_confirmation)
+    return JointStateBuffer(names, limits, known, zero_confirmation, endless)
 
 
 def joint_groups(

@@ -14,6 +14,7 @@ from collision_monitor.common.limits import LARGEST_POSITION, LARGEST_RATE, LATE
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import JointStateError
 from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS
+from collision_monitor.robot.angles import whole_turns
 
 # A message that is older than the previous one is late; if it is older by more than this, a clock
 # was set back.
@@ -60,9 +61,12 @@ class JointStateBuffer:
 
     Messages may come from several publishers and contain some or all joints in any order.
 
+    Positions of endless joints are moved by whole turns next to the previous ones, so that neither
+    a driver that reports them within half a turn nor noise there looks like a motion.
+
     Attributes:
         joint_names: the joints of q.
-        q: latest positions, (nq,).
+        q: latest positions, (nq,); those of endless joints without jumps.
         velocities: of the driver, (nq,); NaN where there are none.
         unknown_names: joints in messages that the robot does not have.
         behind: seconds by which the last message was older than the previous one, if it was
@@ -77,6 +81,7 @@ class JointStateBuffer:
         velocity_limits: Sequence[float] | np.ndarray,
         known_names: Collection[str] = (),
         zero_confirmation: float = 0.3,
+        endless: np.ndarray | bool = False,
     ) -> None:
         """Start empty.
 
@@ -86,8 +91,12 @@ class JointStateBuffer:
             known_names: further joints of the robot, such as mimic joints.
             zero_confirmation: seconds for which a first joint state of only zeros must repeat
                 before it is accepted: some drivers send zeros until they have read the encoders.
+            endless: (nq,) bool, joints of which a whole turn changes no pose.
         """
         count = len(joint_names)
+        self._endless = np.broadcast_to(endless, count)
+        self._turns = np.zeros(count)  # rad added to the positions of messages
+        self._has_turns = False
         self.joint_names = tuple(joint_names)
         self.zero_confirmation = zero_confirmation
         self.unknown_names: set[str] = set()
@@ -178,6 +187,10 @@ class JointStateBuffer:
                 if not fresh.any():
                     self.behind = float(behind.min())
                 values, given, target = values[fresh], given[fresh], target[fresh]
+        turns = self._endless[target] & self._is_known[target]
+        self._turns[target] = turns = whole_turns(values, self.q[target], turns)
+        self._has_turns = bool(self._turns.any())
+        values = values + turns
         self._detect_two_publishers(values, target, now)
         self._previous_q[target] = self.q[target]
         self.q[target] = values
@@ -207,6 +220,8 @@ class JointStateBuffer:
         mine, theirs = np.array(shared).T
         for ours, its in zip(self._by_joint(), old._by_joint(), strict=True):
             ours[mine] = its[theirs]
+        self._turns[~self._endless] = 0.0
+        self._has_turns = bool(self._turns.any())
         self._has_velocities = old._has_velocities
         self._last_alternation = old._last_alternation
         self._zero_since = old._zero_since
@@ -217,7 +232,7 @@ class JointStateBuffer:
         """All arrays with one entry for each joint."""
         return (
             self.q, self.velocities, self._is_known, self._stamps, self._received,
-            self._measured_at, self._previous_q, self._alternations, self._alternated,
+            self._measured_at, self._previous_q, self._alternations, self._alternated, self._turns,
         )  # fmt: skip
 
     def _update_ordinary(self, message: JointState, velocities: Sequence[float]) -> bool:
@@ -244,6 +259,8 @@ class JointStateBuffer:
             return False
         self.joints = None
         self.q[:] = values if self._last_in_order else np.array(values)[self._last_source]
+        if self._has_turns:
+            self.q += self._turns
         if len(velocities):
             self._has_velocities = True
             self.velocities[:] = (
@@ -257,12 +274,17 @@ class JointStateBuffer:
         self._stamp, self._received_last, self._is_settled = stamp, now, False
         return True
 
+    @property
+    def reported(self) -> np.ndarray:
+        """Latest positions (nq,) in the turns in which the driver reports them."""
+        return self.q - self._turns
+
     def _settle(self) -> None:
         """Bring the arrays up to date after ordinary messages."""
         if self._is_settled:
             return
         self._is_settled = True
-        self._previous_q[:] = np.array(self._values_before)[self._last_source]
+        self._previous_q[:] = np.array(self._values_before)[self._last_source] + self._turns
         self._stamps.fill(self._stamp)
         self._received.fill(self._received_last)
         self._measured_at.fill(self._oldest_measured_at)

@@ -24,6 +24,7 @@ from collision_monitor.common.text import one_line, shortened
 from collision_monitor.errors import MissingDependencyError, MotionError, TrajectoryError
 from collision_monitor.motion.points import Points, checked_values, joint_names, points_of
 from collision_monitor.motion.trajectory import Trajectory, hermite, joined
+from collision_monitor.robot.angles import unwrapped
 
 # -- messages --
 
@@ -333,12 +334,13 @@ def recorded(
     for name, parts in sources.items():
         times, positions = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         times, positions = _sort_by_time(times, positions, name, where)
-        if name in turning and (jumps := int((np.abs(np.diff(positions)) > np.pi).sum())):
-            positions = np.unwrap(positions)
-            warnings.append(
-                f"{where}: continuous joint {name!r} jumps by a full turn {jumps} times: the short "
-                "way is assumed"
-            )
+        if name in turning:
+            positions, jumps = unwrapped(positions)
+            if jumps:
+                warnings.append(
+                    f"{where}: continuous joint {name!r} jumps by a full turn {jumps} times: the "
+                    "short way is assumed"
+                )
         seconds = (times - zero) / _NANO
         if gap := _longest_gap(seconds):
             gaps.setdefault(gap, []).append(repr(name))

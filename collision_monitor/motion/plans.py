@@ -9,7 +9,6 @@ result of a check, so it is used or refused, never dropped.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +26,7 @@ from collision_monitor.motion.points import (
 )
 from collision_monitor.motion.robot_joints import led_by, on_robot
 from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.robot.angles import apart
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.scene import Scene
 from collision_monitor.robot.yaml_values import finite_number, shown
@@ -188,10 +188,8 @@ def start_positions(
         for name in start.displaced
     ]
     for name, first in zip(points.joint_names, points.rows[0, 0].tolist(), strict=True):
-        off = first - start.positions.get(name, first)
-        if name in joints and joints[name].kind == "continuous":
-            off = math.remainder(off, math.tau)
-        if abs(off) > _START_TOLERANCE:
+        endless = name in joints and joints[name].kind == "continuous"
+        if abs(apart(first, start.positions.get(name, first), endless)) > _START_TOLERANCE:
             raise MotionError(
                 f"{where}: joint {name!r} is at {start.positions[name]:g}, but at {first:g} in the "
                 "first point: the motion from one to the other is not in the plan"

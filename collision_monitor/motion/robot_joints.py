@@ -15,6 +15,7 @@ from collision_monitor.common.limits import LARGEST_POSITION, array_range_proble
 from collision_monitor.common.text import did_you_mean, shortened
 from collision_monitor.errors import MotionError
 from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.robot.angles import apart
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint, Robot
 
@@ -203,7 +204,7 @@ def _mimic_warning(
     due = np.full(len(times), offset)
     if leader is not None:
         due += gain * result.polynomial(times)[:, result.joint_names.index(leader)]
-    off = np.abs(motion.polynomial(times)[:, k] - due)
+    off = np.abs(apart(motion.polynomial(times)[:, k], due, joint.kind == "continuous"))
     worst = int(off.argmax())
     if off[worst] <= _MIMIC_TOLERANCE:
         return []

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
@@ -16,6 +17,7 @@ from trajectory_msgs.msg import JointTrajectory
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.decision import StopCall, StopLatch
 from collision_monitor.nodes.common.messages import seconds_of
+from collision_monitor.robot.angles import apart
 
 _TYPES = {"std_srvs/srv/Trigger": Trigger, "std_srvs/srv/SetBool": SetBool}
 _SEARCH_SECONDS = 1.0
@@ -177,27 +179,28 @@ class MonitorServices:
         monitor = self._monitor()
         if monitor is None or monitor.buffer.missing():
             return
-        present = dict(
-            zip(monitor.buffer.joint_names, monitor.buffer.q.tolist(), strict=True)
-        )
-        names = [name for name in message.joint_names if name in present]
-        columns = [k for k, name in enumerate(message.joint_names) if name in present]
+        ours = {name: k for k, name in enumerate(monitor.buffer.joint_names)}
+        names = [name for name in message.joint_names if name in ours]
+        columns = [k for k, name in enumerate(message.joint_names) if name in ours]
+        which = [ours[name] for name in names]
+        present, endless = monitor.buffer.q[which], monitor.model.bodies.endless[which]
         for point in message.points:
-            velocities = _velocities(point, columns, [present[name] for name in names])
+            velocities = _velocities(point, columns, present, endless)
             if any(velocities):
                 monitor.behaviour.command.update(names, velocities, time.monotonic())
                 return
         monitor.behaviour.command.update([], [], time.monotonic())
 
 
-def _velocities(point: Any, columns: list[int], present: list[float]) -> list[float]:
+def _velocities(
+    point: Any, columns: list[int], present: np.ndarray, endless: np.ndarray
+) -> list[float]:
     """Velocities of a trajectory point, rad/s or m/s; by default the mean ones towards it."""
     many = max(columns, default=-1)
     if len(point.velocities) > many and any(point.velocities):
         return [point.velocities[k] for k in columns]
     if len(point.positions) > many:
         seconds = max(seconds_of(point.time_from_start), 0.01)
-        return [
-            (point.positions[k] - q) / seconds for k, q in zip(columns, present, strict=True)
-        ]
+        wanted = np.array([point.positions[k] for k in columns])
+        return (apart(wanted, present, endless) / seconds).tolist()
     return []

@@ -377,7 +377,9 @@ class SelfCollisionNode(RobotNode):
         self._end_stream()
         self._goal_before = self._running_goal
         self._running_goal, self._running_serial = job.owner, serial
-        self._send(message, job.owner)
+        self._send(
+            message if release.motion is motion else motion_message(release.motion), job.owner
+        )
         how = "adjusted" if adjustment.changed else "unchanged"
         text = f"forwarded, {how}: {len(release.motion.times)} waypoints"
         if adjustment.changed:

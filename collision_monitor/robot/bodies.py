@@ -50,6 +50,16 @@ class Bodies:
         """Names in the order of q."""
         return tuple(joint.name for joint in self.joints)
 
+    @cached_property
+    def endless(self) -> np.ndarray:
+        """(nq,) bool: joints of which a whole turn changes no pose, as `robot.angles` uses.
+
+        A continuous joint is not, if a joint that mimics it slides or makes a part of a turn.
+        """
+        found = np.array([joint.kind == "continuous" for joint in self.joints], dtype=bool)
+        found[self.columns[self.slides | (self.gains != np.round(self.gains))]] = False
+        return found
+
     def chain(self, body: int) -> np.ndarray:
         """Rows of the joints that move ``body``, from the base."""
         rows = []

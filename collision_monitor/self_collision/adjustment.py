@@ -202,8 +202,9 @@ def adjust(
     # Joints that the motion does not name are held as in `verify`, regardless of the limits.
     rest = rest_configuration(model, {**motion.held, **(held or {})})
     held = dict(zip(model.joint_names, rest.tolist(), strict=True))
-    model = within(model, settings.position_limits)
     given = checked(model, motion)
+    start = held | dict(zip(given.joint_names, given.positions[0].tolist(), strict=True))
+    model = within(model, settings.position_limits, start)
     model = standing(with_mimics_within_limits(model, given.joint_names), given, held)
     configurations(model, given, held)  # reports invalid waypoints by their original index
     named = set(given.joint_names)

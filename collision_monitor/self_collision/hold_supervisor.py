@@ -17,6 +17,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.watchdogs import REMARKS
+from collision_monitor.robot.angles import apart
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.margins import often_near, sides
 
@@ -113,8 +114,13 @@ class Execution:
         goal: Mapping[str, float] | None = None,
         tolerance: float = 0.0,
         passes_goal: bool = False,
+        endless: Collection[str] = (),
     ) -> None:
-        """``tolerance``: rad or m from the goal. ``passes_goal``: it comes there before its end."""
+        """``tolerance``: rad or m from the goal. ``passes_goal``: it comes there before its end.
+
+        ``endless``: joints that are there a whole turn away as well.
+        """
+        self._endless = frozenset(endless)
         self.joint_names, self.planned_end = tuple(joint_names), planned_end
         self.goal, self._tolerance, self._passes_goal = dict(goal or {}), tolerance, passes_goal
         # By joint: number of the bin of time, sum and number of positions; the last second.
@@ -128,7 +134,7 @@ class Execution:
         return self
 
     def update(self, positions: Mapping[str, float], clock: float) -> None:
-        """Process positions of joints that were measured now."""
+        """Process positions of joints that were measured now, without jumps by whole turns."""
         if not self.running(clock):
             return  # what moves the joints now is another motion
         now = math.floor(clock / _BIN)
@@ -154,7 +160,8 @@ class Execution:
         if not bins:
             return False
         _, total, count = bins[-1]
-        is_there = abs(total / count - self.goal[name]) <= self._tolerance
+        off = apart(total / count, self.goal[name], name in self._endless)
+        is_there = abs(off) <= self._tolerance
         return _is_still(bins, now, _REST) or (
             is_there and not self._passes_goal and _is_still(bins, now, _REST_AT_GOAL)
         )
@@ -359,6 +366,12 @@ class HoldSupervisor:
         return state.reason if state.cause and state.cause not in REMARKS else ""
 
     def positions(self) -> Mapping[str, float]:
-        """Last known position of every joint of the robot, radians or metres."""
+        """Last known position of every joint of the robot, as reported, radians or metres."""
         names = self.monitor.buffer.joint_names
-        return dict(zip(names, self.monitor.buffer.q.tolist(), strict=True))
+        return dict(zip(names, self.monitor.buffer.reported.tolist(), strict=True))
+
+    def followed(self, names: Collection[str]) -> Mapping[str, float]:
+        """Positions of joints over time: those of endless joints do not jump by whole turns."""
+        buffer = self.monitor.buffer
+        every = zip(buffer.joint_names, buffer.q.tolist(), strict=True)
+        return {name: position for name, position in every if name in names}

@@ -15,6 +15,7 @@ from collision_monitor.errors import AdjustmentError, ConfigurationError, Trajec
 from collision_monitor.hierarchy.query import warm_up_for_states
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion.trajectory import Motion
+from collision_monitor.robot.angles import apart, whole_turns
 from collision_monitor.self_collision.arms import Arm, find_chains
 from collision_monitor.self_collision.margins import Problem, choose_margins, yielding_arms
 from collision_monitor.self_collision.mesh_proximity import prepare_meshes
@@ -132,8 +133,10 @@ class Streamer:
         if not (is_number(dt) and dt > 0.0):
             raise ConfigurationError(f"dt: {dt!r} is not a time above 0 s")
         desired = self._configuration("desired", desired)
+        desired += whole_turns(desired, self._q, self.model.bodies.endless)
         arms = np.concatenate(self._columns)  # the other joints are not commanded
-        desired[arms] = np.clip(desired[arms], self.model.lower[arms], self.model.upper[arms])
+        lower, upper = self.model.position_limits
+        desired[arms] = np.clip(desired[arms], lower[arms], upper[arms])
         desired = self._q + np.clip(desired - self._q, -self.fastest * dt, self.fastest * dt)
         reach = float(self._velocity.min()) * dt
         way = float(np.abs(desired - self._q).max())
@@ -225,6 +228,7 @@ class PointStream:
         self._streamer = streamer
         self._names, self._arm_joints = tuple(joint_names), tuple(arm_joints)
         self._columns = [self._names.index(name) for name in arm_joints]
+        self._endless = streamer.model.bodies.endless[self._columns]
         self.horizon = horizon
         self.timeout = timeout
         self._due: float | None = None  # time at which the last commanded point is due
@@ -253,6 +257,7 @@ class PointStream:
         rows = np.array([row for _, row in self._path])
         here = np.array([present[name] for name in self._arm_joints])
         lowest, highest = rows.min(axis=0), rows.max(axis=0)
+        here += whole_turns(here, 0.5 * (lowest + highest), self._endless)
         off = np.maximum(lowest - here, here - highest)
         k = int(off.argmax())
         if off[k] <= tolerance:
@@ -308,7 +313,7 @@ class PointStream:
         wanted[self._columns] = goal = np.array([target[name] for name in self._arm_joints])
         q, clearance, pair = self._streamer.step(wanted, dt)
         row = q[self._columns]
-        change = float(np.abs(row - goal).max())
+        change = float(np.abs(apart(row, goal, self._endless)).max())
         reached = self._reached(row, due, now)
         late = ahead <= 0.0 or reached > due + _LATE
         self._due, self._last = due, now

@@ -15,6 +15,7 @@ import numpy as np
 
 from collision_monitor.errors import ConfigurationError, MotionError
 from collision_monitor.motion.trajectory import LONGEST, SHORTEST, Motion
+from collision_monitor.robot.angles import TURN, limits_beside
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint
 from collision_monitor.verification.clearance.schedule import rest_configuration
@@ -125,7 +126,8 @@ def configurations(model: CollisionModel, motion: Motion, held: Mapping[str, flo
         ConfigurationError: ``held`` has an unknown joint, or a value that is not a number.
     """
     rows = _all_joints(model, motion, held)
-    beyond = np.maximum(model.lower - rows, rows - model.upper)
+    lower, upper = model.position_limits
+    beyond = np.maximum(lower - rows, rows - upper)
     if (beyond > _ROUNDING).any():
         k, column = np.unravel_index(int(beyond.argmax()), beyond.shape)
         name = model.joint_names[column]
@@ -133,7 +135,7 @@ def configurations(model: CollisionModel, motion: Motion, held: Mapping[str, flo
         others = f", with those of {', '.join(followers)} that mimics it" if followers else ""
         raise MotionError(
             f"waypoint {k} at {motion.times[k]:g} s: joint '{name}' is at {rows[k, column]:g}, "
-            f"beyond its limits {model.lower[column]:g} to {model.upper[column]:g}{others}"
+            f"beyond its limits {lower[column]:g} to {upper[column]:g}{others}"
         )
     return rows
 
@@ -156,14 +158,26 @@ def standing(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -
     """
     start = Motion(motion.joint_names, motion.times[:1], motion.positions[:1])
     q = _all_joints(model, start, held)[0]
-    beyond = np.maximum(model.lower - q, q - model.upper)
+    lower, upper = model.position_limits
+    beyond = np.maximum(lower - q, q - upper)
     off = (beyond > 0.0) & (beyond <= _START_TOLERANCE)
     if not off.any():
         return model
-    model = copy.copy(model)
-    model.lower = np.where(off, np.minimum(model.lower, q), model.lower)
-    model.upper = np.where(off, np.maximum(model.upper, q), model.upper)
-    return model
+    return _limited(
+        model,
+        np.where(off, np.minimum(lower, q), lower),
+        np.where(off, np.maximum(upper, q), upper),
+    )
+
+
+def _limited(model: CollisionModel, lower: np.ndarray, upper: np.ndarray) -> CollisionModel:
+    """A copy of the model with position limits (nq,), and ranges to sample within them."""
+    copied = copy.copy(model)
+    bounded = np.isfinite([lower, upper])
+    copied.unlimited = ~bounded
+    copied.lower = np.where(bounded[0], lower, np.where(bounded[1], upper - TURN, model.lower))
+    copied.upper = np.where(bounded[1], upper, np.where(bounded[0], lower + TURN, model.upper))
+    return copied
 
 
 def moving_scene_joint(
@@ -205,28 +219,31 @@ def with_mimics_within_limits(model: CollisionModel, names: Collection[str]) -> 
 
     Position limits of a mimic joint that its leader cannot keep are left out.
     """
-    lower, upper = model.lower.copy(), model.upper.copy()
+    lower, upper = (limits.copy() for limits in model.position_limits)
     for joint, leader, gain, offset in mimics(model):
         k = model.joint_names.index(leader)
         low, high = sorted((end - offset) / gain for end in (joint.lower, joint.upper))
         low, high = max(low, lower[k]), min(high, upper[k])
         if leader in names and joint.kind != "continuous" and low <= high:
             lower[k], upper[k] = low, high
-    if np.array_equal(lower, model.lower) and np.array_equal(upper, model.upper):
+    if np.array_equal([lower, upper], model.position_limits):
         return model
     copies = _COPIES.setdefault(model, {})
     key = (*lower.tolist(), *upper.tolist())
     if key not in copies:
         copies.clear()
-        copies[key] = copy.copy(model)
-        copies[key].lower, copies[key].upper = lower, upper
+        copies[key] = _limited(model, lower, upper)
     return copies[key]
 
 
 def within(
-    model: CollisionModel, position_limits: Mapping[str, tuple[float, float]] | None
+    model: CollisionModel,
+    position_limits: Mapping[str, tuple[float, float]] | None,
+    start: Mapping[str, float],
 ) -> CollisionModel:
     """A copy of the model with tighter position limits.
+
+    Those of endless joints are moved by whole turns to the positions at the ``start``.
 
     Raises:
         ConfigurationError: no mapping, an unknown joint, not two numbers, or an empty range.
@@ -239,21 +256,22 @@ def within(
         )
     if not position_limits:
         return model
-    model = copy.copy(model)
-    model.lower, model.upper = model.lower.copy(), model.upper.copy()
+    every = [limits.copy() for limits in model.position_limits]
     for name, limits in position_limits.items():
         if name not in model.joint_names:
             raise ConfigurationError(f"position_limits: '{model.name}' has no joint '{name}'")
         k = model.joint_names.index(name)
         lower, upper = _two_numbers(name, limits)
-        own = model.lower[k], model.upper[k]
-        model.lower[k], model.upper[k] = max(own[0], lower), min(own[1], upper)
-        if math.isnan(lower) or math.isnan(upper) or model.lower[k] > model.upper[k]:
+        if name in start and model.bodies.endless[k]:
+            lower, upper = limits_beside(lower, upper, start[name])
+        own = every[0][k], every[1][k]
+        every[0][k], every[1][k] = max(own[0], lower), min(own[1], upper)
+        if math.isnan(lower) or math.isnan(upper) or every[0][k] > every[1][k]:
             raise ConfigurationError(
                 f"position_limits: {name}: {lower:g} .. {upper:g} does not overlap the "
                 f"limits of the robot, {own[0]:g} .. {own[1]:g}"
             )
-    return model
+    return _limited(model, *every)
 
 
 def _two_numbers(name: str, limits: object) -> tuple[float, float]:

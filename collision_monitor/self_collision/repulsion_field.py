@@ -287,7 +287,7 @@ class PushedArm:
         self._bodies = model.bodies
         self.columns = columns
         self._tip_link = tip_link
-        self._lower, self._upper = model.lower[columns], model.upper[columns]
+        self._lower, self._upper = (limits[columns] for limits in model.position_limits)
         self.may_move = may_move
 
     def pushed(
@@ -428,8 +428,9 @@ class _Adjustment:
         self._problem = problem
         self._desired = np.asarray(problem.desired, dtype=float)
         # Smoothing exceeds joint limits if the desired motion is uneven.
-        self._least = np.minimum(problem.model.lower, self._desired)
-        self._largest = np.maximum(problem.model.upper, self._desired)
+        lower, upper = problem.model.position_limits
+        self._least = np.minimum(lower, self._desired)
+        self._largest = np.maximum(upper, self._desired)
         self._clearing = Clearing(problem, hold_tips)
         self._pairs = self._clearing.pairs
         self._safe = problem.margins.safe[self._pairs.pair]

@@ -109,7 +109,7 @@ class SqpAdjustment:
         obstacles = np.flatnonzero(np.isin(problem.model.joint_names, scene))
         arms = np.setdiff1d(np.concatenate(problem.columns), self._columns)
         self._fixed_columns = np.union1d(arms, obstacles)
-        limits = problem.model.lower, problem.model.upper
+        limits = problem.model.position_limits
         self._lower, self._upper = (limit[self._columns] for limit in limits)
         self._knots = _knots(self._desired)
         # per row; a step between knots is this times the number of rows

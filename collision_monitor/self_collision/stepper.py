@@ -67,7 +67,7 @@ class Stepper:
         self._buffer = buffer
         self.weights = np.ascontiguousarray(weights, dtype=float)
         self._loss = proximity.loss(columns)
-        self.lower, self.upper = model.lower[columns], model.upper[columns]
+        self.lower, self.upper = (limits[columns] for limits in model.position_limits)
 
     def step(self, q: np.ndarray, target: np.ndarray, reach: float) -> np.ndarray:
         """Configuration (nq,) nearest to ``target`` (nq,), within ``reach`` (rad or m) of q."""

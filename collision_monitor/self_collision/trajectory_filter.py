@@ -25,6 +25,7 @@ from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.motion.points import checked_points
 from collision_monitor.motion.rest_to_rest import rest_to_rest
 from collision_monitor.motion.trajectory import Motion
+from collision_monitor.robot.angles import apart, whole_turns
 from collision_monitor.self_collision.adjustment import Adjustment, adjust
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.hold_supervisor import Execution, HoldSupervisor
@@ -97,13 +98,15 @@ def checked(
     start_tolerance: float,
     velocity_limits: Mapping[str, float],
     further_limits: Sequence[Mapping[str, float] | float | None] = (None, None),
+    endless: Collection[str] = (),
 ) -> Motion:
     """The motion of a desired trajectory, from the current state of the robot on.
 
     A first point at time 0 must be within the tolerance of the current state. The current state is
     prepended to a first point at a later time. A single point at time 0 is reached from the current
     state as fast as velocity limits allow. If there are other limits, the motion to a single point
-    keeps them from rest to rest, and lasts longer if they require it.
+    keeps them from rest to rest, and lasts longer if they require it. Endless joints are moved by
+    whole turns, so that the first point is as near to the current state as possible.
 
     Args:
         desired: the received trajectory.
@@ -113,6 +116,7 @@ def checked(
         velocity_limits: of the joints, rad/s or m/s; may be infinite.
         further_limits: of acceleration and jerk, rad/s^2 and rad/s^3 or m/s^2 and m/s^3; each by
             joint, or one value for all.
+        endless: joints of which a whole turn changes no pose.
 
     Raises:
         TrajectoryError: invalid names, numbers or times, or another start.
@@ -120,6 +124,7 @@ def checked(
     names = desired.joint_names
     times, positions = _points_of_arms(desired, arm_joints, present)
     here = np.array([present[name] for name in names])
+    positions = positions + whole_turns(positions[0], here, np.isin(names, list(endless)))
     if times[0] == 0.0 and len(times) == 1:
         times = _shortest_time(names, positions, here, velocity_limits)
     if len(times) == 1 and any(further_limits):
@@ -198,14 +203,6 @@ def _quoted(names: Sequence[str]) -> str:
     return shortened([f"'{name}'" for name in names])
 
 
-def distance_from(motion: Motion, present: Mapping[str, float]) -> tuple[str, float]:
-    """The joint whose first position is farthest from its current one, and the difference."""
-    off = {
-        name: abs(float(start) - present[name])
-        for name, start in zip(motion.joint_names, motion.positions[0], strict=True)
-    }
-    worst = max(off, key=off.__getitem__)
-    return worst, off[worst]
 
 
 # -- the filter --
@@ -288,12 +285,15 @@ class TrajectoryFilter:
         prepare_meshes(self._model)
         limits = zip(model.joint_names, model.velocity_limits.tolist(), strict=True)
         self._velocity_limits = dict(limits)
+        every = zip(model.joint_names, model.bodies.endless.tolist(), strict=True)
+        self._endless = frozenset(name for name, endless in every if endless)
         # Wheels turn while a robot drives; other joints are compared.
-        endless = {joint.name for joint in model.robot.joints if joint.kind == "continuous"}
         self._still = tuple(
             name
             for name in model.joint_names
-            if name in self.arm_joints or name not in endless or not is_idle(model, arms, name)
+            if name in self.arm_joints
+            or name not in self._endless
+            or not is_idle(model, arms, name)
         )
         self._names = frozenset(model.joint_names)
         self._execution = self._before = Execution()  # of the last release, and of the one before
@@ -309,8 +309,7 @@ class TrajectoryFilter:
         """Process a joint state; returns whether to hold."""
         hold = self.supervisor.update(message)[1]
         if not self.supervisor.joint_state_fault(message.now):
-            positions, measured = self.supervisor.positions(), set(message.names)
-            self._execution.update({n: positions[n] for n in positions if n in measured}, clock)
+            self._execution.update(self.supervisor.followed(set(message.names)), clock)
         return hold
 
     # -- before the adjustment --
@@ -346,6 +345,7 @@ class TrajectoryFilter:
             settings.start_tolerance,
             self._velocity_limits,
             (settings.acceleration_limits, settings.jerk_limits),
+            self._endless,
         )
         yielding, notes = self._yielding(motion, settings)
         self._refuse_while_others_move(motion.joint_names, clock)
@@ -439,6 +439,7 @@ class TrajectoryFilter:
         if self.supervisor.events != job.events:
             raise TrajectoryError("during adjustment the arms came closer than danger_distance")
         present = self.supervisor.positions()
+        motion = self._beginning_at(present, motion)
         self._refuse_if_moved(job, motion, present)
         self._refuse_while_others_move(motion.joint_names, clock)
         notes = list(job.notes)
@@ -449,23 +450,34 @@ class TrajectoryFilter:
         self._before = self._execution
         near = (np.abs(motion.positions - motion.positions[-1]) <= tolerance).all(axis=1)
         passes_goal = bool((np.diff(near.astype(int)) < 0).any())
-        self._execution = Execution(motion.joint_names, end, goal, tolerance, passes_goal)
+        self._execution = Execution(
+            motion.joint_names, end, goal, tolerance, passes_goal, self._endless
+        )
         self.supervisor.allow_leaving()
         return Release(motion, tuple(notes))
 
+    def _beginning_at(self, present: Mapping[str, float], motion: Motion) -> Motion:
+        """The motion in the turns in which the driver reports endless joints now."""
+        names, first = motion.joint_names, motion.positions[0]
+        here = np.array([present[name] for name in names])
+        turns = whole_turns(first, here, np.isin(names, list(self._endless)))
+        return replace(motion, positions=motion.positions + turns) if turns.any() else motion
+
     def _refuse_if_moved(self, job: Job, motion: Motion, present: Mapping[str, float]) -> None:
         tolerance = job.settings.start_tolerance
-        name, off = distance_from(motion, present)
-        if off <= tolerance:
-            still = [name for name in self._still if name not in motion.joint_names]
-            moved = {name: abs(present[name] - job.held[name]) for name in still}
-            name = max(moved, key=moved.__getitem__, default=name)
-            off = moved.get(name, 0.0)
-        if off > tolerance:
-            raise TrajectoryError(
-                f"during adjustment joint '{name}' moved by {off:.3g}; "
-                f"start_tolerance is {tolerance:g}"
-            )
+        started = dict(zip(motion.joint_names, motion.positions[0].tolist(), strict=True))
+        before = {name: job.held[name] for name in self._still if name not in started}
+        for expected in (started, before):
+            moved = {
+                name: abs(float(apart(present[name], position, name in self._endless)))
+                for name, position in expected.items()
+            }
+            name = max(moved, key=moved.__getitem__, default="")
+            if moved.get(name, 0.0) > tolerance:
+                raise TrajectoryError(
+                    f"during adjustment joint '{name}' moved by {moved[name]:.3g}; "
+                    f"start_tolerance is {tolerance:g}"
+                )
 
     def running(self, clock: float) -> bool:
         """Whether a released motion is being executed."""

@@ -110,7 +110,9 @@ def gazebo_description(
                     etree.SubElement(command, "param", name=end).text = repr(float(value))
         position = etree.SubElement(element, "state_interface", name="position")
         if joint.mimic is None:
-            value = min(max(start.get(joint.name, 0.0), joint.lower), joint.upper)
+            value = start.get(joint.name, 0.0)
+            if joint.kind != "continuous":
+                value = min(max(value, joint.lower), joint.upper)
             etree.SubElement(position, "param", name="initial_value").text = repr(float(value))
         etree.SubElement(element, "state_interface", name="velocity")
         etree.SubElement(element, "state_interface", name="effort")

@@ -30,7 +30,8 @@ from collision_monitor.common.text import closest
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
-from collision_monitor.robot.bodies import leading_joint
+from collision_monitor.robot.angles import limits_beside
+from collision_monitor.robot.bodies import leading_joint, rigid_bodies
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.limits import JointLimits, urdf_limits
 from collision_monitor.verification.check import (
@@ -361,7 +362,8 @@ def check_joint_limits(
         trajectory: of any joints of the robot; their mimic joints are also checked.
         robot: kinds of the joints, and mimic joints.
         limits: by joint, as `robot.joint_limits` reads them from URDF and file;
-            None: those of the URDF.
+            None: those of the URDF. Position limits of endless joints hold in whichever turn the
+            motion begins.
         from_rest: the robot rests before and after the motion, so that a velocity at its ends is a
             step. Use False for a recording that starts during a motion.
 
@@ -370,7 +372,7 @@ def check_joint_limits(
     """
     limits = urdf_limits(robot) if limits is None else limits
     trajectory = with_followers(trajectory, robot)
-    rows = tuple(limits.get(name, JointLimits()) for name in trajectory.joint_names)
+    rows = _at_start(trajectory, robot, limits)
     steps = steps_of(trajectory, from_rest)
     slides = {joint.name for joint in robot.joints if joint.kind == "prismatic"}
     units = ["m" if name in slides else "rad" for name in trajectory.joint_names]
@@ -380,6 +382,23 @@ def check_joint_limits(
         violations_of(peaks), peaks, _notes(peaks), trajectory.joint_names, rows,
         *_plotted(trajectory, steps),
     )  # fmt: skip
+
+
+def _at_start(
+    trajectory: Trajectory, robot: Robot, limits: Mapping[str, JointLimits]
+) -> tuple[JointLimits, ...]:
+    """The limits of each joint; positions in the turns in which the trajectory begins."""
+    bodies = rigid_bodies(robot)
+    endless = {name for name, yes in zip(bodies.joint_names, bodies.endless, strict=True) if yes}
+    first = trajectory.positions(trajectory.times[:1])[0]
+    rows = []
+    for name, position in zip(trajectory.joint_names, first.tolist(), strict=True):
+        row = limits.get(name, JointLimits())
+        if name in endless:
+            lower, upper = limits_beside(row.lower, row.upper, position)
+            row = replace(row, lower=lower, upper=upper)
+        rows.append(row)
+    return tuple(rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ import numpy as np
 from collision_monitor.errors import ConfigurationError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion.trajectory import Motion
+from collision_monitor.robot.angles import whole_turns
 from collision_monitor.viewer.clearance_display import add_chart, chart_data
 
 # -- sliders --
@@ -37,6 +38,7 @@ class SliderSpec:
     upper: float
     step: float
     unit: str
+    endless: bool = False
 
     @property
     def label(self) -> str:
@@ -49,7 +51,8 @@ class SliderSpec:
         return not self.upper > self.lower
 
     def within(self, value: float) -> float:
-        """The nearest value within the limits of the slider."""
+        """The nearest value within the limits of the slider; an endless joint is turned there."""
+        value += float(whole_turns(value, 0.5 * (self.lower + self.upper), self.endless))
         return min(max(float(value), self.lower), self.upper)
 
 
@@ -61,7 +64,9 @@ def slider_specs(model: CollisionModel) -> list[SliderSpec]:
     """
     kinds = {joint.name: joint.kind for joint in model.robot.joints}
     specs = []
-    for name, lower, upper in zip(model.joint_names, model.lower, model.upper, strict=True):
+    for name, lower, upper, endless in zip(
+        model.joint_names, model.lower, model.upper, model.bodies.endless.tolist(), strict=True
+    ):
         if not (math.isfinite(lower) and math.isfinite(upper)):
             raise ConfigurationError(
                 f"joint {name!r} of '{model.name}' has the limits [{lower:g}, {upper:g}]: a slider "
@@ -71,7 +76,7 @@ def slider_specs(model: CollisionModel) -> list[SliderSpec]:
         lower, upper = _rounded(max(float(lower), -_LONGEST), min(float(upper), _LONGEST))
         usual = 0.001 if slides else 0.01
         step = min(usual, (upper - lower) / 100.0) if upper > lower else usual
-        specs.append(SliderSpec(name, lower, upper, step, "m" if slides else "rad"))
+        specs.append(SliderSpec(name, lower, upper, step, "m" if slides else "rad", endless))
     return specs
 
 

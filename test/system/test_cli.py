@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -80,6 +81,13 @@ def test_a_bad_configuration_is_an_error_that_names_it(urdf, capsys, text, says)
 def test_positions_outside_the_limits_are_answered_with_a_warning(urdf, capsys):
     assert main(["distance", urdf, "--q", "j1=3"]) == 0
     assert "j1 = 3 is outside its limits [-2, 2]" in capsys.readouterr().err
+
+
+def test_a_continuous_joint_is_nowhere_outside_its_limits(urdf, tmp_path, capsys):
+    endless = tmp_path / "endless.urdf"
+    endless.write_text(Path(urdf).read_text().replace('"revolute"', '"continuous"'))
+    assert main(["distance", str(endless), "--q", "j1=20"]) == 0
+    assert "outside its limits" not in capsys.readouterr().err
 
 
 def test_a_scene_is_part_of_the_answer(urdf, tmp_path, capsys):

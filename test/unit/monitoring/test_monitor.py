@@ -110,6 +110,7 @@ class TwoPhases:
     """A model whose leaves and meshes are at distances that are given."""
 
     joint_names, velocity_limits, robot = NAMES, MODEL.velocity_limits, MODEL.robot
+    bodies = MODEL.bodies
 
     def __init__(self, leaf, mesh):
         self.by_phase = {False: leaf, True: mesh}
@@ -212,6 +213,7 @@ def test_a_fault_followed_by_silence_stays_an_alarm():
 def test_an_internal_error_is_reported_and_monitoring_continues(kind):
     class Failing:
         joint_names, velocity_limits, robot = NAMES, MODEL.velocity_limits, MODEL.robot
+        bodies = MODEL.bodies
         broken = True
 
         def distance(self, q, exact=False, depth=True):

@@ -52,6 +52,11 @@ def test_a_joint_that_cannot_move_is_stuck():
     assert not spec_of("revolute", 0.25, 0.26).stuck
 
 
+def test_a_continuous_joint_is_turned_into_the_range_of_its_slider():
+    assert spec_of("continuous").within(7.0) == pytest.approx(7.0 - 2.0 * math.pi)
+    assert spec_of("revolute").within(7.0) == 2.0
+
+
 def test_limits_that_are_not_finite_are_an_error_that_names_the_joint():
     model = model_with()
     model.upper[0] = np.inf

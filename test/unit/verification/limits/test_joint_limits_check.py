@@ -183,6 +183,18 @@ def test_continuous_joints_turn_for_ever_and_zeros_are_no_limits():
     assert "no limit of position or velocity, so not checked: turn" in check.notes
 
 
+def test_position_limits_given_for_a_continuous_joint_hold_in_the_turn_of_its_start():
+    robot = load_robot(toys.robot(
+        toys.link("l0"), toys.link("l1"), toys.joint("turn", "l0", "l1", "continuous"),
+    ))  # fmt: skip
+    limits, start = {"turn": JointLimits(-1.0, 1.0)}, 6.0 * math.pi
+    for end, broken in ((0.9, 0), (1.1, 1)):
+        motion = Trajectory.through(("turn",), [0.0, 2.0], [[start], [start + end]])
+        found = check_joint_limits(motion, robot, limits).violations
+        assert len(found) == broken
+    assert (found[0].code, found[0].limit) == (Code.JOINT_POSITION, pytest.approx(start + 1.0))
+
+
 def test_what_the_robot_lacks_is_refused():
     with pytest.raises(TrajectoryError, match=r"no joint 'j9' that moves; it has j[12], j[12]"):
         check_joint_limits(Trajectory.through(("j9",), [0.0], [[0.0]]), CHAIN)
