@@ -419,7 +419,9 @@ class SelfCollisionNode(RobotNode):
             what = "the desired point " if isinstance(error, TrajectoryError) else ""
             self._report_event(Level.ERROR, "point refused", f"refused: {what}{error}")
             return
-        self._filter.start_stream(clock, followed.ahead)
+        goal = followed.message.joint_names, followed.message.points[-1].positions
+        goal = dict(zip(*goal, strict=True))
+        self._filter.start_stream(clock, followed.ahead, goal, self._values["start_tolerance"])
         self._running_goal = None
         self._trajectory.publish(followed.message)
         ended = followed.level is Level.ERROR
@@ -444,25 +446,29 @@ class SelfCollisionNode(RobotNode):
 
     def _is_running(self) -> bool:
         """Whether a trajectory of this node is executed, as the controller or the joints show."""
+        return self._goal_is_open() or self._filter.running(self._seconds())
+
+    def _goal_is_open(self) -> bool:
         goal = self._running_goal
-        is_open = goal is not None and goal.sent is not None and not goal.done
-        return is_open or self._filter.running(self._seconds())
+        return goal is not None and goal.sent is not None and not goal.done
 
     def _hold(self) -> None:
-        """Hold the arms: they are closer than danger_distance."""
+        """Hold the arms that may move: they are closer than danger_distance."""
         supervisor = self._filter.supervisor
         nearest, (a, b) = supervisor.nearest, supervisor.nearest.links
-        moving = self._is_running() or self._values["guard"] == "always"
+        moving = self._filter.joints_to_hold(
+            self._seconds(), self._values["guard"] == "always", self._goal_is_open()
+        )
         note = self._drop_computing("the arms came closer than danger_distance")
         self._end_stream()
         self._serial += 1
         if moving:
-            message = point_message(self._filter.moving_joints, supervisor.positions())
+            message = point_message(moving, supervisor.positions())
             self._trajectory.publish(message)
             if self._relay is not None:
                 self._relay.stop(f"held: {nearest}")
             self._filter.mark_finished()
-        done = "held" if moving else "not held: no trajectory from this node is being executed"
+        done = "held" if moving else "not held: no arm that this node has sent is moving"
         self._report_event(
             Level.ERROR,
             "hold" if moving else "near",

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
+from collision_monitor.monitoring.standing import Standing
 from collision_monitor.monitoring.watchdogs import REMARKS
 from collision_monitor.robot.angles import apart
 from collision_monitor.self_collision.arms import Arm
@@ -27,10 +27,6 @@ _HYSTERESIS = 0.1
 # Pairs left out: closer than d_dan in this fraction of the samples. `adjust` uses the lower
 # fraction for a link of an arm and a link that no arm moves.
 _BY_DESIGN, _EASED, _SAMPLES = 0.95, 0.5, 200
-# A joint stands if its mean positions in four parts of the last second, or of the last 0.2 s at the
-# goal, differ by less, rad or m. Means, since encoders are noisy.
-_STANDING = 0.002
-_BIN, _REST, _REST_AT_GOAL = 0.05, 5, 1  # s; bins in each of the four parts
 
 
 def names_of(model: CollisionModel, arm: Arm) -> frozenset[str]:
@@ -98,8 +94,9 @@ class Execution:
     """A motion that was sent to the controller, and whether it is being executed.
 
     It is until its planned end, and then until joint states show that its joints stand: the
-    controller may be slower than planned, and may pass the goal on its way. Times are seconds of
-    the clock of stamps.
+    controller may be slower than planned, and may pass the goal on its way. If the clock is set
+    back, the time that is left until its planned end stays. Times are seconds of the clock of
+    stamps.
 
     Attributes:
         joint_names: the joints of the motion.
@@ -110,6 +107,7 @@ class Execution:
     def __init__(
         self,
         joint_names: Sequence[str] = (),
+        begin: float = -math.inf,
         planned_end: float = -math.inf,
         goal: Mapping[str, float] | None = None,
         tolerance: float = 0.0,
@@ -120,11 +118,10 @@ class Execution:
 
         ``endless``: joints that are there a whole turn away as well.
         """
-        self._endless = frozenset(endless)
         self.joint_names, self.planned_end = tuple(joint_names), planned_end
         self.goal, self._tolerance, self._passes_goal = dict(goal or {}), tolerance, passes_goal
-        # By joint: number of the bin of time, sum and number of positions; the last second.
-        self._bins: dict[str, deque[list]] = {}
+        self._endless = frozenset(endless)
+        self._begin = self._clock = begin
         self._has_ended = False
 
     def continue_with(self, arm_joints: Sequence[str], known: Collection[str]) -> Execution:
@@ -133,52 +130,29 @@ class Execution:
         self.goal = {name: value for name, value in self.goal.items() if name in known}
         return self
 
-    def update(self, positions: Mapping[str, float], clock: float) -> None:
-        """Process positions of joints that were measured now, without jumps by whole turns."""
+    def update(self, standing: Standing, clock: float) -> None:
+        """End the motion if all its joints stand after its planned end."""
         if not self.running(clock):
             return  # what moves the joints now is another motion
-        now = math.floor(clock / _BIN)
-        for name in self.goal.keys() & positions.keys():
-            bins = self._bins.setdefault(name, deque())
-            if bins and now - bins[-1][0] > 2 * _REST:
-                bins.clear()  # nothing is known of the time in between
-            if not bins or bins[-1][0] != now:
-                bins.append([now, 0.0, 0])
-            bins[-1][1] += positions[name]
-            bins[-1][2] += 1
-            while len(bins) > 1 and bins[1][0] <= now - 4 * _REST:
-                bins.popleft()
-        if clock > self.planned_end and all(self._stands(name, now) for name in self.goal):
+        if clock > self.planned_end and all(self._stands(n, standing, clock) for n in self.goal):
             self._has_ended = True
 
     def running(self, clock: float) -> bool:
         """Whether the motion is being executed."""
+        if clock < self._clock:
+            self.planned_end -= self._clock - clock
+            self._begin = clock
+        self._clock = clock
         return clock <= self.planned_end or bool(self.goal) and not self._has_ended
 
-    def _stands(self, name: str, now: int) -> bool:
-        bins = self._bins.get(name)
-        if not bins:
-            return False
-        _, total, count = bins[-1]
-        off = apart(total / count, self.goal[name], name in self._endless)
-        is_there = abs(off) <= self._tolerance
-        return _is_still(bins, now, _REST) or (
-            is_there and not self._passes_goal and _is_still(bins, now, _REST_AT_GOAL)
-        )
+    def is_at_goal(self, name: str, position: float) -> bool:
+        """Whether a joint is at its goal."""
+        off = apart(position, self.goal.get(name, math.nan), name in self._endless)
+        return bool(abs(off) <= self._tolerance)
 
-
-def _is_still(bins: deque[list], now: int, length: int) -> bool:
-    """Whether means in the last four parts of ``length`` bins are equal."""
-    if bins[0][0] > now - 4 * length or bins[-1][0] <= now - 2 * length:
-        return False  # not heard for so long, or not any more
-    parts: dict[int, tuple[float, int]] = {}
-    for index, total, count in bins:
-        part = (now - index) // length
-        if 0 <= part < 4:
-            before, number = parts.get(part, (0.0, 0))
-            parts[part] = before + total, number + count
-    means = [total / count for total, count in parts.values()]
-    return len(means) > 1 and max(means) - min(means) <= _STANDING
+    def _stands(self, name: str, standing: Standing, clock: float) -> bool:
+        at_goal = not self._passes_goal and self.is_at_goal(name, standing.position(name))
+        return standing.stood(name, self._begin, clock, at_goal)
 
 
 class HoldSupervisor:
@@ -369,9 +343,3 @@ class HoldSupervisor:
         """Last known position of every joint of the robot, as reported, radians or metres."""
         names = self.monitor.buffer.joint_names
         return dict(zip(names, self.monitor.buffer.reported.tolist(), strict=True))
-
-    def followed(self, names: Collection[str]) -> Mapping[str, float]:
-        """Positions of joints over time: those of endless joints do not jump by whole turns."""
-        buffer = self.monitor.buffer
-        every = zip(buffer.joint_names, buffer.q.tolist(), strict=True)
-        return {name: position for name, position in every if name in names}

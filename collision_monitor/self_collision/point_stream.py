@@ -46,6 +46,7 @@ class Streamer:
 
     Attributes:
         fastest: (nq,) velocity limits, rad/s or m/s; infinite without one.
+        endless: (nq,) bool, joints of which a whole turn changes no pose.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Streamer:
         limits = self.model.velocity_limits
         fastest = np.where(limits > 0.0, limits, np.inf)
         self.fastest = np.minimum(fastest, velocity_limits_of_mimics(self.model))
+        self.endless = model.bodies.endless
         self._stepper: Stepper | None = None
         self._q = np.empty(0)
 
@@ -133,7 +135,7 @@ class Streamer:
         if not (is_number(dt) and dt > 0.0):
             raise ConfigurationError(f"dt: {dt!r} is not a time above 0 s")
         desired = self._configuration("desired", desired)
-        desired += whole_turns(desired, self._q, self.model.bodies.endless)
+        desired += whole_turns(desired, self._q, self.endless)
         arms = np.concatenate(self._columns)  # the other joints are not commanded
         lower, upper = self.model.position_limits
         desired[arms] = np.clip(desired[arms], lower[arms], upper[arms])
@@ -228,7 +230,7 @@ class PointStream:
         self._streamer = streamer
         self._names, self._arm_joints = tuple(joint_names), tuple(arm_joints)
         self._columns = [self._names.index(name) for name in arm_joints]
-        self._endless = streamer.model.bodies.endless[self._columns]
+        self._endless = streamer.endless[self._columns]
         self.horizon = horizon
         self.timeout = timeout
         self._due: float | None = None  # time at which the last commanded point is due
@@ -239,7 +241,9 @@ class PointStream:
 
     def active(self, now: float) -> bool:
         """Whether a stream is active at ``now``."""
-        return self._due is not None and now <= max(self._path[-1][0], self._last) + self.timeout
+        if self._due is None or now < self._last:  # the clock was set back
+            return False
+        return now <= max(self._path[-1][0], self._last) + self.timeout
 
     def end(self) -> None:
         """End the stream: the next point begins a new one."""

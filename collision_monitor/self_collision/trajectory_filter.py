@@ -22,6 +22,7 @@ from collision_monitor.common.text import shortened
 from collision_monitor.errors import CollisionMonitorError, TrajectoryError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.joint_state_buffer import JointState
+from collision_monitor.monitoring.standing import Standing
 from collision_monitor.motion.points import checked_points
 from collision_monitor.motion.rest_to_rest import rest_to_rest
 from collision_monitor.motion.trajectory import Motion
@@ -241,6 +242,7 @@ class Job:
         submitted: time of its arrival, steady clock.
         owner: the goal of an action, or None.
         cancelled: set once the result is no longer needed.
+        received: time of its arrival, clock of stamps.
     """
 
     motion: Motion
@@ -253,10 +255,15 @@ class Job:
     submitted: float = 0.0
     owner: object = None
     cancelled: Event = field(default_factory=Event)
+    received: float = 0.0
 
     def is_due(self, clock: float) -> bool:
         """Whether to release it; before, a controller might start it in spite of a hold."""
-        return clock >= self.start
+        return clock >= self.start or self.set_back(clock) > 0.0
+
+    def set_back(self, clock: float) -> float:
+        """Seconds by which the clock was set back since its arrival."""
+        return max(0.0, self.received - clock)
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,6 +304,10 @@ class TrajectoryFilter:
         )
         self._names = frozenset(model.joint_names)
         self._execution = self._before = Execution()  # of the last release, and of the one before
+        # By joint: the last release that moves it; before the last release.
+        self._sent: dict[str, Execution] = {}
+        self._sent_before = self._sent
+        self._standing = Standing(model.joint_names)
 
     def take_over(self, old: TrajectoryFilter) -> None:
         """Continue from an earlier robot: its motion may move any joint of the arms."""
@@ -304,12 +315,16 @@ class TrajectoryFilter:
             each.continue_with(self.arm_joints, self._names)
             for each in (old._execution, old._before)
         )
+        if old._sent:
+            self._sent = self._sent_before = dict.fromkeys(self.arm_joints, self._execution)
 
     def update(self, message: JointState, clock: float) -> bool:
         """Process a joint state; returns whether to hold."""
         hold = self.supervisor.update(message)[1]
         if not self.supervisor.joint_state_fault(message.now):
-            self._execution.update(self.supervisor.followed(set(message.names)), clock)
+            buffer = self.supervisor.monitor.buffer
+            self._standing.update(buffer.q, buffer.joints, clock)
+            self._execution.update(self._standing, clock)
         return hold
 
     # -- before the adjustment --
@@ -367,7 +382,10 @@ class TrajectoryFilter:
                 f"{self.supervisor.nearest}: only motions that separate them are accepted"
             )
         events = self.supervisor.events
-        return Job(motion, present, start, asked, settings, tuple(notes), events, now, owner)
+        return Job(
+            motion, present, start, asked, settings, tuple(notes), events, now, owner,
+            received=clock,
+        )  # fmt: skip
 
     def _yielding(self, motion: Motion, settings: FilterSettings) -> tuple[str, list[str]]:
         """The arm that is adjusted: an arm that is not named is held."""
@@ -436,6 +454,10 @@ class TrajectoryFilter:
         _refuse_if_changed(job.asked, settings)
         if fault := self.supervisor.joint_state_fault(now):
             raise TrajectoryError(f"during adjustment the joint state was lost: {fault}")
+        if job.start > 0.0 and (seconds := job.set_back(clock)) > 0.0:
+            raise TrajectoryError(
+                f"the clock was set back by {seconds:.3g} s before its start: send it again"
+            )
         if self.supervisor.events != job.events:
             raise TrajectoryError("during adjustment the arms came closer than danger_distance")
         present = self.supervisor.positions()
@@ -451,8 +473,10 @@ class TrajectoryFilter:
         near = (np.abs(motion.positions - motion.positions[-1]) <= tolerance).all(axis=1)
         passes_goal = bool((np.diff(near.astype(int)) < 0).any())
         self._execution = Execution(
-            motion.joint_names, end, goal, tolerance, passes_goal, self._endless
+            motion.joint_names, clock, end, goal, tolerance, passes_goal, self._endless
         )
+        self._sent_before = self._sent
+        self._sent = self._sent | dict.fromkeys(motion.joint_names, self._execution)
         self.supervisor.allow_leaving()
         return Release(motion, tuple(notes))
 
@@ -483,14 +507,45 @@ class TrajectoryFilter:
         """Whether a released motion is being executed."""
         return self._execution.running(clock)
 
-    @property
-    def moving_joints(self) -> tuple[str, ...]:
-        """Joints of the last released motion; those of all arms before the first one."""
-        return self._execution.joint_names or self.arm_joints
+    def joints_to_hold(
+        self, clock: float, always: bool = False, is_open: bool = False
+    ) -> tuple[str, ...]:
+        """Joints of every arm that may move, although it is not known to stand.
 
-    def start_stream(self, clock: float, seconds: float) -> None:
-        """Report that all arms are moved by other commands for this long."""
-        self._execution, self._before = Execution(self.arm_joints, clock + seconds), Execution()
+        An arm that was sent anything is known to stand only where it was sent last: one that stands
+        elsewhere may be paused, and go on.
+
+        Args:
+            clock: time of the clock of stamps.
+            always: of any arm; otherwise of those that were sent anything. If all are known to
+                stand, all are held.
+            is_open: whether the last release is being executed, as its controller reports.
+        """
+        executed = self._execution.joint_names if is_open or self.running(clock) else ()
+        arms = [arm for arm in self.arms if always or set(arm.joint_names) & self._sent.keys()]
+        moving = [
+            arm for arm in arms
+            if set(arm.joint_names) & set(executed) or not self._is_known_to_stand(arm, clock)
+        ]
+        if always and not moving:
+            moving = arms
+        return tuple(name for arm in moving for name in arm.joint_names)
+
+    def _is_known_to_stand(self, arm: Arm, clock: float) -> bool:
+        for name in arm.joint_names:
+            sent = self._sent.get(name)
+            if sent is not None and not sent.is_at_goal(name, self._standing.position(name)):
+                return False
+        return self._standing.stands(arm.joint_names, clock)
+
+    def start_stream(
+        self, clock: float, seconds: float, goal: Mapping[str, float], tolerance: float
+    ) -> None:
+        """Report that all arms are moved to ``goal`` by other commands, for this long."""
+        self._execution = Execution(self.arm_joints, clock, clock + seconds)
+        self._before = Execution()
+        sent = Execution(goal=goal, tolerance=tolerance, endless=self._endless)
+        self._sent = self._sent_before = dict.fromkeys(self.arm_joints, sent)
         self.supervisor.allow_leaving()
 
     def mark_finished(self) -> None:
@@ -499,7 +554,7 @@ class TrajectoryFilter:
 
     def restore_previous(self) -> None:
         """Report that the last release is not executed; the previous one still is."""
-        self._execution = self._before
+        self._execution, self._sent = self._before, self._sent_before
 
 
 def _refuse_if_changed(asked: FilterSettings, present: FilterSettings) -> None:

@@ -217,7 +217,7 @@ def test_nothing_goes_out_from_below_the_danger_distance():
 
 def test_nothing_goes_out_while_a_trajectory_is_under_way_or_nothing_is_known():
     robot = Robot(0.5)
-    robot.filter.start_stream(CLOCK, 10.0)
+    robot.filter.start_stream(CLOCK, 10.0, {}, 0.01)
     with pytest.raises(TrajectoryError, match="while a trajectory is being executed"):
         robot.follow(0.5)
     robot.filter.mark_finished()

@@ -68,8 +68,8 @@ PARAMETERS = (
     Parameter("max_points", _DEFAULTS.max_points, most=1000000,
               text="trajectories with more points are rejected"),
     Parameter("guard", "running",
-              text="when to hold arms that are closer than danger_distance: only while a "
-                   "trajectory from this node is being executed, or always: "
+              text="which arms are held when they are closer than danger_distance: those that may "
+                   "move by what this node has sent, or always all that may move: "
                    f"{' or '.join(GUARDS)}"),
     Parameter("stream_horizon", 1.0, most=60.0,
               text="maximum time of a desired point in the future, seconds"),

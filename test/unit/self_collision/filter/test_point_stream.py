@@ -27,6 +27,7 @@ class Limited:
     """Moves every joint towards where it is wanted, by 1 rad/s at most."""
 
     fastest = np.ones(3)
+    endless = np.zeros(3, dtype=bool)
 
     def __init__(self):
         self.calls = []
