@@ -213,6 +213,10 @@ class Proximity:
             tests,
         )
 
+    def keeps_at(self, q: np.ndarray, limits: np.ndarray) -> bool:
+        """Whether every pair is at its limit or farther at ``q`` (nq,)."""
+        return not len(self.near(q, limits, 0.0).pairs)
+
     def keeps(self, start: np.ndarray, end: np.ndarray, limits: np.ndarray) -> bool:
         """Whether `certify` holds; faster where it does not."""
         return self.certify(start, end, limits).holds

@@ -71,7 +71,8 @@ _CLOSE = 0.04  # rad or m between waypoints that need no others between them
 _ATTEMPTS = ((1, BUFFER), (_FINER, BUFFER), (_FINER, 4.0 * BUFFER))
 _NANO = 1e-9  # seconds by which `retime` rounds intervals up
 _FURTHER = 2  # attempts with more waypoints only where the last one could not be certified
-_LITTLE = 15_000, 1.2, 1.0  # effort of a trial with other distances
+_LITTLE = 15_000, 3.0, 1.0  # effort of a trial with other distances
+_SMOOTHING = 3.0  # s of processor time for smoothing around a detour that is known
 _RAMP = 0.5  # seconds to reach the velocity limit: default acceleration limit
 
 
@@ -276,7 +277,8 @@ def _solve(
             motion = refined(given, times)
         else:
             (motion, known), closer = closer, None
-            buffer, effort, further = 4.0 * BUFFER, Effort(), further - 1
+            buffer, further = 4.0 * BUFFER, further - 1
+            effort.smoothing = _SMOOTHING
         problem, rates = _problem(task, settings, motion)
         try:
             if robust:
@@ -287,11 +289,14 @@ def _solve(
                 limits = problem.margins.safe[None, :]
             _refuse_contact(problem, adjusted)
         except AdjustmentError as error:
-            # More waypoints may allow a solution, except at the ends.
+            # More waypoints may allow a solution, except at the ends, and where the search for a
+            # detour, which does not depend on them, has ended.
+            if is_at_an_end(error) or (work and work.is_stuck):
+                return _Refusal(error, motion)
             more = _with_more_waypoints(motion, work, known)
             if more and (more[1] is not None or not attempts):
                 closer = more
-            if not is_at_an_end(error) and (attempts or (further and closer)):
+            if attempts or (further and closer):
                 continue
             return _Refusal(error, motion)
         found = _report(problem, motion, settings.method, adjusted, limits)

@@ -162,6 +162,14 @@ class MeshProximity(Proximity):
         distance, _ = self._level.decider(start + first * (end - start), pair, np.inf)
         return Certificate(False, True, first, pair, float(distance), answer.tests)
 
+    def keeps_at(self, q: np.ndarray, limits: np.ndarray) -> bool:
+        """As `Proximity.keeps_at`; no mesh is measured where leaves decide."""
+        pairs = super().near(q, limits, 0.0).pairs
+        if not self._on_meshes[pairs].all() or not len(pairs):
+            return not len(pairs)
+        distances, _ = self._measure(q, pairs, limits[pairs])
+        return bool(((distances > PARTED) & (distances >= limits[pairs])).all())
+
     def keeps(self, start: np.ndarray, end: np.ndarray, limits: np.ndarray) -> bool:
         """As `Proximity.keeps`."""
         if not super().certify(start, end, self._by_leaves(limits)).holds:

@@ -81,10 +81,14 @@ def _add(error: AdjustmentError, trial: _Trials, safe: float, danger_distance: f
         return
     if trial.over or safe <= _LEAST:
         return
-    found = _largest(trial, danger, safe)
-    if found is None:
-        error.add(f"; a safe distance of {_LEAST:g} m would not help")
+    if failed := trial(_LEAST, min(_LEAST, danger)):
+        # Only the start or goal is a proof: a detour that was not found may exist.
+        if is_at_an_end(failed):
+            error.add(f"; a safe distance of {_LEAST:g} m would not help")
+        else:
+            error.add("; no safe distance that would allow it was found in the time")
         return
+    found = _largest(trial, danger, safe)
     error.possible = found, min(found, danger)
     what = "safe distance" if error.possible[1] == danger_distance else "safe and danger distance"
     if error.possible[1] in (found, danger_distance):
@@ -95,10 +99,8 @@ def _add(error: AdjustmentError, trial: _Trials, safe: float, danger_distance: f
         )
 
 
-def _largest(trial: _Trials, danger: float, fails: float) -> float | None:
-    """The largest safe distance found, metres, below one that ``fails``; None if none is."""
-    if trial(_LEAST, min(_LEAST, danger)) is not None:
-        return None
+def _largest(trial: _Trials, danger: float, fails: float) -> float:
+    """The largest safe distance found, metres, below one that ``fails``; `_LEAST` works."""
     works, middle = _LEAST, danger
     for _ in range(1 + _BISECTIONS):
         if works < middle < fails and not trial.over:

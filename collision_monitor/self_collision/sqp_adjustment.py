@@ -80,6 +80,7 @@ class SqpAdjustment:
     Attributes:
         limits: (n - 1, pairs) certified distances of each segment of the result, metres: ``safe``
             of the margins, except where the motion is led out of its start.
+        is_stuck: whether a detour was searched for, and none was found.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class SqpAdjustment:
         self._known = known
         self._detour: tuple[Stepper, np.ndarray] | None = None  # of the current window
         self._uncertified: tuple[int, int] | None = None
+        self.is_stuck = False
         self._problem, self._buffer, self._effort = problem, buffer, effort or Effort()
         self._desired = np.asarray(problem.desired, dtype=float)
         self._safe = problem.margins.safe
@@ -209,6 +211,7 @@ class SqpAdjustment:
                 if path is None:
                     path = find_detour(stepper, wanted, ahead, self._effort)
                 if path is None:
+                    self.is_stuck = True
                     raise self._failure(rows, followed[0], first, bad)
                 self._detour = stepper, path
                 if self._known is not None:

@@ -109,7 +109,7 @@ class Stepper:
 
     def keeps_limits(self, q: np.ndarray) -> bool:
         """Whether every pair is at its limit or farther at q (nq,)."""
-        return not len(self._proximity.near(q, self.limits, 0.0).pairs)
+        return self._proximity.keeps_at(q, self.limits)
 
     def walk(
         self,

@@ -112,6 +112,30 @@ def test_where_there_is_no_way_none_is_found():
     assert explore(stepper(), STRAIGHT, Effort(seconds=0.0)) is None
 
 
+def test_ways_of_both_arms_are_found_with_few_edges():
+    inside = [0.02 if a[:4] == b[:4] else 0.1 for a, b in MODEL.pairs]
+    limits = [-np.inf if "base" in p else d for p, d in zip(MODEL.pairs, inside, strict=True)]
+    both = Stepper(Proximity(MODEL), np.arange(6), np.array(limits), np.eye(6), 0.003)
+    random, found, tried = np.random.default_rng(5), 0, 0
+    while tried < 24:
+        start, goal = random.uniform(-2.5, 2.5, (2, 6))
+        if not (both.keeps_limits(start) and both.keeps_limits(goal)) or both.is_free(start, goal):
+            continue
+        tried += 1
+        found += explore(both, np.linspace(start, goal, 60), Effort(edges=100)) is not None
+    assert found >= 18
+
+
+def test_a_search_that_takes_long_begins_anew():
+    """Several seeds share the edges, so that one without luck does not spend all of them."""
+    effort = Effort(edges=4000)
+    ahead = stepper((0,)).walk(STRAIGHT, 0.02, 0.05)
+    assert find_detour(stepper((0,)), STRAIGHT, ahead, effort) is None and effort.is_spent
+    part = Effort(edges=4000).part(1500)
+    assert part.edges == 1500 and not part.is_spent
+    assert Effort(edges=4000, seconds=0.0).part(1500).is_spent
+
+
 def length(path):
     return np.abs(np.diff(path, axis=0)).max(axis=1).sum()
 

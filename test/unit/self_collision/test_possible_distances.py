@@ -56,6 +56,16 @@ def test_contact_at_the_other_end_is_named():
     assert (error.possible, str(error), asked.tried) == (None, "no", [])
 
 
+def test_only_an_end_proves_that_a_smaller_safe_distance_would_not_help():
+    error = on_the_way()
+    add_possible_distances(error, Asked(0.0005), 0.1, 0.05)
+    assert error.possible is None
+    assert str(error) == "no; no safe distance that would allow it was found in the time"
+    error = on_the_way()
+    add_possible_distances(error, lambda *_: at_an_end(-0.002), 0.1, 0.05)
+    assert (error.possible, str(error)) == (None, "no; a safe distance of 0.001 m would not help")
+
+
 def test_nothing_is_named_where_a_trial_fails_for_another_reason():
     def too_fast(safe, danger):
         return AdjustmentError("joints are too fast")
