@@ -9,8 +9,9 @@ from pathlib import Path
 import coal  # noqa: F401  tests take it from here, with pinocchio
 import numpy as np
 import pytest
+import trimesh
 
-from support.geometry.coal_shapes import coal_capsule
+from support.geometry.coal_shapes import coal_capsule, coal_mesh
 
 pin = pytest.importorskip("pinocchio", reason="pinocchio (PyPI: pin) is not installed")
 
@@ -87,6 +88,10 @@ class Reference:
         )
         objects: dict[str, list[int]] = {}
         for k, item in enumerate(geometry.geometryObjects):
+            if item.meshPath.lower().endswith(".dae"):
+                # pinocchio mixes up the triangles of a file with several geometries
+                mesh = trimesh.load(item.meshPath, force="mesh")
+                item.geometry = coal_mesh(mesh.vertices * item.meshScale, mesh.faces)
             link = self.pin_model.frames[item.parentFrame].name
             objects.setdefault(link, []).append(k)
         return geometry, self._pairs(geometry, objects)
