@@ -11,6 +11,9 @@ that were tried, since links are closer than the danger distance.
 
     python benchmarks/adjusted_motions.py --robots baxter,pr2 --motions 200 --touching
     python benchmarks/adjusted_motions.py --robots yumi.urdf@folder_of_packages
+    python benchmarks/adjusted_motions.py --robots nextage.urdf@rtmros_nextage,duaro.urdf@khi_robot
+
+xacro makes these URDFs. ``--safe-distance`` and ``--danger-distance`` replace the defaults.
 """
 
 from __future__ import annotations
@@ -46,7 +49,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--touching", action="store_true")
     parser.add_argument("--balls", type=int, default=0, metavar="N")
+    parser.add_argument("--safe-distance", type=float, default=0.1, metavar="M")
+    parser.add_argument("--danger-distance", type=float, default=0.05, metavar="M")
     options = parser.parse_args()
+    distances = {
+        "safe_distance": options.safe_distance, "danger_distance": options.danger_distance
+    }  # fmt: skip
     logging.disable(logging.WARNING)
     print(
         "| robot | ends | motions | unchanged | adjusted | refused | wrong | median, s | p99, s |\n"
@@ -57,7 +65,10 @@ def main() -> int:
         scene = balls(options.balls, options.seed)
         model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, scene=scene)
         arms = find_chains(model.robot, model.semantics)
-        r = judge(model, files, arms, options.motions, options.seed, options.touching)
+        print(f"{name}: {' and '.join(arm.name for arm in arms)}", file=sys.stderr)
+        r = judge(
+            model, files, arms, options.motions, options.seed, options.touching, **distances
+        )
         wrong += len(r.wrong)
         cells = (
             f"{r.refused_ends} of {r.ends}", len(r.seconds), r.safe, r.adjusted, len(r.refused),

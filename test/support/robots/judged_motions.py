@@ -44,10 +44,15 @@ class Judged:
 
 
 class RandomMotions:
-    """Straight motions of some arms between random poses that `adjust` takes as a start."""
+    """Straight motions of some arms between random poses that `adjust` takes as a start.
 
-    def __init__(self, model: CollisionModel, arms: tuple[Arm, ...], seed: int) -> None:
-        self.model, self.arms = model, arms
+    ``changes``: settings of `adjust`.
+    """
+
+    def __init__(
+        self, model: CollisionModel, arms: tuple[Arm, ...], seed: int, **changes: float
+    ) -> None:
+        self.model, self.arms, self.changes = model, arms, changes
         self._random = np.random.default_rng(seed)
         self.names = tuple(name for arm in arms for name in arm.joint_names)
         self.columns = [model.joint_names.index(name) for name in self.names]
@@ -73,7 +78,8 @@ class RandomMotions:
                 continue
             self.ends += 1
             try:
-                adjust(self.model, Motion(self.names, np.zeros(1), pose[None]), self.arms)
+                motion = Motion(self.names, np.zeros(1), pose[None])
+                adjust(self.model, motion, self.arms, **self.changes)
             except AdjustmentError:
                 self.refused_ends += 1
                 continue
@@ -97,16 +103,20 @@ def judge(
     count: int,
     seed: int = 0,
     touching: bool = False,
+    **changes: float,
 ) -> Judged:
-    """Adjust ``count`` motions, and check the results; coal checks the robot without its scene."""
-    source, out = RandomMotions(model, arms, seed), Judged()
+    """Adjust ``count`` motions, and check the results; coal checks the robot without its scene.
+
+    ``changes``: settings of `adjust`.
+    """
+    source, out = RandomMotions(model, arms, seed, **changes), Judged()
     alone = model.with_scene(Scene())
     every = np.ones(len(alone.pairs), dtype=bool)
     meshes = MeshClearance(alone, Reference(files.urdf, files.package_dirs, alone), every)
     for k, motion in enumerate(source.take(count, touching)):
         begin = time.process_time()
         try:
-            found = adjust(model, motion, arms)
+            found = adjust(model, motion, arms, **changes)
         except AdjustmentError as error:
             out.refused.append(str(error))
             continue
