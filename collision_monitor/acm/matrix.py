@@ -194,9 +194,9 @@ def _confirmed(
     model: CollisionModel, verdict: SearchResult, samples: np.ndarray, confidence: float
 ) -> SearchResult:
     """Return the verdict; if links nearly always meet, with the result of coal on the meshes."""
-    if verdict.ground is Ground.RIGID or verdict.meets < _NEARLY_ALL * verdict.samples:
+    if verdict.ground in (Ground.RIGID, Ground.NO_RANGE) or verdict.meets == 0:
         return verdict
-    if verdict.meets == 0:
+    if verdict.meets < _NEARLY_ALL * verdict.samples:
         return verdict
     rows = samples[:_FIRST_SAMPLES]
     meets = int(where_links_meet(model, verdict.links, rows).sum())

@@ -184,6 +184,7 @@ class Ground(Enum):
     PROOF = "proof"
     WITNESS = "witness"  # a configuration in which they meet
     SAMPLES = "samples"
+    NO_RANGE = "no range"  # a joint between the links has no range: its other positions are unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,6 +241,11 @@ class PairSearch:
     def open(self) -> bool:
         """Whether the pair is neither proved nor found in contact."""
         return not self.proved and self.witness is None
+
+    @property
+    def has_range(self) -> bool:
+        """Whether every joint between the links has a range: CAD exports write 0 to 0 for none."""
+        return bool((self.pair.low < self.pair.high).all())
 
     # -- samples ---------------------------------------------------------------------
 
@@ -372,6 +378,13 @@ class PairSearch:
         links, pair = self.pair.links, self.pair
         q = None if self.witness is None else pair.complete(self.witness, default)
         share = share_bounds(self.meets, self.samples, confidence)
+        always = self.samples > 0 and self.meets == self.samples
+        if not self.has_range:
+            apart = Meeting.NEVER if self.witness is None else Meeting.SOMETIMES
+            meeting = Meeting.ALWAYS if always else apart
+            return SearchResult(
+                links, meeting, Ground.NO_RANGE, self.boxes, 1.0, self.samples, self.meets, q=q
+            )
         if self.proved:
             return SearchResult(
                 links, Meeting.NEVER, Ground.PROOF, self.boxes, 0.0, self.samples, 0, (0.0, 0.0)
@@ -383,7 +396,6 @@ class PairSearch:
             return SearchResult(
                 links, Meeting.NEVER, Ground.SAMPLES, self.boxes, unproved, samples, 0, (0.0, most)
             )
-        always = self.samples > 0 and self.meets == self.samples
         return SearchResult(
             links,
             Meeting.ALWAYS if always else Meeting.SOMETIMES,

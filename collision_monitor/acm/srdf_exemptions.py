@@ -62,8 +62,9 @@ def exemptions(
 ) -> list[Exemption]:
     """Return pairs to exempt, in the order of ``verdicts``.
 
-    Pairs that a monitor omits because they overlap by design are exempted as always in contact,
-    with the monitor's reason. Pairs that the SRDF enables are not exempted.
+    Pairs over a joint whose limits are equal are exempted as neighbours only: its other positions
+    are unknown. Pairs that a monitor omits because they overlap by design are exempted as always in
+    contact, with the monitor's reason. Pairs that the SRDF enables are not exempted.
 
     Args:
         model: the robot, with the SRDF that it was loaded with, whose exemptions are kept.
@@ -110,6 +111,8 @@ def exemptions(
         elif pair in near:
             reason = ADJACENT
             detail = f"neighbours over one joint; {detail}"
+        elif verdict.ground is Ground.NO_RANGE:
+            continue
         elif verdict.meeting is Meeting.NEVER:
             is_hasty = proved_only or verdict.samples < least_samples
             if verdict.ground is Ground.SAMPLES and is_hasty:
@@ -147,6 +150,8 @@ def grounds(verdict: SearchResult) -> str:
         return f"rigidly joined, {kind} meet"
     if verdict.ground is Ground.PROOF:
         return f"never: proved by {counted(verdict.boxes, 'box', 'boxes')}"
+    if verdict.ground is Ground.NO_RANGE:
+        return f"{kind}, but a joint between them has no range: its limits are equal"
     if verdict.meeting is Meeting.NEVER:
         where = (
             f", all in the {verdict.unproved:.1%} of the ranges that is not proved"

@@ -22,7 +22,7 @@ from collision_monitor.cli.options import (
     parse_positions,
     print_json,
 )
-from collision_monitor.cli.robots import add_model_arguments, load_model
+from collision_monitor.cli.robots import add_model_arguments, add_soft_limits, load_model
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import AdjustmentError, ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
@@ -106,6 +106,7 @@ def add_parser(commands: Any) -> None:
         "--limits", metavar="FILE",
         help="joint_limits.yaml: accelerations, jerks, and limits tighter than in the URDF",
     )  # fmt: skip
+    add_soft_limits(parser)
     add_positions_argument(parser, "positions of joints that the motion does not move")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
@@ -125,7 +126,7 @@ def run(options: argparse.Namespace) -> int:
         file, model.robot, topic=options.topic, stamps=options.stamps, scene=model.scene
     )
     held = _held(options.q, model, motion)
-    limits = _limits(options.limits, model)
+    limits = _limits(options.limits, options.soft_limits, model)
     safe, danger = options.safe_distance, options.danger_distance
     arms = find_chains(model.robot, model.semantics, options.arms)
     try:
@@ -182,11 +183,11 @@ def _held(text: str, model: CollisionModel, motion: Motion) -> dict[str, float]:
     return given
 
 
-def _limits(path: str | None, model: CollisionModel) -> dict[str, Any]:
-    """Arguments of `adjust` from a file of limits: the tighter ones of file and URDF."""
-    if path is None:
+def _limits(path: str | None, soft: bool, model: CollisionModel) -> dict[str, Any]:
+    """Arguments of `adjust`: the tighter limits of a file, soft limits and the URDF."""
+    if path is None and not soft:
         return {}
-    limits = _limits_of_leaders(path, model)
+    limits = _limits_of_leaders(path, soft, model)
 
     def finite(key: str) -> dict[str, float]:
         values = {name: getattr(both, key) for name, both in limits.items()}
@@ -200,10 +201,14 @@ def _limits(path: str | None, model: CollisionModel) -> dict[str, Any]:
     }
 
 
-def _limits_of_leaders(path: str, model: CollisionModel) -> dict[str, JointLimits]:
-    """Limits in a file; joints that others mimic keep those of the others, too."""
+def _limits_of_leaders(
+    path: str | None, soft: bool, model: CollisionModel
+) -> dict[str, JointLimits]:
+    """Limits in a file and soft ones; joints that others mimic keep those of the others, too."""
     of_urdf = urdf_limits(model.robot)
-    found = tightened_limits(model.robot, path, tuple(of_urdf))
+    found = urdf_limits(model.robot, soft=True) if soft else {}
+    if path is not None:
+        found |= tightened_limits(model.robot, path, tuple(of_urdf), soft)
     limits = {name: both for name, both in found.items() if name in model.joint_names}
     for joint, leader, gain, offset in mimics(model):
         own, urdf = found.get(joint.name), of_urdf[joint.name]

@@ -96,6 +96,14 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_soft_limits(parser: Any) -> None:
+    """Add ``--soft-limits`` to a parser or a group."""
+    parser.add_argument(
+        "--soft-limits", action="store_true",
+        help="keep the soft position limits (safety_controller) of the URDF, as MoveIt does",
+    )  # fmt: skip
+
+
 def loading_limits(options: argparse.Namespace) -> LoadingLimits:
     """Limits of loading from the arguments."""
     names = [field.name for field in fields(LoadingLimits)]

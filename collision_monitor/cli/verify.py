@@ -29,6 +29,7 @@ from collision_monitor.cli.options import (
 from collision_monitor.cli.robots import (
     add_model_arguments,
     add_second_robot,
+    add_soft_limits,
     inertials_of,
     load_cell,
     prefix_of,
@@ -89,6 +90,7 @@ def add_parser(commands: Any) -> None:
     checks.add_argument(
         "--limits", metavar="FILE", help="joint_limits.yaml: limits tighter than those of the URDF"
     )
+    add_soft_limits(checks)
     checks.add_argument(
         "--thresholds", metavar="FILE",
         help="YAML: warn and stop distances, for all pairs and by pattern (docs/verify.md)",
@@ -308,7 +310,7 @@ def _settings(options: argparse.Namespace, model: CollisionModel, other: Robot |
         print(f"warning: {text}", file=sys.stderr)
     return Settings(
         thresholds=thresholds,
-        limits=joint_limits(model.robot, options.limits) if options.limits else None,
+        limits=joint_limits(model.robot, options.limits, options.soft_limits),
         exact=options.level != "leaf",
         every_pair_exact=options.level == "mesh",
         method=options.method,

@@ -70,6 +70,8 @@ class Joint:
     velocity: float = np.inf
     effort: float = np.inf
     mimic: Mimic | None = None
+    # of the safety_controller, which controllers and MoveIt keep; infinite if there is none
+    soft: tuple[float, float] = (-np.inf, np.inf)
 
     @property
     def moves(self) -> bool:

@@ -64,8 +64,8 @@ class JointLimits:
         )
 
 
-def urdf_limits(robot: Robot) -> dict[str, JointLimits]:
-    """Limits of all joints that move, by name.
+def urdf_limits(robot: Robot, soft: bool = False) -> dict[str, JointLimits]:
+    """Limits of all joints that move, by name; with ``soft``, those of safety_controller as well.
 
     A continuous joint has no position limits. A velocity or effort of 0, as written by many CAD
     exports, means no limit.
@@ -75,33 +75,37 @@ def urdf_limits(robot: Robot) -> dict[str, JointLimits]:
         if joint.moves:
             turns = joint.kind == "continuous"
             limits[joint.name] = JointLimits(
-                -math.inf if turns else joint.lower,
-                math.inf if turns else joint.upper,
+                -math.inf if turns else max(joint.lower, joint.soft[0] if soft else -math.inf),
+                math.inf if turns else min(joint.upper, joint.soft[1] if soft else math.inf),
                 velocity=joint.velocity if joint.velocity > 0.0 else math.inf,
                 effort=joint.effort if joint.effort > 0.0 else math.inf,
             )
     return limits
 
 
-def joint_limits(robot: Robot, path: str | os.PathLike | None = None) -> dict[str, JointLimits]:
+def joint_limits(
+    robot: Robot, path: str | os.PathLike | None = None, soft: bool = False
+) -> dict[str, JointLimits]:
     """Limits of all joints that move: those of the URDF, and of a file where they are tighter.
+
+    With ``soft``, position limits of safety_controller elements count as well.
 
     Raises:
         JointLimitsError: as `read_joint_limits`, and if the position ranges of both do not overlap.
     """
-    limits = urdf_limits(robot)
-    return limits if path is None else limits | tightened_limits(robot, path, tuple(limits))
+    limits = urdf_limits(robot, soft)
+    return limits if path is None else limits | tightened_limits(robot, path, tuple(limits), soft)
 
 
 def tightened_limits(
-    robot: Robot, path: str | os.PathLike, joint_names: Sequence[str]
+    robot: Robot, path: str | os.PathLike, joint_names: Sequence[str], soft: bool = False
 ) -> dict[str, JointLimits]:
     """Limits of those of ``joint_names`` that a file names: the tighter of file and URDF.
 
     Raises:
         JointLimitsError: as `joint_limits`.
     """
-    limits, found = urdf_limits(robot), {}
+    limits, found = urdf_limits(robot, soft), {}
     for name, given in read_joint_limits(path, joint_names).items():
         found[name] = both = limits[name].tightened(given)
         if both.lower > both.upper:

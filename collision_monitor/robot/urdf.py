@@ -171,6 +171,7 @@ def _convert(
     return Joint(
         joint.name, joint.type, joint.parent, joint.child, origin, axis,
         lower, upper, velocity, effort, mimics.get(joint.name),
+        elements.soft_limits.get(joint.name, (-math.inf, math.inf)),
     )  # fmt: skip
 
 
@@ -205,6 +206,12 @@ def _limits(
     if missing:
         only = f", so it is sampled at {lower:g} only" if lower == upper else ""
         what = f"no {' and no '.join(missing)} limit, {lower:.6g} to {upper:.6g} is assumed{only}"
+        assumptions.setdefault(what, []).append(joint.name)
+    elif lower == upper == 0.0 and joint.mimic is None:  # some CAD exports mean no limits by this
+        what = (
+            "limits 0 to 0, so it is sampled at 0 only; write its limits if it moves, else "
+            "type=\"fixed\""
+        )
         assumptions.setdefault(what, []).append(joint.name)
     return lower, upper
 

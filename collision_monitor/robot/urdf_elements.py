@@ -27,6 +27,7 @@ _ATTRIBUTES = {
     "origin": {"xyz": 3, "rpy": 3},
     "axis": {"xyz!": 3},
     "limit": {"lower": 1, "upper": 1, "effort": 1, "velocity": 1},
+    "safety_controller": {"soft_lower_limit": 1, "soft_upper_limit": 1},
     "mimic": {"joint!": 0, "multiplier": 1, "offset": 1},
     "parent": {"link!": 0},
     "child": {"link!": 0},
@@ -38,7 +39,7 @@ _ATTRIBUTES = {
 }
 _MAY_BE_INFINITE = (("limit", "effort"), ("limit", "velocity"))
 # Large limits mean none, an axis is only a direction, and meshes are checked after scaling.
-_OF_ANY_SIZE = ("limit", "axis", "mesh")
+_OF_ANY_SIZE = ("limit", "safety_controller", "axis", "mesh")
 _KEPT = ("link", "joint", "collision", "geometry", *_ATTRIBUTES)
 
 
@@ -53,6 +54,7 @@ class Elements:
     joint_numbers: dict[str, int] = field(default_factory=dict)  # by joint name
     collisions: list[list[str]] = field(default_factory=list)  # by link
     capsules: set[tuple[int, int]] = field(default_factory=set)  # (link, collision) numbers
+    soft_limits: dict[str, tuple[float, float]] = field(default_factory=dict)  # by joint name
     missing_limits: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by joint name
     only_visual: list[str] = field(default_factory=list)  # links with visual geometry alone
 
@@ -168,12 +170,17 @@ def _add_joint(element: etree._Element, result: Elements) -> None:
     joint = etree.SubElement(result.robot, "joint", name=name, type=kind)
     for child in element.iterchildren(etree.Element):
         _refuse_misspelt(child, document)
-    for tag in ("origin", "parent", "child", "axis", "limit", "mimic"):
+    for tag in ("origin", "parent", "child", "axis", "limit", "safety_controller", "mimic"):
         child = _only_child(element, tag, user, document)
         if child is not None:
             _copy(child, joint, user, document)
         elif tag in ("parent", "child"):
             raise RobotDescriptionError(f"{document.where(element)}: {user}: no <{tag} link=...>")
+    if (safety := joint.find("safety_controller")) is not None:
+        joint.remove(safety)
+        low, high = (float(safety.get(f"soft_{b}_limit", "0")) for b in ("lower", "upper"))
+        if low < high and kind != "continuous":  # 0 to 0, the default, means none
+            result.soft_limits[name] = low, high
     limit = joint.find("limit")
     bounds = ("lower", "upper")
     result.missing_limits[name] = tuple(b for b in bounds if limit is None or not limit.get(b))

@@ -378,8 +378,15 @@ def check_joint_limits(
     units = ["m" if name in slides else "rad" for name in trajectory.joint_names]
     by_rate = [_peaks(trajectory, steps, rows, units, rate) for rate in range(4)]
     peaks = tuple(peak for joint in zip(*by_rate, strict=True) for peak in joint)
+    by_name = {joint.name: JointLimits(*joint.soft) for joint in robot.joints}
+    soft = _peaks(
+        trajectory, steps, tuple(by_name[name] for name in trajectory.joint_names), units, 0
+    )
+    # Those that also exceed the limits that count are violations.
+    only = [p for p, hard in zip(soft, by_rate[0], strict=True) if math.isnan(hard.first)]
+    notes = _notes(peaks) + _soft_notes(only)
     return LimitsCheck(
-        violations_of(peaks), peaks, _notes(peaks), trajectory.joint_names, rows,
+        violations_of(peaks), peaks, notes, trajectory.joint_names, rows,
         *_plotted(trajectory, steps),
     )  # fmt: skip
 
@@ -495,6 +502,16 @@ def _notes(peaks: tuple[Peak, ...]) -> tuple[str, ...]:
         whose = "any joint" if len(free) == count > 1 else ", ".join(free)
         notes.append(f"no limit of {' or '.join(rates)}, so not checked: {whose}")
     return tuple(notes)
+
+
+def _soft_notes(peaks: Iterable[Peak]) -> tuple[str, ...]:
+    return tuple(
+        f"joint {p.joint!r} is at {p.value:.6g} {p.unit} at {p.time:.3f} s, beyond its soft limit "
+        f"{p.limit:.6g} (safety_controller in the URDF), which ros_control and MoveIt keep: "
+        "--soft-limits rejects this"
+        for p in peaks
+        if not math.isnan(p.first)
+    )
 
 
 def _plotted(trajectory: Trajectory, steps: Steps) -> tuple[np.ndarray, ...]:

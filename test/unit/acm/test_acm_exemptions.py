@@ -68,6 +68,21 @@ def test_what_meets_nearly_always_is_exempted_as_such(model):
     assert exemptions(model, [verdict], always=0.97) == []
 
 
+def test_equal_limits_prove_nothing():
+    """CAD exports write 0 to 0 for limits that were left empty: other positions are unknown."""
+    equal = ROBOT.replace('lower="-2" upper="2"', 'lower="0" upper="0"')
+    assert equal != ROBOT
+    model = CollisionModel.from_urdf(equal)
+    verdicts = classify(model, settings=SearchSettings(samples=50))
+    found = reasons(exemptions(model, verdicts))
+    assert found[frozenset(("base", "arm"))] == "Adjacent"
+    assert found[frozenset(("post", "flag"))] == "Never"  # rigid
+    assert not any(found.keys() & {frozenset((a, "palm")) for a in ("base", "post", "flag")})
+    texts = {frozenset(v.links): grounds(v) for v in verdicts}
+    assert texts[frozenset(("flag", "palm"))].startswith("never, but a joint between them has no")
+    assert texts[frozenset(("palm", "finger"))].startswith("always, but a joint between them has")
+
+
 def test_the_default_pose_is_no_reason_unless_one_says_so():
     # The arm lies in the post with all joints at zero.
     model = CollisionModel.from_urdf(ROBOT.replace("0.6 0.4 0", "0.6 0 0"))

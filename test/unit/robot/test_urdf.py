@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 from urdf_parser_py.xml_reflection import core as parser_core
 
 from collision_monitor.errors import MeshError, RobotDescriptionError
+from collision_monitor.robot.limits import urdf_limits
 from collision_monitor.robot.urdf import load_robot
 
 SPHERE = "<collision><geometry><sphere radius='0.1'/></geometry></collision>"
@@ -273,6 +274,42 @@ def test_refused(name):
 
 
 # Warnings.
+
+
+def test_equal_limits_are_a_warning():
+    """The exporter of SolidWorks writes 0 to 0 for limits that were left empty."""
+    equal = "<limit lower='0' upper='0' effort='0' velocity='0'/>"
+    loaded = load_robot(
+        robot(
+            *map(link, "abcd"),
+            joint("r1", "a", "b", inside=equal),
+            joint("r2", "b", "c", inside=equal),
+            joint("m", "c", "d", inside=equal + "<mimic joint='r1'/>"),
+        )
+    )
+    (text,) = loaded.warnings
+    assert text.startswith("joints 'r1', 'r2': limits 0 to 0, so it is sampled at 0 only; write")
+    assert {(j.lower, j.upper) for j in loaded.joints} == {(0.0, 0.0)}
+
+
+SAFETY = "<limit lower='-2' upper='2' effort='1' velocity='1'/><safety_controller k_velocity='1' "
+
+
+def test_soft_limits_are_those_of_the_safety_controller():
+    loaded = load_robot(
+        robot(
+            *map(link, "abcde"),
+            joint("both", "a", "b",
+                  inside=SAFETY + "soft_lower_limit='-1.5' soft_upper_limit='1'/>"),
+            joint("none", "b", "c", inside=SAFETY + "/>"),
+            joint("zero", "c", "d", inside=SAFETY + "soft_lower_limit='0' soft_upper_limit='0'/>"),
+            joint("turns", "d", "e", "continuous",
+                  "<safety_controller k_velocity='1' soft_lower_limit='-1' soft_upper_limit='1'/>"),
+        )
+    )  # fmt: skip
+    limits = urdf_limits(loaded, soft=True)
+    assert (limits["both"].lower, limits["both"].upper) == (-1.5, 1.0)
+    assert limits | {"both": None} == urdf_limits(loaded) | {"both": None}
 
 
 def test_missing_limits():

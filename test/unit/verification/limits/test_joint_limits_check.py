@@ -15,7 +15,7 @@ from support.robots import toys
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code
-from collision_monitor.robot.limits import JointLimits
+from collision_monitor.robot.limits import JointLimits, urdf_limits
 from collision_monitor.robot.urdf import load_robot
 from collision_monitor.verification.joint_limits_check import check_joint_limits
 
@@ -52,6 +52,20 @@ def test_a_motion_at_its_limits_keeps_them():
     assert peak(check, Code.JOINT_VELOCITY).value == pytest.approx(1.0)
     assert peak(check, Code.JOINT_POSITION).value == pytest.approx(1.5)
     assert "no limit of jerk, so not checked: any joint" in check.notes
+
+
+def test_soft_limits_are_a_note_unless_they_count():
+    robot = load_robot(
+        toys.chain(3).replace("/></joint>", '/><safety_controller k_velocity="1" '
+                              'soft_lower_limit="-1" soft_upper_limit="1.2"/></joint>')
+    )  # fmt: skip
+    check = check_joint_limits(trapezoid(), robot)
+    (note,) = [note for note in check.notes if "soft" in note]
+    assert note.startswith("joint 'j1' is at 1.5 rad at 2.000 s, beyond its soft limit 1.2 (")
+    assert check.violations == ()
+    check = check_joint_limits(trapezoid(), robot, urdf_limits(robot, soft=True))
+    assert [(v.code, v.limit) for v in check.violations] == [(Code.JOINT_POSITION, 1.2)]
+    assert not any("soft" in note for note in check.notes)
 
 
 def test_each_limit_is_broken_where_the_formula_says():
