@@ -89,19 +89,8 @@ def parse_xml(
     # The text is re-encoded below, so its own claim about the encoding no longer holds.
     text = _DECLARATION.sub(lambda m: "\n" * m[0].count("\n"), text, count=1)
     _refuse_doctype(text, name, error)
-    parser = etree.XMLParser(
-        encoding="utf-8",
-        resolve_entities=False,
-        load_dtd=False,
-        dtd_validation=False,
-        no_network=True,
-        huge_tree=huge,
-        remove_comments=True,
-        remove_pis=True,
-        recover=False,
-    )
     try:
-        root = etree.fromstring(text.encode("utf-8"), parser)
+        root = _parsed(text.encode("utf-8"), huge)
     except etree.XMLSyntaxError as problem:
         reason = re.sub(r", line \d+, column \d+.*$", "", problem.msg or "syntax error")
         raise error(f"{name}:{problem.lineno or 1}: not XML: {reason}") from None
@@ -111,6 +100,39 @@ def parse_xml(
     if root.getroottree().docinfo.internalDTD is not None:
         raise error(f"{name}:1: a DOCTYPE is refused")
     return XmlDocument(root, name, path, isinstance(source, ReceivedText))
+
+
+def _parsed(text: bytes, huge: bool) -> etree._Element:
+    """The root; as for tinyxml, which reads URDFs elsewhere, namespaces mean nothing.
+
+    Names of a default namespace are plain names, and a prefix need not be declared.
+
+    Raises:
+        XMLSyntaxError: not XML.
+    """
+    # Undeclared prefixes are the only errors that the parser may recover from.
+    parser = etree.XMLParser(
+        encoding="utf-8",
+        resolve_entities=False,
+        load_dtd=False,
+        dtd_validation=False,
+        no_network=True,
+        huge_tree=huge,
+        remove_comments=True,
+        remove_pis=True,
+        recover=True,
+    )
+    root = etree.fromstring(text, parser)
+    errors = parser.error_log.filter_from_errors()
+    serious = [e for e in errors if e.type != etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE]
+    if root is None or serious:
+        first = (serious or errors)[0]
+        raise etree.XMLSyntaxError(first.message, first.type, first.line, first.column)
+    for element in root.iter(etree.Element):
+        if element.prefix is None and element.tag.startswith("{"):
+            element.tag = etree.QName(element).localname
+    etree.cleanup_namespaces(root)
+    return root
 
 
 def _read(

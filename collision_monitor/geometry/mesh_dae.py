@@ -52,9 +52,18 @@ def local_name(element: etree._Element) -> str:
 
 
 def target(element: etree._Element, attribute: str, by_id: Ids, tag: str) -> etree._Element:
-    """Return the one element of that tag to which an attribute like ``url="#id"`` refers."""
+    """Return the one element of that tag to which an attribute like ``url="#id"`` refers.
+
+    Some exporters use the same ids in each mesh: of several elements, the one in the smallest part
+    of the document that also contains the reference is meant.
+    """
     url = element.get(attribute, "")
     found = by_id.get((tag, url[1:]), []) if url.startswith("#") else []
+    if len(found) > 1:
+        for part in element.iterancestors():
+            if near := [each for each in part.iter(tag) if each.get("id") == url[1:]]:
+                found = near
+                break
     if len(found) != 1:
         raise ValueError(
             f"<{element.tag}> on line {element.sourceline} refers to {url!r}, which is "

@@ -86,9 +86,9 @@ class FileFinder:
     ``package_dirs``: folders that hold packages at any depth, packages themselves, or
     prefixes with a share folder. ``document``: path of the describing file, None
     for text, whose relative paths start at the working directory. ``is_received``: the
-    URIs come from a topic. Then ``package://`` names files inside the package only, and paths and
-    ``file://`` files inside ``package_dirs`` only, also through ``..`` and symbolic links. What is
-    outside is refused whether it exists or not.
+    URIs come from a topic. Then ``package://`` names files inside the package only, ``file://``
+    those inside installed packages or ``package_dirs``, and paths those inside ``package_dirs``,
+    also through ``..`` and symbolic links. What is outside is refused whether it exists or not.
     """
 
     def __init__(
@@ -183,7 +183,10 @@ class FileFinder:
         elif name == "file":
             spellings = _spellings(_local_path(uri[scheme.end() :], uri, user, error))
             if self._is_received:
-                yield from self._listed(spellings, uri, user, error)
+                installed = list(self._installed(spellings))
+                if not installed:
+                    yield from self._listed(spellings, uri, user, error)
+                yield from installed
                 return
             yield from map(Path, spellings)
         else:
@@ -200,6 +203,18 @@ class FileFinder:
         return target.is_relative_to(_resolved(folder)) or any(
             self._is_package(above, package, by_manifest=True) for above in target.parents
         )
+
+    def _installed(self, spellings: Sequence[str]) -> Iterator[Path]:
+        """Yield the paths inside packages of AMENT_PREFIX_PATH: file://$(find pkg) for Gazebo."""
+        for text in spellings:
+            path = Path(os.path.normpath(text))
+            for prefix in _path_list("AMENT_PREFIX_PATH"):
+                share = Path(os.path.abspath(prefix / "share"))
+                package = path.relative_to(share).parts[:1] if path.is_relative_to(share) else ()
+                folder = share.joinpath(*package)
+                is_package = bool(package) and self._manifest_name(folder) is not None
+                if is_package and self._is_inside_package(path, folder, package[0]):
+                    yield path
 
     def _listed(
         self, spellings: Sequence[str], uri: str, user: str, error: type[CollisionMonitorError]
@@ -219,8 +234,8 @@ class FileFinder:
         if not found:
             raise error(
                 f"{user}: {uri!r} is refused: descriptions and messages from topics may name "
-                "package://<package>/<path>, and by file:// or a path only what is inside a folder "
-                "listed in the parameter package_dirs"
+                "package://<package>/<path>, by file:// what is inside an installed package, and "
+                "by file:// or a path what is inside a folder listed in the parameter package_dirs"
             )
 
     def _bases(self) -> list[Path]:

@@ -28,6 +28,7 @@ from collision_monitor.common.limits import (
     LARGEST_LIMIT,
     LARGEST_POSITION,
     LARGEST_RATE,
+    SMALLEST,
     add_triangles,
     check_count,
     check_time,
@@ -411,10 +412,15 @@ def _shape(
     else:
         kind = "capsule" if number in elements.capsules else "cylinder"
         size = (geometry.radius, geometry.length)
-    # A capsule without a straight part is a sphere.
-    may_be_zero = kind == "capsule" and size[0] > 0.0
-    if any(value < 0.0 or (value == 0.0 and not may_be_zero) for value in size):
-        raise RobotDescriptionError(f"{user}: the size of a {kind} should be positive, not {size}")
+    if min(size) < 0.0:
+        raise RobotDescriptionError(f"{user}: the size of a {kind} is negative: {size}")
+    # Points, segments and plates become as thin as a solid can be.
+    if kind == "cylinder" and size[0] == 0.0:
+        kind, size = "box", (0.0, 0.0, size[1])
+    if kind != "capsule":
+        size = tuple(max(value, SMALLEST) for value in size)
+    elif size[0] == 0.0:  # without a straight part it is a sphere
+        size = (SMALLEST, size[1])
     if problem := too_small(kind, size):
         raise RobotDescriptionError(f"{user}: {problem}")
     return Shape(kind, pose, size, source=f"{kind} of link {link!r}")

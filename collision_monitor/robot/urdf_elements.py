@@ -143,7 +143,9 @@ def _add_shape(
     if origin is not None:
         _copy(origin, collision, user, document)
     geometry = _only_child(element, "geometry", user, document)
-    shapes = [] if geometry is None else list(geometry.iterchildren(etree.Element))
+    # Names with a prefix are extensions of other tools, such as <drake:declare_convex/>.
+    children = [] if geometry is None else geometry.iterchildren(etree.Element)
+    shapes = [child for child in children if child.tag[0] != "{" and ":" not in child.tag]
     if len(shapes) != 1 or shapes[0].tag not in GEOMETRIES:
         found = ", ".join(f"<{shape.tag}>" for shape in shapes) or "nothing"
         raise RobotDescriptionError(

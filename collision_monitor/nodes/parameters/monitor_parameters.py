@@ -55,8 +55,8 @@ GENERAL = (
                "checked"),
     fixed("package_dirs", [""],
           text="folders that contain packages, at any depth; searched for package:// before the "
-               "ament index. Descriptions and messages from topics may name files by file:// or a "
-               "path only inside these folders"),
+               "ament index. Descriptions and messages from topics may name files by a path only "
+               "inside these folders, and by file:// inside installed packages, too"),
     fixed("visual_meshes", False,
           text="use the visual geometry of links without collision geometry; other links keep "
                "their collision geometry"),

@@ -328,6 +328,21 @@ def test_dae_unit_is_applied(tmp_path):
     np.testing.assert_allclose(sorted_rows(1000 * vertices), sorted_rows(TETRAHEDRON + [10, 0, 0]))
 
 
+def test_dae_ids_may_be_local_to_their_mesh(tmp_path):
+    """As trimesh and FreeCAD write them, the same in each geometry."""
+    text = dae(nodes=PLAIN_NODE + NODE.format("").replace('"n"', '"n2"').replace("#g", "#h"))
+    start, end = text.index("<geometry"), text.index("</library_geometries>")
+    again = text[start:end].replace('"g"', '"h"').replace("0 0 0 1 0 0", "7 0 0 8 0 0")
+    vertices, triangles = load(tmp_path, "a.dae", text[:end] + again + text[end:])
+    assert len(triangles) == 8
+    moved = TETRAHEDRON.copy()
+    moved[:2, 0] += 7.0
+    expected = np.unique(np.vstack([TETRAHEDRON, moved]), axis=0)
+    np.testing.assert_array_equal(sorted_rows(vertices), sorted_rows(expected))
+    twice = text[:end] + again.replace('"h"', '"g"') + text[end:]
+    assert "'#g', which is more than one <geometry>" in refused(tmp_path, "b.dae", twice)
+
+
 def test_dae_nodes_transforms_and_instances(tmp_path):
     nodes = (
         "<node><lookat>0 0 0 1 0 0 0 0 1</lookat><instance_camera url='#c'/></node>"

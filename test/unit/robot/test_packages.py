@@ -275,6 +275,31 @@ def test_what_a_topic_names_inside_of_packages_and_given_folders_is_found(tmp_pa
         FileFinder(is_received=True).find(f"file://{link}", "x")
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_topic_may_name_files_of_installed_packages_by_file(tmp_path, monkeypatch, exists):
+    """file://$(find arm) is what Gazebo needs."""
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"{tmp_path / 'empty'}:{tmp_path / 'install'}")
+    share = tmp_path / "install" / "share"
+    path = _package(share / "arm")
+    _checkout(share / "arm")
+    (share / "arm" / "out").symlink_to(tmp_path)
+    if exists:
+        for name in ("secret.stl", "install/share/secret.stl", "install/share/bare/secret.stl"):
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text("x")
+    finder = FileFinder(is_received=True)
+    for uri in (f"file://{path}", f"file://{share}/arm/urdf/../meshes/a%20b.stl"):
+        assert finder.find(uri, "x") == path
+    with pytest.raises(MeshError, match="no file"):
+        finder.find(f"file://{share}/arm/other.stl", "x")
+    for uri in ("{}/arm/../secret.stl", "{}/arm/../../../secret.stl", "{}/arm/out/secret.stl",
+                "{}/secret.stl", "{}/bare/secret.stl"):  # fmt: skip
+        with pytest.raises(MeshError, match="is refused"):
+            finder.find("file://" + uri.format(share), "x")
+    with pytest.raises(MeshError, match="is refused"):
+        finder.find(str(path), "x")
+
+
 def test_error_names_uri_user_and_every_place(tmp_path, monkeypatch):
     monkeypatch.setenv("AMENT_PREFIX_PATH", "/ament_a:/ament_b")
     monkeypatch.setenv("ROS_PACKAGE_PATH", "/ros1")

@@ -11,10 +11,13 @@ import pytest
 from scipy.spatial.transform import Rotation
 from urdf_parser_py.xml_reflection import core as parser_core
 
+from collision_monitor import CollisionModel
 from collision_monitor.errors import MeshError, RobotDescriptionError
 from collision_monitor.robot.limits import urdf_limits
+from collision_monitor.robot.packages import publishable
 from collision_monitor.robot.urdf import load_robot
 
+LIMITS = "<limit lower='-1' upper='1'/>"
 SPHERE = "<collision><geometry><sphere radius='0.1'/></geometry></collision>"
 
 
@@ -252,16 +255,14 @@ for _shape, _number in (
     ("<capsule radius='1' length='{}'/>", "a number"),
 ):
     for _value, _reason in (
-        ("-1", "should be positive"),
+        ("-1", "is negative"),
         ("nan", "expected finite numbers"),
         ("inf", "expected finite numbers"),
         ("x", f"expected {_number}"),
         ("1_0", f"expected {_number}"),
-        ("0", "" if _shape.startswith("<capsule radius='1'") else "should be positive"),
     ):
-        if _reason:
-            _text = _shape.format(_value)
-            CASES[_text] = (collision(f"<geometry>{_text}</geometry>"), _reason)
+        _text = _shape.format(_value)
+        CASES[_text] = (collision(f"<geometry>{_text}</geometry>"), _reason)
 CASES["<sphere/>"] = (collision("<geometry><sphere/></geometry>"), "<sphere radius=...> is missing")
 
 
@@ -271,6 +272,54 @@ def test_refused(name):
     message = refused(text)
     assert reason in message
     assert "robot description" in message
+
+
+@pytest.mark.parametrize(
+    ("shape", "reach"),
+    [
+        ("<box size='0 0 0'/>", 0.0), ("<box size='0.2 0 0'/>", 0.1),
+        ("<box size='0.2 2 0'/>", 0.1),
+        ("<sphere radius='0'/>", 0.0), ("<cylinder radius='0' length='0'/>", 0.0),
+        ("<cylinder radius='0.1' length='0'/>", 0.1), ("<cylinder radius='0' length='2'/>", 0.0),
+        ("<capsule radius='0' length='2'/>", 0.0), ("<capsule radius='0' length='0'/>", 0.0),
+        ("<capsule radius='0.1' length='0'/>", 0.1),
+    ],
+)  # fmt: skip
+def test_shapes_without_a_size_have_a_distance(shape, reach):
+    """Vendors put points on frames, and plates; urdfdom, RViz and MoveIt load them."""
+    flat = link("a", f"<collision><geometry>{shape}</geometry></collision>")
+    model = CollisionModel.from_urdf(
+        robot(
+            flat, link("m", ""), link("b"), joint("j", "a", "m", inside=LIMITS),
+            joint("k", "m", "b", "prismatic", "<origin xyz='1 0 0'/>" + LIMITS),
+        ),
+        max_leaves_per_link=1,
+    )  # fmt: skip
+    q = np.array([0.0, 0.5])
+    exact = model.distance(q, exact=True).distance
+    assert exact == pytest.approx(1.5 - 0.1 - reach, abs=1e-6)
+    assert exact - 2.0 < model.distance(q).distance <= exact + 1e-12
+
+
+NAMESPACES = {
+    "default": lambda text: text.replace("<robot", "<robot xmlns='http://www.ros.org'"),
+    "extension": lambda text: text.replace("<robot", "<robot xmlns:drake='http://d'").replace(
+        "</geometry>", "<drake:declare_convex/></geometry>"
+    ),
+    "undeclared": lambda text: text.replace(
+        "</geometry>", "<drake:declare_convex/></geometry>"
+    ).replace("</robot>", "<gazebo><a:plugin x:y='1'/></gazebo></robot>"),
+}
+
+
+@pytest.mark.parametrize("kind", NAMESPACES)
+def test_namespaces_mean_nothing_as_in_urdfdom(kind):
+    text = NAMESPACES[kind](two())
+    loaded = load_robot(text)
+    assert [len(one.shapes) for one in loaded.links.values()] == [1, 1]
+    assert (loaded.joints[0].lower, loaded.joints[0].upper) == (-1.0, 2.0)
+    assert ": not XML: " in refused(text.replace("</link>", "", 1))
+    assert publishable(text)[1] == "a"
 
 
 # Warnings.
