@@ -8,6 +8,7 @@ they cannot read; here each missing facet would be a hole in the robot.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -35,8 +36,8 @@ def read_obj(data: bytes) -> tuple[np.ndarray, np.ndarray]:
     Raises ValueError with the line and the reason.
     """
     if b"\0" in data:
-        raise ValueError("binary data, not an OBJ file")
-    text = data.decode("utf-8", "replace").replace("\\\r\n", " ").replace("\\\n", " ")
+        raise ValueError("binary data or UTF-16, not an OBJ file in UTF-8")
+    text = data.decode("utf-8-sig", "replace").replace("\\\r\n", " ").replace("\\\n", " ")
     vertices: list[list[float]] = []
     triangles: list[tuple[int, int, int]] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -89,13 +90,16 @@ def read_stl(data: bytes) -> tuple[np.ndarray, np.ndarray]:
 
     Raises ValueError with the reason.
     """
+    text = data.removeprefix(codecs.BOM_UTF8)
     count = int.from_bytes(data[80:_HEADER], "little") if len(data) >= _HEADER else -1
     expected = _HEADER + count * _RECORD.itemsize
     if count >= 0 and len(data) == expected:
         corners = np.frombuffer(data, _RECORD, offset=_HEADER)["corners"]
         vertices = corners.astype(float).reshape(-1, 3)
-    elif data.lstrip()[:5].lower() == b"solid" and b"facet" in data[:4096].lower():
-        vertices = _read_ascii(data.decode("latin-1"))
+    elif text.lstrip()[:5].lower() == b"solid" and b"facet" in text[:4096].lower():
+        vertices = _read_ascii(text.decode("latin-1"))
+    elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise ValueError("text in UTF-16; save the ASCII STL in UTF-8")
     elif count < 0:
         raise ValueError(f"not an STL file: {len(data)} bytes")
     else:
@@ -213,6 +217,11 @@ def _read(
         data = read_bounded(path)
         if data is None:
             raise MeshError(f"larger than {LARGEST_FILE // 1_000_000} MB; simplify the mesh")
+        if data.startswith(b"version https://git-lfs"):
+            raise MeshError(
+                "is a Git LFS pointer, not the mesh: run 'git lfs pull' in its repository, and "
+                "build its package again"
+            )
         with np.errstate(invalid="ignore", over="ignore"):  # not finite: refused below
             vertices, triangles = reader(data)
     except OSError as problem:

@@ -8,9 +8,11 @@ interpolated linearly; partial states are merged.
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -32,6 +34,8 @@ STATES = "sensor_msgs/msg/JointState"
 COMMANDS = "trajectory_msgs/msg/JointTrajectory"
 _FILES = (".mcap", ".db3")
 _NANO = 1_000_000_000  # nanoseconds in a second
+
+Unneeded = Callable[[str], bool]  # whether nobody needs the position of a joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +72,12 @@ def is_bag(path: Path) -> bool:
     return path.is_dir() or path.suffix.lower() in _FILES or path.name == "metadata.yaml"
 
 
-def read_topics(path: Path, names: Sequence[str] = ()) -> list[Topic]:
+def read_topics(
+    path: Path, names: Sequence[str] = (), unneeded: Unneeded = lambda joint: False
+) -> list[Topic]:
     """Return topics of a bag; without ``names`` the only one with joint states or trajectories.
+
+    Positions of ``unneeded`` joints may be NaN in joint states, and are then left out.
 
     Raises:
         MotionError: the message begins with the path; there is no bag, it is truncated or damaged,
@@ -81,7 +89,10 @@ def read_topics(path: Path, names: Sequence[str] = ()) -> list[Topic]:
     try:
         with _library("rosbags.rosbag2").Reader(bag) as reader:
             chosen = _select_topics(reader.connections, names, path)
-            return [_topic(reader, name, connections, path) for name, connections in chosen.items()]
+            return [
+                _topic(reader, name, connections, path, unneeded)
+                for name, connections in chosen.items()
+            ]
     except (MotionError, MissingDependencyError):
         raise
     except Exception as error:  # on damaged files rosbags raises errors of many types
@@ -166,14 +177,16 @@ def _select_topics(
     return chosen
 
 
-def _topic(reader: Any, name: str, connections: list[Any], path: Path) -> Topic:
+def _topic(
+    reader: Any, name: str, connections: list[Any], path: Path, unneeded: Unneeded
+) -> Topic:
     kind = connections[0].msgtype
     formats = {connection.ext.serialization_format for connection in connections} - {"cdr"}
     if formats:
         raise MotionError(f"{path}: topic {name!r} is serialized as {formats.pop()}, not cdr")
     types = _library("rosbags.typesys")
     store = types.get_typestore(types.Stores.LATEST)
-    take = _state if kind == STATES else _command
+    take = partial(_state, unneeded) if kind == STATES else _command
     messages, empty, received = [], 0, 0
     for received, (_, time, data) in enumerate(reader.messages(connections), 1):
         where = f"{path}: {name}: message {received}"
@@ -206,11 +219,26 @@ def _stamp(header: Any) -> int:
     return header.stamp.sec * _NANO + header.stamp.nanosec
 
 
-def _state(message: Any, received: int, where: str) -> StateMessage | None:
+def _state(
+    unneeded: Unneeded, message: Any, received: int, where: str
+) -> StateMessage | None:
     if not len(message.position):
         return None
-    names = joint_names(list(message.name), where)
-    positions = checked_values("positions", message.position.tolist(), names, where)
+    names, positions = joint_names(list(message.name), where), message.position.tolist()
+    if len(positions) == len(names) and not all(map(math.isfinite, positions)):
+        kept = [
+            k for k, name in enumerate(names) if math.isfinite(positions[k]) or not unneeded(name)
+        ]
+        names, positions = tuple(names[k] for k in kept), [positions[k] for k in kept]
+        if not names:
+            return None
+        if not all(map(math.isfinite, positions)):
+            k = next(k for k, position in enumerate(positions) if not math.isfinite(position))
+            raise MotionError(
+                f"{where}: positions: {positions[k]} of {names[k]!r} is not a finite number; "
+                "--ignore JOINT leaves out a joint that the robot does not have"
+            )
+    positions = checked_values("positions", positions, names, where)
     return StateMessage(received, _stamp(message.header), names, np.array(positions))
 
 
@@ -252,7 +280,11 @@ _CLOCK_OFFSET = 3600.0  # seconds between stamp and recording that indicate diff
 
 
 def read_bag(
-    path: Path, names: Sequence[str], stamps: str, turning: Collection[str] = ()
+    path: Path,
+    names: Sequence[str],
+    stamps: str,
+    turning: Collection[str] = (),
+    unneeded: Unneeded = lambda joint: False,
 ) -> tuple[Trajectory, str, list[str]]:
     """Return a motion from 0 s, its source, and warnings.
 
@@ -261,12 +293,13 @@ def read_bag(
         names: of topics; by default the only suitable one.
         stamps: ``header`` or ``receive``, the time of messages to use.
         turning: continuous joints.
+        unneeded: whether positions of a joint in joint states are not needed.
 
     Raises:
         MotionError: the message begins with the path; see `read_topics`, `recorded` and
             `commanded`; or a joint is in two topics.
     """
-    topics = read_topics(path, names)
+    topics = read_topics(path, names, unneeded)
     where = str(path)
     motions, zeros, warnings = [], [], []
     for topic in topics:

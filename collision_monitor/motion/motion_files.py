@@ -13,6 +13,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from collision_monitor.motion.commands import (
 )
 from collision_monitor.motion.plans import find_points, start_positions
 from collision_monitor.motion.points import Points, documents, read_csv
-from collision_monitor.motion.robot_joints import led_by, on_robot
+from collision_monitor.motion.robot_joints import is_unneeded, led_by, on_robot
 from collision_monitor.motion.trajectory import YAML_SUFFIXES, Motion, Trajectory
 from collision_monitor.motion.violation import Violation
 from collision_monitor.robot.description import Robot
@@ -259,7 +260,9 @@ def load_trajectory(
     with np.errstate(over="ignore", invalid="ignore"):  # the result is checked below
         if file.kind is Kind.BAG:
             turning = [joint.name for joint in robot.joints if joint.kind == "continuous"]
-            motion, source, warnings = read_bag(path, topic_names(topic), stamps, turning)
+            motion, source, warnings = read_bag(
+                path, topic_names(topic), stamps, turning, partial(is_unneeded, robot, ignored)
+            )
         else:
             _reject_topic(file, topic)
             if file.kind is Kind.COMMAND:

@@ -89,7 +89,8 @@ def read_csv(path: Path) -> Points:
     header = [cell.strip() for cell in lines[0][1]]
     if header[0] != "time" or len(header) < 2 or not all(header):
         raise MotionError(
-            f"{path}:{lines[0][0]}: header {','.join(header)!r}, not 'time,<joint>,...'"
+            f"{path}:{lines[0][0]}: header {','.join(header)!r:.200}, not 'time,<joint>,...'"
+            + _header_hint(header)
         )
     repeated = {name for name in header if header.count(name) > 1}
     if repeated:
@@ -105,6 +106,20 @@ def read_csv(path: Path) -> Points:
     values = np.full((3, len(table), len(header) - 1), np.nan)
     values[0] = table[:, 1:]
     return Points(tuple(header[1:]), table[:, 0], values)
+
+
+def _header_hint(header: list[str]) -> str:
+    """How to convert a table of another program."""
+    if len(header) == 1 and ";" in header[0]:
+        return ": write commas between the columns, and points in numbers"
+    if header[0] == "__time":
+        return (
+            ": this is a table of PlotJuggler; name the first column 'time' and each column of "
+            "positions as its joint (not '/joint_states/elbow/position'), leave the others out"
+        )
+    if header[0].lower() in ("time", "t", "timestamp", "time_s", "seconds"):
+        return ": name the first column 'time', in seconds"
+    return ""
 
 
 def _row(cells: list[str], header: list[str], where: str) -> list[float]:

@@ -109,6 +109,16 @@ def on_robot(
     return result, tuple(warnings)
 
 
+def is_unneeded(robot: Robot, ignored: Sequence[str], name: str) -> bool:
+    """Whether a position of the joint ``name`` is not used: it is fixed, or to be ignored."""
+    joint = next((joint for joint in robot.joints if joint.name == name), None)
+    return _matches(name, ignored) if joint is None else not joint.moves
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
 def led_by(joint_names: Iterable[str], robot: Robot) -> frozenset[str]:
     """Replace mimic joints by their leaders; unknown names are skipped."""
     joints = {joint.name: joint for joint in robot.joints}
@@ -136,7 +146,7 @@ def _columns_by_joint(
             raise MotionError(f"{where}: names joint {name!r} twice")
         if name in joints:
             named[name] = k
-        elif not any(fnmatch.fnmatchcase(name, pattern) for pattern in ignored):
+        elif not _matches(name, ignored):
             unknown.append(name)
     if unknown:
         moving = [name for name, joint in joints.items() if joint.moves]

@@ -12,6 +12,7 @@ Descriptions and messages from topics name files in packages and in the given fo
 
 from __future__ import annotations
 
+import difflib
 import logging
 import os
 import re
@@ -40,10 +41,12 @@ class Packages:
     Attributes:
         folders: of each package, by the name in its package.xml; nearest to the top first.
         complete: False if the search ended early because there are too many folders.
+        skipped: markers of folders that are to be ignored.
     """
 
     folders: dict[str, list[Path]] = field(default_factory=dict)
     complete: bool = True
+    skipped: tuple[Path, ...] = ()
 
 
 def find_packages(top: Path, most_folders: int = _MOST_FOLDERS) -> Packages:
@@ -54,6 +57,7 @@ def find_packages(top: Path, most_folders: int = _MOST_FOLDERS) -> Packages:
     package, and symbolic links are followed, to each folder once.
     """
     found: dict[str, list[Path]] = {}
+    skipped: list[Path] = []
     seen: set[tuple[int, int]] = set()
     level = [top]
     while level:
@@ -67,17 +71,18 @@ def find_packages(top: Path, most_folders: int = _MOST_FOLDERS) -> Packages:
             if (status.st_dev, status.st_ino) in seen:
                 continue
             if len(seen) == most_folders:
-                return Packages(found, complete=False)
+                return Packages(found, False, tuple(skipped))
             seen.add((status.st_dev, status.st_ino))
             names = {entry.name for entry in entries}
             if folder is not top and names & _IGNORE_MARKERS:
+                skipped.append(folder / min(names & _IGNORE_MARKERS))
                 continue
             if "package.xml" in names and (name := _package_name(folder)) is not None:
                 found.setdefault(name, []).append(folder)
                 continue
             below += [folder / e.name for e in entries if e.name[0] != "." and _is_folder(e)]
         level = below
-    return Packages(found)
+    return Packages(found, skipped=tuple(skipped))
 
 
 class FileFinder:
@@ -115,6 +120,8 @@ class FileFinder:
             raise error(f"{user}: the file name is empty")
         if "\0" in uri:
             raise error(f"{user}: the file name {uri!r} holds a zero character")
+        if "$(" in uri or "${" in uri:
+            raise error(f"{user}: the file name {uri!r} is not expanded; run xacro first")
         tried: list[Path] = []
         for candidate in self._candidates(uri.strip(), user, error):
             if candidate not in tried:
@@ -122,6 +129,8 @@ class FileFinder:
                 if _exists(candidate):
                     return candidate
         places = "".join(f"\n  {path}" for path in tried)
+        if other := next(filter(None, map(_similar, tried)), None):
+            places += f"\ndid you mean {str(other)!r}?"
         hint = self._hint(uri.strip()) if uri.strip().startswith("package:") else ""
         raise error(f"{user}: no file {uri!r}; searched{places or ' nothing'}{hint}")
 
@@ -141,6 +150,7 @@ class FileFinder:
             else:
                 count = len(packages.folders)
                 lines.append(f"{folder}: none of its {count} packages is named {package!r}")
+                lines += [f"{marker}: this folder is skipped" for marker in packages.skipped[:3]]
             if not packages.complete:
                 lines.append(f"{folder}: only the first {_MOST_FOLDERS} folders were searched")
         if is_found:
@@ -345,6 +355,29 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):  # a name too long, or a folder that may not be read
         return False
+
+
+def _similar(path: Path) -> Path | None:
+    """A file or folder that exists, with a name that differs from ``path`` least.
+
+    Names may differ in case only: meshes from Windows.
+    """
+    folder, rest = path, []
+    while not _exists(folder):
+        folder, rest = folder.parent, [folder.name, *rest]
+    if folder == folder.parent:
+        return None
+    for name in rest:
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError:
+            return None
+        close = [other for other in names if other.casefold() == name.casefold()]
+        close += difflib.get_close_matches(name, names, 1, 0.8)
+        if not close:
+            return None
+        folder /= close[0]
+    return folder
 
 
 def publishable(

@@ -245,7 +245,8 @@ def attribute_numbers(
     except ValueError:
         values = []
     if len(values) != count:
-        raise RobotDescriptionError(f"{label}: expected {expected}, got {text!r:.80}")
+        hint = "; run xacro first" if "$" in text else ""
+        raise RobotDescriptionError(f"{label}: expected {expected}, got {text!r:.80}{hint}")
     if any(math.isnan(v) or (math.isinf(v) and not may_be_infinite) for v in values):
         raise RobotDescriptionError(f"{label}: expected finite numbers, got {text!r:.80}")
     return values

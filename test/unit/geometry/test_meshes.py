@@ -134,6 +134,22 @@ def test_the_same_tetrahedron_from_every_format(tmp_path, name):
     assert volume(vertices, triangles) == pytest.approx(1.0)
 
 
+LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 104284\n"
+
+
+@pytest.mark.parametrize("name", ["a.stl", "a.obj", "a.dae"])
+def test_a_pointer_of_git_lfs_names_the_remedy(tmp_path, name):
+    assert "a Git LFS pointer, not the mesh: run 'git lfs pull'" in refused(tmp_path, name, LFS)
+
+
+def test_byte_order_marks_are_no_part_of_a_mesh(tmp_path):
+    for name, text in (("a.stl", ascii_stl()), ("a.obj", OBJ), ("a.dae", dae())):
+        vertices, triangles = load(tmp_path, name, b"\xef\xbb\xbf" + text.encode())
+        assert (len(vertices), len(triangles)) == (4, 4)
+    assert "in UTF-16; save" in refused(tmp_path, "b.stl", ascii_stl().encode("utf-16"))
+    assert "UTF-16, not an OBJ file" in refused(tmp_path, "b.obj", OBJ.encode("utf-16"))
+
+
 def test_polygons_become_triangles_that_cover_them(tmp_path):
     square = "v 0 0 0\nv 2 0 0\nv 2 2 0\nv 0 2 0\nv 1 3 0\nf 1 2 3 4\nf 4 3 5\nf 1 2 3 5 4\n"
     vertices, triangles = load(tmp_path, "a.obj", square)

@@ -66,8 +66,9 @@ def test_ignored_folders_are_not_searched(tmp_path, marker):
     _checkout(tmp_path / ".hidden" / "Arm_ROS2")
     _checkout(tmp_path / "outer", "outer")
     _checkout(tmp_path / "outer" / "inside")  # colcon finds no package in a package
-    with pytest.raises(MeshError, match=f"{tmp_path}: none of its 1 packages is named 'arm'"):
+    with pytest.raises(MeshError, match=f"{tmp_path}: none of its 1 packages is named 'arm'") as e:
         FileFinder([tmp_path]).find(URI, "x")
+    assert f"\n{tmp_path}/old/{marker}: this folder is skipped\n" in str(e.value)
     # A folder that is asked for by name is searched all the same.
     assert FileFinder([tmp_path / "old"]).find(URI, "x").is_file()
 
@@ -298,6 +299,29 @@ def test_a_topic_may_name_files_of_installed_packages_by_file(tmp_path, monkeypa
             finder.find("file://" + uri.format(share), "x")
     with pytest.raises(MeshError, match="is refused"):
         finder.find(str(path), "x")
+
+
+@pytest.mark.parametrize(
+    ("uri", "meant"),
+    [
+        ("package://arm/meshes/Link_1.STL", "Link_1.stl"),
+        ("package://arm/Meshes/LINK_1.stl", "Link_1.stl"),
+        ("meshes/link1.stl", "Link_1.stl"),
+    ],
+)
+def test_a_similar_name_is_suggested(tmp_path, uri, meant):
+    path = _package(tmp_path / "arm", meant)
+    with pytest.raises(MeshError, match=f"did you mean '{path}'"):
+        FileFinder([tmp_path], tmp_path / "arm" / "arm.urdf").find(uri, "x")
+    with pytest.raises(MeshError) as caught:
+        FileFinder([tmp_path]).find("package://arm/meshes/base.stl", "x")
+    assert "did you mean" not in str(caught.value)
+
+
+def test_an_expression_of_xacro_is_not_a_name():
+    for uri in ("file://$(find arm)/a.stl", "package://${name}/a.stl"):
+        with pytest.raises(MeshError, match="is not expanded; run xacro first"):
+            FileFinder().find(uri, "x")
 
 
 def test_error_names_uri_user_and_every_place(tmp_path, monkeypatch):

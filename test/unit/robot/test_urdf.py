@@ -243,6 +243,10 @@ CASES = {
         collision("<geometry><mesh filename='a.stl' scale='0.001'/></geometry>"),
         ":2: link 'a': <mesh scale=...>: expected 3 numbers, got '0.001'",
     ),
+    "expression of xacro": (
+        collision("<geometry><box size='${a} 1 1'/></geometry>"),
+        "expected 3 numbers, got '${a} 1 1'; run xacro first",
+    ),
     "http": (collision("<geometry><mesh filename='http://a/b.stl'/></geometry>"), "'http' is not"),
 }
 for _shape, _number in (

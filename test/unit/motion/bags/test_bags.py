@@ -106,6 +106,18 @@ def test_messages_that_cannot_be_used_are_refused_by_number(tmp_path, messages, 
     assert str(folder) in str(caught.value)
 
 
+def test_a_joint_that_nobody_needs_may_be_nan(tmp_path):
+    """A driver sends NaN for a gripper without a sensor, or for a fixed joint."""
+    messages = [
+        ("/s", k, state(k, ["gripper", "a"], [np.nan if k == 2 else 0.0, 0.1 * k])) for k in (1, 2)
+    ]
+    folder = write_bag(tmp_path / "bag", [*messages, ("/s", 3, state(3, ["gripper"], [np.nan]))])
+    (topic,) = read_topics(folder, unneeded=lambda joint: joint == "gripper")
+    assert [message.names for message in topic.messages] == [("gripper", "a"), ("a",)]
+    with pytest.raises(MotionError, match="nan of 'gripper' is .*; --ignore JOINT leaves out"):
+        read_topics(folder)
+
+
 def forget(folder, second):
     """Delete the message of this second from a database."""
     with sqlite3.connect(bag_file(folder)) as database:
