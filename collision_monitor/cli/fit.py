@@ -28,7 +28,7 @@ from collision_monitor.fitting.fitter import FITS
 from collision_monitor.fitting.leaves_file import write_leaves
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.range_contacts import contacts_of_joint
+from collision_monitor.model.neighbour_contacts import contacts_of_joint
 from collision_monitor.model.structural_pairs import StructuralPair
 from collision_monitor.model.thresholds import (
     STOP_DISTANCE,

@@ -49,6 +49,7 @@ from collision_monitor.mesh_distance.mesh_distance import (
     LinkShapes,
 )
 from collision_monitor.mesh_distance.mesh_tree import KINDS
+from collision_monitor.model.neighbour_contacts import meeting_around_turns
 from collision_monitor.model.permanent_contacts import permanent_contacts
 from collision_monitor.model.structural_pairs import UsualDistances, usual_distances
 from collision_monitor.model.thresholds import (
@@ -831,6 +832,7 @@ class CollisionModel:
         self._by_design = {packed[k]: reason for k, reason in reasons.items()}
         self.warnings += warnings
         self._apply_design(logging.INFO)
+        self.warnings += meeting_around_turns(self)
         if self.pairs != packed:
             self._pack()
         known = [*self.pairs, *((a, b) for a, b, _ in self.unmonitored_pairs)]
@@ -893,7 +895,6 @@ class CollisionModel:
         by_design = {pair: why for pair, why in left_out.items() if pair in self._by_design}
         for (a, b), reason in by_design.items():
             self.unmonitored_pairs.append(UnmonitoredPair(a, b, reason, by_design=True))
-            logger.log(level, "not monitored: '%s' and '%s': %s", a, b, reason)
         self.pairs = [pair for pair in self.pairs if pair not in by_design]
         known = set(self.warnings)
         warnings = mixed_rules(self._checked, others, list(by_design))

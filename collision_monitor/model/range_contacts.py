@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import ndimage
 
-from collision_monitor.model.mesh_contacts import LinkContacts, Solid
-from collision_monitor.robot.bodies import link_poses
+from collision_monitor.model.mesh_contacts import LinkContacts
 
 # Metres that links may move from one centre to the next: for the depth over the whole range, and
 # for contacts that are those around zero.
@@ -296,52 +295,3 @@ def _same_place(known: LinkContacts, others: LinkContacts, which: list[int]) -> 
 
 def _are_in(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
     return bool(((points >= low) & (points <= high)).all())
-
-
-# -- neighbours over one joint --
-
-
-class ContactsOfJoint(NamedTuple):
-    """Contacts of two neighbours over the range of the joint between them.
-
-    Attributes:
-        joint: name.
-        share: share of the positions in which the shapes meet; exactly 0 or 1 if they meet nowhere
-            or everywhere.
-        depth: metres that they overlap at most (`LinkContacts.largest_depth`); 0 if they cannot be
-            apart, or do not meet.
-    """
-
-    joint: str
-    share: float
-    depth: float
-
-
-def contacts_of_joint(model: Any, pair: tuple[str, str]) -> ContactsOfJoint:
-    """Contacts of two links of a CollisionModel that one joint connects, at 81 even positions.
-
-    The other joints do not move these links relative to each other. The joint of a mimic joint is
-    moved over its range; a continuous joint turns once. The depth is only measured if the shapes
-    can be apart.
-
-    Raises:
-        MissingDependencyError: the library coal is not installed.
-    """
-    bodies = model.bodies
-    ends = [bodies.link_bodies[link] for link in pair]
-    up, down = bodies.between(*ends)
-    (row,) = up + down
-    name = next(
-        joint.name for joint in model.robot.joints
-        if bodies.link_bodies[joint.child] == row + 1 != bodies.link_bodies[joint.parent]
-    )  # fmt: skip
-    column = int(bodies.columns[row])
-    rows = np.tile(np.clip(0.0, model.lower, model.upper), (_GRID[1], 1))
-    rows[:, column] = np.linspace(
-        model.lower[column], model.upper[column], _GRID[1],
-        endpoint=bodies.joints[column].kind != "continuous",
-    )  # fmt: skip
-    poses = link_poses(bodies, pair, rows)
-    contacts = LinkContacts(*(Solid(model.robot.links[link].shapes, poses[link]) for link in pair))
-    share = contacts.share(0.0)
-    return ContactsOfJoint(name, share, contacts.largest_depth() if 0.0 < share < 1.0 else 0.0)

@@ -18,7 +18,7 @@ from rclpy.qos import QoSProfile
 from std_msgs.msg import Bool, Float64, Float64MultiArray, String
 from visualization_msgs.msg import MarkerArray
 
-from collision_monitor.common.text import shortened
+from collision_monitor.common.text import counted, shortened
 from collision_monitor.model.structural_pairs import near_and_touching
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer
@@ -30,8 +30,8 @@ from collision_monitor.nodes.recorder import RecordedPublisher, Recorder
 from collision_monitor.robot.pairs import by_reason
 
 _LOG_SECONDS = 5.0
-_MOST_PAIRS = 100  # in the state, and in the log
-_MOST_NAMED = 20  # of those left out for one reason, in the state
+_MOST_PAIRS = 100  # in the state
+_MOST_NAMED = 20  # of those left out for one reason, in the state; of near pairs, in the log
 
 
 class MonitorReport:
@@ -110,11 +110,11 @@ def log_robot(log: Any, monitor: Monitor) -> None:
     for reason, pairs in by_reason(model.unmonitored_pairs).items():
         log.info(f"not monitored ({reason}): {', '.join(f'{a} - {b}' for a, b in pairs)}")
     structural = list(monitor.behaviour.structural_pairs.values())
-    for pair in structural[:_MOST_PAIRS]:
-        log.info(f"near by construction or at zero: {pair}")
-    if len(structural) > _MOST_PAIRS:
-        more = len(structural) - _MOST_PAIRS
-        log.info(f"near by construction or at zero: {more} more, listed by fit")
+    if structural:
+        log.info(
+            f"near by construction or at zero ({counted(len(structural), 'pair')}, all listed by "
+            f"fit): {shortened(map(str, structural), _MOST_NAMED, '; ')}"
+        )
     if text := stops_at_zero(monitor):
         log.warning(text)
     brakes = zip(model.joint_names, monitor.behaviour.decelerations.tolist(), strict=True)

@@ -17,7 +17,7 @@ from collision_monitor.model.mesh_contacts import (
     Solid,
     where_they_meet,
 )
-from collision_monitor.model.range_contacts import contacts_of_joint
+from collision_monitor.model.neighbour_contacts import contacts_of_joint
 from collision_monitor.robot.bodies import link_poses, rigid_bodies
 from collision_monitor.robot.description import Link, Robot, Shape
 from collision_monitor.robot.insides import Inside
@@ -290,3 +290,25 @@ def test_continuous_joints_are_measured_over_one_turn():
     half = np.arcsin(0.1 / 0.5)  # the post is half a width off the axis of the bar
     assert found.joint == "turn" and found.share == pytest.approx(half / np.pi, abs=2.0 / 81)
     assert found.depth == np.inf
+
+
+def test_neighbours_that_no_limit_keeps_apart_are_a_warning(caplog):
+    """A continuous joint has no limits; round housings in touch are no collision."""
+    thigh = toys.link("thigh", '<box size="0.02 0.02 1"/>', "0.5 0 0")
+
+    def warned(shin, kind="continuous", **options):
+        caplog.clear()
+        urdf = toys.robot(thigh, shin, toys.joint("knee", "thigh", "shin", kind, xyz="0 0 0"))
+        model = CollisionModel.from_urdf(urdf, **options)
+        texts = [text for text in model.warnings if "in a part of the turn" in text]
+        assert [text in caplog.text for text in texts] == [True] * len(texts)
+        return texts
+
+    shin = toys.link("shin", '<box size="0.5 0.2 0.2"/>', "0.5 0 0")
+    for _ in range(2):  # the second time from the cache
+        (text,) = warned(shin)
+        assert "no limits that keep them apart: shin - thigh over 'knee'; rules that" in text
+    assert warned(shin, "revolute") == []
+    assert warned(shin, checked=["thigh shin"]) == []
+    for length, meets in ((0.979, False), (0.983, False), (0.99, True)):  # apart, 1.5 and 5 mm
+        assert bool(warned(toys.link("shin", f'<box size="{length} 0.01 0.01"/>'))) == meets

@@ -1,0 +1,120 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Contacts of neighbours over one joint, which are not checked: its limits keep them apart.
+
+A continuous joint has no limits, so nothing keeps its neighbours apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from collision_monitor.common.disk_cache import Store, content_key
+from collision_monitor.common.text import shortened
+from collision_monitor.errors import MissingDependencyError
+from collision_monitor.model.mesh_contacts import LinkContacts, Solid
+from collision_monitor.robot.bodies import link_poses
+from collision_monitor.robot.description import Joint
+from collision_monitor.robot.pairs import NEIGHBOURS
+
+_POSITIONS = 81  # of the joint
+_VERSION = 1  # increase when the same input gives another result
+_GRAZE = 0.002  # metres of overlap that may be faces in touch, as of two round housings
+_MOST_NAMED = 4
+
+
+class ContactsOfJoint(NamedTuple):
+    """Contacts of two neighbours over the range of the joint between them.
+
+    Attributes:
+        joint: name.
+        share: share of the positions in which the shapes meet; exactly 0 or 1 if they meet nowhere
+            or everywhere.
+        depth: metres that they overlap at most (`LinkContacts.largest_depth`); 0 if they cannot be
+            apart, or do not meet.
+    """
+
+    joint: str
+    share: float
+    depth: float
+
+
+def contacts_of_joint(model: Any, pair: tuple[str, str]) -> ContactsOfJoint:
+    """Contacts of two links of a CollisionModel that one joint connects, at 81 even positions.
+
+    The other joints do not move these links relative to each other. The joint of a mimic joint is
+    moved over its range; a continuous joint turns once. The depth is only measured if the shapes
+    can be apart.
+
+    Raises:
+        MissingDependencyError: the library coal is not installed.
+    """
+    contacts = _over_joint(model, pair)
+    share = contacts.share(0.0)
+    depth = contacts.largest_depth() if 0.0 < share < 1.0 else 0.0
+    return ContactsOfJoint(_joint_between(model, pair).name, share, depth)
+
+
+def _joint_between(model: Any, pair: tuple[str, str]) -> Joint:
+    bodies = model.bodies
+    up, down = bodies.between(*(bodies.link_bodies[link] for link in pair))
+    (row,) = up + down
+    return next(
+        joint for joint in model.robot.joints
+        if bodies.link_bodies[joint.child] == row + 1 != bodies.link_bodies[joint.parent]
+    )  # fmt: skip
+
+
+def _over_joint(model: Any, pair: tuple[str, str]) -> LinkContacts:
+    """The links at even positions of the joint between them."""
+    bodies = model.bodies
+    up, down = bodies.between(*(bodies.link_bodies[link] for link in pair))
+    column = int(bodies.columns[(up + down)[0]])
+    rows = np.tile(np.clip(0.0, model.lower, model.upper), (_POSITIONS, 1))
+    rows[:, column] = np.linspace(
+        model.lower[column], model.upper[column], _POSITIONS,
+        endpoint=bodies.joints[column].kind != "continuous",
+    )  # fmt: skip
+    poses = link_poses(bodies, pair, rows)
+    return LinkContacts(*(Solid(model.robot.links[link].shapes, poses[link]) for link in pair))
+
+
+def meeting_around_turns(model: Any) -> tuple[str, ...]:
+    """A warning of unchecked neighbours that meet in a part of the turn of a continuous joint.
+
+    Cached on disk.
+    """
+    pairs = [
+        (a, b) for a, b, reason in model.unmonitored_pairs
+        if reason == NEIGHBOURS and _joint_between(model, (a, b)).kind == "continuous"
+    ]  # fmt: skip
+    if not pairs:
+        return ()
+    with Store("contacts") as store:
+        key = content_key("turns", _VERSION, pairs, model.content)
+        meeting = store.get(key)
+        if not isinstance(meeting, list):
+            try:
+                meeting = [pair for pair in pairs if _meet_in_part(_over_joint(model, pair))]
+            except MissingDependencyError:
+                return ()
+            store.set(key, meeting)
+    if not meeting:
+        return ()
+    named = shortened(
+        (f"{a} - {b} over {_joint_between(model, (a, b)).name!r}" for a, b in meeting), _MOST_NAMED
+    )
+    return (
+        f"not checked, though they meet in a part of the turn of a continuous joint, which has no "
+        f"limits that keep them apart: {named}; rules that name them have them checked, and fit "
+        "shows the depths",
+    )
+
+
+def _meet_in_part(contacts: LinkContacts) -> bool:
+    meet = [k for k in range(_POSITIONS) if contacts.meet(k)]
+    if not 0 < len(meet) < _POSITIONS:
+        return False
+    return not all(contacts.is_shallow(k, _GRAZE) for k in meet)
