@@ -76,6 +76,8 @@ def span(parameter: Parameter) -> str:
         f"{found.from_value:g} to {found.to_value:g}"
         for found in (*described.integer_range, *described.floating_point_range)
     ]
+    if parameter.or_zero:
+        parts = [f"0, {parameter.least:g} to {parameter.most:g}"]
     return ", ".join([*parts, *(["fixed"] if described.read_only else [])])
 
 

@@ -147,6 +147,13 @@ class MonitorState(NamedTuple):
         reason = f"{self.message}; {text}" if self.message else text
         return self._replace(level=max(self.level, Level.WARN), reason=reason)
 
+    def with_fault(self, text: str) -> MonitorState:
+        """The state as an ERROR for this reason; one that is STALE or disabled gets a remark."""
+        if self.level is Level.STALE or self.cause == "disabled":
+            return self.with_remark(text)._replace(level=max(self.level, Level.ERROR))
+        reason = f"{text}; {self.message}" if self.level is Level.ERROR else text
+        return MonitorState(Level.ERROR, reason, "fault", self.clearance, self.age)
+
     @property
     def safe(self) -> bool:
         """Whether fresh data prove that no pair is too close."""

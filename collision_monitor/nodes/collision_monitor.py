@@ -25,6 +25,10 @@ class CollisionMonitorNode(Node):
         self._core.configure(is_active=True)
         self._core.activate()
 
+    def failed(self, error: Exception) -> None:
+        """Publish that a callback has failed."""
+        self._core.failed(error)
+
     def close(self) -> None:
         """Publish that monitoring has ended; write pending recordings."""
         self._core.end()

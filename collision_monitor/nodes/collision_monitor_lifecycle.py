@@ -60,6 +60,10 @@ class CollisionMonitorLifecycleNode(LifecycleNode):
             self._core.cleanup()
         return SUCCESS
 
+    def failed(self, error: Exception) -> None:
+        """Publish that a callback has failed."""
+        self._core.failed(error)
+
     def close(self) -> None:
         """Publish that monitoring has ended; write pending recordings."""
         self._core.end()

@@ -9,6 +9,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,12 @@ from rclpy.parameter import Parameter
 
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.common.compiling_process import CompilingProcess
-from collision_monitor.errors import CollisionMonitorError, ConfigurationError, JointStateError
+from collision_monitor.errors import (
+    CollisionMonitorError,
+    ConfigurationError,
+    JointStateError,
+    reason_of,
+)
 from collision_monitor.model.desired_scene import DesiredScene
 from collision_monitor.model.loading import Loaded, Recipe
 from collision_monitor.model.proximity import Nearness
@@ -28,6 +34,7 @@ from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import NARROW_PHASES, Level, Monitor, MonitorState
 from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS, Watchdogs
 from collision_monitor.nodes.common.executor import bridge_logs
+from collision_monitor.nodes.common.failures import CallbackFailures
 from collision_monitor.nodes.common.messages import distances_message, key_values, status_message
 from collision_monitor.nodes.markers.markers import MarkerBuilder, levels_of
 from collision_monitor.nodes.monitor_services import MonitorServices, StopService
@@ -82,6 +89,7 @@ class MonitorCore:
         """
         self._node = node
         bridge_logs(node)
+        self._failures = CallbackFailures(node.get_logger())
         self._values = declare_parameters(node, PARAMETERS, check)
         self._file_rules = file_rules(self._values)
         log_compiling()
@@ -196,6 +204,19 @@ class MonitorCore:
             self._publish_state(_ENDED)
         self.close()
 
+    def failed(self, error: Exception) -> None:
+        """Publish that a callback has failed."""
+        self._failures.add(error)
+        try:
+            self._refresh()
+        except Exception:  # it may be the state that fails: publish it without any details
+            if self._is_active:
+                reason = self._failures.fault(time.monotonic())
+                state = MonitorState(Level.ERROR, reason, "fault")
+                with suppress(Exception):
+                    name = self._node.get_name()
+                    self._topics.state(status_message(state, name, "", {}), state)
+
     def close(self) -> None:
         """Write pending recordings, if the node records."""
         if self._recorder is not None:
@@ -225,8 +246,10 @@ class MonitorCore:
             return
         try:
             self._load_first(recipe)
-        except CollisionMonitorError as error:
-            reason = f"robot_description cannot be monitored: {error}"
+        except Exception as error:
+            if not isinstance(error, CollisionMonitorError):
+                self._failures.add(error)
+            reason = f"robot_description cannot be monitored: {reason_of(error)}"
             self._idle = MonitorState(Level.ERROR, reason, "fault")
             self._node.get_logger().error(reason)
         self._refresh()
@@ -360,8 +383,7 @@ class MonitorCore:
             state = monitor.process(joint_state)
             if joint_state.stamp > 0.0 and joint_state.lag >= -FUTURE_SECONDS:
                 lag_at_start = joint_state.lag + start - joint_state.now
-        if self._loader.refused:
-            state = self._with_refusal(state)
+        state = self._with_faults(state)
         if state.clearance is not None:
             self._topics.cycle(state)
         if _key(state) != self._published:
@@ -404,7 +426,7 @@ class MonitorCore:
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         try:
-            changes = changed_values(self._values, parameters, check)
+            changes = changed_values(self._values, parameters, PARAMETERS, check)
             self._check_narrow_phase(changes)
             values = {**self._values, **changes}
             rules = file_rules(values) if "thresholds_file" in changes else self._file_rules
@@ -459,16 +481,18 @@ class MonitorCore:
 
     def _current_state(self) -> MonitorState:
         if self._monitor is None:
-            return self._idle
-        return self._with_refusal(self._monitor.state(time.monotonic()))
+            return self._with_faults(self._idle)
+        return self._with_faults(self._monitor.state(time.monotonic()))
 
-    def _with_refusal(self, state: MonitorState) -> MonitorState:
-        """The state; not OK while the newest description is not monitored."""
-        if not self._loader.refused:
-            return state
-        return state.with_remark(
-            "new robot description rejected; still monitoring the previous one"
-        )
+    def _with_faults(self, state: MonitorState) -> MonitorState:
+        """The state; an ERROR after a failure, and not OK with a rejected description."""
+        if self._loader.refused:
+            state = state.with_remark(
+                "new robot description rejected; still monitoring the previous one"
+            )
+        if fault := self._failures.fault(time.monotonic()):
+            state = state.with_fault(fault)
+        return state
 
     def _watch_period(self) -> float:
         """Period in seconds of the common timer of watchdog and heartbeat."""
@@ -519,7 +543,7 @@ class MonitorCore:
         extra = self._report.values(
             self._values, self._monitor, state, self._stop_service.call.text
         )
-        extra |= self._loader.values()
+        extra |= self._loader.values() | self._failures.values()
         if self._recorder is not None:
             extra["record"] = self._recorder.text
         extra |= self._scene.values() | self._cloud.values()

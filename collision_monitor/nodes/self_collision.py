@@ -516,7 +516,9 @@ class SelfCollisionNode(RobotNode):
         self._publish_changes()
 
     def _current_report(self) -> Report:
-        """The last report, or the state of the supervisor if that is worse."""
+        """The last report, or the state of the supervisor if that is worse; or a failure."""
+        if fault := self._failures.fault(time.monotonic()):
+            return replace(self._report, level=Level.ERROR, event="fault", reason=fault)
         if self._filter is None:
             return self._report
         supervisor = self._filter.supervisor
@@ -554,6 +556,7 @@ class SelfCollisionNode(RobotNode):
         extra["safe_distance"] = f"{v['safe_distance']:g}"
         extra["danger_distance"] = f"{v['danger_distance']:g}"
         extra["method"], extra["yielding"] = self._shortage.method(v["method"]), v["yielding"]
+        extra |= self._failures.values()
         if self._shortage.names:
             extra["missing"] = self._shortage.names
         if self._filter is not None:

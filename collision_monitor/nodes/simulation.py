@@ -132,6 +132,14 @@ class SimulationNode(RobotNode):
         self.create_subscription(Float64, "~/speed_scale", self._on_speed_scale, 10)
         self.create_service(Trigger, "~/reset", self._on_reset)
 
+    def close(self) -> None:
+        """Publish that the robot is no longer simulated."""
+        if self.context.ok():
+            text = "node is shutting down; the robot is no longer simulated"
+            values = {"event": "ended", "request": str(self._request)}
+            status = diagnostic(Level.STALE, self.get_name(), text, self._robot, values)
+            self._state.publish(status)
+
     # -- set-up --
 
     def _make_publishers(self) -> None:
@@ -303,6 +311,8 @@ class SimulationNode(RobotNode):
 
     def _status(self) -> tuple[Level, str, str]:
         """Level, event and message of the state."""
+        if fault := self._failures.fault(time.monotonic()):
+            return Level.ERROR, "fault", fault
         if self._fault:
             return Level.ERROR, "fault", f"the simulation {self._fault}"
         if self._refused:
@@ -330,7 +340,7 @@ class SimulationNode(RobotNode):
         if (level, event, self._request) != self._published:
             self._published = level, event, self._request
             self._log.add(level, event, text)
-        values = {"event": event, "request": str(self._request)}
+        values = {"event": event, "request": str(self._request)} | self._failures.values()
         if self._simulation is not None:
             values["time"] = f"{self._simulation.time:.3f}"
             values["speed_scale"] = f"{self._scale.at(self._simulation.time):.4f}"

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import rclpy
 from rclpy.exceptions import ParameterException
@@ -166,7 +166,19 @@ def best_executor() -> Executor:
     return EventsExecutor()
 
 
-def run_program(make_node: Callable[[], Node], args: list[str] | None, name: str) -> None:
+class RunnableNode(Protocol):
+    """What `run_node` needs of a node, besides that it is one."""
+
+    def failed(self, error: Exception) -> None:
+        """Report an exception that left a callback; must not raise."""
+
+    def close(self) -> None:
+        """Publish a last state."""
+
+
+def run_program(
+    make_node: Callable[[], RunnableNode], args: list[str] | None, name: str
+) -> None:
     """Call `run_node`, and end the process with exit code 0.
 
     An error in parameters is printed, and the exit code is 1.
@@ -183,8 +195,11 @@ def run_program(make_node: Callable[[], Node], args: list[str] | None, name: str
     end_now()
 
 
-def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:
+def run_node(make_node: Callable[[], RunnableNode], args: list[str] | None) -> None:
     """Create a node and spin it until SIGINT or SIGTERM.
+
+    An exception in a callback, or in the middleware's handling of a message, is reported to the
+    node, which goes on; only one while the node is created ends the process.
 
     The signal handlers of rclpy are not used: they shut the middleware down during a callback. Here
     the callback ends, and ``node.close()`` can still publish a last state. After `_END_SECONDS` the
@@ -201,7 +216,7 @@ def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:
         # Not spin(): without a timeout, the events executor of rclpy 7.1 uses a full core and
         # delivers no messages.
         while rclpy.ok() and not end.wanted:
-            executor.spin_once(timeout_sec=_SIGNAL_SECONDS)
+            _spin_once(executor, node)
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except Exception:
@@ -209,9 +224,20 @@ def run_node(make_node: Callable[[], Node], args: list[str] | None) -> None:
             raise
     finally:
         end.waits = True
-        if hasattr(node, "close"):
+        if node is not None:
             node.close()
         rclpy.try_shutdown()
+
+
+def _spin_once(executor: Executor, node: RunnableNode) -> None:
+    """Wait for one event, and handle it; a failure is the node's."""
+    try:
+        executor.spin_once(timeout_sec=_SIGNAL_SECONDS)
+    except ExternalShutdownException:
+        raise
+    except Exception as error:
+        if rclpy.ok():  # otherwise the context was shut down meanwhile
+            node.failed(error)
 
 
 def _end_later(received: int) -> None:

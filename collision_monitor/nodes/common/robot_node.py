@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
@@ -15,8 +16,9 @@ from rclpy.parameter import Parameter as RosParameter
 from std_msgs.msg import String
 
 from collision_monitor.common.safe_files import ReceivedText
-from collision_monitor.errors import CollisionMonitorError
+from collision_monitor.errors import CollisionMonitorError, reason_of
 from collision_monitor.nodes.common.executor import bridge_logs
+from collision_monitor.nodes.common.failures import CallbackFailures
 from collision_monitor.nodes.common.messages import LATCHED
 from collision_monitor.nodes.parameters.parameter import (
     Check,
@@ -35,8 +37,9 @@ class RobotNode(Node):
     A subclass calls `_start` after it has created its publishers. It implements
     ``_load(description)``, which may raise CollisionMonitorError and then keeps the previous robot,
     ``_refuse_description(reason)``, ``_use_values(changed)`` after parameters were set, which may
-    raise CollisionMonitorError before it has used any of them, and
-    ``_watch()`` for the watchdog. ``_steady`` is a clock for timers: simulated time may be paused.
+    raise CollisionMonitorError before it has used any of them, ``_publish_state()``, with the fault
+    of ``_failures`` if there is one, and ``_watch()`` for the watchdog. ``_steady`` is a clock for
+    timers: simulated time may be paused.
     """
 
     def __init__(
@@ -49,7 +52,8 @@ class RobotNode(Node):
         """
         super().__init__(name, **options)
         bridge_logs(self)
-        self._check = check
+        self._table, self._check = parameters, check
+        self._failures = CallbackFailures(self.get_logger())
         self._values = declare_parameters(self, parameters, check)
         self._description: str | ReceivedText = ""
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -68,6 +72,12 @@ class RobotNode(Node):
             self.create_subscription(String, "robot_description", self._on_description, LATCHED)
         self.create_timer(_WATCHDOG_SECONDS, self._watch, clock=self._steady)
 
+    def failed(self, error: Exception) -> None:
+        """Publish that a callback has failed."""
+        self._failures.add(error)
+        with suppress(Exception):  # publishing may be what fails
+            self._publish_state()
+
     def _sources(self) -> dict[str, Any]:
         """SRDF, packages and scene, as arguments of ``from_urdf``."""
         return {
@@ -82,12 +92,14 @@ class RobotNode(Node):
             return
         try:
             self._load(description)
-        except CollisionMonitorError as error:
-            self._refuse_description(f"robot_description cannot be used: {error}")
+        except Exception as error:
+            if not isinstance(error, CollisionMonitorError):
+                self._failures.add(error)
+            self._refuse_description(f"robot_description cannot be used: {reason_of(error)}")
 
     def _on_parameters(self, parameters: list[RosParameter]) -> SetParametersResult:
         try:
-            changed = changed_values(self._values, parameters, self._check)
+            changed = changed_values(self._values, parameters, self._table, self._check)
         except CollisionMonitorError as error:
             return SetParametersResult(successful=False, reason=str(error))
         before = {name: self._values[name] for name in changed}

@@ -119,8 +119,12 @@ class ReliableSubscription:
             text = f"a message on {topic} cannot be read: {problem}"
             self._node.get_logger().error(text, throttle_duration_sec=1.0)
             self._lost(1)
-        else:
+            return
+        try:
             self._callback(message)
+        except Exception:  # what it says of the scene is lost
+            self._lost(1)
+            raise
 
     def process_waiting(self) -> None:
         """Process some of the waiting messages now, oldest first, and update `late`.

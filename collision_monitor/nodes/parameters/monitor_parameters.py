@@ -34,17 +34,15 @@ from collision_monitor.monitoring.speed_policy.settings import (
 )
 from collision_monitor.nodes.markers.markers import levels_of
 from collision_monitor.nodes.parameters.parameter import (
+    SLOWEST,
     Parameter,
     check_choice,
     check_fit_values,
-    check_state_rate,
     declare_parameters,
     fixed,
     package_dirs_of,
 )
 from collision_monitor.robot.limits import read_joint_limits
-
-_LEAST_VOXEL = 0.001  # metres
 
 GENERAL = (
     fixed("robot_description", "",
@@ -97,12 +95,12 @@ GENERAL = (
     fixed("zero_state_confirmation", 0.3, most=60.0,
           text="an all-zero first joint state is accepted only after it has repeated for this "
                "time, seconds"),
-    Parameter("state_rate", 10.0, most=100.0,
+    Parameter("state_rate", 10.0, least=1.0, most=100.0,
               text="rate at which ~/state, ~/safe and, while unknown, ~/min_distance are "
-                   "repeated, Hz, at least 1"),
-    Parameter("distances_rate", 10.0, most=1000.0,
+                   "repeated, Hz: the heartbeat of the node"),
+    Parameter("distances_rate", 10.0, least=SLOWEST, or_zero=True, most=1000.0,
               text="rate of ~/distances while it has subscribers, Hz; 0: never"),
-    Parameter("marker_rate", 10.0, most=100.0,
+    Parameter("marker_rate", 10.0, least=SLOWEST, or_zero=True, most=100.0,
               text="rate of ~/markers while it has subscribers, Hz; 0: never"),
     Parameter("show_aabb_levels", "",
               text="levels of the bounding box hierarchy to publish as markers, such as '0-2,5' "
@@ -164,7 +162,8 @@ SCENE = (
               text="ERROR when no message is received on ~/scene for this time, seconds; 0: never"),
     fixed("cloud_max_voxels", 2000, most=20000,
           text="maximum number of voxels of ~/cloud; if exceeded, the voxel size is doubled"),
-    Parameter("cloud_voxel_size", 0.05, most=1.0, text="voxel size of ~/cloud, metres"),
+    Parameter("cloud_voxel_size", 0.05, least=0.001, most=1.0,
+              text="voxel size of ~/cloud, metres"),
     Parameter("cloud_padding", 0.05, most=1.0,
               text="points of ~/cloud within this distance of the robot's leaves are removed as "
                    "its own, metres"),
@@ -210,7 +209,7 @@ SPEED_POLICY = (
     Parameter("acknowledge_stops", False,
               text="a stop lasts until ~/acknowledge is called, which is allowed while its cause "
                    "persists"),
-    Parameter("stop_service", "",
+    Parameter("stop_service", "", is_name=True,
               text="driver service (std_srvs Trigger or SetBool) to call once for each stop; "
                    "empty: none"),
     Parameter("stop_service_data", False, text="value with which a SetBool stop_service is called"),
@@ -245,10 +244,6 @@ def check(values: Mapping[str, Any]) -> None:
             f"{values['warn_distance']:g}: the robot would stop before the warning"
         )
     check_choice(values, "narrow_phase", NARROW_PHASES)
-    if values["cloud_voxel_size"] < _LEAST_VOXEL:
-        raise ConfigurationError(
-            f"cloud_voxel_size {values['cloud_voxel_size']:g} is below {_LEAST_VOXEL:g} m"
-        )
     if values["cycle_deadline"] <= 0.0:
         raise ConfigurationError("cycle_deadline 0: must be above 0; it cannot be disabled")
     if values["stop_service"] and values["stop_service_timeout"] <= 0.0:
@@ -256,7 +251,6 @@ def check(values: Mapping[str, Any]) -> None:
     for name in ("show_aabb_levels", "show_mesh_level"):
         levels_of(values[name], name)
     check_fit_values(values)
-    check_state_rate(values)
     settings_of(values)
     thresholds_of(values)
 
@@ -360,9 +354,9 @@ def parameters_of(name: str) -> tuple[Parameter, ...]:
               text=f"URDF of {name}, as text or as a file's path; empty: wait for its topic"),
         fixed(f"{name}.robot_description_semantic", "",
               text=f"SRDF of {name}, as text or as a file's path"),
-        fixed(f"{name}.robot_description_topic", f"{name}/robot_description",
+        fixed(f"{name}.robot_description_topic", f"{name}/robot_description", is_name=True,
               text=f"latched topic of the URDF of {name}"),
-        fixed(f"{name}.joint_states", f"{name}/joint_states",
+        fixed(f"{name}.joint_states", f"{name}/joint_states", is_name=True,
               text=f"topic of the joint states of {name}"),
         fixed(f"{name}.prefix", f"{name}/", text=f"prefix of the link and joint names of {name}"),
         fixed(f"{name}.mount", [0.0] * 6,

@@ -11,34 +11,85 @@ from functools import partial
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy.exceptions import NameValidationException
+from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
+from rclpy.validate_full_topic_name import validate_full_topic_name
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.fitter import check_fit
 from collision_monitor.fitting.shapes import FitSettings
 
+# Hz; a rate below it has a period of more than 1000 s, and far below it one that no timer can have.
+SLOWEST = 0.001
+
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter; ``most``: upper bound of a number; the lower one is 0, or 1 for integers."""
+    """One parameter; its values are checked by `problem` at the start and at run time alike.
+
+    Attributes:
+        name: its name.
+        default: its default value, which has its type.
+        text: its description.
+        most: upper bound of a number.
+        least: lower bound of a number; that of an integer is 1.
+        or_zero: whether 0 is allowed as well.
+        is_name: whether it is a name in the ROS graph; empty only if the default is.
+        read_only: whether it is read at the start only.
+    """
 
     name: str
     default: Any
     text: str
     most: float | None = None
+    least: float = 0.0
+    or_zero: bool = False
+    is_name: bool = False
     read_only: bool = False
 
     def descriptor(self) -> ParameterDescriptor:
         """Descriptor, as shown by ``ros2 param describe``."""
-        descriptor = ParameterDescriptor(description=self.text, read_only=self.read_only)
+        descriptor = ParameterDescriptor(
+            description=self.text, read_only=self.read_only, additional_constraints=self.constraint
+        )
         if self.most is not None and isinstance(self.default, int):
             descriptor.integer_range = [IntegerRange(from_value=1, to_value=int(self.most), step=0)]
         elif self.most is not None:
+            least = 0.0 if self.or_zero else self.least
             descriptor.floating_point_range = [
-                FloatingPointRange(from_value=0.0, to_value=self.most, step=0.0)
+                FloatingPointRange(from_value=least, to_value=self.most, step=0.0)
             ]
         return descriptor
+
+    @property
+    def constraint(self) -> str:
+        """What a descriptor cannot say otherwise; empty if it says everything."""
+        if self.is_name:
+            return "a name in the ROS graph"
+        return f"0, or at least {self.least:g}" if self.or_zero else ""
+
+    def problem(self, value: Any) -> str:
+        """Why a value is rejected; empty if it is valid. ROS checks types, and most ranges."""
+        if isinstance(value, float):
+            if not math.isfinite(value):  # ROS accepts NaN in a range
+                return f"{value} is not a finite number"
+            if self.or_zero and 0.0 < value < self.least:
+                return f"{value:g} is neither 0 nor at least {self.least:g}"
+        if self.is_name and (value or self.default):
+            return _name_problem(value)
+        return ""
+
+
+def _name_problem(name: str) -> str:
+    """Why this is not the name of a topic, a service or an action in the ROS graph."""
+    try:
+        validate_full_topic_name(expand_topic_name(name, "node", "/"), is_service=True)
+    except (NameValidationException, ValueError) as error:
+        reason = str(error).splitlines()[0].rstrip(":")
+        return f"{name!r} is not a name in the ROS graph: {reason}"
+    return ""
 
 
 fixed = partial(Parameter, read_only=True)
@@ -54,30 +105,38 @@ def declare_parameters(
     """Declare all parameters; returns their values by name.
 
     Raises:
-        CollisionMonitorError: the values are inconsistent.
+        CollisionMonitorError: a value is invalid, or the values are inconsistent.
     """
     values = {
         p.name: node.declare_parameter(p.name, p.default, p.descriptor()).value
         for p in parameters
     }
+    _check_each(values, parameters)
     check(values)
     return values
 
 
 def changed_values(
-    values: Mapping[str, Any], parameters: Iterable[RosParameter], check: Check
+    values: Mapping[str, Any],
+    given: Iterable[RosParameter],
+    parameters: Sequence[Parameter],
+    check: Check,
 ) -> dict[str, Any]:
-    """Changed entries of ``values``.
+    """Those of ``given`` that are in ``values``; ``parameters`` is the table of these.
 
     Raises:
-        CollisionMonitorError: the changed values are not finite or inconsistent.
+        CollisionMonitorError: a value is invalid, or the changed values are inconsistent.
     """
-    changed = {p.name: p.value for p in parameters if p.name in values}
-    for name, value in changed.items():
-        if isinstance(value, float) and not math.isfinite(value):  # ROS ranges accept NaN
-            raise ConfigurationError(f"{name}: {value} is not a finite number")
+    changed = {p.name: p.value for p in given if p.name in values}
+    _check_each(changed, parameters)
     check({**values, **changed})
     return changed
+
+
+def _check_each(values: Mapping[str, Any], parameters: Sequence[Parameter]) -> None:
+    for parameter in parameters:
+        if parameter.name in values and (problem := parameter.problem(values[parameter.name])):
+            raise ConfigurationError(f"{parameter.name}: {problem}")
 
 
 def check_positive(values: Mapping[str, Any], names: Iterable[str]) -> None:
@@ -91,14 +150,6 @@ def check_choice(values: Mapping[str, Any], name: str, choices: Sequence[str]) -
     """Raise ConfigurationError if a value is not one of the choices."""
     if values[name] not in choices:
         raise ConfigurationError(f"{name} {values[name]!r} is not one of {', '.join(choices)}")
-
-
-def check_state_rate(values: Mapping[str, Any]) -> None:
-    """Raise ConfigurationError if the state_rate is too low."""
-    if values["state_rate"] < 1.0:
-        raise ConfigurationError(
-            f"state_rate {values['state_rate']:g} is below 1 Hz: the heartbeat cannot be slower"
-        )
 
 
 def check_fit_values(values: Mapping[str, Any]) -> None:

@@ -11,11 +11,11 @@ from typing import Any
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.nodes.parameters import monitor_parameters
 from collision_monitor.nodes.parameters.parameter import (
+    SLOWEST,
     Parameter,
     check_choice,
     check_fit_values,
     check_positive,
-    check_state_rate,
     fixed,
 )
 from collision_monitor.self_collision.settings import MOST_TIP_WEIGHT, YIELDING
@@ -76,10 +76,10 @@ PARAMETERS = (
     Parameter("stream_timeout", 0.5, most=60.0,
               text="a stream ends after this time without a desired point, seconds; the next one "
                    "starts at the current position"),
-    fixed("controller_action", "",
+    fixed("controller_action", "", is_name=True,
           text="FollowJointTrajectory action of the controller; adjusted goals of "
                "~/follow_joint_trajectory are forwarded to it; empty: topics only"),
-    Parameter("marker_rate", 1.0, most=100.0,
+    Parameter("marker_rate", 1.0, least=SLOWEST, or_zero=True, most=100.0,
               text="rate of ~/markers while it has subscribers, Hz; 0: never"),
 )  # fmt: skip
 
@@ -95,7 +95,6 @@ def check(values: Mapping[str, Any]) -> None:
     check_choice(values, "guard", GUARDS)
     positive = ("joint_state_timeout", "stream_horizon", "stream_timeout", "safe_distance")
     check_positive(values, positive)
-    check_state_rate(values)
     check_fit_values(values)
     groups = [name for name in values["arms"] if name]
     links = [name for name in _CHAIN if values[name]]

@@ -10,9 +10,9 @@ from typing import Any
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.nodes.parameters import monitor_parameters
 from collision_monitor.nodes.parameters.parameter import (
+    SLOWEST,
     Parameter,
     check_positive,
-    check_state_rate,
     fixed,
 )
 from collision_monitor.simulation.simulation import BANDWIDTH
@@ -24,15 +24,15 @@ PARAMETERS = (
     fixed("start_positions", "",
           text="start positions, joint=value,... in radians or metres; other joints start at 0, "
                "or at the nearer limit"),
-    fixed("timestep", 0.002, most=0.02, text="integration time step, seconds"),
+    fixed("timestep", 0.002, least=1e-5, most=0.02, text="integration time step, seconds"),
     fixed("gravity", 9.81, most=100.0, text="gravity along -z of the robot's root link, m/s^2"),
     fixed("servo_bandwidth", BANDWIDTH, most=100.0,
           text="bandwidth of the servos, Hz; doubling it reduces the tracking error to a quarter"),
     fixed("effort_limits", True, text="apply the effort limits of the URDF to the servos"),
-    fixed("joint_state_rate", 200.0, most=1000.0,
+    fixed("joint_state_rate", 200.0, least=SLOWEST, most=1000.0,
           text="rate of joint_states and /clock in simulated time, Hz; rounded to whole time "
                "steps"),
-    Parameter("real_time_factor", 1.0, most=100.0,
+    Parameter("real_time_factor", 1.0, least=SLOWEST, most=100.0,
               text="maximum speed of the simulation relative to real time"),
     Parameter("heed_speed_scale", False,
               text="scale trajectories by ~/speed_scale, and stop while it is 0 or silent"),
@@ -44,10 +44,7 @@ PARAMETERS = (
                    "rad or m"),
     *(p for p in monitor_parameters.GENERAL if p.name == "state_rate"),
 )  # fmt: skip
-_POSITIVE = (
-    "timestep", "servo_bandwidth", "joint_state_rate", "real_time_factor", "speed_scale_timeout",
-    "goal_tolerance",
-)  # fmt: skip
+_POSITIVE = ("servo_bandwidth", "speed_scale_timeout", "goal_tolerance")
 
 
 def check(values: Mapping[str, Any]) -> None:
@@ -57,7 +54,6 @@ def check(values: Mapping[str, Any]) -> None:
         ConfigurationError: they are inconsistent.
     """
     check_positive(values, _POSITIVE)
-    check_state_rate(values)
     if values["joint_state_rate"] * values["timestep"] > 1.0:
         raise ConfigurationError(
             f"joint_state_rate {values['joint_state_rate']:g} Hz is more than one message per "

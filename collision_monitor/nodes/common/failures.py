@@ -1,0 +1,49 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Exceptions that leave a callback of a node: counted, and a fault for a while."""
+
+from __future__ import annotations
+
+import math
+import time
+import traceback
+from typing import Any
+
+from collision_monitor.errors import reason_of
+
+# Longer than the period of the slowest timer, 1 s: what fails each time is a fault without a gap.
+_FAULT_SECONDS = 2.0
+_MOST_LOGGED = 10  # different failures whose traceback is logged
+
+
+class CallbackFailures:
+    """The exceptions of callbacks, also those in which the middleware reads a message.
+
+    Attributes:
+        count: exceptions since the start.
+    """
+
+    def __init__(self, logger: Any) -> None:
+        """``logger``: of the node."""
+        self._logger = logger
+        self.count = 0
+        self._text, self._time = "", -math.inf
+        self._logged: set[str] = set()
+
+    def add(self, error: Exception) -> None:
+        """Count an exception, and log each different one with its traceback."""
+        self.count += 1
+        self._time = time.monotonic()
+        self._text = f"a callback failed: {reason_of(error)}"
+        if self._text not in self._logged and len(self._logged) < _MOST_LOGGED:
+            self._logged.add(self._text)
+            trace = "".join(traceback.format_exception(error))
+            self._logger.error(f"{self._text}; the node goes on\n{trace}")
+
+    def fault(self, now: float) -> str:
+        """The last exception; empty if it is older than the time of a fault."""
+        return self._text if now - self._time < _FAULT_SECONDS else ""
+
+    def values(self) -> dict[str, str]:
+        """Key-values of a state: the number of exceptions, if there was one."""
+        return {"callback_errors": str(self.count)} if self.count else {}
