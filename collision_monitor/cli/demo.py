@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``demo``: a robot with two arms on a collision course, with the monitor."""
+"""``demo``: a command of two arms is verified, adjusted, and executed under the monitor."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from collision_monitor.cli.options import number
 from collision_monitor.cli.view import add_page_arguments, announce
 from collision_monitor.common.optional_dependencies import install_command
 from collision_monitor.errors import MissingDependencyError, MotionError
-from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import NARROW_PHASES
-from collision_monitor.motion import Motion, read_motion
 from collision_monitor.robot.packages import FileFinder
 from collision_monitor.viewer.page import Page
 from collision_monitor.viewer.server import free_address, require_viser
@@ -29,18 +27,20 @@ def add_parser(commands: Any) -> None:
     """Add the command to the subparsers."""
     parser = commands.add_parser(
         "demo",
-        help="run the monitor on two arms that meet (needs rclpy)",
+        help="verify, adjust and execute a command of two arms that meet (needs rclpy)",
         description=(
-            "Start the collision_monitor node in a process of its own, send it the motion of two "
-            "arms that collide as joint states on a ROS graph, and print its state. On a terminal "
-            "a page in the browser shows the robot and its clearance, with sliders to move it, "
-            "obstacles to move, and the motion before and after adjustment."
+            "Verify a command on which two arms collide, and adjust it by the linear repulsion "
+            "field. Then start the collision_monitor node in a process of its own, and execute "
+            "both by a simulated controller that obeys ~/speed_scale: the command is stopped "
+            "before contact, the adjusted motion arrives. On a terminal a page in the browser "
+            "shows the robot and its clearance, with sliders to move it, obstacles to move, and "
+            "the motion before and after adjustment."
         ),
     )
     parser.add_argument(
-        "--seconds", default=20.0,
+        "--seconds", default=10.0,
         type=number(lambda x: 1.0 <= x <= 3600.0, "between 1 and 3600 seconds"),
-        help="how long the motion takes (default 20)",
+        help="how long the command takes at full speed (default 10)",
     )  # fmt: skip
     parser.add_argument(
         "--rate", default=100.0, type=number(lambda x: 1.0 <= x <= 1000.0, "between 1 and 1000 Hz"),
@@ -85,63 +85,55 @@ def demo_parameters() -> dict[str, str]:
     }
 
 
-def page_maker(options: argparse.Namespace, before: Motion) -> Callable[[], Page]:
-    """A function that loads the robot of the demo and serves its page."""
-    parameters = demo_parameters()
-    after = read_motion(package_file("config/dual_arm_motion_adjusted.csv"))
-
-    def make() -> Page:
-        model = CollisionModel.from_urdf(
-            parameters["robot_description"],
-            srdf=parameters["robot_description_semantic"],
-            scene=parameters["scene"],
-            leaves=parameters["leaves"],
-        )
-        order = [before.joint_names.index(name) for name in model.joint_names]
-        page = Page(
-            model, before.at(0.0)[order],
-            warn=float(parameters["warn_distance"]), stop=float(parameters["stop_distance"]),
-            host=options.host, port=options.port,
-            motions=[("before adjustment", before), ("after adjustment", after)],
-            camera_around=[before.at(time)[order] for time in np.linspace(0, before.duration, 9)],
-            speed=before.duration / options.seconds,
-        )  # fmt: skip
-        announce(page, not options.no_browser)
-        return page
-
-    return make
-
-
 def run(options: argparse.Namespace) -> int:
     """Run the demo."""
     # Stay on this machine: other machines must not receive joint states of the demo.
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     try:
-        from collision_monitor.nodes.demo import run_demo
+        from collision_monitor.nodes.demo.run_demo import run_demo
     except ImportError as error:
         raise MissingDependencyError(
             f"the demo needs ROS 2 ({error}): source a ROS 2 installation, or "
             f"(on Linux x86-64) {install_command('demo')}"
         ) from None
+    from collision_monitor.nodes.demo.demo_plan import Plan, make_plan
+
     parameters = {**demo_parameters(), "narrow_phase": options.narrow_phase}
     if options.record is not None:
         parameters["record"] = os.path.abspath(options.record)
-    motion = read_motion(package_file("config/dual_arm_motion.csv"))
+
+    def plan(say: Callable[[str], None]) -> Plan:
+        return make_plan(parameters, package_file("config/dual_arm_motion.csv"), say)
+
+    def page_of(made: Plan) -> Page:
+        motion, model = made.command, made.model.twin()
+        order = [motion.joint_names.index(name) for name in model.joint_names]
+        page = Page(
+            model, motion.at(0.0)[order],
+            warn=float(parameters["warn_distance"]), stop=float(parameters["stop_distance"]),
+            host=options.host, port=options.port,
+            motions=[("before adjustment", motion), ("after adjustment", made.adjustment.motion)],
+            camera_around=[motion.at(time)[order] for time in np.linspace(0, motion.duration, 9)],
+            speed=motion.duration / options.seconds,
+        )  # fmt: skip
+        announce(page, not options.no_browser)
+        return page
+
     terminal = sys.stdout.isatty()
     keep = terminal if options.keep is None else options.keep
-    page = (terminal or keep) if options.page is None else options.page
-    if not page:
-        if options.keep:
-            options.parser.error("--keep requires the page; it cannot be used with --no-page")
-        return run_demo(motion, parameters, options.seconds, options.rate)
-    try:
-        require_viser()  # before the monitor is loaded
-    except MissingDependencyError as problem:
-        if options.page or options.keep:
-            raise
-        print(f"no page: {problem}", file=sys.stderr)
-        return run_demo(motion, parameters, options.seconds, options.rate)
-    free_address(options.host, options.port)
+    wanted = (terminal or keep) if options.page is None else options.page
+    if not wanted and options.keep:
+        options.parser.error("--keep requires the page; it cannot be used with --no-page")
+    if wanted:
+        try:
+            require_viser()  # before the monitor is loaded
+            free_address(options.host, options.port)
+        except MissingDependencyError as problem:
+            if options.page or options.keep:
+                raise
+            print(f"no page: {problem}", file=sys.stderr)
+            wanted = False
     return run_demo(
-        motion, parameters, options.seconds, options.rate, page_maker(options, motion), keep
-    )
+        plan, parameters, options.seconds, options.rate, page_of if wanted else None,
+        keep and wanted,
+    )  # fmt: skip

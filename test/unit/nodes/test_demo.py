@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The demo: the motion that is played, the listener to the monitor, the page."""
+"""The demo: the simulated controller, the listener to the monitor, the page."""
 
 import math
 import threading
@@ -14,12 +14,14 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from builtin_interfaces.msg import Time  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
+from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from collision_monitor.motion.trajectory import Motion  # noqa: E402
-from collision_monitor.nodes import demo as module  # noqa: E402
-from collision_monitor.nodes.demo import DemoPage, MotionPlayer  # noqa: E402
+from collision_monitor.nodes.demo.demo_page import DemoPage  # noqa: E402
+from collision_monitor.nodes.demo.simulated_controller import SimulatedController  # noqa: E402
+from collision_monitor.nodes.demo.state_listener import StateListener  # noqa: E402
 
-# -- a motion played as joint states: where it is at what time, and what is sent --
+# -- a motion executed as joint states: where it is at what time, and what is sent --
 
 
 class FakeNode:
@@ -37,6 +39,9 @@ class FakeNode:
         return self
 
     def publish(self, message):
+        if isinstance(message, JointTrajectory):
+            self.sent.append((list(message.joint_names), list(message.points[0].positions)))
+            return
         stamp = message.header.stamp
         self.sent.append(
             (list(message.name), list(message.position), (stamp.sec, stamp.nanosec))
@@ -62,67 +67,79 @@ def node():
     return FakeNode()
 
 
-def test_it_stands_at_the_first_row_until_it_is_started(node):
-    player = MotionPlayer(node, MOTION, 3.0)
-    for now in (0.0, 50.0, 1e6):
-        player.send(now)
-        assert player.time(now) == 0.0
-        assert not player.at_end(now)
+@pytest.fixture
+def controller(node):
+    return SimulatedController(node, MOTION)
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, math.nan])
+def test_it_stands_while_the_scale_is_zero_or_unknown(node, controller, scale):
+    for _ in range(3):
+        controller.advance(1.0, scale)
+        controller.send()
+    assert controller.time == 0.0 and controller.at_start and not controller.at_end
     assert node.sent == [(["a", "b"], [0.0, 1.0], (5, 6))] * 3
-    assert player.sent == 3
-    assert node.topics == [(JointState, "joint_states")]
+    assert controller.sent == 3
+    assert (JointState, "joint_states") in node.topics
 
 
-@pytest.mark.parametrize(
-    ("share", "positions"),
-    [(0.0, [0.0, 1.0]), (1 / 6, [0.5, 1.0]), (1 / 3, [1.0, 1.0]), (2 / 3, [2.0, 0.0]),
-     (1.0, [3.0, -1.0]), (2.0, [3.0, -1.0])],
-)  # fmt: skip
-@pytest.mark.parametrize("seconds", [1.5, 6.0, 60.0])
-def test_the_whole_motion_takes_the_seconds_given(node, seconds, share, positions):
-    player = MotionPlayer(node, MOTION, seconds)
-    player.start(100.0)
-    now = 100.0 + share * seconds
-    player.send(now)
-    assert node.sent[-1][1] == pytest.approx(positions)
-    assert player.time(now) == pytest.approx(min(share, 1.0) * 6.0)
-    assert player.at_end(now + 1e-9) == (share >= 1.0)
+def test_its_time_runs_at_the_scale_and_slower_near_the_end(controller):
+    controller.advance(1.0, 0.5)
+    assert controller.time == pytest.approx(0.5)
+    assert controller.positions() == pytest.approx([0.25, 1.0])
+    before = controller.time
+    controller.advance(1.0, 7.0)  # not beyond full speed
+    assert before < controller.time < before + 1.0
+    for _ in range(100):
+        controller.advance(1.0, 1.0)
+    assert controller.at_end and controller.positions() == pytest.approx([3.0, -1.0])
+
+
+def test_it_goes_back_and_takes_another_motion(node, controller):
+    for _ in range(100):
+        controller.advance(1.0, 1.0)
+    controller.announce(-1.0)
+    assert node.sent[-1] == (["a", "b"], pytest.approx([2.5, -0.5]))
+    controller.advance(-1.0, 1.0)
+    assert controller.time == pytest.approx(5.0)
+    for _ in range(100):
+        controller.advance(-1.0, 1.0)
+    assert controller.at_start
+    controller.take(Motion(("a", "b"), np.array([0.0, 1.0]), np.array([[5.0, 5.0], [6.0, 6.0]])))
+    assert controller.positions() == [5.0, 5.0]
 
 
 # -- what a listener keeps of a monitor --
 
 
-class Scene:
-    """A listener, its clock, and a monitor that speaks to it."""
-
-    def __init__(self, monkeypatch, monitor="collision_monitor"):
-        self.now = 100.0
-        monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
-        node = FakeNode()
-        self.listener = module.StateListener(node, monitor)
-        self.callbacks = node.callbacks
-        self.monitor = monitor
-
-    def says(self, distance, after):
-        self.now += after
-        kind, callback = self.callbacks[f"{self.monitor}/min_distance"]
-        callback(kind(data=distance))
-
-
 @pytest.fixture
-def scene(monkeypatch):
-    return Scene(monkeypatch)
+def says():
+    """Makes a monitor say a distance to the listener, which is returned with it."""
+    node = FakeNode()
+    listener = StateListener(node, "monitor")
+
+    def say(distance):
+        kind, callback = node.callbacks["monitor/min_distance"]
+        callback(kind(data=distance))
+        return listener
+
+    return say
 
 
-def test_nan_is_not_a_distance_and_not_the_nearest(scene):
-    scene.says(0.5, 0.1)
-    scene.says(math.nan, 0.1)
-    assert not scene.listener.knows_distance
-    assert scene.listener.received == 2
-    assert scene.listener.nearest[0] == 0.5
-    scene.says(-0.2, 0.1)
-    assert scene.listener.knows_distance
-    assert scene.listener.nearest[0] == -0.2
+def test_nan_is_not_a_distance_and_not_the_nearest(says):
+    says(0.5)
+    listener = says(math.nan)
+    assert not listener.knows_distance
+    assert listener.received == 2
+    assert listener.nearest[0] == 0.5
+    says(-0.2)
+    assert listener.knows_distance
+    assert listener.nearest[0] == -0.2
+
+
+def test_after_a_restart_the_least_distance_is_a_new_one(says):
+    says(-0.2).restart()
+    assert says(0.3).nearest[0] == 0.3
 
 
 # -- the page beside the demo: it shows what is sent, and leads once somebody has the robot --
@@ -167,22 +184,22 @@ def ready(beside):
 def test_the_page_follows_in_its_own_order_and_leads_when_it_is_taken_over():
     page = Page()
     beside = ready(DemoPage(lambda: page, ["c", "a"]))
-    assert beside.exchange([7.0, 8.0], NODE) == [7.0, 8.0]
+    assert beside.exchange([7.0, 8.0], NODE, "3 execute") == [7.0, 8.0]
+    assert page.heard.message == "3 execute: near" and not beside.by_hand
     assert page.configuration.tolist() == [8.0, 2.0, 7.0]
     assert (page.heard.level, page.heard.distance, page.heard.rate) == ("WARN", 0.04, 99.0)
     page.by_hand, page.configuration = True, np.array([0.1, 0.2, 0.3])
-    assert beside.exchange([7.0, 8.0], NODE) == [0.3, 0.1]
+    assert beside.exchange([7.0, 8.0], NODE) == [0.3, 0.1] and beside.by_hand
     assert page.configuration.tolist() == [0.1, 0.2, 0.3]
     beside.close()
-    assert page.closed.is_set() and not beside._thread.is_alive()
+    assert page.closed.is_set()
 
 
 def test_a_page_that_cannot_be_made_is_told_and_harms_nothing():
     def fail():
         raise OSError("no room")
 
-    beside = DemoPage(fail, ["a"])
-    beside._thread.join(10.0)
-    assert not beside.loading and str(beside.error) == "no room"
+    beside = ready(DemoPage(fail, ["a"]))
+    assert str(beside.error) == "no room"
     assert beside.exchange([5.0], NODE) == [5.0]
     beside.close()
