@@ -25,21 +25,21 @@ SAFE_DISTANCE = 0.1  # between the arms, metres
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The robot of the demo, its command, what verification says of it, and the adjusted motion."""
+    """The robot of the demo, its command, what verification says of it, and the adjusted motion.
+
+    ``arms`` checks only pairs of one arm with the other.
+    """
 
     model: CollisionModel
+    arms: CollisionModel
     command: Motion
     verification: Verification
     adjustment: Adjustment
 
     def arms_apart(self, positions: Mapping[str, float]) -> float:
         """The least distance between the arms at ``positions`` by joint name, metres."""
-        q = np.array([positions[name] for name in self.model.joint_names])
-        right, left = (set(arm.links) for arm in self.adjustment.arms)
-        between = [
-            (a in right and b in left) or (a in left and b in right) for a, b in self.model.pairs
-        ]
-        return float(self.model.distances(q, exact=True)[between].min())
+        q = np.array([positions[name] for name in self.arms.joint_names])
+        return self.arms.distance(q, exact=True).distance
 
     def change(self) -> str:
         """The largest change of a joint by the adjustment, with its unit and name."""
@@ -74,7 +74,9 @@ def make_plan(
     command = read_motion(command_file)
     begin = time.monotonic()
     adjustment = adjust(model, command, method=METHOD, safe_distance=SAFE_DISTANCE)
-    plan = Plan(model, command, verification, adjustment)
+    right, left = (set(arm.links) for arm in adjustment.arms)
+    between = [(a, b) for a, b in model.pairs if {a, b} & right and {a, b} & left]
+    plan = Plan(model, model.twin(between), command, verification, adjustment)
     say(
         f"2 adjust  by the linear repulsion field in {time.monotonic() - begin:.1f} s: certified "
         f"{adjustment.certified:.3f} m between the arms, largest change {plan.change()}"

@@ -136,6 +136,7 @@ class Demo:
             positions = self.page.exchange(positions, state, self._step_name)
         controller.send(positions)
         self._due = max(self._due + self._period, time.monotonic())
+        rclpy.spin_once(self._node, timeout_sec=0.0)  # also when it is late
         while (left := self._due - time.monotonic()) > 0.0:
             rclpy.spin_once(self._node, timeout_sec=left)
         if self.page is None or not self.page.by_hand:
@@ -226,7 +227,8 @@ class Demo:
         while not controller.at_end:
             scale = self._step(speed)
             now = time.monotonic()
-            if scale > _STANDS or controller.at_start:
+            # A silent monitor also makes it stand, but says no reason.
+            if scale > _STANDS or state.level not in ("WARN", "ERROR"):
                 moved = now
             elif now - moved > _STOPPED_SECONDS:
                 break
