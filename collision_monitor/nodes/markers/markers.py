@@ -43,6 +43,8 @@ _ALPHA = 0.35
 _UNKNOWN = (0.55, 0.55, 0.6)
 _BOX_COLOUR, _DANGER_COLOUR = (0.35, 0.6, 0.95), (0.8, 0.0, 0.0)
 _WHITE = (0.95, 0.95, 0.95)
+# Greens of clear links, from yellowish to bluish, so that neighbours can be told apart.
+_HUES = (0.28, 0.46)
 _LEVELS = {Level.OK: CLEAR, Level.WARN: NEAR}
 
 
@@ -187,6 +189,13 @@ def marker_colour(rgb: Rgb, alpha: float = _ALPHA) -> ColorRGBA:
     return ColorRGBA(r=float(r), g=float(g), b=float(b), a=alpha)
 
 
+def clear_colours(count: int) -> np.ndarray:
+    """(count, 3) greens of clear links; successive ones differ most (golden ratio)."""
+    part = (0.618034 * np.arange(count)) % 1.0
+    hues = _HUES[0] + part * (_HUES[1] - _HUES[0])
+    return np.array([colorsys.hsv_to_rgb(hue, 0.72, 0.68) for hue in hues]).reshape(-1, 3)
+
+
 def marker_point(vector: np.ndarray) -> Point:
     """A point (3,), metres, as a message."""
     x, y, z = map(float, vector)
@@ -234,9 +243,9 @@ class MarkerBuilder:
             for namespace, width in ((AABB, 0.04), (MESH_BOXES, 0.03), (COLLIDING_BOXES, 0.03))
         )
         self._line = self._marker(Marker.LINE_LIST, NEAREST, 0, 0.1 * self._height)
-        self._text = self._marker(Marker.TEXT_VIEW_FACING, NEAREST, 1, self._height)
+        self._text = self._marker(Marker.TEXT_VIEW_FACING, NEAREST, 1, 0.6 * self._height)
         self._ends = self._marker(Marker.SPHERE_LIST, NEAREST, 2, 0.25 * self._height)
-        self._text.color = marker_colour(_WHITE, 1.0)
+        self._clear = clear_colours(len(model.link_names))
         self._contact = self._marker(Marker.TRIANGLE_LIST, TOUCHING, 0, 1.0)
         self._contact.color = marker_colour((0.95, 0.1, 0.65), 1.0)
 
@@ -283,11 +292,12 @@ class MarkerBuilder:
             marker.header.stamp = stamp
         yield MarkerArray(markers=markers)
 
-    @staticmethod
-    def _colours(nearness: np.ndarray, is_known: bool) -> np.ndarray:
+    def _colours(self, nearness: np.ndarray, is_known: bool) -> np.ndarray:
         """(k, 4) red, green, blue, alpha, of nearness (k,)."""
         out = np.empty((len(nearness), 4))
         out[:, :3] = CLEAR if is_known else _UNKNOWN
+        if is_known:
+            out[: len(self._clear), :3] = self._clear
         out[:, 3] = _ALPHA
         if is_known:
             for k in np.flatnonzero(~(nearness > 1.0)).tolist():
@@ -317,8 +327,10 @@ class MarkerBuilder:
         if known:
             a, b = state.clearance.points
             self._line.points = self._ends.points = [marker_point(a), marker_point(b)]
-            colour = marker_colour(_LEVELS.get(state.level, CONTACT), 1.0)
-            self._line.color = self._ends.color = colour
+            rgb = _LEVELS.get(state.level, CONTACT)
+            self._line.color = self._ends.color = marker_colour(rgb, 1.0)
+            # Lighter, to be read on RViz's dark background.
+            self._text.color = marker_colour(tuple(0.4 + 0.6 * part for part in rgb), 1.0)
             self._text.pose.position = marker_point(0.5 * (a + b) + [0.0, 0.0, self._height])
             first, second = state.clearance.links
             self._text.text = f"{metres(state.clearance.distance)}\n{first} - {second}"

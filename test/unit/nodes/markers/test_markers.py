@@ -22,6 +22,7 @@ from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 from collision_monitor.nodes.markers.markers import (
     ALL,  # noqa: E402
     MarkerBuilder,  # noqa: E402
+    clear_colours,  # noqa: E402
 )
 
 CAPSULE = '<capsule radius="0.05" length="0.6"/>'
@@ -144,6 +145,13 @@ def test_colours_at_and_beside_the_borders():
     assert colour(below, below) == pytest.approx(green)
 
 
+def test_clear_links_are_different_greens():
+    colours = clear_colours(30)
+    assert (colours.argmax(axis=1) == 1).all()
+    steps = np.abs(np.diff(colours, axis=0)).max(axis=1)
+    assert steps.min() > 0.05  # of links that follow each other
+
+
 def test_the_nearest_line_ends_at_the_points_and_its_text_is_the_distance(arm):
     q = [0.4, 0.9]
     clearance = arm.distance(q)
@@ -153,7 +161,8 @@ def test_the_nearest_line_ends_at_the_points_and_its_text_is_the_distance(arm):
     for marker in (line, ends):
         assert [[p.x, p.y, p.z] for p in marker.points] == clearance.points.tolist()
     assert text.text == f"{clearance.distance:.3f} m\n{' - '.join(clearance.links)}"
-    assert min(rgb(text)) > 0.8  # RViz is dark
+    assert rgb(text).mean() > 0.6  # RViz is dark
+    assert rgb(text).argmax() == rgb(line).argmax()  # the colour of the level, lighter
     place = text.pose.position
     middle = clearance.points.mean(axis=0)
     assert np.linalg.norm([place.x, place.y, place.z] - middle) < 0.1
