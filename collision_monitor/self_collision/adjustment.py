@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from collision_monitor.common.text import metres
 from collision_monitor.errors import (
     AdjustmentError,
     ConfigurationError,
@@ -58,7 +59,12 @@ from collision_monitor.verification.clearance.clearance_check import (
     CollisionVerdict,
     check_clearance,
 )
-from collision_monitor.verification.clearance.schedule import Schedule, rest_configuration
+from collision_monitor.verification.clearance.schedule import (
+    UNMOVED,
+    Schedule,
+    moved_relatively,
+    rest_configuration,
+)
 from collision_monitor.verification.joint_limits_check import step_durations
 
 if TYPE_CHECKING:
@@ -207,7 +213,7 @@ def adjust(
     start = held | dict(zip(given.joint_names, given.positions[0].tolist(), strict=True))
     model = within(model, settings.position_limits, start)
     model = standing(with_mimics_within_limits(model, given.joint_names), given, held)
-    configurations(model, given, held)  # reports invalid waypoints by their original index
+    rows = configurations(model, given, held)  # reports invalid waypoints by their original index
     named = set(given.joint_names)
     columns = tuple(
         np.array([model.joint_names.index(n) for n in arm.joint_names if n in named], dtype=int)
@@ -215,6 +221,8 @@ def adjust(
     )
     yielding = _possible_yielding(settings.yielding, columns, arms)
     able = np.concatenate([columns[k] for k in yielding_arms(arms, yielding)])
+    moving = np.union1d(able, np.flatnonzero(np.ptp(rows, axis=0) > 0.0))
+    _refuse_unmoved_contact(model, rows[0], moving, float(given.times[0]))
     task = _Task(model, given, arms, columns, held, yielding, able, cancelled)
     found = _solve(task, settings)
     if isinstance(found, Adjustment):
@@ -414,6 +422,22 @@ def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
         f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' {touch} during the motion; the "
         "adjusted joints cannot separate them, or no detour was found",
         waypoint, time, (a, b), distance, adjusted[: waypoint + 1],
+    )  # fmt: skip
+
+
+def _refuse_unmoved_contact(
+    model: CollisionModel, q: np.ndarray, moving: np.ndarray, time: float
+) -> None:
+    """Raise AdjustmentError if links touch at ``q`` (nq,) that no ``moving`` joint separates."""
+    at_rest = np.flatnonzero(~moved_relatively(model, moving) & ~(model.distances(q) > 0.0))
+    if not len(at_rest) or (model.surface_distances(q, at_rest) > 0.0).all():
+        return
+    distances = model.distances(q, exact=True)
+    deepest = at_rest[distances[at_rest].argmin()]
+    (a, b), distance = model.pairs[deepest], float(distances[deepest])
+    raise AdjustmentError(
+        f"waypoint 0 at {time:g} s: '{a}' and '{b}' are in contact, {metres(-distance)} deep; "
+        f"{UNMOVED}", 0, time, (a, b), distance,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from collision_monitor.model.proximity import Proximity
 from collision_monitor.model.structural_pairs import StructuralPair
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.mesh_proximity import MeshProximity, carriers
+from collision_monitor.verification.clearance.schedule import moved_relatively
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -191,17 +192,6 @@ def _sampled_distances(
     return known[key][1]
 
 
-def _moved_relatively(model: CollisionModel, columns: Collection[int]) -> np.ndarray:
-    """(pairs,) bool: pairs whose relative pose depends on the joints ``columns`` of q.
-
-    For example, that of two fingers of a hand does not depend on the joints of the arm.
-    """
-    turning = np.isin(model.bodies.columns, list(columns))
-    carries = (model.link_reach() > 0.0) & turning
-    a, b = model.pair_links.T
-    return (carries[a] != carries[b]).any(axis=1)
-
-
 def is_idle(model: CollisionModel, arms: Sequence[Arm], name: str) -> bool:
     """Whether no distance that the ``arms`` change depends on the joint ``name``, such as a wheel.
 
@@ -209,7 +199,7 @@ def is_idle(model: CollisionModel, arms: Sequence[Arm], name: str) -> bool:
     """
     column = model.joint_names.index(name)
     columns = [model.joint_names.index(joint) for arm in arms for joint in arm.joint_names]
-    pairs = _moved_relatively(model, columns) & _moved_relatively(model, [column])
+    pairs = moved_relatively(model, columns) & moved_relatively(model, [column])
     if not pairs.any():
         return True
     for q in model.random_configurations(_IDLE_SAMPLES):
@@ -281,8 +271,8 @@ def choose_margins(
     """
     kinds = sides(model, arms)
     columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
-    moved = _moved_relatively(model, columns)
-    as_desired = moved & ~_moved_relatively(model, columns if yielding is None else yielding)
+    moved = moved_relatively(model, columns)
+    as_desired = moved & ~moved_relatively(model, columns if yielding is None else yielding)
     proximity = Proximity(model, kept=moved)
     sampled = _sampled_distances(proximity, arms, kinds, desired[0], float(safe_distance))
     below_safe, below_danger = (

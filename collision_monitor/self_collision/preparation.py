@@ -239,11 +239,11 @@ def with_mimics_within_limits(model: CollisionModel, names: Collection[str]) -> 
 def within(
     model: CollisionModel,
     position_limits: Mapping[str, tuple[float, float]] | None,
-    start: Mapping[str, float],
+    start: Mapping[str, float] | None = None,
 ) -> CollisionModel:
     """A copy of the model with tighter position limits.
 
-    Those of endless joints are moved by whole turns to the positions at the ``start``.
+    Those of endless joints are moved by whole turns to their positions at the ``start``.
 
     Raises:
         ConfigurationError: no mapping, an unknown joint, not two numbers, or an empty range.
@@ -262,7 +262,7 @@ def within(
             raise ConfigurationError(f"position_limits: '{model.name}' has no joint '{name}'")
         k = model.joint_names.index(name)
         lower, upper = _two_numbers(name, limits)
-        if name in start and model.bodies.endless[k]:
+        if start and name in start and model.bodies.endless[k]:
             lower, upper = limits_beside(lower, upper, start[name])
         own = every[0][k], every[1][k]
         every[0][k], every[1][k] = max(own[0], lower), min(own[1], upper)

@@ -32,7 +32,12 @@ from collision_monitor.verification.clearance.scanner import (
     no_progress,
     scan_any_start,
 )
-from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
+from collision_monitor.verification.clearance.schedule import (
+    UNMOVED,
+    Schedule,
+    Scheduled,
+    moved_relatively,
+)
 from collision_monitor.verification.clearance.two_level import check_two_levels
 
 if TYPE_CHECKING:
@@ -327,6 +332,8 @@ def _violations(study: Study, series: ClearanceSeries, k: int) -> list[Violation
             for m in broken[:0:-1]
             if firsts[m] < firsts[gravest]
         ]
+        if gravest == 0 and not moved_relatively(study.model, study.schedule.moving())[k]:
+            texts.append(UNMOVED)
         worst, value = float(series.when[at, k]), float(series.upper[at, k])
         found.append(
             Violation(

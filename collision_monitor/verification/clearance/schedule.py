@@ -8,7 +8,7 @@ If the start of a trajectory is unknown, it is a range, and results hold for all
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,6 +59,24 @@ class Scheduled:
     def middle(self) -> float:
         """Middle of the range of its start, seconds."""
         return self.earliest + self.width
+
+
+# Of a pair in contact; `adjust` and `verify` say the same.
+UNMOVED = (
+    "the motion does not move these links against each other: hold their joints elsewhere, or, if "
+    "they touch by design, leave the pair out in the SRDF"
+)
+
+
+def moved_relatively(model: CollisionModel, columns: Collection[int]) -> np.ndarray:
+    """(pairs,) bool: pairs whose relative pose depends on the joints ``columns`` of q.
+
+    For example, that of two fingers of a hand does not depend on the joints of the arm.
+    """
+    turning = np.isin(model.bodies.columns, list(columns))
+    carries = (model.link_reach() > 0.0) & turning
+    a, b = model.pair_links.T
+    return (carries[a] != carries[b]).any(axis=1)
 
 
 class Schedule:
@@ -122,6 +140,15 @@ class Schedule:
             self.path_of[column] = k
             columns.append(column)
         return columns
+
+    def moving(self) -> list[int]:
+        """Indices into q of the joints that move."""
+        found = []
+        for part, columns in zip(self.parts, self._columns, strict=True):
+            c = part.trajectory.polynomial.c
+            moves = (c[:-1] != 0.0).any(axis=(0, 1)) | (np.ptp(c[-1], axis=0) > 0.0)
+            found += np.asarray(columns)[moves].tolist()
+        return found
 
     def only(self, k: int) -> Schedule:
         """Schedule of part ``k`` only, starting at 0; all others rest.

@@ -1,0 +1,48 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""A pair in contact that a motion does not move: one verdict of `adjust`, `verify` and monitor."""
+
+import pytest
+from support.robots.handed_arms import CHAINS, JOINTS, URDF
+
+from collision_monitor import CollisionModel, Monitor
+from collision_monitor.__main__ import main
+from collision_monitor.verification.clearance.schedule import UNMOVED
+
+MOTION = f"time,{','.join(JOINTS)}\n0,0,0,0,0\n2,0.2,0.1,-0.2,-0.1\n"
+AWAY = "right_finger_1=1,left_finger_1=1"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("handed")
+    (folder / "handed.urdf").write_text(URDF)
+    (folder / "motion.csv").write_text(MOTION)
+    return str(folder / "handed.urdf"), str(folder / "motion.csv")
+
+
+def test_adjust_and_verify_refuse_it_in_the_same_words_with_the_same_exit_code(files, capsys):
+    words = []
+    for command, more in (("adjust", ["--arms", ",".join(CHAINS)]), ("verify", ["--recorded"])):
+        assert main([command, *files, *more, "--q", "left_finger_1=1"]) == 1
+        said = " ".join(capsys.readouterr().out.split())
+        assert "right_palm" in said and "right_thumb" in said
+        words.append(UNMOVED in said)
+        assert main([command, *files, *more, "--q", AWAY]) == 0
+        assert UNMOVED not in capsys.readouterr().out
+    assert words == [True, True]
+
+
+def test_the_monitor_names_the_same_pair(files):
+    model = CollisionModel.from_urdf(files[0])
+    names, q = list(model.joint_names), [0.0] * len(model.joint_names)
+    q[names.index("left_finger_1")] = 1.0
+    state = Monitor(model).update(names, q, 1.0)
+    assert state.action == "stop" and "right_palm and right_thumb" in state.message
+
+
+def test_a_contact_that_the_motion_moves_is_described_otherwise(files, tmp_path, capsys):
+    opening = tmp_path / "opening.csv"
+    opening.write_text("time,right_finger_1,left_finger_1\n0,0,1\n2,1,1\n")
+    assert main(["verify", files[0], str(opening), "--recorded"]) == 1
+    assert UNMOVED not in " ".join(capsys.readouterr().out.split())
