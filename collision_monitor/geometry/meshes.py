@@ -3,16 +3,21 @@
 """Meshes from files as arrays, or an error: never a part of a mesh.
 
 The readers of STL, OBJ and DAE (`mesh_dae`) are strict. Readers made for rendering skip facets that
-they cannot read; here each missing facet would be a hole in the robot.
+they cannot read; here each missing facet would be a hole in the robot. Binary STL is parsed by
+trimesh, once the size is that of the number of triangles. Of a damaged ASCII STL or OBJ trimesh
+returns a part, or other triangles, without an error; negative indices in OBJ count from the end of
+the file; in DAE, coordinates are rounded to 32 bits, and broken references are skipped.
 """
 
 from __future__ import annotations
 
 import codecs
+import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+from trimesh.exchange.stl import load_stl_binary
 
 from collision_monitor.common.limits import LARGEST_FILE, SMALLEST, range_problem, read_bounded
 from collision_monitor.errors import CollisionMonitorError, MeshError
@@ -81,8 +86,8 @@ def _index(word: str, known: int, line: int) -> int:
 # A binary file must hold exactly as many triangles as its header says: lenient readers turn a
 # truncated file into a smaller mesh, and the robot gets a hole.
 
-_HEADER = 84  # 80 bytes of anything, then the number of triangles
-_RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+_HEADER = 84  # bytes: 80 of anything, then the number of triangles
+_FACET = 50  # bytes: normal and corners as 32-bit floats, and an attribute
 
 
 def read_stl(data: bytes) -> tuple[np.ndarray, np.ndarray]:
@@ -92,10 +97,10 @@ def read_stl(data: bytes) -> tuple[np.ndarray, np.ndarray]:
     """
     text = data.removeprefix(codecs.BOM_UTF8)
     count = int.from_bytes(data[80:_HEADER], "little") if len(data) >= _HEADER else -1
-    expected = _HEADER + count * _RECORD.itemsize
+    expected = _HEADER + count * _FACET
     if count >= 0 and len(data) == expected:
-        corners = np.frombuffer(data, _RECORD, offset=_HEADER)["corners"]
-        vertices = corners.astype(float).reshape(-1, 3)
+        parsed = load_stl_binary(io.BytesIO(data))
+        vertices = np.array(parsed.get("vertices", ()), dtype=float).reshape(-1, 3)
     elif text.lstrip()[:5].lower() == b"solid" and b"facet" in text[:4096].lower():
         vertices = _read_ascii(text.decode("latin-1"))
     elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
