@@ -6,14 +6,15 @@
     python benchmarks/hybrid_tree.py --fit published --plot docs/hybrid_tree.png
     python benchmarks/hybrid_tree.py --robots ur5,panda,baxter [--fit published] [--max-leaves 8]
 
-The space arm's end moves straight at a laboratory's hull at 0.1 m/s until contact. In every cycle
+The space arm's end moves straight at a laboratory's hull, on a double S up to 0.1 m/s, until
+contact. In every cycle
 all methods are called in a random order, in one run, so that other load affects all. `distance`:
 the nearest pair with its points; `contacts`: the pairs nearer than 0.1 m (each volume grown by 50
 mm), level by level. The peers (`space_arm_peers.py`) watch the same bodies; answers are compared
 before anything is timed. Those of the paper are all pairs of leaves, the tree of AABBs whose bodies
 are oriented boxes, and a tree of oriented boxes (`box_trees.py`); `--plot` draws their times over
-the cycles, and below them the sensor experiment: the distance that is computed, that which a sensor
-at the tool measures one cycle late, and the alarm.
+the cycles, and below them the sensor experiment: the distance that is computed, the readings of a
+noisy ultrasonic sensor at the tool (`range_sensor.py`), and the alarms of both.
 
 At each cycle a way is asked about the last few cycles and then about this one. The last call is
 what a monitor with a processor of its own sees, and what the columns say. The first call comes
@@ -50,10 +51,10 @@ from hybrid_tree_report import (
     plot,
     report,
     report_robots,
-    sensor_experiment,
     volumes,
 )
 from parked_robots import load_between_copies, motions
+from range_sensor import experiment
 from space_arm_peers import (
     Peer,
     Query,
@@ -363,10 +364,12 @@ def space_arm(options: argparse.Namespace, settings: dict) -> dict:
         "cycle_s": options.cycle, "moving_leaves": len(arm), "fit": options.fit,
         "alarm": alarm(model, rows), "volumes": volumes(model),
     }  # fmt: skip
+    sensor = experiment(model, rows, options.cycle, MARGIN)
+    result["sensor"] = sensor.summary()
     if options.plot:
         names = ["hybrid tree, level-first", f"{FILTERED}, near", *BOXES]
         shown = {name: np.median(times[f"{name}, compiled"].hot, axis=0) for name in names}
-        plot(options.plot, shown, sensor_experiment(model, rows, options.cycle), LEAD)
+        plot(options.plot, shown, sensor, LEAD)
     return result
 
 

@@ -5,10 +5,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
-from straight_approach import LAB_RADIUS
+from range_sensor import Sensor
 
 from collision_monitor import CollisionModel
 from collision_monitor.fitting.shapes import Fit
@@ -22,33 +21,6 @@ def alarm(model: CollisionModel, rows: np.ndarray) -> dict[str, float]:
     distances = model.min_distances(rows)
     k = int(np.argmax(distances <= MARGIN))
     return {"row": k, "distance_m": distances[k], "distance_before_m": distances[k - 1]}
-
-
-@dataclass(frozen=True)
-class Sensor:
-    """The arm approaches the hull as seen by the monitor and by a distance sensor at its tool.
-
-    Attributes:
-        times: (n,) seconds.
-        computed: (n,) distance of the leaves of the tool and the hull, metres.
-        measured: (n,) distance of the foremost point of the tool from the hull in the cycle before.
-        alarm: (n,) bool: a pair of leaves is nearer than the threshold.
-    """
-
-    times: np.ndarray
-    computed: np.ndarray
-    measured: np.ndarray
-    alarm: np.ndarray
-
-
-def sensor_experiment(model: CollisionModel, rows: np.ndarray, cycle: float) -> Sensor:
-    """The experiment of the paper: an ideal sensor along the straight line, one cycle late."""
-    pair = next(pair for pair in model.pairs if set(pair) == {"arm_link_7", "lab_module_1"})
-    computed = model.twin([pair]).min_distances(rows)
-    heights = np.array([model.link_poses(q)["tool"][2, 3] for q in rows]) - LAB_RADIUS
-    measured = np.concatenate([[np.nan], heights[:-1]])
-    times = cycle * np.arange(len(rows))
-    return Sensor(times, computed, measured, model.min_distances(rows) <= MARGIN)
 
 
 def plot(path: str, times: dict[str, np.ndarray], sensor: Sensor, lead: int) -> None:
@@ -66,13 +38,17 @@ def plot(path: str, times: dict[str, np.ndarray], sensor: Sensor, lead: int) -> 
     cost.legend(fontsize=8, ncols=2)
     distance.plot(sensor.times, 1e3 * sensor.computed, label="computed, tool and hull")
     distance.plot(
-        sensor.times, 1e3 * sensor.measured, "--", linewidth=1.0, label="sensor, one cycle late"
+        sensor.times, 1e3 * sensor.measured, ".", markersize=2, label="ultrasonic sensor"
     )
     distance.axhline(1e3 * MARGIN, color="0.4", linewidth=0.8, label="threshold")
     distance.set_ylabel("distance, mm")
     distance.legend(fontsize=8)
-    signal.step(sensor.times, sensor.alarm, where="post", color="C3")
+    signal.step(sensor.times, sensor.alarm, where="post", color="C0", label="computed")
+    signal.step(
+        sensor.times, sensor.sensor_alarm, where="post", color="C1", linestyle="--", label="sensor"
+    )
     signal.set_yticks([0, 1], ["clear", "alarm"])
+    signal.legend(fontsize=8, loc="upper left")
     signal.set_xlabel("time, s")
     for axis in (cost, distance, signal):
         axis.grid(alpha=0.3)
@@ -183,10 +159,15 @@ def report(result: dict) -> str:
     lines += _savings(result)
     lines.append(f"published: {PUBLISHED:.0%} less time than other algorithms")
     lines.append(f"preempted {result['preemptions']} times in all while timing")
-    a = result["alarm"]
+    a, seen = result["alarm"], result["sensor"]
     lines += [
         f"first alarm in cycle {a['row']} at {1000 * a['distance_m']:.2f} mm, "
         f"{1000 * a['distance_before_m']:.2f} mm before it (threshold {1000 * MARGIN:g} mm)",
+        f"alarm at {seen['alarm_s']:.2f} s, {1000 * seen['alarm_m']:.1f} mm; of the sensor at "
+        f"{seen['sensor_alarm_s']:.2f} s, reading {1000 * seen['sensor_alarm_m']:.1f} mm",
+        f"readings minus the distance computed one cycle before: {1000 * seen['mean_off_m']:.1f} "
+        f"mm in the mean, scatter {1000 * seen['scatter_m']:.1f} mm, at most "
+        f"{1000 * seen['most_off_m']:.1f} mm",
         "",
         "| part | leaves | OBBs (m^3) | leaves (m^3) | leaves/OBBs | real (m^3) | real/leaves |",
         "|---" * 7 + "|",

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The space arm, and the straight approach of its end towards the hull of a laboratory.
+"""The space arm, and the straight approach of its end to the hull of a laboratory, on a double S.
 
 Differential inverse kinematics: joint rates of minimum norm that give the tool the desired velocity
 and keep its initial orientation; accumulated errors are fed back.
@@ -11,11 +11,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from probe_motion import double_s
 
 from collision_monitor import CollisionModel
 
 SPACE_ARM = Path(__file__).resolve().parent.parent / "urdf" / "space_arm.urdf"
-SPEED = 0.1  # of the tool, m/s
+SPEED = 0.1  # largest of the tool, m/s
+RAMP = 1.98  # s: to that speed, and to rest; no cycle then lies at the threshold itself
+WAY = 1.55  # m: from 1.5 m above the hull into it
 LAB_RADIUS = 2.5  # m; the laboratory's axis is parallel to y, at x = LAB_X and z = 0
 LAB_X = 1.7
 START = np.array([LAB_X, 5.5, LAB_RADIUS + 1.5])  # of the foremost point of the tool, m
@@ -79,6 +82,12 @@ def start(model: CollisionModel) -> np.ndarray:
     raise RuntimeError(f"no joint positions found for the tool at {START.tolist()}")
 
 
+def way_at(times: np.ndarray) -> np.ndarray:
+    """Way of the tool (n,) at ``times`` (n,), metres, on the double S of the paper."""
+    profile = double_s(WAY / SPEED + RAMP, SPEED / WAY)
+    return WAY * profile(np.clip(times, 0.0, profile.x[-1]))
+
+
 def approach(model: CollisionModel, cycle: float, beyond: float = 0.01) -> np.ndarray:
     """Joint positions (n, 7), one row a cycle, until ``beyond`` metres inside the hull.
 
@@ -89,6 +98,6 @@ def approach(model: CollisionModel, cycle: float, beyond: float = 0.01) -> np.nd
     """
     rows = [start(model)]
     while model.distance(rows[-1]).distance > -beyond:
-        target = START + SPEED * cycle * len(rows) * DOWN
+        target = START + way_at(np.array(cycle * len(rows))) * DOWN
         rows.append(rows[-1] + step_towards(model, rows[-1], target))
     return np.array(rows)

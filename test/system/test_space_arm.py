@@ -18,16 +18,19 @@ from support.ros.live_cases import points_of
 sys.path.append(str(ROOT / "benchmarks"))
 
 import hybrid_tree  # noqa: E402
+from range_sensor import cast, experiment  # noqa: E402
 from space_arm_peers import Peer, bvh  # noqa: E402
 from straight_approach import (  # noqa: E402
     DOWN,
     LAB_RADIUS,
     LAB_X,
+    RAMP,
     SPACE_ARM,
     SPEED,
     START,
     approach,
     load_space_arm,
+    way_at,
 )
 
 METHODS = commands((ROOT / "docs/methods.md").read_text(encoding="utf-8"))
@@ -121,12 +124,22 @@ def test_the_leaves_enclose_every_body(model):
 
 def test_the_end_goes_straight_at_the_hull_at_its_speed(model, reference, rows):
     tools = np.array([reference.link_pose(q, "tool")[:3, 3] for q in rows])
-    wanted = START + SPEED * CYCLE * np.arange(len(rows))[:, None] * DOWN
+    wanted = START + way_at(CYCLE * np.arange(len(rows)))[:, None] * DOWN
     assert np.abs(tools - wanted).max() < 1e-5
     rates = np.abs(np.diff(rows, axis=0)) / CYCLE
     assert (rates <= model.velocity_limits).all()
     assert (rows >= model.lower).all()
     assert (rows <= model.upper).all()
+
+
+def test_its_way_is_a_double_s_from_rest_to_its_speed():
+    times = np.linspace(0.0, 2.0 * RAMP, 4001)
+    speeds = np.gradient(way_at(times), times)
+    assert speeds[0] == pytest.approx(0.0, abs=1e-6) and (np.diff(speeds) >= -1e-9).all()
+    assert speeds[times > RAMP] == pytest.approx(SPEED)
+    accelerations = np.gradient(speeds, times)
+    assert accelerations.max() == pytest.approx(2.0 * SPEED / RAMP, rel=1e-2)
+    assert np.abs(np.diff(accelerations)).max() < 1.1 * accelerations.max() / 1000.0, "no step"
 
 
 def test_distances_on_the_way_are_those_of_coal(model, reference, rows):
@@ -171,6 +184,26 @@ def test_the_alarm_is_not_later_than_the_triangles_say_nor_much_earlier(model, r
         # The tip's triangles lie up to 3 mm inside its ball.
         assert model.distance(q).distance <= true + 1e-9
         assert true - model.distance(q).distance < 4e-3
+
+
+def test_the_sensor_sees_the_hull_by_itself_and_alarms_a_cycle_later(model, rows, closed_form):
+    seen = experiment(model, rows, CYCLE, 2.0 * GROWN)
+    off = (seen.measured[1:] - closed_form[:-1])[closed_form[:-1] > 0.01]
+    assert np.isnan(seen.measured[0]) and np.isfinite(off).all()
+    # Half of the resolution, and the scatter; the mesh is up to 3 mm inside the cylinder.
+    assert abs(off.mean()) < 4e-3 and 1.5e-3 < off.std() < 2.5e-3
+    alarms = _first(seen.alarm), _first(seen.sensor_alarm)
+    assert alarms[0] == _first(model.min_distances(rows) <= 2.0 * GROWN)
+    # Noise of 2 mm is less than the way of 3 mm in a cycle.
+    assert -3 <= alarms[1] - alarms[0] - 1 <= 3
+
+
+def test_rays_hit_the_nearest_triangle_in_front_only():
+    corners = np.array([[[-1, -1, z], [3, -1, z], [-1, 3, z]] for z in (2.0, 5.0, -1.0)])
+    assert cast(np.zeros(3), np.array([[0.0, 0.0, 1.0]]), corners) == pytest.approx(2.0)
+    assert cast(np.array([0.0, 0.0, 3.0]), np.array([[0.0, 0.0, 1.0]]), corners) == 2.0
+    assert cast(np.zeros(3), np.array([[1.0, 0.0, 0.0]]), corners) == np.inf
+    assert cast(np.array([5.0, 5.0, 0.0]), np.array([[0.0, 0.0, 1.0]]), corners) == np.inf
 
 
 def test_volumes_are_those_of_the_shapes(model):
@@ -226,6 +259,7 @@ def test_the_benchmark_prints_what_it_measured(monkeypatch, capsys, tmp_path):
     assert result["versions"]["pinocchio"] == pin.__version__
     assert len(result["times"]) == 21
     assert result["alarm"]["distance_m"] <= 0.1 < result["alarm"]["distance_before_m"]
+    assert 0.0 <= result["sensor"]["sensor_alarm_m"] <= 0.1
     text = hybrid_tree.report(result)
     assert text.count("\n| ") == 2 + 21 + 6
     assert "nan" not in text
