@@ -28,6 +28,7 @@ from collision_monitor.fitting.fitter import FITS
 from collision_monitor.fitting.leaves_file import write_leaves
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.hierarchy_boxes import tree_sizes
 from collision_monitor.model.neighbour_contacts import contacts_of_joint
 from collision_monitor.model.structural_pairs import StructuralPair
 from collision_monitor.model.thresholds import (
@@ -43,6 +44,7 @@ _VOLUMES = ("link", "leaves", "OBB [l]", "leaves [l]", "leaves/OBB", "excess/are
 _FILL = ("link", "mesh [l]", "hull [l]", "leaves [l]", "mesh/leaves", "leaves/hull")
 _NEAR = ("pair", "warn [mm]", "stop [mm]", "why")
 _LOOSE = ("link", "leaves", "mean [mm]", "max [mm]", "try")
+_TREES = ("link", "triangles", "levels", "cells", "leaves", "triangles/leaf", "indices", "stored")
 _MEETING = ("pair", "joint", "meet in [%]", "depth up to [mm]")
 _MOST_NAMED = 8
 _WORST = 5
@@ -132,6 +134,9 @@ def report(model: CollisionModel, given: Thresholds) -> dict[str, Any]:
         ],
         "loosest_links": loosest_links(model),
         "meeting_neighbours": meeting_neighbours(model),
+        "hierarchy": {
+            "name": model.hierarchy, "links": [size._asdict() for size in tree_sizes(model)]
+        },
         "warnings": list(model.warnings),
     }
 
@@ -255,6 +260,17 @@ def _structural_table(pairs: list[dict[str, Any]]) -> str:
     return f"{title}\n\n{text_table(_NEAR, rows)}\n\n" if rows else ""
 
 
+def _tree_table(hierarchy: dict[str, Any]) -> str:
+    rows = [
+        [*(str(tree[key]) for key in ("link", "triangles", "levels", "cells", "leaves")),
+         f"{tree['indices'] / tree['leaves']:.1f}", str(tree["indices"]),
+         f"{tree['indices'] / tree['triangles']:.1f} times"]
+        for tree in hierarchy["links"]
+    ]  # fmt: skip
+    title = f"Hierarchies over the triangles of links ({hierarchy['name']})"
+    return f"{title}\n\n{text_table(_TREES, rows)}\n\n" if rows else ""
+
+
 def _kinds(leaves: list[dict]) -> str:
     counts = {kind: sum(leaf["kind"] == kind for leaf in leaves) for kind in ("capsule", "sphere")}
     return ", ".join(counted(count, kind) for kind, count in counts.items() if count)
@@ -338,5 +354,6 @@ def run(options: argparse.Namespace) -> int:
     print(f"\n{_loosest_table(result['loosest_links'])}", end="")
     print(f"{_structural_table(result['structural_pairs'])}", end="")
     print(f"{_meeting_table(result['meeting_neighbours'])}", end="")
+    print(f"{_tree_table(result['hierarchy'])}", end="")
     print(f"{result['robot']}: {counted(len(result['links']), 'link')}, {_left_out(model)}")
     return 0

@@ -17,10 +17,15 @@ from collision_monitor.common.compiled import log_compiling
 from collision_monitor.common.limits import LoadingLimits, limited
 from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.common.text import one_line
-from collision_monitor.errors import ConfigurationError, MissingDependencyError, MotionError
+from collision_monitor.errors import (
+    ConfigurationError,
+    FitError,
+    MissingDependencyError,
+    MotionError,
+)
 from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import FitSettings
-from collision_monitor.mesh_distance.mesh_tree import KINDS
+from collision_monitor.mesh_distance.mesh_tree import KINDS, Hierarchy
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.thresholds import Thresholds, load_thresholds
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
@@ -78,8 +83,10 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         "%(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--hierarchy", choices=KINDS, default="aabb",
-        help="bounding volumes over triangles, for exact distances (default %(default)s)",
+        "--hierarchy", type=_hierarchy, default="aabb", metavar="KIND[:SETTINGS]",
+        help=f"bounding volumes over triangles, for exact distances: {', '.join(KINDS)}; with "
+        "leaf=N triangles in a leaf, and an octree with depth=N levels below the root at most, "
+        "such as octree:depth=5,leaf=4 (default %(default)s)",
     )
     group = parser.add_argument_group("limits of loading")
     for name, what in (
@@ -102,6 +109,15 @@ def add_soft_limits(parser: Any) -> None:
         "--soft-limits", action="store_true",
         help="keep the soft position limits (safety_controller) of the URDF, as MoveIt does",
     )  # fmt: skip
+
+
+def _hierarchy(text: str) -> str:
+    """The text, once it is known to be a hierarchy."""
+    try:
+        Hierarchy.parse(text)
+    except FitError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def loading_limits(options: argparse.Namespace) -> LoadingLimits:

@@ -251,6 +251,8 @@ def divide(corners, cells, starts, members, boxes, in_a_leaf, multiple, overlap)
 
 IN_A_LEAF = 8
 DEPTH = 6
+_DEEPEST = 20  # a cell is then a millionth of the mesh: the precision of a float32 in its file
+_MOST_IN_A_LEAF = 1000  # far beyond what is of use
 
 # Cells extend beyond their borders by this part of the largest coordinate, so that no point of a
 # triangle is lost between two cells by rounding.
@@ -391,31 +393,63 @@ class TriangleTree:
     index: np.ndarray
 
 
+class Hierarchy(NamedTuple):
+    """Settings of a hierarchy, written as ``octree`` or ``octree:depth=5,leaf=4``.
+
+    Attributes:
+        kind: the volumes, see `build_triangle_tree`.
+        leaf: maximum number of triangles in a leaf.
+        depth: of an octree: levels below the root at most. Binary trees are as deep as needed.
+    """
+
+    kind: str
+    leaf: int
+    depth: int
+
+    @classmethod
+    def parse(cls, text: str) -> Hierarchy:
+        """Return the settings in ``text``, with defaults of its kind.
+
+        Raises:
+            FitError: the kind or a setting is unknown, or a number is out of range.
+        """
+        kind, colon, given = text.partition(":")
+        if kind not in KINDS:
+            raise FitError(f"unknown hierarchy {text!r}: choose from {', '.join(KINDS)}")
+        ranges = {"leaf": _MOST_IN_A_LEAF} | ({"depth": _DEEPEST} if kind == "octree" else {})
+        settings = {"leaf": IN_A_LEAF if kind == "octree" else 1, "depth": DEPTH}
+        for part in given.split(",") if colon else ():
+            name, _, number = part.partition("=")
+            if not (name in ranges and number.isdecimal() and 1 <= int(number) <= ranges[name]):
+                known = ", ".join(f"{key}=1 to {most}" for key, most in ranges.items())
+                raise FitError(f"hierarchy {text!r}: {part!r} is not a setting of {kind}: {known}")
+            settings[name] = int(number)
+        return cls(kind, **settings)
+
+
 def build_triangle_tree(
-    vertices: np.ndarray, triangles: np.ndarray, kind: str = "aabb", in_a_leaf: int | None = None
+    vertices: np.ndarray, triangles: np.ndarray, hierarchy: str = "aabb"
 ) -> TriangleTree:
     """Build a hierarchy over all triangles of a mesh.
 
     Args:
         vertices: (n, 3), metres, in the link's frame.
         triangles: (m, 3) indices of vertices.
-        kind: the volumes: ``aabb`` boxes along the link's axes, ``obb`` boxes along the principal
-            axes of their vertices, ``rss`` rectangles swept by a sphere (both after Liu et al.),
-            ``octree`` cells of an octree in the link's frame, shrunk to their contents (after
-            Chen and Xie). The first three are binary trees.
-        in_a_leaf: maximum number of triangles in a leaf; by default 1, and 8 in an octree.
+        hierarchy: the volumes: ``aabb`` boxes along the link's axes, ``obb`` boxes along the
+            principal axes of their vertices, ``rss`` rectangles swept by a sphere (both after Liu
+            et al.), ``octree`` cells of an octree in the link's frame, shrunk to their contents
+            (after Chen and Xie). The first three are binary trees. Settings as of `Hierarchy`.
 
     Raises:
-        FitError: the kind is unknown, there are no triangles, indices are out of range, or vertices
-            are not finite.
+        FitError: the hierarchy is unknown, there are no triangles, indices are out of range, or
+            vertices are not finite.
     """
-    if kind not in KINDS:
-        raise FitError(f"unknown kind of hierarchy {kind!r}: choose from {', '.join(KINDS)}")
+    kind, leaf, depth = Hierarchy.parse(hierarchy)
     corners = corners_of(vertices, triangles)
     if kind == "octree":
-        found = octree(corners, in_a_leaf or IN_A_LEAF)
+        found = octree(corners, leaf, depth)
     else:
-        found = halved(corners, kind, in_a_leaf or 1)
+        found = halved(corners, kind, leaf)
     rows = found.rows
     tree = MeshTree(
         nodes=found.nodes,

@@ -68,6 +68,7 @@ from collision_monitor.geometry.convex import SOLID_COLUMNS
 from collision_monitor.mesh_distance import mesh_tree
 from collision_monitor.mesh_distance.mesh_tree import (
     KINDS,
+    Hierarchy,
     MeshTree,
     TriangleTree,
     build_triangle_tree,
@@ -121,10 +122,11 @@ class Part:
         return np.r_[corners.min(axis=0), corners.max(axis=0)]
 
 
-def parts_of(shapes: Sequence[Shape], kind: str) -> list[Part]:
-    """Return the parts of a link, meshes first; ``kind`` is that of the hierarchy."""
+def parts_of(shapes: Sequence[Shape], hierarchy: str) -> list[Part]:
+    """Return the parts of a link, meshes first; ``hierarchy`` as of `build_triangle_tree`."""
+    kind = Hierarchy.parse(hierarchy).kind
     meshes = [shape for shape in shapes if shape.kind == "mesh"]
-    parts = [_mesh_part(*merged(meshes), kind)] if meshes else []
+    parts = [_mesh_part(*merged(meshes), hierarchy)] if meshes else []
     return parts + [_solid_part(shape, kind) for shape in shapes if shape.kind != "mesh"]
 
 
@@ -136,9 +138,9 @@ def merged(meshes: Sequence[Shape]) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(vertices), np.concatenate(triangles)
 
 
-def _mesh_part(vertices: np.ndarray, triangles: np.ndarray, kind: str) -> Part:
+def _mesh_part(vertices: np.ndarray, triangles: np.ndarray, hierarchy: str) -> Part:
     triangles, pieces, closed = closed_surfaces(vertices, triangles)
-    tree: TriangleTree = build_triangle_tree(vertices, triangles, kind)
+    tree: TriangleTree = build_triangle_tree(vertices, triangles, hierarchy)
     _, first = np.unique(pieces, return_index=True)
     names = mesh_tree.windows(tree.numbers, tree.index).names[:, 0]
     inside = vertices[triangles[closed]].reshape(-1, 3)

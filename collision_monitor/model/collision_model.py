@@ -29,7 +29,6 @@ from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import (
     ConfigurationError,
-    FitError,
     NothingToCheckError,
 )
 from collision_monitor.fitting.approach_points import watchers_of
@@ -48,7 +47,7 @@ from collision_monitor.mesh_distance.mesh_distance import (
     ExactShapes,
     LinkShapes,
 )
-from collision_monitor.mesh_distance.mesh_tree import KINDS
+from collision_monitor.mesh_distance.mesh_tree import Hierarchy
 from collision_monitor.model.neighbour_contacts import meeting_around_turns
 from collision_monitor.model.permanent_contacts import permanent_contacts
 from collision_monitor.model.structural_pairs import UsualDistances, usual_distances
@@ -150,8 +149,7 @@ class CollisionModel:
         The joints of ``scene`` follow those of ``robot``. ``leaves`` are given for every link with
         shapes, in its frame, and are not checked.
         """
-        if hierarchy not in KINDS:
-            raise FitError(f"unknown hierarchy {hierarchy!r}: choose from {', '.join(KINDS)}")
+        Hierarchy.parse(hierarchy)  # raises
         semantics = Semantics() if semantics is None else semantics
         scene = Scene() if scene is None else scene
         robot = with_joints(robot, scene.joints)
@@ -220,7 +218,8 @@ class CollisionModel:
             hierarchy: bounding volumes over triangles for exact distances: ``aabb``, ``obb``,
                 ``rss`` or ``octree``. All give the same distances; depths of contacts are
                 estimates and may differ. The default is generally the fastest; ``obb`` is where
-                meshes lie at an angle in the frames of their links.
+                meshes lie at an angle in the frames of their links. ``octree:depth=5,leaf=4``
+                limits the levels of an octree and the triangles of a leaf (docs/exact.md).
             visual_meshes: whether links without collision geometry use their visual geometry.
             fit: ``optimised``, or ``published``: one capsule or sphere for each shape of the
                 robot, as Zhang et al. fit it (docs/methods.md), for comparison; with the defaults

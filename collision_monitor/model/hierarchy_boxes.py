@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -164,6 +165,41 @@ def _boxes_of_part(part: Part) -> Boxes:
         level += 1
     children = np.where(lowest[:, None], 0, tree.nodes)
     return Boxes(volumes[:, :3], axes, halves, levels, lowest, children)
+
+
+class TreeSize(NamedTuple):
+    """Size of the hierarchy over the meshes of a link.
+
+    Attributes:
+        link: or obstacle.
+        triangles: of its meshes.
+        levels: including that of the root.
+        cells: boxes of all levels.
+        leaves: boxes that hold triangles.
+        indices: of triangles, in all leaves: an octree stores a triangle in several.
+    """
+
+    link: str
+    triangles: int
+    levels: int
+    cells: int
+    leaves: int
+    indices: int
+
+
+def tree_sizes(model: CollisionModel) -> list[TreeSize]:
+    """Sizes of the hierarchies over triangles of a model."""
+    found = []
+    for name, link in model.exact_shapes.links().items():
+        for part in link.parts:
+            if part.kind != SOLID:
+                tree, boxes = mesh_tree.windows(*part.tree), _boxes_of_part(part)
+                levels, leaves = 1 + int(boxes.levels.max()), int(boxes.lowest.sum())
+                cells = len(tree.nodes)
+                found.append(
+                    TreeSize(name, len(tree.corners), levels, cells, leaves, len(tree.slots))
+                )
+    return found
 
 
 def overlapping(a: Boxes, b: Boxes) -> tuple[np.ndarray, np.ndarray]:

@@ -23,7 +23,7 @@ from collision_monitor.mesh_distance.mesh_distance import (
     LinkShapes,
     pose_rows,
 )
-from collision_monitor.mesh_distance.mesh_tree import KINDS, columns_of
+from collision_monitor.mesh_distance.mesh_tree import KINDS, Hierarchy, columns_of
 from collision_monitor.mesh_distance.parts import (
     MESH,
     SOLID,
@@ -88,11 +88,12 @@ class ObjectDistance:
             room: its packed model; the scene changes pairs of two objects.
             names: returns both names of a pair.
         """
-        self._kind = model.exact_shapes.hierarchy
+        self._hierarchy = model.exact_shapes.hierarchy
+        self._kind = Hierarchy.parse(self._hierarchy).kind
         self._room = room
         self._units = bounds.triangles * (_OCTREE if self._kind == "octree" else 1)
         self._units += bounds.objects + 1  # for the headers
-        free = parts_of([Shape("sphere", np.eye(4), (1.0,))], self._kind)
+        free = parts_of([Shape("sphere", np.eye(4), (1.0,))], self._hierarchy)
         counts = [rounded(bounds.voxels) + bounds.carried_leaves]
         counts += [rounded(bounds.leaves_per_object)] * bounds.objects
         free_of_slots = [free * count for count in counts]
@@ -101,7 +102,7 @@ class ObjectDistance:
             f"slot {k}": LinkShapes((), 0, np.eye(4), some) for k, some in enumerate(free_of_slots)
         }
         links = model.exact_shapes.links()
-        shapes = ExactShapes({**links, **slots}, room.leaf_links, self._kind)
+        shapes = ExactShapes({**links, **slots}, room.leaf_links, self._hierarchy)
         # Weak: a reference cycle would be freed only by garbage collection.
         refusal, names = weakref.WeakMethod(model.refusal), weakref.WeakMethod(names)
         self.queries = ExactDistance(
@@ -128,7 +129,7 @@ class ObjectDistance:
         self._meshes: dict[int, _PlacedMesh] = {}  # by slot
         # Libraries that trees need are imported now, not when a mesh arrives.
         triangle = Shape("mesh", np.eye(4), (), np.eye(3), np.arange(3)[None])
-        ObjectGeometry.of_shape(triangle, 1).mesh_part(self._kind)
+        ObjectGeometry.of_shape(triangle, 1).mesh_part(self._hierarchy)
 
     def _reserved(self, free: Part) -> Part:
         """A part with room for the trees of all meshes; ``free`` is any solid."""
@@ -181,7 +182,7 @@ class ObjectDistance:
     def _write(self, slot: int, geometry: ObjectGeometry, first: int) -> int:
         """Write the parts of an object from ``first`` on; return their number."""
         self._meshes.pop(slot, None)
-        mesh, solids = geometry.mesh_part(self._kind), geometry.solids
+        mesh, solids = geometry.mesh_part(self._hierarchy), geometry.solids
         count = len(solids.rows)
         if mesh is not None and not self._put_mesh(slot, mesh, first + count):
             mesh, solids = None, solids_of_leaves(geometry.rows)
@@ -210,7 +211,7 @@ class ObjectDistance:
 
     def _has_room_now(self, slot: int, geometry: ObjectGeometry) -> bool:
         """Whether a mesh that is measured by its leaves would fit."""
-        if slot in self._meshes or (mesh := geometry.mesh_part(self._kind)) is None:
+        if slot in self._meshes or (mesh := geometry.mesh_part(self._hierarchy)) is None:
             return False
         return _units_of(mesh) <= self._free_units
 

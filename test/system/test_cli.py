@@ -188,6 +188,24 @@ def test_fit_lists_the_links_whose_leaves_are_loosest(with_bracket, most, capsys
     ]  # fmt: skip
 
 
+def test_fit_prints_the_hierarchy_over_the_triangles_of_each_link(with_bracket, capsys):
+    options = [with_bracket, "--max-leaves", "1", "--hierarchy", "octree:depth=1,leaf=2"]
+    assert main(["fit", *options, "--json"]) == 0
+    hierarchy = json.loads(capsys.readouterr().out)["hierarchy"]
+    assert hierarchy["name"] == "octree:depth=1,leaf=2"
+    (tree,) = (tree for tree in hierarchy["links"] if tree["link"] == "bracket")
+    assert tree["levels"] == 2 and tree["cells"] == tree["leaves"] + 1 <= 9
+    assert tree["indices"] >= tree["triangles"]
+    assert main(["fit", *options]) == 0
+    table = capsys.readouterr().out.split("Hierarchies over the triangles of links (octree:d")[1]
+    row = next(line for line in table.splitlines() if line.startswith("bracket")).split()
+    assert row[1:5] == [str(tree[key]) for key in ("triangles", "levels", "cells", "leaves")]
+    assert float(row[5]) == pytest.approx(tree["indices"] / tree["leaves"], abs=0.05)
+    with pytest.raises(SystemExit):
+        main(["fit", with_bracket, "--hierarchy", "octree:depth=99"])
+    assert "'depth=99' is not a setting of octree" in capsys.readouterr().err
+
+
 def test_leaves_of_a_file_and_a_tolerance_that_is_met_have_their_own_advice(
     with_bracket, tmp_path, capsys
 ):

@@ -10,6 +10,7 @@ from support.geometry.mesh_cases import KIND_NAMES, mesh, soup
 
 from collision_monitor.errors import FitError
 from collision_monitor.mesh_distance.mesh_tree import (
+    Hierarchy,
     build_triangle_tree,
     clip,
     corners_of,
@@ -62,7 +63,7 @@ def test_leaves_hold_as_many_triangles_as_asked_for(kind):
     vertices, triangles = mesh("ring")
     held = {}
     for most in (None, 1, 8):
-        built = build_triangle_tree(vertices, triangles, kind, most)
+        built = build_triangle_tree(vertices, triangles, f"{kind}:leaf={most}" if most else kind)
         tree = windows(built.numbers, built.index)
         assert sorted(tree.names[:, 0]) == list(range(len(triangles)))
         held[most] = -tree.nodes[tree.nodes[:, 1] < 0, 1]
@@ -116,7 +117,7 @@ def test_one_far_off_does_not_make_a_tree_that_is_too_deep(kind):
 @pytest.mark.parametrize(
     ("vertices", "triangles", "kind", "words"),
     [
-        (np.eye(3), [[0, 1, 2]], "sphere", "unknown kind of hierarchy 'sphere': choose from aabb"),
+        (np.eye(3), [[0, 1, 2]], "sphere", "unknown hierarchy 'sphere': choose from aabb"),
         (np.eye(3), np.empty((0, 3), int), "obb", "over no triangles"),
         (np.eye(3), [[0, 1, 3]], "obb", "name vertices 0 to 3, but the mesh has vertices 0 to 2"),
         (np.eye(3), [[0, 1, -1]], "obb", "name vertices -1 to 1"),
@@ -127,6 +128,40 @@ def test_one_far_off_does_not_make_a_tree_that_is_too_deep(kind):
 def test_errors_say_what_is_wrong(vertices, triangles, kind, words):
     with pytest.raises(FitError, match=words):
         build_triangle_tree(vertices, np.asarray(triangles), kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("octree:depht=3", "'depht=3' is not a setting of octree: leaf=1 to 1000, depth=1 to 20"),
+        ("octree:depth=0", "'depth=0' is not"),
+        ("octree:depth=21", "'depth=21' is not"),
+        ("octree:leaf=2.5", "'leaf=2.5' is not"),
+        ("octree:", "'' is not a setting"),
+        ("aabb:depth=3", "'depth=3' is not a setting of aabb: leaf=1 to 1000$"),
+        (":leaf=2", "unknown hierarchy ':leaf=2'"),
+    ],
+)
+def test_settings_that_are_none_are_told(text, words):
+    with pytest.raises(FitError, match=words):
+        Hierarchy.parse(text)
+
+
+def test_the_depth_and_the_leaves_of_an_octree_are_settings():
+    assert Hierarchy.parse("octree") == ("octree", 8, 6)
+    assert Hierarchy.parse("octree:depth=2,leaf=4") == ("octree", 4, 2)
+    vertices, triangles = mesh("ball")
+    nodes = []
+    for depth in (1, 2, 20):
+        tree = check(vertices, triangles, f"octree:leaf=1,depth={depth}")
+        nodes.append(len(tree.nodes))
+        reach = 0
+        row = np.array([0])
+        while len(row := row[tree.nodes[row, 1] > 0]):
+            reach += 1
+            row = np.concatenate([np.arange(a, a + n) for a, n in tree.nodes[row].tolist()])
+        assert reach <= depth
+    assert nodes[0] <= 9 and nodes == sorted(nodes)
 
 
 def test_deeper_cells_hold_less():

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.hierarchy_boxes import Boxes, MeshBoxes, overlapping
+from collision_monitor.model.hierarchy_boxes import Boxes, MeshBoxes, overlapping, tree_sizes
 
 KINDS = ("aabb", "obb", "rss", "octree")
 
@@ -50,6 +50,19 @@ def test_boxes_of_every_level_hold_the_mesh(urdf, kind):
             assert inside.any(axis=1).all()
     assert boxes.deepest_level(8) >= (kind != "octree")
     assert boxes.deepest_level(10**6) == boxes.depth - 1
+
+
+def test_sizes_of_trees_are_those_of_their_boxes_and_settings_change_no_distance(urdf):
+    model, deep = model_of(urdf, "octree"), model_of(urdf, "octree:depth=9,leaf=1")
+    (usual, *_), (size, *_) = tree_sizes(model), tree_sizes(deep)
+    boxes = MeshBoxes(deep).of_links[size.link]
+    assert (size.levels, size.cells) == (boxes.levels.max() + 1, len(boxes.levels))
+    assert size.leaves == boxes.lowest.sum() < size.cells
+    assert size.triangles == usual.triangles <= size.indices
+    assert size.levels > usual.levels and size.cells > usual.cells
+    for q in model.random_configurations(20, seed=1):
+        found = [one.distance(q, exact=True, depth=False).distance for one in (model, deep)]
+        assert found[0] == pytest.approx(found[1], abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
