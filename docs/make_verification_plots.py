@@ -42,7 +42,8 @@ from collision_monitor.viewer.picture import render  # noqa: E402
 
 # Of the groups of links in the least distances, as in the paper.
 NAMES = {
-    "fixed links": "cabin", "port_wing": "port wing", "starboard_wing": "starboard wing",
+    "fixed links": "arm - cabin", "port_wing": "arm - port wing",
+    "starboard_wing": "arm - starboard wing", "own links": "arm - arm",
 }  # fmt: skip
 WIDTH, HEIGHT = 10.5, 11.5  # inches
 TOP = 0.965  # of the pictures, of the height

@@ -43,14 +43,17 @@ from collision_monitor.common.compiled import log_compiling
 from collision_monitor.errors import CollisionMonitorError, ConfigurationError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.thresholds import Thresholds, load_thresholds
-from collision_monitor.motion.bags import is_bag
+from collision_monitor.motion.bags import is_bag, topic_names
+from collision_monitor.motion.measured import MeasuredMotion, read_measured
 from collision_monitor.motion.motion_files import LoadedMotion, load_trajectory
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.limits import joint_limits
 from collision_monitor.robot.scene import Scene
 from collision_monitor.verification.check import METHODS, Settings, SimultaneousMotion, Torques
+from collision_monitor.verification.report.comparison import differences
 from collision_monitor.verification.report.messages import (
     as_data,
+    compared,
     headline,
     junit,
     nearest,
@@ -105,7 +108,7 @@ def add_parser(commands: Any) -> None:
     checks.add_argument(
         "--method", choices=METHODS, default=METHODS[0],
         help="continuous: distances of all pairs over time; two-level: only whether they keep "
-        "their thresholds, in as few tests as it takes (default %(default)s)",
+        "their thresholds, in few tests, but slower (default %(default)s)",
     )  # fmt: skip
     checks.add_argument(
         "--recorded", action="store_true",
@@ -145,6 +148,12 @@ def add_parser(commands: Any) -> None:
         "--beside", action="append", default=[], metavar="MOTION[@START[..LATEST]]",
         help="a motion of other joints that runs at the same time, and begins at START seconds, or "
         "at an unknown instant up to LATEST",
+    )  # fmt: skip
+    motions.add_argument(
+        "--measured", metavar="BAG[@START]",
+        help="joint states of a run of this motion, which began START seconds after the first of "
+        "them (default 0): drawn over the command in the report, with the largest differences of "
+        "positions, velocities and torques; --topic and --stamps apply to it",
     )  # fmt: skip
     add_second_robot(parser)
     outputs = parser.add_argument_group("what is written")
@@ -198,7 +207,8 @@ def _report_not_checked(options: argparse.Namespace, reason: str) -> None:
 
 def _inputs(options: argparse.Namespace, motions: Sequence[Path]) -> dict[str, str]:
     """Real paths of all inputs, with a noun for each."""
-    beside = (_timed(text)[0] for text in (*options.beside, *(options.other_motion or ())))
+    motions_given = (*options.beside, *(options.other_motion or ()), options.measured or "")
+    beside = (_timed(text)[0] for text in motions_given if text)
     return {
         **{os.path.realpath(path): "motion" for path in motions},
         **files_read(options, _READ),
@@ -214,10 +224,11 @@ def _verify(
     if options.report:
         require_report()
     check_outputs(options, ("report", "junit", "envelopes"), _inputs(options, paths))
-    if len(paths) > 1 and options.envelopes:
-        raise MotionError(
-            f"--envelopes {options.envelopes}: requires one motion, but {len(paths)} are given"
-        )
+    for option in ("envelopes", "measured"):
+        if len(paths) > 1 and (given := getattr(options, option)):
+            raise MotionError(
+                f"--{option} {given}: requires one motion, but {len(paths)} are given"
+            )
     if options.method == "two-level" and (options.envelopes or options.level == "mesh"):
         option = f"--envelopes {options.envelopes}" if options.envelopes else "--level mesh"
         raise MotionError(f"{option}: --method two-level measures no distances over time")
@@ -228,7 +239,7 @@ def _verify(
             model, other = load_cell(options)
         if options.recorded_scene:
             model = _among_recorded(model, paths)
-        settings = _settings(options, model, other)
+        settings, measured = _settings(options, model, other), _measured(options, model)
         load = _loader(options, model, settings)
         motions, results = {}, {}
         for path in paths:
@@ -242,6 +253,9 @@ def _verify(
                 )
         results |= _verified(options, model, motions, settings, progress)
         found = [results[path] for path in paths]
+        if measured is not None and found[0].verdict is not Verdict.NOT_CHECKED:
+            differences(found[0], measured)  # raises if there is nothing to compare
+            found[0] = replace(found[0], measured=measured)
         if options.report:
             progress.update("writing the report")
         written = _write(options, model, found)
@@ -282,6 +296,21 @@ def _verified(
     count(None)
     results = verify_many(model, list(motions.values()), settings, options.executor, count)
     return dict(zip(motions, results, strict=True))
+
+
+def _measured(options: argparse.Namespace, model: CollisionModel) -> MeasuredMotion | None:
+    """The recording of ``--measured``."""
+    if not options.measured:
+        return None
+    path, begin, end = _started(options.measured, "--measured")
+    if begin != end:
+        raise MotionError(f"--measured {options.measured!r}: one start is needed, not a range")
+    kinds = {joint.name: joint.kind for joint in model.robot.joints}
+    turning = [name for name, kind in kinds.items() if kind == "continuous"]
+    return read_measured(
+        Path(path), begin, topic_names(options.topic), options.stamps, turning,
+        lambda joint: joint not in kinds,
+    )  # fmt: skip
 
 
 def _motions(given: Sequence[Path]) -> list[Path]:
@@ -351,6 +380,19 @@ def _timed(text: str) -> tuple[str, str]:
     return (path, when) if at else (text, "0")
 
 
+def _started(text: str, option: str) -> tuple[str, float, float]:
+    """Path, earliest and latest start, seconds, of ``MOTION[@START[..LATEST]]``."""
+    path, when = _timed(text)
+    first, dots, last = when.partition("..")
+    try:
+        earliest = float(first)
+        return path, earliest, float(last) if dots else earliest
+    except ValueError:
+        raise MotionError(
+            f"{option} {text!r}: {when!r} is not seconds, such as 2.5, or 0..10"
+        ) from None
+
+
 def _beside(
     text: str,
     option: str,
@@ -360,15 +402,7 @@ def _beside(
     prefix: str = "",
 ) -> SimultaneousMotion:
     """A motion of ``robot`` and its start, from ``MOTION[@START[..LATEST]]``."""
-    path, when = _timed(text)
-    first, dots, last = when.partition("..")
-    try:
-        earliest = float(first)
-        latest = float(last) if dots else earliest
-    except ValueError:
-        raise MotionError(
-            f"{option} {text!r}: {when!r} is not seconds, such as 2.5, or 0..10"
-        ) from None
+    path, earliest, latest = _started(text, option)
     joints = [joint.name for joint in robot.joints]  # others move other joints
     motion = load_trajectory(
         path, robot, ignored=options.ignore, elsewhere=joints, scene=scene
@@ -448,6 +482,8 @@ def _print_results(
             print(f"  and {len(result.violations) - _LISTED} more; --report or --json has them all")
         if result.worst is not None:
             print(f"  nearest: {nearest(result.worst)}")
+        for text in compared(result):
+            print(f"  measured: {text}")
         for note in result.notes:
             if note not in model.warnings:  # these are logged
                 print(f"  note: {note}")

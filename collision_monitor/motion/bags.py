@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -40,12 +40,19 @@ Unneeded = Callable[[str], bool]  # whether nobody needs the position of a joint
 
 @dataclass(frozen=True, eq=False)
 class StateMessage:
-    """A JointState: time of recording and stamp, nanoseconds; positions (n,), rad or m."""
+    """A JointState: time of recording and stamp, nanoseconds; its values.
+
+    Attributes:
+        positions: (n,) radians or metres.
+        velocities, torques: (n,) their rates; efforts, N m or N; empty if there are none.
+    """
 
     received: int
     stamp: int
     names: tuple[str, ...]
     positions: np.ndarray
+    velocities: np.ndarray = field(default_factory=lambda: np.empty(0))
+    torques: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,10 +232,9 @@ def _state(
     if not len(message.position):
         return None
     names, positions = joint_names(list(message.name), where), message.position.tolist()
+    kept = list(range(len(names)))
     if len(positions) == len(names) and not all(map(math.isfinite, positions)):
-        kept = [
-            k for k, name in enumerate(names) if math.isfinite(positions[k]) or not unneeded(name)
-        ]
+        kept = [k for k in kept if math.isfinite(positions[k]) or not unneeded(names[k])]
         names, positions = tuple(names[k] for k in kept), [positions[k] for k in kept]
         if not names:
             return None
@@ -238,8 +244,12 @@ def _state(
                 f"{where}: positions: {positions[k]} of {names[k]!r} is not a finite number; "
                 "--ignore JOINT leaves out a joint that the robot does not have"
             )
-    positions = checked_values("positions", positions, names, where)
-    return StateMessage(received, _stamp(message.header), names, np.array(positions))
+    positions = np.array(checked_values("positions", positions, names, where))
+    others = (
+        np.array(values, dtype=float)[kept] if len(values) == len(message.name) else np.empty(0)
+        for values in (message.velocity, message.effort)
+    )
+    return StateMessage(received, _stamp(message.header), names, positions, *others)
 
 
 def _command(message: Any, received: int, where: str) -> CommandMessage | None:
@@ -357,7 +367,7 @@ def recorded(
         publishers.setdefault(message.names, []).append(message)
     sources: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
     for names, group in publishers.items():
-        times = _times(group, stamps, where)
+        times = message_times(group, stamps, where)
         rows = np.array([message.positions for message in group])
         for name, column in zip(names, rows.T, strict=True):
             sources.setdefault(name, []).append((times, column))
@@ -385,8 +395,11 @@ def recorded(
     return found, zero, warnings
 
 
-def _times(group: list[StateMessage], stamps: str, where: str) -> np.ndarray:
-    """(n,) nanoseconds of messages with the same joints, in the order of recording."""
+def message_times(group: list[StateMessage], stamps: str, where: str) -> np.ndarray:
+    """(n,) nanoseconds of messages with the same joints, in the order of recording.
+
+    ``stamps``, ``where`` and errors as of `recorded`.
+    """
     if stamps == "receive":
         return np.array([message.received for message in group], dtype=np.int64)
     times = np.array([message.stamp for message in group], dtype=np.int64)

@@ -28,26 +28,30 @@ from collision_monitor.robot.description import Robot
 from collision_monitor.robot.yaml_values import Entry, position_of, rotation_of
 
 _COMMON_KEYS = ("mode", "unit", "start", "target", "tf", "tsa", "tsd")
-_JOINT_KEYS = (*_COMMON_KEYS, "rate", "profiles")
-_LINE_KEYS = (*_COMMON_KEYS, "link", "pose", "speed", "turning", "moving")
+_RATES = (("rate", "acceleration"),)
+_LINE_RATES = (("speed", "acceleration"), ("turning", "turning_acceleration"))
+_JOINT_KEYS = (*_COMMON_KEYS, *_RATES[0], "profiles")
+_LINE_KEYS = (*_COMMON_KEYS, *_LINE_RATES[0], *_LINE_RATES[1], "link", "pose", "moving")
 
 
 @dataclass(frozen=True)
 class Ramps:
-    """Duration or peak rates of a motion, and its ramps.
+    """Duration or peak rates of a motion, and its ramps or peak accelerations.
 
     Attributes:
         tf: total duration, seconds; None if the rates determine it.
         rates: peak rates: one for a joint; of position and of rotation for a line; infinite if not
             given.
-        tsa: seconds of the ramp at the start.
+        tsa: seconds of the ramp at the start; 0 if the accelerations determine it.
         tsd: seconds of the ramp at the end.
+        accelerations: the largest ones, as ``rates``; none if ramps are given.
     """
 
     tf: float | None
     rates: tuple[float, ...]
     tsa: float
     tsd: float
+    accelerations: tuple[float, ...] = ()
 
     def profile(self, changes: tuple[float, ...]) -> Trapezoid:
         """Return the profile for changes, one for each rate; the slowest determines the duration.
@@ -57,6 +61,12 @@ class Ramps:
         """
         if self.tf is not None:
             return Trapezoid(self.tf, self.tsa, self.tsd)
+        if self.accelerations:
+            rate, acceleration = (
+                min(limit / abs(c) for c, limit in zip(changes, limits, strict=True) if c)
+                for limits in (self.rates, self.accelerations)
+            )
+            return Trapezoid.within(rate, acceleration)
         change, rate = max(
             zip(changes, self.rates, strict=True), key=lambda each: abs(each[0]) / each[1]
         )
@@ -132,10 +142,10 @@ def _joint_command(document: Mapping, where: str, robot: Robot) -> JointCommand:
         given = document["profiles"]
         Entry(f"{where}: profiles", given, tuple(target))
         for name, data in given.items():
-            entry = Entry(f"{where}: profiles.{name}", data, ("tf", "tsa", "tsd", "rate"))
-            own[name] = _ramps(entry, ("rate",), (_factor(robot, name, radians),))
+            entry = Entry(f"{where}: profiles.{name}", data, ("tf", "tsa", "tsd", *_RATES[0]))
+            own[name] = _ramps(entry, _RATES, (_factor(robot, name, radians),))
     rest = [name for name in target if name not in own]
-    ramps = {name: _ramps(top, ("rate",), (_factor(robot, name, radians),)) for name in rest}
+    ramps = {name: _ramps(top, _RATES, (_factor(robot, name, radians),)) for name in rest}
     return JointCommand(start, target, {**ramps, **own})
 
 
@@ -170,7 +180,7 @@ def _line_command(document: Mapping, where: str, robot: Robot) -> LineCommand:
         position=position,
         rotation=rotation,
         frame=frame,
-        ramps=_ramps(top, ("speed", "turning"), (1.0, radians)),
+        ramps=_ramps(top, _LINE_RATES, (1.0, radians)),
         moving=moving,
     )
 
@@ -203,17 +213,34 @@ def _joints(
     return positions
 
 
-def _ramps(entry: Entry, rates: tuple[str, ...], factors: tuple[float, ...]) -> Ramps:
-    """Read tsa, tsd, and either tf or at least one of the rates."""
-    named = [key for key in rates if key in entry]
-    if ("tf" in entry) == bool(named):
-        entry.fail("tf", f"give either tf or {' and '.join(rates)}")
-    values = tuple(
-        entry.number(key, positive=True) * factor if key in entry else math.inf
-        for key, factor in zip(rates, factors, strict=True)
+def _ramps(
+    entry: Entry, keys: tuple[tuple[str, str], ...], factors: tuple[float, ...]
+) -> Ramps:
+    """Read tf or a rate, and tsa and tsd or an acceleration for each rate that is given.
+
+    ``keys``: names of a rate and of its acceleration; ``factors``: radians or metres of their unit.
+    """
+    given = [pair for pair in keys if pair[0] in entry]
+    if ("tf" in entry) == bool(given):
+        entry.fail("tf", f"give either tf or {' and '.join(rate for rate, _ in keys)}")
+    found = [acceleration for _, acceleration in keys if acceleration in entry]
+    if found and (found != [acceleration for _, acceleration in given]):
+        entry.fail(found[0], "give an acceleration for each rate, and no tf")
+    if found and ("tsa" in entry or "tsd" in entry):
+        entry.fail(found[0], "determines the ramps: leave out tsa and tsd")
+    rates, accelerations = (
+        tuple(
+            entry.number(names[which], positive=True) * factor
+            if names[which] in entry
+            else math.inf
+            for names, factor in zip(keys, factors, strict=True)
+        )
+        for which in range(2)
     )
+    if found:
+        return Ramps(None, rates, 0.0, 0.0, accelerations)
     tf = entry.number("tf", positive=True) if "tf" in entry else None
-    return Ramps(tf, values, entry.number("tsa"), entry.number("tsd"))
+    return Ramps(tf, rates, entry.number("tsa"), entry.number("tsd"))
 
 
 def _pose(pose: Entry, radians: float) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -310,7 +337,7 @@ def _profile(ramps: Ramps, changes: tuple[float, ...], where: str) -> Trapezoid:
 
 def _warnings(ramps: Sequence[Ramps], where: str) -> list[str]:
     """Return a warning if a ramp has no length."""
-    if all(ramp.tsa > 0.0 and ramp.tsd > 0.0 for ramp in ramps):
+    if all(ramp.accelerations or min(ramp.tsa, ramp.tsd) > 0.0 for ramp in ramps):
         return []
     return [f"{where}: a ramp of 0 s requires infinite acceleration"]
 

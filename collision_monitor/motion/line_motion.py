@@ -83,6 +83,16 @@ class Trapezoid:
             )
         return cls(max(change / rate + ramps, tsa + tsd), tsa, tsd)
 
+    @classmethod
+    def within(cls, rate: float, acceleration: float) -> Trapezoid:
+        """Return the fastest profile up to a peak rate, 1/s, and an acceleration, 1/s^2.
+
+        A change too short for the rate has two ramps only.
+        """
+        peak = min(rate, math.sqrt(acceleration))
+        ramp = peak / acceleration
+        return cls(max(1.0 / peak + ramp, 2.0 * ramp), ramp, ramp)
+
     @property
     def peak(self) -> float:
         """The peak rate, 1/s."""

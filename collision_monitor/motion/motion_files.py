@@ -34,6 +34,7 @@ from collision_monitor.motion.points import Points, documents, read_csv
 from collision_monitor.motion.robot_joints import is_unneeded, led_by, on_robot
 from collision_monitor.motion.trajectory import YAML_SUFFIXES, Motion, Trajectory
 from collision_monitor.motion.violation import Violation
+from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.scene import Scene
 
@@ -305,9 +306,10 @@ def _load_command(
     if not np.isfinite(trajectory.polynomial.c).all():
         raise MotionError(f"{where}: numbers too large")
     source = f"{path.name} (command, {command.link} along a line)"
-    return LoadedMotion(
-        trajectory, violations, tuple(warnings), source, True, frozenset(trajectory.joint_names)
-    )
+    bodies = rigid_bodies(robot)
+    chain = bodies.columns[bodies.chain(bodies.link_bodies[command.link])]
+    named = led_by(command.start, robot) | {bodies.joint_names[k] for k in chain.tolist()}
+    return LoadedMotion(trajectory, violations, tuple(warnings), source, True, named)
 
 
 def _is_yaml(path: Path) -> bool:

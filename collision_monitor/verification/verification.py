@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from collision_monitor.motion.measured import MeasuredMotion
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.verification.clearance.clearance_check import (
     ClearanceCheck,
@@ -78,6 +79,7 @@ class Verification:
         checks: done and omitted checks.
         limits, torques, clearance: their results; None if skipped.
         worst: time of the minimum distance, or None.
+        measured: a recording of the motion, to be compared with it.
     """
 
     source: str
@@ -93,3 +95,4 @@ class Verification:
     torques: TorqueCheck | None = None
     clearance: ClearanceCheck | None = None
     worst: ClosestApproach | None = None
+    measured: MeasuredMotion | None = None

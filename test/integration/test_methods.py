@@ -26,7 +26,10 @@ ELSEWHERE = {
     "benchmarks/hybrid_tree.py --robots": "test_space_arm.py",
     "verify urdf/space_arm.urdf": "test_verification_story.py",
 }
-LONG = {"docs/make_verification_plots.py --motions", "benchmarks/two_level_check.py --plot"}
+LONG = {
+    "benchmarks/space_arm_motions.py --motions", "docs/make_verification_plots.py --motions",
+    "benchmarks/two_level_check.py --plot",
+}  # fmt: skip
 SAYS = {
     "fit urdf/space_arm.urdf": ["capsule"],
     "fit urdf/dual_arm.urdf": ["dual_arm"],
@@ -34,7 +37,9 @@ SAYS = {
     "adjust urdf/dual_arm.urdf": ["adjusted, method field", "before -0.0", "after  0.10"],
     "docs/make_adjustment_plots.py": ["0.2010", "0.0141"],
     "verify urdf/probe_arm.urdf": ["95 tests with 49 of 97 points placed left 2 pairs"],
+    "verify urdf/probe_arm.urdf again": ["75 tests with 39 of 97 points placed left 1 pair"],
     "docs/make_verification_plots.py --motions": ["arm_link_7 - port_panel_1 collide from"],
+    "benchmarks/space_arm_motions.py --motions": ["open loop: 31.8 mm", "of 0.5/s: 0.67 mm"],
     "benchmarks/two_level_check.py --plot": [
         "504.64 mm", "611.36 mm", "1895.7 mm", "577.34 mm", "667.56 mm",
         "two levels: suspects [], in the box []; 23 tests, 13 points placed",

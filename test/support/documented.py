@@ -15,7 +15,7 @@ def commands(text: str) -> dict[str, list[str]]:
     """The words of all commands ``python ...`` in blocks of ``text``.
 
     The key is the command and the file of ``python -m collision_monitor``, else the program and its
-    first option.
+    first option; of a second such command, ``again`` follows.
     """
     found: dict[str, list[str]] = {}
     for block in _FENCE.findall(text):
@@ -24,8 +24,9 @@ def commands(text: str) -> dict[str, list[str]]:
                 _, *words = shlex.split(line)
                 is_ours = words[:2] == ["-m", "collision_monitor"]
                 key = " ".join(words[2:4] if is_ours else words[:2])
+                key += " again" if key in found else ""
                 if key in found:
-                    raise ValueError(f"two commands begin with {key}")
+                    raise ValueError(f"three commands begin with {key}")
                 found[key] = words
     return found
 

@@ -86,6 +86,36 @@ def test_json_junit_report_and_envelopes(verify, cell):
     assert len(rows) > 10
 
 
+def test_a_recording_is_compared_with_its_command(verify, cell):
+    made_bags = pytest.importorskip("support.files.made_bags")
+    rows = []
+    for k in range(51):  # it begins 1 s after the first state, and j2 goes a tenth too far
+        t, along = 0.12 * k, 0.06 * max(0.12 * k - 1.0, 0.0)
+        state = made_bags.state(100.0 + t, ["j1", "j2"], [along, 1.1 * along])
+        rows.append(("/joint_states", t, state))
+    made_bags.write_bag(cell / "run", rows)
+    report = cell / "r.html"
+    words = ("motions/a.csv", "--measured", f"{cell / 'run'}@1", "--report", str(report))
+    code, out, _ = verify(*words)
+    assert code == 0
+    assert re.search("measured: positions differ most by 0.03 rad, j2 at 5.000 s", out)
+    assert "measured: velocities differ most by" in out
+    data = json.loads(verify(*words, "--json")[1])
+    assert {(one["joint"], one["quantity"]) for one in data["measured"]} == {
+        (joint, quantity) for joint in ("j1", "j2") for quantity in ("positions", "velocities")
+    }
+    assert "Measured motion" in report.read_text(encoding="utf-8")
+    for words, says in (
+        (("motions/a.csv", "--measured", f"{cell / 'run'}@90"), "was recorded during the motion"),
+        (("motions/a.csv", "--measured", f"{cell / 'run'}@soon"), "'soon' is not seconds"),
+        (("motions/a.csv", "--measured", f"{cell / 'run'}@0..9"), "one start is needed"),
+        (("motions/a.csv", "--measured", str(cell / "none.mcap")), "no such bag"),
+        (("motions/a.csv", "motions/b.csv", "--measured", "run"), "requires one motion"),
+    ):
+        code, _, errors = verify(*words)
+        assert code == 2 and says in errors
+
+
 def test_the_two_levels_come_to_the_same_verdicts(verify, cell):
     for name, expected in (("a", 0), ("b", 1)):
         assert verify(f"motions/{name}.csv")[0] == expected

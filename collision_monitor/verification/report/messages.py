@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 from collision_monitor.common.text import counted, json_number
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.verification.clearance.clearance_check import ClosestApproach
+from collision_monitor.verification.report.comparison import differences
 from collision_monitor.verification.verification import Check, Verdict, Verification
 
 WHAT = {
@@ -77,6 +78,16 @@ def nearest(moment: ClosestApproach) -> str:
     return f"{measured} between {level}{a} and {b} at {moment.time:.3f} s{starting(moment)}{more}"
 
 
+def compared(result: Verification) -> list[str]:
+    """Sentences with the largest difference from a recording, for each quantity."""
+    found = differences(result, result.measured) if result.measured else []
+    largest = {d.quantity: d for d in sorted(found, key=lambda d: abs(d.value))}
+    return [
+        f"{d.quantity} differ most by {value(d.value, d.unit)}, {d.joint} at {d.time:.3f} s"
+        for d in sorted(largest.values(), key=lambda d: d.quantity)
+    ]
+
+
 def headline(result: Verification) -> str:
     """The verdict and its first reason, in one line."""
     word = result.verdict.value.capitalize()
@@ -117,6 +128,10 @@ def as_data(result: Verification) -> dict[str, Any]:
             "points": [[float(x) for x in point] for point in worst.points],
             "starts": [{"motion": source, "time": start} for source, start in worst.starts],
         },
+        "measured": [
+            {**vars(one), "value": json_number(one.value), "time": json_number(one.time)}
+            for one in (differences(result, result.measured) if result.measured else ())
+        ],
         "notes": list(result.notes),
     }
 

@@ -14,7 +14,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from importlib.resources import files
 from pathlib import Path
@@ -26,9 +26,11 @@ from collision_monitor.common.atomic_file import write_text
 from collision_monitor.common.optional_dependencies import figure_class, optional_dependency
 from collision_monitor.common.text import counted
 from collision_monitor.errors import MissingDependencyError
+from collision_monitor.motion.measured import TORQUES, MeasuredMotion
 from collision_monitor.motion.violation import Code
 from collision_monitor.verification.clearance.clearance_check import ClearanceCheck
 from collision_monitor.verification.joint_limits_check import LimitsCheck, Peak
+from collision_monitor.verification.report.comparison import differences
 from collision_monitor.verification.report.messages import headline, starting, summary, value
 from collision_monitor.verification.torques.torque_check import TorqueCheck
 from collision_monitor.verification.verification import Check, Verdict, Verification
@@ -59,6 +61,7 @@ class Curve:
         lower, upper: limits; infinite without a limit.
         band: (n,) or a number: uncertainty in both directions.
         style: line style of matplotlib.
+        measured: (n,) of a recording, drawn dotted; NaN where there is none.
     """
 
     label: str
@@ -67,6 +70,7 @@ class Curve:
     upper: float = math.inf
     band: np.ndarray | float = 0.0
     style: str = "-"
+    measured: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,8 @@ def draw(axis: Any, plot: Plot, curves: Sequence[Curve]) -> None:
             band = np.broadcast_to(curve.band, np.shape(curve.values))[rows]
             axis.fill_between(times, values - band, values + band, color=colour, alpha=0.18, lw=0)
         axis.plot(times, values, curve.style, color=colour, linewidth=1.3, label=curve.label)
+        if curve.measured is not None:
+            axis.plot(times, curve.measured[rows], ":", color=colour, linewidth=1.6)
     near, far = _limits(curves)
     for limit, whose in near.items():
         colour = f"C{whose[0]}" if len(whose) == 1 else _SHARED
@@ -206,6 +212,9 @@ def _rows(plot: Plot, curves: Sequence[Curve]) -> np.ndarray:
 
 _SCENE = "within the scene"
 _CHANGE = 1e-6  # metres
+# A pair hardly moves if its distance changes by less than this part of the largest change in its
+# group. The links next to the mounting of an arm of 11 m change by up to 0.02 of it.
+_STILL = 0.05
 _STYLES = ("-", "--", "-.", ":")  # different, so that coinciding curves are visible
 _PAIRS_PLOTTED = 6
 _PAIRS_LISTED = 30
@@ -305,17 +314,23 @@ def pair_groups(model: CollisionModel) -> dict[str, np.ndarray]:
 def _by_group(check: ClearanceCheck, groups: Mapping[str, np.ndarray]) -> Plot:
     """Minimum distance of every group of pairs over time, with different line styles.
 
+    Pairs whose distance hardly changes, such as a shoulder and what it is mounted on, would hide
+    all others of their group as a flat line. They are left out, unless they break a threshold.
     Distances within the scene are shown only if they change.
     """
     series = check.series
+    change = np.ptp(series.upper, axis=0)
+    near = series.upper.min(axis=0) <= series.limits.max(axis=1)
     curves: list[Curve] = []
     for name, columns in groups.items():
-        least = series.upper[:, columns].min(axis=1)
-        if name != _SCENE or np.ptp(least) > _CHANGE:
-            curves.append(Curve(name, least, style=_STYLES[len(curves) % len(_STYLES)]))
+        most = change[columns].max()
+        if name != _SCENE or most > _CHANGE:
+            moving = columns[near[columns] | (change[columns] >= _STILL * most)]
+            values = series.upper[:, moving].min(axis=1)
+            curves.append(Curve(name, values, style=_STYLES[len(curves) % len(_STYLES)]))
     return Plot(
-        "least distance by group", "m", series.times, curves, _first_violation(check),
-        _levels(series.limits),
+        "least distance by group, without pairs that hardly move", "m", series.times, curves,
+        _first_violation(check), _levels(series.limits),
     )  # fmt: skip
 
 
@@ -338,7 +353,7 @@ def _levels(limits: np.ndarray) -> list[tuple[float, str]]:
     return found
 
 
-def limits_section(check: LimitsCheck) -> Section:
+def limits_section(check: LimitsCheck, measured: MeasuredMotion | None = None) -> Section:
     """Plots of moving joints by unit, and a table of their peaks and limits."""
     peaks = {(peak.joint, peak.code): peak for peak in check.peaks}
     units = {name: peaks[name, Code.JOINT_POSITION].unit for name in check.joint_names}
@@ -356,7 +371,8 @@ def limits_section(check: LimitsCheck) -> Section:
                     lower, upper = -getattr(row, limit), getattr(row, limit)
                 values = getattr(check, attribute)[:, k]
                 curves.append(Curve(check.joint_names[k], values, lower, upper))
-            plots.append(Plot(f"joint {attribute}", unit + per, check.times, curves))
+            plot = Plot(f"joint {attribute}", unit + per, check.times, curves)
+            plots.append(_with_measured(plot, attribute, measured))
     rows = []
     for name in check.joint_names:
         mine = [peaks[name, code] for _, _, code, _ in _RATES]
@@ -367,8 +383,24 @@ def limits_section(check: LimitsCheck) -> Section:
     return Section("Joints", text if len(moving) else "No joint moves.", plots, head, rows)
 
 
-def torque_section(check: TorqueCheck) -> Section:
-    """Plots of links and of motors, by unit, and a table of the largest torques."""
+def _with_measured(plot: Plot, quantity: str, measured: MeasuredMotion | None) -> Plot:
+    """The plot with the curves of a recording."""
+    if measured is None:
+        return plot
+    return replace(
+        plot,
+        curves=[
+            replace(curve, measured=measured.at(curve.label, quantity, plot.times))
+            for curve in plot.curves
+        ],
+    )
+
+
+def torque_section(check: TorqueCheck, measured: MeasuredMotion | None = None) -> Section:
+    """Plots of links and of motors, by unit, and a table of the largest torques.
+
+    Measured torques are drawn over those of the motors.
+    """
     names = check.joint_names
     units = {peak.joint: peak.unit for peak in check.peaks}
     kinds = [("torques of links", check.link_torques, check.link_bands, check.link_limits)]
@@ -383,13 +415,24 @@ def torque_section(check: TorqueCheck) -> Section:
                 Curve(names[k], torques[:, k], -limits[k], limits[k], bands[:, k])
                 for k in columns
             ]
-            plots.append(Plot(title, unit, check.times, curves))
+            plot = Plot(title, unit, check.times, curves)
+            last = title == kinds[-1][0]
+            plots.append(_with_measured(plot, TORQUES, measured) if last else plot)
     rows = [
         (name, *(_torque_cell(peak) for peak in check.peaks if peak.joint == name))
         for name in names
     ]
     text = "Shaded: the margin around the computed torque. Dashed: limits."
     return Section("Torques", text, plots, ("Joint", "link (limit)", "motor (limit)"), rows)
+
+
+def _measured_section(result: Verification, measured: MeasuredMotion) -> Section:
+    rows = [
+        (d.joint, d.quantity, value(d.value, d.unit), f"{d.time:.3f} s")
+        for d in differences(result, measured)
+    ]
+    text = f"Largest differences, {measured.source} minus {result.source}. Dotted: measured."
+    return Section("Measured motion", text, (), ("Joint", "quantity", "difference", "at"), rows)
 
 
 def _torque_cell(peak: Peak) -> str:
@@ -458,9 +501,11 @@ def report(
     if result.clearance is not None:
         sections.append(clearance_section(result.clearance, model))
     if result.limits is not None:
-        sections.append(limits_section(result.limits))
+        sections.append(limits_section(result.limits, result.measured))
     if result.torques is not None:
-        sections.append(torque_section(result.torques))
+        sections.append(torque_section(result.torques, result.measured))
+    if result.measured is not None:
+        sections.append(_measured_section(result, result.measured))
     return _template("report_page.html").render(
         result=result,
         look=_LOOKS[result.verdict],

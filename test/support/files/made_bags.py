@@ -28,13 +28,16 @@ def _header(seconds: float) -> object:
     return _make("std_msgs/msg/Header", stamp, "")
 
 
-def state(stamp: float, names: Iterable[str], positions: Iterable[float]) -> object:
+def state(
+    stamp: float,
+    names: Iterable[str],
+    positions: Iterable[float],
+    velocities: Iterable[float] = (),
+    efforts: Iterable[float] = (),
+) -> object:
     """A JointState."""
-    none = np.zeros(0)
-    return _make(
-        "sensor_msgs/msg/JointState",
-        _header(stamp), list(names), np.array(positions, dtype=float), none, none,
-    )  # fmt: skip
+    rows = (np.array(list(row), dtype=float) for row in (positions, velocities, efforts))
+    return _make("sensor_msgs/msg/JointState", _header(stamp), list(names), *rows)
 
 
 def command(stamp: float, names: Iterable[str], points: Iterable[tuple]) -> object:

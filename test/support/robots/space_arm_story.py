@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The story of Liu Qian, Liu Chuankai et al. on the package's space arm: four verifications.
 
-J. NUAA 54(1), 2022, 58-67: with the solar wing at -90 deg the arm hits it at 60 s, at -45 deg it
-does not; a second motion hits the cabin at 105 s, and with another target it does not.
+J. NUAA 54(1), 2022, 58-67: on a straight line with the solar wing at -90 deg the arm hits it at
+60 s, at -45 deg it does not; a motion of the joints hits the cabin at 105 s, and with another
+target it does not.
 """
 
 from __future__ import annotations

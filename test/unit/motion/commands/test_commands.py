@@ -74,11 +74,33 @@ def test_a_joint_that_is_where_it_should_be_takes_its_time_or_none():
     assert not motion.sample(np.linspace(0, 80, 9)).velocities[:, 1].any()
 
 
+def test_a_target_with_the_largest_rate_and_acceleration():
+    text = JOINT[: JOINT.index("tf: 80")] + "rate: 0.02\nacceleration: 0.004\n"
+    motion, warnings = joint_command(text.replace("wrist_roll: 0.5}", "wrist_roll: 0.5}", 1))
+    assert motion.duration == pytest.approx(1 / 0.02 + 5) and not warnings
+    found = motion.sample(np.linspace(0, motion.duration, 1001))
+    assert np.abs(found.velocities).max(axis=0) == pytest.approx([0.02, 0.02, 0])
+    assert np.abs(found.accelerations).max(axis=0) == pytest.approx([0.004, 0.004, 0])
+    short = text.replace("roll: 1.0", "roll: 0.016").replace("pitch: -2.0", "pitch: -1.016")
+    near, _ = joint_command(short)
+    assert near.duration == pytest.approx(4.0), "two ramps of 2 s do not reach the rate"
+
+
+def test_a_line_keeps_the_rates_and_accelerations_of_both_its_parts():
+    text = LINE[: LINE.index("tsa")] + "acceleration: 0.01\nturning_acceleration: 0.001\n"
+    trajectory, violations, _ = line_command(text)
+    assert not violations
+    # The turn of 2 rad is the slower: 0.02 rad/s after 20 s. The way of 1 m has half of it.
+    assert trajectory.duration == pytest.approx(2 / 0.02 + 20)
+    fast, _, _ = line_command(text.replace("acceleration: 0.01", "acceleration: 0.0002", 1))
+    assert fast.duration == pytest.approx(1 / 0.01 + 50), "0.01 m/s after 50 s, by the way"
+
+
 def test_the_examples_in_the_documentation_are_sound():
     text = (ROOT / "docs" / "verify.md").read_text(encoding="utf-8")
     first, second = re.findall(r"```yaml\n(mode: .*?)```", text, re.DOTALL)
     motion, warnings = joint_command(first)
-    assert motion.duration == 80.0 and not warnings
+    assert motion.duration == pytest.approx(80.0) and not warnings
     trajectory, violations, _ = line_command(second)
     assert trajectory.duration == pytest.approx(120 / 1.0 + 5.0)
     assert violations == ()
@@ -267,6 +289,9 @@ def test_poses_in_other_words():
         (JOINTS, "tf: 20", "tf: 20\nrate: 3", "file: tf: give either tf or rate"),
         (JOINTS, "tf: 20", "tf: 0", "file: tf: should be positive"),
         (JOINTS, "tsa: 2\n", "", "file: tsa: is missing"),
+        (JOINTS, "tsa: 2", "acceleration: 1", "acceleration: give an acceleration for each rate"),
+        (JOINTS, "rate: 0.05", "rate: 1, acceleration: 1", "acceleration: determines the ramps"),
+        (GO, "tsa: 1", "acceleration: 1", "acceleration: give an acceleration for each rate"),
         (JOINTS, "slide: {rate", "wrist: {rate", "file: profiles: wrist: unknown key"),
         (JOINTS, "rate: 0.05", "speed: 0.05", "file: profiles.slide: speed: unknown key"),
         (JOINTS, "tsa: 2", "tsa: 2\nlink: d", "file: link: unknown key"),

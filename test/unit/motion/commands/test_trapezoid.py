@@ -52,6 +52,16 @@ def test_a_peak_rate_is_kept_or_refused(change, speed, tsa, tsd):
         assert change * Trapezoid.at_rate(change, speed, tsa, tsd).peak == pytest.approx(speed)
 
 
+@given(st.floats(0.01, 5), st.floats(0.01, 5), st.floats(0.001, 5))
+def test_the_fastest_profile_reaches_one_of_its_limits_and_exceeds_none(change, most, acceleration):
+    profile = Trapezoid.within(most / change, acceleration / change)
+    rates = change * profile.peak, change * profile.peak / profile.tsa
+    assert rates[1] == pytest.approx(acceleration)
+    assert rates[0] <= most * (1 + 1e-9)
+    cruises = profile.tf > (profile.tsa + profile.tsd) * (1 + 1e-9)
+    assert not cruises or rates[0] == pytest.approx(most)
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -21,7 +21,7 @@ from collision_monitor.verification.report.messages import (
 
 KEYS = {
     "verdict", "exit_code", "reason", "motion", "robot", "duration", "seconds", "checks",
-    "violations", "nearest", "notes",
+    "violations", "nearest", "measured", "notes",
 }  # fmt: skip
 
 

@@ -178,9 +178,27 @@ def test_distances_within_the_scene_are_plotted_where_they_change_only():
     assert len(set(styles)) == min(len(styles), 4)
 
 
-def test_the_curve_of_a_group_is_that_of_its_nearest_pair():
+def test_the_curve_of_a_group_is_that_of_its_nearest_pair_that_moves():
     found, check = section(Thresholds())
-    groups = pair_groups(model())
+    groups, upper = pair_groups(model()), check.series.upper
     for curve in found.plots[0].curves:
-        wanted = check.series.upper[:, groups[curve.label]].min(axis=1)
-        assert (curve.values == wanted).all()
+        columns = groups[curve.label]
+        moving = columns[np.ptp(upper[:, columns], axis=0) > 1e-3]
+        assert (curve.values == upper[:, moving].min(axis=1)).all()
+
+
+def test_the_neighbourhood_of_a_mounting_does_not_hide_a_group_unless_it_is_too_near():
+    """A post beside the first link, which the others leave: its distance hardly changes."""
+    post = {"obstacles": [{"name": "post", "type": "sphere", "radius": 0.02,
+                           "position": [-0.3, 0.0, 0.0]}]}  # fmt: skip
+    beside = CollisionModel.from_urdf(chain(4), scene=post)
+    names = beside.joint_names
+    moved = Trajectory.through(names, [0.0, 2.0], [[0.0] * len(names), [1.5, 0.0, 0.0]])
+    for thresholds, hidden in ((Thresholds(), False), (Thresholds(warn=5.0), True)):
+        check = check_clearance(beside, moved, thresholds)
+        upper, columns = check.series.upper, pair_groups(beside)["obstacles"]
+        still = columns[np.ptp(upper[:, columns], axis=0) < 1e-3]
+        assert len(still) == 1 and upper[:, still].max() < upper[-1, columns].mean()
+        curves = {c.label: c for c in clearance_section(check, beside).plots[0].curves}
+        flat = np.ptp(curves["obstacles"].values) < 1e-3
+        assert flat == hidden, "a pair within its threshold is always shown"

@@ -1,0 +1,93 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""What joints did, from the joint states of a bag: positions, velocities and torques over time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from collision_monitor.errors import MotionError
+from collision_monitor.motion.bags import (
+    STATES,
+    Unneeded,
+    message_times,
+    read_topics,
+    recorded,
+)
+
+_NANO = 1_000_000_000
+POSITIONS, VELOCITIES, TORQUES = "positions", "velocities", "torques"
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredMotion:
+    """A recorded motion, to be compared with its command.
+
+    Attributes:
+        source: name of the bag.
+        samples: times (n,), seconds since the command began, and values (n,), by joint and
+            quantity: radians or metres, their rates, N m or N.
+    """
+
+    source: str
+    samples: Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]
+
+    def at(self, joint: str, quantity: str, times: np.ndarray) -> np.ndarray:
+        """Values at ``times`` (n,), linear between samples, NaN where nothing was recorded."""
+        known, values = self.samples.get((joint, quantity), (np.zeros(1), np.full(1, np.nan)))
+        return np.interp(times, known, values, left=np.nan, right=np.nan)
+
+
+def read_measured(
+    path: Path,
+    begin: float = 0.0,
+    topics: Sequence[str] = (),
+    stamps: str = "header",
+    turning: Collection[str] = (),
+    unneeded: Unneeded = lambda joint: False,
+) -> MeasuredMotion:
+    """Read the joint states of a bag.
+
+    Velocities that are not in the messages are those of the positions. Torques are the efforts.
+
+    Args:
+        path: a folder or a file.
+        begin: the command began this many seconds after the first joint state.
+        topics: of joint states; by default the only one.
+        stamps: ``header`` or ``receive``, the time of messages to use.
+        turning: continuous joints, whose positions may jump by a full turn.
+        unneeded: see `bags.read_topics`.
+
+    Raises:
+        MotionError: as `bags.read_topics` and `bags.recorded`; or a topic has no joint states.
+        MissingDependencyError: rosbags is not installed.
+    """
+    found: dict[tuple[str, str], tuple[np.ndarray, np.ndarray]] = {}
+    read = read_topics(path, topics, unneeded)
+    for topic in read:
+        if topic.kind != STATES:
+            raise MotionError(f"{path}: topic {topic.name!r} has no joint states to compare with")
+    motions = [recorded(topic, stamps, str(path), turning) for topic in read]
+    zero = min(start for _, start, _ in motions) + round(begin * _NANO)
+    for topic, (polynomials, start, _) in zip(read, motions, strict=True):
+        for joint, polynomial in polynomials:
+            times = polynomial.x + (start - zero) / _NANO
+            values = polynomial(polynomial.x)[:, 0]
+            found[joint, POSITIONS] = times, values
+            if len(times) > 1:
+                found[joint, VELOCITIES] = times, np.gradient(values, times)
+        for names in {message.names: None for message in topic.messages}:
+            group = [message for message in topic.messages if message.names == names]
+            times = (message_times(group, stamps, str(path)) - zero) / _NANO
+            for quantity in (VELOCITIES, TORQUES):
+                given = [getattr(message, quantity) for message in group]
+                if all(len(row) == len(names) for row in given):
+                    for joint, column in zip(names, np.array(given).T, strict=True):
+                        known = np.isfinite(column)
+                        if known.any():
+                            found[joint, quantity] = times[known], column[known]
+    return MeasuredMotion(path.name, found)
