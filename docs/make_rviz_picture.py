@@ -20,12 +20,12 @@ INSTANT = 41.0  # of the motion: the hands approach each other
 
 def record(folder: Path) -> None:
     """Write what the monitor publishes at one instant of the shipped motion."""
+    from make_marker_picture import shown
     from scipy.spatial.transform import Rotation
 
     from collision_monitor import CollisionModel
     from collision_monitor.motion import read_motion
     from collision_monitor.robot.packages import publishable
-    from make_marker_picture import shown
 
     urdf = ROOT / "urdf/dual_arm.urdf"
     model = CollisionModel.from_urdf(
@@ -51,7 +51,8 @@ def record(folder: Path) -> None:
 def _plain(message: Any) -> Any:
     """A message of ROS 2 as numbers, texts, lists and dictionaries."""
     if hasattr(message, "get_fields_and_field_types"):
-        return {name: _plain(getattr(message, name)) for name in message.get_fields_and_field_types()}
+        names = message.get_fields_and_field_types()
+        return {name: _plain(getattr(message, name)) for name in names}
     if isinstance(message, (list, tuple)):
         return [_plain(each) for each in message]
     return message if isinstance(message, (str, int, float)) else None
