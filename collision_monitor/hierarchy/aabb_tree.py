@@ -199,6 +199,32 @@ def nearest_leaves(view):
 
 
 @kernel
+def any_closer(view, margin):
+    """Whether a checked pair of leaves is closer than ``margin``, metres.
+
+    Stops at the first such pair. That of the last call is measured first: configurations in a row
+    often have the same.
+    """
+    i, j = view.warm_start[0, 0], view.warm_start[0, 1]
+    if i >= 0 and capsule_distance(view.ends, view.radii, i, j) < margin:
+        return True
+    nodes = view.nodes
+    waiting = work_space(ROOT, STACK, 2)
+    size = push_roots(view, waiting)
+    while size > 0:
+        size -= 1
+        i, j = waiting[size, 0], waiting[size, 1]
+        if i == j or nodes[i, 0] >= 0 or nodes[j, 0] >= 0:
+            size = push_children(view, i, j, margin, waiting, size)
+            continue
+        a, b = nodes[i, 1], nodes[j, 1]
+        if capsule_distance(view.ends, view.radii, a, b) < margin:
+            view.warm_start[0, 0], view.warm_start[0, 1] = a, b
+            return True
+    return False
+
+
+@kernel
 def touching_leaves(view, margin, found):
     """Write checked leaf pairs closer than ``margin`` to ``found`` (k, 2); return their number.
 

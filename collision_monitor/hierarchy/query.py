@@ -28,6 +28,7 @@ from collision_monitor.geometry.segments import capsule_distance, capsule_witnes
 from collision_monitor.hierarchy.aabb_tree import (
     ROOT,
     STACK,
+    any_closer,
     nearest_leaves,
     push_children,
     push_roots,
@@ -96,6 +97,19 @@ def min_distances(numbers, index, configurations, out):
             return k
         move(view, q)
         out[k] = nearest_leaves(view)[0]
+    return -1
+
+
+@offline_kernel
+def clear_rows(numbers, index, configurations, margin, out):
+    """out[k] = whether no pair is closer than ``margin``; return an invalid row, or -1."""
+    view = unpack(numbers, index)
+    for k in range(len(configurations)):
+        q = configurations[k]
+        if first_bad(q) >= 0:
+            return k
+        move(view, q)
+        out[k] = not any_closer(view, margin)
     return -1
 
 

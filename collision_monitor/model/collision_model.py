@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.batch_clear.clear import CLEAR, DOUBTFUL, ClearTables, clear
-from collision_monitor.batch_clear.tables import clear_tables, copied
 from collision_monitor.common.disk_cache import content_key
 from collision_monitor.common.limits import (
     LARGEST_POSITION,
@@ -37,7 +35,7 @@ from collision_monitor.fitting.shapes import Fit, FitSettings
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.clearance import Clearance
-from collision_monitor.hierarchy.packed import close_all_but, pack_model, windows
+from collision_monitor.hierarchy.packed import close_all_but, pack_model
 from collision_monitor.hierarchy.query import warm_up
 from collision_monitor.mesh_distance.mesh_distance import (
     CROSSINGS,
@@ -84,9 +82,6 @@ logger = logging.getLogger(__name__)
 
 Source = str | bytes | os.PathLike | ReceivedText
 
-# Metres around the margin in which rounding could change the result, with a large reserve. Rows
-# this close are decided by `min_distances`.
-_ROUNDING_MARGIN = 1e-9
 _MIN_ROWS_PER_THREAD = 200  # fewer rows do not justify a thread
 _FLOAT = np.dtype(np.float64)
 # Configurations in which approaches of links are sampled; fewer if that would take seconds.
@@ -415,11 +410,9 @@ class CollisionModel:
         rows = self._configurations(configurations)
         self._require_pairs()
         out = np.empty(len(rows))
-        space = (self._numbers, self._index)
         self._in_parallel(
-            lambda space, rows, out: query.min_distances(*space, rows, out),
-            space, lambda space: [array.copy() for array in space], rows, out, threads,
-        )  # fmt: skip
+            lambda space, rows, out: query.min_distances(*space, rows, out), rows, out, threads
+        )
         return out
 
     def is_clear(
@@ -427,9 +420,8 @@ class CollisionModel:
     ) -> np.ndarray:
         """Whether no checked pair is closer than ``margin``, (N,) booleans.
 
-        The result equals ``min_distances(configurations) >= margin``, but the check is ten times as
-        fast: eight rows are evaluated at a time, and each stops at the first pair that is too
-        close. The first call of a model builds its tables.
+        The result equals ``min_distances(configurations) >= margin``, but each row stops at the
+        first pair that is too close.
 
         Args:
             configurations: (N, nq) one configuration per row, radians or metres.
@@ -444,24 +436,16 @@ class CollisionModel:
         _require_length(margin)
         rows = self._configurations(configurations)
         self._require_pairs()
-        if self._clear_tables is None:
-            view = windows(self._numbers, self._index)
-            self._clear_tables = clear_tables(view, len(self.joint_names))
-        states = np.empty(len(rows), dtype=np.uint8)
+        out = np.empty(len(rows), dtype=np.bool_)
         self._in_parallel(
-            lambda tables, rows, out: clear(tables, rows, float(margin), _ROUNDING_MARGIN, out),
-            self._clear_tables, copied, rows, states, threads,
+            lambda space, rows, out: query.clear_rows(*space, rows, float(margin), out),
+            rows, out, threads,
         )  # fmt: skip
-        doubtful = np.flatnonzero(states == DOUBTFUL)
-        if len(doubtful):
-            states[doubtful] = self.min_distances(rows[doubtful], threads) >= margin
-        return states == CLEAR
+        return out
 
     def _in_parallel(
         self,
-        kernel: Callable[[Any, np.ndarray, np.ndarray], int],
-        space: Any,
-        copy: Callable[[Any], Any],
+        kernel: Callable[[Sequence[np.ndarray], np.ndarray, np.ndarray], int],
         rows: np.ndarray,
         out: np.ndarray,
         threads: int,
@@ -469,13 +453,15 @@ class CollisionModel:
         """Run a batch kernel over ``rows``; every thread has a copy of the work space."""
         threads = min(threads or os.cpu_count() or 1, max(1, len(rows) // _MIN_ROWS_PER_THREAD))
         if threads <= 1:
-            bad = kernel(space, rows, out)
+            bad = kernel((self._numbers, self._index), rows, out)
             self._raise_for_row(bad, rows)
             return
         bounds = np.linspace(0, len(rows), threads + 1).astype(int)
         with ThreadPoolExecutor(threads) as pool:
             parts = [
-                pool.submit(kernel, copy(space), rows[a:b], out[a:b])
+                pool.submit(
+                    kernel, (self._numbers.copy(), self._index.copy()), rows[a:b], out[a:b]
+                )
                 for a, b in zip(bounds[:-1], bounds[1:], strict=True)
             ]
         for start, part in zip(bounds, parts, strict=False):
@@ -903,7 +889,6 @@ class CollisionModel:
         self.warnings += tuple(text for text in warnings if text not in known)
 
     def _pack(self) -> None:
-        self._clear_tables: ClearTables | None = None  # built at the first call
         self._exact: ExactDistance | None = None  # likewise
         rank = {name: k for k, name in enumerate(self.link_names)}
         rows = np.array([[rank[a], rank[b]] for a, b in self.pairs], dtype=np.int64)

@@ -23,7 +23,7 @@ FLOORS = [
     {"geometry"},
     {"robot"},
     {"fitting", "hierarchy", "motion", "recording"},
-    {"mesh_distance", "batch_clear", "continuous"},
+    {"mesh_distance", "continuous"},
     {"model"},
     {"monitoring", "acm", "viewer", "verification"},
     {"self_collision", "simulation", "published"},
