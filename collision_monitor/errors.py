@@ -62,8 +62,8 @@ class JointStateError(CollisionMonitorError, ValueError):
     """A joint state is invalid: incomplete, not finite, or without known joints.
 
     Attributes:
-        kind: category of the error: ``length``, ``not_finite``, ``unknown``, ``twice``, ``future``,
-            ``unreadable``.
+        kind: category of the error: ``length``, ``not_finite``, ``unknown``, ``twice``, ``stamp``,
+            ``future``, ``unreadable``.
     """
 
     def __init__(self, message: str, kind: str = "unknown") -> None:

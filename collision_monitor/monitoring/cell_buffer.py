@@ -130,6 +130,16 @@ class CellBuffer:
                 self._parts[robot].take_over(before[name])
                 self._copy(robot)
 
+    def report_loss(self, seconds: float, now: float) -> None:
+        """As of `JointStateBuffer`."""
+        for part in self._parts:
+            part.report_loss(seconds, now)
+
+    def report_other_publishers(self, now: float) -> None:
+        """As of `JointStateBuffer`."""
+        for part in self._parts:
+            part.report_other_publishers(now)
+
     def _copy(self, robot: int) -> None:
         part, places = self._parts[robot], self.groups[robot]
         self.q[places] = part.q
@@ -202,6 +212,10 @@ class CellBuffer:
         """Why there is no configuration yet, by robot; empty if there is one."""
         # A robot without joints has no joint states.
         return self._by_robot(part.missing() if part.joint_names else "" for part in self._parts)
+
+    def unconfirmed(self) -> str:
+        """As of `JointStateBuffer`, by robot."""
+        return self._by_robot(part.unconfirmed() for part in self._parts)
 
     def age(self, now: float) -> float:
         """Seconds since the oldest joint position was measured; inf before all are known."""

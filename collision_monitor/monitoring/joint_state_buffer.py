@@ -13,19 +13,16 @@ import numpy as np
 from collision_monitor.common.limits import LARGEST_POSITION, LARGEST_RATE, LATEST_STAMP
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import JointStateError
+from collision_monitor.monitoring.publisher_conflict import SLACK, ConflictWatch
 from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS
+from collision_monitor.monitoring.zero_confirmation import ZeroConfirmation
 from collision_monitor.robot.angles import whole_turns
 
 # A message that is older than the previous one is late; if it is older by more than this, a clock
 # was set back.
-_CLOCK_RESET_SECONDS = 1.0
-# A joint that repeatedly jumps there and back, faster than this many times its velocity limit (at
-# most _FASTEST), has two publishers.
-_JUMP_FACTOR, _FASTEST, _JUMP_SLACK = 3.0, 20.0, 0.02
-_ALTERNATIONS, _CONFLICT_SECONDS = 3, 1.0
+CLOCK_RESET_SECONDS = 1.0
 # Lists of names that are cached; only a faulty publisher sends more.
 _LAYOUTS = 64
-_HISTORY_ROWS = 2048  # two seconds at 1 kHz
 
 
 class JointState(NamedTuple):
@@ -89,8 +86,10 @@ class JointStateBuffer:
             joint_names: the joints of q, in its order.
             velocity_limits: (nq,) rad/s or m/s; may be infinite.
             known_names: further joints of the robot, such as mimic joints.
-            zero_confirmation: seconds for which a first joint state of only zeros must repeat
-                before it is accepted: some drivers send zeros until they have read the encoders.
+            zero_confirmation: seconds for which a joint state of only zeros must repeat before it
+                is accepted, at the start, and ten times as long where joints were known elsewhere:
+                after a loss, a change of publishers or a jump. Some drivers send zeros until they
+                have read the encoders.
             endless: (nq,) bool, joints of which a whole turn changes no pose.
         """
         count = len(joint_names)
@@ -98,23 +97,18 @@ class JointStateBuffer:
         self._turns = np.zeros(count)  # rad added to the positions of messages
         self._has_turns = False
         self.joint_names = tuple(joint_names)
-        self.zero_confirmation = zero_confirmation
         self.unknown_names: set[str] = set()
         self.q = np.zeros(count)
         self.velocities = np.full(count, np.nan)
         self._has_velocities = False
         self._rank = {name: k for k, name in enumerate(joint_names)}
         self._known = {*joint_names, *known_names}
-        limits = np.asarray(velocity_limits, dtype=float)
-        # 0 is no limit.
-        self._speed = np.where(limits > 0.0, np.minimum(limits, _FASTEST), _FASTEST)
+        self._conflict = ConflictWatch(joint_names, velocity_limits)
         self._is_known = np.zeros(count, dtype=bool)
         self._stamps = np.zeros(count)
         self._received = np.full(count, -np.inf)
         self._measured_at = np.full(count, -np.inf)  # time of measurement by the steady clock
         self._previous_q = np.zeros(count)  # position before the last
-        self._alternations = np.zeros(count, dtype=int)
-        self._alternated = np.full(count, -np.inf)
         self._layouts: dict[tuple[str, ...], _Layout] = {}
         self._oldest_measured_at = -math.inf  # minimum of _measured_at
         # The last message, if it contained all of q.
@@ -126,9 +120,8 @@ class JointStateBuffer:
         # Whether the arrays are up to date with the last message and the one before.
         self._is_settled = True
         self._values_before: tuple[float, ...] = ()
-        self._last_alternation = -math.inf
-        self._zero_since: float | None = None
-        self._confirmed = False
+        self._zeros = ZeroConfirmation(count, zero_confirmation)
+        self._is_complete = count == 0
         self.behind = self.set_back = 0.0
         self.joints: np.ndarray | None = None
 
@@ -138,7 +131,8 @@ class JointStateBuffer:
         Raises:
             JointStateError: the numbers of names and positions differ, a joint appears twice, no
                 joint belongs to this robot, a position is not finite, a position or a velocity is
-                above 1e9, or the stamp is in the future. Nothing of the message is used.
+                above 1e9, or the stamp is negative or in the future. Nothing of the message is
+                used.
         """
         names, positions, now, stamp, lag, velocities = message
         if len(names) != len(positions):
@@ -173,25 +167,38 @@ class JointStateBuffer:
                     f"{most:g} is possible",
                     "not_finite",
                 )
+        if stamp < 0.0:
+            raise JointStateError(
+                f"joint state stamped {stamp:.6g} s, before 1970: leave the stamp 0, or set it to "
+                "the time of the measurement", "stamp",
+            )  # fmt: skip
         if not stamp <= LATEST_STAMP:
             raise JointStateError(
                 f"joint state stamped {stamp:.6g} s; at most {LATEST_STAMP:g} is possible", "future"
             )
         if lag < -FUTURE_SECONDS:
             raise JointStateError(f"joint state stamped {-lag:.1f} s in the future", "future")
+        zeros = not values.any()
         if stamp > 0.0:
             behind = self._stamps[target] - stamp
-            fresh = (behind <= 0.0) | (behind > _CLOCK_RESET_SECONDS)
-            self.set_back = float(behind.max()) if (behind > _CLOCK_RESET_SECONDS).any() else 0.0
+            fresh = (behind <= 0.0) | (behind > CLOCK_RESET_SECONDS)
+            self.set_back = float(behind.max()) if (behind > CLOCK_RESET_SECONDS).any() else 0.0
             if not fresh.all():
                 if not fresh.any():
                     self.behind = float(behind.min())
                 values, given, target = values[fresh], given[fresh], target[fresh]
-        turns = self._endless[target] & self._is_known[target]
-        self._turns[target] = turns = whole_turns(values, self.q[target], turns)
+        held, was_known = self.q[target], self._is_known[target]
+        elsewhere = bool((np.abs(self.reported[target[was_known]]) > SLACK).any())
+        turns = whole_turns(values, held, self._endless[target] & was_known)
+        self._turns[target] = turns
         self._has_turns = bool(self._turns.any())
         values = values + turns
-        self._detect_two_publishers(values, target, now)
+        steps = values - held, held - self._previous_q[target]
+        seconds = now - self._received[target]
+        if zeros and len(target) == len(self.q):
+            impossible = self._conflict.is_impossible(steps[0], target, seconds).any()
+            self._zeros.doubt(np.broadcast_to(impossible, len(self.q)), now)
+        self._conflict.update(self.q, steps, target, seconds, now)
         self._previous_q[target] = self.q[target]
         self.q[target] = values
         self._has_velocities |= len(velocities) > 0
@@ -202,10 +209,10 @@ class JointStateBuffer:
         self._measured_at[target] = now - max(lag, 0.0)
         self._is_known[target] = True
         self._oldest_measured_at = float(self._measured_at.min()) if len(self._measured_at) else now
-        if not self._confirmed and self._is_known.all():
-            self._confirm(now)
+        self._zeros.update(target, zeros, elsewhere, now)
+        self._is_complete = bool(self._is_known.all()) and not self._zeros.waiting.any()
         self.joints = target if len(target) < len(self.q) else None
-        whole = self._confirmed and self.joints is None
+        whole = self._is_complete and self.joints is None
         self._last_values = tuple(map(float, positions)) if whole else None
         if whole:
             self._last_names, self._last_source, self._stamp = list(names), layout.source, stamp
@@ -223,17 +230,32 @@ class JointStateBuffer:
         self._turns[~self._endless] = 0.0
         self._has_turns = bool(self._turns.any())
         self._has_velocities = old._has_velocities
-        self._last_alternation = old._last_alternation
-        self._zero_since = old._zero_since
-        self._confirmed = old._confirmed and bool(self._is_known.all())
+        if self.joint_names == old.joint_names:
+            self._conflict = old._conflict
+        self._is_complete = bool(self._is_known.all()) and not self._zeros.waiting.any()
         self._oldest_measured_at = float(self._measured_at.min())
 
     def _by_joint(self) -> tuple[np.ndarray, ...]:
         """All arrays with one entry for each joint."""
         return (
             self.q, self.velocities, self._is_known, self._stamps, self._received,
-            self._measured_at, self._previous_q, self._alternations, self._alternated, self._turns,
+            self._measured_at, self._previous_q, self._turns, *self._zeros.by_joint(),
         )  # fmt: skip
+
+    def report_loss(self, seconds: float, now: float) -> None:
+        """Report that positions older than this were lost: zeros of these joints are doubted."""
+        self._settle()
+        lost = now - self._measured_at > seconds
+        self._doubt(lost, now)
+
+    def report_other_publishers(self, now: float) -> None:
+        """Report that a publisher came or is gone: only joints at an accepted 0 may stay there."""
+        self._doubt(self._zeros.waiting | ~self._is_known | (self.reported != 0.0), now)
+
+    def _doubt(self, joints: np.ndarray, now: float) -> None:
+        self._settle()
+        self._zeros.doubt(joints, now)
+        self._last_values = None  # the next message is not ordinary
 
     def _update_ordinary(self, message: JointState, velocities: Sequence[float]) -> bool:
         """Merge an ordinary message quickly; return False, without a change, for any other.
@@ -249,11 +271,11 @@ class JointStateBuffer:
             or names != self._last_names
             or lag < -FUTURE_SECONDS
             or 0.0 < stamp < self._stamp
-            or not stamp <= LATEST_STAMP
+            or not 0.0 <= stamp <= LATEST_STAMP
         ):
             return False
         values = tuple(positions)
-        if not math.dist(values, self._last_values) <= _JUMP_SLACK:  # NaN fails here as well
+        if not math.dist(values, self._last_values) <= SLACK:  # NaN fails here as well
             return False
         if any(v > LARGEST_RATE or v < -LARGEST_RATE for v in velocities):
             return False
@@ -317,46 +339,28 @@ class JointStateBuffer:
         in_order = len(source) == len(names) and bool((np.diff(source) > 0).all())
         return _Layout(source, target, in_order)
 
-    def _detect_two_publishers(
-        self, values: np.ndarray, target: np.ndarray, now: float
-    ) -> None:
-        held = self.q[target]
-        jump = np.abs(values - held)
-        possible = _JUMP_FACTOR * self._speed[target] * (now - self._received[target])
-        back = self._is_known[target] & (jump > possible + _JUMP_SLACK)
-        if not back.any():
-            return
-        back &= np.abs(values - self._previous_q[target]) < 0.25 * jump
-        joints = target[back]
-        if not len(joints):
-            return
-        self._last_alternation = now
-        again = now - self._alternated[joints] < _CONFLICT_SECONDS
-        self._alternations[joints] = np.where(again, self._alternations[joints] + 1, 1)
-        self._alternated[joints] = now
-
-    def _confirm(self, now: float) -> None:
-        """Accept a complete state, unless it is all zeros and has not repeated long enough."""
-        if self.q.any():
-            self._confirmed = True
-            return
-        if self._zero_since is None:
-            self._zero_since = now
-        self._confirmed = now - self._zero_since >= self.zero_confirmation
-
     def missing(self) -> str:
-        """Why there is no configuration yet; empty if there is one."""
-        if self._confirmed:
+        """Why there is no configuration; empty if there is one."""
+        if self._is_complete:
             return ""
         if not self._is_known.all():
             if not self._is_known.any():
                 return "no joint state received yet"
-            known = zip(self.joint_names, self._is_known, strict=True)
-            return f"no joint state yet for {shortened([name for name, yes in known if not yes])}"
+            return f"no joint state yet for {self._names_of(~self._is_known)}"
+        return self.unconfirmed()
+
+    def unconfirmed(self) -> str:
+        """Which positions are zeros that have not repeated long enough, as a message."""
+        if self._is_complete or not (waiting := self._zeros.waiting).any():
+            return ""
+        of = "" if waiting.all() else f" of {self._names_of(waiting)}"
         return (
-            "the first joint state is all zeros: accepted once it has repeated for "
-            f"{self.zero_confirmation:g} s"
+            f"joint states{of} are all zeros: accepted once they have repeated for "
+            f"{self._zeros.longest:g} s"
         )
+
+    def _names_of(self, joints: np.ndarray) -> str:
+        return shortened([self.joint_names[k] for k in np.flatnonzero(joints)])
 
     def age(self, now: float) -> float:
         """Seconds since the oldest joint position was measured; inf before all are known."""
@@ -382,64 +386,4 @@ class JointStateBuffer:
 
     def conflict(self, now: float) -> str:
         """Which joint has two conflicting publishers, as a message; empty if there is none."""
-        if now - self._last_alternation >= _CONFLICT_SECONDS:
-            return ""
-        self._settle()
-        joints = (self._alternations >= _ALTERNATIONS) & (
-            now - self._alternated < _CONFLICT_SECONDS
-        )
-        if not joints.any():
-            return ""
-        k = int(joints.argmax())
-        return (
-            f"joint '{self.joint_names[k]}' jumps between {self._previous_q[k]:.4g} and "
-            f"{self.q[k]:.4g}: two publishers send conflicting positions"
-        )
-
-
-class JointHistory:
-    """Recent joint positions by their stamps, for sensor data that arrives with a delay."""
-
-    def __init__(self, joints: int) -> None:
-        """``joints``: number of joints. The history starts empty."""
-        self._times = np.zeros(_HISTORY_ROWS)
-        self._rows = np.zeros((_HISTORY_ROWS, joints))
-        self.forget()
-
-    def forget(self) -> None:
-        """Clear the history."""
-        self._times.fill(-np.inf)
-        self._next, self._newest = 0, -np.inf
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is no entry."""
-        return not np.isfinite(self._newest)
-
-    def add(self, stamp: float, q: np.ndarray) -> None:
-        """Add positions (joints,), NaN where unknown, measured at ``stamp``, seconds."""
-        if stamp <= self._newest:
-            if stamp > self._newest - _CLOCK_RESET_SECONDS:
-                return
-            self.forget()
-        place = self._next
-        self._times[place], self._rows[place] = stamp, q
-        self._newest, self._next = stamp, (place + 1) % _HISTORY_ROWS
-
-    def at(self, stamp: float) -> np.ndarray | None:
-        """Positions (joints,) at ``stamp``, interpolated linearly between two joint states.
-
-        The newest positions for a later stamp; None if they are unknown or too long ago.
-        """
-        times, rows = (np.roll(each, -self._next, axis=0) for each in (self._times, self._rows))
-        after = int(np.searchsorted(times, stamp))
-        if after == _HISTORY_ROWS:
-            found = rows[-1] if np.isfinite(times[-1]) else None
-        elif times[after] == stamp:
-            found = rows[after]
-        elif after == 0 or not np.isfinite(times[after - 1]):
-            found = None
-        else:
-            share = (stamp - times[after - 1]) / (times[after] - times[after - 1])
-            found = (1.0 - share) * rows[after - 1] + share * rows[after]
-        return None if found is None or np.isnan(found).any() else found
+        return self._conflict.text(now)

@@ -27,11 +27,9 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer, buffer_of
-from collision_monitor.monitoring.joint_state_buffer import (
-    JointHistory,
-    JointState,
-    JointStateBuffer,
-)
+from collision_monitor.monitoring.joint_history import JointHistory
+from collision_monitor.monitoring.joint_state_buffer import JointState, JointStateBuffer
+from collision_monitor.monitoring.position_limits import MimicWatch, PositionLimits
 from collision_monitor.monitoring.speed_policy.braking_check import Measured
 from collision_monitor.monitoring.speed_policy.decision import (
     LATCHED,
@@ -44,7 +42,7 @@ from collision_monitor.monitoring.speed_policy.decision import (
     held_message,
 )
 from collision_monitor.monitoring.speed_policy.speed_policy import DistancePolicy, SpeedPolicy
-from collision_monitor.monitoring.watchdogs import REMARKS, Watchdogs
+from collision_monitor.monitoring.watchdogs import LATE_SECONDS, REMARKS, Watchdogs
 
 logger = logging.getLogger(__name__)
 
@@ -83,8 +81,9 @@ class MonitorState(NamedTuple):
             ``stale``, ``conflict`` (between publishers), ``scene`` (an object of the live scene
             is not monitored), ``latched`` and ``unacknowledged`` (a stop is held), ``disabled``.
             Remarks, with which distances still decide: ``clock`` (was set), ``late`` (stamps go
-            back), ``publisher`` (one of several is gone), ``overrun`` (a late cycle). Empty if
-            only distances decide.
+            back), ``publisher`` (one of several is gone, or several may have the same joints),
+            ``overrun`` (a late cycle), ``position`` (beyond a limit, or of a mimic joint away from
+            its leader). Empty if only distances decide.
         clearance: the nearest pair; None if unknown.
         age: seconds since the oldest joint position in use was measured; inf before the first.
         speed_scale: from 0 (stop, or unknown) to 1 (clear).
@@ -186,8 +185,9 @@ class Monitor:
         warn_distance: WARN at or below this distance, metres.
         stop_distance: ERROR at or below this distance, metres.
         joint_state_timeout: STALE if a joint position is older than this, seconds; 0 disables it.
-        zero_state_confirmation: seconds for which a first joint state of only zeros must repeat
-            before it is accepted.
+        zero_state_confirmation: seconds for which a joint state of only zeros must repeat before
+            it is accepted; ten times as long after a loss, a change of publishers or a jump, if
+            the robot was elsewhere.
         narrow_phase: ``leaf`` for distances of leaves, ``mesh`` for exact distances, ``auto`` for
             exact distances where leaves are as near as ``warn_distance``, in bounded time: depths
             of contacts are those of the leaves.
@@ -246,6 +246,8 @@ class Monitor:
         zeros = self._zero_state_confirmation
         self.buffer: JointStateBuffer | CellBuffer = buffer_of(self.model, self._robots, zeros)
         self.history = JointHistory(len(self.model.joint_names))
+        self._limits = PositionLimits(self.model.bodies.joints)
+        self._mimics = MimicWatch(self.model.robot, self.model.joint_names)
         self._clearance: Clearance | None = None
         self._fault = ""
         self._fault_time = -math.inf
@@ -378,6 +380,10 @@ class Monitor:
         self._reject(error, now)
         return self.state(now)
 
+    def report_other_publishers(self, now: float) -> None:
+        """Report that a publisher of joint states came or is gone, at time ``now``."""
+        self.buffer.report_other_publishers(now)
+
     def take_over(self, old: Monitor, now: float) -> None:
         """Continue from ``old``, a monitor with another model of the same robot, at time ``now``.
 
@@ -406,11 +412,24 @@ class Monitor:
 
     def _merge(self, message: JointState) -> None:
         buffer, now = self.buffer, message.now
+        if self._is_stale(now):
+            buffer.report_loss(self.joint_state_timeout, now)
         buffer.update(message)
+        self._mimics.hear(message.names)
+        if not buffer.missing():
+            self._mimics.update(message.positions, buffer.q, now)
+            self._limits.update(buffer.q)
         if message.stamp > 0.0:
             self.history.add(message.stamp, buffer.q)
         if buffer.behind > 0.0:
             self.watchdogs.report_late(buffer.behind, now)
+            several = self.watchdogs.publishers.several()
+            if several and buffer.behind > LATE_SECONDS:
+                self._set_back_time = now
+                self._set_back = (
+                    f"joint states are stamped {buffer.behind:.2f} s earlier than the previous "
+                    f"ones: the clocks of their publishers disagree; {several}"
+                )
         if buffer.set_back > 0.0:
             self.watchdogs.clock_resets += 1
             self._set_back_time = now
@@ -510,8 +529,7 @@ class Monitor:
     def _state(self, now: float) -> MonitorState:
         age = self.buffer.age(now)
         missing = self.buffer.missing()
-        # Written so that an age of NaN is stale.
-        stale = self.joint_state_timeout > 0.0 and not age <= self.joint_state_timeout
+        stale = self._is_stale(now)
         publishers = self.watchdogs.publishers
         if now - self._fault_time < _FAULT_SECONDS or (self._fault and stale):
             clearance = None if stale else self._clearance
@@ -520,9 +538,11 @@ class Monitor:
             return MonitorState(Level.ERROR, reason, "fault", clearance, age)
         self._fault = ""
         if missing:
-            if no_publisher := publishers.no_publisher():
-                missing += f": {no_publisher}"
-            return MonitorState(Level.STALE, missing, "waiting", None, age)
+            if why := publishers.no_publisher() or self._mimics.missing():
+                missing += f": {why}"
+            is_again = not self._is_first and bool(self.buffer.unconfirmed())
+            cause = "stale" if is_again else "waiting"
+            return MonitorState(Level.STALE, missing, cause, None, age)
         # With the watchdog off nothing is stale; the node warns of that.
         if self.joint_state_timeout > 0.0 and (gone := publishers.gone()):
             return MonitorState(Level.STALE, gone, "stale", None, age)
@@ -536,17 +556,28 @@ class Monitor:
             return MonitorState(Level.ERROR, self._set_back, "fault", clearance, age)
         conflict = self.buffer.conflict(now)
         if conflict:
+            if several := publishers.several():
+                conflict += f"; {several}"
             return MonitorState(Level.ERROR, conflict, "conflict", clearance, age)
+        if self._limits.is_impossible:
+            return MonitorState(Level.ERROR, self._limits.beyond, "fault", clearance, age)
         if fault := self.scene_fault(now):
             return MonitorState(Level.ERROR, fault, "scene", clearance, age)
         state = self._decided(clearance, age)
         if state.cause or state.level is Level.ERROR:
             return state
         cause, remark = self.watchdogs.remark(now)
+        if position := self._limits.beyond or self._mimics.remark(now):
+            cause, remark = "position", f"{position}; {remark}" if remark else position
         if not cause:
             return state
         reason = f"{remark}; {state.distance_message}"
         return state._replace(level=Level.WARN, reason=reason, cause=cause)
+
+    def _is_stale(self, now: float) -> bool:
+        # Written so that an age of NaN is stale.
+        timeout = self.joint_state_timeout
+        return timeout > 0.0 and not self.buffer.age(now) <= timeout
 
     def _stale_reason(self, now: float) -> str:
         old = self.buffer.too_old(self.joint_state_timeout, now)

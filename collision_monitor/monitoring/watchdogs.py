@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Watchdogs of a monitor: clock, cycle times, publishers, and counts of rejected joint states.
+"""Watchdogs of a monitor: clock, cycle times, and counts of rejected joint states.
 
 The age of a stamp is that by a clock that may be simulated, paused, delayed or reset.
 """
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+
+from collision_monitor.monitoring.publisher_watch import PublisherWatch
 
 # -- the clock --
 
@@ -119,17 +119,16 @@ class ClockWatch:
 # -- all watchdogs --
 
 # Reasons to reject a joint state: `JointStateError.kind`, and ``no_distance``.
-REFUSALS = ("length", "not_finite", "unknown", "twice", "future", "unreadable", "no_distance")
+REFUSALS = (
+    "length", "not_finite", "unknown", "twice", "stamp", "future", "unreadable", "no_distance",
+)  # fmt: skip
 # Causes of a state in which distances still decide.
-REMARKS = frozenset(("clock", "late", "publisher", "overrun"))
-# Duration of a remark about a clock, a late message or an overrun, and about a publisher that is
-# gone: after that its joints are stale, or another publisher has them.
-_REMARK_SECONDS, _PUBLISHER_SECONDS = 0.5, 1.0
+REMARKS = frozenset(("clock", "late", "publisher", "overrun", "position"))
+# Duration of a remark about a clock, a late message or an overrun.
+_REMARK_SECONDS = 0.5
 # With several publishers that may have the same joints, messages may be older than the previous
 # one by this much without a remark.
-_LATE_SECONDS = 0.1
-# Messages of a publisher may still arrive this long after it is gone.
-_STRAGGLERS_SECONDS = 0.1
+LATE_SECONDS = 0.1
 
 # A pause between two callbacks that is shorter than this (seconds, or a share of the last cycle up
 # to a maximum) means that the second one was waiting: after a long cycle, an executor takes longer
@@ -163,7 +162,7 @@ class Watchdogs:
     def report_late(self, seconds: float, now: float) -> None:
         """Report a joint state that was ignored because it was older than the previous one."""
         self.late += 1
-        if seconds > _LATE_SECONDS or self.publishers.is_single:
+        if seconds > LATE_SECONDS or self.publishers.is_single:
             self._late_at, self._late_by = now, seconds
 
     def remark(self, now: float) -> tuple[str, str]:
@@ -191,111 +190,6 @@ class Watchdogs:
             "skipped": self.cycles.skipped,
             "overruns": self.cycles.overruns,
         }
-
-
-@dataclass
-class _Topic:
-    """Publishers of one topic."""
-
-    name: str
-    count: int | None = None  # unknown before the first update
-    before: int = 0  # number before the last loss
-    lost_at: float = -math.inf
-    last_message: float = math.nan
-
-    def gone(self) -> str:
-        # False for NaN: a topic without a message is not a loss.
-        if not self.last_message <= self.lost_at + _STRAGGLERS_SECONDS:
-            return ""
-        publishers = "publisher of the joint states is" if self.before == 1 else (
-            "publishers of the joint states are"
-        )  # fmt: skip
-        return f"the {publishers} gone"
-
-    def remark(self, now: float) -> str:
-        if not self.count or now - self.lost_at >= _PUBLISHER_SECONDS:
-            return ""
-        gone = self.before - self.count
-        if gone <= 0:
-            return ""
-        verb = "is" if gone == 1 else "are"
-        return f"{gone} of {self.before} publishers of joint states {verb} gone"
-
-
-class PublisherWatch:
-    """Counts the publishers of each joint state topic. Times are seconds of a steady clock.
-
-    A publisher that shuts down is noticed immediately. One that is killed or disconnected is
-    noticed when the middleware times out, which takes longer than any sensible timeout here.
-
-    Attributes:
-        lost: number of publishers that are gone since the start.
-    """
-
-    def __init__(self) -> None:
-        """Start without a topic."""
-        self._topics: dict[str, _Topic] = {}
-        self._without_publisher: list[_Topic] = []  # topics without a publisher
-        self._lost_at = -math.inf
-        self.lost = 0
-
-    def update(self, topic: str, count: int, now: float) -> None:
-        """Report the number of publishers of a topic."""
-        known = self._topics.setdefault(topic, _Topic(topic))
-        if known.count is not None and count < known.count:
-            self.lost += known.count - count
-            known.lost_at, known.before = now, known.count
-            self._lost_at = now
-        known.count = count
-        self._without_publisher = [each for each in self._topics.values() if each.count == 0]
-
-    def report_message(self, topic: str, now: float) -> None:
-        """Report a message on a topic."""
-        self._topics.setdefault(topic, _Topic(topic)).last_message = now
-
-    def forget(self) -> None:
-        """Discard all topics; the count of lost publishers stays."""
-        self._topics.clear()
-        self._without_publisher.clear()
-        self._lost_at = -math.inf
-
-    @property
-    def count(self) -> int | None:
-        """Number of publishers of all topics; None if unknown."""
-        counts = [topic.count for topic in self._topics.values() if topic.count is not None]
-        return sum(counts) if counts else None
-
-    @property
-    def is_single(self) -> bool:
-        """Whether no topic has more than one publisher, so that its stamps should increase."""
-        return bool(self.count) and all(
-            (topic.count or 0) <= 1 for topic in self._topics.values()
-        )
-
-    def gone(self) -> str:
-        """Why no further message is expected; empty if messages are expected."""
-        return self._by_topic([(topic, topic.gone()) for topic in self._without_publisher])
-
-    def no_publisher(self) -> str:
-        """Why no first message is expected; empty if one is expected."""
-        if not self._without_publisher:
-            return ""
-        names = " and ".join(topic.name for topic in self._without_publisher)
-        return "no publisher" + ("" if len(self._topics) == 1 else f" on {names}")
-
-    def remark(self, now: float) -> str:
-        """Which of several publishers is gone; empty if there is none, and after a second."""
-        if now - self._lost_at >= _PUBLISHER_SECONDS:
-            return ""
-        return self._by_topic([(topic, topic.remark(now)) for topic in self._topics.values()])
-
-    def _by_topic(self, texts: Sequence[tuple[_Topic, str]]) -> str:
-        if not texts:
-            return ""
-        is_single = len(self._topics) == 1
-        return "; ".join(
-            text if is_single else f"{topic.name}: {text}" for topic, text in texts if text
-        )
 
 
 class CycleFigures(NamedTuple):

@@ -148,11 +148,7 @@ class MonitorCore:
         self._set_stops()
         self._is_active = is_active
         self._publish_state(self._idle)
-        if self._values["joint_state_timeout"] == 0.0:
-            self._node.get_logger().warning(
-                "joint_state_timeout is 0: the watchdog is OFF, and the robot is reported as "
-                "safe even if joint states stop"
-            )
+        self._warn_of_no_watchdog(self._values)
         if not self._robots.missing:
             try:
                 self._load_first(self._recipe())
@@ -408,7 +404,7 @@ class MonitorCore:
             self._recorder.joint_state(data, source.topic)
         now = time.monotonic()
         message = source.read(data, now)
-        self._watchdogs.publishers.report_message(source.topic, now)
+        self._watchdogs.publishers.report_message(source.topic, now, message.names)
         return message._replace(lag=self._lag(message.stamp, now))
 
     def _lag(self, stamp: float, now: float) -> float:
@@ -435,6 +431,7 @@ class MonitorCore:
         except CollisionMonitorError as error:
             return SetParametersResult(successful=False, reason=str(error))
         self._values.update(changes)
+        self._warn_of_no_watchdog(changes)
         self._file_rules = rules
         self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
         if self._monitor is not None:
@@ -450,6 +447,13 @@ class MonitorCore:
         if "state_rate" in changes and self._is_active:
             self._topics.set_timer("watchdog", self._watch_period(), self._timed(self._on_watchdog))
         return SetParametersResult(successful=True)
+
+    def _warn_of_no_watchdog(self, values: dict[str, Any]) -> None:
+        if values.get("joint_state_timeout") == 0.0:
+            self._node.get_logger().warning(
+                "joint_state_timeout is 0: the watchdog is OFF, and the robot is reported as "
+                "safe even if joint states stop"
+            )
 
     def _use_values(self, monitor: Monitor) -> None:
         v = self._values
@@ -511,8 +515,8 @@ class MonitorCore:
         now, watchdogs = time.monotonic(), self._watchdogs
         watchdogs.cycles.report_timer(now, self._watch_period())
         watchdogs.clock.update(self._clock_seconds(), now, self._time_is_simulated)
-        for topic, count in self._robots.publishers():
-            watchdogs.publishers.update(topic, count, now)
+        if self._robots.watch_publishers(watchdogs.publishers, now) and self._monitor is not None:
+            self._monitor.report_other_publishers(now)
         state = self._current_state()
         is_news = self._stop_service.update(_is_stop(state))
         is_news |= _key(state) != self._published

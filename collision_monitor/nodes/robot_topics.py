@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,15 +22,15 @@ from collision_monitor.common.text import one_line
 from collision_monitor.errors import JointStateError
 from collision_monitor.model.loading import RobotSource
 from collision_monitor.monitoring.joint_state_buffer import JointState
+from collision_monitor.monitoring.publisher_watch import Publisher, PublisherWatch
 from collision_monitor.nodes.common.executor import take_serialized
 from collision_monitor.nodes.common.messages import LATCHED, seconds_of
 from collision_monitor.nodes.parameters.monitor_parameters import RobotPort
 
-# As for sensor data, but with a deeper queue: with several publishers no joint state is lost during
-# a cycle. All waiting messages are taken at once, so they do not delay the next.
-_QOS = QoSProfile(
-    depth=100, reliability=ReliabilityPolicy.BEST_EFFORT, durability=DurabilityPolicy.VOLATILE
-)
+# Deeper than for sensor data: with several publishers no joint state is lost during a cycle. All
+# waiting messages are taken at once, so they do not delay the next.
+_DEPTH = 100
+_NAMES_SECONDS = 0.5  # between two looks at the names of the publishers
 _MOST = 200  # maximum number of messages taken at once, if they arrive faster than that
 
 
@@ -46,6 +47,7 @@ class JointStateSource:
         callback: Callable[[JointStateSource, bytes], None],
         topic: str = "joint_states",
         prefix: str = "",
+        depth: int = _DEPTH,
     ) -> None:
         """Subscribe.
 
@@ -54,14 +56,16 @@ class JointStateSource:
             callback: called with this object and each message that `waiting` has not taken.
             topic: of joint states.
             prefix: prepended to all names in messages.
+            depth: of the queue, messages.
         """
         self._node, self.topic, self._prefix = node, topic, prefix
         self._received_names: list[str] = []
         self._names: list[str] = []
         self._subscription: Any = node.create_subscription(
-            JointStateMessage, topic, partial(callback, self), _QOS, raw=True
+            JointStateMessage, topic, partial(callback, self), _qos(depth), raw=True
         )
         self._count = getattr(self._subscription, "get_publisher_count", None)
+        self._next_names = -math.inf
 
     def read(self, data: bytes, now: float) -> JointState:
         """The joint state of one message received at ``now``, without its lag.
@@ -94,15 +98,44 @@ class JointStateSource:
                 return
             yield found[0]
 
-    def publishers(self) -> int:
-        """Number of publishers."""
+    def watch_publishers(self, watch: PublisherWatch, now: float) -> bool:
+        """Report the publishers; return whether there are others than before.
+
+        Their number is asked for at each call; their names, which takes 100 times as long, if it
+        has changed, and every half second.
+        """
+        is_other = watch.update(self.topic, self._number(), now)
+        if is_other or now >= self._next_names:
+            self._next_names = now + _NAMES_SECONDS
+            is_other |= watch.identify(self.topic, self._publishers(), now)
+        return is_other
+
+    def _number(self) -> int:
         if self._count is None:  # before Jazzy
             return self._node.count_publishers(self._subscription.topic_name)
         return self._count()
 
+    def _publishers(self) -> list[Publisher]:
+        found = self._node.get_publishers_info_by_topic(self._subscription.topic_name)
+        return [
+            Publisher(
+                tuple(each.endpoint_gid), f"{each.node_namespace.rstrip('/')}/{each.node_name}"
+            )
+            for each in found
+        ]
+
     def destroy(self) -> None:
         """Unsubscribe."""
         self._node.destroy_subscription(self._subscription)
+
+
+def _qos(depth: int) -> QoSProfile:
+    """As for sensor data."""
+    return QoSProfile(
+        depth=depth,
+        reliability=ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.VOLATILE,
+    )
 
 
 # Topic of joints of the scene, which belong to no robot, if robots have separate topics.
@@ -192,10 +225,9 @@ class RobotTopics:
             for data in source.waiting():
                 yield source, data
 
-    def publishers(self) -> Iterator[tuple[str, int]]:
-        """Each topic of joint states, and its number of publishers."""
-        for topic, source in self._joint_states.items():
-            yield topic, source.publishers()
+    def watch_publishers(self, watch: PublisherWatch, now: float) -> bool:
+        """Report the publishers of each topic; return whether there are others than before."""
+        return any([source.watch_publishers(watch, now) for source in self._joint_states.values()])
 
     def unsubscribe_joint_states(self) -> None:
         """End the subscriptions to joint states."""

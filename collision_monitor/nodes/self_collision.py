@@ -13,9 +13,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from rclpy.qos import QoSProfile, qos_profile_sensor_data
+from rclpy.qos import QoSProfile
 from rclpy.timer import Timer
-from sensor_msgs.msg import JointState as JointStateMessage
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
@@ -23,12 +22,12 @@ from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.errors import (
     AdjustmentError,
     CollisionMonitorError,
+    JointStateError,
     MissingDependencyError,
     TrajectoryError,
     reason_of,
 )
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.nodes.common.executor import StateLog, run_program
 from collision_monitor.nodes.common.messages import (
@@ -51,6 +50,7 @@ from collision_monitor.nodes.parameters.self_collision_parameters import (
     check,
     settings_of,
 )
+from collision_monitor.nodes.robot_topics import JointStateSource
 from collision_monitor.nodes.trajectory_messages import (
     PointStreaming,
     Report,
@@ -81,6 +81,7 @@ _LOG_SECONDS = 1.0
 _MARKER_WAYPOINTS = 100
 Work = tuple[Adjustment, float, JointTrajectory]  # with its duration in seconds
 _COMMANDS = QoSProfile(depth=10)
+_DEPTH = 5  # of joint states, each of which is processed alone
 
 
 class _Computing(NamedTuple):
@@ -128,9 +129,7 @@ class SelfCollisionNode(RobotNode):
         self._publish_state()
         self._relay = self._make_relay()
         self._start()
-        self.create_subscription(
-            JointStateMessage, "joint_states", self._on_joint_state, qos_profile_sensor_data
-        )
+        self._joint_states = JointStateSource(self, self._on_joint_state, depth=_DEPTH)
         for topic, callback in (
             ("~/desired_trajectory", self._on_desired),
             ("~/desired_point", self._on_point),
@@ -434,14 +433,18 @@ class SelfCollisionNode(RobotNode):
 
     # -- supervisor --
 
-    def _on_joint_state(self, message: JointStateMessage) -> None:
+    def _on_joint_state(self, source: JointStateSource, data: bytes) -> None:
         if self._filter is None:
             return
-        lag, seconds = 0.0, seconds_of(message.header.stamp)
-        if seconds > 0.0:
-            lag = self._seconds() - seconds
-        received = JointState(message.name, message.position, time.monotonic(), seconds, lag)
-        if self._filter.update(received, self._seconds()):
+        now, monitor = time.monotonic(), self._filter.supervisor.monitor
+        try:
+            message = source.read(data, now)
+        except JointStateError as error:
+            monitor.reject(error, now)
+            return
+        monitor.watchdogs.publishers.report_message(source.topic, now, message.names)
+        lag = self._seconds() - message.stamp if message.stamp > 0.0 else 0.0
+        if self._filter.update(message._replace(lag=lag), self._seconds()):
             self._hold()
 
     def _is_running(self) -> bool:
@@ -533,6 +536,10 @@ class SelfCollisionNode(RobotNode):
         """Publish the state and markers at their rates, and changes immediately."""
         self._poll()
         now = time.monotonic()
+        if self._filter is not None:
+            monitor = self._filter.supervisor.monitor
+            if self._joint_states.watch_publishers(monitor.watchdogs.publishers, now):
+                monitor.report_other_publishers(now)
         if self._beat_is_due(now):
             self._publish_state()
         else:

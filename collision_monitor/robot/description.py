@@ -72,6 +72,7 @@ class Joint:
     mimic: Mimic | None = None
     # of the safety_controller, which controllers and MoveIt keep; infinite if there is none
     soft: tuple[float, float] = (-np.inf, np.inf)
+    has_limits: bool = True  # false if they are assumed, or 0 to 0
 
     @property
     def moves(self) -> bool:

@@ -173,6 +173,7 @@ def _convert(
         joint.name, joint.type, joint.parent, joint.child, origin, axis,
         lower, upper, velocity, effort, mimics.get(joint.name),
         elements.soft_limits.get(joint.name, (-math.inf, math.inf)),
+        has_limits=not elements.missing_limits[joint.name] and not lower == upper == 0.0,
     )  # fmt: skip
 
 

@@ -201,11 +201,47 @@ def test_a_publisher_that_ends_is_missed_long_before_the_timeout(two):
     two.until(lambda: levels(two) == (OK, OK), sending=lambda: send_both(two, 0.5, 0.5))
 
 
+def test_two_publishers_of_different_joints_are_no_warning(two):
+    second = two.node.create_publisher(JointState, LEFT_TOPIC, 10)
+
+    def send():
+        two.send(NAMES[:2], pose(0.5)[:2], topic=LEFT_TOPIC)
+        second.publish(JointState(name=list(NAMES[2:]), position=pose(0.5)[2:]))
+        two.send(NAMES, pose(0.5), topic=RIGHT_TOPIC)
+
+    try:
+        two.until(lambda: figures(two).get("publishers") == "2", sending=send)
+        began, seen = time.monotonic(), len(two.heard["state"])
+        two.until(lambda: time.monotonic() - began > 1.5, sending=send)
+        assert {message.level for message in two.heard["state"][seen:]} == {OK}
+    finally:
+        two.node.destroy_publisher(second)
+    two.until(lambda: figures(two).get("publishers") == "1",
+              sending=lambda: send_both(two, 0.5, 0.5))  # fmt: skip
+    two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
+
+
+def test_zeros_of_a_driver_that_was_restarted_are_stale_until_they_have_repeated(two):
+    two.until(lambda: levels(two) == (OK, OK), sending=lambda: send_both(two, 0.5, 0.5))
+    two.node.destroy_publisher(two.joint_states.pop(RIGHT_TOPIC))
+    two.until(lambda: levels(two)[1] == STALE)
+    seen = len(two.heard["right_state"])
+    zeros = "joint states are all zeros: accepted once they have repeated for 3 s"
+    two.until(
+        lambda: two.heard["right_state"][-1].level != STALE,
+        sending=lambda: two.send(NAMES, (0.0,) * len(NAMES), topic=RIGHT_TOPIC),
+    )
+    assert zeros in {message.message for message in two.heard["right_state"][seen:]}
+    two.until(lambda: levels(two) == (OK, OK), sending=lambda: send_both(two, 0.5, 0.5))
+
+
 def test_the_end_of_one_of_two_publishers_is_a_warning(two):
     second = two.node.create_publisher(JointState, LEFT_TOPIC, 10)
     two.until(lambda: figures(two).get("publishers") == "2",
               sending=lambda: send_both(two, 0.5, 0.5))  # fmt: skip
-    two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
+    named = "2 publishers of joint states may have the same joints: /listener"
+    two.until(lambda: named in two.state.message, sending=lambda: send_both(two, 0.5, 0.5))
+    assert two.state.level == WARN and two.values["action"] == "none"
     two.node.destroy_publisher(second)
     two.until(lambda: "1 of 2 publishers of joint states is gone" in two.state.message,
               sending=lambda: send_both(two, 0.5, 0.5))  # fmt: skip

@@ -245,8 +245,8 @@ SAFETY = (ROOT / "docs/safety.md").read_text(encoding="utf-8")
 NAMED = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
 FAULTS = (
     "no data", "partial data", "NaN", "all zeros at start", "unknown joint",
-    "two interleaving publishers", "clock jump", "dead publisher", "overload", "bad description",
-    "lost scene",
+    "two publishers that contradict each other", "clock jump", "dead publisher", "overload",
+    "bad description", "lost scene",
 )  # fmt: skip
 
 

@@ -93,8 +93,9 @@ GENERAL = (
               text="WARN when the time from receiving a joint state to publishing its distance "
                    "exceeds this, seconds; at most reaction_time is recommended"),
     fixed("zero_state_confirmation", 0.3, most=60.0,
-          text="an all-zero first joint state is accepted only after it has repeated for this "
-               "time, seconds"),
+          text="an all-zero joint state is accepted only after it has repeated for this time, "
+               "seconds, and ten times as long after a loss of data, a change of publishers or a "
+               "jump, if the robot was elsewhere"),
     Parameter("state_rate", 10.0, least=1.0, most=100.0,
               text="rate at which ~/state, ~/safe and, while unknown, ~/min_distance are "
                    "repeated, Hz: the heartbeat of the node"),

@@ -4,7 +4,7 @@
 
 import pytest
 
-from collision_monitor.monitoring.watchdogs import PublisherWatch
+from collision_monitor.monitoring.publisher_watch import Publisher, PublisherWatch
 
 GONE = "the publisher of the joint states is gone"
 
@@ -83,3 +83,60 @@ def test_a_topic_of_several_without_a_message_is_not_gone_but_has_no_publisher()
     assert found.gone() == ""
     assert found.no_publisher() == "no publisher on right"
     assert found.is_single
+
+
+def test_other_publishers_are_seen_by_their_number_and_by_their_identifiers():
+    found = PublisherWatch()
+    old, new = (Publisher((k,), "/driver") for k in (1, 2))
+    assert [found.update("joint_states", count, 0.0) for count in (1, 1, 2, 1)] == [
+        False, False, True, True,
+    ]  # fmt: skip
+    assert [found.identify("joint_states", each, 0.0) for each in ([old], [old], [new], [new])] == [
+        False, False, True, False,
+    ]  # fmt: skip
+
+
+def several(*lists, publishers=2, now=5.0):
+    """The remark at 5 s of publishers that appeared at 1 s, after these lists of names."""
+    found = PublisherWatch()
+    nodes = [Publisher((k,), f"/node_{k}") for k in range(publishers)]
+    found.update("joint_states", publishers, 1.0)
+    found.identify("joint_states", nodes, 1.0)
+    for names in lists:
+        found.report_message("joint_states", now, names)
+    return found.remark(now)
+
+
+SEVERAL = "2 publishers of joint states may have the same joints: /node_0 and /node_1"
+
+
+def test_publishers_of_joints_of_their_own_are_no_remark():
+    assert several(["a", "b"], ["c"]) == ""
+    assert several(["a"], ["b", "c"], ["d"], ["d", "a"], publishers=2) == ""
+    assert several(["a"], publishers=1) == ""
+
+
+@pytest.mark.parametrize(
+    "lists", [[["a", "b"]], [["a", "b"], ["b", "c"]], [["a"], ["b"], ["b", "a"]], []]
+)
+def test_publishers_that_may_have_the_same_joints_are_named_after_a_second(lists):
+    assert several(*lists) == SEVERAL
+    assert several(*lists, now=1.9) == ""
+
+
+def test_what_was_heard_of_other_publishers_does_not_count():
+    found = PublisherWatch()
+    found.update("joint_states", 2, 0.0)
+    nodes = [Publisher((k,), f"/node_{k}") for k in range(3)]
+    found.identify("joint_states", nodes[:2], 0.0)
+    for names in (["a"], ["b"]):
+        found.report_message("joint_states", 0.5, names)
+    found.identify("joint_states", nodes[1:], 1.0)
+    found.report_message("joint_states", 1.5, ["a"])
+    assert "/node_1 and /node_2" in found.remark(3.0)
+    found.report_message("joint_states", 3.1, ["b"])
+    assert found.remark(3.1) == ""
+
+
+def test_ever_new_lists_of_names_do_not_fill_the_memory():
+    assert several(*(["a", f"x{k}"] for k in range(1000))) == SEVERAL

@@ -11,6 +11,7 @@ from support.robots.toys import chain
 from collision_monitor import CollisionModel
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
+from collision_monitor.monitoring.publisher_watch import Publisher
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.monitoring.watchdogs import REFUSALS, REMARKS, Watchdogs
 
@@ -47,6 +48,17 @@ def test_a_publisher_that_is_gone_is_stale_before_the_timeout(monitor):
     assert send(monitor, 1.6).level == Level.OK
 
 
+@pytest.mark.parametrize("is_seen", [False, True], ids=["silent", "ended"])
+def test_zeros_of_a_restarted_driver_are_stale_until_they_have_repeated(monitor, is_seen):
+    if is_seen:
+        monitor.report_other_publishers(1.05)
+    for now in np.arange(1.6, 4.55, 0.1):
+        state = send(monitor, now, [0.0, 0.0, 0.0])
+        assert (state.level, state.cause, state.action) == (Level.STALE, "stale", "stop")
+        assert state.message.startswith("joint states are all zeros") and not state.safe
+    assert send(monitor, 4.65, [0.0, 0.0, 0.0]).level == Level.OK
+
+
 def test_a_missing_publisher_is_reported():
     waiting = Monitor(MODEL, behaviour=None)
     waiting.watchdogs.publishers.update(TOPIC, 0, 0.0)
@@ -57,7 +69,7 @@ def test_a_missing_publisher_is_reported():
     ("happen", "cause", "says"),
     [
         (lambda w: w.cycles.add(0.9, 1.0), "overrun", "overloaded: a cycle took 100 ms"),
-        (lambda w: w.publishers.update(TOPIC, 2, 0.9) or w.publishers.update(TOPIC, 1, 1.0),
+        (lambda w: (w.publishers.update(TOPIC, 2, 0.9), w.publishers.update(TOPIC, 1, 1.0)),
          "publisher", "1 of 2"),
         (lambda w: w.clock.update(1.0, 0.95, False) or w.clock.update(90.0, 1.0, False), "clock",
          "set forward by 89.0 s"),
@@ -133,6 +145,32 @@ def test_two_publishers_whose_clocks_disagree_are_a_fault_for_as_long_as_they_do
     assert "the clocks of two publishers disagree" in state.message
 
 
+@pytest.mark.parametrize("ahead", [0.05, 0.2, 0.5, 0.9])
+def test_a_publisher_whose_clock_is_ahead_does_not_hide_the_other(monitor, ahead):
+    publishers = [Publisher((k,), f"/node_{k}") for k in range(2)]
+    monitor.watchdogs.publishers.update(TOPIC, 2, 1.0)
+    monitor.watchdogs.publishers.identify(TOPIC, publishers, 1.0)
+    for k in range(200):
+        now = 1.0 + 0.01 * k
+        state = send(monitor, now, [0.1, 2.0, 2.0])
+        if k % 10 == 0:
+            state = send(monitor, now + 0.001, stamp=100.0 + now + ahead, lag=-ahead)
+        if k > 50:
+            assert (state.level, state.safe) == (Level.ERROR, False)
+    if ahead > 0.1:
+        assert "clocks of their publishers disagree" in state.message
+        assert "/node_0 and /node_1" in state.message
+
+
+def test_publishers_that_may_have_the_same_joints_are_a_warning_that_names_them(monitor):
+    publishers = [Publisher((k,), f"/node_{k}") for k in range(2)]
+    monitor.watchdogs.publishers.update(TOPIC, 2, 1.0)
+    monitor.watchdogs.publishers.identify(TOPIC, publishers, 1.0)
+    state = send(monitor, 2.1)
+    assert (state.level, state.cause, state.safe) == (Level.WARN, "publisher", True)
+    assert "/node_0 and /node_1" in state.message
+
+
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
@@ -141,12 +179,13 @@ def test_two_publishers_whose_clocks_disagree_are_a_fault_for_as_long_as_they_do
         ("unknown", (["x"], [0.1])),
         ("twice", (["j1", "j1"], [0.1, 0.1])),
         ("future", (NAMES, STRETCHED, -7.0)),
+        ("stamp", (NAMES, STRETCHED, 0.0, -5.0)),
     ],
 )
 def test_rejected_joint_states_are_counted_by_kind(monitor, kind, message):
-    names, positions, *lag = message
+    names, positions, lag, stamp = (*message, 0.0, None)[:4]
     for k in range(3):
-        state = send(monitor, 1.0 + 0.01 * k, positions, None, *lag, names=names)
+        state = send(monitor, 1.0 + 0.01 * k, positions, stamp, lag, names=names)
         assert (state.level, state.cause, state.clearance) == (Level.ERROR, "fault", None)
     counts = monitor.watchdogs.counts()
     assert counts[f"refused_{kind}"] == 3

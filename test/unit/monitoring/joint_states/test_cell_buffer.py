@@ -98,7 +98,7 @@ def test_zeros_of_one_robot_are_not_made_a_pose_by_the_other():
     cell = buffer(zeros=0.5)
     send(cell, LEFT, [0.1, 0.2], 1.0)
     send(cell, RIGHT, [0.0, 0.0], 1.0)
-    assert cell.missing().startswith("right: the first joint state is all zeros")
+    assert cell.missing().startswith("right: joint states are all zeros")
     send(cell, RIGHT, [0.0, 0.0], 1.6)
     assert cell.missing() == ""
 

@@ -1,8 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states: merged, distrusted until complete, and refused with a reason; recent positions."""
-
-import math
+"""Joint states: merged, distrusted until complete, and refused with a reason."""
 
 import numpy as np
 import pytest
@@ -11,11 +9,7 @@ from hypothesis import strategies as st
 from support.joint_states import send
 
 from collision_monitor.errors import JointStateError
-from collision_monitor.monitoring.joint_state_buffer import (
-    _HISTORY_ROWS,
-    JointHistory,
-    JointStateBuffer,
-)
+from collision_monitor.monitoring.joint_state_buffer import JointStateBuffer
 
 NAMES = ("a", "b", "c")
 
@@ -107,6 +101,79 @@ def test_a_first_state_of_zeros_is_dropped_when_the_encoders_speak():
     assert b.missing() == ""
 
 
+ZEROS_OF_ALL = "joint states are all zeros: accepted once they have repeated for 0.3 s"
+
+
+@pytest.mark.parametrize(
+    ("happens", "wait"),
+    [
+        (lambda b, now: b.report_loss(0.5, now), 3.0),
+        (lambda b, now: b.report_other_publishers(now), 0.2),
+        (lambda b, now: None, 0.01),  # too far for this time
+    ],
+)
+def test_zeros_after_a_loss_or_of_another_publisher_or_after_a_jump_are_confirmed(happens, wait):
+    b = buffer()
+    for k in range(5):
+        send(b, list(NAMES), [0.2, 0.4, 0.2], now=0.01 * k)
+    then = 0.04 + wait
+    happens(b, then)
+    assert b.missing() == ""
+    send(b, list(NAMES), [0, 0, 0], now=then)
+    assert b.missing() == b.unconfirmed() == ZEROS_OF_ALL.replace("0.3 s", "3 s")
+    send(b, list(NAMES), [0, 0, 0], now=then + 2.99)
+    assert b.missing() == ZEROS_OF_ALL.replace("0.3 s", "3 s")
+    send(b, list(NAMES), [0, 0, 0], now=then + 3.01)
+    assert b.missing() == b.unconfirmed() == ""
+
+
+def test_zeros_after_a_loss_at_zero_are_confirmed_as_at_the_start():
+    b = buffer()
+    for now in (0.0, 0.2, 0.4):
+        send(b, NAMES, [0, 0, 0], now=now)
+    b.report_loss(0.5, 5.0)
+    send(b, NAMES, [0, 0, 0], now=5.0)
+    assert b.missing() == ZEROS_OF_ALL
+    send(b, NAMES, [0, 0, 0], now=5.31)
+    assert b.missing() == ""
+
+
+def test_zeros_of_one_publisher_are_confirmed_without_the_joints_of_the_other():
+    b = buffer()
+    send(b, NAMES, [0.2, 0.4, 0.2], now=0.0)
+    send(b, ["a"], [0.2], now=0.9)
+    b.report_loss(0.5, 1.0)
+    send(b, ["a"], [0.0], now=1.0)
+    assert b.missing() == ""
+    send(b, ["b", "c"], [0, 0], now=1.0)
+    assert b.missing().startswith("joint states of b, c are all zeros: accepted once")
+    send(b, ["b", "c"], [0, 0.1], now=1.1)
+    assert b.missing() == ""
+
+
+def test_the_confirmation_of_zeros_begins_again_with_another_publisher():
+    b = buffer()
+    send(b, NAMES, [0, 0, 0], now=0.0)
+    b.report_other_publishers(0.2)
+    assert b.missing() == ZEROS_OF_ALL
+    send(b, NAMES, [0, 0, 0], now=0.4)
+    assert b.missing() == ZEROS_OF_ALL
+    send(b, NAMES, [0, 0, 0], now=0.51)
+    assert b.missing() == ""
+
+
+def test_a_gripper_at_zero_is_not_interrupted_by_another_publisher():
+    b = buffer()
+    for k in range(40):
+        send(b, ["a"], [0.0], now=0.01 * k)
+        send(b, ["b", "c"], [1.0, 2.0], now=0.01 * k)
+    assert b.missing() == ""
+    b.report_other_publishers(0.4)
+    send(b, ["a"], [0.0], now=0.41)
+    send(b, ["b", "c"], [1.0, 2.0], now=0.41)
+    assert b.missing() == ""
+
+
 def test_messages_that_come_late_do_not_overwrite_newer_ones():
     b = buffer()
     send(b, NAMES, [1, 2, 3], now=0.0, stamp=100.0)
@@ -160,6 +227,54 @@ def test_two_publishers_that_contradict_each_other_are_found():
     assert "joint 'b' jumps between" in b.conflict(now)
     assert "two publishers" in b.conflict(now)
     assert b.conflict(now + 2.0) == ""
+
+
+PATTERNS = {
+    # seconds between two messages, and the publisher of each
+    "10 Hz each": (0.05, "ab"),
+    "5 Hz each": (0.1, "ab"),
+    "2.5 Hz each": (0.2, "ab"),
+    "pairs": (0.005, "aabb"),
+    "bursts": (0.005, "aaaaabbbbb"),
+    "long bursts": (0.01, 20 * "a" + 20 * "b"),
+    "three": (0.005, "abc"),
+    "three, slowly": (0.05, "abc"),
+    "four": (0.01, "abcd"),
+    "at 1 Hz beside 100 Hz": (0.01, 100 * "a" + "b"),
+}
+
+
+@pytest.mark.parametrize("moves", [0.0, 0.3])
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_publishers_that_contradict_each_other_are_found_at_any_rate(pattern, moves):
+    b = buffer()
+    period, turns = PATTERNS[pattern]
+    for k in range(int(5.0 / period)):
+        now = k * period
+        offset = 0.7 * "abcd".index(turns[k % len(turns)])
+        # The first moves while the others stand.
+        send(b, NAMES, [1, 2 + (offset or moves * np.sin(now)), 3], now=now)
+        if now > 4.0:
+            assert "joint 'b' jumps between" in b.conflict(now)
+
+
+@pytest.mark.parametrize("rate", [2.0, 10.0, 100.0, 300.0])
+@pytest.mark.parametrize("stalls", [0.0, 0.1, 0.4])
+@pytest.mark.parametrize("faster", [1.0, 1.4], ids=["", "above the limit"])
+def test_a_robot_that_goes_to_and_fro_at_its_limits_does_not_quarrel_with_itself(
+    rate, stalls, faster
+):
+    rng = np.random.default_rng(0)
+    at_once = max(int(stalls * rate), 1)
+    for hertz in (0.3, 1.0, 3.0) if stalls < 0.4 else (0.3, 1.0):  # less than once in a stall
+        b = buffer()
+        for k in range(int(6.0 * rate)):
+            time = k / rate
+            angle = 2.0 * np.pi * hertz * time + np.array([0.0, 0.7, 2.0])
+            positions = 1.0 + faster * np.sin(angle) / (2.0 * np.pi * hertz)
+            now = (k // at_once + 1) * at_once / rate + 1e-5 * (k % at_once)
+            send(b, NAMES, positions, now=now + 0.1 / rate * rng.uniform() * (at_once == 1))
+            assert b.conflict(now) == ""
 
 
 def test_a_slower_second_publisher_is_found_too():
@@ -280,58 +395,3 @@ def test_ever_new_lists_of_names_do_not_fill_the_memory():
     for k in range(1000):
         send(b, ["a", f"x{k}"], [1.0, 2.0], now=0.0)
     assert len(b._layouts) <= 64 and len(b.unknown_names) <= 65
-
-
-@given(
-    st.lists(st.floats(1e-3, 0.1), min_size=2, max_size=30),
-    st.lists(st.floats(-3.0, 3.0), min_size=30, max_size=30),
-    st.floats(0.0, 1.0),
-)
-def test_it_is_on_the_line_between_two_joint_states(steps, values, share):
-    times = 1e9 + np.cumsum(steps)
-    history = JointHistory(2)
-    rows = np.column_stack([values, values[::-1]])[: len(times)]
-    for stamp, row in zip(times, rows, strict=True):
-        history.add(stamp, row)
-    stamp = times[0] + share * (times[-1] - times[0])
-    expected = [np.interp(stamp, times, column) for column in rows.T]
-    np.testing.assert_allclose(history.at(stamp), expected, atol=1e-4)
-
-
-def test_what_is_newer_is_the_newest_and_what_is_older_is_not_known():
-    history = JointHistory(1)
-    assert history.at(5.0) is None and history.is_empty
-    history.add(1.0, np.array([0.1]))
-    assert not history.is_empty
-    history.add(2.0, np.array([0.2]))
-    assert history.at(9.0) == history.at(2.0) == pytest.approx([0.2])
-    assert history.at(1.0) == pytest.approx([0.1])
-    assert history.at(0.999) is None
-
-
-def test_the_oldest_are_forgotten():
-    history = JointHistory(1)
-    for k in range(_HISTORY_ROWS + 100):
-        history.add(float(k + 1), np.array([float(k)]))
-    assert history.at(100.5) is None
-    assert history.at(101.0) == pytest.approx([100.0])
-    assert history.at(_HISTORY_ROWS + 50.5) == pytest.approx([_HISTORY_ROWS + 49.5])
-
-
-def test_late_ones_are_passed_over_and_a_clock_that_was_set_back_begins_anew():
-    history = JointHistory(1)
-    history.add(10.0, np.array([1.0]))
-    history.add(9.5, np.array([7.0]))
-    history.add(11.0, np.array([2.0]))
-    assert history.at(10.5) == pytest.approx([1.5])
-    history.add(3.0, np.array([5.0]))
-    assert history.at(10.5) == history.at(3.0) == pytest.approx([5.0])
-    assert history.at(2.0) is None
-
-
-def test_positions_that_were_not_known_are_not_known():
-    history = JointHistory(2)
-    history.add(1.0, np.array([0.0, math.nan]))
-    history.add(2.0, np.array([0.0, 0.0]))
-    assert history.at(1.0) is None and history.at(1.5) is None
-    assert history.at(2.0) == pytest.approx([0.0, 0.0])

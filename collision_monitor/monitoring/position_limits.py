@@ -1,0 +1,149 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Positions beyond the limits of the URDF, and mimic joints away from their leaders."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from collision_monitor.common.text import shortened
+from collision_monitor.robot.bodies import leading_joint
+from collision_monitor.robot.description import Joint, Robot
+
+# Controllers overshoot, and encoders are calibrated, within this: 0.05 rad is what MoveIt allows at
+# the start of a motion; a finger or a slide is known to 5 mm.
+TOLERANCE = {"revolute": 0.05, "continuous": 0.05, "prismatic": 0.005}
+# So far beyond a limit is no position of the joint: a turning joint would be in another turn, and
+# slides are not off by a metre. Degrees and millimetres are.
+_IMPOSSIBLE = {"revolute": 2.0 * math.pi, "prismatic": 1.0}
+# A finger follows its leader late in motion, but not for this long.
+_APART_SECONDS = 0.5
+
+
+def tolerance(joint: Joint) -> float:
+    """How far a position may be from where it should be, rad or m."""
+    return TOLERANCE[joint.kind]
+
+
+class PositionLimits:
+    """The limits of joints that have some.
+
+    Attributes:
+        beyond: which position is beyond its limit, as a message; empty if there is none.
+        is_impossible: whether it is so far beyond that it is no position of the joint.
+    """
+
+    def __init__(self, joints: Sequence[Joint]) -> None:
+        """``joints``: those of q, in its order."""
+        self._joints = joints
+        limited = [joint.kind != "continuous" and joint.has_limits for joint in joints]
+        self._lower = np.where(limited, [joint.lower for joint in joints], -np.inf)
+        self._upper = np.where(limited, [joint.upper for joint in joints], np.inf)
+        self._tolerance = np.array([tolerance(joint) for joint in joints])
+        self._impossible = np.array([_IMPOSSIBLE.get(joint.kind, 1.0) for joint in joints])
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget the positions."""
+        self.beyond, self.is_impossible = "", False
+
+    def update(self, q: np.ndarray) -> None:
+        """Check positions (nq,)."""
+        excess = np.maximum(self._lower - q, q - self._upper)
+        if not (excess > self._tolerance).any():
+            self.forget()
+            return
+        far = excess / self._impossible
+        self.is_impossible = bool((far > 1.0).any())
+        k = int((far if self.is_impossible else excess / self._tolerance).argmax())
+        joint = self._joints[k]
+        side, limit = ("lower", joint.lower) if q[k] < joint.lower else ("upper", joint.upper)
+        self.beyond = (
+            f"position {q[k]:.6g} of joint '{joint.name}' is beyond its {side} limit {limit:.6g}"
+        )
+        if not self.is_impossible:
+            self.beyond += ": pairs that the limit keeps apart are not checked"
+        elif joint.kind == "revolute":
+            self.beyond += " by more than a turn: positions are in radians, not degrees"
+        else:
+            self.beyond += " by more than 1 m: positions are in metres, not millimetres"
+
+
+class _Follower(NamedTuple):
+    """A mimic joint; its position is ``gain`` * q[``leader``] + ``offset``."""
+
+    name: str
+    leader: int
+    gain: float
+    offset: float
+    tolerance: float
+
+
+class MimicWatch:
+    """Compares reported positions of mimic joints with those that their leaders give them.
+
+    Distances are of the latter.
+    """
+
+    def __init__(self, robot: Robot, joint_names: Sequence[str]) -> None:
+        """``joint_names``: the joints of q, in its order."""
+        joints = {joint.name: joint for joint in robot.joints}
+        rank = {name: k for k, name in enumerate(joint_names)}
+        self._joint_names = joint_names
+        self._followers: dict[str, _Follower] = {}
+        for joint in robot.joints:
+            leader, gain, offset = leading_joint(joint, joints)
+            if joint.mimic is not None and leader in rank:
+                self._followers[joint.name] = _Follower(
+                    joint.name, rank[leader], gain, offset, tolerance(joint)
+                )
+        self._names: Sequence[str] = ()
+        self._entries: list[tuple[int, _Follower]] = []  # of messages with these names
+        self._heard: set[str] = set()
+        self._apart_since: dict[str, float] = {}
+        self._text, self._told_at = "", -math.inf
+
+    def hear(self, names: Sequence[str]) -> None:
+        """Take the names of a message."""
+        if not self._followers or names is self._names:
+            return
+        self._names = names
+        self._entries = [
+            (k, self._followers[name]) for k, name in enumerate(names) if name in self._followers
+        ]
+        self._heard.update(follower.name for _, follower in self._entries)
+        leaders = {self._joint_names[follower.leader] for follower in self._followers.values()}
+        self._heard.update(leaders.intersection(names))
+
+    def update(self, positions: Sequence[float] | np.ndarray, q: np.ndarray, now: float) -> None:
+        """Compare the positions of the message whose names were taken last."""
+        for k, (name, leader, gain, offset, most) in self._entries:
+            expected = gain * q[leader] + offset
+            if not abs(positions[k] - expected) > most:  # NaN is no position
+                self._apart_since.pop(name, None)
+            elif now - self._apart_since.setdefault(name, now) >= _APART_SECONDS:
+                self._told_at = now
+                self._text = (
+                    f"mimic joint '{name}' is at {positions[k]:.4g}, but its leader "
+                    f"'{self._joint_names[leader]}' gives it {expected:.4g}: distances are of that"
+                )
+
+    def remark(self, now: float) -> str:
+        """Which mimic joint is away from where its leader puts it; empty if there is none."""
+        return self._text if now - self._told_at < _APART_SECONDS else ""
+
+    def missing(self) -> str:
+        """Leaders whose mimic joints alone were received, as a message; empty if there are none."""
+        alone = {
+            f.name: self._joint_names[f.leader]
+            for f in self._followers.values()
+            if f.name in self._heard and self._joint_names[f.leader] not in self._heard
+        }
+        if not alone:
+            return ""
+        leaders = shortened(dict.fromkeys(alone.values()))
+        return f"only {shortened(alone)} was received, which mimics {leaders}"

@@ -1,0 +1,110 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joints that jump there and back: several publishers send conflicting positions."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+
+# A joint jumps if it moves by more than this many times its velocity limit (at most _FASTEST)
+# allows, and by more than the slack: limits in URDFs are exceeded a little, and messages arrive
+# irregularly.
+_FACTOR, _FASTEST, SLACK = 1.5, 20.0, 0.02
+# A jump is a step that differs from the one before it by more than this share of itself. Steps of a
+# fast robot in messages that arrive all at once resemble each other.
+_CHANGE = 0.5
+# A joint is back if the step before was as long, but for this share of it. All joints that jump are
+# back if each is as near to a position that was left earlier, and as it can have moved since.
+_BACK = 0.25
+# The conflict of as many publishers is found, since each of them is left once in a round.
+_PUBLISHERS = 4
+# A fault of an encoder may jump once; a publisher that sends at less than 1 Hz is stale by itself.
+_RETURNS, _SECONDS = 3, 2.0
+
+
+class ConflictWatch:
+    """Compares new positions with those that were left by a jump."""
+
+    def __init__(
+        self, joint_names: Sequence[str], velocity_limits: Sequence[float] | np.ndarray
+    ) -> None:
+        """Start without a jump.
+
+        Args:
+            joint_names: the joints of q, in its order.
+            velocity_limits: (nq,) rad/s or m/s; may be infinite, and 0 is no limit.
+        """
+        limits = np.asarray(velocity_limits, dtype=float)
+        self._names = joint_names
+        self._speed = np.where(limits > 0.0, np.minimum(limits, _FASTEST), _FASTEST)
+        self._left: deque[tuple[float, np.ndarray]] = deque(maxlen=_PUBLISHERS)
+        self._returns, self._returned = 0, -math.inf
+        self._text = ""
+
+    def is_impossible(
+        self, step: np.ndarray, joints: np.ndarray, seconds: np.ndarray | float
+    ) -> np.ndarray:
+        """Whether steps (k,) of these joints (indices into q) in so many seconds are impossible."""
+        return np.abs(step) > _FACTOR * self._speed[joints] * seconds + SLACK
+
+    def update(
+        self,
+        q: np.ndarray,
+        steps: tuple[np.ndarray, np.ndarray],
+        joints: np.ndarray,
+        seconds: np.ndarray,
+        now: float,
+    ) -> None:
+        """Report new positions.
+
+        Args:
+            q: (nq,) positions before.
+            steps: by how much the joints (indices into q) move now, (k,), and moved before.
+            joints: those of the message.
+            seconds: (k,) for which they had the positions before; inf for the first position.
+            now: time of the steady clock.
+        """
+        step, before = steps
+        jumps = self.is_impossible(step, joints, seconds)
+        if not jumps.any():
+            return
+        jumps &= np.abs(step - before) > _CHANGE * np.abs(step)
+        step, before, joints = step[jumps], before[jumps], joints[jumps]
+        if not len(joints):
+            return
+        to = q[joints] + step
+        is_back = (np.abs(step + before) < _BACK * np.abs(step)).any()  # one joint is enough
+        if is_back or any(self._is_back(to, step, joints, each, now) for each in self._left):
+            is_soon = now - self._returned < _SECONDS
+            self._returns, self._returned = self._returns + 1 if is_soon else 1, now
+            k = int(np.abs(step).argmax())
+            low, high = sorted((to[k] - step[k], to[k]))
+            self._text = (
+                f"joint '{self._names[joints[k]]}' jumps between {low:.4g} and {high:.4g}: two "
+                "publishers send conflicting positions"
+            )
+        self._left.append((now, q.copy()))
+
+    def _is_back(
+        self,
+        to: np.ndarray,
+        step: np.ndarray,
+        joints: np.ndarray,
+        left: tuple[float, np.ndarray],
+        now: float,
+    ) -> bool:
+        time, q = left
+        away = to - q[joints]
+        return now - time < _SECONDS and not (
+            (np.abs(away) > _BACK * np.abs(step)).any()
+            or self.is_impossible(away, joints, now - time).any()
+        )
+
+    def text(self, now: float) -> str:
+        """Which joint has conflicting positions, as a message; empty if there is none."""
+        is_conflict = self._returns >= _RETURNS and now - self._returned < _SECONDS
+        return self._text if is_conflict else ""

@@ -1,0 +1,173 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The publishers of joint states: which there are, and which are gone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+# Duration of a remark about a publisher that is gone: after that its joints are stale, or another
+# publisher has them.
+_PUBLISHER_SECONDS = 1.0
+# Lists of names that are compared; only a faulty publisher sends more.
+_LISTS = 64
+# Messages of a publisher may still arrive this long after it is gone.
+_STRAGGLERS_SECONDS = 0.1
+
+
+class Publisher(NamedTuple):
+    """A publisher in the ROS graph.
+
+    Attributes:
+        gid: its unique identifier.
+        node: full name of its node.
+    """
+
+    gid: tuple[int, ...]
+    node: str
+
+
+@dataclass
+class _Topic:
+    """Publishers of one topic."""
+
+    name: str
+    count: int | None = None  # unknown before the first update
+    publishers: frozenset[Publisher] | None = None
+    before: int = 0  # number before the last loss
+    lost_at: float = -math.inf
+    changed_at: float = -math.inf  # time of the last change of the publishers
+    last_message: float = math.nan
+    names: Sequence[str] = ()  # of the last message
+    lists: set[frozenset[str]] = field(default_factory=set)
+    groups: list[set[str]] = field(default_factory=list)  # of lists that have names in common
+
+    def hear(self, names: Sequence[str]) -> None:
+        """Take the names of a message."""
+        self.names = names
+        new = frozenset(names)
+        if new in self.lists or len(self.lists) >= _LISTS:
+            return
+        self.lists.add(new)
+        self.groups = [group for group in self.groups if new.isdisjoint(group)] + [
+            new.union(*(group for group in self.groups if not new.isdisjoint(group)))
+        ]
+
+    def several(self) -> str:
+        """The publishers, if their messages do not show that each has joints of its own."""
+        if self.publishers is None or len(self.publishers) <= max(len(self.groups), 1):
+            return ""
+        nodes = sorted({publisher.node for publisher in self.publishers})
+        return (
+            f"{len(self.publishers)} publishers of joint states may have the same joints: "
+            f"{' and '.join(nodes)}"
+        )
+
+    def gone(self) -> str:
+        # False for NaN: a topic without a message is not a loss.
+        if not self.last_message <= self.lost_at + _STRAGGLERS_SECONDS:
+            return ""
+        publishers = "publisher of the joint states is" if self.before == 1 else (
+            "publishers of the joint states are"
+        )  # fmt: skip
+        return f"the {publishers} gone"
+
+    def remark(self, now: float) -> str:
+        gone = self.before - (self.count or 0)
+        if not self.count or now - self.lost_at >= _PUBLISHER_SECONDS or gone <= 0:
+            # All lists of names are received within a second, or joints are stale.
+            return self.several() if now - self.changed_at >= _PUBLISHER_SECONDS else ""
+        verb = "is" if gone == 1 else "are"
+        return f"{gone} of {self.before} publishers of joint states {verb} gone"
+
+
+class PublisherWatch:
+    """Counts the publishers of each joint state topic. Times are seconds of a steady clock.
+
+    A publisher that shuts down is noticed immediately. One that is killed or disconnected is
+    noticed when the middleware times out, which takes longer than any sensible timeout here.
+
+    Attributes:
+        lost: number of publishers that are gone since the start.
+    """
+
+    def __init__(self) -> None:
+        """Start without a topic."""
+        self._topics: dict[str, _Topic] = {}
+        self._without_publisher: list[_Topic] = []  # topics without a publisher
+        self.lost = 0
+
+    def update(self, topic: str, count: int, now: float) -> bool:
+        """Report the number of publishers of a topic; return whether it has changed."""
+        known = self._topics.setdefault(topic, _Topic(topic))
+        is_other = known.count is not None and count != known.count
+        if known.count is not None and count < known.count:
+            self.lost += known.count - count
+            known.lost_at, known.before = now, known.count
+        known.count = count
+        self._without_publisher = [each for each in self._topics.values() if each.count == 0]
+        return is_other
+
+    def identify(self, topic: str, publishers: Collection[Publisher], now: float) -> bool:
+        """Report the publishers of a topic; return whether there are others than before."""
+        known = self._topics.setdefault(topic, _Topic(topic))
+        before, known.publishers = known.publishers, frozenset(publishers)
+        if before is not None and {p.gid for p in before} == {p.gid for p in publishers}:
+            return False
+        known.changed_at, known.names, known.lists, known.groups = now, (), set(), []
+        return before is not None
+
+    def report_message(self, topic: str, now: float, names: Sequence[str] = ()) -> None:
+        """Report a message on a topic; equal ``names`` are the same object."""
+        known = self._topics.setdefault(topic, _Topic(topic))
+        known.last_message = now
+        if names is not known.names:
+            known.hear(names)
+
+    def several(self) -> str:
+        """The publishers of a topic that may have the same joints; empty if there are none."""
+        return self._by_topic([(topic, topic.several()) for topic in self._topics.values()])
+
+    def forget(self) -> None:
+        """Discard all topics; the count of lost publishers stays."""
+        self._topics.clear()
+        self._without_publisher.clear()
+
+    @property
+    def count(self) -> int | None:
+        """Number of publishers of all topics; None if unknown."""
+        counts = [topic.count for topic in self._topics.values() if topic.count is not None]
+        return sum(counts) if counts else None
+
+    @property
+    def is_single(self) -> bool:
+        """Whether no topic has more than one publisher, so that its stamps should increase."""
+        return bool(self.count) and all(
+            (topic.count or 0) <= 1 for topic in self._topics.values()
+        )
+
+    def gone(self) -> str:
+        """Why no further message is expected; empty if messages are expected."""
+        return self._by_topic([(topic, topic.gone()) for topic in self._without_publisher])
+
+    def no_publisher(self) -> str:
+        """Why no first message is expected; empty if one is expected."""
+        if not self._without_publisher:
+            return ""
+        names = " and ".join(topic.name for topic in self._without_publisher)
+        return "no publisher" + ("" if len(self._topics) == 1 else f" on {names}")
+
+    def remark(self, now: float) -> str:
+        """Which of several publishers is gone, for a second, or may have the same joints."""
+        return self._by_topic([(topic, topic.remark(now)) for topic in self._topics.values()])
+
+    def _by_topic(self, texts: Sequence[tuple[_Topic, str]]) -> str:
+        if not texts:
+            return ""
+        is_single = len(self._topics) == 1
+        return "; ".join(
+            text if is_single else f"{topic.name}: {text}" for topic, text in texts if text
+        )
