@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -139,8 +140,8 @@ class DesiredScene:
         return True
 
     def _refuse_by_robot(self, name: str, why: str, expires: float, is_new: bool) -> None:
-        resolvable = self._resolvable | self._attach_refusals
-        if is_new or name not in self.refused or name in resolvable:
+        is_resolvable = name in self._resolvable or name in self._attach_refusals
+        if is_new or name not in self.refused or is_resolvable:
             self.refuse(name, why, expires)
             self._resolvable.add(name)
 
@@ -173,6 +174,8 @@ class DesiredScene:
         self._still_present.pop(name, None)
         self._waiting.pop(name, None)
         self.clear_refusal(name)
+        if self.refused.keys() == {"..."}:
+            self.clear_refusal("...")
         self._remove_object(name)
 
     def drop_all(self, is_meant: Callable[[str], bool] = lambda name: True) -> None:
@@ -180,8 +183,6 @@ class DesiredScene:
         for name in [*self.requests, *self.refused]:
             if name != CLOUD and is_meant(name):
                 self.drop(name)
-        if not (self.refused.keys() - {"..."}):
-            self.clear_refusal("...")
 
     def attach(
         self, name: str, link: str, q: np.ndarray | None, touch: Collection[str] = ()
@@ -307,6 +308,6 @@ class DesiredScene:
         if not self.refused:
             self._fault = ""
             return
-        shown = [f"{name}: {why}" for name, (why, _) in list(self.refused.items())[:_LISTED]]
+        shown = [f"{name}: {why}" for name, (why, _) in islice(self.refused.items(), _LISTED)]
         more = len(self.refused) - len(shown)
         self._fault = f"scene refused: {'; '.join(shown)}" + (f"; {more} more" if more else "")

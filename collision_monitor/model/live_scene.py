@@ -122,6 +122,11 @@ class LiveScene:
         """Whether there are no objects, so that no query is needed."""
         return not self.objects
 
+    @property
+    def has_free_slot(self) -> bool:
+        """Whether there may be one more object."""
+        return bool(self._free_slots)
+
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """(numbers, index) of the packed model, after all pending changes."""
         self._update_tree()

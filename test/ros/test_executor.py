@@ -16,7 +16,9 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 from rclpy.serialization import deserialize_message  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
-from collision_monitor.nodes.obstacles.scene_topics import ReliableSubscription  # noqa: E402
+from collision_monitor.nodes.obstacles.reliable_subscription import (  # noqa: E402
+    ReliableSubscription,
+)
 
 # -- running a node: it spins, signals end it well, faults are not hidden --
 
@@ -204,7 +206,7 @@ def test_a_fault_in_a_callback_is_reported_to_the_node_which_goes_on(start, mode
 
 def test_what_is_missed_counts_unless_a_publisher_is_new(graph, monkeypatch):
     lost, now = [], [100.0]
-    clock = "collision_monitor.nodes.obstacles.scene_topics.time.monotonic"
+    clock = "collision_monitor.nodes.obstacles.reliable_subscription.time.monotonic"
     monkeypatch.setattr(clock, lambda: now[0])
     subscription = ReliableSubscription(graph.node, String, "talk", print, lost.append)
     event = SimpleNamespace(total_count_change=3)
@@ -226,10 +228,15 @@ def test_what_is_missed_counts_unless_a_publisher_is_new(graph, monkeypatch):
 
 def test_what_waits_is_taken_a_few_at_a_time_in_order_and_how_long_it_waited_is_known(graph):
     heard = []
+
+    def hear(message):
+        heard.append(message.data)
+        end = time.thread_time() + 1e-3  # as long as a few markers take
+        while time.thread_time() < end:
+            pass
+
     publisher = graph.node.create_publisher(String, "talk", 100)
-    subscription = ReliableSubscription(
-        graph.node, String, "talk", lambda message: heard.append(message.data), print
-    )
+    subscription = ReliableSubscription(graph.node, String, "talk", hear, print)
     graph.until(lambda: publisher.get_subscription_count())
     for k in range(30):
         publisher.publish(String(data=str(k)))

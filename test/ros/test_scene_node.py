@@ -5,6 +5,7 @@
 import math
 import os
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from support.ros.rviz_twin import RvizTwin
 
 from builtin_interfaces.msg import Duration  # isort: skip
 from geometry_msgs.msg import Point  # isort: skip
+from diagnostic_msgs.msg import DiagnosticStatus  # isort: skip
 from rclpy.qos import qos_profile_sensor_data  # isort: skip
+from rclpy.serialization import serialize_message  # isort: skip
 from sensor_msgs.msg import PointCloud2  # isort: skip
 from visualization_msgs.msg import Marker, MarkerArray  # isort: skip
 
@@ -207,6 +210,33 @@ def test_waiting_scene_messages_are_processed_and_lost_ones_reported(cell):
     cell.until_clear()
     for publisher in (deep, flat):
         graph.node.destroy_publisher(publisher)
+
+
+def test_joint_states_come_before_a_flood_of_markers(cell):
+    """Ten seconds of work, if every marker of every message were applied."""
+    publisher = cell.graph.node.create_publisher(MarkerArray, "/collision_monitor/scene", 100)
+    cell.graph.until(lambda: publisher.get_subscription_count())
+    flood = serialize_message(
+        MarkerArray(markers=[marker(k % 5, at=(0.0, 4.0, 0.1 * (k % 5))) for k in range(300)])
+    )
+    heard, begin = [], time.monotonic()
+    listener = cell.graph.node.create_subscription(
+        DiagnosticStatus, "/collision_monitor/state", lambda state: heard.append(state.message), 100
+    )
+    times = [begin]
+
+    def all_applied(values, state):
+        if len(heard) >= len(times):
+            times.append(time.monotonic())
+        return values.get("scene_objects") == "5" and state.level == OK
+
+    for _ in range(100):
+        publisher.publish(flood)
+    cell.until(all_applied)
+    assert max(np.diff(times)) < 1.0, heard
+    assert not any("joint" in message for message in heard)
+    cell.graph.node.destroy_subscription(listener)
+    cell.graph.node.destroy_publisher(publisher)
 
 
 def test_missing_scene_messages_are_an_error_if_a_timeout_is_set(cell):

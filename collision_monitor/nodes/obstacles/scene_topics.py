@@ -2,33 +2,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Obstacles on topics: ``~/scene``, ``~/attach`` for attached objects, ``~/planning_scene``.
 
-The last one is that of MoveIt, if moveit_msgs is installed. Subscriptions report lost and late
-messages.
+The last one is that of MoveIt, if moveit_msgs is installed.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.serialization import deserialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
 from collision_monitor.model.desired_scene import DesiredScene, ObjectRequest
 from collision_monitor.model.live_objects import Bounds
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live_scene import CLOUD, LiveScene
 from collision_monitor.model.object_geometry import ObjectGeometry
 from collision_monitor.monitoring.monitor import Monitor
-from collision_monitor.nodes.common.executor import take_serialized
 from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.obstacles.mesh_worker import MeshWorker
 from collision_monitor.nodes.obstacles.message_shapes import (
@@ -44,119 +42,14 @@ from collision_monitor.nodes.obstacles.message_shapes import (
     pose_of,
     process_object,
 )
+from collision_monitor.nodes.obstacles.pending_markers import PendingMarkers
+from collision_monitor.nodes.obstacles.reliable_subscription import (
+    WORK_SECONDS,
+    ReliableSubscription,
+)
 from collision_monitor.nodes.parameters.parameter import package_dirs_of
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.robot.description import Shape
-
-try:
-    from rclpy.event_handler import SubscriptionEventCallbacks, UnsupportedEventTypeError
-except ImportError:  # before Iron
-    from rclpy.qos_event import SubscriptionEventCallbacks, UnsupportedEventTypeError
-
-# -- subscriptions that report lost and late messages --
-
-# Keep all waiting messages: an overwritten message would be lost silently, while the middleware
-# reports one beyond its limit (5000 messages in Fast DDS).
-_ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL, reliability=ReliabilityPolicy.RELIABLE)
-# Messages that a publisher sent during its discovery may also be reported as lost, until its first
-# messages are received. They are ignored if the topic had no publisher before. Otherwise they may
-# be of another publisher, as a report does not name it.
-_DISCOVERY_SECONDS, _FIRST_SECONDS = 1.0, 0.1
-_AT_ONCE = 10  # maximum number of messages taken at once: joint states wait meanwhile
-
-
-class ReliableSubscription:
-    """Receives every message of a topic in order, and reports messages that were lost.
-
-    A message is lost if its publisher discards it before delivery, because its depth is too small.
-    Not every middleware reports that.
-
-    Attributes:
-        late: how long, s, the last message found by `process_waiting` had waited; 0 for none.
-    """
-
-    def __init__(
-        self,
-        node: Node,
-        kind: type,
-        topic: str,
-        callback: Callable[[Any], None],
-        lost: Callable[[int], None],
-        keep: Callable[[bytes], None] | None = None,
-    ) -> None:
-        """Subscribe; call `check_publishers` regularly.
-
-        Args:
-            node: the node.
-            kind: type of the messages.
-            topic: name of the topic.
-            callback: called with each message.
-            lost: called with the number of messages that were lost or cannot be read.
-            keep: called with each serialized message.
-        """
-        self._node, self._kind, self._callback, self._lost = node, kind, callback, lost
-        self.late = 0.0
-        self._publishers = 0
-        self._ignored_until = -math.inf  # losses
-        self._keep = keep
-        events = SubscriptionEventCallbacks(message_lost=self._missed)
-        create = node.create_subscription
-        try:
-            self._subscription = create(
-                kind, topic, self._receive, _ALL, event_callbacks=events, raw=True
-            )
-        except UnsupportedEventTypeError:
-            self._subscription = create(kind, topic, self._receive, _ALL, raw=True)
-
-    def _receive(self, data: bytes) -> None:
-        if self._keep is not None:
-            self._keep(data)
-        self._ignored_until = min(self._ignored_until, time.monotonic() + _FIRST_SECONDS)
-        try:
-            message = deserialize_message(data, self._kind)
-        except Exception as problem:  # the middleware raises any error for invalid bytes
-            topic = self._subscription.topic_name
-            text = f"a message on {topic} cannot be read: {problem}"
-            self._node.get_logger().error(text, throttle_duration_sec=1.0)
-            self._lost(1)
-            return
-        try:
-            self._callback(message)
-        except Exception:  # what it says of the scene is lost
-            self._lost(1)
-            raise
-
-    def process_waiting(self) -> None:
-        """Process some of the waiting messages now, oldest first, and update `late`.
-
-        An executor takes one message of each topic in turn: under overload, messages would be
-        processed later and later.
-        """
-        for _ in range(_AT_ONCE):
-            if (found := take_serialized(self._subscription)) is None:
-                self.late = 0.0
-                return
-            data, information = found
-            received = information.get("received_timestamp") or time.time_ns()
-            self.late = max(0.0, 1e-9 * (time.time_ns() - received))
-            self._receive(data)
-
-    def check_publishers(self) -> None:
-        """Notice the discovery of the first publishers."""
-        count = self._node.count_publishers(self._subscription.topic_name)
-        if count and not self._publishers:
-            self._ignored_until = time.monotonic() + _DISCOVERY_SECONDS
-        self._publishers = count
-
-    def _missed(self, event: Any) -> None:
-        self.check_publishers()
-        if time.monotonic() > self._ignored_until:
-            self._lost(event.total_count_change)
-
-    def destroy(self) -> None:
-        """Unsubscribe."""
-        self._node.destroy_subscription(self._subscription)
-
 
 # -- planning scene of MoveIt --
 
@@ -264,8 +157,20 @@ class PlanningSceneTopic:
 
 # -- topics --
 
+_REST_SECONDS = 1e-3  # between two callbacks for pending markers: joint states that wait come first
 _LOG_SECONDS = 1.0  # between two log lines about refused objects
 _LATE_SECONDS = 0.5  # maximum age of unprocessed messages: obstacles may have moved
+
+
+# Messages that wait may take this much memory, bytes: minutes of more than can be processed.
+_MOST_BYTES = 64 << 20
+
+
+class _Message(NamedTuple):
+    topic: str
+    received: float
+    size: int
+    decode: Callable[[], None]  # and process it
 
 
 def bounds_of(values: Mapping[str, Any]) -> Bounds:
@@ -326,6 +231,15 @@ class SceneTopics:
         self._received = time.monotonic()
         self._logged = -math.inf
         self._lost: dict[str, int] = {}  # messages, by topic
+        self._lost_before: dict[str, int] = {}  # a DELETEALL that is not applied yet
+        self._pending = PendingMarkers()
+        self._messages: deque[_Message] = deque()  # which are not decoded yet
+        self._process_soon = work(self.process_pending)
+        self._rest_until = -math.inf
+        self._timer = node.create_timer(
+            _REST_SECONDS, self._process_soon, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+        self._timer.cancel()
         self._is_recorded = recorder is not None
         self._planning = PlanningSceneTopic(self, self._most)
         topics = [("scene", MarkerArray, self._on_scene), ("attach", MarkerArray, self._on_attach)]
@@ -337,7 +251,8 @@ class SceneTopics:
         ) -> ReliableSubscription:
             keep = None if recorder is None else recorder.recorded_subscription(f"~/{topic}", kind)
             lost = partial(self._on_lost, topic)
-            return ReliableSubscription(node, kind, f"~/{topic}", work(callback), lost, keep)
+            later = partial(self._receive, topic)
+            return ReliableSubscription(node, kind, f"~/{topic}", callback, lost, keep, later)
 
         # An obstacle whose message is lost would not be monitored.
         self._subscriptions = {topic[0]: subscribe(*topic) for topic in topics}
@@ -348,6 +263,8 @@ class SceneTopics:
         """Unsubscribe and stop; `keeper` still holds the requested objects."""
         for subscription in self._subscriptions.values():
             subscription.destroy()
+        self._node.destroy_timer(self._timer)
+        self.process_pending(math.inf)
         for name in self._jobs.names:
             self.keeper.refuse(name, "the node was cleaned up while its mesh was being loaded")
         self.keeper.use_scene(None)
@@ -363,6 +280,8 @@ class SceneTopics:
         """Process some of the waiting messages, so that joint states are checked against them."""
         for subscription in self._subscriptions.values():
             subscription.process_waiting()
+        if self.has_pending:
+            self.process_pending()
 
     def watch(self, simulated: float | None = None) -> None:
         """Process results of threads, waiting messages and lifetimes; a few times a second.
@@ -372,10 +291,11 @@ class SceneTopics:
         self._jobs.done(self._on_geometry)
         for subscription in self._subscriptions.values():
             subscription.check_publishers()
-            subscription.process_waiting()
-        # After the messages: a lifetime ends only if none has extended it.
-        self.keeper.clock.advance(simulated)
-        self.keeper.expire(self.keeper.clock.now)
+        self.process_waiting()
+        # A lifetime ends only if no message that waits may extend it.
+        if not self._late(time.monotonic())[0]:
+            self.keeper.clock.advance(simulated)
+            self.keeper.expire(self.keeper.clock.now)
         self._jobs.keep_results(self.keeper.requests.keys())
         self.keeper.retry(self.q)
 
@@ -385,19 +305,28 @@ class SceneTopics:
         if 0.0 < timeout < now - self._received:
             silence = now - self._received
             return f"no message on ~/scene for {silence:.1f} s; {timeout:g} s are allowed"
-        if self._lost:
-            counts = " and ".join(f"{count} on ~/{topic}" for topic, count in self._lost.items())
+        if lost := self._lost_before | self._lost:
+            counts = " and ".join(f"{count} on ~/{topic}" for topic, count in lost.items())
             return (
                 f"messages were lost, {counts}: the scene is unknown until a DELETEALL of "
                 "everything"
             )
-        late, topic = max((s.late, topic) for topic, s in self._subscriptions.items())
+        late, topic = self._late(now)
         if late > _LATE_SECONDS:
             return (
                 f"messages on ~/{topic} have waited for {late:.1f} s: more arrive than can be "
                 f"processed; {_LATE_SECONDS:g} s are allowed"
             )
+        if self._pending.is_partial:
+            return f"{len(self._pending)} objects on ~/scene are being replaced"
         return self.keeper.fault(self.keeper.clock.now)
+
+    def _late(self, now: float) -> tuple[float, str]:
+        """How long the oldest message has waited, seconds, and its topic."""
+        late = [(s.late, topic) for topic, s in self._subscriptions.items()]
+        if self._messages:
+            late.append((now - self._messages[0].received, self._messages[0].topic))
+        return max((self._pending.waited(now), "scene"), *late)
 
     def values(self) -> dict[str, str]:
         """Key-values of the state."""
@@ -417,20 +346,78 @@ class SceneTopics:
 
     def _on_scene(self, message: MarkerArray) -> None:
         self._received = time.monotonic()
-        with self._publishing_changes():
-            for marker in message.markers:
-                self._process(self._on_marker, marker, self.keeper.refuse)
-            self.keeper.retry(self.q)  # attachments that were requested before their object
+        now, pending = self._received, self._pending
+        for marker in message.markers:
+            name = marker_name(marker)
+            if marker.action == Marker.DELETEALL:
+                if not marker.ns:
+                    self._lost_before |= self._lost
+                    self._lost.clear()
+                known = {*self.keeper.requests, *self.keeper.refused, *pending.names()} - {CLOUD}
+                pending.delete(filter(all_of(marker.ns), known), now)
+            elif marker.action == Marker.DELETE:
+                pending.delete([name], now)
+            else:
+                pending.change(name, marker, now)
 
     def _on_attach(self, message: MarkerArray) -> None:
-        with self._publishing_changes():
-            for marker in message.markers:
-                self._process(self._on_attached, marker, self.keeper.refuse_attaching)
+        for marker in message.markers:
+            self._process(self._on_attached, marker, self.keeper.refuse_attaching)
 
     def _on_planning_scene(self, message: Any) -> None:
         self._received = time.monotonic()
         with self._publishing_changes():
             self._planning.process(message)
+
+    def _receive(self, topic: str, size: int, decode: Callable[[], None]) -> None:
+        """Process a message after all before it: now, unless joint states may have to wait."""
+        if self._messages and sum(each.size for each in self._messages) + size > _MOST_BYTES:
+            self._on_lost(topic, 1)
+            return
+        now = time.monotonic()
+        self._messages.append(_Message(topic, now, size, decode))
+        if now >= self._rest_until:
+            self._process_soon()
+        else:
+            self._continue_later()
+
+    def _continue_later(self) -> None:
+        if self._timer.is_canceled():
+            self._timer.reset()
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether messages were received that are not applied yet."""
+        return bool(self._messages or self._pending)
+
+    def process_pending(self, seconds: float = WORK_SECONDS) -> None:
+        """Process messages that were received, for this CPU time; continue soon if more remain."""
+        begin, end = time.monotonic(), time.thread_time() + seconds
+        with self._publishing_changes():
+            while self.has_pending:
+                # Markers of several messages are merged; other messages wait for those before.
+                if self._messages and (not self._pending or self._messages[0].topic == "scene"):
+                    self._messages.popleft().decode()
+                else:
+                    self._pending.apply_one(self._has_room, self._apply, self.drop)
+                if not time.thread_time() < end:
+                    break
+            if not self._pending:
+                self._lost_before.clear()
+            self.keeper.retry(self.q)  # attachments that were requested before their object
+        # Messages that an executor has queued one after the other would be one long callback.
+        self._rest_until = 2.0 * time.monotonic() - begin
+        if self.has_pending:
+            self._continue_later()
+        else:
+            self._timer.cancel()
+
+    def _has_room(self, name: str) -> bool:
+        live = self.keeper.live
+        return live is None or live.has_free_slot or name in live.objects
+
+    def _apply(self, marker: Marker) -> None:
+        self._process(self._on_marker, marker, self.keeper.refuse)
 
     def _on_lost(self, topic: str, count: int) -> None:
         """Report lost messages as a fault until the scene is cleared."""
@@ -467,14 +454,7 @@ class SceneTopics:
         return self._frames.find(frame, self.keeper.live.model)
 
     def _on_marker(self, marker: Marker) -> None:
-        name = marker_name(marker)
-        if marker.action == Marker.DELETEALL:
-            if not marker.ns:
-                self._lost.clear()
-            self._drop_all(all_of(marker.ns))
-        elif marker.action == Marker.DELETE:
-            self.drop(name)
-        elif marker.action == Marker.ADD:
+        if marker.action == Marker.ADD:
             self._request(marker, marker_shape(marker, self._most), ())
         else:
             raise LiveSceneError(f"its action {marker.action} is not one of ADD, DELETE, DELETEALL")
@@ -483,12 +463,6 @@ class SceneTopics:
         """Remove an object."""
         self._jobs.cancel(name)
         self.keeper.drop(name)
-
-    def _drop_all(self, is_meant: Callable[[str], bool]) -> None:
-        for name in list(self.keeper.requests):
-            if is_meant(name):
-                self._jobs.cancel(name)
-        self.keeper.drop_all(is_meant)
 
     def _request(
         self,

@@ -38,6 +38,8 @@ def stub_node():
         create_subscription=stub_subscription,
         count_publishers=lambda topic: 0,
         destroy_subscription=lambda subscription: None,
+        create_timer=lambda *arguments, **options: MagicMock(),
+        destroy_timer=lambda timer: None,
         get_logger=lambda: logging.getLogger("stub"),
     )
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What comes on ~/scene and ~/attach, in any order, without a graph."""
 
+import math
 import time
 from types import SimpleNamespace
 
@@ -25,10 +26,10 @@ from support.ros.scene_stub import (  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 from collision_monitor.monitoring.monitor import Level  # noqa: E402
-from collision_monitor.nodes.obstacles.scene_topics import (  # noqa: E402
+from collision_monitor.nodes.obstacles.reliable_subscription import (  # noqa: E402
     ReliableSubscription,
-    SceneTopics,
 )
+from collision_monitor.nodes.obstacles.scene_topics import SceneTopics  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +49,18 @@ def scene(model, tmp_path):
     found.destroy()
 
 
+def receive(scene, topic, *markers):
+    scene._subscriptions[topic]._receive(serialize_message(MarkerArray(markers=markers)))
+
+
 def say(scene, *markers):
-    scene._on_scene(MarkerArray(markers=markers))
+    receive(scene, "scene", *markers)
+    scene.process_pending(math.inf)
 
 
 def attach(scene, *markers):
-    scene._on_attach(MarkerArray(markers=markers))
+    receive(scene, "attach", *markers)
+    scene.process_pending(math.inf)
 
 
 def refused(scene):
@@ -342,3 +349,78 @@ def test_a_valid_attachment_clears_the_faults_of_earlier_ones(scene):
     say(scene, marker(size=-1.0))  # a fault of the object, not of its attachment
     attach(scene, marker(frame="l3", size=0.0))
     assert "its scale" in refused(scene)
+
+
+def test_many_markers_are_applied_in_parts_and_the_latest_of_each_counts(scene):
+    many = [marker(k % 8, at=(0.0, 3.0 + 0.001 * k, 0.0)) for k in range(4000)]
+    start = time.thread_time()
+    scene._on_scene(MarkerArray(markers=many))
+    assert time.thread_time() - start < 0.5  # merging takes no longer than decoding
+    assert not scene.live.objects
+    scene.process_pending(math.inf)
+    assert {k: each.pose[1, 3] for k, each in scene.live.objects.items()} == pytest.approx(
+        {f"cell/{k}": 3.0 + 0.001 * (3992 + k) for k in range(8)}
+    )
+    assert not refused(scene)
+
+
+def parts(scene, *markers):
+    """Objects after each part of a message that is applied in the smallest parts."""
+    receive(scene, "scene", *markers)
+    yield dict(scene.live.objects)
+    while scene.has_pending:
+        scene.process_pending(0.0)
+        yield dict(scene.live.objects)
+
+
+def numbered(first, last, y):
+    return [marker(k, at=(0.0, y, 0.0)) for k in range(first, last)]
+
+
+def test_nothing_is_missing_while_a_message_deletes_all_and_adds_it_again(scene, monkeypatch):
+    say(scene, *numbered(0, 4, 3.0))
+    before = set(scene.live.objects)
+    clock = iter(range(10**6))
+    monkeypatch.setattr(time, "thread_time", lambda: float(next(clock)))  # one at a time
+    replaced = [Marker(action=Marker.DELETEALL), *numbered(0, 3, 4.0)]
+    seen = list(parts(scene, *replaced))
+    assert len(seen) > 3
+    assert all(before <= set(objects) for objects in seen[:-1])
+    assert set(seen[-1]) == {"cell/0", "cell/1", "cell/2"}
+    assert all(each.pose[1, 3] == 4.0 for each in seen[-1].values())
+    # Without room for both, it is a fault until all are replaced.
+    say(scene, *numbered(0, 8, 3.0))
+    receive(scene, "scene", Marker(action=Marker.DELETEALL), *numbered(8, 16, 4.0))
+    faults = []
+    while scene.has_pending:
+        faults.append(scene.fault(time.monotonic()))
+        scene.process_pending(0.0)
+    assert any("objects on ~/scene are being replaced" in fault for fault in faults)
+    assert set(scene.live.objects) == {f"cell/{k}" for k in range(8, 16)}
+    assert scene.fault(time.monotonic()) == ""
+
+
+def test_an_attachment_is_applied_after_the_markers_before_it(scene, monkeypatch):
+    clock = iter(range(10**6))
+    monkeypatch.setattr(time, "thread_time", lambda: float(next(clock)))
+    receive(scene, "scene", *numbered(0, 3, 3.0))
+    receive(scene, "attach", marker(2, frame="l3", size=0.0))
+    receive(scene, "scene", *numbered(0, 2, 4.0))
+    assert len(scene.live.objects) < 3 and not scene.fault(time.monotonic())
+    scene.process_pending(math.inf)
+    assert scene.keeper.carried() == ["cell/2"] and not scene.fault(time.monotonic())
+    assert scene.live.objects["cell/0"].pose[1, 3] == 4.0
+
+
+def test_markers_that_wait_are_late_and_no_lifetime_ends_meanwhile(scene, monkeypatch):
+    now, clock = [time.monotonic()], iter(range(10**6))
+    say(scene, marker(lifetime=Duration(sec=1)))
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "thread_time", lambda: float(next(clock)))
+    receive(scene, "scene", *numbered(1, 100, 3.0))
+    assert scene.fault(now[0] + 0.4) == ""
+    assert "messages on ~/scene have waited for 0.6 s" in scene.fault(now[0] + 0.6)
+    for _ in range(60):
+        now[0] += 0.05
+        scene.watch()
+    assert "cell/1" in scene.live.objects
