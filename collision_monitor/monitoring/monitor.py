@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum
@@ -52,9 +53,14 @@ _FAULT_SECONDS = 0.5
 # Data that seem to be older than this have stamps of another clock, such as simulated time.
 _ANOTHER_CLOCK_SECONDS = 1e6
 
-# After this time of a cycle no further pair is measured on the triangles; bounds of the others,
-# from their leaves and from earlier cycles, are on the near side.
-_NARROW_PHASE_SECONDS, _FIRST_SECONDS = 4e-3, 0.2
+# After this CPU time of a cycle no further pair is measured on the triangles, now and on the
+# braking path; bounds of the others, from their leaves and earlier cycles, are on the near side.
+_NOW_SECONDS, _PATH_SECONDS, _FIRST_SECONDS = 4e-3, 8e-3, 0.2
+# Both together take at most half of the period of the joint states: the rest is for the leaves, the
+# messages and other callbacks. Joint states faster than 250 Hz are merged where triangles matter,
+# since 2 ms are needed to measure the pairs that decide.
+_SHARE, _LEAST_PERIOD = 0.5, 4e-3
+_PERIODS = 20  # of joint states, of which the mean counts: several publishers take turns
 
 # Each needs the kernels of those before it.
 NARROW_PHASES = ("leaf", "auto", "mesh")
@@ -253,6 +259,7 @@ class Monitor:
         self._fault_time = -math.inf
         self._set_back, self._set_back_time = "", -math.inf
         self._is_first = True
+        self._times: deque[float] = deque(maxlen=_PERIODS + 1)  # of joint states
 
     @property
     def joint_state_timeout(self) -> float:
@@ -392,6 +399,7 @@ class Monitor:
         """
         self.watchdogs = old.watchdogs
         self._is_first = old._is_first
+        self._times.extend(old._times)
         self._set_back, self._set_back_time = old._set_back, old._set_back_time
         self.buffer.take_over(old.buffer)
         if self.model.joint_names == old.model.joint_names:
@@ -412,6 +420,7 @@ class Monitor:
 
     def _merge(self, message: JointState) -> None:
         buffer, now = self.buffer, message.now
+        self._times.append(now)
         if self._is_stale(now):
             buffer.report_loss(self.joint_state_timeout, now)
         buffer.update(message)
@@ -458,9 +467,9 @@ class Monitor:
         nearest = self._measure()
         if not math.isfinite(nearest.distance):
             raise CollisionMonitorError(f"the result is {nearest.distance}")
-        # At the start nothing is known of any pair, and no joint state waits.
-        seconds = _FIRST_SECONDS if self._is_first else _NARROW_PHASE_SECONDS
-        self._is_first = False
+        seconds, path_seconds = self.mesh_seconds
+        if self._is_first:  # nothing is known of any pair, and no joint state waits
+            self._is_first, seconds = False, _FIRST_SECONDS
         if self.narrow_phase == "leaf":
             return Measured(nearest)
         model, q = self.model if self.live is None else self.live, self.buffer.q
@@ -472,7 +481,19 @@ class Monitor:
             left = max(end - time.thread_time(), 0.0)
             return model.exact_bounds(q, pairs, leaves, within, loose, seconds=left)
 
-        return Measured(nearest, exact)
+        return Measured(nearest, exact, path_seconds)
+
+    @property
+    def mesh_seconds(self) -> tuple[float, float]:
+        """CPU time of a cycle for triangles: at the present configuration, and on the braking path.
+
+        No measurement begins later. It depends on the rate of the last joint states.
+        """
+        times = self._times
+        period = (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else math.inf
+        most = _NOW_SECONDS + _PATH_SECONDS
+        part = min(1.0, _SHARE * max(period, _LEAST_PERIOD) / most)
+        return part * _NOW_SECONDS, part * _PATH_SECONDS
 
     def _measure(self) -> Clearance:
         """The nearest of all pairs."""

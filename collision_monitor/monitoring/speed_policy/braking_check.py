@@ -45,8 +45,8 @@ ExactBounds = Callable[
 ]
 # Tolerated error of a bound of a distance: metres, and a part of the warning distance of its pair.
 _LOOSE, _LOOSE_PART = 1e-3, 0.05
-# For exact distances on the braking path, also while a pair is too close; then the bounds decide.
-_PATH_SECONDS, _INSIDE_SECONDS = 8e-3, 1e-3
+# For exact distances on the braking path while a pair is too close; then the bounds decide.
+_INSIDE_SECONDS = 1e-3
 
 
 class Measured(NamedTuple):
@@ -55,10 +55,12 @@ class Measured(NamedTuple):
     Attributes:
         nearest: the nearest pair, with an object of the live scene or without.
         exact: gives exact distances of further pairs; without it leaf distances are used.
+        path_seconds: CPU time for exact distances on the braking path; none begins later.
     """
 
     nearest: Clearance
     exact: ExactBounds | None = None
+    path_seconds: float = 8e-3
 
 
 class BrakingCheck:
@@ -83,6 +85,7 @@ class BrakingCheck:
         self._exact_paths: ExactPaths | None = None
         self.decelerations = np.ascontiguousarray(decelerations, dtype=float)
         self._still = np.zeros(len(model.joint_names))
+        self._path_seconds = math.inf  # `Measured.path_seconds` of this cycle
         self._decides_alone = True  # one pair that is too close, in the last cycle
         self._memory = np.zeros(decision_kernels.MEMORY)
         self._reset()
@@ -181,6 +184,7 @@ class BrakingCheck:
         if not is_calm and measured.exact is None:
             count = paths.search(inputs)
         elif not is_calm:
+            self._path_seconds = measured.path_seconds
             count = self._use_exact(inputs, measured.nearest, measured.exact)
         rows = paths.rows
         if is_calm and self._calm:
@@ -388,7 +392,9 @@ class BrakingCheck:
         scale = self._settings.escape_scale if is_inside else math.inf
         # Successive paths are nearly the same: most of them is known from earlier cycles.
         is_known = self._exact_paths.measurements.any()
-        seconds = _INSIDE_SECONDS if is_inside and is_known else _PATH_SECONDS
+        seconds = self._path_seconds
+        if is_inside and is_known:
+            seconds = min(seconds, _INSIDE_SECONDS)
         known = np.flatnonzero(is_exact & ~is_open & limits_speed & (least > thresholds[:, 0]))
         if len(known):
             if (least[known] <= holding[known]).any():

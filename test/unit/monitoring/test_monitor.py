@@ -268,3 +268,21 @@ def test_a_remark_is_said_beside_the_verdict_and_makes_it_a_warning_at_least():
     assert warned.clearance is state.clearance
     stale = MonitorState(Level.STALE, "nothing has come", "stale")
     assert stale.with_remark("so") == stale._replace(reason="nothing has come; so")
+
+
+def test_triangles_take_half_of_the_period_of_joint_states_at_most():
+    monitor = Monitor(CollisionModel.from_urdf(chain(3)))
+
+    def seconds_at(period, publishers=1):
+        monitor.forget()
+        for k in range(50):
+            monitor.update(["j1", "j2"], [0.1, 0.1], 1.0 + k // publishers * period)
+        return pytest.approx(sum(monitor.mesh_seconds))
+
+    assert seconds_at(0.1) == 0.012
+    assert seconds_at(0.01) == 0.005
+    assert seconds_at(0.005) == 0.0025
+    assert seconds_at(0.01, publishers=2) == 0.0025
+    assert seconds_at(0.001) == 0.002  # faster ones are merged
+    monitor.forget()
+    assert sum(monitor.mesh_seconds) == pytest.approx(0.012)
