@@ -21,11 +21,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import llvmlite
 import numba
 import numpy as np
 from numba.core import event
+from numba.core.caching import FunctionCache
 from numba.core.typing import Signature
 
 from collision_monitor.common.disk_cache import Turn, places, private_directory
@@ -166,21 +168,52 @@ def _compiled(
         "fastmath": fastmath, "error_model": "numpy", "nogil": nogil, "no_cfunc_wrapper": True,
         **more,
     }  # fmt: skip
-    with _cache_options() as cached:
-        return numba.njit(**cached, **options)(function)
+    dispatcher = numba.njit(**options)(function)
+    if _directory is not None:
+        with _cache_place():
+            dispatcher._cache = _Cache(function)
+    return dispatcher
+
+
+class _Cache(FunctionCache):
+    """Numba's cache, except that a disk that is full or has gone costs time only."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The machine code for a signature; None without any."""
+        try:
+            return super().load_overload(sig, target_context)
+        except OSError as problem:
+            _warn_of_disk(problem)
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save machine code, if the disk allows it."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as problem:
+            _warn_of_disk(problem)
+
+
+def _warn_of_disk(problem: OSError) -> None:
+    _warn_once(problem.strerror or str(problem))
+
+
+@cache
+def _warn_once(reason: str) -> None:
+    logger.warning(
+        "compiled kernels cannot be kept in %s: %s; they are compiled anew at every start",
+        _directory, reason,
+    )  # fmt: skip
 
 
 @contextmanager
-def _cache_options() -> Iterator[dict[str, bool]]:
-    """Options of a decorator that caches machine code on disk, if there is a directory for it."""
-    if _directory is None:
-        yield {}
-        return
+def _cache_place() -> Iterator[None]:
+    """Context in which numba caches in the directory of this package."""
     # Numba chooses the cache directory at decoration: it is set for that moment only.
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_directory)
     try:
-        yield {"cache": True}
+        yield
     finally:
         numba.config.CACHE_DIR = previous
 
@@ -191,11 +224,14 @@ _callbacks: list[Callable] = []  # their machine code lives as long as they do
 @cache
 def callback_address(compiled: Callable, signature: Signature) -> int:
     """Address, in this process, of a C callback of a kernel (`numba.cfunc`); compiles it."""
-    with _cache_options() as cached:
-        compile_callback = numba.cfunc(
-            signature, fastmath=_FAST_MATH, error_model="numpy", **cached
-        )
-        _callbacks.append(compile_callback(compiled.py_func))
+    options = {"fastmath": _FAST_MATH, "error_model": "numpy"}
+    with _cache_place():
+        try:
+            callback = numba.cfunc(signature, cache=_directory is not None, **options)
+            _callbacks.append(callback(compiled.py_func))
+        except OSError as problem:
+            _warn_of_disk(problem)
+            _callbacks.append(numba.cfunc(signature, **options)(compiled.py_func))
     return _callbacks[-1].address
 
 

@@ -48,7 +48,8 @@ def _candidates() -> Iterator[Path]:
         yield Path(os.environ["XDG_CACHE_HOME"]) / "collision_monitor"
     with contextlib.suppress(RuntimeError):  # no home directory
         yield Path.home() / ".cache" / "collision_monitor"
-    yield Path(tempfile.gettempdir()) / f"collision_monitor-{os.getuid()}"
+    with contextlib.suppress(OSError):  # no temporary folder can be written to
+        yield Path(tempfile.gettempdir()) / f"collision_monitor-{os.getuid()}"
 
 
 def _is_private(directory: Path) -> bool:
@@ -82,7 +83,7 @@ def private_directory(name: str) -> Path | None:
 
 def places() -> str:
     """Where `private_directory` looks, for messages."""
-    return f"NUMBA_CACHE_DIR, XDG_CACHE_HOME, ~/.cache and {tempfile.gettempdir()}"
+    return "NUMBA_CACHE_DIR, XDG_CACHE_HOME, ~/.cache and the temporary folder (TMPDIR)"
 
 
 # -- locks: work that one process does for all ---------------------------------------

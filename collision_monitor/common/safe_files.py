@@ -12,6 +12,7 @@ from __future__ import annotations
 import codecs
 import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -300,9 +301,12 @@ def read_documents(
     """The documents of a YAML file of at most ``largest`` bytes, [] for an empty one.
 
     Raises ``error``, which names the file, ``what`` was looked for in it, and, where it is
-    no YAML, the line.
+    no YAML, the line. A pipe or a device is an error too: whoever reads it may wait for ever.
     """
     try:
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise error(f"{path}: cannot read the {what}: not a regular file")
         text = read_bounded(path, largest)
         if text is None:
             raise error(f"{path}: {what}: larger than {largest} bytes")

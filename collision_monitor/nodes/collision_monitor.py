@@ -29,6 +29,10 @@ class CollisionMonitorNode(Node):
         """Publish that a callback has failed."""
         self._core.failed(error)
 
+    def publish_stale(self, reason: str) -> None:
+        """Publish that nothing is monitored now."""
+        self._core.publish_stale(reason)
+
     def close(self) -> None:
         """Publish that monitoring has ended; write pending recordings."""
         self._core.end()

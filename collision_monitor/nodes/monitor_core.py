@@ -36,6 +36,8 @@ from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS, Watchdogs
 from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.failures import CallbackFailures
 from collision_monitor.nodes.common.messages import distances_message, key_values, status_message
+from collision_monitor.nodes.common.name_watch import NameWatch
+from collision_monitor.nodes.common.sentinel import repeated
 from collision_monitor.nodes.markers.markers import MarkerBuilder, levels_of
 from collision_monitor.nodes.monitor_services import MonitorServices, StopService
 from collision_monitor.nodes.monitor_topics import (
@@ -58,6 +60,7 @@ from collision_monitor.nodes.parameters.monitor_parameters import (
     thresholds_of,
 )
 from collision_monitor.nodes.parameters.parameter import changed_values, declare_parameters
+from collision_monitor.nodes.parameters.thresholds_file import ThresholdsFile
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor, publish_leaf_distances
 from collision_monitor.nodes.robot_topics import JointStateSource, RobotTopics
@@ -92,6 +95,7 @@ class MonitorCore:
         self._failures = CallbackFailures(node.get_logger())
         self._values = declare_parameters(node, PARAMETERS, check)
         self._file_rules = file_rules(self._values)
+        self._thresholds_file = ThresholdsFile()
         log_compiling()
         self._prepared = self._values["narrow_phase"]
         self._compiling: list[CompilingProcess] = []
@@ -107,7 +111,7 @@ class MonitorCore:
         self._watchdogs = Watchdogs()
         self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
         self._time_is_simulated = node.get_clock().ros_time_is_active
-        self._report = MonitorReport(node)
+        self._report, self._names = MonitorReport(node), NameWatch(node)
         self._robots = RobotTopics(
             node, declare_robots(node, self._values), self._on_description, self._on_joint_state
         )
@@ -213,6 +217,20 @@ class MonitorCore:
                     name = self._node.get_name()
                     self._topics.state(status_message(state, name, "", {}), state)
 
+    def publish_stale(self, reason: str) -> None:
+        """Publish that nothing is monitored now, or repeat the last state if that is STALE.
+
+        May be called from any thread.
+        """
+        if not (self._is_active and self._node.context.ok()):
+            return
+        status, state = self._last
+        if state.level is not Level.STALE:
+            state = MonitorState(Level.STALE, f"{reason}; nothing is monitored", "waiting")
+            status = status_message(state, self._node.get_name(), "", {})
+            self._published = None  # the next state is published at once
+        self._topics.state(status, state)
+
     def close(self) -> None:
         """Write pending recordings, if the node records."""
         if self._recorder is not None:
@@ -258,7 +276,8 @@ class MonitorCore:
         """
         start = time.monotonic()
         self._publish_state(MonitorState(Level.STALE, _LOADING, "waiting"))
-        self._loader.load(recipe, self._publish_first_distances)
+        with repeated(lambda: self.publish_stale(_LOADING)):
+            self._loader.load(recipe, self._publish_first_distances)
         for _ in self._robots.waiting():  # joint states received while it was loaded
             pass
         self._watchdogs.cycles.expect_delay()  # the state has reported that no robot was monitored
@@ -425,7 +444,9 @@ class MonitorCore:
             changes = changed_values(self._values, parameters, PARAMETERS, check)
             self._check_narrow_phase(changes)
             values = {**self._values, **changes}
-            rules = file_rules(values) if "thresholds_file" in changes else self._file_rules
+            rules = self._file_rules
+            if "thresholds_file" in changes:
+                rules = self._thresholds_file.read(values["thresholds_file"])
             if self._monitor is not None:
                 check_for_model(values, rules, self._monitor.model, self._limits)
         except CollisionMonitorError as error:
@@ -489,11 +510,13 @@ class MonitorCore:
         return self._with_faults(self._monitor.state(time.monotonic()))
 
     def _with_faults(self, state: MonitorState) -> MonitorState:
-        """The state; an ERROR after a failure, and not OK with a rejected description."""
+        """The state; an ERROR after a failure, not OK with a rejected description or a twin."""
         if self._loader.refused:
             state = state.with_remark(
                 "new robot description rejected; still monitoring the previous one"
             )
+        if self._names.remark:
+            state = state.with_remark(self._names.remark)
         if fault := self._failures.fault(time.monotonic()):
             state = state.with_fault(fault)
         return state
@@ -505,6 +528,7 @@ class MonitorCore:
     def _on_watchdog(self) -> None:
         """Check timeouts, clocks and publishers; repeat the state at its rate."""
         self._topics.check_subscribers(self._values)
+        self._names.update()
         if self._recorder is not None:
             self._recorder.update()
         self._time_is_simulated = self._node.get_clock().ros_time_is_active  # slow
@@ -518,6 +542,7 @@ class MonitorCore:
         if self._robots.watch_publishers(watchdogs.publishers, now) and self._monitor is not None:
             self._monitor.report_other_publishers(now)
         state = self._current_state()
+        self._topics.safe(state)
         is_news = self._stop_service.update(_is_stop(state))
         is_news |= _key(state) != self._published
         period = 1.0 / self._values["state_rate"]
@@ -539,7 +564,8 @@ class MonitorCore:
             self._published = _key(state)
             self._stop_service.update(_is_stop(state))
             self._report.log(state)
-        self._topics.state(self._status(state), state)
+        self._last = self._status(state), state
+        self._topics.state(*self._last)
         if self._recorder is not None:
             self._recorder.state(_is_stop(state), state.message)
 

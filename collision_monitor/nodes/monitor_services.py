@@ -14,13 +14,17 @@ from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from collision_monitor.errors import TrajectoryError
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.decision import StopCall, StopLatch
 from collision_monitor.nodes.common.messages import seconds_of
+from collision_monitor.nodes.common.trajectory_reading import read_beginning
 from collision_monitor.robot.angles import apart
 
 _TYPES = {"std_srvs/srv/Trigger": Trigger, "std_srvs/srv/SetBool": SetBool}
 _SEARCH_SECONDS = 1.0
+# Of a command: where it leads shows in its first points, and joint states wait meanwhile.
+_COMMAND_POINTS = 100
 
 
 class StopService:
@@ -55,26 +59,34 @@ class StopService:
         if not self._name:
             return False
         now = time.monotonic()
-        # Before the first stop: a new client needs time to discover its server.
-        if self._client is None and now - self._searched >= _SEARCH_SECONDS:
+        # Before the first stop: a new client needs time to discover its server. A server that has
+        # gone may come back with the other type.
+        if now - self._searched >= _SEARCH_SECONDS and not self._is_ready():
             self._find_server(now)
         if self.call.update(stopping, now):
             self._send(now)
         return self._log_outcome()
 
+    def _is_ready(self) -> bool:
+        return self._client is not None and self._client.service_is_ready()
+
     def _find_server(self, now: float) -> None:
-        self._searched = now
+        """Make a client for the service as it is in the graph now."""
         name = self._node.resolve_service_name(self._name)
         found = dict(self._node.get_service_names_and_types()).get(name, [])
-        self._kind = next((kind for kind in found if kind in _TYPES), "")
-        if self._kind:
-            self._client = self._node.create_client(_TYPES[self._kind], self._name)
-        elif found:
-            self._kind = " ".join(found)
+        kinds = [kind for kind in found if kind in _TYPES]
+        # If the graph has both types, that of the client, which is not ready, is the old one.
+        kind = min(kinds, key=lambda kind: kind == self._kind, default="")
+        if self._client is None or (kind and kind != self._kind):
+            self.close()
+            self._kind = kind or " ".join(found)
+            if kind:
+                self._client = self._node.create_client(_TYPES[kind], self._name)
+        self._searched = now
 
     def _send(self, now: float) -> None:
         attempt = self.call.attempts
-        if self._client is None:
+        if not self._is_ready():
             self._find_server(now)
         if self._client is None:
             why = f"it is a {self._kind}, not std_srvs Trigger or SetBool" if self._kind else (
@@ -137,7 +149,7 @@ class MonitorServices:
             ),
         )
         self._command = node.create_subscription(
-            JointTrajectory, "~/command", self._on_command, 10
+            JointTrajectory, "~/command", self._on_command, 10, raw=True
         )
 
     def destroy(self) -> None:
@@ -174,11 +186,17 @@ class MonitorServices:
         self._changed()
         return answer
 
-    def _on_command(self, message: JointTrajectory) -> None:
+    def _on_command(self, data: bytes) -> None:
         """Store the direction to the first point that differs from the current position."""
         monitor = self._monitor()
         if monitor is None or monitor.buffer.missing():
             return
+        try:
+            message = read_beginning(data, _COMMAND_POINTS)
+        except TrajectoryError as error:
+            text = f"a trajectory on ~/command {error}: it counts as no command"
+            self._node.get_logger().warning(text, throttle_duration_sec=5.0)
+            message = JointTrajectory()
         ours = {name: k for k, name in enumerate(monitor.buffer.joint_names)}
         names = [name for name in message.joint_names if name in ours]
         columns = [k for k, name in enumerate(message.joint_names) if name in ours]

@@ -14,7 +14,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.qos import QoSProfile
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Bool, Float64, Float64MultiArray, String
 from visualization_msgs.msg import MarkerArray
 
@@ -25,7 +25,7 @@ from collision_monitor.monitoring.cell_buffer import CellBuffer
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.watchdogs import Watchdogs
 from collision_monitor.nodes.common.executor import StateLog
-from collision_monitor.nodes.common.messages import LATCHED, VALUES
+from collision_monitor.nodes.common.messages import LATCHED, SAFE, STATE, VALUES
 from collision_monitor.nodes.recorder import RecordedPublisher, Recorder
 from collision_monitor.robot.pairs import by_reason
 
@@ -218,8 +218,8 @@ class MonitorTopics:
         create, recorded = node.create_publisher, self._recorded
         self._min_distance = recorded(Float64, "~/min_distance", VALUES)
         self._speed_scale = create(Float64, "~/speed_scale", VALUES)
-        self._safe = create(Bool, "~/safe", LATCHED)
-        self._state = recorded(DiagnosticStatus, "~/state", LATCHED)
+        self._safe = create(Bool, "~/safe", SAFE)
+        self._state = recorded(DiagnosticStatus, "~/state", STATE)
         self._pair_names = recorded(String, "~/pair_names", LATCHED)
         self.distances = recorded(Float64MultiArray, "~/distances", VALUES)
         self.markers = recorded(MarkerArray, "~/markers", VALUES)
@@ -241,7 +241,8 @@ class MonitorTopics:
         publisher = self._node.create_publisher(kind, topic, qos)
         if self._recorder is None:
             return publisher
-        return self._recorder.recorded(publisher, topic, kind, latched=qos is LATCHED)
+        latched = qos.durability is DurabilityPolicy.TRANSIENT_LOCAL
+        return self._recorder.recorded(publisher, topic, kind, latched)
 
     def cycle(self, state: MonitorState) -> None:
         """Publish the topics of each joint state with a known distance."""
@@ -258,11 +259,15 @@ class MonitorTopics:
     def state(self, status: DiagnosticStatus, state: MonitorState) -> None:
         """Publish the state."""
         self._state.publish(status)
-        self._safe.publish(Bool(data=state.safe))
+        self.safe(state)
         if state.clearance is None:
             # NaN: unknown, so that the last distance is not mistaken for a new one.
             self._min_distance.publish(Float64(data=math.nan))
             self._speed_scale.publish(Float64(data=state.speed_scale))
+
+    def safe(self, state: MonitorState) -> None:
+        """Publish whether the state is safe."""
+        self._safe.publish(Bool(data=state.safe))
 
     def pair_names(self, pairs: list[tuple[str, str]]) -> None:
         """Publish the names of all pairs."""

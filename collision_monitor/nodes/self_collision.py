@@ -31,12 +31,12 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.nodes.common.executor import StateLog, run_program
 from collision_monitor.nodes.common.messages import (
-    LATCHED,
     VALUES,
     diagnostic,
     seconds_of,
 )
 from collision_monitor.nodes.common.robot_node import RobotNode
+from collision_monitor.nodes.common.trajectory_reading import read_trajectory
 from collision_monitor.nodes.follow_joint_trajectory import (
     FollowJointTrajectoryRelay,
     RelayedGoal,
@@ -60,7 +60,6 @@ from collision_monitor.nodes.trajectory_messages import (
     motion_message,
     overruled,
     point_message,
-    read_trajectory,
     refusal_values,
 )
 from collision_monitor.self_collision.adjustment import Adjustment
@@ -119,12 +118,10 @@ class SelfCollisionNode(RobotNode):
         self._markers_of: PathMarkers | None = None
         self._serial = 0
         self._report = Report(Level.STALE, "waiting", self._no_robot)
-        self._published: tuple | None = None
         self._log = StateLog(self, _LOG_SECONDS)
         self._next_markers = -math.inf
         self._polling: Timer | None = None
         self._trajectory = self.create_publisher(JointTrajectory, "~/joint_trajectory", _COMMANDS)
-        self._state = self.create_publisher(DiagnosticStatus, "~/state", LATCHED)
         self._markers = self.create_publisher(MarkerArray, "~/markers", VALUES)
         self._publish_state()
         self._relay = self._make_relay()
@@ -576,7 +573,7 @@ class SelfCollisionNode(RobotNode):
             extra["holds"] = str(supervisor.events)
         values = report.key_values(extra)
         message = diagnostic(report.level, self.get_name(), report.reason, robot, values)
-        self._state.publish(message)
+        self._publish_status(message)
 
     def _send_markers(self) -> None:
         if self._last is None or self._filter is None:

@@ -22,7 +22,7 @@ from collision_monitor.common.text import named_numbers, shortened
 from collision_monitor.errors import SimulationError, TrajectoryError
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.nodes.common.executor import StateLog, run_program
-from collision_monitor.nodes.common.messages import LATCHED, VALUES, diagnostic, time_message
+from collision_monitor.nodes.common.messages import LATCHED, STATE, VALUES, diagnostic, time_message
 from collision_monitor.nodes.common.robot_node import RobotNode
 from collision_monitor.nodes.follow_joint_trajectory import (
     TrajectoryAction,
@@ -116,7 +116,6 @@ class SimulationNode(RobotNode):
         self._fault = ""
         self._refused = ""
         self._request = 0
-        self._published: tuple | None = None
         self._touching: tuple | None = None
         self._touched: bool | None = None
         self._pacer = Pacer(self._values["real_time_factor"])
@@ -138,16 +137,15 @@ class SimulationNode(RobotNode):
             text = "node is shutting down; the robot is no longer simulated"
             values = {"event": "ended", "request": str(self._request)}
             status = diagnostic(Level.STALE, self.get_name(), text, self._robot, values)
-            self._state.publish(status)
+            self._publish_status(status)
 
     # -- set-up --
 
     def _make_publishers(self) -> None:
         self._time_publisher = self.create_publisher(ClockMessage, "/clock", VALUES)
         self._joint_states = self.create_publisher(JointState, "joint_states", VALUES)
-        self._contacts = self.create_publisher(DiagnosticStatus, "~/contacts", LATCHED)
+        self._contacts = self.create_publisher(DiagnosticStatus, "~/contacts", STATE)
         self._touched_ever = self.create_publisher(Bool, "~/touched", LATCHED)
-        self._state = self.create_publisher(DiagnosticStatus, "~/state", LATCHED)
 
     def _make_action(self) -> TrajectoryAction | None:
         action_type = follow_joint_trajectory_type()
@@ -346,7 +344,7 @@ class SimulationNode(RobotNode):
             values["speed_scale"] = f"{self._scale.at(self._simulation.time):.4f}"
         values["real_time_factor"] = f"{self._pacer.achieved:.3f}"
         values["wanted_real_time_factor"] = f"{self._pacer.factor:g}"
-        self._state.publish(diagnostic(level, self.get_name(), text, self._robot, values))
+        self._publish_status(diagnostic(level, self.get_name(), text, self._robot, values))
 
     def _publish_contacts(self) -> None:
         simulation = self._simulation

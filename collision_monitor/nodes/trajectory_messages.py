@@ -5,14 +5,12 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from collision_monitor.errors import AdjustmentError, TrajectoryError
@@ -31,40 +29,6 @@ from collision_monitor.self_collision.trajectory_filter import (
     checked_point,
 )
 from collision_monitor.simulation.trajectory_execution import Command, checked_command
-
-
-def read_trajectory(data: bytes, max_points: int) -> JointTrajectory:
-    """Deserialize the message in ``data``.
-
-    The number of points is read first: creating an object for each of a million points takes some
-    10 s, during which no other Python code runs.
-
-    Raises:
-        TrajectoryError: more than ``max_points``, or not a message.
-    """
-    try:
-        count = _count_of_points(data)
-        if count > max_points:
-            raise TrajectoryError(f"has {count} points; max_points allows {max_points}")
-        return deserialize_message(data, JointTrajectory)
-    except (struct.error, RuntimeError) as error:
-        raise TrajectoryError(f"cannot be read: {error}") from None
-
-
-def _count_of_points(data: bytes) -> int:
-    """Header, joint names and number of points of a serialized JointTrajectory (CDR)."""
-    order = "<" if data[1:2] == b"\x01" else ">"
-
-    def number_at(at: int) -> tuple[int, int]:
-        at += -at % 4
-        return struct.unpack_from(f"{order}I", data, at)[0], at + 4
-
-    length, at = number_at(12)  # of frame_id, after the representation (4) and the stamp (8)
-    names, at = number_at(at + length)
-    for _ in range(names):
-        length, at = number_at(at)
-        at += length
-    return number_at(at)[0]
 
 
 def desired_of(message: JointTrajectory) -> DesiredTrajectory:

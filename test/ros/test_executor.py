@@ -3,10 +3,12 @@
 """Running nodes in processes: signals, faults and subscriptions."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -61,6 +63,9 @@ class Ticker(Node):
     def failed(self, error):
         print("failed:", error, flush=True)
 
+    def publish_stale(self, reason):
+        print("stale:", reason, flush=True)
+
     def close(self):
         if sys.argv[1] == "long callback":
             self.create_publisher(String, "said", 1).publish(String(data="ended"))
@@ -91,10 +96,11 @@ def start(domain):
     """Starts the program; what still runs at the end is killed."""
     processes = []
 
-    def run(mode, *arguments):
+    def run(mode, *arguments, without=()):
+        environment = {**domain.environment, "PYTHONPATH": os.pathsep.join(sys.path)}
         process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, mode, *arguments],
-            env={**domain.environment, "PYTHONPATH": os.pathsep.join(sys.path)},
+            env={key: value for key, value in environment.items() if key not in without},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         processes.append(process)
@@ -148,7 +154,8 @@ def test_a_signal_waits_for_a_callback_and_close_but_ends_loading(
     process.send_signal(number)
     output, errors = process.communicate(timeout=10)
     assert (process.returncode, errors) == (0, "")
-    assert output.splitlines() == lines
+    said = [line for line in output.splitlines() if not line.startswith("stale: the node has")]
+    assert said == lines
 
 
 def test_a_callback_that_does_not_end_is_cut_off(start):
@@ -156,8 +163,31 @@ def test_a_callback_that_does_not_end_is_cut_off(start):
     wait_for(process, "in a callback")
     process.send_signal(signal.SIGTERM)
     output, errors = process.communicate(timeout=10)
-    assert (process.returncode, output) == (0, "")
+    lines = output.splitlines()
+    assert process.returncode == 0 and lines[-1] == "stale: node was ended during a callback"
+    assert lines[0].startswith("stale: the node has been blocked for 1."), lines
     assert errors.startswith("ended 2 s after a signal")
+
+
+def test_the_middleware_leaves_no_shared_memory_behind(start):
+    process = start("spin")
+    wait_for(process, "ticked")
+    maps = Path(f"/proc/{process.pid}/maps").read_text()
+    segments = set(re.findall(r"/dev/shm/fastrtps_[0-9a-f]+", maps))
+    if not segments:
+        pytest.skip("the middleware uses no shared memory")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=10)
+    assert not [path for path in segments if os.path.exists(path)]
+
+
+def test_without_a_home_it_runs_and_says_that_there_are_no_log_files(start):
+    process = start("spin", without=("HOME", "ROS_HOME", "ROS_LOG_DIR"))
+    wait_for(process, "ticked")
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=10)
+    assert process.returncode == 0, errors
+    assert "no log files: HOME is not set; set ROS_LOG_DIR" in errors
 
 
 def test_it_is_idle_between_events(start):

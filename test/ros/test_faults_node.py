@@ -409,3 +409,20 @@ def test_a_node_too_slow_for_its_joint_states_works_on_the_newest_and_says_so(sl
         # What was under way; a queue worked through would bring a hundred.
         assert len(graph.heard["min_distance"]) - at_the_end <= 10
         until_counted(graph, name="collision_monitor", skipped=50, overruns=5)
+
+
+# -- two nodes of one name ----------------------------------------------------------------
+
+
+def test_two_monitors_of_one_name_warn_of_each_other(slides_file):
+    with opened("/collision_monitor") as graph:
+        robot = ("-p", f"robot_description:={slides_file}")
+        graph.start(*robot)
+        graph.until_level(OK, lambda: graph.send(NAMES, pose(0.5)), 120.0)
+        second = graph.start(*robot)
+        graph.until(
+            lambda: "2 nodes are named /collision_monitor" in graph.state.message
+            and graph.state.level == WARN, 120.0, lambda: graph.send(NAMES, pose(0.5)),
+        )  # fmt: skip
+        graph.stop(second)
+        graph.until_level(OK, lambda: graph.send(NAMES, pose(0.5)), 60.0)

@@ -135,7 +135,6 @@ WRONG = [
     ("stop_distance", math.inf),
     ("joint_state_timeout", -1.0),
     ("joint_state_timeout", math.nan),
-    ("warn_distance", 1),
     ("warn_distance", "near"),
     ("max_leaves_per_link", 0),
     ("max_leaves_per_link", 65),
@@ -181,6 +180,9 @@ NO_NAMES = ["not a valid name!", "/driver/stop/", "a//b", "{nope}/stop", "1st"]
         (monitor_parameters, "distances_rate", 1e-300, "1e-300 is neither 0 nor at least 0.001"),
         (monitor_parameters, "marker_rate", 1e-10, "1e-10 is neither 0 nor at least 0.001"),
         (self_collision_parameters, "marker_rate", 1e-10, "1e-10 is neither 0 nor at least"),
+        (monitor_parameters, "pair_thresholds", ["* * warn=1"] * 1001, "1001 entries; at most"),
+        (monitor_parameters, "braking_decelerations", ["*=1"] * 1001, "1001 entries; at most"),
+        (self_collision_parameters, "arms", ["a:b"] * 1001, "1001 entries; at most"),
     ],
 )  # fmt: skip
 def test_what_ros_lets_pass_is_refused_at_the_start_and_at_run_time(

@@ -22,6 +22,10 @@ from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.monitoring.monitor import Level, MonitorState
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.nodes.common.messages import duration_message, seconds_of
+from collision_monitor.nodes.common.trajectory_reading import (  # noqa: E402
+    read_beginning,
+    read_trajectory,
+)
 from collision_monitor.nodes.trajectory_messages import (
     PointStreaming,
     Report,
@@ -31,7 +35,6 @@ from collision_monitor.nodes.trajectory_messages import (
     motion_message,
     overruled,
     point_message,
-    read_trajectory,
     refusal_values,
 )
 from collision_monitor.self_collision.adjustment import EasedPair
@@ -88,6 +91,28 @@ def test_a_message_is_read_and_its_points_are_counted_first(names, frame):
 def test_what_is_not_a_message_is_refused(data):
     with pytest.raises(TrajectoryError, match="cannot be read"):
         read_trajectory(data, 10)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 5000])
+def test_of_a_beginning_only_the_first_points_are_read(count):
+    names = [f"joint_{k}" for k in range(14)]
+    point = JointTrajectoryPoint(positions=[1.5] * 14, velocities=[2.0] * 14)
+    message = JointTrajectory(joint_names=names, points=[point] * count)
+    message.header.frame_id = "base"
+    read = read_beginning(serialize_message(message), 7)
+    assert read == JointTrajectory(
+        header=message.header, joint_names=names, points=[point] * min(count, 7)
+    )
+
+
+def test_a_beginning_of_names_or_points_without_end_is_refused():
+    long = JointTrajectory(joint_names=["j"] * 10_001)
+    with pytest.raises(TrajectoryError, match="cannot be read: 10001 joint names"):
+        read_beginning(serialize_message(long), 7)
+    wide = JointTrajectory(joint_names=["a"])
+    wide.points = [JointTrajectoryPoint(positions=[0.0] * 100_000)] * 8
+    with pytest.raises(TrajectoryError, match="cannot be read"):
+        read_beginning(serialize_message(wide), 7)
 
 
 def test_the_lengths_of_further_fields_are_told():

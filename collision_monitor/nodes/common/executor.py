@@ -11,10 +11,11 @@ import os
 import re
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 import rclpy
@@ -30,8 +31,12 @@ from rclpy.utilities import remove_ros_args
 from collision_monitor.common.end_of_process import end_now
 from collision_monitor.errors import CollisionMonitorError, RosArgumentsError
 from collision_monitor.monitoring.monitor import Level
+from collision_monitor.nodes.common.sentinel import Sentinel
+from collision_monitor.nodes.parameters.given import unused_parameters
 
 _END_SECONDS = 2.0  # maximum time from a signal to the end of the process
+_PUBLISH_SECONDS = 0.3  # of them, at most, for a last state
+_SENDING_SECONDS = 0.05  # until a message has left the process
 _SIGNAL_SECONDS = 0.2  # between two checks for a signal, if no timer runs
 
 
@@ -115,8 +120,28 @@ def init(args: list[str] | None) -> None:
     Raises:
         RosArgumentsError: invalid arguments, such as an unknown log level or a missing file.
     """
+    args = sys.argv if args is None else args
+    if problem := _log_folder_problem():
+        print(f"no log files: {problem}; set ROS_LOG_DIR", file=sys.stderr)
+        args = [*args, "--ros-args", "--disable-external-lib-logs"]
     with _rcl_errors():
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+
+
+def _log_folder_problem() -> str:
+    """Why log files cannot be written, which would end rclpy; empty if they can."""
+    variables = os.environ
+    base = variables.get("ROS_HOME") or os.path.join(variables.get("HOME", ""), ".ros")
+    folder = variables.get("ROS_LOG_DIR") or os.path.join(base, "log")
+    if not folder.startswith(("/", "~")) and not variables.get("HOME"):
+        return "HOME is not set"
+    try:
+        folder = os.path.expanduser(folder)
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return ""
+    except OSError as error:
+        return f"{folder}: {error.strerror}"
 
 
 def own_arguments(args: list[str]) -> list[str]:
@@ -172,6 +197,9 @@ class RunnableNode(Protocol):
     def failed(self, error: Exception) -> None:
         """Report an exception that left a callback; must not raise."""
 
+    def publish_stale(self, reason: str) -> None:
+        """Publish that the node does nothing now; called from other threads."""
+
     def close(self) -> None:
         """Publish a last state."""
 
@@ -203,20 +231,25 @@ def run_node(make_node: Callable[[], RunnableNode], args: list[str] | None) -> N
 
     The signal handlers of rclpy are not used: they shut the middleware down during a callback. Here
     the callback ends, and ``node.close()`` can still publish a last state. After `_END_SECONDS` the
-    process kills its children, and ends with exit code 0.
+    process publishes such a state from another thread, kills its children, and ends with exit code
+    0. A callback that takes long is reported by a `Sentinel`.
     """
     init(args)
     end = _End()
-    node = None
+    node = sentinel = None
     try:
         node = make_node()
+        for warning in unused_parameters(node, sys.argv if args is None else args):
+            node.get_logger().warning(warning)
         executor = best_executor()
         executor.add_node(node)
-        end.waits = True
+        end.waits, end.publish = True, node.publish_stale
+        sentinel = Sentinel(node.publish_stale)
         # Not spin(): without a timeout, the events executor of rclpy 7.1 uses a full core and
         # delivers no messages.
         while rclpy.ok() and not end.wanted:
             _spin_once(executor, node)
+            sentinel.beat()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except Exception:
@@ -224,8 +257,11 @@ def run_node(make_node: Callable[[], RunnableNode], args: list[str] | None) -> N
             raise
     finally:
         end.waits = True
+        if sentinel is not None:
+            sentinel.end()
         if node is not None:
             node.close()
+            node.destroy_node()  # otherwise the middleware leaves a file in /dev/shm
         rclpy.try_shutdown()
 
 
@@ -240,16 +276,6 @@ def _spin_once(executor: Executor, node: RunnableNode) -> None:
             node.failed(error)
 
 
-def _end_later(received: int) -> None:
-    """End this process some time after a signal, if it has not ended."""
-    while os.read(received, 1)[0] not in (signal.SIGINT, signal.SIGTERM):
-        pass
-    time.sleep(_END_SECONDS)
-    text = f"ended {_END_SECONDS:g} s after a signal, without waiting for what is still running\n"
-    os.write(2, text.encode())
-    end_now()
-
-
 _AT_THE_END = (KeyboardInterrupt, AttributeError, rclpy_implementation.InvalidHandle)
 
 
@@ -260,16 +286,18 @@ class _End:
         wanted: whether a signal was received.
         waits: whether the running callback ends first; otherwise it is interrupted, since loading
             and compiling may take a minute.
+        publish: called with a reason if the process ends during a callback.
     """
 
     def __init__(self) -> None:
         self.wanted = self.waits = False
+        self.publish: Callable[[str], None] = lambda reason: None
         # The handler below runs when the main thread executes Python again, which may be compiling.
         # This descriptor is written immediately.
         received, written = os.pipe()
         os.set_blocking(written, False)
         signal.set_wakeup_fd(written, warn_on_full_buffer=False)
-        threading.Thread(target=_end_later, args=(received,), name="end", daemon=True).start()
+        self._start_thread(self._end_later, received)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
         # C code that calls back, as numba's does, drops the exception: the process ends later.
@@ -277,6 +305,28 @@ class _End:
         # an executor of rclpy may delete a handle of a context that has ended.
         self._report = sys.unraisablehook
         sys.unraisablehook = self._on_dropped
+
+    @staticmethod
+    def _start_thread(work: Callable[..., None], *arguments: object) -> threading.Thread:
+        thread = threading.Thread(target=work, args=arguments, name="end", daemon=True)
+        thread.start()
+        return thread
+
+    def _end_later(self, received: int) -> None:
+        """End this process some time after a signal, if it has not ended."""
+        while os.read(received, 1)[0] not in (signal.SIGINT, signal.SIGTERM):
+            pass
+        time.sleep(_END_SECONDS)
+        # In another thread: publishing may wait for what the main thread holds.
+        self._start_thread(self._publish_end).join(_PUBLISH_SECONDS)
+        text = f"ended {_END_SECONDS:g} s after a signal, without waiting for what still runs\n"
+        os.write(2, text.encode())
+        end_now()
+
+    def _publish_end(self) -> None:
+        with suppress(Exception):
+            self.publish("node was ended during a callback")
+        time.sleep(_SENDING_SECONDS)
 
     def _on_dropped(self, dropped: Any) -> None:
         if not (self.wanted and issubclass(dropped.exc_type, _AT_THE_END)):

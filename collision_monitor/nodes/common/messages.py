@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from rclpy.duration import Duration as RclpyDuration
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
@@ -17,6 +18,22 @@ from collision_monitor.monitoring.monitor import Level, MonitorState
 LATCHED = QoSProfile(
     depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )
+# The same for what tells that a robot is safe, which must not be believed for longer than it is
+# repeated: a late subscriber to a node that is blocked gets nothing, and one that asks for the
+# deadline, or a longer one, is told of silence.
+SAFE_SECONDS = 0.5  # ten periods of the watchdog, and the default of joint_state_timeout
+STATE_SECONDS = 1.5  # the slowest heartbeat, 1 s, and a half
+
+
+def _expiring(seconds: float) -> QoSProfile:
+    span = RclpyDuration(seconds=seconds)
+    return QoSProfile(
+        depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL,
+        reliability=ReliabilityPolicy.RELIABLE, lifespan=span, deadline=span,
+    )  # fmt: skip
+
+
+SAFE, STATE = _expiring(SAFE_SECONDS), _expiring(STATE_SECONDS)
 # Reliable, so that both reliable and best-effort subscribers match.
 VALUES = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -17,9 +18,12 @@ from std_msgs.msg import String
 
 from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.errors import CollisionMonitorError, reason_of
+from collision_monitor.monitoring.monitor import Level
 from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.failures import CallbackFailures
-from collision_monitor.nodes.common.messages import LATCHED
+from collision_monitor.nodes.common.messages import LATCHED, STATE, diagnostic
+from collision_monitor.nodes.common.name_watch import NameWatch
+from collision_monitor.nodes.common.sentinel import repeated
 from collision_monitor.nodes.parameters.parameter import (
     Check,
     Parameter,
@@ -38,8 +42,8 @@ class RobotNode(Node):
     ``_load(description)``, which may raise CollisionMonitorError and then keeps the previous robot,
     ``_refuse_description(reason)``, ``_use_values(changed)`` after parameters were set, which may
     raise CollisionMonitorError before it has used any of them, ``_publish_state()``, with the fault
-    of ``_failures`` if there is one, and ``_watch()`` for the watchdog. ``_steady`` is a clock for
-    timers: simulated time may be paused.
+    of ``_failures`` if there is one, by `_publish_status`, and ``_watch()`` for the watchdog.
+    ``_steady`` is a clock for timers: simulated time may be paused.
     """
 
     def __init__(
@@ -58,6 +62,10 @@ class RobotNode(Node):
         self._description: str | ReceivedText = ""
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._next_beat = -math.inf
+        self._state = self.create_publisher(DiagnosticStatus, "~/state", STATE)
+        self._names = NameWatch(self)
+        self._last_status: DiagnosticStatus | None = None
+        self._published: tuple | None = None  # what identifies the last state
 
     def _start(self) -> None:
         """Load the robot given by parameter, or wait for one; start the watchdog.
@@ -67,7 +75,7 @@ class RobotNode(Node):
         """
         self.add_on_set_parameters_callback(self._on_parameters)
         if self._values["robot_description"]:
-            self._load(self._values["robot_description"])
+            self._load_repeating(self._values["robot_description"])
         else:
             self.create_subscription(String, "robot_description", self._on_description, LATCHED)
         self.create_timer(_WATCHDOG_SECONDS, self._watch, clock=self._steady)
@@ -77,6 +85,27 @@ class RobotNode(Node):
         self._failures.add(error)
         with suppress(Exception):  # publishing may be what fails
             self._publish_state()
+
+    def publish_stale(self, reason: str) -> None:
+        """Publish that the node does nothing now, or repeat the last state if that is STALE.
+
+        May be called from any thread.
+        """
+        last = self._last_status
+        if last is None or last.level != bytes([Level.STALE]):
+            values = {"event": "blocked"}
+            last = diagnostic(Level.STALE, self.get_name(), reason, "", values)
+            self._published = None  # the next state is published at once
+        self._state.publish(last)
+
+    def _publish_status(self, status: DiagnosticStatus) -> None:
+        """Publish a state; not OK while another node publishes it as well."""
+        self._names.update()
+        if self._names.remark:
+            status.level = max(status.level, bytes([Level.WARN]))
+            status.message += f"; {self._names.remark}"
+        self._last_status = status
+        self._state.publish(status)
 
     def _sources(self) -> dict[str, Any]:
         """SRDF, packages and scene, as arguments of ``from_urdf``."""
@@ -91,11 +120,15 @@ class RobotNode(Node):
         if description == self._description:
             return
         try:
-            self._load(description)
+            self._load_repeating(description)
         except Exception as error:
             if not isinstance(error, CollisionMonitorError):
                 self._failures.add(error)
             self._refuse_description(f"robot_description cannot be used: {reason_of(error)}")
+
+    def _load_repeating(self, description: str | ReceivedText) -> None:
+        with repeated(lambda: self.publish_stale("loading a robot description")):
+            self._load(description)
 
     def _on_parameters(self, parameters: list[RosParameter]) -> SetParametersResult:
         try:

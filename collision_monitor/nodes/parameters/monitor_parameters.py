@@ -97,7 +97,7 @@ GENERAL = (
                "seconds, and ten times as long after a loss of data, a change of publishers or a "
                "jump, if the robot was elsewhere"),
     Parameter("state_rate", 10.0, least=1.0, most=100.0,
-              text="rate at which ~/state, ~/safe and, while unknown, ~/min_distance are "
+              text="rate at which ~/state and, while unknown, ~/min_distance are "
                    "repeated, Hz: the heartbeat of the node"),
     Parameter("distances_rate", 10.0, least=SLOWEST, or_zero=True, most=1000.0,
               text="rate of ~/distances while it has subscribers, Hz; 0: never"),

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
-from rclpy.exceptions import NameValidationException
+from rclpy.exceptions import InvalidParameterTypeException, NameValidationException
 from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
@@ -23,6 +23,9 @@ from collision_monitor.fitting.shapes import FitSettings
 
 # Hz; a rate below it has a period of more than 1000 s, and far below it one that no timer can have.
 SLOWEST = 0.001
+
+# Entries of a list: it is checked and used while joint states wait.
+MOST_ENTRIES = 1000
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,8 @@ class Parameter:
     @property
     def constraint(self) -> str:
         """What a descriptor cannot say otherwise; empty if it says everything."""
+        if isinstance(self.default, list):
+            return f"at most {MOST_ENTRIES} entries"
         if self.is_name:
             return "a name in the ROS graph"
         return f"0, or at least {self.least:g}" if self.or_zero else ""
@@ -77,6 +82,8 @@ class Parameter:
                 return f"{value} is not a finite number"
             if self.or_zero and 0.0 < value < self.least:
                 return f"{value:g} is neither 0 nor at least {self.least:g}"
+        if isinstance(self.default, list) and len(value) > MOST_ENTRIES:
+            return f"{len(value)} entries; at most {MOST_ENTRIES} are allowed"
         if self.is_name and (value or self.default):
             return _name_problem(value)
         return ""
@@ -104,16 +111,45 @@ def declare_parameters(
 ) -> dict[str, Any]:
     """Declare all parameters; returns their values by name.
 
+    An integer is taken for a number (a double), at the start and at run time.
+
     Raises:
         CollisionMonitorError: a value is invalid, or the values are inconsistent.
     """
-    values = {
-        p.name: node.declare_parameter(p.name, p.default, p.descriptor()).value
-        for p in parameters
-    }
+    values = {p.name: _declared(node, p) for p in parameters}
+    numbers = {p.name for p in parameters if isinstance(p.default, float) and not p.read_only}
+    if numbers and hasattr(node, "add_pre_set_parameters_callback"):  # before Iron there is none
+        node.add_pre_set_parameters_callback(
+            lambda given: [_as_number(p) if p.name in numbers else p for p in given]
+        )
     _check_each(values, parameters)
     check(values)
     return values
+
+
+def _declared(node: Node, parameter: Parameter) -> Any:
+    """Declare one parameter; the value. An integer for a number counts, as in YAML it is one."""
+    name, default, descriptor = parameter.name, parameter.default, parameter.descriptor()
+    try:
+        return node.declare_parameter(name, default, descriptor).value
+    except InvalidParameterTypeException:
+        if not isinstance(default[0] if isinstance(default, list) else default, float):
+            raise
+        given = node.declare_parameter(name, default, ParameterDescriptor(dynamic_typing=True))
+        node.undeclare_parameter(name)
+        value = _as_number(given).value
+        if isinstance(value, type(default)):
+            return node.declare_parameter(name, value, descriptor, ignore_override=True).value
+        raise
+
+
+def _as_number(given: RosParameter) -> RosParameter:
+    """The same with numbers instead of integers."""
+    if given.type_ is RosParameter.Type.INTEGER:
+        return RosParameter(given.name, value=float(given.value))
+    if given.type_ is RosParameter.Type.INTEGER_ARRAY:
+        return RosParameter(given.name, value=[float(value) for value in given.value])
+    return given
 
 
 def changed_values(

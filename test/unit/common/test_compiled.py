@@ -163,6 +163,20 @@ def test_without_any_place_kernels_still_compile_and_a_warning_says_so(tmp_path)
 # -- damaged files -------------------------------------------------------------------
 
 
+def test_a_disk_that_is_full_costs_time_only(tmp_path):
+    """No file may grow, as on a full disk: the kernel is compiled and says so."""
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+    done = subprocess.run(
+        [sys.executable, "-c", limit + QUESTION],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.split()[-1]) == pytest.approx(3**0.5 * 3)
+    assert done.stderr.count("compiled kernels cannot be kept in") == 1, done.stderr
+    assert "compiled anew at every start" in done.stderr
+
+
 def test_kernels_are_compiled_anew_after_damage(tmp_path):
     place = {"NUMBA_CACHE_DIR": str(tmp_path)}
     directory, _ = ask(**place)

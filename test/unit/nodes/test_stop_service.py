@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from std_srvs.srv import Trigger  # noqa: E402
+from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
 from collision_monitor.nodes.monitor_services import StopService  # noqa: E402
 
@@ -32,6 +32,59 @@ def driver():
         create_client=lambda kind, name: client,
         get_logger=lambda: logging.getLogger("driver"),
     )
+
+
+class Graph:
+    """A graph in which the type of the driver's service may change."""
+
+    def __init__(self):
+        self.kinds, self.ready, self.made = ["std_srvs/srv/Trigger"], Trigger, []
+
+    def resolve_service_name(self, name):
+        return f"/{name}"
+
+    def get_service_names_and_types(self):
+        return [("/halt", self.kinds)] if self.kinds else []
+
+    def create_client(self, kind, name):
+        self.made.append(kind)
+        return SimpleNamespace(
+            service_is_ready=lambda: self.ready is kind,
+            call_async=lambda request: self.called(request),
+        )
+
+    def called(self, request):
+        self.request = request
+        future = Future()
+        future.set_result(type(request).__name__.startswith("Trigger") and Trigger.Response(
+            success=True) or SetBool.Response(success=True))
+        return future
+
+    def destroy_client(self, client):
+        pass
+
+    def get_logger(self):
+        return logging.getLogger("driver")
+
+
+@pytest.mark.parametrize("lingers", [False, True])
+def test_a_service_that_comes_back_with_another_type_is_called_with_it(lingers):
+    graph = Graph()
+    service = StopService(graph)
+    service.set("halt", True, 4, 100.0)
+    service.update(True)
+    assert service.call.outcome == "done" and graph.made == [Trigger]
+    service.update(False)
+    old = graph.kinds if lingers else []
+    graph.kinds, graph.ready = [*old, "std_srvs/srv/SetBool"], SetBool
+    service.update(True)
+    assert service.call.outcome == "done", service.call.text
+    assert graph.made == [Trigger, SetBool] and graph.request.data is True
+    service.update(False)
+    graph.kinds, graph.ready = [], None  # gone: it may come back with the same type
+    service.update(True)
+    assert service.call.text.endswith("its server is not available")
+    assert graph.made == [Trigger, SetBool]
 
 
 def answer(call, success):
