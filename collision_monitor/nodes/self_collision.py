@@ -12,7 +12,6 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.qos import QoSProfile
 from rclpy.timer import Timer
 from trajectory_msgs.msg import JointTrajectory
