@@ -89,6 +89,7 @@ def test_a_motion_into_contact_has_no_jump():
     model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
     rows = model.random_configurations(400, seed=4)
     found = np.array([model.distance(q, exact=True).distance for q in rows])
+    found = found.round(6)  # many are equal but for rounding, which differs between processors
     apart, inside = rows[np.argmax(found)], rows[np.argmin(found)]
     rows = apart + np.linspace(0.0, 1.0, 8000)[:, None] * (inside - apart)
     moves = model.link_reach().sum(axis=1).max() * np.abs(np.diff(rows, axis=0)).max()

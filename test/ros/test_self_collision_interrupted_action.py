@@ -95,6 +95,7 @@ class Scene(Planner):
         create = self.listener.create_publisher
         self.descriptions = create(String, "/robot_description", LATCHED)
         self.topic = create(JointTrajectory, "/self_collision/desired_trajectory", 10)
+        self.driver = create(JointState, "/joint_states", 10)
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self.executor.add_node(self.listener)
@@ -112,7 +113,7 @@ class Scene(Planner):
         while time.monotonic() < end:
             if self.gap is not None:
                 position = [*apart(self.gap), 0.0]
-                self.node._on_joint_state(JointState(name=NAMES, position=position))
+                self.driver.publish(JointState(name=NAMES, position=position))
             self.executor.spin_once(timeout_sec=0.01)
             self.run()
 

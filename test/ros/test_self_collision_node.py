@@ -45,8 +45,9 @@ def arms():
 def dual(arms):
     """A node for the package's robot, which stands at the beginning of its motion."""
     cell = Cell(
-        DUAL_ARM, NAMES, f"robot_description_semantic:={SRDF}", "joint_state_timeout:=5.0"
-    )
+        DUAL_ARM, NAMES, f"robot_description_semantic:={SRDF}", "joint_state_timeout:=5.0",
+        "zero_state_confirmation:=0.0",  # the robot is put at zeros from elsewhere
+    )  # fmt: skip
     cell.stand(MOTION.positions[0])
     yield cell
     code, output = cell.graph.stop(cell.process)

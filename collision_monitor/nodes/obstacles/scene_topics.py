@@ -263,8 +263,8 @@ class SceneTopics:
         """Unsubscribe and stop; `keeper` still holds the requested objects."""
         for subscription in self._subscriptions.values():
             subscription.destroy()
-        self._node.destroy_timer(self._timer)
         self.process_pending(math.inf)
+        self._node.destroy_timer(self._timer)
         for name in self._jobs.names:
             self.keeper.refuse(name, "the node was cleaned up while its mesh was being loaded")
         self.keeper.use_scene(None)
