@@ -212,6 +212,7 @@ def test_waiting_scene_messages_are_processed_and_lost_ones_reported(cell):
         graph.node.destroy_publisher(publisher)
 
 
+@pytest.mark.slow  # it measures time, which needs a core that nothing else uses
 def test_joint_states_come_before_a_flood_of_markers(cell):
     """Ten seconds of work, if every marker of every message were applied."""
     publisher = cell.graph.node.create_publisher(MarkerArray, "/collision_monitor/scene", 100)
