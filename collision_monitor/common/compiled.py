@@ -122,6 +122,11 @@ def offline_kernel(function: Callable) -> Callable:
     return _compiled(function, nogil=True)
 
 
+def reproducible_kernel(function: Callable) -> Callable:
+    """As `offline_kernel`, with the same result on every processor: no operations are fused."""
+    return _compiled(function, nogil=True, fastmath=False)
+
+
 def inlined_kernel(function: Callable) -> Callable:
     """As `kernel`, for parts of another kernel: inlined wherever it is called."""
     return _compiled(function, nogil=False, forceinline=True)

@@ -17,11 +17,12 @@ import numpy as np
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.fitting.body import farthest, spread_directions, surface_points
 from collision_monitor.fitting.coverage import closest_points
+from collision_monitor.geometry.fixed_order import product
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import Facets, surface_mesh
 
 # Increase when the same input gives another result.
-_VERSION = 2
+_VERSION = 3
 _FACETS = Facets(ball=2, sides=32, capsule=(16, 16))
 _SAMPLES = 200  # random points on a link
 _DIRECTIONS = 100  # plus the farthest points along this many directions
@@ -45,7 +46,7 @@ def _sample_points(shapes: Sequence[Shape]) -> np.ndarray:
     soups, owners = [], []
     for k, shape in enumerate(shapes):
         mesh = surface_mesh(shape, _FACETS)
-        corners = np.asarray(mesh.vertices) @ shape.pose[:3, :3].T + shape.pose[:3, 3]
+        corners = product(np.asarray(mesh.vertices), shape.pose[:3, :3].T) + shape.pose[:3, 3]
         soups.append(corners[mesh.faces])
         owners.append(np.full(len(mesh.faces), float(k)))
     triangles, owner = np.concatenate(soups), np.concatenate(owners)
@@ -69,7 +70,7 @@ class _Clouds:
             points = cloud[:, :3]
             middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
             pose = poses[name]
-            self.centers[name] = pose[:, :3, :3] @ middle + pose[:, :3, 3]
+            self.centers[name] = product(pose[:, :3, :3], middle) + pose[:, :3, 3]
             self.radii[name] = float(np.linalg.norm(points - middle, axis=1).max())
 
     def placed(self, name: str, n: int) -> np.ndarray:
@@ -77,7 +78,9 @@ class _Clouds:
         at, points = self._placed.get(name, (-1, None))
         if at != n:
             pose = self.poses[name][n]
-            points = np.asfortranarray(self.clouds[name][:, :3] @ pose[:3, :3].T + pose[:3, 3])
+            points = np.asfortranarray(
+                product(self.clouds[name][:, :3], pose[:3, :3].T) + pose[:3, 3]
+            )
             self._placed[name] = n, points
         return points
 
@@ -189,8 +192,8 @@ def _note(
     """Add a point of link ``by`` to ``seen``, in the frame of the link ``watched``."""
     name, i = watched
     pose, other = samples_of.poses[name][n], samples_of.poses[by[0]][n]
-    point = other[:3, :3] @ samples_of.clouds[by[0]][by[1], :3] + other[:3, 3]
-    local = (point - pose[:3, 3]) @ pose[:3, :3]
+    point = product(other[:3, :3], samples_of.clouds[by[0]][by[1], :3]) + other[:3, 3]
+    local = product(point - pose[:3, 3], pose[:3, :3])
     shape = int(samples_of.clouds[name][i, 3])
     seen.setdefault((name, shape), []).append(np.r_[local, weight])
 
@@ -204,7 +207,7 @@ def merged(rows: Sequence[np.ndarray], pose: np.ndarray | None = None) -> np.nda
         return np.empty((0, 4))
     rows = np.array(rows)
     if pose is not None:
-        rows[:, :3] = (rows[:, :3] - pose[:3, 3]) @ pose[:3, :3]
+        rows[:, :3] = product(rows[:, :3] - pose[:3, 3], pose[:3, :3])
     grid = _GRID
     while True:
         cells, owner = np.unique(np.round(rows[:, :3] / grid), axis=0, return_inverse=True)

@@ -7,10 +7,10 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.fitting.bounding_shapes import OrientedBox
-from collision_monitor.fitting.coverage import ball_radii, winding_numbers
+from collision_monitor.fitting.coverage import ball_radii, farthest_along, winding_numbers
+from collision_monitor.geometry.fixed_order import principal_axes, product
 
 MANY = 4000  # larger hulls are reduced to this many vertices
-_BLOCK = 65_536  # points in one matrix product; limits memory
 
 
 def spread_directions(count: int) -> np.ndarray:
@@ -23,16 +23,7 @@ def spread_directions(count: int) -> np.ndarray:
 
 def farthest(points: np.ndarray, directions: np.ndarray) -> np.ndarray:
     """Return sorted indices of the ``points`` (n, 3) that are farthest along a direction (d, 3)."""
-    block = max(1, _BLOCK * 100 // len(directions))
-    best = np.full(len(directions), -np.inf)
-    index = np.zeros(len(directions), dtype=np.int64)
-    for start in range(0, len(points), block):
-        heights = points[start : start + block] @ directions.T
-        highest = heights.argmax(axis=0)
-        height = heights[highest, np.arange(len(directions))]
-        higher = height > best
-        best[higher], index[higher] = height[higher], start + highest[higher]
-    return np.unique(index)
+    return np.unique(farthest_along(np.ascontiguousarray(points), directions))
 
 
 def outermost(points: np.ndarray) -> np.ndarray:
@@ -44,9 +35,9 @@ def outermost(points: np.ndarray) -> np.ndarray:
     if len(points) <= MANY:
         return points
     centred = points - points.mean(axis=0)
-    squares, axes = np.linalg.eigh(centred.T @ centred / len(points))
+    squares, axes = principal_axes(points)
     widths = np.sqrt(np.maximum(squares, 1e-12 * squares[-1]))
-    return points[farthest(centred @ (axes / widths), spread_directions(MANY))]
+    return points[farthest(product(centred, axes / widths), spread_directions(MANY))]
 
 
 _SURFACE_POINTS = 2000
@@ -137,10 +128,10 @@ class Body:
         self.box = box
         floor = 0.05 * box.extents[2]
         self.size = float(np.cbrt(np.prod(np.maximum(box.extents, floor))))
-        local = (vertices - box.center) @ box.axes / self.size
+        local = product(vertices - box.center, box.axes) / self.size
         self.triangles = np.ascontiguousarray(local[triangles])
         hull = trimesh.convex.convex_hull(
-            local if outer is None else (outer - box.center) @ box.axes / self.size
+            local if outer is None else product(outer - box.center, box.axes) / self.size
         )
         self.hull_points = np.asarray(hull.vertices)
         self.hull_area = float(hull.area)
@@ -175,7 +166,7 @@ class Body:
         self.prices = _BASE_PRICE + far / _PRICE_DISTANCE
 
         rows = np.empty((0, 4)) if watchers is None else watchers
-        points = (rows[:, :3] - box.center) @ box.axes / self.size
+        points = product(rows[:, :3] - box.center, box.axes) / self.size
         distances = nearest.query(points)[0] if len(points) else np.empty(0)
         beyond = distances > _TOUCHING
         beyond[beyond] = np.abs(winding_numbers(points[beyond], surface)) < 0.5
@@ -213,10 +204,11 @@ class Body:
 
     def scaled(self, leaves: np.ndarray) -> np.ndarray:
         """Transform capsules (k, 7) from the mesh's frame, metres, into the frame of this body."""
-        ends = (leaves[:, :6].reshape(-1, 3) - self.box.center) @ self.box.axes / self.size
+        ends = product(leaves[:, :6].reshape(-1, 3) - self.box.center, self.box.axes) / self.size
         return np.column_stack([ends.reshape(-1, 6), leaves[:, 6] / self.size])
 
     def unscaled(self, capsules: np.ndarray) -> np.ndarray:
         """Transform capsules (k, 7) from the frame of this body into the mesh's frame, metres."""
-        ends = capsules[:, :6].reshape(-1, 3) * self.size @ self.box.axes.T + self.box.center
+        ends = product(capsules[:, :6].reshape(-1, 3) * self.size, self.box.axes.T)
+        ends += self.box.center
         return np.column_stack([ends.reshape(-1, 6), capsules[:, 6] * self.size])

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from collision_monitor.errors import FitError
+from collision_monitor.geometry.fixed_order import norm, principal_axes, product
 from collision_monitor.geometry.leaf import Leaf, enclosing
 
 
@@ -40,10 +42,10 @@ class OrientedBox:
 
 def box_along(points: np.ndarray, axes: np.ndarray) -> OrientedBox:
     """Return the box of ``points`` (n, 3) with sides along the columns of ``axes`` (3, 3)."""
-    local = points @ axes
+    local = product(points, axes)
     low, high = local.min(axis=0), local.max(axis=0)
     order = np.argsort(high - low, kind="stable")
-    return OrientedBox(axes @ (0.5 * (low + high)), axes[:, order], (high - low)[order])
+    return OrientedBox(product(axes, 0.5 * (low + high)), axes[:, order], (high - low)[order])
 
 
 def hull_points(points: np.ndarray) -> np.ndarray:
@@ -57,19 +59,62 @@ def hull_points(points: np.ndarray) -> np.ndarray:
         return np.unique(points, axis=0)
 
 
+_NORMAL_STEP = 0.1  # normals of faces that are nearer to each other than about this are one
+_SHORT_EDGE = 1e-10  # metres; it has no direction
+
+
+def _boxes_on_faces(points: np.ndarray, volume: float) -> Iterator[OrientedBox]:
+    """Yield boxes with a side on a face of the hull of ``points`` (n, 3), each below ``volume``.
+
+    Every box is smaller than the one before. A smallest rectangle around a polygon has a side on
+    one of its edges (Freeman and Shapira 1975). Nothing is yielded for points that are flat within
+    the tolerance of qhull.
+    """
+    from scipy.spatial import ConvexHull, QhullError
+
+    with contextlib.suppress(QhullError, ValueError):
+        hull = ConvexHull(points)
+        corners = points[hull.vertices]
+        a, b, c = points[hull.simplices].transpose(1, 0, 2)
+        doubled = np.cross(b - a, c - a)
+        upwards = np.where(hull.equations[:, 2:3] < 0.0, -1.0, 1.0) * hull.equations[:, :3]
+        _, first = np.unique(np.round(upwards / _NORMAL_STEP), axis=0, return_index=True)
+        normals = upwards[np.sort(first)]  # a box on a face and one on its opposite are the same
+        # A box has at least the volume of its height times the projection of the hull, whose area
+        # is half of that of all projected faces (Cauchy).
+        heights = np.ptp(product(corners, normals.T), axis=0)
+        least = heights * 0.25 * np.abs(product(normals, doubled.T)).sum(1)
+        for k in np.argsort(least, kind="stable"):
+            if least[k] >= volume:
+                break
+            frame = _frame(normals[k])
+            flat = product(corners, frame[:2].T)
+            ring = flat[ConvexHull(flat).vertices]
+            edges = np.roll(ring, -1, axis=0) - ring
+            lengths = np.linalg.norm(edges, axis=1)
+            edges = edges[lengths > _SHORT_EDGE] / lengths[lengths > _SHORT_EDGE, None]
+            along, across = (
+                np.ptp(product(sides, ring.T), axis=1)
+                for sides in (edges, edges[:, ::-1] * [-1.0, 1.0])
+            )
+            u, v = edges[(along * across).argmin()]
+            sides = np.array([u * frame[0] + v * frame[1], u * frame[1] - v * frame[0], frame[2]])
+            box = box_along(points, sides.T)
+            if box.volume < volume:
+                volume = box.volume
+                yield box
+
+
 def fit_box(points: np.ndarray) -> OrientedBox:
     """Return a tight oriented box around ``points`` (n, 3).
 
-    The smallest of three candidates: boxes with one side on a face of the convex hull (found by
-    trimesh), the box of the principal axes, and the axis-aligned box. Coplanar or collinear points
-    have no hull; only the last two are tried.
+    The smallest of these candidates: boxes with one side on a face of the convex hull, the box of
+    the principal axes, and the axis-aligned box. Coplanar or collinear points have no hull; only
+    the last two are tried.
 
     Raises:
         FitError: there are no points, or they are not finite.
     """
-    import trimesh
-    from scipy.spatial import QhullError
-
     points = np.asarray(points, dtype=float).reshape(-1, 3)
     if len(points) == 0 or not np.isfinite(points).all():
         raise FitError(
@@ -77,13 +122,10 @@ def fit_box(points: np.ndarray) -> OrientedBox:
             f"{'' if len(points) == 0 else ', some of which are not finite'}: "
             "at least one finite point is needed"
         )
-    centred = points - points.mean(axis=0)
-    squares, axes = np.linalg.eigh(centred.T @ centred)
+    squares, axes = principal_axes(points)
     boxes = [box_along(points, np.eye(3)), box_along(points, axes)]
     if len(points) > 3 and squares[0] > 1e-14 * squares[-1]:
-        with contextlib.suppress(QhullError, ValueError):  # flat within the tolerance of qhull
-            to_origin, _ = trimesh.bounds.oriented_bounds(points)
-            boxes.append(box_along(points, to_origin[:3, :3].T))
+        boxes.extend(_boxes_on_faces(points, min(box.volume for box in boxes)))
     return min(boxes, key=lambda box: (box.volume, float(np.prod(box.extents[1:]))))
 
 
@@ -95,7 +137,7 @@ def _axial_and_radial(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return coordinates (n,) along the axis and distances (n,) from it."""
     offsets = points - origin
-    x = offsets @ axis
+    x = product(offsets, axis)
     return x, np.linalg.norm(offsets - x[:, None] * axis, axis=1)
 
 
@@ -177,15 +219,15 @@ def _cross(a: list[float], b: list[float]) -> list[float]:
 
 def _frame(direction: np.ndarray) -> np.ndarray:
     """Return three orthonormal rows (3, 3), the last along ``direction``."""
-    z = direction / np.linalg.norm(direction)
+    z = direction / norm(direction)
     x = np.array(_cross(_AXES[np.abs(z).argmin()], z.tolist()))
-    x /= np.linalg.norm(x)
+    x /= norm(x)
     return np.array([x, _cross(z.tolist(), x.tolist()), z])
 
 
 def _volume(points: np.ndarray) -> float:
     """Volume of the capsule about the z axis around ``points`` (n, 3)."""
-    rho = np.hypot(points[:, 0], points[:, 1])
+    rho = np.sqrt(points[:, 0] ** 2 + points[:, 1] ** 2)
     radius = float(rho.max())
     start = innermost_center_exact(points[:, 2], rho, radius)
     end = -innermost_center_exact(-points[:, 2], rho, radius)
@@ -198,19 +240,19 @@ def _refined(points: np.ndarray, center: np.ndarray, axis: np.ndarray, size: flo
     from scipy.optimize import minimize
 
     frame = _frame(axis)
-    local = (points - center) @ frame.T / size
+    local = product(points - center, frame.T) / size
 
     def line(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.array([x[2], x[3], 0.0]), np.array([x[0], x[1], 1.0])
 
     def volume(x: np.ndarray) -> float:
         origin, direction = line(x)
-        return _volume((local - origin) @ _frame(direction).T)
+        return _volume(product(local - origin, _frame(direction).T))
 
     step = np.vstack([np.zeros(4), 0.15 * np.eye(4)])
     options = {"maxiter": _STEPS, "initial_simplex": step, "xatol": 1e-5, "fatol": 1e-7}
     origin, direction = line(minimize(volume, np.zeros(4), method="Nelder-Mead", options=options).x)
-    return np.array([center + size * origin @ frame, direction @ frame])
+    return np.array([center + size * product(origin, frame), product(direction, frame)])
 
 
 def fit_least_capsule(points: np.ndarray, box: OrientedBox | None = None) -> Leaf:
@@ -229,11 +271,10 @@ def fit_least_capsule(points: np.ndarray, box: OrientedBox | None = None) -> Lea
     size = float(box.extents[2])
     if size == 0.0:
         return best
-    centred = points - points.mean(axis=0)
-    principal = np.linalg.svd(centred, full_matrices=False)[2][0]
+    principal = principal_axes(points)[1][:, 2]
     for axis in (*box.axes.T, principal):
         origin, direction = _refined(points, box.center, axis, size)
-        unit = direction / np.linalg.norm(direction)
+        unit = direction / norm(direction)
         leaf = capsule_along(points, origin, unit)
         if leaf.volume < best.volume:
             best = leaf
@@ -251,12 +292,31 @@ def fit_sphere(points: np.ndarray, box: OrientedBox | None = None) -> Leaf:
     return enclosing(center, center, 0.0, np.asarray(points, float))
 
 
+_FLAT = 1e-20  # squared, relative: a point that is so near to the space of the others adds none
+
+
 def _circumsphere(points: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return centre and radius of the smallest sphere through up to four ``points`` (k, 3)."""
-    edges = points[1:] - points[0]
-    # The solution of least norm lies in the plane of the points.
-    offset = np.linalg.lstsq(edges, 0.5 * (edges**2).sum(axis=1), rcond=None)[0]
-    return points[0] + offset, float(np.linalg.norm(offset))
+    """Return centre and radius of the smallest sphere through up to four ``points`` (k, 3).
+
+    The centre moves orthogonally to all points so far until the next one is on the sphere, too
+    (Gaertner, Fast and robust smallest enclosing balls, 1999). The radius is infinite if there is
+    no such sphere.
+    """
+    center, basis = points[0].copy(), []
+    for point in points[1:]:
+        offset = point - points[0]
+        across = offset.copy()
+        for unit in basis:
+            across -= float((across * unit).sum()) * unit
+        height = norm(across)
+        if height * height <= _FLAT * float((offset * offset).sum()):
+            return center, math.inf
+        to_point, radius = point - center, norm(points[0] - center)
+        excess = float((to_point * to_point).sum()) - radius * radius
+        unit = across / height
+        center = center + 0.5 * excess / float((offset * unit).sum()) * unit
+        basis.append(unit)
+    return center, norm(points[0] - center)
 
 
 def _support_of_sphere(points: np.ndarray, slack: float) -> tuple[np.ndarray, np.ndarray, float]:

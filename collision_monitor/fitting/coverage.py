@@ -11,12 +11,12 @@ import math
 
 import numpy as np
 
-from collision_monitor.common.compiled import offline_kernel
+from collision_monitor.common.compiled import reproducible_kernel
 
 _STEEP = 0.01  # least square of the cosine between a ball's axis and the way to another point
 
 
-@offline_kernel
+@reproducible_kernel
 def _offset_from_axis(x, y, z, capsules, k):
     """Return distance of a point to the axis of capsule k, parameter on the axis, and offset."""
     ax, ay, az = capsules[k, 0], capsules[k, 1], capsules[k, 2]
@@ -29,7 +29,7 @@ def _offset_from_axis(x, y, z, capsules, k):
     return math.sqrt(dx * dx + dy * dy + dz * dz), t, dx, dy, dz
 
 
-@offline_kernel
+@reproducible_kernel
 def gap_to_union(x, y, z, capsules):
     """Return the signed distance of a point to the union of the capsules, and the nearest one."""
     best, owner = math.inf, 0
@@ -40,7 +40,7 @@ def gap_to_union(x, y, z, capsules):
     return best, owner
 
 
-@offline_kernel
+@reproducible_kernel
 def gaps_to_union(points, capsules):
     """Signed distances (n,) of ``points`` (n, 3) to the union of ``capsules`` (k, 7)."""
     out = np.empty(len(points))
@@ -49,7 +49,7 @@ def gaps_to_union(points, capsules):
     return out
 
 
-@offline_kernel
+@reproducible_kernel
 def _push(gradient, capsules, k, x, y, z, force):
     """Add ``force`` times the gradient of (radius - distance to the axis) of capsule k."""
     distance, t, dx, dy, dz = _offset_from_axis(x, y, z, capsules, k)
@@ -64,7 +64,7 @@ def _push(gradient, capsules, k, x, y, z, force):
         gradient[k, 5] += scale * t * dz
 
 
-@offline_kernel
+@reproducible_kernel
 def _nearest_capsules(points, capsules, gaps, owners):
     """Write signed distances (n,) of ``points`` (3, n) to the union, and the nearest capsules.
 
@@ -94,7 +94,7 @@ def _nearest_capsules(points, capsules, gaps, owners):
             owners[i] = k if nearer else owners[i]
 
 
-@offline_kernel
+@reproducible_kernel
 def coverage_cost(
     capsules, to_cover, cover_weights, to_avoid, prices, watchers, watcher_weights,
     width, penalty, thrift, gradient,
@@ -162,7 +162,7 @@ def coverage_cost(
     return total
 
 
-@offline_kernel
+@reproducible_kernel
 def closest_points(first, second):
     """Return (distance, i, j) of the nearest points of two sets (n, 3), (m, 3).
 
@@ -187,7 +187,21 @@ def closest_points(first, second):
     return math.sqrt(least[best]), whose[best], best
 
 
-@offline_kernel
+@reproducible_kernel
+def farthest_along(points, directions):
+    """Return the index (d,) of the first of ``points`` (n, 3) farthest along each direction."""
+    index = np.zeros(len(directions), dtype=np.int64)
+    for k in range(len(directions)):
+        x, y, z = directions[k, 0], directions[k, 1], directions[k, 2]
+        highest = -math.inf
+        for i in range(len(points)):
+            height = x * points[i, 0] + y * points[i, 1] + z * points[i, 2]
+            if height > highest:
+                highest, index[k] = height, i
+    return index
+
+
+@reproducible_kernel
 def grow_to_enclose(triangles, capsules, smallest_edge):
     """Grow radii until each of ``triangles`` (m, 3, 3) is proved to lie in the union.
 
@@ -245,7 +259,7 @@ def grow_to_enclose(triangles, capsules, smallest_edge):
     return culprits[:count]
 
 
-@offline_kernel
+@reproducible_kernel
 def ball_radii(points, directions, surface, most):
     """Return radii (n,) of balls that touch ``points`` (n, 3) of a surface and hold none of it.
 
@@ -269,7 +283,7 @@ def ball_radii(points, directions, surface, most):
     return radii
 
 
-@offline_kernel
+@reproducible_kernel
 def winding_numbers(points, triangles):
     """Generalised winding numbers (n,) of a surface (m, 3, 3) about ``points`` (n, 3).
 

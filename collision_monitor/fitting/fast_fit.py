@@ -14,6 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from collision_monitor.geometry.fixed_order import principal_axes, product
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import KINDS, unknown_kind
 
@@ -87,7 +88,7 @@ def _grids(
     cells = _cells(a, b, most)
     grids = np.repeat(cells, len(_RADIUS_FACTORS), axis=0)
     high, wide = (np.array([a, b]) / grids).T
-    corner = 0.5 * np.hypot(wide, high)
+    corner = 0.5 * np.sqrt(wide**2 + high**2)
     radius = corner * np.tile(_RADIUS_FACTORS, len(cells))
     inset = np.sqrt(radius**2 - corner**2)
     ball = 2.0 * inset >= c  # a sphere encloses the whole cell
@@ -98,7 +99,7 @@ def _grids(
     over_a = _strip(radius, high) - 0.5 * wide
     over_c = np.sqrt(radius**2 - corner**2 / 3.0) - inset
     areas = np.array([b * c, a * c, a * b])
-    return grids, radius, inset, areas @ np.array([over_b, over_a, over_c]) / areas.sum()
+    return grids, radius, inset, product(np.array([over_b, over_a, over_c]).T, areas) / areas.sum()
 
 
 def _row_of_capsules(
@@ -187,7 +188,7 @@ def cover_triangles(corners: np.ndarray, most: int) -> np.ndarray:
         part, row, volume, axis = parts[k]
         if len(part) < 2:
             break
-        along = part.mean(axis=1) @ axis
+        along = product(part.mean(axis=1), axis)
         order = np.argpartition(along, len(part) // 2)
         halves = [
             _fit_part(part[order[: len(part) // 2]]), _fit_part(part[order[len(part) // 2 :]])
@@ -220,9 +221,8 @@ def _fit_part(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, np.
     """(triangles, row, volume, long direction) with the smaller of a sphere and a capsule."""
     points = triangles.reshape(-1, 3)
     middle = points.mean(axis=0)
-    offsets = points - middle
-    axes = np.linalg.eigh(offsets.T @ offsets)[1]
-    local = offsets @ axes
+    axes = principal_axes(points)[1]
+    local = product(points - middle, axes)
     low, high = local.min(axis=0), local.max(axis=0)
     centre = 0.5 * (low + high)
     local -= centre
@@ -241,6 +241,6 @@ def _fit_part(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, np.
         radius, volume = ball, 4.0 / 3.0 * math.pi * ball**3
     else:
         ends[:, axis] += first, last
-    ends = ends @ axes.T + middle
+    ends = product(ends, axes.T) + middle
     radius += _ROUNDING * (radius + float(np.abs(points).max()))
     return triangles, np.array([*ends[0], *ends[1], radius]), float(volume), axes[:, axis]

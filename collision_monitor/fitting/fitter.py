@@ -64,7 +64,7 @@ _WORTH = 1.5  # fewer leaves than so many times as many gain too little
 # invalidate cached fits.
 _NO_PART = ("__init__.py", "approach_points.py", "enclosure.py", "fitter.py", "leaves_file.py")
 # Files of other folders that affect it.
-_PART = ("geometry/leaf.py", "robot/shape_kinds.py")
+_PART = ("geometry/fixed_order.py", "geometry/leaf.py", "robot/shape_kinds.py")
 _CLOSED_FORMS = ("sphere", "capsule", "box")
 
 

@@ -19,9 +19,10 @@ from inspect import signature
 
 import numpy as np
 
-from collision_monitor.common.compiled import offline_kernel
+from collision_monitor.common.compiled import reproducible_kernel
 from collision_monitor.fitting.body import Body
 from collision_monitor.fitting.coverage import coverage_cost, gaps_to_union, grow_to_enclose
+from collision_monitor.geometry.fixed_order import norm, principal_axes, product
 
 # -- optimisation --
 
@@ -34,7 +35,7 @@ _TRIALS = 20  # step lengths of one line search
 _FIRST_STEP = 0.1
 
 
-@offline_kernel
+@reproducible_kernel
 def descend(
     capsules, to_cover, cover_weights, to_avoid, prices, watchers, watcher_weights,
     width, penalty, thrift, least_radius, steps, tolerance,
@@ -175,8 +176,8 @@ def _capsule_along(points: np.ndarray, radius: float | None = None) -> np.ndarra
     Its radius is about the distance of the points from the axis, or ``radius``.
     """
     middle = points.mean(axis=0)
-    axis = np.linalg.svd(points - middle, full_matrices=False)[2][0]
-    x = (points - middle) @ axis
+    axis = principal_axes(points)[1][:, 2]
+    x = product(points - middle, axis)
     half = 0.5 * float(np.ptp(x))
     if radius is None:
         rho = np.linalg.norm(points - middle - x[:, None] * axis, axis=1)
@@ -238,15 +239,15 @@ def _split_guess(body: Body, capsules: np.ndarray, count: int, way: int) -> np.n
         k = int(excess.argmax())
         first, second = capsules[k].copy(), capsules[k].copy()
         axis = first[3:6] - first[:3]
-        length = float(np.linalg.norm(axis))
-        if way == 0 and length > 0.5 * first[6]:
+        span = norm(axis)
+        if way == 0 and span > 0.5 * first[6]:
             middle = 0.5 * (first[3:6] + first[:3])
             first[3:6], second[:3] = middle - 0.05 * axis, middle + 0.05 * axis
         else:
             sideways = rng.normal(size=3)
-            if length > 1e-6:
-                sideways -= (sideways @ axis) / length**2 * axis
-            sideways *= 0.4 * first[6] / np.linalg.norm(sideways)
+            if span > 1e-6:
+                sideways -= float((sideways * axis).sum()) / span**2 * axis
+            sideways *= 0.4 * first[6] / norm(sideways)
             first[:6] += np.tile(sideways, 2)
             second[:6] -= np.tile(sideways, 2)
             first[6] *= 0.8
@@ -356,7 +357,7 @@ def lost(body: Body, capsules: np.ndarray) -> float:
         return 0.0
     # C order, as in all other calls: another order would be compiled separately.
     gaps = gaps_to_union(np.ascontiguousarray(body.watchers), capsules)
-    return float((body.watcher_distances - gaps) @ body.watcher_weights) * body.size
+    return float(((body.watcher_distances - gaps) * body.watcher_weights).sum()) * body.size
 
 
 def _score(body: Body, capsules: np.ndarray) -> float:

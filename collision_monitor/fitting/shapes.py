@@ -25,6 +25,7 @@ from collision_monitor.fitting.bounding_shapes import (
 from collision_monitor.fitting.coverage import gaps_to_union
 from collision_monitor.fitting.fast_fit import cover_box, covers_of_box
 from collision_monitor.fitting.multi_capsule_fit import fit_union, lost, thickness
+from collision_monitor.geometry.fixed_order import norm, product
 from collision_monitor.geometry.leaf import Leaf, enclosing, moved
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import KINDS, ROUNDED, unknown_kind
@@ -75,8 +76,8 @@ def union_volume(capsules: np.ndarray, seed: int = 0) -> float:
     """
     if len(capsules) == 1:
         row, radius = capsules[0], float(capsules[0, 6])
-        length = float(np.linalg.norm(row[3:6] - row[:3]))
-        return math.pi * radius**2 * (length + 4.0 / 3.0 * radius)
+        span = norm(row[3:6] - row[:3])
+        return math.pi * radius**2 * (span + 4.0 / 3.0 * radius)
     radii = capsules[:, 6:]
     low = np.minimum(capsules[:, :3] - radii, capsules[:, 3:6] - radii).min(axis=0)
     high = np.maximum(capsules[:, :3] + radii, capsules[:, 3:6] + radii).max(axis=0)
@@ -241,7 +242,7 @@ def _fit_flat(
 ) -> list[Found]:
     """Leaves of a plate or a wire: those of its oriented box, if they are smaller."""
     rows, stand_off = cover_box(tuple(box.extents), most, tolerance)
-    ends = rows[:, :6].reshape(-1, 3) @ box.axes.T + box.center
+    ends = product(rows[:, :6].reshape(-1, 3), box.axes.T) + box.center
     leaves = leaves_of(np.column_stack([ends.reshape(-1, 6), rows[:, 6]]))
     if len(leaves) > 1 and sum(each.volume for each in leaves) < leaf.volume:
         return [((leaf,), math.inf, 0.0), (leaves, stand_off, 0.0)]

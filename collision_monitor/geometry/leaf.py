@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from collision_monitor.geometry.fixed_order import norm, product
+
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
@@ -32,7 +34,7 @@ class Leaf:
     @property
     def length(self) -> float:
         """Distance between the end points, metres."""
-        return float(np.linalg.norm(self.p1 - self.p0))
+        return norm(self.p1 - self.p0)
 
     @property
     def kind(self) -> str:
@@ -58,7 +60,7 @@ def moved(leaves: Sequence[Leaf], pose: np.ndarray, link: str) -> tuple[Leaf, ..
     rotation, translation = pose[:3, :3], pose[:3, 3]
     ends = np.array([(leaf.p0, leaf.p1) for leaf in leaves], dtype=float)
     is_ball = (ends[:, 0] == ends[:, 1]).all(axis=1).tolist()
-    ends = ends @ rotation.T + translation
+    ends = product(ends, rotation.T) + translation
     return tuple(
         Leaf(link, p0, p0 if ball else p1, leaf.radius)
         for leaf, (p0, p1), ball in zip(leaves, ends, is_ball, strict=True)
@@ -68,11 +70,11 @@ def moved(leaves: Sequence[Leaf], pose: np.ndarray, link: str) -> tuple[Leaf, ..
 def distances_to_segment(points: np.ndarray, p0: np.ndarray, p1: np.ndarray) -> np.ndarray:
     """Distances (n,) of ``points`` (n, 3) to the segment from p0 to p1."""
     axis = p1 - p0
-    squared = float(axis @ axis)
+    squared = float((axis * axis).sum())
     offsets = points - p0
     if squared == 0.0:
         return np.linalg.norm(offsets, axis=1)
-    t = np.clip(offsets @ axis / squared, 0.0, 1.0)
+    t = np.clip(product(offsets, axis) / squared, 0.0, 1.0)
     return np.linalg.norm(offsets - t[:, None] * axis, axis=1)
 
 

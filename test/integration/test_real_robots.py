@@ -168,8 +168,7 @@ def test_several_leaves_take_less_room_than_boxes(name):
     fits = [fit for name in model.link_names for fit in model.fits[name]]
     union = sum(fit.union_volume for fit in fits)
     _, hull, obb = np.sum([fit.volumes for fit in fits], axis=0)
-    # Fits amplify the differences in rounding between BLAS kernels. Measured for the Panda, on two
-    # machines: 1.25 to 1.28 hulls, 0.78 to 0.80 boxes, 5.7 to 6.0 leaves a link.
+    # Measured for the Panda: 1.25 to 1.28 hulls, 0.78 to 0.80 boxes, 5.7 to 6.0 leaves a link.
     assert union <= 1.35 * hull
     assert union <= 0.81 * obb
     assert len(model.leaves) <= 6 * len(model.link_names)

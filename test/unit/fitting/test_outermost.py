@@ -22,7 +22,6 @@ def test_leaves_of_a_smooth_mesh_enclose_it(monkeypatch):
     for fit in fits:
         assert gap(shape, fit.leaves, 1e-5) == 0.0
     one, other = fits[-1], tight[-1]
-    # The number of leaves differs between processors.
     assert one.stand_off <= 1.25 * other.stand_off
     assert one.volumes.hull >= one.volumes.shape == pytest.approx(other.volumes.shape)
     assert one.volumes.obb == pytest.approx(other.volumes.obb, rel=0.01)
