@@ -379,7 +379,7 @@ def real_robot(files: RobotFiles, options: argparse.Namespace, settings: dict) -
     rows, found = motions(model, options.cycle), ways(model, NEAR)
 
     def truth(q: np.ndarray) -> tuple[float, set[tuple[str, str]]]:
-        exact = model.distances(q, exact=True, depth=False)
+        exact = model.distances(q, exact=True)
         return exact.min(), {p for p, d in zip(model.pairs, exact, strict=True) if d < NEAR}
 
     some = rows[:: max(1, len(rows) // 20)]

@@ -51,7 +51,7 @@ def motions(model: CollisionModel, cycle: float) -> np.ndarray:
     """Joint positions (n, nq), a row a cycle: straight motions that begin without contact."""
     starts = []
     for q in model.random_configurations(100 * MOTIONS, seed=5):
-        if model.distance(q, exact=True, depth=False).distance > 0.0:
+        if model.distance(q, exact=True, any_contact=True).distance > 0.0:
             starts.append(q)
         if len(starts) == 2 * MOTIONS:
             break

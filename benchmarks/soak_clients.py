@@ -77,7 +77,7 @@ def _parameters(dice: random.Random) -> list[Parameter]:
         "pair_thresholds": [dice.choice(["one", "no_such no_link stop=0.1", "a b stop=x"])],
         "braking_decelerations": [dice.choice(["left_*", "*=0", "nobody=1", "left_*=nan"])],
         "thresholds_file": "/no/such/file.yaml",
-        "narrow_phase": dice.choice(["mesh", "auto", "guess"]),
+        "narrow_phase": dice.choice(["leaf", "auto", "guess"]),
         "robot_description": "another",
         "record": "other.mcap",
         "scene_timeout": dice.choice([-1.0, math.nan, 1e9]),

@@ -168,7 +168,7 @@ def main() -> None:
     panels = [
         (q, shown(model, q, frozenset({2, 3}))),
         (q, shown(model, q, live=live_scene(model, q))),
-        (contact, shown(model, contact, narrow_phase="mesh")),
+        (contact, shown(model, contact, narrow_phase="auto")),
         (q, adjusted(model, motion)),
     ]
     pyvista.OFF_SCREEN = True

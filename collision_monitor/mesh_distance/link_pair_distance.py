@@ -10,13 +10,14 @@ import numpy as np
 
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import FALSE, THREE, TRUE, kernel, part_kernel, small_kernel
-from collision_monitor.geometry.convex import RADIUS
+from collision_monitor.geometry.convex import RADIUS, farthest
+from collision_monitor.mesh_distance.mesh_pair_distance import mesh_reach
 from collision_monitor.mesh_distance.part_calls import call_holds, call_part_distance
-from collision_monitor.mesh_distance.part_distance import balls_gap, finish
-from collision_monitor.mesh_distance.parts import SOLID
+from collision_monitor.mesh_distance.part_distance import balls_gap, finish, tree_of
+from collision_monitor.mesh_distance.parts import MESH, SOLID
 from collision_monitor.mesh_distance.poses import compose, compose_inverse, fill_absolute, take_pose
 
-# The result for links whose shapes touch, cross or contain one another; depths are separate.
+# The result for links whose shapes touch, cross or contain one another.
 TOUCH = -1e300
 
 # Metres; limits below this are not searched: the shapes are in contact.
@@ -181,3 +182,56 @@ def pair_distance(data, shapes, state, pair, a, b, pose, limit, found, points):
                 return TOUCH
             best = min(best, value)
     return best
+
+
+# -- extents along a direction --
+
+
+@kernel
+def solid_reach(shapes, part, placed, x, y, z):
+    """Largest n . p over a solid at ``placed``, its radius included, for a unit n = (x, y, z)."""
+    dx = placed[0, 0] * x + placed[1, 0] * y + placed[2, 0] * z
+    dy = placed[0, 1] * x + placed[1, 1] * y + placed[2, 1] * z
+    dz = placed[0, 2] * x + placed[1, 2] * y + placed[2, 2] * z
+    px, py, pz = farthest(shapes.solids, part, dx, dy, dz)
+    middle = placed[3, 0] * x + placed[3, 1] * y + placed[3, 2] * z
+    return middle + px * dx + py * dy + pz * dz + shapes.solids[part, RADIUS]
+
+
+@part_kernel
+def _part_reach(data, shapes, part, x, y, z, least):
+    """Largest n . p over a part in its link's frame; ``least`` if it is not above it."""
+    if shapes.parts[part, 0] == MESH:
+        return mesh_reach(tree_of(data, shapes, part), x, y, z, least)
+    place = work_space(least, 7, 3)
+    take_pose(shapes.places, part, place)
+    return max(least, solid_reach(shapes, part, place, x, y, z))
+
+
+@kernel
+def _reach(data, shapes, begin, count, x, y, z):
+    """Largest n . p over ``count`` parts of one link, from ``begin`` on."""
+    least = -math.inf
+    balls = shapes.balls
+    for part in range(begin, begin + count):
+        ball = x * balls[part, 0] + y * balls[part, 1] + z * balls[part, 2] + balls[part, 3]
+        if ball > least:
+            least = _part_reach(data, shapes, part, x, y, z, least)
+    return least
+
+
+@kernel
+def parts_gap(data, shapes, i, count_i, j, count_j, pose, x, y, z):
+    """Gap (m) along a unit vector between parts of a link and parts of another; negative: overlap.
+
+    Parts i to i + count_i, and j to j + count_j, whose link is at ``pose`` in the first's frame.
+    The vector points from the first to the second, in the first's frame.
+    """
+    own = _reach(data, shapes, i, count_i, x, y, z)
+    other = _reach(
+        data, shapes, j, count_j,
+        -pose[0, 0] * x - pose[1, 0] * y - pose[2, 0] * z,
+        -pose[0, 1] * x - pose[1, 1] * y - pose[2, 1] * z,
+        -pose[0, 2] * x - pose[1, 2] * y - pose[2, 2] * z,
+    )  # fmt: skip
+    return pose[3, 0] * x + pose[3, 1] * y + pose[3, 2] * z - other - own

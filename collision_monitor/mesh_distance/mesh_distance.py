@@ -17,12 +17,8 @@ from collision_monitor.common.compiled import callback_address, compiling, is_on
 from collision_monitor.common.disk_cache import content_key
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.hierarchy.query import empty_model
-from collision_monitor.mesh_distance import (
-    link_contacts,
-    nearest_query,
-    part_calls,
-)
-from collision_monitor.mesh_distance.contact_depth import list_contacts, part_depth, part_way_out
+from collision_monitor.mesh_distance import crossings, nearest_query, part_calls
+from collision_monitor.mesh_distance.crossings import list_contacts
 from collision_monitor.mesh_distance.link_pair_distance import TOUCH
 from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree
 from collision_monitor.mesh_distance.part_distance import holds, part_distance
@@ -42,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 _NO_LEAVES = (-1, -1)
 # What exact queries may compute: the numbers of callees that they need (`calls`).
-DISTANCES, CROSSINGS, DEPTHS = 2, 3, 5
+DISTANCES, CROSSINGS = 2, 3
 
 
 class LinkShapes(NamedTuple):
@@ -210,7 +206,7 @@ class ExactDistance:
         return self._arrays
 
     def prepare(self, what: int) -> None:
-        """Compile the queries of `CROSSINGS` or `DEPTHS`; the first of them does this otherwise."""
+        """Compile the queries of `CROSSINGS`; the first of them does this otherwise."""
         _prepare_cached(what)
         if what > self._callees:
             self._arrays, self._callees = (*self._arrays[:-1], calls(what)), what
@@ -219,23 +215,18 @@ class ExactDistance:
         """Clear the results of earlier queries."""
         forget_pairs(*self.state, slice(None))
 
-    def nearest(self, q: np.ndarray, depth: bool = True) -> Clearance:
+    def nearest(self, q: np.ndarray, any_contact: bool = False) -> Clearance:
         """Return the nearest pair at ``q``; see `CollisionModel.distance`."""
-        result = nearest_query.exact_distance(*self._arrays, q, depth)
-        if result[2] > 0:
-            if not depth:
-                return self._nearest_by_leaves(result[2])
-            self.prepare(DEPTHS)
-            best = result[1] if result[0] >= 0 else 0.0
-            deeper = link_contacts.deepest_pair(*self._arrays, result[2], best)
-            if deeper[0] >= 0:
-                result = deeper
+        result = nearest_query.exact_distance(*self._arrays, q, not any_contact)
         pair = result[0]
+        if result[2] > 0:
+            found = self._nearest_by_leaves(result[2])
+            if pair < 0 or found.distance <= result[1]:
+                return found
         if pair < 0:
             raise self._refusal(pair, q)
-        distance = result[1] + 0.0  # exact contact gives 0.0, not -0.0
         return Clearance(
-            distance, self._names(pair), result[5:11], result[11:], _NO_LEAVES, True, result[3:5]
+            result[1], self._names(pair), result[5:11], result[11:], _NO_LEAVES, True, result[3:5]
         )
 
     def _nearest_by_leaves(self, touching: int) -> Clearance:
@@ -249,21 +240,17 @@ class ExactDistance:
         distance = min(distance, 0.0)  # shapes may stick out of leaves of a file by a micrometre
         return Clearance(distance, self._names(pair), points, normal, (i, j), True)
 
-    def refine(self, q: np.ndarray, out: np.ndarray, within: float, depth: bool) -> np.ndarray:
+    def refine(self, q: np.ndarray, out: np.ndarray, within: float) -> np.ndarray:
         """Replace distances in ``out`` that are at most ``within`` by exact distances at ``q``.
 
-        Metres. Without ``depth``, touching shapes keep the distance of their leaves.
+        Metres. Touching shapes keep the distance of their leaves, at most 0.
         """
         leaves = out.copy()
         touching = nearest_query.exact_distances(*self._arrays, q, float(within), out)
         if touching < 0:
             raise self._refusal(touching, q)
         if touching > 0:
-            if depth:
-                self.prepare(DEPTHS)
-                link_contacts.depths(*self._arrays, touching, out)
-            else:
-                np.copyto(out, np.minimum(leaves, 0.0), where=out == TOUCH)
+            np.copyto(out, np.minimum(leaves, 0.0), where=out == TOUCH)
         return out
 
     def points(
@@ -309,7 +296,7 @@ class ExactDistance:
             room = min(most, max(1000, 4 * room))
             names = np.empty((room, 2), dtype=np.int64)
             corners = np.empty((room, 18))
-            count = link_contacts.list_crossings(*self._arrays, q, *links, names, corners)
+            count = crossings.list_crossings(*self._arrays, q, *links, names, corners)
         if count < 0:
             raise self._refusal(count, q)
         return Crossing(names[:count], corners[:count].reshape(-1, 2, 3, 3))
@@ -328,8 +315,6 @@ def calls(count: int) -> np.ndarray:
         (part_distance, part_calls.PART_DISTANCE),
         (holds, part_calls.HOLDS),
         (list_contacts, part_calls.LIST_CONTACTS),
-        (part_way_out, part_calls.WAY_OUT),
-        (part_depth, part_calls.PART_DEPTH),
     ]
     found = [callback_address(kernel, signature) for kernel, signature in kernels[:count]]
     return np.array(found + [0] * (part_calls.CALLS - len(found)), dtype=np.int64)
@@ -338,12 +323,11 @@ def calls(count: int) -> np.ndarray:
 def prepare(what: int) -> None:
     """Compile exact queries, or load them from disk; log why it takes long.
 
-    ``what``: `DISTANCES`, `CROSSINGS` (of triangles) or `DEPTHS` (of contacts).
+    ``what``: `DISTANCES` or `CROSSINGS` (of triangles).
     """
     last, compile_all, text = {
         DISTANCES: (nearest_query.touching_leaves, _compile_distances, "exact distances"),
-        CROSSINGS: (link_contacts.list_crossings, _compile_crossings, "crossing triangles"),
-        DEPTHS: (link_contacts.depths, _compile_depths, "penetration depths"),
+        CROSSINGS: (crossings.list_crossings, _compile_crossings, "crossing triangles"),
     }[what]
     compile_now = not is_on_disk(last)
     if compile_now:
@@ -388,10 +372,4 @@ def _compile_crossings() -> None:
     # Only compiled, not called, as above.
     arrays, none = _empty_arguments(CROSSINGS), np.empty(0)
     rows = np.empty((1, 2), dtype=np.int64), np.empty((1, 18))
-    link_contacts.list_crossings.compile(tuple(map(typeof, (*arrays, none, 0, 0, *rows))))
-
-
-def _compile_depths() -> None:
-    none, arrays = np.empty(0), _empty_arguments(DEPTHS)
-    link_contacts.deepest_pair(*arrays, 0, 0.0)
-    link_contacts.depths(*arrays, 0, none)
+    crossings.list_crossings.compile(tuple(map(typeof, (*arrays, none, 0, 0, *rows))))

@@ -45,13 +45,13 @@ from collision_monitor.mesh_distance.link_pair_distance import (
     moved_since,
     one_holds_the_other,
     pair_distance,
+    parts_gap,
     place_link,
     relative_pose,
 )
 from collision_monitor.mesh_distance.part_distance import tree_of
 from collision_monitor.mesh_distance.parts import data_of, unpack_shapes, unpack_state
 from collision_monitor.mesh_distance.poses import move_points
-from collision_monitor.mesh_distance.separation import parts_gap
 
 # Metres by which the distance of the last nearest pair may have changed to be a useful limit;
 # otherwise the leaves give a better one first.
@@ -256,7 +256,7 @@ def exact_distance(
 
     (pair, distance, touching pairs, triangle, triangle, 3 + 3 point coordinates, 3 normal
     components), metres, base frame. The pair is -2 - k if q[k] is not finite, -1 if no pair is
-    checked or all found pairs touch. `deepest_pair` computes depths.
+    checked or all found pairs touch; `touching_leaves` gives the deepest of these.
     """
     bad = first_bad(q)
     if bad >= 0:

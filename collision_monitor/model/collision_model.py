@@ -39,7 +39,6 @@ from collision_monitor.hierarchy.packed import close_all_but, pack_model
 from collision_monitor.hierarchy.query import warm_up
 from collision_monitor.mesh_distance.mesh_distance import (
     CROSSINGS,
-    DEPTHS,
     Crossing,
     ExactDistance,
     ExactShapes,
@@ -211,10 +210,10 @@ class CollisionModel:
                 links of the robot, not for obstacles.
             check_leaves: whether to reject leaves from a file that do not enclose their link.
             hierarchy: bounding volumes over triangles for exact distances: ``aabb``, ``obb``,
-                ``rss`` or ``octree``. All give the same distances; depths of contacts are
-                estimates and may differ. The default is generally the fastest; ``obb`` is where
-                meshes lie at an angle in the frames of their links. ``octree:depth=5,leaf=4``
-                limits the levels of an octree and the triangles of a leaf (docs/exact.md).
+                ``rss`` or ``octree``. All give the same distances. The default is generally the
+                fastest; ``obb`` is where meshes lie at an angle in the frames of their links.
+                ``octree:depth=5,leaf=4`` limits the levels of an octree and the triangles of a leaf
+                (docs/exact.md).
             visual_meshes: whether links without collision geometry use their visual geometry.
             fit: ``optimised``, or ``published``: one capsule or sphere for each shape of the
                 robot, as Zhang et al. fit it (docs/methods.md), for comparison; with the defaults
@@ -249,7 +248,7 @@ class CollisionModel:
             )
 
     def distance(
-        self, q: Sequence[float] | np.ndarray, exact: bool = False, depth: bool = True
+        self, q: Sequence[float] | np.ndarray, exact: bool = False, any_contact: bool = False
     ) -> Clearance:
         """Minimum distance and nearest pair at a configuration.
 
@@ -257,15 +256,16 @@ class CollisionModel:
             q: (nq,) joint positions, radians or metres, in the order of ``joint_names``.
             exact: whether to measure the shapes instead of the leaves (docs/exact.md). The first
                 exact query calls `prepare_exact`.
-            depth: whether an exact query measures the penetration depth of touching shapes.
-                Otherwise their distance and points are those of their leaves, which is much faster.
+            any_contact: whether the first contact that is found ends an exact query. Otherwise the
+                deepest one by the leaves is found. In contact the distance is that of the leaves,
+                which is never larger than the true one: the shapes are at most so deep.
 
         Raises:
             ConfigurationError: q has the wrong shape or a value that is not finite.
             NothingToCheckError: no pair of links is checked.
         """
         if exact:
-            return self._exact_distance().nearest(self._configuration(q), depth)
+            return self._exact_distance().nearest(self._configuration(q), any_contact)
         result = query.distance(self._numbers, self._index, self._configuration(q))
         i, j = result[0], result[1]
         if i < 0:
@@ -278,7 +278,6 @@ class CollisionModel:
         q: Sequence[float] | np.ndarray,
         exact: bool = False,
         within: float = np.inf,
-        depth: bool = True,
     ) -> np.ndarray:
         """Signed distances (len(pairs),) of all pairs, in the order of ``pairs``, metres.
 
@@ -287,7 +286,6 @@ class CollisionModel:
             exact: as in `distance`. Much slower than the nearest pair alone.
             within: exact distances are only measured for pairs whose leaves are at most this far
                 apart, metres; the others keep the distance of their leaves.
-            depth: as in `distance`.
 
         Raises:
             ConfigurationError: q has the wrong shape or a value that is not finite, or ``within``
@@ -297,7 +295,7 @@ class CollisionModel:
         if not isinstance(within, float | int | np.number) or np.isnan(within):
             raise ConfigurationError(f"within: {within!r} is not a length in metres")
         out = self._pair_distances(q.reshape(1, -1))[0]
-        return self._exact_distance().refine(q, out, within, depth) if exact else out
+        return self._exact_distance().refine(q, out, within) if exact else out
 
     def exact_bounds(
         self,
@@ -331,19 +329,16 @@ class CollisionModel:
             self._configuration(q), pairs, leaves, within, loose, seconds
         )
 
-    def prepare_exact(self, depths: bool = True, crossings: bool = False) -> None:
+    def prepare_exact(self, crossings: bool = False) -> None:
         """Build the hierarchies over all triangles and compile the exact queries.
 
         Otherwise the first exact query does this. It takes a quarter of a second per 100,000
         triangles, and half a minute to compile at the first use on a machine. Later twins share the
-        hierarchies. ``depths``: also compile queries of the depth of contacts, which takes as long
-        again. ``crossings``: also compile `crossing_triangles`, some seconds.
+        hierarchies. ``crossings``: also compile `crossing_triangles`, some seconds.
         """
         exactly = self._exact_distance()
         if crossings:
             exactly.prepare(CROSSINGS)
-        if depths:
-            exactly.prepare(DEPTHS)
 
     def crossing_triangles(
         self, q: Sequence[float] | np.ndarray, pair: tuple[str, str], most: int = 1000

@@ -409,7 +409,7 @@ class LiveScene:
         """
         leaves = self._room.model_leaves
         if exact:
-            found = self._exact_distance().queries.nearest(q, depth=False)
+            found = self._exact_distance().queries.nearest(q, any_contact=True)
             if found.leaves[0] >= 0:
                 found.leaves = leaves[found.leaves[0]], leaves[found.leaves[1]]
             return found

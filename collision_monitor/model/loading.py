@@ -132,7 +132,7 @@ class Recipe:
     def prepare(self, model: CollisionModel) -> None:
         """Run the second part of `load`: everything else that a monitor needs."""
         if self.exact:
-            model.prepare_exact(depths=False, crossings=True)  # of the markers
+            model.prepare_exact(crossings=True)  # of the markers
         model.usual_distances(self.exact)
 
     def _load_single(self) -> Loaded:

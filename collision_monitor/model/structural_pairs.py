@@ -396,7 +396,7 @@ def near_and_touching(
     Pairs by index; ``within`` (pairs,) and distances in metres, ``exact`` or of leaves.
     """
     distances = model.distances(
-        q, exact=exact, within=float(within.max(initial=0.0)), depth=False
+        q, exact=exact, within=float(within.max(initial=0.0))
     )
     near = np.flatnonzero((distances <= within) & (distances > 0.0)).tolist()
     return {k: float(distances[k]) for k in near}, np.flatnonzero(distances <= 0.0).tolist()

@@ -63,7 +63,7 @@ _SHARE, _LEAST_PERIOD = 0.5, 4e-3
 _PERIODS = 20  # of joint states, of which the mean counts: several publishers take turns
 
 # Each needs the kernels of those before it.
-NARROW_PHASES = ("leaf", "auto", "mesh")
+NARROW_PHASES = ("leaf", "auto")
 
 
 class Level(IntEnum):
@@ -135,7 +135,7 @@ class MonitorState(NamedTuple):
         elif distance > 0.0:
             text = f"too close: {metres(distance)}"
         else:
-            text = f"collision: {metres(-distance)} deep"
+            text = f"collision: at most {metres(-distance)} deep"
         return f"{text} between {a} and {b}"
 
     @property
@@ -194,9 +194,9 @@ class Monitor:
         zero_state_confirmation: seconds for which a joint state of only zeros must repeat before
             it is accepted; ten times as long after a loss, a change of publishers or a jump, if
             the robot was elsewhere.
-        narrow_phase: ``leaf`` for distances of leaves, ``mesh`` for exact distances, ``auto`` for
-            exact distances where leaves are as near as ``warn_distance``, in bounded time: depths
-            of contacts are those of the leaves.
+        narrow_phase: ``leaf`` for distances of leaves, ``auto`` for exact distances where leaves
+            are as near as ``warn_distance``, in bounded time. In contact the distance is that of
+            the leaves.
         behaviour: the speed policy, by default one with the settings of the node. It considers
             whether pairs approach and whether the robot can brake in time, allows thresholds for
             single pairs (`set_thresholds`), and holds levels for some cycles. With None only
@@ -272,7 +272,7 @@ class Monitor:
 
     @property
     def narrow_phase(self) -> str:
-        """How distances are measured: ``leaf``, ``mesh`` or ``auto``."""
+        """How distances are measured: ``leaf`` or ``auto``."""
         return self._narrow_phase
 
     @narrow_phase.setter
@@ -287,7 +287,7 @@ class Monitor:
     def _prepare_exact(self, narrow_phase: str) -> None:
         if narrow_phase == "leaf":
             return
-        self.model.prepare_exact(depths=narrow_phase == "mesh")
+        self.model.prepare_exact()
         if self.live is not None:
             self.live.prepare_exact()
 
@@ -497,19 +497,14 @@ class Monitor:
 
     def _measure(self) -> Clearance:
         """The nearest of all pairs."""
-        if self.narrow_phase != "mesh":
-            nearest = self._nearest(exact=False)
-            # Written so that NaN counts as near.
-            is_near = not nearest.distance > self.behaviour.widest_warning
-            return self._nearest(exact=True) if self.narrow_phase == "auto" and is_near else nearest
-        nearest = self._nearest(exact=True)
-        if nearest.distance <= 0.0 and set(nearest.links) <= set(self.model.link_names):
-            return self.model.distance(self.buffer.q, exact=True)  # with the depth
-        return nearest
+        nearest = self._nearest(exact=False)
+        # Written so that NaN counts as near.
+        is_near = not nearest.distance > self.behaviour.widest_warning
+        return self._nearest(exact=True) if self.narrow_phase == "auto" and is_near else nearest
 
     def _nearest(self, exact: bool) -> Clearance:
         if self.live is None:
-            return self.model.distance(self.buffer.q, exact, depth=False)
+            return self.model.distance(self.buffer.q, exact, any_contact=True)
         return self.live.minimum_distance(self.buffer.q, exact)
 
     def distances(self) -> np.ndarray:
@@ -532,10 +527,8 @@ class Monitor:
         """Like `distances`, without the live scene."""
         if self.narrow_phase == "leaf":
             return self.model.distances(self.buffer.q)
-        if self.narrow_phase == "mesh":
-            return self.model.distances(self.buffer.q, exact=True)
         within = self.behaviour.widest_warning
-        return self.model.distances(self.buffer.q, exact=True, within=within, depth=False)
+        return self.model.distances(self.buffer.q, exact=True, within=within)
 
     def state(self, now: float) -> MonitorState:
         """The state at time ``now``, without a new joint state."""

@@ -436,8 +436,8 @@ def _refuse_unmoved_contact(
     deepest = at_rest[distances[at_rest].argmin()]
     (a, b), distance = model.pairs[deepest], float(distances[deepest])
     raise AdjustmentError(
-        f"waypoint 0 at {time:g} s: '{a}' and '{b}' are in contact, {metres(-distance)} deep; "
-        f"{UNMOVED}", 0, time, (a, b), distance,
+        f"waypoint 0 at {time:g} s: '{a}' and '{b}' are in contact, at most "
+        f"{metres(-distance)} deep; {UNMOVED}", 0, time, (a, b), distance,
     )  # fmt: skip
 
 

@@ -37,7 +37,7 @@ def carriers(model: CollisionModel) -> dict[str, str]:
 
 def prepare_meshes(model: CollisionModel) -> None:
     """Compile kernels and measure distances that the first adjustment needs."""
-    model.prepare_exact(depths=False)
+    model.prepare_exact()
     model.usual_distances()
     if model.pairs:
         one = np.arange(len(model.pairs)) == 0

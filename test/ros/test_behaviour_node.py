@@ -251,7 +251,7 @@ def test_out_of_contact_the_way_is_said_and_free(cell):
     cell.until_action("stop", -0.02)
     way = dict(item.split("=") for item in cell.values["way_out"].split())
     assert float(way["r_x"]) < 0.0 < float(way["l_x"])
-    cell.until(lambda: "collision: 0.020 m deep" in cell.graph.state.message, -0.02)
+    cell.until(lambda: "collision: at most 0.020 m deep" in cell.graph.state.message, -0.02)
     cell.until_action("limit", -0.02, 0.2)
     cell.until_scale(0.25, -0.02, 0.2)
     assert cell.graph.heard["safe"][-1].data is False

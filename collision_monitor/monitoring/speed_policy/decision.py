@@ -107,7 +107,9 @@ def decision_message(
     speeds = f", with {shortened(fast, _MOST_NAMED)} at the speed limit" if fast else ""
     away = ", moving away," if decision.moves_away else ""
     if not distance > decision.stop_distance:
-        text = f"too close: {where}" if distance > 0.0 else f"collision: {metres(-distance)} deep"
+        text = f"too close: {where}"
+        if not distance > 0.0:
+            text = f"collision: at most {metres(-distance)} deep"
         return f"{text}{away} {between} {at_stop}"
     if decision.stop and not least > decision.stop_distance:
         return f"cannot stop in time: {ahead} {at_stop}{speeds}"

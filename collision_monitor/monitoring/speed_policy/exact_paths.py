@@ -134,7 +134,7 @@ class ExactPaths:
 
         ``live``: its live scene; then pairs are those of the scene.
         """
-        model.prepare_exact(depths=False)
+        model.prepare_exact()
         self._live = live
         self._arrays = model.exact_arrays if live is None else live.path_arrays
         joints = len(model.joint_names)

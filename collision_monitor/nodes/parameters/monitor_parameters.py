@@ -82,10 +82,9 @@ GENERAL = (
                    "at most warn_distance"),
     Parameter("narrow_phase", "auto",
               text="geometry for distances: 'auto': triangles where capsules and spheres are "
-                   "within warn_distance, in bounded time; 'mesh': triangles always, with the "
-                   "depth of contacts; 'leaf': capsules and spheres only, which are nearer than "
-                   "the meshes. A node started with 'leaf' cannot be changed to another at run "
-                   "time, and one started with 'auto' not to 'mesh': it needs more kernels"),
+                   "within warn_distance, in bounded time; 'leaf': capsules and spheres only, "
+                   "which are nearer than the meshes. A node started with 'leaf' cannot be changed "
+                   "to 'auto' at run time: it needs more kernels"),
     Parameter("joint_state_timeout", 0.5, most=60.0,
               text="STALE when the position of any joint is older than this, seconds; 0 disables "
                    "the watchdog, which is unsafe and logged as a warning"),

@@ -387,7 +387,7 @@ class Certifier:
                 function that measures them.
         """
         self.scanner = Scanner(model)
-        self._level = exact_level(self.scanner, exact, depth=False)
+        self._level = exact_level(self.scanner, exact)
         self._precision = Precision(_NO_SERIES, 0.0, 0.0, _RESOLUTION)
 
     def certify(self, schedule: Schedule, margin: float = 0.0) -> bool:

@@ -340,9 +340,9 @@ class ShapeDecider:
     them takes longer than many distances.
     """
 
-    def __init__(self, model: CollisionModel, depth: bool = True) -> None:
-        """``depth``: as in `CollisionModel.distance`."""
-        self._model, self._depth = model, depth
+    def __init__(self, model: CollisionModel) -> None:
+        """Prepare without measuring anything."""
+        self._model = model
         self._models: dict[int, CollisionModel] = {}
 
     def __call__(
@@ -356,18 +356,15 @@ class ShapeDecider:
         if limit < np.inf:
             distances, points = alone.surface_points(q, _ONLY, np.array([limit]))
             return float(distances[0]), points[0]
-        found = alone.distance(q, exact=True, depth=self._depth)
+        found = alone.distance(q, exact=True)
         return found.distance, found.points
 
 
-def exact_level(
-    scanner: Scanner, exact: Measure | bool, depth: bool = True
-) -> ExactLevel | None:
+def exact_level(scanner: Scanner, exact: Measure | bool) -> ExactLevel | None:
     """The level for ``exact``: shapes (True), none (False), or a function that measures distances.
 
     Such a function may measure larger bodies than the shapes, so hulls are not used with it.
-    ``depth``: of shapes, as in `CollisionModel.distance`.
     """
     if exact is True:
-        return ExactLevel(scanner, ShapeDecider(scanner.model, depth), link_hulls(scanner.model))
+        return ExactLevel(scanner, ShapeDecider(scanner.model), link_hulls(scanner.model))
     return ExactLevel(scanner, lambda q, pair, limit: exact(q, pair)) if exact else None

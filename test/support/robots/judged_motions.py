@@ -67,7 +67,8 @@ class RandomMotions:
 
     def touches(self, rows: np.ndarray) -> bool:
         """Whether any pair touches at any of ``rows``."""
-        return any(self.model.distance(q, exact=True, depth=False).distance <= 0.0 for q in rows)
+        found = (self.model.distance(q, exact=True, any_contact=True) for q in rows)
+        return any(clearance.distance <= 0.0 for clearance in found)
 
     def _pose(self) -> np.ndarray:
         lower = np.maximum(self.model.lower, -np.pi)[self.columns]

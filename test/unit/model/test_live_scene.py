@@ -169,7 +169,7 @@ class Changes(RuleBasedStateMachine):
 
     def nearest_of_all_is_the_nearer_of_both(self, q):
         for exact in (False, True):
-            own = ur5().distance(q, exact, depth=False)
+            own = ur5().distance(q, exact, any_contact=True)
             found = [each for each in (own, self.live.distance(q, exact)) if each is not None]
             expected = min(found, key=lambda each: each.distance)
             nearest = self.live.minimum_distance(q, exact)
@@ -265,7 +265,7 @@ def test_nearness_is_that_of_the_nearest_object_and_of_the_nearest_link(live):
 def test_without_objects_everything_is_as_of_the_model(live):
     for exact in (False, True):
         for q in ur5().random_configurations(50, 6):
-            own, found = ur5().distance(q, exact, depth=False), live.minimum_distance(q, exact)
+            own, found = ur5().distance(q, exact, any_contact=True), live.minimum_distance(q, exact)
             assert (found.distance, found.links, found.leaves) == (
                 pytest.approx(own.distance, abs=1e-9), own.links, own.leaves
             )  # fmt: skip

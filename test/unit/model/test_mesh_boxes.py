@@ -61,7 +61,7 @@ def test_sizes_of_trees_are_those_of_their_boxes_and_settings_change_no_distance
     assert size.triangles == usual.triangles <= size.indices
     assert size.levels > usual.levels and size.cells > usual.cells
     for q in model.random_configurations(20, seed=1):
-        found = [one.distance(q, exact=True, depth=False).distance for one in (model, deep)]
+        found = [one.distance(q, exact=True, any_contact=True).distance for one in (model, deep)]
         assert found[0] == pytest.approx(found[1], abs=1e-12)
 
 

@@ -38,7 +38,7 @@ for process in [compile_ahead(which) for which in sets]:
 for which in sets:
     assert is_compiled(which) and compile_ahead(which) is None
 with event.install_recorder("numba:compile") as compiled:
-    robot.prepare_exact(depths=False, crossings=True)
+    robot.prepare_exact(crossings=True)
     Monitor(robot, live=LiveScene(robot))
     for which in sets:
         KERNELS[which][0]()

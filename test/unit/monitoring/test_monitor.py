@@ -117,10 +117,10 @@ class TwoPhases:
         self.prepared = False
         self.asked = []
 
-    def prepare_exact(self, depths=True):
+    def prepare_exact(self):
         self.prepared = True
 
-    def distance(self, q, exact=False, depth=True):
+    def distance(self, q, exact=False, any_contact=False):
         assert self.prepared or not exact
         self.asked.append(exact)
         return Clearance(
@@ -135,7 +135,6 @@ class TwoPhases:
     ("phase", "leaf", "asked", "level"),
     [
         ("leaf", 0.05, [False], Level.WARN),
-        ("mesh", 0.5, [True], Level.OK),
         ("auto", 0.11, [False], Level.OK),
         ("auto", 0.1, [False, True], Level.OK),
         ("auto", -0.3, [False, True], Level.OK),
@@ -152,7 +151,7 @@ def test_triangles_are_asked_where_leaves_are_near(phase, leaf, asked, level):
 
 
 def test_an_unknown_narrow_phase_is_refused_by_name():
-    with pytest.raises(ConfigurationError, match="'fine' is not one of leaf, auto, mesh"):
+    with pytest.raises(ConfigurationError, match="'fine' is not one of leaf, auto"):
         monitor(narrow_phase="fine")
 
 
@@ -162,7 +161,7 @@ def test_contact_is_reported_with_its_depth_and_ends_by_itself():
     m = Monitor(model, behaviour=None)
     state = m.update(NAMES, [1e-9, 0.0, 0.0], now=0.0)
     assert state.level == Level.ERROR
-    assert "collision: 0.300 m deep between l2 and ball" in state.message
+    assert "collision: at most 0.300 m deep between l2 and ball" in state.message
     assert np.linalg.norm(state.clearance.normal) == pytest.approx(1.0)
     assert m.update(NAMES, [1.5, 0.0, 0.0], now=0.1).level == Level.OK
 
@@ -216,7 +215,7 @@ def test_an_internal_error_is_reported_and_monitoring_continues(kind):
         bodies = MODEL.bodies
         broken = True
 
-        def distance(self, q, exact=False, depth=True):
+        def distance(self, q, exact=False, any_contact=False):
             if self.broken:
                 raise kind("out of order")
             return MODEL.distance(q)

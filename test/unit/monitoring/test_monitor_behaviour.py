@@ -66,8 +66,8 @@ class Story:
         (0.06, 0.3, Level.WARN, "none", "near: 0.060 m, moving away, between"),
         (0.01, 0.0, Level.ERROR, "stop", "too close: 0.010 m between"),
         (0.01, 0.3, Level.ERROR, "limit", "too close: 0.010 m, moving away, between"),
-        (-0.03, 0.0, Level.ERROR, "stop", "collision: 0.030 m deep between"),
-        (-0.03, 0.3, Level.ERROR, "limit", "collision: 0.030 m deep, moving away, between"),
+        (-0.03, 0.0, Level.ERROR, "stop", "collision: at most 0.030 m deep between"),
+        (-0.03, 0.3, Level.ERROR, "limit", "collision: at most 0.030 m deep, moving away, between"),
         (0.15, -0.7, Level.WARN, "approach", "approaching: 0.150 m now, 0.05"),
         (0.15, -1.2, Level.ERROR, "stop", "cannot stop in time: 0.150 m now, -0.0"),
         (0.5, -0.5, Level.OK, "none", "clear: 0.500 m"),
@@ -140,7 +140,7 @@ def test_after_contact_monitoring_continues_and_motion_out_of_contact_is_allowed
     actions = [story.at(0.05 - 0.002 * k).action for k in range(40)]  # into contact
     assert actions[-1] == "stop"
     state = story.at(-0.028)
-    assert state.message.startswith("collision: 0.028 m deep")
+    assert state.message.startswith("collision: at most 0.028 m deep")
     q = story.monitor.buffer.q
     out = story.behaviour.escape_direction(q)
     assert MODEL.distance(q + 0.01 * out).distance > state.distance + 0.009
@@ -253,10 +253,10 @@ class Shapes:
     def __getattr__(self, name):
         return getattr(MODEL, name)
 
-    def prepare_exact(self, depths=True):
+    def prepare_exact(self):
         pass
 
-    def distance(self, q, exact=False, depth=True):
+    def distance(self, q, exact=False, any_contact=False):
         found = MODEL.distance(q)
         if exact:
             found.distance += self.more
@@ -279,12 +279,9 @@ class Shapes:
         (0.2, 0.0, "none", 1.0),
     ],
 )
-@pytest.mark.parametrize("phase", ["mesh", "auto"])
-def test_on_the_shapes_themselves_their_distances_count(phase, gap, velocity, action, scale):
+def test_on_the_shapes_themselves_their_distances_count(gap, velocity, action, scale):
     shapes = Shapes(0.12)
-    monitor = Monitor(
-        shapes, 0.1, 0.02, narrow_phase=phase, behaviour=SpeedPolicy(MODEL, AT_ONCE)
-    )
+    monitor = Monitor(shapes, 0.1, 0.02, behaviour=SpeedPolicy(MODEL, AT_ONCE))
     for k in range(8, -1, -1):
         now = 50.0 - k * PERIOD
         state = monitor.update(NAMES, (*apart(gap - k * PERIOD * velocity), 0.3), now, now)
@@ -304,7 +301,7 @@ def test_of_several_near_pairs_all_are_measured_on_their_shapes():
         def __getattr__(self, name):
             return getattr(real, name)
 
-        def distance(self, q, exact=False, depth=True):
+        def distance(self, q, exact=False, any_contact=False):
             found = real.distance(q)
             found.distance += 0.05 * exact
             return found
@@ -315,9 +312,7 @@ def test_of_several_near_pairs_all_are_measured_on_their_shapes():
             assert leaves == pytest.approx(real.distances(q)[pairs], abs=1e-9)
             return leaves + 0.05
 
-    monitor = Monitor(
-        Both(0.05), 0.1, 0.02, narrow_phase="mesh", behaviour=SpeedPolicy(real, AT_ONCE)
-    )
+    monitor = Monitor(Both(0.05), 0.1, 0.02, behaviour=SpeedPolicy(real, AT_ONCE))
     for k in range(5):
         state = monitor.update(NAMES, (*apart(-0.01), 0.3), 50.0 + 0.01 * k, 50.0 + 0.01 * k)
     assert len(asked) == 1  # the other pair is far enough, and the robot rests
@@ -339,7 +334,7 @@ def test_the_tolerated_error_of_bounds_is_small_beside_a_small_warning_distance(
         def __getattr__(self, name):
             return getattr(real, name)
 
-        def distance(self, q, exact=False, depth=True):
+        def distance(self, q, exact=False, any_contact=False):
             found = real.distance(q)
             found.exact = exact
             return found

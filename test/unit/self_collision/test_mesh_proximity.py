@@ -27,7 +27,7 @@ def proximity(model):
 def test_distances_and_gradients_are_those_of_the_shapes(model, proximity):
     limits, seen = np.full(len(model.pairs), NEAR), 0
     for q in model.random_configurations(60):
-        exact = model.distances(q, exact=True, depth=False)
+        exact = model.distances(q, exact=True)
         near = proximity.near(q, limits)
         touching = {int(pair) for pair in near.pairs[near.leaves[:, 0] >= 0]}
         assert touching == set(np.flatnonzero(exact <= 0.0).tolist())
@@ -82,7 +82,7 @@ def test_certificates_hold_for_the_shapes(model, proximity, limit):
         answer = proximity.certify(start, end, limits)
         answers.add(answer.holds)
         path = start + np.linspace(0.0, 1.0, 60)[:, None] * (end - start)
-        least = min(model.distances(q, exact=True, within=0.1, depth=False).min() for q in path)
+        least = min(model.distances(q, exact=True, within=0.1).min() for q in path)
         if answer.holds:
             assert least >= limit
         elif answer.decided:

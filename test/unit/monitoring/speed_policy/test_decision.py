@@ -157,7 +157,7 @@ STILL = {"distance": 0.05, "stop_distance": 0.02, "warn_distance": 0.1, "braking
         ),
         (
             {"near": True, "inside": True, "distance": -0.01},
-            "collision: 0.010 m deep, moving away, between a and b",
+            "collision: at most 0.010 m deep, moving away, between a and b",
         ),
         (
             {"approach": True, "distance": 0.3},

@@ -38,9 +38,8 @@ def levels_of_turn(monitor, q, step):
     return found
 
 
-@pytest.mark.parametrize("phase", ["auto", "mesh"])
 @pytest.mark.parametrize("slide", [0.1, 0.4, 2.0])
-def test_a_sliding_joint_beyond_its_limit_hides_no_contact(slide, phase):
+def test_a_sliding_joint_beyond_its_limit_hides_no_contact(slide):
     """How far a joint moves the tool is only known for positions within the limits."""
     limit = '<limit lower="0" upper="0.1" effort="1" velocity="1"/>'
     model = turning_arm(
@@ -50,7 +49,7 @@ def test_a_sliding_joint_beyond_its_limit_hides_no_contact(slide, phase):
     )  # fmt: skip
     q = np.zeros(len(model.joint_names))
     q[model.joint_names.index("slide")] = slide
-    found = levels_of_turn(Monitor(model, narrow_phase=phase), q, 0.001)
+    found = levels_of_turn(Monitor(model), q, 0.001)
     assert all(level == Level.ERROR for distance, level in found if distance <= 0.02)
     assert sum(level == Level.ERROR for _, level in found) > 10
 
@@ -66,7 +65,7 @@ def test_a_collision_on_the_path_is_not_hidden_by_what_was_measured_with_larger_
         scene={"obstacles": [post]},
     )  # fmt: skip
     kept, forgetting = (
-        Monitor(model.twin(), warn_distance=0.2, stop_distance=0.1, narrow_phase="mesh")
+        Monitor(model.twin(), warn_distance=0.2, stop_distance=0.1)
         for _ in range(2)
     )
     for k in range(100):

@@ -76,10 +76,10 @@ class Paths:
 
     def truth(self, q, v):
         path = self.path(q, v)
-        return np.min([self.model.distances(row, exact=True, depth=False) for row in path], axis=0)
+        return np.min([self.model.distances(row, exact=True) for row in path], axis=0)
 
     def now(self, q):
-        return self.model.distances(q, exact=True, within=3.0 * ENOUGH, depth=False)
+        return self.model.distances(q, exact=True, within=3.0 * ENOUGH)
 
     def forget(self):
         """Without the distances that were measured so far."""
@@ -100,7 +100,7 @@ def clear_motions(model, count):
     rng = np.random.default_rng(5)
     while count:
         q = rng.uniform(np.maximum(model.lower, -2.0), np.minimum(model.upper, 2.0))
-        if model.distance(q, exact=True, depth=False).distance > 0.0:
+        if model.distance(q, exact=True, any_contact=True).distance > 0.0:
             count -= 1
             yield q, rng.uniform(-1.0, 1.0, len(q))
 
@@ -158,7 +158,7 @@ def test_pairs_that_part_are_measured_until_it_is_known_whether_they_come_nearer
     tolerance, turns, stays = 2.0 * RESOLUTION, 0, 0
     rng = np.random.default_rng(6)
     for q in paths.model.random_configurations(400, 6):
-        if not tolerance < paths.model.distance(q, exact=True, depth=False).distance <= STOP:
+        if not tolerance < paths.model.distance(q, exact=True, any_contact=True).distance <= STOP:
             continue
         v = rng.uniform(-1.0, 1.0, len(q))
         least, now = paths.forget().least(q, v, tolerance=tolerance), paths.now(q)
@@ -182,7 +182,7 @@ def allowed(least):
 def near_motions(paths, count):
     """Motions without a stop that come within the warning distance."""
     for q, v in clear_motions(paths.model, 400):
-        if paths.model.distance(q, exact=True, depth=False).distance <= STOP:
+        if paths.model.distance(q, exact=True, any_contact=True).distance <= STOP:
             continue
         free = paths.forget().least(q, v)
         if not paths.stops and allowed(free) < 1.0:
@@ -240,7 +240,7 @@ def test_at_no_speed_shapes_stop_a_robot_that_their_leaves_let_go_on():
             check.set_thresholds(thresholds)
             check.prepare_exact()
             exact = None if phase == "leaf" else partial(model.exact_bounds, q)
-            clearance = model.distance(q, exact=phase == "auto", depth=False)
+            clearance = model.distance(q, exact=phase == "auto", any_contact=True)
             stops.append(check.decide(q, velocities, Measured(clearance, exact=exact)).stop)
         assert stops[1] <= stops[0]
         seen += not stops[0]
@@ -272,7 +272,7 @@ def test_in_contact_the_decision_is_that_of_a_search_of_the_braking_path():
             check.prepare_exact()
             if searches:
                 check._use_exact = check._measure
-            clearance = model.distance(q, exact=True, depth=False)
+            clearance = model.distance(q, exact=True, any_contact=True)
             measured = Measured(clearance, exact=partial(model.exact_bounds, q))
             decisions.append(check.decide(q, velocities, measured))
         one, other = decisions
@@ -292,8 +292,8 @@ def test_decisions_are_those_of_exact_distances_of_all_pairs(paths):
     for q, v in clear_motions(model, 6):
         for k in range(20):
             at = q + 0.02 * k * v
-            every = model.distances(at, exact=True, depth=False)
-            nearest = model.distance(at, exact=True, depth=False)
+            every = model.distances(at, exact=True)
+            nearest = model.distance(at, exact=True, any_contact=True)
             known = partial(model.exact_bounds, at, seconds=1.0)
             one, other = (
                 check.decide(at, v, Measured(nearest, exact=exact), passed=0.02)
@@ -327,7 +327,8 @@ def test_a_contact_is_what_the_message_is_about():
     files = require("ur5")
     model = CollisionModel.from_urdf(files.urdf, package_dirs=files.package_dirs)
     rows = model.random_configurations(3000, seed=9)
-    rows = rows[[model.distance(q, exact=True, depth=False).distance <= 0.0 for q in rows]][:100]
+    found = [model.distance(q, exact=True, any_contact=True) for q in rows]
+    rows = rows[[clearance.distance <= 0.0 for clearance in found]][:100]
     monitor, others = Monitor(model), 0
     for k, q in enumerate(rows):
         state = monitor.update(model.joint_names, q, now=1e4 * (k + 1))

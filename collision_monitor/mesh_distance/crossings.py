@@ -1,0 +1,138 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Crossing triangles of two links, which markers show.
+
+They are separate kernels because contacts are rare.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from collision_monitor.common.array_views import borrow, work_space
+from collision_monitor.common.compiled import FALSE, ONE, TRUE, ZERO, kernel
+from collision_monitor.geometry.convex import RADIUS, solid_distance
+from collision_monitor.hierarchy.packed import unpack
+from collision_monitor.hierarchy.query import first_bad, move
+from collision_monitor.mesh_distance.link_pair_distance import place_link, relative_pose
+from collision_monitor.mesh_distance.mesh_crossing import crossing_triangles
+from collision_monitor.mesh_distance.part_calls import call_list_contacts
+from collision_monitor.mesh_distance.part_distance import balls_gap, touching_rows, tree_of
+from collision_monitor.mesh_distance.parts import MESH, data_of, unpack_shapes
+from collision_monitor.mesh_distance.poses import (
+    compose,
+    compose_inverse,
+    fill_absolute,
+    take_pose,
+    to_outer,
+)
+
+_BEYOND = 1e-7  # metres beyond the position where solids just touch
+
+
+@kernel
+def _solid_pose(shapes, part, pose, is_second, out):
+    """Write the pose of a solid in the frame of the first link."""
+    place = work_space(1.0, 7, 3)
+    take_pose(shapes.places, part, place)
+    if is_second:
+        compose(pose, place, out)
+    else:
+        for i in range(4):
+            for j in range(3):
+                out[i, j] = place[i, j]
+    fill_absolute(out)
+
+
+@kernel
+def list_contacts(data, shapes, i, j, pose, out):
+    """Return the number of crossing pairs of triangles of two parts, at most k of ``out`` (k, 2).
+
+    ``out`` gets the rows of the triangles; -1 for a solid, which is tested as a whole.
+    """
+    most = len(out)
+    i_is_mesh, j_is_mesh = shapes.parts[i, 0] == MESH, shapes.parts[j, 0] == MESH
+    if i_is_mesh and j_is_mesh:
+        a, b = tree_of(data, shapes, i), tree_of(data, shapes, j)
+        return min(crossing_triangles(a, b, pose, most, out), most)
+    place, placed = work_space(1.0, 7, 3), work_space(1.0, 7, 3)
+    points = work_space(1.0, 2, 3)
+    if not i_is_mesh and not j_is_mesh:
+        _solid_pose(shapes, j, pose, TRUE, placed)
+        take_pose(shapes.places, i, place)
+        other = work_space(1.0, 7, 3)
+        compose_inverse(place, placed, other)
+        radii = shapes.solids[i, RADIUS] + shapes.solids[j, RADIUS]
+        found = solid_distance(
+            shapes.solids, i, other, FALSE, j, radii + _BEYOND, points
+        )
+        out[0, 0] = out[0, 1] = -1
+        return np.int64(1 if found <= radii else 0)
+    mesh, solid = (i, j) if i_is_mesh else (j, i)
+    if i_is_mesh:
+        _solid_pose(shapes, solid, pose, TRUE, placed)
+    else:
+        take_pose(shapes.places, solid, place)
+        compose_inverse(pose, place, placed)
+        fill_absolute(placed)
+    tree, volume = tree_of(data, shapes, mesh), tree_of(data, shapes, solid)
+    count = touching_rows(
+        tree, volume.volumes, shapes.solids, solid, placed, out, 0 if i_is_mesh else 1
+    )
+    for k in range(count):
+        out[k, 1 if i_is_mesh else 0] = -1
+    return count
+
+
+@kernel
+def _write_triangle(tree, row, place, names, corners, k, side):
+    """Write index and corners of a triangle in the base frame; -1 and nan for a solid."""
+    names[k, side] = tree.names[row, 0] if row >= 0 else np.int64(-1)
+    for m in range(3):
+        x = y = z = np.nan
+        if row >= 0:
+            x, y, z = to_outer(
+                place,
+                tree.corners[row, 3 * m],
+                tree.corners[row, 3 * m + 1],
+                tree.corners[row, 3 * m + 2],
+            )
+        at = 9 * side + 3 * m
+        corners[k, at], corners[k, at + 1], corners[k, at + 2] = x, y, z
+
+
+@kernel
+def list_crossings(
+    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, a, b, names, corners
+):
+    """Return the number of crossing pairs of triangles of links a and b at q, at most the rows.
+
+    ``names`` (k, 2) gets the triangles' indices in the meshes of their links, ``corners`` (k, 18)
+    their corners in the base frame, metres; -1 and nan for a solid. -2 - k if q[k] is not finite.
+    """
+    bad = first_bad(q)
+    if bad >= 0:
+        return -2 - bad
+    view, shapes = unpack(numbers, index), unpack_shapes(shape_numbers, shape_index)
+    data = data_of(shape_numbers, shape_index, work, work_index, calls)
+    move(view, q)
+    pose, first, second = work_space(1.0, 7, 3), work_space(1.0, 7, 3), work_space(1.0, 7, 3)
+    relative_pose(view, shapes, a, b, pose)
+    place_link(view, shapes, a, first)
+    place_link(view, shapes, b, second)
+    most = len(names)
+    flat = names.reshape(-1)
+    count = 0
+    for i in range(shapes.links[a, 1], shapes.links[a, 1] + shapes.links[a, 2]):
+        for j in range(shapes.links[b, 1], shapes.links[b, 1] + shapes.links[b, 2]):
+            if count >= most or balls_gap(shapes.balls, i, j, pose) > 0.0:
+                continue
+            rows = borrow(flat, 2 * count, most - count, 2)
+            found = call_list_contacts(data, shapes, i, j, pose, rows)
+            tree_a, tree_b = tree_of(data, shapes, i), tree_of(data, shapes, j)
+            for k in range(found):
+                row_a, row_b = rows[k, 0], rows[k, 1]
+                _write_triangle(tree_a, row_a, first, names, corners, count + k, ZERO)
+                _write_triangle(tree_b, row_b, second, names, corners, count + k, ONE)
+            count += found
+    return count
