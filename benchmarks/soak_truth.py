@@ -19,7 +19,7 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Set
 from typing import Any
 
 import coal
@@ -70,8 +70,11 @@ class Shapes:
         self._request = coal.DistanceRequest()
         self._request.enable_signed_distance = False  # penetration depths of leaves differ
 
-    def nearest(self, bodies: np.ndarray) -> tuple[float, int]:
-        """(metres, index of the pair); at most 0 in contact; ``bodies`` (n, 4, 4)."""
+    def nearest(self, bodies: np.ndarray, without: Set[int] = frozenset()) -> tuple[float, int]:
+        """(metres, index of the pair); at most 0 in contact; ``bodies`` (n, 4, 4).
+
+        ``without``: indices of pairs that do not count.
+        """
         poses = bodies[self._bodies] @ self._local
         centres = np.einsum("nij,nj->ni", poses, self._centres)[:, :3]
         apart = np.linalg.norm(centres[self.first] - centres[self.second], axis=1)
@@ -80,6 +83,8 @@ class Shapes:
         for k in np.argsort(least):
             if least[k] >= best or best <= 0.0:
                 break
+            if int(k) in without:
+                continue
             i, j = self.first[k], self.second[k]
             result.clear()
             distance = coal.distance(
@@ -109,7 +114,9 @@ class Truth(Robot):
         places: dict[str, list[int]] = {}
         for k, owner in enumerate(self.owners):
             places.setdefault(owner, []).append(k)
-        self._pairs = [(i, j) for a, b in pairs for i in places[a] for j in places[b]]
+        found = [(i, j, {a, b}) for a, b in pairs for i in places[a] for j in places[b]]
+        self._pairs = [(i, j) for i, j, _ in found]
+        self._links = [links for _, _, links in found]
         self._own = len(self._pairs)
 
     def partners(self, things: dict[str, Thing]) -> Iterator[tuple[str, str]]:
@@ -141,10 +148,16 @@ class Truth(Robot):
         first, second = np.array(pairs, dtype=int).reshape(-1, 2).T
         return Shapes(parts, first, second)
 
-    def distance(self, shapes: Shapes) -> tuple[float, bool]:
-        """(minimum distance in metres, whether an object is in this pair)."""
+    def distance(
+        self, shapes: Shapes, without: Collection[Set[str]] = ()
+    ) -> tuple[float, bool]:
+        """(minimum distance in metres, whether an object is in this pair).
+
+        ``without``: pairs of links that do not count.
+        """
         bodies = np.array([pose.homogeneous for pose in self.data.oMi])
-        best, place = shapes.nearest(bodies)
+        left_out = {k for k, links in enumerate(self._links) if links in without}
+        best, place = shapes.nearest(bodies, left_out)
         return best, place >= self._own
 
 
@@ -154,6 +167,7 @@ class Observer:
     def __init__(self) -> None:
         """Start without messages."""
         self.counts: Counter[str] = Counter()
+        self._not_counted: list[set[str]] = []  # pairs that the distance is not of
         self.faults: list[str] = []
         self.robots: list[tuple[str, float]] = []  # accepted robots by name, and times, seconds
         self.margins: list[float] = []  # true distance minus reported one, metres
@@ -247,7 +261,11 @@ class Observer:
         self.latencies.append(1e-9 * (self.seen - stamp.sec * 10**9 - stamp.nanosec))
         self._asked = None  # one distance per joint state
         self._truth, is_of_object = self._true_distance()
-        counts, margin = self.counts, max(self._truth, 0.0) - message.data
+        counted = self._truth
+        if self._not_counted:
+            shapes = self._shapes(self._scene.sure(self.seen))
+            counted, _ = self._robot.distance(shapes, self._not_counted)
+        counts, margin = self.counts, max(counted, 0.0) - message.data
         self.margins.append(margin)
         counts["distances"] += 1
         counts["below_stop"] += self._truth < STOP
@@ -255,7 +273,7 @@ class Observer:
         counts["objects_below_stop"] += is_of_object and self._truth < STOP
         # A contact must be reported; depths of leaves differ from depths of shapes.
         if margin < -_ROUNDING:
-            self._fault(f"{message.data:.6f} m though the truth is {self._truth:.6f} m")
+            self._fault(f"{message.data:.6f} m though the truth is {counted:.6f} m")
 
     def _true_distance(self) -> tuple[float, bool]:
         """(metres, whether of an object); the largest possible one near the end of a lifetime."""
@@ -279,6 +297,8 @@ class Observer:
         self._level = message.level
         self.counts["states"] += 1
         said = {each.key: each.value for each in message.values}
+        names = said.get("not_in_min_distance", "")
+        self._not_counted = [set(pair.split()) for pair in names.split("; ") if pair]
         self.counts["attached_later"] += self._scene.doubt_attached(said.get("scene_refused", ""))
         self.counts["calm_states"] += message.level in _CALM
         if message.level in _CALM and (names := self._scene.surely_refused(self.seen)):

@@ -45,11 +45,14 @@ from collision_monitor.mesh_distance.mesh_distance import (
     LinkShapes,
 )
 from collision_monitor.mesh_distance.mesh_tree import Hierarchy
+from collision_monitor.model.near_by_design import DistanceNotByDesign, usually_near
 from collision_monitor.model.neighbour_contacts import meeting_around_turns
 from collision_monitor.model.permanent_contacts import permanent_contacts
 from collision_monitor.model.structural_pairs import UsualDistances, usual_distances
 from collision_monitor.model.thresholds import (
     NOT_TWO_NAMES,
+    STOP_DISTANCE,
+    WARN_DISTANCE,
     Rule,
     Thresholds,
     brought_back,
@@ -248,7 +251,11 @@ class CollisionModel:
             )
 
     def distance(
-        self, q: Sequence[float] | np.ndarray, exact: bool = False, any_contact: bool = False
+        self,
+        q: Sequence[float] | np.ndarray,
+        exact: bool = False,
+        any_contact: bool = False,
+        by_design: bool = True,
     ) -> Clearance:
         """Minimum distance and nearest pair at a configuration.
 
@@ -259,11 +266,16 @@ class CollisionModel:
             any_contact: whether the first contact that is found ends an exact query. Otherwise the
                 deepest one by the leaves is found. In contact the distance is that of the leaves,
                 which is never larger than the true one: the shapes are at most so deep.
+            by_design: whether pairs that are near by design count, such as a forearm and its wrist.
+                Otherwise they only do within their own warning distance, as in the state of a
+                monitor with default thresholds. The first such query measures the pairs.
 
         Raises:
             ConfigurationError: q has the wrong shape or a value that is not finite.
             NothingToCheckError: no pair of links is checked.
         """
+        if not by_design:
+            return self._distance_not_by_design(self._configuration(q), exact, any_contact)
         if exact:
             return self._exact_distance().nearest(self._configuration(q), any_contact)
         result = query.distance(self._numbers, self._index, self._configuration(q))
@@ -272,6 +284,18 @@ class CollisionModel:
             raise self.refusal(i, q)
         links = self._leaf_links
         return Clearance(result[2], (links[i], links[j]), result[3:9], result[9:], (i, j))
+
+    def _distance_not_by_design(
+        self, q: np.ndarray, exact: bool, any_contact: bool
+    ) -> Clearance:
+        queries = self._not_by_design.get(exact)
+        if queries is None:
+            defaults = Thresholds(WARN_DISTANCE, STOP_DISTANCE)
+            near = usually_near(self, defaults, exact)
+            warn = defaults.of(self.pairs, structural=near)[:, 1]
+            queries = self._not_by_design[exact] = DistanceNotByDesign(self, near, warn, exact)
+        nearest = self.distance(q, exact, any_contact)
+        return queries.of(q, nearest, np.inf if exact else -np.inf)
 
     def distances(
         self,
@@ -902,6 +926,7 @@ class CollisionModel:
             self._obstacle_names, self.exact_shapes.content,
         )  # fmt: skip
         self._usual: dict[bool, UsualDistances] = {}
+        self._not_by_design: dict[bool, DistanceNotByDesign] = {}
 
     # -- checks ----------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.hierarchy.query import warm_up_for_states
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.near_by_design import DistanceNotByDesign
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer, buffer_of
 from collision_monitor.monitoring.joint_history import JointHistory
@@ -90,7 +91,8 @@ class MonitorState(NamedTuple):
             back), ``publisher`` (one of several is gone, or several may have the same joints),
             ``overrun`` (a late cycle), ``position`` (beyond a limit, or of a mimic joint away from
             its leader). Empty if only distances decide.
-        clearance: the nearest pair; None if unknown.
+        clearance: the nearest pair that is not near by design, or is within its own warning
+            distance (`CollisionModel.distance` with ``by_design=False``); None if unknown.
         age: seconds since the oldest joint position in use was measured; inf before the first.
         speed_scale: from 0 (stop, or unknown) to 1 (clear).
         decision: of the policy; None if unknown.
@@ -166,7 +168,7 @@ class MonitorState(NamedTuple):
 
     @property
     def distance(self) -> float:
-        """Minimum signed distance in metres; NaN if unknown."""
+        """Minimum signed distance of the pairs that count in metres, see ``clearance``; or NaN."""
         return math.nan if self.clearance is None else self.clearance.distance
 
 
@@ -281,8 +283,8 @@ class Monitor:
             return
         _check_phase(narrow_phase)
         self._prepare_exact(narrow_phase)
-        self.behaviour.set_thresholds(self._thresholds, exact=narrow_phase != "leaf")
         self._narrow_phase = narrow_phase
+        self._use_thresholds(self._thresholds)
 
     def _prepare_exact(self, narrow_phase: str) -> None:
         if narrow_phase == "leaf":
@@ -361,7 +363,7 @@ class Monitor:
             if not self.buffer.missing():
                 measured = self._measured(message.now)
                 self.behaviour.update(self.buffer, message, measured)
-                self._clearance = measured.nearest
+                self._clearance = self._counted(measured.nearest)
                 self.updates += 1
         except Exception as error:  # an internal error must not end monitoring
             self._reject(error, message.now)
@@ -410,13 +412,14 @@ class Monitor:
         try:
             measured = self._measured(now)
             self.behaviour.reevaluate(self.buffer, now, measured)
-            self._clearance = measured.nearest
+            self._clearance = self._counted(measured.nearest)
         except Exception as error:
             self._reject(error, now)
 
     def _use_thresholds(self, thresholds: Thresholds) -> None:
         self.behaviour.set_thresholds(thresholds, exact=self.narrow_phase != "leaf")
         self._thresholds = thresholds
+        self._count_pairs()
 
     def _merge(self, message: JointState) -> None:
         buffer, now = self.buffer, message.now
@@ -506,6 +509,37 @@ class Monitor:
         if self.live is None:
             return self.model.distance(self.buffer.q, exact, any_contact=True)
         return self.live.minimum_distance(self.buffer.q, exact)
+
+    def _count_pairs(self) -> None:
+        """Find the pairs of which `MonitorState.distance` is the smallest distance."""
+        self._by_design: DistanceNotByDesign | None = None
+        if isinstance(self.behaviour, SpeedPolicy):
+            self._by_design = DistanceNotByDesign(
+                self.model, self.behaviour.near_by_design, self.behaviour.thresholds[:, 1],
+                exact=self.narrow_phase != "leaf",
+            )  # fmt: skip
+
+    @property
+    def not_counted(self) -> list[tuple[str, str]]:
+        """Pairs of which `MonitorState.distance` is only within their warning distances."""
+        left_out = () if self._by_design is None else self._by_design.left_out
+        return [self.model.pairs[k] for k in left_out]
+
+    def _counted(self, nearest: Clearance) -> Clearance:
+        """The smallest distance of the pairs that count, of which ``nearest`` may be one."""
+        by_design, q = self._by_design, self.buffer.q
+        if by_design is None or by_design.counts(nearest.links, nearest.distance):
+            return nearest
+        within = -math.inf if self.narrow_phase == "leaf" else self.behaviour.widest_warning
+        decided = self.behaviour.pair
+        found = by_design.of(q, nearest, within, decided)
+        if self.live is not None and not self.live.is_empty:
+            objects = self.live.distance(q)
+            if objects is not None and objects.distance <= within:
+                objects = self.live.distance(q, exact=True)
+            if objects is not None and not objects.distance > found.distance:
+                return objects
+        return found
 
     def distances(self) -> np.ndarray:
         """Signed distances (len(pairs),) of all pairs at the last joint positions, metres.

@@ -168,6 +168,9 @@ def _behaviour_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:
                 for pair in behaviour.structural_pairs.values()
             ), _MOST_PAIRS, "; ",
         ),
+        "not_in_min_distance": shortened(
+            (" ".join(pair) for pair in monitor.not_counted), _MOST_PAIRS, "; ",
+        ),
         "left_out_pairs": shortened(
             (
                 f"{reason}: {shortened((' '.join(pair) for pair in pairs), _MOST_NAMED)}"

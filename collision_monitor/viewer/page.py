@@ -19,6 +19,8 @@ import numpy as np
 
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.near_by_design import DistanceNotByDesign, usually_near
+from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.viewer.clearance_display import (
     SECONDS,
@@ -96,9 +98,11 @@ class Page:
             MotionError: a motion names an unknown joint.
             ConfigurationError: a joint has no finite limits.
         """
-        self._model = model
         self._q = np.array(q, dtype=float)
         self._warn, self._stop = warn, stop
+        near = usually_near(model, Thresholds(warn, stop), exact=False)
+        self._near = {pair.links: pair.warn for pair in near.values()}  # of the robot: no obstacle
+        self._use(model)
         held = [planned(model, label, motion, self._q) for label, motion in motions]
         specs = slider_specs(model)
         self.address: Address = free_address(host, port)
@@ -302,7 +306,7 @@ class Page:
         with self._server.atomic():
             if self._editor.changed:
                 self._editor.changed = False
-                self._model = self._model.with_scene(self._editor.scene)
+                self._use(self._model.with_scene(self._editor.scene))
                 self._obstacles.draw(self._model)
                 self._shown_q, self._changed_at = None, now
             if self._shown_q is None or not np.array_equal(self._shown_q, self._q):
@@ -333,11 +337,17 @@ class Page:
             except CollisionMonitorError as problem:
                 self._note = str(problem)
 
+    def _use(self, model: CollisionModel) -> None:
+        self._model = model
+        warn = np.array([self._near.get(pair, self._warn) for pair in model.pairs])
+        near = [k for k, pair in enumerate(model.pairs) if pair in self._near]
+        self._by_design = DistanceNotByDesign(model, near, warn)
+
     def _measure(self) -> None:
         model, q = self._model, self._q
         if model.pairs:
             began = time.perf_counter()
-            self._clearance = model.distance(q)
+            self._clearance = self._by_design.of(q, model.distance(q))
             self._microseconds = 1e6 * (time.perf_counter() - began)
         else:
             self._clearance = None

@@ -16,6 +16,7 @@ from scipy.optimize import nnls
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.near_by_design import usually_near
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.model.structural_pairs import StructuralPair
 from collision_monitor.model.thresholds import Thresholds
@@ -207,6 +208,7 @@ class SpeedPolicy(DistancePolicy):
         structural_pairs: pairs by index that are near each other by construction, with their
             distances. A distance that a rule gives comes first; pairs with rules for both are not
             listed.
+        near_by_design: (k,) indices of all pairs that are, with rules or without.
     """
 
     def __init__(
@@ -236,6 +238,7 @@ class SpeedPolicy(DistancePolicy):
         self.velocities.update(zeros, np.full_like(zeros, np.nan), -1e9)  # compiles
         self.command = CommandedDirection(model.joint_names)
         self.structural_pairs: dict[int, StructuralPair] = {}
+        self.near_by_design: tuple[int, ...] = ()
         self._merged = 0.0  # seconds of joint states merged since the last decision
         self._escape_direction = EscapeDirection(Proximity(model, live))
         self.escape_direction(zeros)  # compiles
@@ -285,15 +288,13 @@ class SpeedPolicy(DistancePolicy):
         pairs = self.model.pairs
         if exact:
             self._braking_check.prepare_exact()
-        structural = self.model.usual_distances(exact).structural(
-            pairs, thresholds.stop, thresholds.warn,
-            [obstacle.name for obstacle in self.model.scene.obstacles],
-        )  # fmt: skip
+        structural = usually_near(self.model, thresholds, exact)
         of_pairs = thresholds.of(
             pairs, objects=None if self.live is None else self.model.link_names,
             structural=structural, left_out=self.model.unmonitored_pairs,
         )  # fmt: skip
         self.structural_pairs = thresholds.structural(structural, of_pairs)
+        self.near_by_design = tuple(structural)
         self._braking_check.set_thresholds(of_pairs, thresholds)
 
     def update(self, buffer: Buffer, message: JointState, measured: Measured) -> None:

@@ -147,7 +147,7 @@ class Alarms:
         stop, warn: with a stop; with a warning or stop.
         false_stop, false_warn: of these, with no pair within its stop (warning) distance by coal.
         missed: with a contact by coal that is no stop.
-        above: in which the reported distance is larger than coal's.
+        above: in which the reported distance is larger than coal's, of the pairs that count.
     """
 
     poses: int
@@ -173,7 +173,9 @@ def count_alarms(model: CollisionModel, coal: ExactReference, rows: np.ndarray) 
         counts.false_stop += is_stop and not (real <= limits[:, 0] + _SAME).any()
         counts.false_warn += is_warn and not (real <= limits[:, 1] + _SAME).any()
         counts.missed += bool((real <= 0.0).any()) and not is_stop
-        counts.above += bool(state.distance > max(0.0, real.min(initial=np.inf)) + _SAME)
+        uncounted = {*map(frozenset, monitor.not_counted)} - {frozenset(state.pair or ())}
+        counting = [k for k, pair in enumerate(model.pairs) if frozenset(pair) not in uncounted]
+        counts.above += bool(state.distance > max(0.0, real[counting].min(initial=np.inf)) + _SAME)
     return counts
 
 

@@ -309,7 +309,7 @@ def test_a_vendor_robot_is_clear_without_any_configuration(ur5):
     q = np.array([0.3, -1.2, 1.4, -0.9, 1.57, 0.2])
     state = rests(Monitor(ur5), q)
     assert (state.level, state.action, state.speed_scale) == (Level.OK, "none", 1.0)
-    assert state.distance == pytest.approx(ur5.distance(q, exact=True).distance)
+    assert state.distance == ur5.distance(q, by_design=False).distance > 0.2
 
 
 def test_contact_of_a_structural_pair_is_a_stop(ur5):
