@@ -6,23 +6,16 @@ TEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
 
-.PHONY: help test test-all demo bench lint picture marker-picture view-picture parameters api adjustment-plots verification-plots method-pictures clean
+.PHONY: help demo test test-all bench docs lint clean
 .DEFAULT_GOAL := help
 
 help:
+	@echo "make demo     set up and run the demo        DEMO_ARGS='--seconds 10'"
 	@echo "make test     set up and run the tests       TEST_ARGS='-k urdf'"
 	@echo "make test-all set up and run all tests, the long ones too"
-	@echo "make demo     set up and run the demo        DEMO_ARGS='--seconds 10'"
 	@echo "make bench    set up and run the benchmark   BENCH_ARGS='--robots ur5'"
+	@echo "make docs     write what docs/ has from code, and draw its pictures  PAGES='api parameters'"
 	@echo "make lint     check style with ruff"
-	@echo "make picture  render the picture of the README"
-	@echo "make marker-picture  draw what RViz shows from the messages of the nodes"
-	@echo "make parameters      write docs/parameters.md from what the nodes declare"
-	@echo "make api      write docs/api.md from the docstrings"
-	@echo "make view-picture  take the picture of the page in the browser (needs Chromium)"
-	@echo "make adjustment-plots  plot the published experiment of two arms, before and after"
-	@echo "make verification-plots  verify four motions of the space arm and plot them"
-	@echo "make method-pictures  draw the pictures of docs/methods.md"
 	@echo "make clean    remove $(VENV), caches and build folders"
 	@echo "Another Python: PYTHON=python3.12; another place for the environment: VENV=path"
 
@@ -62,37 +55,13 @@ demo: $(VENV)/.has-demo
 bench: $(VENV)/.has-bench
 	"$(BIN)/python" benchmarks/distance.py $(BENCH_ARGS)
 
+# Names of docs/make_*.py. view_picture needs Chromium.
+PAGES ?= api parameters picture marker_picture adjustment_plots verification_plots method_pictures view_picture
+docs: $(VENV)/.has-test
+	for page in $(PAGES); do PYTHONPATH=test:. "$(BIN)/python" docs/make_$$page.py || exit 1; done
+
 lint: $(VENV)/.has-test
 	"$(BIN)/python" -m ruff check .
-
-picture: $(VENV)/.has-picture
-	"$(BIN)/python" docs/make_picture.py
-
-marker-picture: $(VENV)/.has-test
-	PYTHONPATH=test "$(BIN)/python" docs/make_marker_picture.py
-
-parameters: $(VENV)/.has-demo
-	"$(BIN)/python" docs/make_parameters.py
-
-api: $(VENV)/.has-test
-	"$(BIN)/python" docs/make_api.py
-
-view-picture: $(VENV)/.has-test
-	PYTHONPATH=test "$(BIN)/python" docs/make_view_picture.py
-
-adjustment-plots: $(VENV)/.has-adjust
-	"$(BIN)/python" docs/make_adjustment_plots.py
-
-verification-plots: $(VENV)/.has-verify
-	"$(BIN)/python" docs/make_verification_plots.py
-
-method-pictures: $(VENV)/.has-test
-	"$(BIN)/python" benchmarks/hybrid_tree.py --cycle 0.05 --passes 7 --fit published --plot docs/hybrid_tree.png
-	"$(BIN)/python" -m collision_monitor fit urdf/dual_arm.urdf --srdf urdf/dual_arm.srdf --leaves urdf/dual_arm_leaves.yaml \
-	  --hierarchy octree --boxes 2 --q right_joint_2=-1.4,right_joint_4=-1.3,left_joint_2=1.4,left_joint_4=1.3 --picture docs/octree.png
-	"$(BIN)/python" benchmarks/two_level_check.py --plot docs/two_level.png
-	"$(BIN)/python" docs/make_verification_plots.py
-	"$(BIN)/python" docs/make_adjustment_plots.py
 
 clean:
 	rm -rf "$(VENV)" build install log dist *.egg-info .pytest_cache .ruff_cache .hypothesis

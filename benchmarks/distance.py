@@ -3,7 +3,7 @@
 """Time of a distance query against pinocchio + coal on the same leaves.
 
     python benchmarks/distance.py [--robots ur5,panda,...] [--configurations 1000] [--json]
-    python benchmarks/distance.py --write     # the tables of README.md and docs/performance.md
+    python benchmarks/distance.py --write     # the tables of README.md and of the report
     python benchmarks/distance.py --load      # load times instead
 
 Both compute the minimum leaf distance of all checked pairs at the same random configurations,
@@ -147,7 +147,8 @@ def main() -> None:
     """Measure, print a table, and write it if requested."""
     parser = arguments(__doc__, NAMES, 1000)
     parser.add_argument(
-        "--write", action="store_true", help="to README.md and docs/performance.md, in their tables"
+        "--write", action="store_true",
+        help="to README.md and docs/reports/performance.md, in their tables",
     )
     parser.add_argument("--load", action="store_true", help="measure load times instead")
     parser.add_argument("--max-leaves", type=int, help="of each link; not with --write")

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of `distance.py`: the full one in docs/performance.md, some columns in the README.
+"""Tables of `distance.py`: the full one in docs/reports/performance.md, some columns in the README.
 
 Each is between two markers, and `distance.py --write` replaces the text between them. The table of
 the README consists of columns of the full one, so both pages are consistent.
@@ -13,7 +13,8 @@ from pathlib import Path
 
 from command_line import ROOT
 
-PAGES = {ROOT / "docs/performance.md": False, ROOT / "README.md": True}  # page: some columns only
+# Pages, and whether they have some columns only.
+PAGES = {ROOT / "docs/reports/performance.md": False, ROOT / "README.md": True}
 BEGIN = "<!-- benchmarks/distance.py --write: begin -->\n"
 END = "<!-- benchmarks/distance.py --write: end -->\n"
 TITLES = {

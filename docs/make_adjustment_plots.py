@@ -5,8 +5,9 @@
     python docs/make_adjustment_plots.py [--methods field,robust] [--output FOLDER]
 
 It writes adjustment_joints.png and adjustment_distance.png, and prints the table of docs/adjust.md;
-distances are between the centre lines of the links, as in the paper. ``make adjustment-plots``
-writes to docs/. The robot and the motion are those of test/support/robots/dual_arm_cases.py.
+distances are between the centre lines of the links, as in the paper. Run it
+with ``make docs PAGES=adjustment_plots``; it writes to docs/. The robot and the
+motion are those of test/support/robots/dual_arm_cases.py.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draw what RViz shows, from the messages that the nodes publish.
 
-Run it with ``make marker-picture``; it writes docs/markers.png.
+Run it with ``make docs PAGES=marker_picture``; it writes docs/markers.png.
 """
 
 from __future__ import annotations

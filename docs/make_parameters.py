@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write docs/parameters.md from what the nodes declare, so that it cannot say anything else.
 
-Run it with ``make parameters``; needs rclpy. ``--check`` writes nothing, and ends with code 1 where
-the file is not what this makes.
+Run it with ``make docs PAGES=parameters``; needs rclpy. ``--check`` writes nothing, and ends with
+code 1 where the file is not what this makes.
 """
 
 from __future__ import annotations
@@ -42,22 +42,23 @@ NODES = {
 # Where more is said about a parameter; pages that are not there are left out.
 MORE = {
     "scene": "scene.md", "scene_max_objects": "scene.md#obstacles-on-topics",
-    "cloud_max_voxels": "scene.md#point-clouds", "leaves": "leaves.md", "narrow_phase": "exact.md",
+    "cloud_max_voxels": "scene.md#point-clouds", "leaves": "reports/leaves.md",
+    "narrow_phase": "reports/exact.md",
     "pair_thresholds": "behaviour.md#distances-for-single-pairs", "thresholds_file": "behaviour.md",
     "prediction": "behaviour.md", "latch_stops": "behaviour.md#stops-that-people-end",
     "acknowledge_stops": "behaviour.md#stops-that-people-end", "stop_service": "behaviour.md",
     "show_aabb_levels": "rviz.md", "show_mesh_level": "rviz.md",
     "marker_rate": "rviz.md", "joint_state_timeout": "safety.md",
     "robots": "robots.md", "record": "record.md", "arms": "self_collision.md",
-    "method": "adjust.md", "fit": "methods.md", "hierarchy": "exact.md",
+    "method": "adjust.md", "fit": "reports/methods.md", "hierarchy": "reports/exact.md",
     "heed_speed_scale": "simulation.md",
 }  # fmt: skip
 INTRODUCTION = """# Parameters
 
-Written by `make parameters` from what the nodes declare; a test holds it to that. "Fixed" ones are
-read when a node starts; the others take effect with `ros2 param set`, are checked together, and are
-refused with a reason. `ros2 param describe` says the same. An empty text among a list is nothing:
-ROS has no empty lists.
+Written by `make docs PAGES=parameters` from what the nodes declare; a test compares them. "Fixed"
+ones are read when a node starts; the others take effect with `ros2 param set`, are checked
+together, and are refused with a reason. `ros2 param describe` says the same. An empty text among
+a list is nothing: ROS has no empty lists.
 """
 END = """## A robot that cannot be loaded
 
@@ -114,7 +115,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if TARGET.read_text(encoding="utf-8") == text:
         return 0
-    print("docs/parameters.md is not what the nodes declare: run make parameters", file=sys.stderr)
+    text = "docs/parameters.md is not what the nodes declare: run make docs PAGES=parameters"
+    print(text, file=sys.stderr)
     return 1
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make the picture of the README: the demo's motion, seen and measured.
 
-Run it with ``make picture``; it writes docs/dual_arm.png.
+Run it with ``make docs PAGES=picture``; it writes docs/dual_arm.png.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
     python docs/make_verification_plots.py [--motions wing_upright,wing_turned] [--output FOLDER]
 
 It verifies as ``python -m collision_monitor verify`` does and writes a picture for each of the four
-verifications. ``make verification-plots`` writes all of them to docs/. The story is in
+verifications. ``make docs PAGES=verification_plots`` writes all of them to docs/. The story is in
 test/support/robots/space_arm_story.py.
 """
 

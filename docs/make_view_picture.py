@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make docs/view.png: the page in a real browser, at an instant of the demo's motion.
 
-Run it with ``make view-picture``; it needs a Chromium (``apt install chromium``).
+Run it with ``make docs PAGES=view_picture``; it needs a Chromium (``apt install chromium``).
 """
 
 from __future__ import annotations

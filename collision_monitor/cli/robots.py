@@ -79,8 +79,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fit", choices=FITS, default=FITS[0],
         help="published: one capsule or sphere for each shape of the robot, as in the paper "
-        "(docs/methods.md); looser; not with --max-leaves, --leaf-tolerance or --leaves (default "
-        "%(default)s)",
+        "(docs/reports/methods.md); looser; not with --max-leaves, --leaf-tolerance or --leaves "
+        "(default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--hierarchy", type=_hierarchy, default="aabb", metavar="KIND[:SETTINGS]",

@@ -345,7 +345,7 @@ def given_leaves(
     """Return leaves of every link from a file or of the published fit; None for fits of `fit_all`.
 
     ``check``: whether leaves of a file must enclose the robot. ``fit``: ``published`` gives one
-    leaf for each shape, by the method of Zhang et al. (docs/methods.md).
+    leaf for each shape, by the method of Zhang et al. (docs/reports/methods.md).
 
     Raises:
         FitError: as `check_fit`.

@@ -66,7 +66,7 @@ def write_leaves(
         lines.append("# " + " ".join(f"{key}: {value}".split()))
     lines += [
         "# Metres, in the frame of the link. A capsule is all within radius of the segment from",
-        "# p0 to p1, a sphere all within radius of center. Format: docs/leaves.md.",
+        "# p0 to p1, a sphere all within radius of center. Format: docs/reports/leaves.md.",
         f"robot: {_quoted(robot_name)}",
         *([f"shapes: {_quoted(shapes)}"] if shapes else []),
         "links:" if leaves else "links: {}",

@@ -14,7 +14,7 @@ class Clearance:
 
     Attributes:
         distance: metres; negative values are the depth of penetration, of the leaves or, for an
-            exact query, of the shapes (docs/exact.md).
+            exact query, of the shapes (docs/reports/exact.md).
         links: names of the two nearest links or obstacles.
         leaves: indices of the two leaves in ``model.leaves``, -1 for that of an object that is no
             part of the model; (-1, -1) for an exact distance.

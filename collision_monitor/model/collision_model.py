@@ -209,18 +209,19 @@ class CollisionModel:
                 many are loose have up to four times as many (see `FitSettings`).
             leaf_tolerance: mean offset of the leaves from a mesh, in metres, below which no
                 leaves are added.
-            leaves: path or content of a leaves file (docs/leaves.md), used instead of a fit; for
-                links of the robot, not for obstacles.
+            leaves: path or content of a leaves file (docs/reports/leaves.md), used instead of a
+                fit; for links of the robot, not for obstacles.
             check_leaves: whether to reject leaves from a file that do not enclose their link.
             hierarchy: bounding volumes over triangles for exact distances: ``aabb``, ``obb``,
                 ``rss`` or ``octree``. All give the same distances. The default is generally the
                 fastest; ``obb`` is where meshes lie at an angle in the frames of their links.
                 ``octree:depth=5,leaf=4`` limits the levels of an octree and the triangles of a leaf
-                (docs/exact.md).
+                (docs/reports/exact.md).
             visual_meshes: whether links without collision geometry use their visual geometry.
             fit: ``optimised``, or ``published``: one capsule or sphere for each shape of the
-                robot, as Zhang et al. fit it (docs/methods.md), for comparison; with the defaults
-                of ``max_leaves_per_link`` and ``leaf_tolerance`` only, and without ``leaves``.
+                robot, as Zhang et al. fit it (docs/reports/methods.md), for comparison; with the
+                defaults of ``max_leaves_per_link`` and ``leaf_tolerance`` only, and without
+                ``leaves``.
             limits: numbers of links, shapes, triangles and pairs, and time that a load may take.
             checked: pairs that are checked although their shapes overlap by design, or one joint
                 connects their links (docs/behaviour.md): each two names, or two patterns that match
@@ -261,8 +262,8 @@ class CollisionModel:
 
         Args:
             q: (nq,) joint positions, radians or metres, in the order of ``joint_names``.
-            exact: whether to measure the shapes instead of the leaves (docs/exact.md). The first
-                exact query calls `prepare_exact`.
+            exact: whether to measure the shapes instead of the leaves (docs/reports/exact.md). The
+                first exact query calls `prepare_exact`.
             any_contact: whether the first contact that is found ends an exact query. Otherwise the
                 deepest one by the leaves is found. In contact the distance is that of the leaves,
                 which is never larger than the true one: the shapes are at most so deep.

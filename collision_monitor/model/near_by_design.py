@@ -11,7 +11,7 @@ distance.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from collision_monitor.model.structural_pairs import StructuralPair
 
 if TYPE_CHECKING:
     from collision_monitor.hierarchy.clearance import Clearance
-    from collision_monitor.model.collision_model import CollisionModel
     from collision_monitor.model.thresholds import Thresholds
 
 # A pair whose distance (metres, of leaves) varies by less over so many random configurations is
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 _LEAST_CHANGE, _SAMPLES = 0.005, 64
 
 
-def constant_pairs(model: CollisionModel) -> list[int]:
-    """Return the indices of pairs whose distance hardly varies, in 1 ms for a UR5."""
+def constant_pairs(model: Any) -> list[int]:
+    """Return the indices of pairs of a CollisionModel whose distance hardly varies."""
     low, high = np.full(len(model.pairs), np.inf), np.full(len(model.pairs), -np.inf)
     for q in model.random_configurations(_SAMPLES, seed=3):
         check_time("measuring how much the distances of pairs vary")
@@ -40,7 +39,7 @@ def constant_pairs(model: CollisionModel) -> list[int]:
 
 
 def usually_near(
-    model: CollisionModel, thresholds: Thresholds, exact: bool
+    model: Any, thresholds: Thresholds, exact: bool
 ) -> dict[int, StructuralPair]:
     """Return the pairs of links, by index, that are near in most configurations or at rest.
 
@@ -62,12 +61,12 @@ class DistanceNotByDesign:
     """
 
     def __init__(
-        self, model: CollisionModel, near: Collection[int], warn: np.ndarray, exact: bool = False
+        self, model: Any, near: Collection[int], warn: np.ndarray, exact: bool = False
     ) -> None:
         """Prepare the queries.
 
         Args:
-            model: the robot.
+            model: a CollisionModel.
             near: indices of pairs that are near in most configurations or at rest.
             warn: (pairs,) warning distance of each pair of the model, metres.
             exact: whether shapes are measured, too.
@@ -77,11 +76,11 @@ class DistanceNotByDesign:
         self.left_out: list[int] = sorted(left_out) if len(left_out) < len(model.pairs) else []
         pairs = [model.pairs[k] for k in self.left_out]
         self._warn = dict(zip(map(frozenset, pairs), warn[self.left_out].tolist(), strict=True))
-        self._single: dict[frozenset[str], CollisionModel] = {}
+        self._single: dict[frozenset[str], Any] = {}
         if pairs:
             self._others = self._twin(set(model.pairs).difference(pairs))
 
-    def _twin(self, pairs: Collection[tuple[str, str]]) -> CollisionModel:
+    def _twin(self, pairs: Collection[tuple[str, str]]) -> Any:
         twin = self._model.twin(pairs)
         if self._exact:
             twin.prepare_exact()
@@ -120,7 +119,7 @@ class DistanceNotByDesign:
         return one if is_nearer else found
 
 
-def _nearest(model: CollisionModel, q: np.ndarray, exact_within: float) -> Clearance:
+def _nearest(model: Any, q: np.ndarray, exact_within: float) -> Clearance:
     found = model.distance(q)
     if found.distance > exact_within:
         return found

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Every command of docs/methods.md runs with its options, small, and prints what the page says."""
+"""Every command of the page of methods runs with its options, small, and prints what it says."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from support.paths import ROOT
 
 from collision_monitor.__main__ import main
 
-PAGE = (ROOT / "docs/methods.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/reports/methods.md").read_text(encoding="utf-8")
 SECTIONS = [text for text in PAGE.split("\n## ")[1:] if not text.startswith("Others")]
 COMMANDS = {key: words for text in SECTIONS for key, words in commands(text).items()}
 OUTPUTS = ("--picture", "--plot", "--report", "--output")

@@ -11,6 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 from support.files import third_party
 from support.files.third_party import (
+    GAZEBO,
     IMPORTERS,
     ROOT,
     RUN_TIME_ONLY,
@@ -56,6 +57,14 @@ def test_everything_that_is_imported_or_started_is_declared():
 
 def test_everything_that_is_declared_is_used():
     assert unused(all_imported(), all_started(), exec_depends(), pip_line(), on_pypi()) == []
+
+
+def test_the_page_of_simulations_installs_what_gazebo_needs():
+    page = (ROOT / "docs/simulation.md").read_text()
+    names = {f"ros-jazzy-{name.replace('_', '-')}" for name in GAZEBO}
+    (line,) = [row for row in page.splitlines() if row.startswith("    sudo apt install")]
+    assert set(line.split()[3:]) == names
+    assert not GAZEBO & exec_depends()
 
 
 def test_modules_are_imported_by_name_in_known_functions_alone():

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of query times in README.md and docs/performance.md are what one command writes."""
+"""The tables of query times in README.md and the report are what one command writes."""
 
 import sys
 

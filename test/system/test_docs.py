@@ -20,7 +20,8 @@ from collision_monitor.__main__ import parser
 
 pytestmark = pytest.mark.early
 
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+MADE = ROOT / "docs/api.md"  # by `make docs`, not kept
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted({*(ROOT / "docs").rglob("*.md")} - {MADE})]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 FILE = re.compile(r"(?<![\w/.])(?:examples|benchmarks|docs|config|urdf)/[\w/.-]+\w")
 FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
@@ -198,19 +199,17 @@ def test_the_page_of_parameters_is_what_the_nodes_declare():
     assert done.returncode == 0, done.stderr
 
 
-def test_the_page_of_the_python_api_is_what_the_docstrings_say():
-    done = subprocess.run(
-        [sys.executable, ROOT / "docs/make_api.py", "--check"],
-        stderr=subprocess.PIPE, text=True, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-
-
-def test_the_page_of_the_python_api_has_every_public_name():
+def test_the_page_of_the_python_api_has_every_public_name(tmp_path):
     import collision_monitor
     from collision_monitor import motion, self_collision
 
-    headings = re.findall(r"^### `(\w+)`$", text_of(ROOT / "docs/api.md"), re.MULTILINE)
+    page = tmp_path / "api.md"
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs/make_api.py", "--output", page],
+        stderr=subprocess.PIPE, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    headings = re.findall(r"^### `(\w+)`$", page.read_text(), re.MULTILINE)
     names = [name for m in (collision_monitor, motion, self_collision) for name in m.__all__]
     assert sorted(headings) == sorted(set(names))
 

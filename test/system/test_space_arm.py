@@ -33,7 +33,7 @@ from straight_approach import (  # noqa: E402
     way_at,
 )
 
-METHODS = commands((ROOT / "docs/methods.md").read_text(encoding="utf-8"))
+METHODS = commands((ROOT / "docs/reports/methods.md").read_text(encoding="utf-8"))
 CYCLE = 0.03  # s: 3 mm of the way, so that no row lies at the threshold itself
 GROWN = 0.05  # m: each volume; two of them make the threshold of 0.1 m
 TIP_RADIUS = 0.15
@@ -240,7 +240,7 @@ def run_benchmark(monkeypatch, capsys, *words):
 
 
 def run_documented(monkeypatch, capsys, command, **short):
-    """What a command of docs/methods.md measures, with these options short."""
+    """What a command of docs/reports/methods.md measures, with these options short."""
     words = with_options(command, {f"--{name}": value for name, value in short.items()})
     return json.loads(run_benchmark(monkeypatch, capsys, *words[1:], "--json"))
 

@@ -36,7 +36,7 @@ from collision_monitor.verification.verification import Verdict
 
 pytestmark = pytest.mark.early
 
-METHODS = commands((URDF.parents[1] / "docs/methods.md").read_text(encoding="utf-8"))
+METHODS = commands((URDF.parents[1] / "docs/reports/methods.md").read_text(encoding="utf-8"))
 
 UPRIGHT, _, ACROSS, _ = STORY
 LIMIT, RATE = math.radians(260.0), math.radians(1.0)
@@ -251,7 +251,7 @@ def test_the_documented_command_says_the_same_and_writes_a_report(tmp_path, monk
     pytest.importorskip("jinja2")
     monkeypatch.chdir(URDF.parents[1])
     text = Path("docs/verify.md").read_text(encoding="utf-8").partition("## Four verifications")[2]
-    # docs/methods.md has the same command, with a hierarchy.
+    # docs/reports/methods.md has the same command, with a hierarchy.
     words = METHODS["verify urdf/space_arm.urdf"]
     at = words.index("--hierarchy")
     assert words[at + 1] == "rss"

@@ -74,7 +74,8 @@ GENERAL = (
                "max_leaves_per_link and leaf_tolerance, and without leaves"),
     fixed("hierarchy", "aabb",
           text="bounding volumes over triangles: 'aabb', 'obb', 'rss' or 'octree', also with "
-               "settings ('octree:depth=5,leaf=4', docs/exact.md); all give the same distances"),
+               "settings ('octree:depth=5,leaf=4', docs/reports/exact.md); all give the same "
+               "distances"),
     Parameter("warn_distance", WARN_DISTANCE, most=10.0,
               text="WARN and slow down when the distance of two links is at or below this, metres"),
     Parameter("stop_distance", STOP_DISTANCE, most=10.0,

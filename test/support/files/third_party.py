@@ -25,7 +25,8 @@ ROS = {
     "rosgraph_msgs", "sensor_msgs", "std_msgs", "std_srvs", "tf2_ros", "trajectory_msgs",
     "visualization_msgs",
 }  # fmt: skip
-# Import -> (key in package.xml, None where rosdep has none; name on PyPI). Every key was looked up
+# Import -> (key in package.xml, None where rosdep has none or the nodes do not always need it; name
+# on PyPI). Every key was looked up
 # in rosdistro (rosdep/base.yaml, rosdep/python.yaml, jazzy/distribution.yaml) for Ubuntu 24.04.
 THIRD_PARTY = {
     **{name: (name, None) for name in ROS},
@@ -34,39 +35,41 @@ THIRD_PARTY = {
     "daqp": (None, "daqp"),
     "diskcache": (None, "diskcache"),
     "distributed": (None, "distributed"),
-    "jinja2": ("python3-jinja2", "jinja2"),
+    "jinja2": (None, "jinja2"),
     "llvmlite": ("python3-numba", "numba"),  # comes with numba, in the version that numba wants
     "lxml": ("python3-lxml", "lxml"),
-    "matplotlib": ("python3-matplotlib", "matplotlib"),
+    "matplotlib": (None, "matplotlib"),
     "mcap": (None, "mcap"),
-    "mujoco": ("python3-mujoco-pip", "mujoco"),
+    "mujoco": (None, "mujoco"),
     "numba": ("python3-numba", "numba"),
     "numpy": ("python3-numpy", "numpy"),
-    "PIL": ("python3-pyvista-pip", "pyvista"),  # pillow comes with pyvista
-    "pinocchio": ("pinocchio", "pin"),
+    "PIL": (None, "pyvista"),  # pillow comes with pyvista
+    "pinocchio": (None, "pin"),
     "piqp": (None, "piqp"),
-    "pyvista": ("python3-pyvista-pip", "pyvista"),
-    "rosbags": ("python3-rosbags-pip", "rosbags"),
+    "pyvista": (None, "pyvista"),
+    "rosbags": (None, "rosbags"),
     "scipy": ("python3-scipy", "scipy"),
     "threadpoolctl": (None, "threadpoolctl"),
     "toppra": ("python3-toppra-pip", "toppra"),  # the ROS package toppra is C++ alone
     "trimesh": ("python3-trimesh-pip", "trimesh"),
     "urdf_parser_py": ("urdfdom_py", "urdf-parser-py"),
     "viser": (None, "viser"),
-    "vtkmodules": ("python3-pyvista-pip", "pyvista"),  # vtk comes with pyvista
+    "vtkmodules": (None, "pyvista"),  # vtk comes with pyvista
     "yaml": ("python3-yaml", "pyyaml"),
 }
 # Declared, though nothing imports or starts it by name.
 RUN_TIME_ONLY = {
-    "gz_ros2_control": "the plugin that simulation/gazebo.py writes into the URDF",
-    "joint_state_broadcaster": "a controller that simulation/gazebo.py writes parameters for",
-    "joint_trajectory_controller": "a controller that simulation/gazebo.py writes parameters for",
     "python3-networkx": "trimesh needs it for graphs, and does not ask for it",
     "networkx": "the same on PyPI",
     "setuptools": "builds the package",
     "ros-jazzy-common-interfaces": "messages, several imports",
     "ros-jazzy-rclpy": "rclpy and its messages",
 }
+# ROS packages that only gazebo.launch.py needs; docs/simulation.md says how to install them.
+GAZEBO = {
+    "controller_manager", "gz_ros2_control", "joint_state_broadcaster",
+    "joint_trajectory_controller", "ros_gz_bridge", "ros_gz_sim",
+}  # fmt: skip
 # Functions that import what they are given, and the places where a name is no constant.
 IMPORTERS = {"import_module", "find_spec", "__import__", "_solver", "_library", "missing"}
 
@@ -118,8 +121,9 @@ def all_imported() -> frozenset[str]:
 
 @cache
 def all_started() -> frozenset[str]:
-    """Of all files."""
-    return frozenset().union(*(started(ast.parse(path.read_text())) for path in sources()))
+    """Of all files, without those of `GAZEBO`."""
+    found = frozenset().union(*(started(ast.parse(path.read_text())) for path in sources()))
+    return found - GAZEBO
 
 
 @cache

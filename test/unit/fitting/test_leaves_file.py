@@ -129,7 +129,7 @@ def test_files_that_are_no_leaves(tmp_path):
 
 
 def test_the_example_of_the_documentation_is_a_leaves_file():
-    text = (ROOT / "docs/leaves.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/reports/leaves.md").read_text(encoding="utf-8")
     data = yaml.safe_load(re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1])
     panda = Robot("panda", "panda_link1", {"panda_link1": Link("panda_link1", BALL)}, ())
     kinds = [leaf.kind for leaf in read_leaves(data, panda)["panda_link1"]]
