@@ -44,12 +44,15 @@ test test-all: export PYTHONDONTWRITEBYTECODE =
 # Tests may skip what is not installed; here all is.
 test test-all: export TESTS_ARE_COMPLETE = yes
 test: $(VENV)/.has-test
+	"$(BIN)/python" -m collision_monitor warm-up
 	"$(BIN)/python" -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadscope --no-loadscope-reorder --durations=15 -m "not slow" $(TEST_ARGS)
 
 test-all: $(VENV)/.has-test
+	"$(BIN)/python" -m collision_monitor warm-up
 	"$(BIN)/python" -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadscope --no-loadscope-reorder --durations=15 $(TEST_ARGS)
 
 demo: $(VENV)/.has-demo
+	"$(BIN)/python" -m collision_monitor warm-up
 	"$(BIN)/python" -m collision_monitor demo $(DEMO_ARGS)
 
 bench: $(VENV)/.has-bench

@@ -13,7 +13,7 @@ from importlib import import_module
 from collision_monitor.cli.options import discard_output
 from collision_monitor.errors import CollisionMonitorError
 
-_COMMANDS = ("fit", "distance", "thresholds", "adjust", "verify", "acm", "view", "demo")
+_COMMANDS = ("fit", "distance", "thresholds", "adjust", "verify", "acm", "view", "demo", "warm-up")
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
@@ -28,7 +28,7 @@ def parser(names: Sequence[str] = _COMMANDS) -> argparse.ArgumentParser:
     top.add_argument("--verbose", action="store_true", help="log what is loaded and left out")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
     for name in names:
-        import_module(f"collision_monitor.cli.{name}").add_parser(commands)
+        import_module(f"collision_monitor.cli.{name.replace('-', '_')}").add_parser(commands)
     return top
 
 

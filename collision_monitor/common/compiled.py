@@ -270,7 +270,7 @@ class _Compiling(event.Listener):
 
     def __init__(self) -> None:
         self.is_logged = False
-        self._done = self._depth = 0  # compiling calls itself
+        self.done = self._depth = 0  # compiling calls itself
         self._collects = False
         self._logged = time.monotonic()
 
@@ -285,11 +285,11 @@ class _Compiling(event.Listener):
             function = event.data["dispatcher"].py_func
             module = function.__module__.rsplit(".", 1)[-1]
             logger.info(
-                "compiling kernels: %d done, now %s.%s", self._done, module, function.__name__
+                "compiling kernels: %d done, now %s.%s", self.done, module, function.__name__
             )
 
     def on_end(self, event: event.Event) -> None:
-        self._done += 1
+        self.done += 1
         self._depth -= 1
         if self._depth == 0 and self._collects:
             gc.enable()
@@ -297,6 +297,11 @@ class _Compiling(event.Listener):
 
 _listener = _Compiling()
 event.register("numba:compile", _listener)
+
+
+def compiled_kernels() -> int:
+    """Number of kernels that this process has compiled, those that they call included."""
+    return _listener.done
 
 
 def log_compiling() -> None:

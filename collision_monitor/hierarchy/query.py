@@ -9,21 +9,18 @@ not query the same arrays at the same time.
 from __future__ import annotations
 
 import logging
-import os
 import time
 
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import (
-    cache_directory,
     compiling,
     is_on_disk,
     kernel,
     offline_kernel,
     small_kernel,
 )
-from collision_monitor.common.compiling_process import CompilingProcess
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.aabb_tree import (
     ROOT,
@@ -310,24 +307,10 @@ def empty_model() -> tuple[np.ndarray, np.ndarray]:
 
 
 def warm_up() -> None:
-    """Compile what loading and the first distance need, or load it from disk; log the reason.
-
-    Uses another process if there is a second core, so that this one can fit leaves meanwhile.
-    """
-    compile_now = not is_on_disk(distance)
-    begin, process = time.monotonic(), None
+    """Compile what loading and the first distance need, or load it from disk; log the reason."""
+    compile_now, begin = not is_on_disk(distance), time.monotonic()
     if compile_now:
-        if cache_directory() is not None and len(os.sched_getaffinity(0)) > 1:
-            process = CompilingProcess("", f"{__name__}:{_compile.__name__}")
         logger.info("compiling kernels; this takes some seconds, once")
-    if process is not None:
-        process.wait()
-    _compile()
-    if compile_now:
-        logger.info("kernels compiled in %.1f s", time.monotonic() - begin)
-
-
-def _compile() -> None:
     numbers, index = empty_model()
     q = np.empty(0)
     with compiling(distance):
@@ -335,6 +318,8 @@ def _compile() -> None:
         place_all(numbers, index)
         contacts(numbers, index, q, 0.0, np.empty((2, 2), dtype=np.int64))
         distance(numbers, index, q)
+    if compile_now:
+        logger.info("kernels compiled in %.1f s", time.monotonic() - begin)
 
 
 def warm_up_for_states() -> None:

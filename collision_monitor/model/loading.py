@@ -114,26 +114,17 @@ class Recipe:
             NothingToCheckError: there is no pair of links to check.
         """
         with limited(self.limits):
-            loaded = self.load_leaves()
-            self.prepare(loaded.model)
+            loaded = self._load_single() if not self.robots[0].name else self._load_cell()
+            model = loaded.model
+            if not model.pairs:
+                raise NothingToCheckError(
+                    f"robot '{model.name}' has no pair of links to check ({len(model.link_names)} "
+                    "links have collision shapes)"
+                )
+            if self.exact:
+                model.prepare_exact(crossings=True)  # of the markers
+            model.usual_distances(self.exact)
             return loaded
-
-    def load_leaves(self) -> Loaded:
-        """Run the first part of `load`: everything that `CollisionModel.distance` needs."""
-        loaded = self._load_single() if not self.robots[0].name else self._load_cell()
-        model = loaded.model
-        if not model.pairs:
-            raise NothingToCheckError(
-                f"robot '{model.name}' has no pair of links to check ({len(model.link_names)} "
-                "links have collision shapes)"
-            )
-        return loaded
-
-    def prepare(self, model: CollisionModel) -> None:
-        """Run the second part of `load`: everything else that a monitor needs."""
-        if self.exact:
-            model.prepare_exact(crossings=True)  # of the markers
-        model.usual_distances(self.exact)
 
     def _load_single(self) -> Loaded:
         (robot,) = self.robots

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import gc
 import math
-import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,7 +18,6 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from collision_monitor.common.compiled import log_compiling
-from collision_monitor.common.compiling_process import CompilingProcess
 from collision_monitor.errors import (
     CollisionMonitorError,
     ConfigurationError,
@@ -29,7 +27,6 @@ from collision_monitor.errors import (
 from collision_monitor.model.desired_scene import DesiredScene
 from collision_monitor.model.loading import Loaded, Recipe
 from collision_monitor.model.proximity import Nearness
-from collision_monitor.monitoring.compile_ahead import compile_ahead
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import NARROW_PHASES, Level, Monitor, MonitorState
 from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS, Watchdogs
@@ -62,14 +59,12 @@ from collision_monitor.nodes.parameters.monitor_parameters import (
 from collision_monitor.nodes.parameters.parameter import changed_values, declare_parameters
 from collision_monitor.nodes.parameters.thresholds_file import ThresholdsFile
 from collision_monitor.nodes.recorder import Recorder
-from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor, publish_leaf_distances
+from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor, has_kernels
 from collision_monitor.nodes.robot_topics import JointStateSource, RobotTopics
 
 _WATCHDOG_SECONDS = 0.05
 _LOADING = "loading the robot (the first load fits leaves and compiles kernels)"
-_COMPILING = (
-    "compiling kernels, once on this machine; distances are of the leaves, nothing is monitored yet"
-)
+_COMPILING = "compiling kernels, once on this machine; nothing is monitored yet"
 _REPLACING = "a large robot is replacing the previous one; nothing is monitored meanwhile"
 _INACTIVE = MonitorState(Level.STALE, "inactive: monitoring is disabled", "waiting")
 _ENDED = MonitorState(
@@ -98,10 +93,6 @@ class MonitorCore:
         self._thresholds_file = ThresholdsFile()
         log_compiling()
         self._prepared = self._values["narrow_phase"]
-        self._compiling: list[CompilingProcess] = []
-        # Loading keeps two cores busy.
-        if len(os.sched_getaffinity(0)) > 2:
-            self._compile_ahead()
         self._monitor: Monitor | None = None
         self._marker_builder: MarkerBuilder | None = None
         self._is_active = False
@@ -275,39 +266,14 @@ class MonitorCore:
             CollisionMonitorError: the robot cannot be monitored.
         """
         start = time.monotonic()
-        self._publish_state(MonitorState(Level.STALE, _LOADING, "waiting"))
-        with repeated(lambda: self.publish_stale(_LOADING)):
-            self._loader.load(recipe, self._publish_first_distances)
+        text = _LOADING if has_kernels(self._prepared != "leaf") else _COMPILING
+        self._publish_state(MonitorState(Level.STALE, text, "waiting"))
+        with repeated(lambda: self.publish_stale(text)):
+            self._loader.load(recipe)
         for _ in self._robots.waiting():  # joint states received while it was loaded
             pass
         self._watchdogs.cycles.expect_delay()  # the state has reported that no robot was monitored
         self._node.get_logger().info(f"loaded in {time.monotonic() - start:.1f} s")
-
-    def _compile_ahead(self) -> None:
-        """Start to compile kernels of the monitor in other processes, if that is not done."""
-        if not self._compiling:
-            sets = ("monitor",) if self._prepared == "leaf" else ("monitor", "exact")
-            self._compiling = [process for which in sets if (process := compile_ahead(which))]
-
-    def _publish_first_distances(self, loaded: Loaded) -> None:
-        """Measure leaf distances while other processes compile the kernels of the monitor."""
-        if len(os.sched_getaffinity(0)) > 1:
-            self._compile_ahead()
-        if not (self._is_active and any(process.is_running for process in self._compiling)):
-            return
-        self._publish_state(MonitorState(Level.STALE, _COMPILING, "waiting"))
-        timeout, publish = self._values["joint_state_timeout"], self._topics.min_distance
-        publish_leaf_distances(
-            self._robots, loaded, timeout, publish, self._compiling, self._has_objects
-        )
-        self._publish_state(MonitorState(Level.STALE, _LOADING, "waiting"))
-
-    def _has_objects(self) -> bool:
-        """Whether there are objects on topics, or publishers of them."""
-        count = self._node.count_publishers
-        return bool(self._scene.keeper.requests) or any(
-            count(f"~/{topic}") for topic in ("scene", "attach", "planning_scene", "cloud")
-        )
 
     def _announce_replacement(self) -> None:
         """Invalidate the last state before a large robot replaces it: monitoring is interrupted."""

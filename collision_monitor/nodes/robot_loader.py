@@ -2,34 +2,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads robots for a node: directly at start, in a background process while monitoring.
 
-Fitting leaves and compiling their distances takes a third of the time of a first start. Other
-processes compile exact distances and braking paths meanwhile, once per machine; until then the
-state is STALE, and only the minimum leaf distance is published.
+A first start fits leaves and compiles kernels, once on a machine; the state is STALE until both are
+done (`python -m collision_monitor warm-up` compiles them in advance).
 """
 
 from __future__ import annotations
 
 import logging
 import pickle
-import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from collision_monitor.common.compiled import compiling
-from collision_monitor.common.compiling_process import CompilingProcess
+from collision_monitor.common.compiled import compiling, is_on_disk
 from collision_monitor.common.limits import limited
-from collision_monitor.errors import CollisionMonitorError, JointStateError, reason_of
+from collision_monitor.errors import CollisionMonitorError, reason_of
+from collision_monitor.hierarchy.object_slots import lay_top
+from collision_monitor.mesh_distance.crossings import list_crossings
 from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.loading import Answer, Loaded, LoadingProcess, Recipe
-from collision_monitor.model.point_cloud import warm_up
+from collision_monitor.model.point_cloud import voxel_centres, warm_up
 from collision_monitor.model.thresholds import Rule
-from collision_monitor.monitoring.cell_buffer import buffer_of
-from collision_monitor.monitoring.compile_ahead import KERNELS
 from collision_monitor.monitoring.monitor import Monitor
+from collision_monitor.monitoring.speed_policy.exact_paths import measure_pair
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.nodes.obstacles.scene_topics import bounds_of
 from collision_monitor.nodes.parameters.monitor_parameters import (
@@ -38,13 +35,18 @@ from collision_monitor.nodes.parameters.monitor_parameters import (
     settings_of,
     thresholds_of,
 )
-from collision_monitor.nodes.robot_topics import RobotTopics
 
 _POLL_SECONDS = 0.02
 # With more pairs, replacing the robot takes longer than the tolerated delay of joint states.
 _MANY_PAIRS = 5000
 
 library = logging.getLogger("collision_monitor")
+
+
+def has_kernels(exact: bool) -> bool:
+    """Whether the kernels of a monitor are on disk; ``exact``: those of exact distances, too."""
+    last = (lay_top, voxel_centres, *((measure_pair, list_crossings) if exact else ()))
+    return all(map(is_on_disk, last))
 
 
 def build_monitor(
@@ -60,7 +62,7 @@ def build_monitor(
     model, thresholds = loaded.model, thresholds_of(values, rules)
     thresholds.check_left_out(model.unmonitored_pairs)
     limits = joint_limits_of(values, model)
-    with compiling(*KERNELS["monitor"][1]):
+    with compiling(lay_top):
         live = LiveScene(model, bounds_of(values))
         behaviour = SpeedPolicy(
             model, settings_of(values), decelerations_of(values, model, limits), live
@@ -122,19 +124,14 @@ class RobotLoader:
             found["description_refused"] = self.refused
         return found
 
-    def load(self, recipe: Recipe, has_leaves: Callable[[Loaded], None]) -> None:
+    def load(self, recipe: Recipe) -> None:
         """Load in this thread, while no robot is monitored.
-
-        ``has_leaves`` is called as soon as leaf distances can be measured.
 
         Raises:
             CollisionMonitorError: it cannot be monitored.
         """
         with limited(recipe.limits):
-            loaded = recipe.load_leaves()
-            has_leaves(loaded)
-            recipe.prepare(loaded.model)
-            self._ready(recipe, loaded)
+            self._ready(recipe, recipe.load())
         self.current, self.refused, self.fault = recipe, "", ""
 
     def request(self, recipe: Recipe) -> None:
@@ -198,42 +195,3 @@ class RobotLoader:
         if error:
             self._node.get_logger().error(f"new robot description rejected: {error}")
         self._changed()
-
-
-# -- distances while kernels are compiled --
-
-_PERIOD = 0.1  # seconds
-
-
-def publish_leaf_distances(
-    robots: RobotTopics,
-    loaded: Loaded,
-    timeout: float,
-    publish: Callable[[float], None],
-    processes: Sequence[CompilingProcess],
-    has_objects: Callable[[], bool],
-) -> None:
-    """Publish the minimum distance at 10 Hz until all ``processes`` have ended.
-
-    Args:
-        robots: provides joint states from its subscriptions, without an executor.
-        loaded: the model and its joints.
-        timeout: joint states older than this have no distance, seconds; 0 for any age.
-        publish: called with each distance, metres.
-        processes: compiling processes.
-        has_objects: whether there are objects on topics: no distance is published then, as their
-            distances are unknown here.
-    """
-    model, buffer = loaded.model, buffer_of(loaded.model, loaded.joints)
-    robots.subscribe_joint_states()
-    if model.scene.joints:
-        robots.subscribe_scene_joints()
-    while any(process.is_running for process in processes):
-        now = time.monotonic()
-        for source, data in robots.waiting():
-            with suppress(JointStateError):  # reported once the robot is monitored
-                buffer.update(source.read(data, now))
-        is_old = bool(buffer.missing() or (timeout and buffer.too_old(timeout, now)))
-        if not (is_old or has_objects()):
-            publish(model.distance(buffer.q).distance)
-        time.sleep(_PERIOD)

@@ -111,7 +111,6 @@ def test_starting(start, node, number, seconds):
 def test_compiling(start, tmp_path):
     process = start("collision_monitor", *ROBOT, NUMBA_CACHE_DIR=str(tmp_path))
     read_until(process, "compiling kernels")
-    assert descendants(process.pid) or len(os.sched_getaffinity(0)) == 1
     ends_well(process, signal.SIGINT, COMPILING)
 
 

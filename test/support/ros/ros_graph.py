@@ -169,15 +169,13 @@ class Graph:
     def until_distance(self, sending, seconds: float = 400.0) -> float:
         """Send until a robot is monitored and a distance comes that is not NaN.
 
-        The limit leaves time to compile; distances of leaves, which come meanwhile, do not count.
+        The limit leaves time to compile.
         """
         seen = len(self.heard["min_distance"])
 
         def is_there() -> bool:
             found = self.heard["min_distance"][seen:]
-            states = [state.message for state in self.heard["state"][-1:]]
-            is_loading = any(text.startswith(("compiling", "loading")) for text in states)
-            return found and not math.isnan(found[-1].data) and not is_loading
+            return found and not math.isnan(found[-1].data)
 
         self.until(is_there, seconds, sending)
         return self.heard["min_distance"][-1].data

@@ -307,7 +307,7 @@ def test_a_rule_that_is_there_at_the_start_has_a_pair_checked(pattern):
     monitor = Monitor(model)
     monitor.set_thresholds(rule)
     assert monitor.behaviour.thresholds.tolist() == [[0.01, 0.03]]
-    loaded = Recipe((RobotSource(hand_urdf(limits, limits)),), checked=(pattern,)).load_leaves()
+    loaded = Recipe((RobotSource(hand_urdf(limits, limits)),), checked=(pattern,)).load()
     assert loaded.model.pairs == model.pairs
     with pytest.raises(ThresholdsError, match="meet, but nowhere deeper than 2 mm.*to have it che"):
         rule.of(left_out.pairs, left_out=left_out.unmonitored_pairs)

@@ -96,7 +96,7 @@ def test_rules_bring_neighbours_of_one_of_several_robots_back():
     first = RobotSource(chain(3), "", "left", "left/")
     second = RobotSource(chain(3), "", "right", "right/", (0.0, 0.0, 9.0, 0.0, 0.0, 0.0))
     checked = ("left/l0 left/l1", "right/l[12] right/l1")
-    model = Recipe((first, second), checked=checked).load_leaves().model
+    model = Recipe((first, second), checked=checked).load().model
     pairs = {frozenset(pair) for pair in model.pairs}
     assert frozenset(("left/l0", "left/l1")) in pairs
     assert frozenset(("right/l1", "right/l2")) in pairs
@@ -180,7 +180,7 @@ def test_an_srdf_that_enables_neighbours_has_them_checked():
         frozenset(pair) for pair in [("l0", "l1"), ("l0", "l2"), ("l0", "l3")]
     }
     two = [RobotSource(chain(4), enabled, name, f"{name}/") for name in ("a", "b")]
-    cell = Recipe(tuple(two)).load_leaves().model
+    cell = Recipe(tuple(two)).load().model
     assert {frozenset(("a/l0", "a/l1")), frozenset(("b/l0", "b/l1"))} <= {
         frozenset(pair) for pair in cell.pairs
     }

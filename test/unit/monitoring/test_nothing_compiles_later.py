@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels are compiled in advance: by another process, and before joint states arrive."""
+"""Kernels are compiled before joint states arrive: by `warm-up`, or when a monitor is made."""
 
 import os
 import subprocess
@@ -11,37 +11,25 @@ from support.paths import ROOT
 
 pytestmark = pytest.mark.early
 
-QUICK = """
+WARMED = """
 from numba.core import event
-from collision_monitor.common.compiled import is_on_disk
-from collision_monitor.common.compiling_process import CompilingProcess
-from collision_monitor.model.point_cloud import voxel_centres, warm_up
+from collision_monitor.__main__ import main
+from support.robots.two_slides import JOINTS, apart, model
 
-assert not is_on_disk(voxel_centres)
-CompilingProcess("clouds", "collision_monitor.model.point_cloud:warm_up").wait()
-assert is_on_disk(voxel_centres)
-with event.install_recorder("numba:compile") as compiled:
-    warm_up()
-assert not compiled.buffer
-"""
-NODE = """
-from numba.core import event
-from support.robots.two_slides import model
+assert main(["warm-up"]) == 0
 from collision_monitor.model.live_scene import LiveScene
-from collision_monitor.monitoring.compile_ahead import KERNELS, compile_ahead, is_compiled
 from collision_monitor.monitoring.monitor import Monitor
+from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
-robot, sets = model(), ("monitor", "exact")
-assert not any(map(is_compiled, sets))
-for process in [compile_ahead(which) for which in sets]:
-    process.wait()
-for which in sets:
-    assert is_compiled(which) and compile_ahead(which) is None
 with event.install_recorder("numba:compile") as compiled:
+    robot = model()
     robot.prepare_exact(crossings=True)
-    Monitor(robot, live=LiveScene(robot))
-    for which in sets:
-        KERNELS[which][0]()
+    robot.usual_distances(True)
+    live = LiveScene(robot)
+    monitor = Monitor(robot, behaviour=SpeedPolicy(robot, live=live), live=live)
+    for k in range(40):
+        now = 50.0 + 0.01 * k
+        monitor.update([*JOINTS, "mast_joint"], (*apart(0.2 - 0.01 * k), 0.3), now, now)
 names = [found[1].data["dispatcher"].py_func.__qualname__ for found in compiled.buffer]
 assert not names, names
 """
@@ -74,18 +62,16 @@ assert after == before, {name: n for name, n in after.items() if before.get(name
 """
 
 
-def run(program, **environment):
+def run(program):
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT / "test", env={**os.environ, **environment},
+        [sys.executable, "-c", program], cwd=ROOT / "test", env=os.environ,
         capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-# The sets of the node take half a minute to compile.
-@pytest.mark.parametrize("program", [QUICK, pytest.param(NODE, marks=pytest.mark.slow)])
-def test_what_another_process_compiles_is_not_compiled_again(program, tmp_path):
-    run(program, NUMBA_CACHE_DIR=str(tmp_path))
+def test_after_a_warm_up_a_monitor_compiles_nothing():
+    run(WARMED)
 
 
 def test_the_first_contact_finds_everything_compiled():
