@@ -13,7 +13,7 @@ help:
 	@echo "make demo     set up and run the demo        DEMO_ARGS='--seconds 10'"
 	@echo "make test     set up and run the tests       TEST_ARGS='-k urdf'"
 	@echo "make test-all set up and run all tests, the long ones too"
-	@echo "make bench    set up and run the benchmark   BENCH_ARGS='--robots ur5'"
+	@echo "make bench    set up and run benchmarks      BENCHMARKS=distance BENCH_ARGS='--robots ur5'"
 	@echo "make docs     write what docs/ has from code, and draw its pictures  PAGES='api parameters'"
 	@echo "make lint     check style with ruff"
 	@echo "make clean    remove $(VENV), caches and build folders"
@@ -55,8 +55,20 @@ demo: $(VENV)/.has-demo
 	"$(BIN)/python" -m collision_monitor warm-up
 	"$(BIN)/python" -m collision_monitor demo $(DEMO_ARGS)
 
+# Those at the top of docs/reports/performance.md, with the options of that page. All take hours.
+BENCHMARKS ?= distance first_distance tightness hybrid_tree mesh_hierarchies exact_distance vendor_robots adjustment continuous_check node
+OPTIONS_tightness := --robots ur5,panda,xarm7,baxter,tiago_dual --seconds 20
+OPTIONS_hybrid_tree := --cycle 0.05 --passes 3
+OPTIONS_vendor_robots := --poses 300
+OPTIONS_adjustment := --motions 30
+ENVIRONMENT_adjustment := OMP_NUM_THREADS=1
 bench: $(VENV)/.has-bench
-	"$(BIN)/python" benchmarks/distance.py $(BENCH_ARGS)
+	$(foreach b,$(BENCHMARKS),@echo "== $(b)"$(NEWLINE)	$(ENVIRONMENT_$(b)) "$(BIN)/python" benchmarks/$(b).py $(OPTIONS_$(b)) $(BENCH_ARGS)$(NEWLINE))
+
+define NEWLINE
+
+
+endef
 
 # Names of docs/make_*.py. view_picture needs Chromium.
 PAGES ?= api parameters picture marker_picture adjustment_plots verification_plots method_pictures view_picture

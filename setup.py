@@ -88,7 +88,7 @@ setup(
         "simulation": [*ROS, *SIMULATION],
         "view": VIEW,
         "record": RECORD,
-        "bench": [*PEERS, *ADJUST, *FOLLOWERS, *PLANNERS],
+        "bench": [*ROS, *PEERS, *ADJUST, *FOLLOWERS, *PLANNERS],
         "test": [
             *ROS,
             *PICTURE,

@@ -3,6 +3,7 @@
 """Continuous check of a trajectory of a minute at 500 Hz, against checking each sample.
 
     python benchmarks/continuous_check.py [--robots baxter,ur5] [--blocks N]
+    python benchmarks/continuous_check.py random    # motions/random_motions.py
 
 `check_clearance` with leaves: all pairs, self and scene, with their envelopes, on all processors
 and on one. Against pinocchio + coal on the robot's own collision geometry and the same obstacles,
@@ -14,24 +15,19 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
+from common.command_line import choose
 from scipy.interpolate import CubicSpline
+from support.geometry.reference import Reference, coal, pin
+from support.robots.robots import ROBOTS
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "test")]
-
-from support.geometry.reference import Reference, coal, pin  # noqa: E402
-from support.robots.robots import ROBOTS  # noqa: E402
-
-from collision_monitor import CollisionModel  # noqa: E402
-from collision_monitor.model.thresholds import Thresholds  # noqa: E402
-from collision_monitor.motion.trajectory import Trajectory  # noqa: E402
-from collision_monitor.verification.clearance.clearance_check import check_clearance  # noqa: E402
+from collision_monitor import CollisionModel
+from collision_monitor.model.thresholds import Thresholds
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.verification.clearance.clearance_check import check_clearance
 
 SCENE = {
     "obstacles": [
@@ -145,4 +141,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    choose(main, random="motions.random_motions")

@@ -3,6 +3,7 @@
 """Time of exact distances against pinocchio + coal on the same meshes.
 
     python benchmarks/exact_distance.py [--robots ur5,...] [--configurations 400] [--json]
+    python benchmarks/exact_distance.py agreement    # meshes/exact_agreement.py
 
 `model.distance(q, exact=True)`, kinematics and nearest points included, against
 
@@ -27,7 +28,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from command_line import arguments
+from common.command_line import arguments, choose
 from support.geometry.reference import Reference, pin
 from support.robots.robots import RobotFiles
 from support.robots.smooth_motion import smooth_motion, without_usual_contacts
@@ -167,4 +168,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    choose(main, agreement="meshes.exact_agreement")

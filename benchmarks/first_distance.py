@@ -3,6 +3,7 @@
 """Time to the first distance with nothing cached: of the CLI, of the node and of the demo.
 
     python benchmarks/first_distance.py [--robots ur5,tiago_dual] [--skip demo] [--json]
+    python benchmarks/first_distance.py large-meshes    # meshes/load_large_meshes.py
 
 Every run has a cache folder of its own, empty at the start and removed at the end: kernels are
 compiled and leaves are fitted anew. Wall time starts with the process; it ends when the CLI has
@@ -28,7 +29,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from command_line import ROOT, arguments
+from common.command_line import ROOT, arguments, choose
 from support.robots.robots import RobotFiles
 from support.ros.ros_domains import Domain
 
@@ -217,4 +218,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    choose(main, large_meshes="meshes.load_large_meshes")

@@ -27,7 +27,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from command_line import arguments, counts, microseconds, robot
+from common.command_line import arguments, counts, microseconds, robot
 from support.geometry.reference import Reference, coal, pin
 
 from collision_monitor import CollisionModel

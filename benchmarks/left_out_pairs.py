@@ -27,7 +27,7 @@ import sys
 from typing import Any
 
 import numpy as np
-from command_line import arguments
+from common.command_line import arguments
 from support.geometry.exact_reference import ExactReference
 from support.robots.vendor_robots import VENDOR_NAMES
 from vendor_robots import load

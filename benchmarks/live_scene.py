@@ -32,18 +32,16 @@ joint state is answered on ~/min_distance; without these messages and with them,
 from __future__ import annotations
 
 import json
-import os
-import sys
 import time
+from importlib import import_module
 
 import coal
 import numpy as np
 import trimesh
-from command_line import arguments, robot
+from common.command_line import arguments, robot
 from support.geometry.coal_shapes import coal_capsule, coal_shape
 
 from collision_monitor import CollisionModel
-from collision_monitor.cli.demo import demo_parameters
 from collision_monitor.model.live_objects import Bounds
 from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Monitor
@@ -300,72 +298,6 @@ def meshes(model: CollisionModel, seconds: float) -> dict[str, float]:
     return out
 
 
-def node_cycles(seconds: float) -> dict[str, dict[str, float]]:
-    """Joint states and how many of them the node did not answer, without and with messages."""
-    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    import rclpy
-    from narrow_phase import Approach, approach
-    from node import cpu_seconds, running
-    from support.ros.ros_domains import Domain
-    from visualization_msgs.msg import Marker, MarkerArray
-
-    class Busy(Approach):
-        """Says something on ~/scene with every fifth joint state."""
-
-        def __init__(self, names: tuple[str, ...]) -> None:
-            super().__init__(names)
-            self.scene = self.node.create_publisher(
-                MarkerArray, "/ours/collision_monitor/scene", 100
-            )
-            self.rng, self.messages, self.states = np.random.default_rng(0), 0, 0
-            self.is_busy = False
-
-        def send(self, row: np.ndarray) -> float:
-            """One joint state, and now and then a message about an object."""
-            self.states += 1
-            if self.is_busy and self.states % (RATE // CHANGES) == 0:
-                marker = Marker(ns="cell", id=int(self.rng.integers(100)), type=Marker.CUBE)
-                marker.header.frame_id = "base_link"
-                if self.rng.random() < 0.2:
-                    marker.action = Marker.DELETE
-                x, y, z = self.rng.uniform(-1.0, 1.0, 3) + [0.0, 0.0, 2.5]
-                marker.pose.position.x, marker.pose.position.y, marker.pose.position.z = x, y, z
-                marker.pose.orientation.w = 1.0
-                marker.scale.x, marker.scale.y, marker.scale.z = self.rng.uniform(0.02, 0.2, 3)
-                self.scene.publish(MarkerArray(markers=[marker]))
-                self.messages += 1
-            return super().send(row)
-
-    domain = Domain()
-    os.environ.setdefault("ROS_DOMAIN_ID", str(domain.number))
-    motion, rows = approach(seconds)
-    command = [sys.executable, "-m", "collision_monitor.nodes.collision_monitor", "--ros-args"]
-    for name, value in demo_parameters().items():
-        command += ["-p", f"{name}:={value}"]
-    rclpy.init()
-    player = Busy(motion.joint_names)
-    with running(command, "ours") as process:
-        found = {}
-        for name in ("without", "with", "without again", "with again"):
-            player.wait(rows[0])
-            player.is_busy, before = not name.startswith("without"), player.messages
-            begin = cpu_seconds(process.pid)
-            sent = player.play(rows)
-            taken = cpu_seconds(process.pid) - begin
-            found[name] = {
-                "joint states": len(sent), "not answered": len(sent) - len(player.answers),
-                "scene messages": player.messages - before, "cpu %": 100.0 * taken / seconds,
-            }  # fmt: skip
-            if len(player.answers) == len(sent):
-                late = np.array(player.answers) - sent
-                for part in (50, 99, 100):
-                    found[name][f"p{part} ms"] = float(np.percentile(late, part)) * 1e3
-            player.answers.clear()
-    rclpy.try_shutdown()
-    domain.release()
-    return found
-
-
 def main() -> None:
     """Print a row for each number of objects."""
     parser = arguments(__doc__)
@@ -379,6 +311,7 @@ def main() -> None:
         print(json.dumps(meshes(loaded(options.robot), options.seconds), indent=2))
         return
     if options.node:
+        node_cycles = import_module("node_costs.scene_changes").node_cycles
         print(json.dumps(node_cycles(options.seconds), indent=2))
         return
     model = loaded(options.robot)

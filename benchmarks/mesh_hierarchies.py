@@ -23,8 +23,8 @@ from collections.abc import Callable
 
 import coal
 import numpy as np
-from command_line import arguments
-from link_meshes import link_meshes, relative
+from common.command_line import arguments, choose
+from meshes.link_meshes import link_meshes, relative
 from scipy.spatial.transform import Rotation
 from support.geometry.coal_shapes import coal_mesh
 from support.robots.robots import RobotFiles
@@ -225,4 +225,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    choose(main, link_frames="meshes.link_frame_boxes")

@@ -3,6 +3,9 @@
 """Cost of the node compared with a bare node: CPU per joint state, latency, and start time.
 
     python benchmarks/node.py [--robot ur5] [--blocks 8] [--seconds 2] [--skip-starts] [--json]
+    python benchmarks/node.py approach     # exact distances at 1 kHz, node_costs/narrow_phase.py
+    python benchmarks/node.py markers      # processor time of markers, node_costs/markers.py
+    python benchmarks/node.py swaps        # another robot, node_costs/description_swap.py
 
 The peer is a bare rclpy node on the same executor that subscribes to joint states and
 publishes a Float64 for each. Both run in processes of their own, in one ROS graph
@@ -26,19 +29,18 @@ import math
 import os
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 
 import numpy as np  # noqa: E402
 import rclpy  # noqa: E402
-from command_line import ROOT, arguments  # noqa: E402
+from common.command_line import arguments, choose  # noqa: E402
+from node_costs.processes import cpu_seconds, running  # noqa: E402
 from rclpy.executors import Executor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.qos import qos_profile_sensor_data  # noqa: E402
@@ -70,6 +72,16 @@ class BareNode(Node):
     def _on_joint_state(self, message: JointState) -> None:
         self._publisher.publish(Float64(data=message.position[0]))
 
+    def failed(self, error: Exception) -> None:
+        """End: nothing may fail here."""
+        raise error
+
+    def publish_stale(self, reason: str) -> None:
+        """Publish nothing."""
+
+    def close(self) -> None:
+        """Publish nothing."""
+
 
 def ours_command(files: RobotFiles) -> list[str]:
     """The node under test, with a robot by parameter."""
@@ -79,43 +91,6 @@ def ours_command(files: RobotFiles) -> list[str]:
         parameters.append(f"robot_description_semantic:={files.srdf}")
     command = [sys.executable, "-m", "collision_monitor.nodes.collision_monitor", "--ros-args"]
     return command + [word for parameter in parameters for word in ("-p", parameter)]
-
-
-@contextmanager
-def running(command: list[str], namespace: str, **environment: str) -> Iterator[subprocess.Popen]:
-    """A node in a process of its own and in ``namespace``; ended at the end."""
-    words = command if "--ros-args" in command else [*command, "--ros-args"]
-    with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(
-            [*words, "-r", f"__ns:=/{namespace}"],
-            env={**os.environ, "PYTHONPATH": _with_root(), **environment},
-            stdout=said,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            yield process
-        except TimeoutError as error:
-            said.seek(0)
-            raise TimeoutError(f"{error}; it said: {said.read().decode()}") from None
-        finally:
-            process.terminate()
-            try:
-                process.wait(10.0)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-def _with_root() -> str:
-    return os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-
-
-def cpu_seconds(pid: int) -> float:
-    """Time on a processor of all threads of a process so far."""
-    total = 0
-    for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
-        total += int(path.read_text().split()[0])
-    return total * 1e-9
 
 
 class Driver:
@@ -328,4 +303,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    choose(
+        main, approach="node_costs.narrow_phase", markers="node_costs.markers",
+        swaps="node_costs.description_swap",
+    )  # fmt: skip

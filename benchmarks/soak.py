@@ -4,12 +4,12 @@
 
     python benchmarks/soak.py [--minutes 5] [--rate 1000] [--scene-rate 200] [--seed 0] [--json]
 
-A monitor in its own process receives joint states at a high rate (soak_driver.py). Clients
+A monitor in its own process receives joint states at a high rate (soaking/driver.py). Clients
 subscribe and unsubscribe, set valid and invalid parameters, replace the description, also by
 invalid ones, and change the scene many times a second: obstacles are added, moved, expired,
-removed, attached and detached, and some must be refused (soak_clients.py, soak_obstacles.py). The
+removed, attached and detached, and some must be refused (soaking/clients.py, obstacles.py). The
 monitor records; an observer in another process compares its inputs and outputs with pinocchio and
-coal (soak_truth.py, soak_scene.py). Everything runs on this machine, and ends by itself.
+coal (soaking/truth.py, scene.py). Everything runs on this machine, and ends by itself.
 
 Faults, and exit code 1: the monitor ends or prints a traceback; a distance above the true one;
 OK or WARN while the true distance is below 0.02 m, the minimum stop distance, or while an object of
@@ -51,7 +51,7 @@ class Soak:
 
     def __init__(self, options: argparse.Namespace, folder: Path, domain: Domain) -> None:
         self.options, self.folder = options, folder
-        paths = [str(HERE.parent), os.environ.get("PYTHONPATH", "")]
+        paths = [str(HERE.parent), str(HERE), os.environ.get("PYTHONPATH", "")]
         self.environment = {
             **domain.environment, "PYTHONPATH": os.pathsep.join(filter(None, paths)),
             "PYTHONFAULTHANDLER": "1",  # a hanging process prints its stack when it is aborted
@@ -94,13 +94,13 @@ class Soak:
             # Loading takes seconds of a core.
             description_period = min(15.0, self.seconds / 3.0)
             clients = self.start(
-                "soak_clients.py", *common, "--description-period", str(description_period),
+                "-m", "soaking.clients", *common, "--description-period", str(description_period),
                 "--scene-rate", str(self.options.scene_rate), log="clients.log",
             )  # fmt: skip
             processes.append(clients)
             self._until(monitor, "monitor.log", "monitoring 'soak_")
             driver = self.start(
-                "soak_driver.py", "--seed", str(self.options.seed), "--rate",
+                "-m", "soaking.driver", "--seed", str(self.options.seed), "--rate",
                 str(self.options.rate), "--period", str(self.period), log="driver.log",
             )  # fmt: skip
             processes.append(driver)
@@ -117,7 +117,7 @@ class Soak:
             self._end(monitor)
             if not self.options.without_recording:
                 # Not before: the computation would take processor time from the tested processes.
-                observer = self.start("soak_truth.py", log="observer.log")
+                observer = self.start("-m", "soaking.truth", log="observer.log")
                 processes.append(observer)
                 self._observe(observer)
         finally:

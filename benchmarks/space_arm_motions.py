@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import argparse
 
-import command_line  # noqa: F401  # finds the package and the references of tests
 import numpy as np
+from common import command_line  # noqa: F401  # finds the package and the references of tests
 from support.robots.space_arm_story import STORY, URDF, Chapter, model, motion, result
 
 from collision_monitor.motion.line_motion import CartesianLine

@@ -27,7 +27,7 @@ from xml.etree import ElementTree
 
 import coal
 import numpy as np
-from command_line import arguments, counts
+from common.command_line import arguments, counts
 from scipy.spatial import ConvexHull
 from support.robots.robots import RobotFiles
 

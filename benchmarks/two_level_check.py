@@ -32,7 +32,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
-from probe_motion import (  # noqa: E402
+from motions.probe_motion import (  # noqa: E402
     CLEAR,
     DURATION,
     END,

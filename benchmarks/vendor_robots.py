@@ -53,7 +53,7 @@ import time
 
 import numpy as np
 import yaml
-from command_line import arguments, own_robot
+from common.command_line import arguments, own_robot
 from support.geometry.exact_reference import ExactReference
 from support.robots.robots import RobotFiles
 from support.robots.vendor_robots import (

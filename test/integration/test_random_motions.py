@@ -12,7 +12,7 @@ from collision_monitor import CollisionModel
 
 sys.path.append(str(ROOT / "benchmarks"))
 
-from random_motions import SCENE, Tally, compare  # noqa: E402
+from motions.random_motions import SCENE, Tally, compare  # noqa: E402
 
 from collision_monitor.verification.clearance.clearance_check import CollisionVerdict  # noqa: E402
 

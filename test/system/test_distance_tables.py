@@ -8,8 +8,8 @@ from support.paths import ROOT
 
 sys.path.append(str(ROOT / "benchmarks"))
 
-import distance_tables  # noqa: E402
-from distance_tables import block_in, for_readme  # noqa: E402
+from common import distance_tables  # noqa: E402
+from common.distance_tables import block_in, for_readme  # noqa: E402
 
 
 def test_the_readme_has_columns_of_the_table_in_the_docs():

@@ -15,9 +15,9 @@ for name in ("mcap", "rosbags", "pinocchio", "coal"):
     pytest.importorskip(name)
 sys.path.append(str(ROOT / "benchmarks"))
 
-from soak_robot import CONTACT, JOINTS, description  # noqa: E402
-from soak_scene import ADD, CUBE, DELETE, SPHERE  # noqa: E402
-from soak_truth import Observer  # noqa: E402
+from soaking.robot import CONTACT, JOINTS, description  # noqa: E402
+from soaking.scene import ADD, CUBE, DELETE, SPHERE  # noqa: E402
+from soaking.truth import Observer  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.model.live_scene import LiveScene  # noqa: E402

@@ -18,9 +18,9 @@ from support.ros.live_cases import points_of
 sys.path.append(str(ROOT / "benchmarks"))
 
 import hybrid_tree  # noqa: E402
-from range_sensor import cast, experiment  # noqa: E402
-from space_arm_peers import Peer, bvh  # noqa: E402
-from straight_approach import (  # noqa: E402
+from space_arm.range_sensor import cast, experiment  # noqa: E402
+from space_arm.space_arm_peers import Peer, bvh  # noqa: E402
+from space_arm.straight_approach import (  # noqa: E402
     DOWN,
     LAB_RADIUS,
     LAB_X,

@@ -11,7 +11,7 @@ from support.robots import robots
 
 sys.path.append(str(ROOT / "benchmarks"))
 
-import command_line  # noqa: E402
+from common import command_line  # noqa: E402
 
 
 def parse(*options):

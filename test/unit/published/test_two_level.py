@@ -22,7 +22,7 @@ from collision_monitor.verification.clearance.two_level import check_two_levels
 
 sys.path.append(str(ROOT / "benchmarks"))
 
-from probe_motion import (  # noqa: E402
+from motions.probe_motion import (  # noqa: E402
     CLEAR,
     END,
     NEAR,

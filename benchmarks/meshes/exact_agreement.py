@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparison of exact distances with those of coal, on real robots.
 
-    python benchmarks/exact_agreement.py [--robots ur5,...] [--random 2000] [--consecutive 5000]
+    python benchmarks/exact_distance.py agreement [--robots ur5,...] [--random 2000]
+        [--consecutive 5000]
 
 `model.distance(q, exact=True)` against pinocchio's kinematics and coal's mesh distance on the same
 triangles, at random configurations and along a smooth motion through random ones, a millisecond a
@@ -15,11 +16,10 @@ winding number of their own. Each disagreement is printed with its configuration
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 
 import numpy as np
-from command_line import ROOT  # noqa: F401  finds the tests' helpers
+from common.command_line import ROOT  # noqa: F401  finds the tests' helpers
 from support.geometry.exact_reference import ExactReference
 from support.geometry.reference import Reference
 from support.robots.robots import ROBOTS
@@ -88,7 +88,3 @@ def main() -> int:
                 flush=True,
             )
     return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -4,7 +4,7 @@
 
 Subscribers and clients are created and destroyed, random parameters are set, valid and invalid, the
 robot description is replaced by others and by invalid ones, and the scene is changed many times a
-second (soak_obstacles.py).
+second (obstacles.py).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from soak_obstacles import Obstacles
-from soak_robot import VARIANTS, description
+from soaking.obstacles import Obstacles
+from soaking.robot import VARIANTS, description
 from std_msgs.msg import Bool, Float64, Float64MultiArray, String
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray

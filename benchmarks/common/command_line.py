@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Common parts of benchmarks: arguments, path of the test references, timing."""
+"""Common parts of benchmarks: arguments, questions, path of the test references, timing."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
 from support.robots.robots import ROBOTS, RobotFiles  # noqa: E402
@@ -80,3 +82,18 @@ def microseconds(block: Callable[[], object], count: int) -> float:
     start = time.thread_time()
     block()
     return (time.thread_time() - start) / count * 1e6
+
+
+def choose(main: Callable[[], int | None] | str, **others: str) -> NoReturn:
+    """Run ``main``, or the ``main`` of another module, and exit with its result.
+
+    Args:
+        main: measures what the benchmark is named after; a function, or a module like the others.
+        others: modules by the first argument that chooses them, with _ for -. They are imported
+            only when chosen, since their libraries may not be installed.
+    """
+    chosen = others.get(sys.argv[1].replace("-", "_")) if len(sys.argv) > 1 else None
+    if chosen:
+        del sys.argv[1]
+        main = chosen
+    sys.exit(import_module(main).main() if isinstance(main, str) else main())

@@ -17,7 +17,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.published.two_level import Box, Tip
 
-PROBE_ARM = Path(__file__).resolve().parent.parent / "urdf" / "probe_arm.urdf"
+PROBE_ARM = Path(__file__).resolve().parents[2] / "urdf" / "probe_arm.urdf"
 START = np.radians([-30.0, -120.0, 120.0, -130.0, 120.0, 0.0])
 END = np.radians([-90.0, -90.0, 180.0, -90.0, 90.0, 50.0])
 DURATION, CRUISE = 9.5, 0.1575  # s; part of the way in a second

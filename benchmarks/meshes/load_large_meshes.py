@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time and memory to load a link of 200,000 triangles, for different difficult meshes.
 
-    python benchmarks/load_large_meshes.py [--meshes torus,soup] [--json]
+    python benchmarks/first_distance.py large-meshes [--meshes torus,soup] [--json]
 
 An arm of boxes carries the mesh, from an STL file. Cold: kernels are compiled, the mesh is new.
 Warm: its leaves are cached. Then the four hierarchies over its triangles are built. Each mesh and
@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import trimesh
-from command_line import arguments
+from common.command_line import ROOT, arguments
 from support.geometry.large_meshes import LARGE
 from support.robots.toys import joint, link, robot
 
@@ -87,8 +87,9 @@ def hierarchy(name: str, kind: str) -> dict[str, float]:
 def in_a_process(*arguments: str) -> dict:
     """Output of this program with these arguments."""
     done = subprocess.run(
-        [sys.executable, __file__, *arguments], check=True, stdout=subprocess.PIPE, text=True
-    )
+        [sys.executable, "-m", "meshes.load_large_meshes", *arguments], cwd=ROOT / "benchmarks",
+        check=True, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
     return json.loads(done.stdout)
 
 

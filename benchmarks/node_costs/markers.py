@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cost of an update of markers for the node, in milliseconds of processor time.
 
-Run it with ``PYTHONPATH=test python benchmarks/markers.py``.
+    python benchmarks/node.py markers
+
+Models are loaded first; the time includes serialisation.
 """
 
 from __future__ import annotations
@@ -10,10 +12,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 from builtin_interfaces.msg import Time
+from common.command_line import ROOT
 from rclpy.serialization import serialize_message
 from support.robots.robots import ROBOTS
 
@@ -25,7 +27,6 @@ from collision_monitor.monitoring.monitor import Level, MonitorState
 from collision_monitor.nodes.markers.markers import ALL, MarkerBuilder
 from collision_monitor.robot.description import Shape
 
-ROOT = Path(__file__).resolve().parents[1]
 WARN, STOP, TIMES = 0.1, 0.02, 60
 
 
@@ -112,7 +113,3 @@ def main() -> None:
                 f"{title:18} {len(model.leaves):6} {len(model.pairs):6} "
                 f"{shown:>6} {size / 1000:6.0f} {longest:8.1f} {later:7.2f}"
             )
-
-
-if __name__ == "__main__":
-    main()

@@ -13,7 +13,7 @@ import time
 import numpy as np
 import rclpy
 from sensor_msgs.msg import JointState
-from soak_robot import CONTACT, JOINTS
+from soaking.robot import CONTACT, JOINTS
 
 _HELD = 0.3  # seconds in contact
 

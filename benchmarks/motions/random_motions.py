@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random motions: the continuous check against dense sampling, leaves and shapes.
 
-    python benchmarks/random_motions.py [--robots ur5,baxter] [--motions 1000] [--samples 10000]
+    python benchmarks/continuous_check.py random [--robots ur5,baxter] [--motions 1000]
+        [--samples 10000]
 
 Motions are drawn until dense sampling finds a collision in so many: straight, cubic and quintic
 pieces through random configurations, short and long. Of every motion both verdicts are compared:
@@ -13,21 +14,16 @@ asked at the samples at which leaves overlap, since nowhere else they can meet.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
+from common import command_line  # noqa: F401  # finds the tests' helpers
+from support.robots.robots import ROBOTS
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "test")]
-
-from support.robots.robots import ROBOTS  # noqa: E402
-
-from collision_monitor import CollisionModel  # noqa: E402
-from collision_monitor.motion.trajectory import Trajectory  # noqa: E402
-from collision_monitor.verification.clearance.clearance_check import (  # noqa: E402
+from collision_monitor import CollisionModel
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.verification.clearance.clearance_check import (
     CollisionVerdict,
     check_clearance,
 )
@@ -128,7 +124,3 @@ def main() -> None:
                 f"samples; {tally.undecided} undecided",
                 flush=True,
             )
-
-
-if __name__ == "__main__":
-    main()

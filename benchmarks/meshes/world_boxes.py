@@ -3,7 +3,7 @@
 """Boolean check of many pairs of links, by boxes of links or by boxes of the world.
 
 The same descent, the same triangles, the same test of them; what differs are the boxes. For
-`link_frame_boxes.py`.
+`link_frame_boxes`.
 
 A forest is all trees of a robot's links in two arrays; ``starts`` (links, 2) says where each
 begins. ``poses`` (links, 3, 4) are the links' in the base frame, ``pairs`` (p, 2) rows of links.

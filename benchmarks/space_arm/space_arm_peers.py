@@ -19,7 +19,7 @@ import coal
 import numpy as np
 import pinocchio as pin
 import trimesh
-from box_trees import ROOM, box_tree
+from space_arm.box_trees import ROOM, box_tree
 
 from collision_monitor import CollisionModel
 from collision_monitor.common.compiled import kernel

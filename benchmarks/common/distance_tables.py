@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from command_line import ROOT
+from common.command_line import ROOT
 
 # Pages, and whether they have some columns only.
 PAGES = {ROOT / "docs/reports/performance.md": False, ROOT / "README.md": True}

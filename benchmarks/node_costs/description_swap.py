@@ -6,7 +6,7 @@ A process sends joint states at a constant rate, the node monitors them, and its
 regularly. The output has the longest times between two distances, by the stamps of the node:
 without changes, while a description is loaded, and from the old robot to the new one.
 
-    python benchmarks/description_swap.py --robot pr2 --rate 200 --swaps 5
+    python benchmarks/node.py swaps --robot pr2 --rate 200 --swaps 5
 """
 
 from __future__ import annotations
@@ -17,16 +17,14 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1] / name) for name in ("", "test")]
+import numpy as np
+from common.command_line import ROOT
+from std_msgs.msg import Float64, String
+from support.robots import robots
+from support.ros.ros_graph import LATCHED, Graph, JointState, rclpy
 
-import numpy as np  # noqa: E402
-from std_msgs.msg import Float64, String  # noqa: E402
-from support.robots import robots  # noqa: E402
-from support.ros.ros_graph import LATCHED, Graph, JointState, rclpy  # noqa: E402
-
-from collision_monitor.robot.urdf import load_robot  # noqa: E402
+from collision_monitor.robot.urdf import load_robot
 
 _TOOL = (
     '<link name="swapped_{k}"><collision><geometry><sphere radius="0.02"/></geometry></collision>'
@@ -75,9 +73,12 @@ def main() -> None:
     descriptions = graph.node.create_publisher(String, "robot_description", LATCHED)
     descriptions.publish(String(data=text))
     driver = subprocess.Popen(
-        [sys.executable, __file__, "--rate", str(options.rate), "--drive", *names],
-        env=graph.environment,
-    )
+        [
+            sys.executable, "-m", "node_costs.description_swap", "--rate", str(options.rate),
+            "--drive", *names,
+        ],
+        env=graph.environment, cwd=ROOT / "benchmarks",
+    )  # fmt: skip
     try:
         graph.start(
             "-p", f"package_dirs:=[{','.join(map(str, files.package_dirs))}]",

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cost of exact distances for the node along the approach of the demo, at 1 kHz.
 
-    python benchmarks/narrow_phase.py [--seconds 20] [--json]
+    python benchmarks/node.py approach [--seconds 20] [--json]
 
 First the cycle alone, from a joint state as lists to the verdict (`Monitor.update`, with all that
 decides about actions), with ``narrow_phase`` leaf and auto, one after the other at each joint
@@ -22,9 +22,9 @@ os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 
 import numpy as np  # noqa: E402
 import rclpy  # noqa: E402
-from command_line import arguments  # noqa: E402
+from common.command_line import arguments  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
-from node import running  # noqa: E402
+from node_costs.processes import running  # noqa: E402
 from rclpy.qos import qos_profile_sensor_data  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64  # noqa: E402
@@ -191,7 +191,3 @@ def main() -> None:
         )
     rclpy.try_shutdown()
     domain.release()
-
-
-if __name__ == "__main__":
-    main()

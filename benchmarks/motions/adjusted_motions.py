@@ -9,9 +9,9 @@ pinocchio and coal (without the balls) find a contact at 10 samples between wayp
 processor time in seconds. ``ends``: random poses without contact that are refused as an end, of all
 that were tried, since links are closer than the danger distance.
 
-    python benchmarks/adjusted_motions.py --robots baxter,pr2 --motions 200 --touching
-    python benchmarks/adjusted_motions.py --robots yumi.urdf@folder_of_packages
-    python benchmarks/adjusted_motions.py --robots nextage.urdf@rtmros_nextage,duaro.urdf@khi_robot
+    python benchmarks/adjustment.py random --robots baxter,pr2 --motions 200 --touching
+    python benchmarks/adjustment.py random --robots yumi.urdf@folder_of_packages
+    python benchmarks/adjustment.py random --robots nextage.urdf@rtmros_nextage,duaro.urdf@khi_robot
 
 xacro makes these URDFs. ``--safe-distance`` and ``--danger-distance`` replace the defaults.
 """
@@ -21,7 +21,7 @@ from __future__ import annotations
 import logging
 import sys
 
-from command_line import arguments
+from common.command_line import arguments
 
 import numpy as np  # isort: skip
 from support.robots.judged_motions import judge
@@ -78,7 +78,3 @@ def main() -> int:
         for text in (*r.wrong, *r.refused):
             print(f"{name}: {text}", file=sys.stderr)
     return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

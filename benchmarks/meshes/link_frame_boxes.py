@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three kinds of boxes for the exact self-collision check of an industrial arm.
 
-    python benchmarks/link_frame_boxes.py [--configurations 400]
+    python benchmarks/mesh_hierarchies.py link-frames [--configurations 400]
 
 After Chen and Xie, who report 5.0 ms for building and detecting with an octree of boxes along the
 links' axes, 5.5 with oriented boxes and 5.6 with boxes of the world. Here: all checked pairs of
@@ -29,10 +29,10 @@ import statistics
 import time
 
 import numpy as np
-from command_line import arguments
-from link_meshes import link_meshes
+from common.command_line import arguments
+from meshes.link_meshes import link_meshes
+from meshes.world_boxes import by_links, by_world
 from support.robots.robots import ROBOTS, RobotFiles
-from world_boxes import by_links, by_world
 
 from collision_monitor import CollisionModel
 from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, windows
@@ -212,7 +212,3 @@ def main() -> None:
     print(f"\n| milliseconds | {' | '.join(titles)} |\n" + "|---" * (len(titles) + 1) + "|")
     for way, cells in sums.items():
         print(f"| {way} | {' | '.join(cells)} |")
-
-
-if __name__ == "__main__":
-    main()

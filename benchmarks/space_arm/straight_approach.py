@@ -11,11 +11,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from probe_motion import double_s
+from motions.probe_motion import double_s
 
 from collision_monitor import CollisionModel
 
-SPACE_ARM = Path(__file__).resolve().parent.parent / "urdf" / "space_arm.urdf"
+SPACE_ARM = Path(__file__).resolve().parents[2] / "urdf" / "space_arm.urdf"
 SPEED = 0.1  # largest of the tool, m/s
 RAMP = 1.98  # s: to that speed, and to rest; no cycle then lies at the threshold itself
 WAY = 1.55  # m: from 1.5 m above the hull into it

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from range_sensor import Sensor
+from space_arm.range_sensor import Sensor
 
 from collision_monitor import CollisionModel
 from collision_monitor.fitting.shapes import Fit

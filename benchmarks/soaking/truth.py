@@ -5,9 +5,9 @@
 It reads recordings of a monitor, which contain its inputs (joint states, scene, accepted
 description) and outputs in the order of processing. So the distance after a joint state is that of
 exactly this scene and robot. Times are only needed for the ends of lifetimes (see
-`soak_scene.SLACK`).
+`scene.SLACK`).
 
-    ls stop*.mcap | python benchmarks/soak_truth.py
+    ls stop*.mcap | (cd benchmarks && python -m soaking.truth)
 
 Names of files are read from standard input, in their order; each file continues where the last one
 ended, and a gap is a fault. A JSON object is printed when the input ends.
@@ -22,12 +22,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Set
 from typing import Any
 
-import coal
 import numpy as np
 import pinocchio as pin
 from mcap.reader import make_reader
 from rosbags.typesys import Stores, get_typestore
-from soak_scene import Robot, Scene, Thing
+from soaking.scene import Robot, Scene, Thing
+from soaking.shapes import Shapes
 
 STOP = 0.02  # metres: no stop distance in the soak is below it
 _ROUNDING = 1e-6  # error of coal, metres
@@ -45,59 +45,6 @@ KINDS = {
     "min_distance": "std_msgs/msg/Float64",
     "state": "diagnostic_msgs/msg/DiagnosticStatus",
 }
-
-
-class Shapes:
-    """Shapes on the bodies of a robot, and pairs whose distances are measured."""
-
-    def __init__(self, parts: list[tuple], first: np.ndarray, second: np.ndarray) -> None:
-        """Prepare the distances.
-
-        Args:
-            parts: shape of coal, pose (4, 4) in its body, and the body, of each part.
-            first: (k,) index of the first part of each pair.
-            second: (k,) index of the second part.
-        """
-        self._shapes = [shape for shape, _, _ in parts]
-        for shape in self._shapes:
-            shape.computeLocalAABB()
-        self._local = np.array([pose for _, pose, _ in parts]).reshape(-1, 4, 4)
-        self._bodies = np.array([body for _, _, body in parts], dtype=int)
-        centres = [[*shape.aabb_center, 1.0] for shape in self._shapes]
-        self._centres = np.array(centres).reshape(-1, 4)
-        self._radii = np.array([shape.aabb_radius for shape in self._shapes])
-        self.first, self.second = first, second
-        self._request = coal.DistanceRequest()
-        self._request.enable_signed_distance = False  # penetration depths of leaves differ
-
-    def nearest(self, bodies: np.ndarray, without: Set[int] = frozenset()) -> tuple[float, int]:
-        """(metres, index of the pair); at most 0 in contact; ``bodies`` (n, 4, 4).
-
-        ``without``: indices of pairs that do not count.
-        """
-        poses = bodies[self._bodies] @ self._local
-        centres = np.einsum("nij,nj->ni", poses, self._centres)[:, :3]
-        apart = np.linalg.norm(centres[self.first] - centres[self.second], axis=1)
-        least = apart - self._radii[self.first] - self._radii[self.second]
-        best, place, result = math.inf, -1, coal.DistanceResult()
-        for k in np.argsort(least):
-            if least[k] >= best or best <= 0.0:
-                break
-            if int(k) in without:
-                continue
-            i, j = self.first[k], self.second[k]
-            result.clear()
-            distance = coal.distance(
-                self._shapes[i], _transform(poses[i]), self._shapes[j], _transform(poses[j]),
-                self._request, result,
-            )  # fmt: skip
-            if distance < best:
-                best, place = distance, int(k)
-        return best, place
-
-
-def _transform(pose: np.ndarray) -> coal.Transform3s:
-    return coal.Transform3s(pose[:3, :3], pose[:3, 3])
 
 
 class Truth(Robot):
