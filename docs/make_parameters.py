@@ -32,7 +32,7 @@ NODES = {
     "self_collision": (
         {"": self_collision_parameters.PARAMETERS},
         "`config/self_collision.yaml` has them all with their defaults; "
-        "[the node](self_collision.md).",
+        "[the node](adjust.md#the-node-self_collision).",
     ),
     "simulation": (
         {"": simulation_parameters.PARAMETERS},
@@ -49,8 +49,8 @@ MORE = {
     "acknowledge_stops": "behaviour.md#stops-that-people-end", "stop_service": "behaviour.md",
     "show_aabb_levels": "rviz.md", "show_mesh_level": "rviz.md",
     "marker_rate": "rviz.md", "joint_state_timeout": "safety.md",
-    "robots": "robots.md", "record": "record.md", "arms": "self_collision.md",
-    "method": "adjust.md", "fit": "reports/methods.md", "hierarchy": "reports/exact.md",
+    "robots": "robots.md", "record": "record.md", "arms": "adjust.md#selection-of-the-arms",
+    "method": "adjust.md#methods", "fit": "reports/methods.md", "hierarchy": "reports/exact.md",
     "heed_speed_scale": "simulation.md",
 }  # fmt: skip
 INTRODUCTION = """# Parameters

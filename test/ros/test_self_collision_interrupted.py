@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The node self_collision while a trajectory is adjusted: the table of docs/self_collision.md.
+"""The node self_collision while a trajectory is adjusted: the table of docs/adjust.md.
 
 What is forwarded is checked by coal at 2,000 instants. The action is in
 test_self_collision_interrupted_action.py.

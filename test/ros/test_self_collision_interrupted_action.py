@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The action of self_collision while a goal is adjusted or executed: docs/self_collision.md.
+"""The action of self_collision while a goal is adjusted or executed: docs/adjust.md.
 
 control_msgs is not on PyPI. Planner and controller are stand-ins in the process of the node; what
 the controller receives is checked by coal at 2,000 instants.

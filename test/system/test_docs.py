@@ -264,7 +264,7 @@ def functions(name):
 
 
 INTERRUPTIONS = rows(
-    "Interruptions", (ROOT / "docs/self_collision.md").read_text(encoding="utf-8")
+    "Interruptions", (ROOT / "docs/adjust.md").read_text(encoding="utf-8")
 )
 
 
