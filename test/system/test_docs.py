@@ -153,6 +153,25 @@ def test_programs_files_and_launch_files_are_there():
                 assert f'f"{name} = ' in setup, f"{page.name}: {line}"
 
 
+def test_benchmarks_are_few_and_say_how_they_are_called():
+    scripts = sorted((ROOT / "benchmarks").glob("*.py"))
+    assert 0 < len(scripts) <= 20
+    for path in scripts:
+        doc = ast.get_docstring(ast.parse(text_of(path)))
+        assert f"python benchmarks/{path.name}" in doc, path.name
+
+
+def test_questions_that_pages_ask_of_benchmarks_are_answered():
+    asked = 0
+    for page in PAGES:
+        for name, word in re.findall(r"python benchmarks/(\w+)\.py ([a-z-]+)", text_of(page)):
+            if not word.startswith("-"):
+                known = re.findall(r"(\w+)=\"[\w.]+\"", text_of(ROOT / f"benchmarks/{name}.py"))
+                assert word.replace("-", "_") in known, f"{page.name}: {name} {word}"
+                asked += 1
+    assert asked > 3
+
+
 def test_messages_that_troubles_are_told_by_are_those_of_the_program():
     """What is marked as code in the first column of a table, a sentence of it at least."""
     sources = sorted((ROOT / "collision_monitor").rglob("*.py"))
