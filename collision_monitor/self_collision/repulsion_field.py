@@ -29,6 +29,7 @@ of the right and left arm are considered. Corrections:
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,7 +39,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.bodies import Bodies, Jacobians
 from collision_monitor.self_collision.margins import Problem, sides, yielding_arms
 from collision_monitor.self_collision.mesh_proximity import carriers
-from collision_monitor.self_collision.nine_cases import control_points, leaf_gaps
+from collision_monitor.self_collision.nine_cases import ControlPoints, control_points, leaf_gaps
 
 # -- two arms pushed apart in one configuration --
 
@@ -110,27 +111,24 @@ class Clearing:
         right one. The right arm also takes the part that the left arm cannot, because of a limit or
         its reach.
         """
-        over, hold = _OVERSHOOT * (1 + turn), turn < self._holds_tips
-        short = float(target[k] - self.pairs.gap(q, k)) + over
-        q = self._pushed(q, 0, k, self.share(waypoint, k) * short, hold)
-        rest = float(target[k] - self.pairs.gap(q, k)) + over
-        q = self._pushed(q, 1, k, rest, hold)
-        rest = float(target[k] - self.pairs.gap(q, k)) + over
-        if rest > 0.5 * short:
-            q = self._pushed(q, 0, k, rest, hold)
+        wanted, hold = float(target[k]) + _OVERSHOOT * (1 + turn), turn < self._holds_tips
+        meeting = self.pairs.meeting(q, k)
+        short = wanted - meeting.gap
+        for side, amount in ((0, self.share(waypoint, k) * short), (1, math.inf), (0, math.inf)):
+            rest = min(amount, wanted - meeting.gap)
+            is_again = side == 0 and amount == math.inf
+            if not self.arms[side].may_move or rest <= (0.5 * short if is_again else 0.0):
+                continue
+            q = self._pushed(q, side, meeting, rest, hold)
+            meeting = self.pairs.meeting(q, k)
         return q
 
-    def _pushed(self, q: np.ndarray, side: int, k: int, amount: float, hold: bool) -> np.ndarray:
-        arm = self.arms[side]
-        if amount <= 0.0 or not arm.may_move:
-            return q
-        right, left = self.pairs.segments(q, k)
-        n = direction(right, left, np.zeros(3))
-        found = control_points(right, left)
-        body = self.pairs.bodies_of(k)[side]
-        if side == 0:
-            return arm.pushed(q, body, found.first, -n, amount, hold)
-        return arm.pushed(q, body, found.second, n, amount, hold)
+    def _pushed(
+        self, q: np.ndarray, side: int, meeting: Meeting, amount: float, hold: bool
+    ) -> np.ndarray:
+        n, point = meeting.direction(np.zeros(3)), meeting.points[1 + side]
+        away = n if side else -n
+        return self.arms[side].pushed(q, meeting.bodies[side], point, away, amount, hold)
 
     def share(self, waypoint: int, k: int) -> float:
         """Share of the right arm in separating pair k at ``waypoint`` > 0.
@@ -144,19 +142,36 @@ class Clearing:
         if key not in self._shares:
             q = self._desired[waypoint]
             step = q - self._desired[waypoint - 1]
-            right, left = self.pairs.segments(q, k)
-            found = control_points(right, left)
+            meeting = self.pairs.meeting(q, k)
             jacobians = Jacobians(self._bodies, q)
             velocities = [
                 jacobians.of_point(body, point)[:3] @ step
-                for body, point in zip(
-                    self.pairs.bodies_of(k), (found.first, found.second), strict=True
-                )
+                for body, point in zip(meeting.bodies, meeting.points[1:3], strict=True)
             ]
-            n = direction(right, left, velocities[0] - velocities[1])
+            n = meeting.direction(velocities[0] - velocities[1])
             movable = (self.arms[0].may_move, self.arms[1].may_move)
             self._shares[key] = share(n @ velocities[0], n @ velocities[1], movable)
         return self._shares[key]
+
+
+class Meeting(NamedTuple):
+    """A pair of leaves at one configuration.
+
+    Attributes:
+        segments: (2, 2, 3) of the right and the left leaf.
+        points: their control points.
+        gap: between the leaves, metres, negative if they overlap.
+        bodies: of the two leaves.
+    """
+
+    segments: np.ndarray
+    points: ControlPoints
+    gap: float
+    bodies: tuple[int, int]
+
+    def direction(self, approach: np.ndarray) -> np.ndarray:
+        """Unit vector (3,) from the right to the left leaf; see `direction`."""
+        return direction(*self.segments, approach, self.points)
 
 
 class CrossPairs:
@@ -200,20 +215,13 @@ class CrossPairs:
         leaf_gaps(ends, self._radii, self.right, self.left, enough, self._gaps)
         return self._gaps
 
-    def gap(self, q: np.ndarray, k: int) -> float:
-        """Signed distance of pair k alone, metres."""
-        right, left = self.segments(q, k)
-        radii = self._radii[self.right[k]] + self._radii[self.left[k]]
-        return control_points(right, left).distance - float(radii)
-
-    def segments(self, q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Segments (2, 3) of the right and the left leaf of pair k at ``q``."""
-        ends = self._model.leaf_segments(q)
-        return ends[self.right[k]], ends[self.left[k]]
-
-    def bodies_of(self, k: int) -> tuple[int, int]:
-        """Bodies of the right and the left leaf of pair k."""
-        return int(self._bodies[self.right[k]]), int(self._bodies[self.left[k]])
+    def meeting(self, q: np.ndarray, k: int) -> Meeting:
+        """Pair k alone, at ``q``."""
+        right, left = self.right[k], self.left[k]
+        segments = self._model.leaf_segments(q)[[right, left]]
+        points = control_points(*segments)
+        gap = points.distance - float(self._radii[right] + self._radii[left])
+        return Meeting(segments, points, gap, (int(self._bodies[right]), int(self._bodies[left])))
 
 
 def _depths(bodies: Bodies) -> np.ndarray:
@@ -227,14 +235,20 @@ def _depths(bodies: Bodies) -> np.ndarray:
 # -- direction of a push, and shares of the arms --
 
 
-def direction(first: np.ndarray, second: np.ndarray, approach: np.ndarray) -> np.ndarray:
+def direction(
+    first: np.ndarray,
+    second: np.ndarray,
+    approach: np.ndarray,
+    found: ControlPoints | None = None,
+) -> np.ndarray:
     """Unit vector n (3,) from the first to the second of two segments (2, 3).
 
     In the paper n is C_left - C_right, which is not of unit length and undefined at d = 0. If the
     segments touch, n is perpendicular to both, or to the longer of parallel ones, with the sense of
-    ``approach`` (3,), the velocity of the first relative to the second.
+    ``approach`` (3,), the velocity of the first relative to the second. ``found``: their control
+    points, if known.
     """
-    found = control_points(first, second)
+    found = control_points(first, second) if found is None else found
     if found.distance > _TOUCHING:
         return (found.second - found.first) / found.distance
     u, v = first[1] - first[0], second[1] - second[0]
