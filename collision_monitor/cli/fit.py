@@ -29,6 +29,7 @@ from collision_monitor.fitting.leaves_file import write_leaves
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.hierarchy_boxes import tree_sizes
+from collision_monitor.model.near_by_design import usually_near
 from collision_monitor.model.neighbour_contacts import contacts_of_joint
 from collision_monitor.model.structural_pairs import StructuralPair
 from collision_monitor.model.thresholds import (
@@ -243,11 +244,10 @@ def _meeting_table(pairs: list[dict[str, Any]]) -> str:
 
 def _structural(model: CollisionModel, given: Thresholds) -> list[StructuralPair]:
     """Structurally close pairs, with the distances of a monitor, unless rules give both."""
-    obstacles = [obstacle.name for obstacle in model.scene.obstacles]
     given = replace(given, stop=given.stop or STOP_DISTANCE, warn=given.warn or WARN_DISTANCE)
-    found = model.usual_distances().structural(model.pairs, given.stop, given.warn, obstacles)
-    limits = given.of(model.pairs, must_name=False, structural=found)
-    return list(given.structural(found, limits).values())
+    near = usually_near(model, given, exact=True)
+    limits = given.of(model.pairs, must_name=False, structural=near)
+    return list(given.structural(near, limits).values())
 
 
 def _structural_table(pairs: list[dict[str, Any]]) -> str:

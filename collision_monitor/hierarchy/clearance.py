@@ -13,8 +13,7 @@ class Clearance:
     """The minimum signed distance of a configuration, with the nearest pair and points.
 
     Attributes:
-        distance: metres; negative values are the depth of penetration, of the leaves or, for an
-            exact query, of the shapes (docs/reports/exact.md).
+        distance: metres; at most 0 in contact, where the links are at most so deep in each other.
         links: names of the two nearest links or obstacles.
         leaves: indices of the two leaves in ``model.leaves``, -1 for that of an object that is no
             part of the model; (-1, -1) for an exact distance.

@@ -292,8 +292,9 @@ class CollisionModel:
         queries = self._not_by_design.get(exact)
         if queries is None:
             defaults = Thresholds(WARN_DISTANCE, STOP_DISTANCE)
-            near = usually_near(self, defaults, exact)
-            warn = defaults.of(self.pairs, structural=near)[:, 1]
+            structural = usually_near(self, defaults, exact)
+            warn = defaults.of(self.pairs, structural=structural)[:, 1]
+            near = {*structural, *self.usual_distances(exact).constant}
             queries = self._not_by_design[exact] = DistanceNotByDesign(self, near, warn, exact)
         nearest = self.distance(q, exact, any_contact)
         return queries.of(q, nearest, np.inf if exact else -np.inf)

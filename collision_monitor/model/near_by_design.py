@@ -15,28 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from collision_monitor.common.limits import check_time
 from collision_monitor.model.structural_pairs import StructuralPair
 
 if TYPE_CHECKING:
     from collision_monitor.hierarchy.clearance import Clearance
     from collision_monitor.model.thresholds import Thresholds
-
-# A pair whose distance (metres, of leaves) varies by less over so many random configurations is
-# near by design however far apart it is: its distance says nothing of the configuration.
-_LEAST_CHANGE, _SAMPLES = 0.005, 64
-
-
-def constant_pairs(model: Any) -> list[int]:
-    """Return the indices of pairs of a CollisionModel whose distance hardly varies."""
-    low, high = np.full(len(model.pairs), np.inf), np.full(len(model.pairs), -np.inf)
-    for q in model.random_configurations(_SAMPLES, seed=3):
-        check_time("measuring how much the distances of pairs vary")
-        distances = model.distances(q)
-        np.minimum(low, distances, out=low)
-        np.maximum(high, distances, out=high)
-    return np.flatnonzero(high - low < _LEAST_CHANGE).tolist()
-
 
 def usually_near(
     model: Any, thresholds: Thresholds, exact: bool
@@ -67,17 +50,18 @@ class DistanceNotByDesign:
 
         Args:
             model: a CollisionModel.
-            near: indices of pairs that are near in most configurations or at rest.
+            near: indices of pairs that are near by design.
             warn: (pairs,) warning distance of each pair of the model, metres.
             exact: whether shapes are measured, too.
         """
         self._model, self._exact = model, exact
-        left_out = {*near, *constant_pairs(model)}
-        self.left_out: list[int] = sorted(left_out) if len(left_out) < len(model.pairs) else []
-        pairs = [model.pairs[k] for k in self.left_out]
+        self.left_out: list[int] = sorted(set(near)) if len(near) < len(model.pairs) else []
+        pairs = [model.pairs[index] for index in self.left_out]
         self._warn = dict(zip(map(frozenset, pairs), warn[self.left_out].tolist(), strict=True))
-        self._single: dict[frozenset[str], Any] = {}
+        self._single: dict[tuple[str, str], Any] = {}
         if pairs:
+            self._those = self._twin(pairs)
+            self._limits = np.array([self._warn[frozenset(pair)] for pair in self._those.pairs])
             self._others = self._twin(set(model.pairs).difference(pairs))
 
     def _twin(self, pairs: Collection[tuple[str, str]]) -> Any:
@@ -91,36 +75,42 @@ class DistanceNotByDesign:
         # Written so that NaN counts.
         return not distance > self._warn.get(frozenset(links), np.inf)
 
-    def of(
-        self,
-        q: np.ndarray,
-        nearest: Clearance,
-        exact_within: float = -np.inf,
-        within_warning: tuple[str, str] | None = None,
-    ) -> Clearance:
+    def of(self, q: np.ndarray, nearest: Clearance, exact_within: float = -np.inf) -> Clearance:
         """Return the smallest distance of the pairs that count at ``q`` (nq,).
 
         Args:
             q: configuration.
             nearest: of all pairs there.
-            exact_within: shapes are measured if leaves are at most this far apart, metres.
-            within_warning: another pair that is near by design and within its warning distance.
+            exact_within: shapes are measured if leaves are at most this far apart, metres; if any
+                are, at least the largest warning distance.
         """
         if self.counts(nearest.links, nearest.distance):
             return nearest
-        found = _nearest(self._others, q, exact_within)
-        if within_warning is None or frozenset(within_warning) not in self._warn:
-            return found
-        key = frozenset(within_warning)
-        if key not in self._single:
-            self._single[key] = self._twin([p for p in self._model.pairs if frozenset(p) == key])
-        one = _nearest(self._single[key], q, exact_within)
-        is_nearer = one.distance < found.distance and self.counts(one.links, one.distance)
-        return one if is_nearer else found
+        other = _nearest(self._others, q, exact_within)
+        near = self._within_warning(q, exact_within)
+        return near if near is not None and near.distance < other.distance else other
+
+    def _within_warning(self, q: np.ndarray, exact_within: float) -> Clearance | None:
+        """The nearest pair that is near by design and within its own warning distance, if any."""
+        those, distances = self._those, self._those.distances(q)
+        within = np.flatnonzero(~(distances > self._limits))
+        if exact_within > -np.inf and len(within):
+            # One step beyond: at the warning distance itself a pair counts.
+            beyond = np.nextafter(self._limits[within], np.inf)
+            measured, _ = those.surface_points(q, within, beyond)
+            # In contact the distance is that of the leaves.
+            distances[within] = np.where(measured > 0.0, measured, distances[within])
+            within = within[measured <= self._limits[within]]
+        if not len(within):
+            return None
+        pair = those.pairs[within[np.argmin(distances[within])]]
+        if pair not in self._single:
+            self._single[pair] = self._twin([pair])
+        return _nearest(self._single[pair], q, exact_within)
 
 
 def _nearest(model: Any, q: np.ndarray, exact_within: float) -> Clearance:
-    found = model.distance(q)
-    if found.distance > exact_within:
-        return found
+    nearest = model.distance(q)
+    if nearest.distance > exact_within:
+        return nearest
     return model.distance(q, exact=True, any_contact=True)

@@ -25,7 +25,7 @@ from collision_monitor.common.limits import check_time
 from collision_monitor.robot.pairs import are_of_one_robot
 
 # Increment when the same input gives another result.
-_VERSION = 13
+_VERSION = 14
 # Random configurations; and instead, for pairs that one, two or three joints move, so many parts of
 # the range of each joint, with one configuration in each cell.
 _SAMPLES, _PARTS = 256, (64, 16, 6)
@@ -59,6 +59,9 @@ _MARGIN, _LEAST_USUAL = 0.005, 0.001
 # A warning distance is at least so many times the stop distance.
 _WARN_FACTOR = 1.5
 _LEVELS = np.linspace(0.0, 1.0, 41)
+# A pair whose distance (metres, of leaves) varies by less over so many random configurations is
+# near by design however far apart it is: its distance says nothing of the configuration.
+_LEAST_CHANGE, _CHANGE_SAMPLES = 0.005, 64
 
 
 @dataclass(frozen=True)
@@ -128,14 +131,16 @@ class UsualDistances:
         contacts: (k,) share of the configurations in which the shapes touch.
         at_rest: (k,) whether two links of one robot are 1 to 40 mm apart at zero, where no links
             touch: then a robot may rest there.
+        constant: indices of the pairs of the model whose distance hardly varies.
     """
 
     def __init__(
         self, pairs: Sequence[int], quantiles: Sequence[Sequence[float]],
         smallest: Sequence[float], at_zero: Sequence[float], contacts: Sequence[float],
-        at_rest: Sequence[bool],
+        at_rest: Sequence[bool], constant: Sequence[int],
     ) -> None:  # fmt: skip
         """Created by `usual_distances`."""
+        self.constant = list(constant)
         self.contacts, self.at_rest = np.array(contacts, dtype=float), np.array(at_rest, dtype=bool)
         self.pairs = np.array(pairs, dtype=int)
         self.smallest = np.array(smallest, dtype=float)
@@ -338,7 +343,7 @@ def usual_distances(model: Any, exact: bool) -> UsualDistances:
     hierarchies, unless the result is cached.
     """
     if not model.pairs:
-        return UsualDistances([], [], [], [], [], [])
+        return UsualDistances([], [], [], [], [], [], [])
     key = content_key("usual", _VERSION, exact, model.content)
     with Store("contacts") as store:
         kept = store.get(key)
@@ -385,7 +390,18 @@ def _measured(model: Any, exact: bool) -> list[list]:
                 smallest[k] = _smallest(model, k, columns_of[k], rows, own, measure)
     tables = quantiles, smallest, there, contacts
     values = ([table[k] for k in chosen] for table in tables)
-    return [chosen, *values, [k in at_rest for k in chosen]]
+    return [chosen, *values, [k in at_rest for k in chosen], _constant(model)]
+
+
+def _constant(model: Any) -> list[int]:
+    """Indices of the pairs whose distance hardly varies."""
+    low, high = np.full(len(model.pairs), np.inf), np.full(len(model.pairs), -np.inf)
+    for q in model.random_configurations(_CHANGE_SAMPLES, seed=3):
+        check_time("measuring how much the distances of pairs vary")
+        distances = model.distances(q)
+        np.minimum(low, distances, out=low)
+        np.maximum(high, distances, out=high)
+    return np.flatnonzero(high - low < _LEAST_CHANGE).tolist()
 
 
 def near_and_touching(
@@ -395,8 +411,6 @@ def near_and_touching(
 
     Pairs by index; ``within`` (pairs,) and distances in metres, ``exact`` or of leaves.
     """
-    distances = model.distances(
-        q, exact=exact, within=float(within.max(initial=0.0))
-    )
+    distances = model.distances(q, exact=exact, within=float(within.max(initial=0.0)))
     near = np.flatnonzero((distances <= within) & (distances > 0.0)).tolist()
     return {k: float(distances[k]) for k in near}, np.flatnonzero(distances <= 0.0).tolist()

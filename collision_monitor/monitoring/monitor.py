@@ -26,7 +26,6 @@ from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.hierarchy.query import warm_up_for_states
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live_scene import LiveScene
-from collision_monitor.model.near_by_design import DistanceNotByDesign
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer, buffer_of
 from collision_monitor.monitoring.joint_history import JointHistory
@@ -419,7 +418,6 @@ class Monitor:
     def _use_thresholds(self, thresholds: Thresholds) -> None:
         self.behaviour.set_thresholds(thresholds, exact=self.narrow_phase != "leaf")
         self._thresholds = thresholds
-        self._count_pairs()
 
     def _merge(self, message: JointState) -> None:
         buffer, now = self.buffer, message.now
@@ -510,29 +508,20 @@ class Monitor:
             return self.model.distance(self.buffer.q, exact, any_contact=True)
         return self.live.minimum_distance(self.buffer.q, exact)
 
-    def _count_pairs(self) -> None:
-        """Find the pairs of which `MonitorState.distance` is the smallest distance."""
-        self._by_design: DistanceNotByDesign | None = None
-        if isinstance(self.behaviour, SpeedPolicy):
-            self._by_design = DistanceNotByDesign(
-                self.model, self.behaviour.near_by_design, self.behaviour.thresholds[:, 1],
-                exact=self.narrow_phase != "leaf",
-            )  # fmt: skip
-
     @property
     def not_counted(self) -> list[tuple[str, str]]:
         """Pairs of which `MonitorState.distance` is only within their warning distances."""
-        left_out = () if self._by_design is None else self._by_design.left_out
-        return [self.model.pairs[k] for k in left_out]
+        by_design = self.behaviour.by_design
+        left_out = () if by_design is None else by_design.left_out
+        return [self.model.pairs[index] for index in left_out]
 
     def _counted(self, nearest: Clearance) -> Clearance:
         """The smallest distance of the pairs that count, of which ``nearest`` may be one."""
-        by_design, q = self._by_design, self.buffer.q
+        by_design, q = self.behaviour.by_design, self.buffer.q
         if by_design is None or by_design.counts(nearest.links, nearest.distance):
             return nearest
         within = -math.inf if self.narrow_phase == "leaf" else self.behaviour.widest_warning
-        decided = self.behaviour.pair
-        found = by_design.of(q, nearest, within, decided)
+        found = by_design.of(q, nearest, within)
         if self.live is not None and not self.live.is_empty:
             objects = self.live.distance(q)
             if objects is not None and objects.distance <= within:

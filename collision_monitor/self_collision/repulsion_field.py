@@ -114,21 +114,23 @@ class Clearing:
         wanted, hold = float(target[k]) + _OVERSHOOT * (1 + turn), turn < self._holds_tips
         meeting = self.pairs.meeting(q, k)
         short = wanted - meeting.gap
-        for side, amount in ((0, self.share(waypoint, k) * short), (1, math.inf), (0, math.inf)):
-            rest = min(amount, wanted - meeting.gap)
-            is_again = side == 0 and amount == math.inf
-            if not self.arms[side].may_move or rest <= (0.5 * short if is_again else 0.0):
-                continue
-            q = self._pushed(q, side, meeting, rest, hold)
-            meeting = self.pairs.meeting(q, k)
+        right = self.share(waypoint, k) * short
+        q, meeting = self._pushed(q, 0, k, meeting, right, hold)
+        q, meeting = self._pushed(q, 1, k, meeting, wanted - meeting.gap, hold)
+        if (rest := wanted - meeting.gap) > 0.5 * short:
+            q, _ = self._pushed(q, 0, k, meeting, rest, hold)
         return q
 
     def _pushed(
-        self, q: np.ndarray, side: int, meeting: Meeting, amount: float, hold: bool
-    ) -> np.ndarray:
+        self, q: np.ndarray, side: int, k: int, meeting: Meeting, amount: float, hold: bool
+    ) -> tuple[np.ndarray, Meeting]:
+        """Push one arm of pair k by ``amount`` metres, if it may move; and how they meet then."""
+        if amount <= 0.0 or not self.arms[side].may_move:
+            return q, meeting
         n, point = meeting.direction(np.zeros(3)), meeting.points[1 + side]
         away = n if side else -n
-        return self.arms[side].pushed(q, meeting.bodies[side], point, away, amount, hold)
+        q = self.arms[side].pushed(q, meeting.bodies[side], point, away, amount, hold)
+        return q, self.pairs.meeting(q, k)
 
     def share(self, waypoint: int, k: int) -> float:
         """Share of the right arm in separating pair k at ``waypoint`` > 0.

@@ -100,8 +100,10 @@ class Page:
         """
         self._q = np.array(q, dtype=float)
         self._warn, self._stop = warn, stop
-        near = usually_near(model, Thresholds(warn, stop), exact=False)
-        self._near = {pair.links: pair.warn for pair in near.values()}  # of the robot: no obstacle
+        # Pairs near by design, and their warning distances: measured once, before objects move.
+        self._near = {model.pairs[k]: warn for k in model.usual_distances(exact=False).constant}
+        structural = usually_near(model, Thresholds(warn, stop), exact=False)
+        self._near |= {pair.links: pair.warn for pair in structural.values()}
         self._use(model)
         held = [planned(model, label, motion, self._q) for label, motion in motions]
         specs = slider_specs(model)

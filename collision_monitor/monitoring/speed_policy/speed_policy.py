@@ -16,7 +16,7 @@ from scipy.optimize import nnls
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live_scene import LiveScene
-from collision_monitor.model.near_by_design import usually_near
+from collision_monitor.model.near_by_design import DistanceNotByDesign, usually_near
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.model.structural_pairs import StructuralPair
 from collision_monitor.model.thresholds import Thresholds
@@ -134,6 +134,7 @@ class DistancePolicy:
         decision: the last decision.
         pair: names of the pair that it is about; None if nothing is near.
         cause: names of the pair that caused it, if only hysteresis holds it now; None otherwise.
+        by_design: smallest distances without pairs near by design; None if all pairs count.
     """
 
     def __init__(self, live: LiveScene | None = None) -> None:
@@ -144,6 +145,7 @@ class DistancePolicy:
         self.decision = CALM
         self.pair: tuple[str, str] | None = None
         self.cause: tuple[str, str] | None = None
+        self.by_design: DistanceNotByDesign | None = None
         self._warn_distance = self._stop_distance = 0.0
 
     @property
@@ -208,7 +210,6 @@ class SpeedPolicy(DistancePolicy):
         structural_pairs: pairs by index that are near each other by construction, with their
             distances. A distance that a rule gives comes first; pairs with rules for both are not
             listed.
-        near_by_design: (k,) indices of all pairs that are, with rules or without.
     """
 
     def __init__(
@@ -238,7 +239,6 @@ class SpeedPolicy(DistancePolicy):
         self.velocities.update(zeros, np.full_like(zeros, np.nan), -1e9)  # compiles
         self.command = CommandedDirection(model.joint_names)
         self.structural_pairs: dict[int, StructuralPair] = {}
-        self.near_by_design: tuple[int, ...] = ()
         self._merged = 0.0  # seconds of joint states merged since the last decision
         self._escape_direction = EscapeDirection(Proximity(model, live))
         self.escape_direction(zeros)  # compiles
@@ -294,8 +294,9 @@ class SpeedPolicy(DistancePolicy):
             structural=structural, left_out=self.model.unmonitored_pairs,
         )  # fmt: skip
         self.structural_pairs = thresholds.structural(structural, of_pairs)
-        self.near_by_design = tuple(structural)
         self._braking_check.set_thresholds(of_pairs, thresholds)
+        near = {*structural, *self.model.usual_distances(exact).constant}
+        self.by_design = DistanceNotByDesign(self.model, near, self.thresholds[:, 1], exact)
 
     def update(self, buffer: Buffer, message: JointState, measured: Measured) -> None:
         """Decide after a joint state; see `DistancePolicy.update`."""

@@ -173,11 +173,9 @@ def count_alarms(model: CollisionModel, coal: ExactReference, rows: np.ndarray) 
         counts.false_stop += is_stop and not (real <= limits[:, 0] + _SAME).any()
         counts.false_warn += is_warn and not (real <= limits[:, 1] + _SAME).any()
         counts.missed += bool((real <= 0.0).any()) and not is_stop
-        left_out, pair = {*map(frozenset, monitor.not_counted)}, frozenset(state.pair or ())
-        counting = [
-            k for k, links in enumerate(map(frozenset, model.pairs))
-            if links not in left_out or (links == pair and real[k] <= limits[k, 1] - _SAME)
-        ]  # fmt: skip
+        left_out = set(monitor.not_counted)
+        always = np.array([pair not in left_out for pair in model.pairs])
+        counting = always | (real <= limits[:, 1] - _SAME)
         counts.above += bool(state.distance > max(0.0, real[counting].min(initial=np.inf)) + _SAME)
     return counts
 

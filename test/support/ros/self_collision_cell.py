@@ -41,7 +41,12 @@ class Cell:
 
     @property
     def values(self):
-        return self.graph.values
+        """Key-values of the last state; not of one that is published for a blocked node."""
+        for state in reversed(self.graph.heard["state"]):
+            values = {item.key: item.value for item in state.values}
+            if "event" in values:
+                return values
+        return {}
 
     @property
     def message(self):

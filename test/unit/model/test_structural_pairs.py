@@ -204,7 +204,7 @@ def test_thresholds_change_gradually_with_the_share_of_near_configurations():
 
     def thresholds(near):
         levels = np.r_[np.linspace(0.03, 0.099, near), np.linspace(0.101, 0.15, 41 - near)]
-        usual = structural_pairs.UsualDistances([0], [levels], [0.0], [0.15], [0.0], [False])
+        usual = structural_pairs.UsualDistances([0], [levels], [0.0], [0.15], [0.0], [False], [])
         found = usual.structural([("a", "b")], 0.02, 0.1)
         return (found[0].stop, found[0].warn) if found else (0.02, 0.1)
 
