@@ -85,9 +85,9 @@ def steps_of(trajectory: Trajectory, from_rest: bool = True) -> Steps:
     means = 0.5 * (before + after)
     accelerations = means[1].copy()
     for j in range(velocity.shape[1]):
-        own = _own_knots(velocity[:, j], np.abs(after[0, :, j]).max())
-        row = np.s_[own, j]
-        gaps = np.diff(trajectory.times[own])
+        knots = _own_knots(velocity[:, j], np.abs(after[0, :, j]).max())
+        row = np.s_[knots, j]
+        gaps = np.diff(trajectory.times[knots])
         lasting = step_durations(gaps)
         extra[row] = velocity[row] / lasting
         jerks[:, j] = acceleration[:, j] / step_durations(np.diff(trajectory.times))
@@ -95,10 +95,10 @@ def steps_of(trajectory: Trajectory, from_rest: bool = True) -> Steps:
         if not from_rest:
             change[[0, -1]] = 0.0  # accelerations before and after are unknown
         nearby = np.stack([np.append(0.0, change), np.append(change, 0.0)])
-        larger = nearby[np.abs(nearby).argmax(axis=0), np.arange(len(own))]
+        larger = nearby[np.abs(nearby).argmax(axis=0), np.arange(len(knots))]
         jerks[row] = np.where(np.abs(larger) > np.abs(jerks[row]), larger, jerks[row])
         # The acceleration of a joint continues between its own knots.
-        accelerations[:, j] += np.interp(trajectory.times, trajectory.times[own], extra[row])
+        accelerations[:, j] += np.interp(trajectory.times, trajectory.times[knots], extra[row])
     return Steps(
         trajectory.times, velocity, acceleration, means[0], extra, accelerations, jerks
     )
@@ -310,17 +310,17 @@ class Peak:
 
 def violations_of(peaks: Iterable[Peak]) -> tuple[Violation, ...]:
     """Violated limits, ordered by time; values include the band."""
-    found = []
+    violations = []
     for p in peaks:
         if not math.isnan(p.first):
             value, text = p.value, p.text
             if p.band > 0.0:
                 value = math.copysign(abs(value) + p.band, value)
                 text = f"{p.value:.6g} {p.unit} computed, {p.band:.3g} {p.unit} of margin"
-            found.append(
+            violations.append(
                 Violation(p.code, p.joint, p.first, p.time, value, p.limit, p.unit, text=text)
             )
-    return tuple(sorted(found, key=lambda v: v.first))
+    return tuple(sorted(violations, key=lambda v: v.first))
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,11 +372,11 @@ def check_joint_limits(
     """
     limits = urdf_limits(robot) if limits is None else limits
     trajectory = with_followers(trajectory, robot)
-    rows = _at_start(trajectory, robot, limits)
+    joint_limits = _at_start(trajectory, robot, limits)
     steps = steps_of(trajectory, from_rest)
     slides = {joint.name for joint in robot.joints if joint.kind == "prismatic"}
     units = ["m" if name in slides else "rad" for name in trajectory.joint_names]
-    by_rate = [_peaks(trajectory, steps, rows, units, rate) for rate in range(4)]
+    by_rate = [_peaks(trajectory, steps, joint_limits, units, rate) for rate in range(4)]
     peaks = tuple(peak for joint in zip(*by_rate, strict=True) for peak in joint)
     by_name = {joint.name: JointLimits(*joint.soft) for joint in robot.joints}
     soft = _peaks(
@@ -386,7 +386,7 @@ def check_joint_limits(
     only = [p for p, hard in zip(soft, by_rate[0], strict=True) if math.isnan(hard.first)]
     notes = _notes(peaks) + _soft_notes(only)
     return LimitsCheck(
-        violations_of(peaks), peaks, notes, trajectory.joint_names, rows,
+        violations_of(peaks), peaks, notes, trajectory.joint_names, joint_limits,
         *_plotted(trajectory, steps),
     )  # fmt: skip
 
@@ -398,14 +398,14 @@ def _at_start(
     bodies = rigid_bodies(robot)
     endless = {name for name, yes in zip(bodies.joint_names, bodies.endless, strict=True) if yes}
     first = trajectory.positions(trajectory.times[:1])[0]
-    rows = []
+    joint_limits = []
     for name, position in zip(trajectory.joint_names, first.tolist(), strict=True):
         row = limits.get(name, JointLimits())
         if name in endless:
             lower, upper = limits_beside(row.lower, row.upper, position)
             row = replace(row, lower=lower, upper=upper)
-        rows.append(row)
-    return tuple(rows)
+        joint_limits.append(row)
+    return tuple(joint_limits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -465,17 +465,17 @@ def _side(
     """Extremes of the pieces, or of steps at ``knots`` if these are larger, times ``sign``."""
     values, times = pieces.highest(sign)
     first = pieces.first_above(limits + allowed, sign)
-    rows = np.full(len(limits), -1)
+    knot_rows = np.full(len(limits), -1)
     if at_knots is not None:
         at_knots = sign * at_knots
         tops = at_knots.max(axis=0)
         stepped = tops > values + _TOLERANCE * np.abs(values)
-        rows = np.where(stepped, at_knots.argmax(axis=0), -1)
+        knot_rows = np.where(stepped, at_knots.argmax(axis=0), -1)
         values = np.where(stepped, tops, values)
-        times = np.where(stepped, knots[rows], times)
+        times = np.where(stepped, knots[knot_rows], times)
         over = at_knots > limits + allowed
         first = np.fmin(first, np.where(over.any(axis=0), knots[over.argmax(axis=0)], np.nan))
-    return _Side(limits, values, times, first, rows)
+    return _Side(limits, values, times, first, knot_rows)
 
 
 def _reason(steps: Steps, rate: int, row: int, j: int, unit: str) -> str:
@@ -545,15 +545,15 @@ def _sample_rates(steps: Steps) -> tuple[np.ndarray, list[np.ndarray]]:
 
 def _check_limits(task: Task) -> Outcome:
     task.progress("limits of joints", 0.0)
-    own, *others = (
+    main_check, *others = (
         check_joint_limits(part.trajectory, task.model.robot, task.limits, task.settings.from_rest)
         for part in task.parts
     )
-    violations, notes = task.motion.violations + own.violations, own.notes
+    violations, notes = task.motion.violations + main_check.violations, main_check.notes
     for beside, check in zip(task.settings.beside, others, strict=True):
         violations += _violations_beside(beside, check)
         notes += check.notes
-    return Outcome(violations, notes, {"limits": own})
+    return Outcome(violations, notes, {"limits": main_check})
 
 
 def _violations_beside(beside: SimultaneousMotion, check: LimitsCheck) -> tuple[Violation, ...]:

@@ -108,23 +108,23 @@ def _verified(
     parts = _parts(motion, settings.beside)
     schedule = Schedule(model, parts)  # raises for invalid motions
     task = Task(model, motion, settings, limits, parts, schedule, progress)
-    found, results = [], {}
+    violations, results = [], {}
     notes = [*motion.warnings, *(w for b in settings.beside for w in b.motion.warnings)]
     for check in sorted(CHECKS, key=lambda check: not check.is_first):
         if not check.skipped(task):
             outcome = check.run(task)
-            found += outcome.violations
+            violations += outcome.violations
             notes += outcome.notes
             results.update(outcome.results)
     notes += model.warnings
-    violations = by_urgency(found)
+    ordered = by_urgency(violations)
     return Verification(
         motion.source,
         model.name,
-        verdict_of(violations),
+        verdict_of(ordered),
         duration=schedule.end - schedule.begin,
         seconds=time.perf_counter() - begin,
-        violations=violations,
+        violations=ordered,
         notes=tuple(dict.fromkeys(notes)),
         checks=tuple(Check(check.name, check.codes, check.skipped(task)) for check in CHECKS),
         **results,

@@ -219,17 +219,17 @@ class Study:
             is_exact, self.limits, tuple(minima), tuple(scan.looks.tolist()),
         )  # fmt: skip
 
-    def _minimum(self, scan: Scan, k: int, exact: bool) -> PairClearance:
-        time, *starts = scan.instants[k].tolist()
+    def _minimum(self, scan: Scan, pair: int, exact: bool) -> PairClearance:
+        time, *starts = scan.instants[pair].tolist()
         q = self.schedule.configuration(time, starts)
-        leaves = tuple(scan.leaves[k].tolist())
+        leaves = tuple(scan.leaves[pair].tolist())
         if exact:
-            points = self.exact.decider(q, k, np.inf)[1]
+            points = self.exact.decider(q, pair, np.inf)[1]
         else:
             points = np.array(witness(*self.scanner.arrays, q, *leaves)[1:7]).reshape(2, 3)
-        lower, upper = float(scan.lows[:, k].min()), float(scan.best[k])
+        lower, upper = float(scan.lows[:, pair].min()), float(scan.best[pair])
         return PairClearance(
-            self.model.pairs[k], lower, upper, time, tuple(starts), points, leaves, exact
+            self.model.pairs[pair], lower, upper, time, tuple(starts), points, leaves, exact
         )
 
 
@@ -316,41 +316,43 @@ def check_clearance(
     return ClearanceCheck(verdict, worst.lower, time, links, tuple(violations), series)
 
 
-def _violations(study: Study, series: ClearanceSeries, k: int) -> list[Violation]:
-    """The smallest threshold that pair ``k`` violates, and the first that is undecided."""
-    limits, subject = series.limits[k], " - ".join(series.pairs[k])
+def _violations(study: Study, series: ClearanceSeries, pair: int) -> list[Violation]:
+    """The smallest threshold that ``pair`` violates, and the first that is undecided."""
+    limits, subject = series.limits[pair], " - ".join(series.pairs[pair])
     # Stop and warn thresholds of 0 are not separate thresholds.
     counted = [m for m in range(LIMITS) if m == 0 or limits[m] > limits[m - 1]]
-    broken = [m for m in counted if (series.upper[:, k] < limits[m]).any()]
-    found = []
+    broken = [m for m in counted if (series.upper[:, pair] < limits[m]).any()]
+    violations = []
     if broken:
-        firsts = {m: _first(study, series, k, float(limits[m])) for m in broken}
-        gravest, at = broken[0], int(series.upper[:, k].argmin())
-        texts = ["between meshes" if series.exact[k] else "between leaves, which enclose the links"]
+        firsts = {m: _first(study, series, pair, float(limits[m])) for m in broken}
+        gravest, at = broken[0], int(series.upper[:, pair].argmin())
+        texts = [
+            "between meshes" if series.exact[pair] else "between leaves, which enclose the links"
+        ]
         texts += [
             f"below {limits[m]:g} m ({_CODES[m].value}) from {firsts[m]:.3f} s"
             for m in broken[:0:-1]
             if firsts[m] < firsts[gravest]
         ]
-        if gravest == 0 and not moved_relatively(study.model, study.schedule.moving())[k]:
+        if gravest == 0 and not moved_relatively(study.model, study.schedule.moving())[pair]:
             texts.append(UNMOVED)
-        worst, value = float(series.when[at, k]), float(series.upper[at, k])
-        found.append(
+        worst, value = float(series.when[at, pair]), float(series.upper[at, pair])
+        violations.append(
             Violation(
                 _CODES[gravest], subject, firsts[gravest], worst, value, float(limits[gravest]),
                 "m", _CODES[gravest] is Code.CLEARANCE_WARN, "; ".join(texts),
             )
         )  # fmt: skip
     for m in counted:
-        lower, upper = series.lower[:, k], series.upper[:, k]
+        lower, upper = series.lower[:, pair], series.upper[:, pair]
         unknown = np.flatnonzero((lower < limits[m]) & (upper >= limits[m]))
         if m not in broken and len(unknown):
-            doubts = series.doubts[unknown, k]
-            times = np.where(np.isnan(doubts), series.when[unknown, k], doubts)
+            doubts = series.doubts[unknown, pair]
+            times = np.where(np.isnan(doubts), series.when[unknown, pair], doubts)
             nearest = lower[unknown].argmin()
             shown = shortened([f"{time:.3f} s" for time in times], _SHOWN)
             text = f"cannot be distinguished from {limits[m]:g} m ({_CODES[m].value}) at {shown}"
-            found.append(
+            violations.append(
                 Violation(
                     Code.UNDECIDED, subject, float(times[0]), float(times[nearest]),
                     float(lower[unknown][nearest]), float(limits[m]), "m",
@@ -358,17 +360,17 @@ def _violations(study: Study, series: ClearanceSeries, k: int) -> list[Violation
                 )
             )  # fmt: skip
             break
-    return found
+    return violations
 
 
-def _first(study: Study, series: ClearanceSeries, k: int, limit: float) -> float:
-    """First time at which pair ``k`` is below ``limit``, seconds, to `_INSTANT`."""
-    b = int(np.flatnonzero(series.upper[:, k] < limit)[0])
-    level = study.exact if series.exact[k] else study.scanner
+def _first(study: Study, series: ClearanceSeries, pair: int, limit: float) -> float:
+    """First time at which ``pair`` is below ``limit``, seconds, to `_INSTANT`."""
+    b = int(np.flatnonzero(series.upper[:, pair] < limit)[0])
+    level = study.exact if series.exact[pair] else study.scanner
     first = level.first_below(
-        study.schedule, k, limit, series.edges[b], series.edges[b + 1], _INSTANT
+        study.schedule, pair, limit, series.edges[b], series.edges[b + 1], _INSTANT
     )
-    return min(float(first), float(series.when[b, k]))
+    return min(float(first), float(series.when[b, pair]))
 
 
 class Certifier:

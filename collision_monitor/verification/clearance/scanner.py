@@ -196,21 +196,21 @@ class Scanner:
 
         def task(first: int, stop: int) -> tuple[Found, tuple[int, int]]:
             self.progress("distances between leaves", 1.0 - len(left) / tasks)
-            found = Found(*(array.copy() for array in known))
+            nearest = Found(*(array.copy() for array in known))
             looks = scan(
                 *self.model.work_space(), self.space(parts, motion.order), motion,
                 schedule.starts, schedule.widths, edges[first : stop + 1], chosen, limits,
-                request.precision, schedule.rest.copy(), found,
+                request.precision, schedule.rest.copy(), nearest,
                 *(array[first:stop] for array in out),
             )  # fmt: skip
             left.pop()
-            return found, looks
+            return nearest, looks
 
         with ThreadPoolExecutor(request.threads or os.cpu_count() or 1) as pool:
             done = list(pool.map(task, bounds[:-1], bounds[1:]))
-        for found, looks in done:
-            closer = found.best < known.best
-            for whole, part in zip(known, found, strict=True):
+        for nearest, looks in done:
+            closer = nearest.best < known.best
+            for whole, part in zip(known, nearest, strict=True):
                 whole[closer] = part[closer]
             result.looks += looks
         result.best, result.leaves = known.best[chosen], known.leaves[chosen]
@@ -285,53 +285,55 @@ def scan_any_start(
     drivers = scanner.drivers(schedule)
     part_of = np.array([min(drivers[p]) if len(drivers[p]) == 1 else -1 for p in chosen])
     result = Scan.empty(chosen, edges, len(schedule.parts))
-    for k in range(-1, len(schedule.parts)):
-        columns = np.flatnonzero(part_of == k)
+    for part in range(-1, len(schedule.parts)):
+        columns = np.flatnonzero(part_of == part)
         if not len(columns):
             continue
         part_request = replace(request, pairs=chosen[columns])
-        if k < 0:
+        if part < 0:
             result.put(columns, level_scan(part_request))
             continue
-        own = schedule.only(k)
-        count = int(np.ceil((own.end - own.begin) / (0.5 * np.diff(edges).min())))
-        own_edges = np.linspace(own.begin, own.end, count + 1)
-        found = level_scan(replace(part_request, schedule=own, edges=own_edges))
-        result.put(columns, _at_any_start(found, schedule, k, edges))
+        alone = schedule.only(part)
+        count = int(np.ceil((alone.end - alone.begin) / (0.5 * np.diff(edges).min())))
+        part_edges = np.linspace(alone.begin, alone.end, count + 1)
+        part_scan = level_scan(replace(part_request, schedule=alone, edges=part_edges))
+        result.put(columns, _at_any_start(part_scan, schedule, part, edges))
     return result
 
 
-def _at_any_start(found: Scan, schedule: Schedule, k: int, edges: np.ndarray) -> Scan:
-    """A scan in the time of part ``k``, valid for all its possible starts."""
-    earliest = schedule.starts[k] - schedule.widths[k]
-    latest = schedule.starts[k] + schedule.widths[k]
-    result = Scan.empty(found.pairs, edges, len(schedule.parts))
-    columns = np.arange(len(found.pairs))
+def _at_any_start(part_scan: Scan, schedule: Schedule, part: int, edges: np.ndarray) -> Scan:
+    """A scan in the time of ``part``, valid for all its possible starts."""
+    earliest = schedule.starts[part] - schedule.widths[part]
+    latest = schedule.starts[part] + schedule.widths[part]
+    result = Scan.empty(part_scan.pairs, edges, len(schedule.parts))
+    columns = np.arange(len(part_scan.pairs))
     for b, (begin, end) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
         low, high = begin - latest, end - earliest
         meets = slice(
-            max(int(np.searchsorted(found.edges, low, "right")) - 1, 0),
-            int(np.searchsorted(found.edges, high, "left")),
+            max(int(np.searchsorted(part_scan.edges, low, "right")) - 1, 0),
+            int(np.searchsorted(part_scan.edges, high, "left")),
         )
-        first = int(np.searchsorted(found.edges, low - 1e-12, "left"))
-        last = int(np.searchsorted(found.edges, high + 1e-12, "right")) - 1
-        result.lows[b] = found.lows[meets].min(axis=0)
-        rows = first + found.ups[first : max(last, first + 1)].argmin(axis=0)
-        result.ups[b] = found.ups[rows, columns]
-        result.when[b] = _instant(found.when[rows, columns], begin, end, earliest, latest)[0]
-        rows = meets.start + np.isfinite(found.doubts[meets]).argmax(axis=0)
-        result.doubts[b] = _instant(found.doubts[rows, columns], begin, end, earliest, latest)[0]
-    result.best, result.leaves, result.looks = found.best, found.leaves, found.looks
+        first = int(np.searchsorted(part_scan.edges, low - 1e-12, "left"))
+        last = int(np.searchsorted(part_scan.edges, high + 1e-12, "right")) - 1
+        result.lows[b] = part_scan.lows[meets].min(axis=0)
+        rows = first + part_scan.ups[first : max(last, first + 1)].argmin(axis=0)
+        result.ups[b] = part_scan.ups[rows, columns]
+        result.when[b] = _instant(part_scan.when[rows, columns], begin, end, earliest, latest)[0]
+        rows = meets.start + np.isfinite(part_scan.doubts[meets]).argmax(axis=0)
+        result.doubts[b] = _instant(part_scan.doubts[rows, columns], begin, end, earliest, latest)[
+            0
+        ]
+    result.best, result.leaves, result.looks = part_scan.best, part_scan.leaves, part_scan.looks
     result.instants[:] = [0.0, *schedule.starts]
-    result.instants[:, 0], result.instants[:, 1 + k] = _instant(
-        found.instants[:, 0], schedule.begin, schedule.end, earliest, latest
+    result.instants[:, 0], result.instants[:, 1 + part] = _instant(
+        part_scan.instants[:, 0], schedule.begin, schedule.end, earliest, latest
     )
     return result
 
 
 def _instant(
-    own: np.ndarray, low: float, high: float, earliest: float, latest: float
+    part_time: np.ndarray, low: float, high: float, earliest: float, latest: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(time, start), seconds, at which a part is at ``own`` s of its time, between low and high."""
-    start = np.clip(0.5 * (low + high) - own, earliest, latest)
-    return own + start, start
+    """(time, start), seconds, of a part at ``part_time`` s of its time, between low and high."""
+    start = np.clip(0.5 * (low + high) - part_time, earliest, latest)
+    return part_time + start, start

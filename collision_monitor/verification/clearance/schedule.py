@@ -120,15 +120,15 @@ class Schedule:
         self._driven = model.bodies.columns
         self._packed: ScanMotion | None = None
 
-    def _place(self, model: CollisionModel, k: int) -> list[int]:
-        """Indices into q of the joints that part ``k`` drives."""
+    def _place(self, model: CollisionModel, part: int) -> list[int]:
+        """Indices into q of the joints that ``part`` drives."""
         columns = []
-        trajectory = self.parts[k].trajectory
+        trajectory = self.parts[part].trajectory
         if not np.isfinite(trajectory.polynomial.c).all():
-            raise TrajectoryError(f"trajectory {k} has coefficients that are not finite")
-        _check_path_lengths(trajectory, self.parts[k].prefix)
+            raise TrajectoryError(f"trajectory {part} has coefficients that are not finite")
+        _check_path_lengths(trajectory, self.parts[part].prefix)
         for own_name in trajectory.joint_names:
-            name = self.parts[k].prefix + own_name
+            name = self.parts[part].prefix + own_name
             if name not in model.joint_names:
                 raise TrajectoryError(
                     f"'{model.name}' has no joint '{name}' that a trajectory can move; it has "
@@ -137,34 +137,34 @@ class Schedule:
             column = model.joint_names.index(name)
             if self.path_of[column] >= 0:
                 raise TrajectoryError(f"joint '{name}' is moved by two trajectories, or twice")
-            self.path_of[column] = k
+            self.path_of[column] = part
             columns.append(column)
         return columns
 
     def moving(self) -> list[int]:
         """Indices into q of the joints that move."""
-        found = []
+        moving = []
         for part, columns in zip(self.parts, self._columns, strict=True):
             c = part.trajectory.polynomial.c
             moves = (c[:-1] != 0.0).any(axis=(0, 1)) | (np.ptp(c[-1], axis=0) > 0.0)
-            found += np.asarray(columns)[moves].tolist()
-        return found
+            moving += np.asarray(columns)[moves].tolist()
+        return moving
 
-    def only(self, k: int) -> Schedule:
-        """Schedule of part ``k`` only, starting at 0; all others rest.
+    def only(self, part_index: int) -> Schedule:
+        """Schedule of part ``part_index`` only, starting at 0; all others rest.
 
         From its ``begin`` to its ``end`` it has all configurations that it can have in this
         schedule.
         """
         alone = object.__new__(Schedule)
-        part = self.parts[k]
+        part = self.parts[part_index]
         alone.parts = (Scheduled(part.trajectory),)
         alone.starts, alone.widths = np.zeros(1), np.zeros(1)
-        alone.begin = self.begin - (self.starts[k] + self.widths[k])
-        alone.end = self.end - (self.starts[k] - self.widths[k])
+        alone.begin = self.begin - (self.starts[part_index] + self.widths[part_index])
+        alone.end = self.end - (self.starts[part_index] - self.widths[part_index])
         alone.rest = self.configuration(self.begin)
-        alone.path_of = np.where(self.path_of == k, 0, -1)
-        alone._columns = [self._columns[k]]
+        alone.path_of = np.where(self.path_of == part_index, 0, -1)
+        alone._columns = [self._columns[part_index]]
         alone._driven, alone._packed = self._driven, None
         return alone
 
@@ -208,13 +208,13 @@ class Schedule:
         columns = np.full((len(pieces), width), -1, dtype=np.int64)
         paths = np.zeros((len(pieces), 4), dtype=np.int64)
         first_break, first = 0, 0
-        for k, polynomial in enumerate(polynomials):
+        for index, polynomial in enumerate(polynomials):
             powers = polynomial.c[::-1].transpose(1, 2, 0)  # ascending; pieces x joints x order
-            count = len(self._columns[k])
-            coefficients[first : first + pieces[k], :count, : powers.shape[2]] = powers
-            columns[k, :count] = self._columns[k]
-            paths[k] = first_break, first, pieces[k], count
-            first_break, first = first_break + pieces[k] + 1, first + pieces[k]
+            count = len(self._columns[index])
+            coefficients[first : first + pieces[index], :count, : powers.shape[2]] = powers
+            columns[index, :count] = self._columns[index]
+            paths[index] = first_break, first, pieces[index], count
+            first_break, first = first_break + pieces[index] + 1, first + pieces[index]
         groups = np.maximum(self.path_of[self._driven], 0).astype(np.int64)
         breaks = np.concatenate([polynomial.x for polynomial in polynomials])
         return ScanMotion(

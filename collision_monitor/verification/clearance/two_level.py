@@ -198,31 +198,31 @@ class _FirstLevel:
         self, limits: np.ndarray, pairs: np.ndarray
     ) -> list[tuple[int, float, float]]:
         """Intervals (pair, first, last), seconds, in which ``pairs`` are not certified."""
-        found: dict[int, list[tuple[int, int]]] = {}
+        intervals: dict[int, list[tuple[int, int]]] = {}
         waiting = [(0, len(self.edges) - 1, pairs)] if len(pairs) else []
         while waiting:
             i, j, chosen = waiting.pop()
             self.tests += 1
-            way = self._weights[chosen] @ (self._path_lengths[j] - self._path_lengths[i])
+            travel = self._weights[chosen] @ (self._path_lengths[j] - self._path_lengths[i])
             room = self._place(i)[chosen] + self._place(j)[chosen] - 2.0 * limits[chosen]
-            chosen = chosen[~(way + ROUNDING < room)]
+            chosen = chosen[~(travel + ROUNDING < room)]
             if j - i > 1 and len(chosen):
                 middle = (i + j) // 2
                 waiting += [(middle, j, chosen), (i, middle, chosen)]
                 continue
             for pair in chosen.tolist():
-                runs = found.setdefault(pair, [])
+                runs = intervals.setdefault(pair, [])
                 first = runs.pop()[0] if runs and runs[-1][1] == i else i
                 runs.append((first, j))
         times = self.edges.tolist()
-        return [(pair, times[i], times[j]) for pair, runs in found.items() for i, j in runs]
+        return [(pair, times[i], times[j]) for pair, runs in intervals.items() for i, j in runs]
 
-    def _place(self, k: int) -> np.ndarray:
-        """Clearances of all pairs at point ``k``."""
-        if k not in self.clearances:
-            q = self._schedule.configuration(self.edges[k])
-            self.clearances[k] = self._model.distances(q)
-        return self.clearances[k]
+    def _place(self, point: int) -> np.ndarray:
+        """Clearances of all pairs at ``point``."""
+        if point not in self.clearances:
+            q = self._schedule.configuration(self.edges[point])
+            self.clearances[point] = self._model.distances(q)
+        return self.clearances[point]
 
 
 def joint_ways(model: CollisionModel, schedule: Schedule, edges: np.ndarray) -> np.ndarray:
@@ -237,12 +237,12 @@ def joint_ways(model: CollisionModel, schedule: Schedule, edges: np.ndarray) -> 
         low, high = polynomial.x[0], polynomial.x[-1]
         cuts = np.unique(np.concatenate([polynomial.x, edges[(edges > low) & (edges < high)]]))
         steps = np.diff(cuts)
-        way = np.zeros((len(steps), len(part.trajectory.joint_names)))
+        lengths = np.zeros((len(steps), len(part.trajectory.joint_names)))
         for power in range(1, len(given.c)):
             rates = polynomial.derivative(power)(cuts[:-1])
-            way += np.abs(rates) * (steps**power / math.factorial(power))[:, None]
+            lengths += np.abs(rates) * (steps**power / math.factorial(power))[:, None]
         bins = np.clip(np.searchsorted(edges, cuts[:-1], side="right") - 1, 0, len(out) - 1)
         columns = [model.joint_names.index(part.prefix + n) for n in part.trajectory.joint_names]
-        for column, values in zip(columns, way.T, strict=True):
+        for column, values in zip(columns, lengths.T, strict=True):
             np.add.at(out[:, column], bins, values)
     return out

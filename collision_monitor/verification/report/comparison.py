@@ -49,7 +49,7 @@ def differences(result: Verification, measured: MeasuredMotion) -> list[Differen
         curves.append((VELOCITIES, Code.JOINT_VELOCITY, check, check.velocities))
     if result.torques is not None:
         curves.append((TORQUES, Code.MOTOR_TORQUE, result.torques, result.torques.motor_torques))
-    found: list[Difference] = []
+    largest: list[Difference] = []
     for quantity, code, check, values in curves:
         units = {peak.joint: peak.unit for peak in check.peaks if peak.code is code}
         for joint, commanded in zip(check.joint_names, values.T, strict=True):
@@ -57,10 +57,10 @@ def differences(result: Verification, measured: MeasuredMotion) -> list[Differen
             if np.isfinite(off).any():
                 worst = int(np.nanargmax(np.abs(off)))
                 at = float(check.times[worst])
-                found.append(Difference(joint, quantity, float(off[worst]), at, units[joint]))
-    if not found:
+                largest.append(Difference(joint, quantity, float(off[worst]), at, units[joint]))
+    if not largest:
         raise MotionError(
             f"{measured.source}: none of the joints of {result.source} was recorded during the "
             "motion; --measured BAG@START says when it began, seconds after the first joint state"
         )
-    return found
+    return largest

@@ -115,16 +115,16 @@ def svg(plot: Plot) -> str:
 
 def draw(axis: Any, plot: Plot, curves: Sequence[Curve]) -> None:
     """Draw ``curves`` of the plot into axes of matplotlib, with levels and marks."""
-    rows = _rows(plot, curves)
-    times = plot.times[rows]
+    samples = _rows(plot, curves)
+    times = plot.times[samples]
     for k, curve in enumerate(curves):
-        colour, values = f"C{k}", np.asarray(curve.values)[rows]
+        colour, values = f"C{k}", np.asarray(curve.values)[samples]
         if np.any(curve.band):
-            band = np.broadcast_to(curve.band, np.shape(curve.values))[rows]
+            band = np.broadcast_to(curve.band, np.shape(curve.values))[samples]
             axis.fill_between(times, values - band, values + band, color=colour, alpha=0.18, lw=0)
         axis.plot(times, values, curve.style, color=colour, linewidth=1.3, label=curve.label)
         if curve.measured is not None:
-            axis.plot(times, curve.measured[rows], ":", color=colour, linewidth=1.6)
+            axis.plot(times, curve.measured[samples], ":", color=colour, linewidth=1.6)
     near, far = _limits(curves)
     for limit, whose in near.items():
         colour = f"C{whose[0]}" if len(whose) == 1 else _SHARED
@@ -156,14 +156,14 @@ def _limits(curves: Sequence[Curve]) -> tuple[dict[float, list[int]], list[float
         reach = max(reach, float(np.nanmax(values, initial=0.0)))
     near: dict[float, list[int]] = {}
     far = []
-    for k, curve in enumerate(curves):
+    for index, curve in enumerate(curves):
         for limit in (curve.lower, curve.upper):
             if not math.isfinite(limit):
                 continue
             if abs(limit) > _FAR * reach > 0.0:
                 far.append(limit)
             else:
-                near.setdefault(limit, []).append(k)
+                near.setdefault(limit, []).append(index)
     return near, far
 
 
@@ -197,15 +197,15 @@ def _rows(plot: Plot, curves: Sequence[Curve]) -> np.ndarray:
     count = len(plot.times)
     if count <= _DOTS:
         return np.arange(count)
-    rows = {*np.linspace(0, count - 1, _DOTS // 2).astype(int).tolist()}
+    samples = {*np.linspace(0, count - 1, _DOTS // 2).astype(int).tolist()}
     width = math.ceil(count / (_DOTS // 4))
     for curve in curves:
         values = np.asarray(curve.values)
         for first in range(0, count, width):
             part = values[first : first + width]
             if np.isfinite(part).any():
-                rows |= {first + int(np.nanargmin(part)), first + int(np.nanargmax(part))}
-    return np.array(sorted(rows))
+                samples |= {first + int(np.nanargmin(part)), first + int(np.nanargmax(part))}
+    return np.array(sorted(samples))
 
 
 # -- sections of a page: distances between links, limits of joints, torques --
@@ -302,13 +302,13 @@ def pair_groups(model: CollisionModel) -> dict[str, np.ndarray]:
             return joints[-1]
         return "obstacles" if name in obstacles else "fixed links"
 
-    found: dict[str, list[int]] = {}
+    groups: dict[str, list[int]] = {}
     for column, pair in enumerate(model.pairs):
         kinds = [moved_by(name) for name in pair]
         others = [kind for kind in kinds if kind != "own links"]
         group = "own links" if not others else others[0] if len(others) == 1 else _SCENE
-        found.setdefault(group, []).append(column)
-    return {name: np.array(columns) for name, columns in sorted(found.items())}
+        groups.setdefault(group, []).append(column)
+    return {name: np.array(columns) for name, columns in sorted(groups.items())}
 
 
 def _by_group(check: ClearanceCheck, groups: Mapping[str, np.ndarray]) -> Plot:
@@ -345,12 +345,12 @@ def _first_violation(check: ClearanceCheck) -> list[tuple[float, str]]:
 
 def _levels(limits: np.ndarray) -> list[tuple[float, str]]:
     """Horizontal lines of the thresholds (pairs, 3) that are the same for all pairs."""
-    found: list[tuple[float, str]] = []
+    levels: list[tuple[float, str]] = []
     for k, name in enumerate(("collision", "stop", "warn")):
         values = np.unique(limits[:, k])
-        if len(values) == 1 and (not found or values[0] > found[-1][0]):
-            found.append((float(values[0]), name))
-    return found
+        if len(values) == 1 and (not levels or values[0] > levels[-1][0]):
+            levels.append((float(values[0]), name))
+    return levels
 
 
 def limits_section(check: LimitsCheck, measured: MeasuredMotion | None = None) -> Section:
@@ -364,13 +364,13 @@ def limits_section(check: LimitsCheck, measured: MeasuredMotion | None = None) -
             continue
         for unit, columns in _by_unit(check.joint_names, units, moving):
             curves = []
-            for k in columns:
-                row = check.limits[k]
+            for column in columns:
+                row = check.limits[column]
                 lower, upper = row.lower, row.upper
                 if attribute != "positions":
                     lower, upper = -getattr(row, limit), getattr(row, limit)
-                values = getattr(check, attribute)[:, k]
-                curves.append(Curve(check.joint_names[k], values, lower, upper))
+                values = getattr(check, attribute)[:, column]
+                curves.append(Curve(check.joint_names[column], values, lower, upper))
             plot = Plot(f"joint {attribute}", unit + per, check.times, curves)
             plots.append(_with_measured(plot, attribute, measured))
     rows = []

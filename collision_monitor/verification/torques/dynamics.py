@@ -240,7 +240,7 @@ def base_motion(
     dynamics: RobotDynamics,
     times: np.ndarray,
     state: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
-    rows: tuple[np.ndarray, np.ndarray],
+    samples: tuple[np.ndarray, np.ndarray],
 ) -> BaseMotion:
     """Motion of a floating base from the origin at ``times[0]``, at zero momentum.
 
@@ -253,7 +253,7 @@ def base_motion(
         dynamics: of a robot with a floating base.
         times: (n,) non-decreasing, seconds; any spacing.
         state: positions and velocities (m, joints) at times (m,) within the motion.
-        rows: positions and velocities (n, joints) at ``times``, separate from ``state`` because
+        samples: positions and velocities (n, joints) at ``times``, separate from ``state`` because
             velocities may have two values at one time.
     """
     fine, index = _refined(times)
@@ -269,13 +269,13 @@ def base_motion(
     for step in Rotation.from_rotvec(turn):
         attitudes.append(attitudes[-1] * step)
     turned = np.array([attitudes[k].as_matrix() for k in index])
-    centres = np.array([dynamics.centre_of_mass(q) for q in rows[0]])
+    centres = np.array([dynamics.centre_of_mass(q) for q in samples[0]])
     since = (times - times[0])[:, None]
     fallen = centres[0] + 0.5 * dynamics.gravity * since**2
     poses = np.tile(np.eye(4), (len(times), 1, 1))
     poses[:, :3, :3] = turned
     poses[:, :3, 3] = fallen - np.einsum("nij,nj->ni", turned, centres)
-    velocities = np.array([dynamics.base_velocity(q, v) for q, v in zip(*rows, strict=True)])
+    velocities = np.array([dynamics.base_velocity(q, v) for q, v in zip(*samples, strict=True)])
     falling = dynamics.gravity * since
     velocities[:, :3] += np.einsum("nji,nj->ni", turned, falling)
     return BaseMotion(times, poses, velocities)

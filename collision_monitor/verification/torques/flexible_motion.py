@@ -270,10 +270,10 @@ def follow(
     if method == "Radau":
         options["jac"] = system.slopes
     parts = []
-    for k, (begin, end) in enumerate(segments):
+    for segment, (begin, end) in enumerate(segments):
         solution = solve_ivp(
-            system.rates, (begin, end), system.kicked(state, k), dense_output=True, args=(end,),
-            **options,
+            system.rates, (begin, end), system.kicked(state, segment), dense_output=True,
+            args=(end,), **options,
         )  # fmt: skip
         state = solution.y[:, -1]
         if not solution.success or not np.isfinite(state).all():
@@ -285,14 +285,14 @@ def follow(
 
     def links_at(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         where = np.clip(np.searchsorted(segments[:, 0], times, "right") - 1, 0, len(parts) - 1)
-        found = np.empty((2, len(times), len(joints.rotors)))
-        for k in np.unique(where):
-            inside = where == k
-            y = parts[k].sol(times[inside]).T
-            found[:, inside] = system.links(times[inside], y, segments[k, 1])
-        return found[0], found[1]
+        states = np.empty((2, len(times), len(joints.rotors)))
+        for segment in np.unique(where):
+            inside = where == segment
+            y = parts[segment].sol(times[inside]).T
+            states[:, inside] = system.links(times[inside], y, segments[segment, 1])
+        return states[0], states[1]
 
-    rows = [system.rows(k, solution) for k, solution in enumerate(parts)]
+    rows = [system.rows(segment, solution) for segment, solution in enumerate(parts)]
     return JointMotion(*map(np.concatenate, zip(*rows, strict=True)), links_at)
 
 
@@ -341,23 +341,23 @@ class _System:
         """The Jacobian of the rates."""
         return self.joints.slopes(self.links(t, y, end)[0])
 
-    def kicked(self, y: np.ndarray, k: int) -> np.ndarray:
-        """Y after the velocity step before segment ``k``."""
-        jump = self.command.jumps[k][self.joints.hard]
+    def kicked(self, y: np.ndarray, segment: int) -> np.ndarray:
+        """Y after the velocity step before ``segment``."""
+        jump = self.command.jumps[segment][self.joints.hard]
         if not jump.any():
             return y
         n = len(self.joints.soft)
-        q, _ = self.links(self.command.segments[k, 0], y, self.command.segments[k, 1])
+        q, _ = self.links(self.command.segments[segment, 0], y, self.command.segments[segment, 1])
         return np.concatenate([y[:n], y[n:] + self.joints.kick(q, jump)])
 
-    def rows(self, k: int, solution: Any) -> tuple[np.ndarray, ...]:
-        """Arrays of a `JointMotion` in segment ``k``, at and between steps of the solver."""
+    def rows(self, segment: int, solution: Any) -> tuple[np.ndarray, ...]:
+        """Arrays of a `JointMotion` in ``segment``, at and between steps of the solver."""
         joints, n = self.joints, len(self.joints.soft)
         gaps = np.diff(solution.t)[:, None] * (np.arange(_ROWS_PER_STEP) / _ROWS_PER_STEP)
         times = np.append((solution.t[:-1, None] + gaps).ravel(), solution.t[-1])
         y = solution.sol(times).T
         bent, speeds = y[:, :n], y[:, n:]
-        now = self.command.at(times, self.command.segments[k, 1])
+        now = self.command.at(times, self.command.segments[segment, 1])
         torques = np.empty_like(now.positions)
         torques[:, joints.soft] = joints.spring_torques(now, bent, speeds)
         if len(joints.hard):
@@ -367,7 +367,7 @@ class _System:
             ]
         positions, velocities = joints.links(now, bent, speeds)
         accelerations = now.accelerations.copy()
-        accelerations[0] += self.command.extra[k]
+        accelerations[0] += self.command.extra[segment]
         motor_torques = joints.rotors * accelerations + torques
         return times, positions, velocities, torques, motor_torques
 

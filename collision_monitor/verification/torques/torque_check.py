@@ -185,20 +185,20 @@ def check_torques(
             f"the dynamics are those of {', '.join(dynamics.joint_names)}; the trajectory has "
             f"{', '.join(names)}"
         )
-    own = [(drives or Drives()).of(name) for name in names]
-    if any(math.isfinite(drive.stiffness) for drive in own):
-        joints = FlexibleJoints(dynamics, own)
+    joint_drives = [(drives or Drives()).of(name) for name in names]
+    if any(math.isfinite(drive.stiffness) for drive in joint_drives):
+        joints = FlexibleJoints(dynamics, joint_drives)
         slowest = joints.frequencies(trajectory.positions(np.zeros(1))[0])[0]
         ringing = min(_RINGING / slowest, _LONGEST_RINGING)
         command = MotorCommand(trajectory, ringing, from_rest)
         motion = follow(joints, command, from_rest=from_rest)
     else:
-        motion = rigid_motion(trajectory, dynamics, own, from_rest)
+        motion = rigid_motion(trajectory, dynamics, joint_drives, from_rest)
     effort = np.array([limits[name].effort if name in limits else math.inf for name in names])
-    given = np.array([drive.max_motor_torque for drive in own])
+    given = np.array([drive.max_motor_torque for drive in joint_drives])
     both = (effort, np.where(np.isinf(given), effort, given))
     torques = (motion.link_torques, motion.motor_torques)
-    bands = [_bands(rows, own) for rows in torques]
+    bands = [_bands(rows, joint_drives) for rows in torques]
     peaks = []
     for j, (name, unit) in enumerate(zip(names, dynamics.units, strict=True)):
         for k, code in enumerate((Code.LINK_TORQUE, Code.MOTOR_TORQUE)):
@@ -279,7 +279,7 @@ def coupled(robot: Robot, parts: Sequence[Scheduled]) -> tuple[str, ...]:
     joints = {joint.name: joint for joint in robot.joints}
     part_of = {name: k for k, part in enumerate(parts) for name in part.trajectory.joint_names}
     moved = {name for part in parts for name in _moving(part.trajectory)}
-    own = {joint.child: joint for joint in robot.joints}
+    by_child = {joint.child: joint for joint in robot.joints}
     chains: dict[str, list[str]] = {}  # leaders of the joints from the root to a joint, inclusive
     for joint in robot.joints:
         chain, at = [], joint
@@ -287,7 +287,7 @@ def coupled(robot: Robot, parts: Sequence[Scheduled]) -> tuple[str, ...]:
             leader = leading_joint(at, joints)[0] if at.moves else None
             if leader is not None:
                 chain.append(leader)
-            at = own.get(at.parent)
+            at = by_child.get(at.parent)
         chains[joint.name] = chain
     shaking: dict[str, set[int]] = {}
     for chain in chains.values():
@@ -318,16 +318,16 @@ def combined_torques(
     widths = 2.0 * np.array([part.width for part in parts])
     varies = widths.any() and len(coupled_joints) > 0
     checks, notes = [], []
-    found: dict[tuple[Code, str], list[Violation]] = {}
+    grouped: dict[tuple[Code, str], list[Violation]] = {}
     for share in np.linspace(0.0, 1.0, STARTS) if varies else [0.0]:
         starts = (earliest + share * widths).tolist()
         checks.append(check(full_trajectory(parts, starts, names)))
         for violation in checks[-1].violations:
-            rows = found.setdefault((violation.code, violation.subject), [])
+            rows = grouped.setdefault((violation.code, violation.subject), [])
             rows.append(shifted(violation, min(starts)))
     violations = [
         replace(max(rows, key=lambda v: abs(v.value)), first=min(v.first for v in rows))
-        for rows in found.values()
+        for rows in grouped.values()
     ]
     if varies:
         notes.append(
