@@ -63,18 +63,18 @@ def braking_limits(
     """Write the largest current distance at which a pair must be checked while braking, metres.
 
     A pair must be checked if it may come within its warning distance plus ``reserve``; its largest
-    current distance for this is written to ``limits`` (classes,). Joint k of the kernels follows
-    ``columns[k]`` of q with factor ``gains[k]``.
+    current distance for this is written to ``limits`` (classes,). Each ``joint`` of the kernels
+    follows ``columns[joint]`` of q with factor ``gains[joint]``.
     """
     for group in range(len(limits)):
         limits[group] = class_warn[group] + reserve
-    for k in range(len(columns)):
-        v = velocities[columns[k]]
+    for joint in range(len(columns)):
+        v = velocities[columns[joint]]
         if v == 0.0:
             continue
-        step = abs(gains[k] * braked(v, decelerations[columns[k]], reaction, np.inf))
+        step = abs(gains[joint] * braked(v, decelerations[columns[joint]], reaction, np.inf))
         for group in range(len(limits)):
-            limits[group] += weights[k, group] * step
+            limits[group] += weights[joint, group] * step
     widest = -np.inf
     for group in range(len(limits)):
         widest = max(widest, limits[group])
@@ -195,20 +195,21 @@ def bounds_of_pairs(path, weights, now, enough, slots, places, distances, counts
     """Write ``bounds`` (pairs, n) of the distance in the intervals of ``path`` (2 n + 1, nq).
 
     Every second row is the middle of an interval. ``weights`` (pairs, nq), 0 where a joint does not
-    matter; ``now`` (pairs,): distances at the first row. Pair k was measured at
-    ``places[slots[k]]``, of which the first rows are used, with ``distances[slots[k]]`` (m,),
-    a ring buffer with ``counts[slots[k]]`` entries so far. Of each pair the lowest bound is the
-    best one; others may be too low.
+    matter; ``now`` (pairs,): distances at the first row. Each ``pair`` was measured at
+    ``places[slots[pair]]``, of which the first rows are used, with ``distances[slots[pair]]``
+    (m,), a ring buffer with ``counts[slots[pair]]`` entries so far. Of each pair the lowest bound
+    is the best one; others may be too low.
     """
-    for k in range(len(now)):
-        bounds[k] = -np.inf
-        slot, joints = slots[k], np.flatnonzero(weights[k])
-        ends, own = ends_of(path, joints), weights[k][joints]
-        raise_bounds(ends, own, ends[:, 0], now[k], enough[k], bounds[k])
+    for pair in range(len(now)):
+        bounds[pair] = -np.inf
+        slot, joints = slots[pair], np.flatnonzero(weights[pair])
+        ends, pair_weights = ends_of(path, joints), weights[pair][joints]
+        raise_bounds(ends, pair_weights, ends[:, 0], now[pair], enough[pair], bounds[pair])
         known = min(counts[slot], distances.shape[1])
         raise_lowest(
-            ends, own, places[slot, :, :known], distances[slot, :known], enough[k], bounds[k]
-        )
+            ends, pair_weights, places[slot, :, :known], distances[slot, :known], enough[pair],
+            bounds[pair],
+        )  # fmt: skip
 
 
 @part_kernel
@@ -218,13 +219,13 @@ def is_worth_measuring(ends, middle, weights, places, distances, interval, bound
     The pair was measured at ``places`` with ``distances`` (m,). These give an upper bound of the
     distance in the middle.
     """
-    way = 0.0
+    end_travel = 0.0
     for k in range(len(weights)):
         one, other = abs(ends[k, interval] - middle[k]), abs(ends[k, interval + 1] - middle[k])
-        way += weights[k] * max(one, other)
+        end_travel += weights[k] * max(one, other)
     travels = travels_to(weights, places, middle, middle)
     for m in range(len(distances)):
-        if distances[m] + travels[m] <= bound + way:
+        if distances[m] + travels[m] <= bound + end_travel:
             return False
     return True
 

@@ -76,7 +76,7 @@ class PathSpace(NamedTuple):
 
     size: np.ndarray  # (1,) number of rows so far
     slots: np.ndarray  # (pairs,) row of a pair, or -1
-    found: np.ndarray  # (k, 3) leaf, leaf, class, then row
+    near: np.ndarray  # (k, 3) leaf, leaf, class, then row
     values: np.ndarray  # (k, 2) distance, distance at a sample
     rows: np.ndarray
     limits: np.ndarray  # (classes,)
@@ -97,7 +97,7 @@ def _place(view, path, time):
 @part_kernel
 def _near_leaves_of(view, groups, space):
     """As `near_leaves`, of the chosen pairs."""
-    found, values, count = space.found, space.values, 0
+    near, values, count = space.near, space.values, 0
     for k in range(len(groups.chosen)):
         a, b = groups.chosen[k, 0], groups.chosen[k, 1]
         for i in range(view.links[a, 0], view.links[a, 1]):
@@ -107,8 +107,8 @@ def _near_leaves_of(view, groups, space):
                     continue
                 distance = capsule_distance(view.ends, view.radii, i, j)
                 if distance < space.limits[group]:
-                    if count < len(found):
-                        found[count, 0], found[count, 1], found[count, 2] = i, j, group
+                    if count < len(near):
+                        near[count, 0], near[count, 1], near[count, 2] = i, j, group
                         values[count, 0] = distance
                     count += 1
     return count
@@ -117,17 +117,17 @@ def _near_leaves_of(view, groups, space):
 @kernel
 def _near_now(view, groups, space, widest):
     """Find leaf pairs nearer than ``space.limits``, with a row for each pair of links; -1: full."""
-    found, values, rows = space.found, space.values, space.rows
+    near, values, rows = space.near, space.values, space.rows
     if len(groups.chosen):
         count = _near_leaves_of(view, groups, space)
     else:
         count = near_leaves(
-            view, groups.leaf_links, groups.class_table, space.limits, widest, found, values
+            view, groups.leaf_links, groups.class_table, space.limits, widest, near, values
         )
-    if count > len(found):
+    if count > len(near):
         return -count
-    for k in range(count):
-        i, j, group = found[k, 0], found[k, 1], found[k, 2]
+    for item in range(count):
+        i, j, group = near[item, 0], near[item, 1], near[item, 2]
         pair = groups.pair_table[groups.leaf_links[i], groups.leaf_links[j]]
         row = space.slots[pair]
         if row < 0:
@@ -141,8 +141,8 @@ def _near_now(view, groups, space, widest):
             rows[row, DISTANCE], rows[row, RATE] = np.inf, np.inf
             rows[row, LEAST], rows[row, SAMPLED] = np.inf, np.inf
             rows[row, TRAVEL] = groups.totals[group] - groups.warn[group] - groups.reserve
-        found[k, 2] = row
-        rows[row, SAMPLED] = min(rows[row, SAMPLED], values[k, 0])
+        near[item, 2] = row
+        rows[row, SAMPLED] = min(rows[row, SAMPLED], values[item, 0])
     return count
 
 
@@ -162,17 +162,17 @@ def _limits_between(view, groups, path, space, first, middle, last):
     limits = space.limits
     for group in groups.searched:
         limits[group] = 0.0
-    for k in range(len(view.joint_table)):
-        c = view.joint_table[k, 2]
+    for joint in range(len(view.joint_table)):
+        c = view.joint_table[joint, 2]
         v, a = path.velocities[c], path.decelerations[c]
         if v == 0.0:
             continue
         half = braked(v, a, path.reaction, middle)
         before = abs(half - braked(v, a, path.reaction, first))
         after = abs(braked(v, a, path.reaction, last) - half)
-        step = abs(view.joint_motion[k, 0]) * max(before, after)
+        step = abs(view.joint_motion[joint, 0]) * max(before, after)
         for group in groups.searched:
-            limits[group] += groups.weights[k, group] * step
+            limits[group] += groups.weights[joint, group] * step
     widest, longest = -np.inf, 0.0
     for group in groups.searched:
         longest = max(longest, limits[group])
@@ -184,16 +184,16 @@ def _limits_between(view, groups, path, space, first, middle, last):
 @part_kernel
 def _set_current(view, velocities, space, count):
     """Set distance and rate of the pairs that are near now."""
-    found, values, rows = space.found, space.values, space.rows
-    for k in range(count):
-        row = found[k, 2]
-        if values[k, 0] < rows[row, DISTANCE]:
-            rows[row, DISTANCE] = rows[row, LEAST] = values[k, 0]
-            rows[row, LEAF_A], rows[row, LEAF_B] = found[k, 0], found[k, 1]
-    for k in range(count):
-        row = found[k, 2]
-        if values[k, 0] <= rows[row, DISTANCE] + NEARLY_NEAREST:
-            rate = separation_rate(view, found[k, 0], found[k, 1], velocities)
+    near, values, rows = space.near, space.values, space.rows
+    for item in range(count):
+        row = near[item, 2]
+        if values[item, 0] < rows[row, DISTANCE]:
+            rows[row, DISTANCE] = rows[row, LEAST] = values[item, 0]
+            rows[row, LEAF_A], rows[row, LEAF_B] = near[item, 0], near[item, 1]
+    for item in range(count):
+        row = near[item, 2]
+        if values[item, 0] <= rows[row, DISTANCE] + NEARLY_NEAREST:
+            rate = separation_rate(view, near[item, 0], near[item, 1], velocities)
             rows[row, RATE] = min(rows[row, RATE], rate)
 
 
@@ -224,16 +224,16 @@ def _is_decided(groups, resolution, space):
 @kernel
 def _sample(view, path, space, count, time):
     """Write distances of the first ``count`` leaf pairs at ``time`` to column 1 of the values."""
-    for k in range(len(path.q)):
-        way = braked(path.velocities[k], path.decelerations[k], path.reaction, time)
-        path.there[k] = path.q[k] + way
+    for column in range(len(path.q)):
+        way = braked(path.velocities[column], path.decelerations[column], path.reaction, time)
+        path.there[column] = path.q[column] + way
     forward_kinematics(view, path.there)
     place_leaves(view, view.moving_leaves)
-    found, values, rows = space.found, space.values, space.rows
-    for k in range(count):
-        distance = capsule_distance(view.ends, view.radii, found[k, 0], found[k, 1])
-        values[k, 1] = distance
-        row = found[k, 2]
+    near, values, rows = space.near, space.values, space.rows
+    for item in range(count):
+        distance = capsule_distance(view.ends, view.radii, near[item, 0], near[item, 1])
+        values[item, 1] = distance
+        row = near[item, 2]
         rows[row, SAMPLED] = min(rows[row, SAMPLED], distance)
 
 
@@ -244,20 +244,20 @@ def _select_undecided(groups, resolution, space, count):
     ``space.limits`` are those of the interval that was sampled in its middle. The bounds of the
     other pairs are final.
     """
-    found, values, rows = space.found, space.values, space.rows
+    near, values, rows = space.near, space.values, space.rows
     kept = 0
-    for k in range(count):
-        row = found[k, 2]
+    for item in range(count):
+        row = near[item, 2]
         group = int(rows[row, GROUP])
         enough = groups.warn[group] + groups.reserve
-        bound = values[k, 1] - (space.limits[group] - enough)
+        bound = values[item, 1] - (space.limits[group] - enough)
         if bound >= min(rows[row, SAMPLED] - resolution, enough):
             rows[row, LEAST] = min(rows[row, LEAST], bound)
             continue
         for column in range(3):
-            found[k, column], found[kept, column] = found[kept, column], found[k, column]
+            near[item, column], near[kept, column] = near[kept, column], near[item, column]
         for column in range(2):
-            values[k, column], values[kept, column] = values[kept, column], values[k, column]
+            values[item, column], values[kept, column] = values[kept, column], values[item, column]
         kept += 1
     return kept
 
@@ -265,11 +265,11 @@ def _select_undecided(groups, resolution, space, count):
 @part_kernel
 def _use_bounds(groups, space, count):
     """Use the bounds of ``count`` leaf pairs in the interval, however low they are."""
-    for k in range(count):
-        row = space.found[k, 2]
+    for item in range(count):
+        row = space.near[item, 2]
         group = int(space.rows[row, GROUP])
         travel = space.limits[group] - groups.warn[group] - groups.reserve
-        space.rows[row, LEAST] = min(space.rows[row, LEAST], space.values[k, 1] - travel)
+        space.rows[row, LEAST] = min(space.rows[row, LEAST], space.values[item, 1] - travel)
 
 
 @kernel
@@ -416,9 +416,9 @@ def _look(view, groups, path, velocities, space, widest, resolution, most):
 def outlook(
     numbers, index, leaf_links, pair_table, class_table, chosen, searched, weights, class_stop,
     class_warn, reserve, totals, widest, q, velocities, path, decelerations, reaction, resolution,
-    most, size, slots, found, values, rows, limits, least, there,
+    most, size, slots, near, values, rows, limits, least, there,
 ):  # fmt: skip
-    """Return the number of configurations queried; -1: ``rows`` is full, -k: ``found`` needs k.
+    """Return the number of configurations queried; -1: ``rows`` is full, -k: ``near`` needs k.
 
     Writes ``size[0]`` rows, one for each pair of links that is nearer than its warning distance
     plus ``reserve``, or may come as near while braking: its distance now (m), the rate at which it
@@ -433,7 +433,7 @@ def outlook(
     ``searched``: numbers of their classes; without chosen pairs, ``totals`` of the others are below
     0, so that they are not near.
     ``totals`` and ``widest`` as in `braking.braking_limits`. All values are finite. Work space:
-    ``slots`` (pairs,) of -1, ``found`` (k, 3), ``values`` (k, 2), ``limits`` (classes,), ``least``
+    ``slots`` (pairs,) of -1, ``near`` (k, 3), ``values`` (k, 2), ``limits`` (classes,), ``least``
     (rows,), ``there`` (nq,).
     """
     view = unpack(numbers, index)
@@ -442,11 +442,11 @@ def outlook(
         reserve, totals,
     )  # fmt: skip
     end = braking_time(path, decelerations, reaction)
-    way = Path(q, path, decelerations, reaction, end, there)
-    space = PathSpace(size, slots, found, values, rows, limits, least)
+    braking = Path(q, path, decelerations, reaction, end, there)
+    space = PathSpace(size, slots, near, values, rows, limits, least)
     for _ in range(2):
         size[0] = 0
-        tests = _look(view, groups, way, velocities, space, widest, resolution, most)
+        tests = _look(view, groups, braking, velocities, space, widest, resolution, most)
         for row in range(size[0]):
             slots[int(rows[row, PAIR])] = -1
         if tests != 0:

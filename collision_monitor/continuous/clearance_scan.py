@@ -85,35 +85,35 @@ def target_of(precision, limits, p, upper, best):
 
 
 @offline_kernel
-def _update_minimum(found, p, distance, i, j, time, starts):
+def _update_minimum(nearest, p, distance, i, j, time, starts):
     """Store a distance if it is the minimum so far."""
-    if distance < found.best[p]:
-        found.best[p] = distance
-        found.leaves[p, 0], found.leaves[p, 1] = i, j
-        found.instants[p, 0] = time
+    if distance < nearest.best[p]:
+        nearest.best[p] = distance
+        nearest.leaves[p, 0], nearest.leaves[p, 1] = i, j
+        nearest.instants[p, 0] = time
         for g in range(len(starts)):
-            found.instants[p, 1 + g] = starts[g]
+            nearest.instants[p, 1 + g] = starts[g]
 
 
 @offline_kernel
-def measure(numbers, index, space, motion, chosen, times, starts, q, found):
+def measure(numbers, index, space, motion, chosen, times, starts, q, nearest):
     """Measure the chosen pairs at ``times`` (n,), for paths started at ``starts`` (n, paths)."""
     view, paths = unpack(numbers, index), paths_of(motion)
     groups = len(paths.paths)
     balls, sweep = balls_of(view, space, groups), sweep_of(view, space, motion)
     rates, still = np.zeros((len(q), 3)), np.zeros(groups)
-    for k in range(len(times)):
+    for row in range(len(times)):
         set_out(
-            view, space, motion, paths, balls, sweep, times[k], 0.0, starts[k], still, q, rates
+            view, space, motion, paths, balls, sweep, times[row], 0.0, starts[row], still, q, rates
         )
         for m in range(len(chosen)):
             p = chosen[m]
             distance, i, j = pair_nearest(
                 view, balls, view.pairs[p, 0], view.pairs[p, 1],
-                found.hints[p, 0], found.hints[p, 1],
+                nearest.hints[p, 0], nearest.hints[p, 1],
             )  # fmt: skip
-            found.hints[p, 0], found.hints[p, 1] = i, j
-            _update_minimum(found, p, distance, i, j, times[k], starts[k])
+            nearest.hints[p, 0], nearest.hints[p, 1] = i, j
+            _update_minimum(nearest, p, distance, i, j, times[row], starts[row])
 
 
 @offline_kernel
@@ -127,26 +127,26 @@ def _longest_side(half, ranges):
 
 
 @offline_kernel
-def _halve(times, begins, ranges, k, side):
-    """Replace the piece in row k by its halves in rows k and k + 1, the earlier one last."""
-    times[k + 1, 0], times[k + 1, 1] = times[k, 0], times[k, 1]
+def _halve(times, begins, ranges, row, side):
+    """Replace the piece in ``row`` by its halves in ``row`` and the next, the earlier one last."""
+    times[row + 1, 0], times[row + 1, 1] = times[row, 0], times[row, 1]
     for g in range(begins.shape[1]):
-        begins[k + 1, g], ranges[k + 1, g] = begins[k, g], ranges[k, g]
+        begins[row + 1, g], ranges[row + 1, g] = begins[row, g], ranges[row, g]
     if side < 0:
-        half = 0.5 * times[k, 1]
-        times[k, 0] += half
-        times[k + 1, 0] -= half
-        times[k, 1] = times[k + 1, 1] = half
+        half = 0.5 * times[row, 1]
+        times[row, 0] += half
+        times[row + 1, 0] -= half
+        times[row, 1] = times[row + 1, 1] = half
     else:
-        half = 0.5 * ranges[k, side]
-        begins[k, side] += half
-        begins[k + 1, side] -= half
-        ranges[k, side] = ranges[k + 1, side] = half
+        half = 0.5 * ranges[row, side]
+        begins[row, side] += half
+        begins[row + 1, side] -= half
+        ranges[row, side] = ranges[row + 1, side] = half
 
 
 @offline_kernel
 def scan(
-    numbers, index, space, motion, starts, widths, edges, chosen, limits, precision, q, found,
+    numbers, index, space, motion, starts, widths, edges, chosen, limits, precision, q, nearest,
     lows, ups, when, doubts,
 ):  # fmt: skip
     """Write bounds of the minimum distance for every bin (row) and chosen pair (column).
@@ -157,9 +157,9 @@ def scan(
     metres, inf for none. ``q`` (nq,) holds the positions that no path moves; the others are
     written.
 
-    Written: ``found`` is updated. ``lows`` and ``ups`` (bins, pairs) in metres; a threshold between
-    them is undecided. ``when``: times of ``ups``, seconds. ``doubts``: times near which the bounds
-    could not be brought together, seconds; otherwise unchanged.
+    Written: ``nearest`` is updated. ``lows`` and ``ups`` (bins, pairs) in metres; a threshold
+    between them is undecided. ``when``: times of ``ups``, seconds. ``doubts``: times near which the
+    bounds could not be brought together, seconds; otherwise unchanged.
 
     Returns the number of configurations queried, and of pairs measured at one.
     """
@@ -197,22 +197,22 @@ def scan(
             for n in range(counts[depth]):
                 m = active[depth, n]
                 p = chosen[m]
-                i, j = found.hints[p, 0], found.hints[p, 1]
+                i, j = nearest.hints[p, 0], nearest.hints[p, 1]
                 distance = capsule_distance(view.ends, view.radii, i, j)
                 if distance < ups[b, m]:
                     ups[b, m], when[b, m] = distance, time
-                    _update_minimum(found, p, distance, i, j, time, start)
+                    _update_minimum(nearest, p, distance, i, j, time, start)
                 bound, travel = ball_bound(view, balls, sweep, p, query)
-                target = target_of(precision, limits, p, ups[b, m], found.best[p])
+                target = target_of(precision, limits, p, ups[b, m], nearest.best[p])
                 if bound < target:
                     distance, i, j = pair_nearest(
                         view, balls, view.pairs[p, 0], view.pairs[p, 1], i, j
                     )
-                    found.hints[p, 0], found.hints[p, 1] = i, j
+                    nearest.hints[p, 0], nearest.hints[p, 1] = i, j
                     if distance < ups[b, m]:
                         ups[b, m], when[b, m] = distance, time
-                        _update_minimum(found, p, distance, i, j, time, start)
-                        target = target_of(precision, limits, p, ups[b, m], found.best[p])
+                        _update_minimum(nearest, p, distance, i, j, time, start)
+                        target = target_of(precision, limits, p, ups[b, m], nearest.best[p])
                     bound = distance - travel - ROUNDING
                     if bound < target:
                         if travel <= precision.resolution or depth == DEPTH:
@@ -360,19 +360,19 @@ def _extent(view, sweep, hull, points, link, body, first, signs, nx, ny, nz):
     dx, dy, dz, shift = nx, ny, nz, 0.0
     at = body
     while first >= 0 and at > first:
-        k = at - 1
-        turn = sweep.joints[k, 0]
-        if (signs >> sweep.groups[k, 0]) & 1:
+        joint = at - 1
+        turn = sweep.joints[joint, 0]
+        if (signs >> sweep.groups[joint, 0]) & 1:
             turn = -turn
         zx, zy, zz = view.poses[at, 2], view.poses[at, 5], view.poses[at, 8]
-        if view.joint_table[k, 1] == PRISMATIC:
+        if view.joint_table[joint, 1] == PRISMATIC:
             shift += turn * (nx * zx + ny * zy + nz * zz)
         else:
             cx, cy, cz = ny * zz - nz * zy, nz * zx - nx * zz, nx * zy - ny * zx
             dx, dy, dz = dx + turn * cx, dy + turn * cy, dz + turn * cz
             ox, oy, oz = view.poses[at, 9], view.poses[at, 10], view.poses[at, 11]
             shift -= turn * (cx * ox + cy * oy + cz * oz)
-        at = view.joint_table[k, 0]
+        at = view.joint_table[joint, 0]
     return shift + farthest(view, points, hull[link, 0], hull[link, 1], body, dx, dy, dz)
 
 

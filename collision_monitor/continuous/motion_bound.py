@@ -60,7 +60,7 @@ def _limiting_pair(
     nodes = view.nodes
     waiting = work_space(ROOT, STACK, 2)
     size = push_roots(view, waiting)
-    state, best_a, best_b, best_pair, best, way = CERTIFIED, -1, -1, -1, np.inf, 0.0
+    state, best_a, best_b, best_pair, best, best_travel = CERTIFIED, -1, -1, -1, np.inf, 0.0
     while size > 0:
         size -= 1
         i, j = waiting[size, 0], waiting[size, 1]
@@ -85,9 +85,9 @@ def _limiting_pair(
             and not _stays_apart(view, a, b, leaf_links, joints, reach, rates, bends, half, limit)
         ):
             state, best_a, best_b, best_pair = UNDECIDED, a, b, pair
-            best, way = distance, travel
+            best, best_travel = distance, travel
             half = 0.0  # the piece will be halved: only look for pairs that are too near
-    return state, best_a, best_b, best_pair, best, way
+    return state, best_a, best_b, best_pair, best, best_travel
 
 
 @offline_kernel
@@ -128,15 +128,15 @@ def _moving_joints(view, start, end, reach):
     joints = np.empty(len(table), dtype=np.int64)
     rates = np.empty(len(table))
     count = 0
-    for k in range(len(table)):
-        rate = view.joint_motion[k, 0] * (end[table[k, 2]] - start[table[k, 2]])
+    for joint in range(len(table)):
+        rate = view.joint_motion[joint, 0] * (end[table[joint, 2]] - start[table[joint, 2]])
         if rate != 0.0:
-            joints[count], rates[count] = k, rate
+            joints[count], rates[count] = joint, rate
             count += 1
     columns = np.empty((len(reach), count))
     for link in range(len(reach)):
-        for k in range(count):
-            columns[link, k] = reach[link, joints[k]]
+        for column in range(count):
+            columns[link, column] = reach[link, joints[column]]
     return joints[:count], rates[:count], columns
 
 
@@ -160,10 +160,10 @@ def certify(
     bends = np.empty(len(reach))
     for link in range(len(reach)):
         turned, bend = 0.0, 0.0
-        for k in range(len(steps)):
-            if reach[link, k] > 0.0:
-                bend += reach[link, k] * steps[k] * (steps[k] + 2.0 * turned)
-                turned += steps[k]
+        for joint in range(len(steps)):
+            if reach[link, joint] > 0.0:
+                bend += reach[link, joint] * steps[joint] * (steps[joint] + 2.0 * turned)
+                turned += steps[joint]
         bends[link] = bend
     farthest = 0.0
     travels = np.empty(len(view.nodes))  # of the leaves below a node
@@ -184,8 +184,8 @@ def certify(
         s0, s1 = low[size], high[size]
         s = 0.5 * (s0 + s1)
         half = 0.5 * (s1 - s0)
-        for k in range(len(q)):
-            q[k] = start[k] + s * (end[k] - start[k])
+        for column in range(len(q)):
+            q[column] = start[column] + s * (end[column] - start[column])
         move(view, q)
         tests += 1
         is_long = half > _SHORT and half * farthest > _LONG

@@ -107,13 +107,13 @@ def nothing_known(weights: np.ndarray, leaves: np.ndarray) -> EarlierPairs:
 @small_kernel
 def _way_from(earlier, pair, velocities, reaction):
     """How far two links come nearer at most from the path of ``pair`` to the last one, metres."""
-    way, late = 0.0, 2.0 * abs(reaction - earlier.reactions[pair])
+    approach, late = 0.0, 2.0 * abs(reaction - earlier.reactions[pair])
     for n in range(earlier.first[pair], earlier.first[pair + 1]):
-        k = earlier.joints[n]
-        start = abs(earlier.last[0, k] - earlier.starts[n])
-        end = abs(earlier.last[1, k] - earlier.ends[n])
-        way += earlier.weights[n] * (max(start, end) + late * abs(velocities[k]))
-    return way
+        joint = earlier.joints[n]
+        start = abs(earlier.last[0, joint] - earlier.starts[n])
+        end = abs(earlier.last[1, joint] - earlier.ends[n])
+        approach += earlier.weights[n] * (max(start, end) + late * abs(velocities[joint]))
+    return approach
 
 
 @small_kernel
@@ -150,12 +150,15 @@ def _advance(earlier, q, velocities, decelerations, reaction):
     last, is_known = earlier.last, True
     late = 2.0 * abs(reaction - earlier.way[1])
     earlier.way[1] = reaction
-    for k in range(len(q)):
-        end = q[k] + braked(velocities[k], decelerations[k], reaction, np.inf)
-        step = max(abs(q[k] - last[0, k]), abs(end - last[1, k])) + late * abs(velocities[k])
-        earlier.way[0] += earlier.most[k] * step
-        is_known = is_known and decelerations[k] == last[2, k]
-        last[0, k], last[1, k], last[2, k] = q[k], end, decelerations[k]
+    for joint in range(len(q)):
+        end = q[joint] + braked(velocities[joint], decelerations[joint], reaction, np.inf)
+        step = (
+            max(abs(q[joint] - last[0, joint]), abs(end - last[1, joint]))
+            + late * abs(velocities[joint])
+        )
+        earlier.way[0] += earlier.most[joint] * step
+        is_known = is_known and decelerations[joint] == last[2, joint]
+        last[0, joint], last[1, joint], last[2, joint] = q[joint], end, decelerations[joint]
     if not is_known:
         forget(earlier)
     if not earlier.way[0] < _LONGEST_WAY:
@@ -183,7 +186,7 @@ def near_pairs(
     view = unpack(numbers, index)
     forward_kinematics(view, q)
     place_leaves(view, view.moving_leaves)
-    way = _advance(earlier, q, velocities, decelerations, reaction)
+    total = _advance(earlier, q, velocities, decelerations, reaction)
     if nearest >= 0:
         least = earlier.bounds[nearest] - _way_from(earlier, nearest, velocities, reaction)
         if not max(distance, 0.0) >= least - _ROUNDING:
@@ -191,12 +194,12 @@ def near_pairs(
     for pair in range(len(classes)):
         group = classes[pair]
         enough = class_warn[group] + min(reserve, part * class_warn[group])
-        if earlier.until[pair] - way >= enough and pair != nearest:
+        if earlier.until[pair] - total >= enough and pair != nearest:
             continue
         least = earlier.bounds[pair] - _way_from(earlier, pair, velocities, reaction)
         if pair != nearest:
             if least >= enough:
-                earlier.until[pair] = least + way
+                earlier.until[pair] = least + total
                 continue
             if now and earlier.distances[pair] - _moved(earlier, pair) >= enough:
                 continue
@@ -205,7 +208,7 @@ def near_pairs(
         apart, travel = rows[size, DISTANCE], _take_last_path(earlier, pair)
         least = max(least, apart - travel)
         earlier.distances[pair], earlier.bounds[pair] = apart, least
-        earlier.until[pair], earlier.reactions[pair] = least + way, reaction
+        earlier.until[pair], earlier.reactions[pair] = least + total, reaction
         earlier.leaves[pair, 0] = int(rows[size, LEAF_A])
         earlier.leaves[pair, 1] = int(rows[size, LEAF_B])
         if (apart if now else least) >= enough and pair != nearest:

@@ -65,9 +65,9 @@ TURN, SIZE, FAR, OFF = 0, 1, 2, 3
 
 
 @offline_kernel
-def axis_distance(view, k, x, y, z):
-    """Distance of a point from the axis of revolute joint k; metres."""
-    poses, body = view.poses, k + 1
+def axis_distance(view, joint, x, y, z):
+    """Distance of a point from the axis of the revolute ``joint``; metres."""
+    poses, body = view.poses, joint + 1
     ax, ay, az = poses[body, 2], poses[body, 5], poses[body, 8]
     px, py, pz = x - poses[body, 9], y - poses[body, 10], z - poses[body, 11]
     cx, cy, cz = ay * pz - az * py, az * px - ax * pz, ax * py - ay * px
@@ -80,24 +80,24 @@ def fill_sweep(view, sweep, row, body, px, py, pz, qx, qy, qz, radius):
     joints = sweep.joints
     travel, stray, bend, size, grown = 0.0, 0.0, 0.0, 0.0, 0.0
     while body > 0:
-        k = body - 1
-        turn = joints[k, SIZE]
-        if view.joint_table[k, 1] == PRISMATIC:
+        joint = body - 1
+        turn = joints[joint, SIZE]
+        if view.joint_table[joint, 1] == PRISMATIC:
             near, far = 1.0, 1.0
         else:
             near = radius + max(
-                axis_distance(view, k, px, py, pz), axis_distance(view, k, qx, qy, qz)
+                axis_distance(view, joint, px, py, pz), axis_distance(view, joint, qx, qy, qz)
             )
             far = near + grown
-        travel += joints[k, FAR] * near
-        stray += joints[k, OFF] * far
+        travel += joints[joint, FAR] * near
+        stray += joints[joint, OFF] * far
         bend += turn * turn * far + 2.0 * turn * size
         size += turn * far
         grown += turn * near
-        sweep.travel[row, k] = travel
-        sweep.stray[row, k] = stray
-        sweep.bend[row, k] = bend
-        body = view.joint_table[k, 0]
+        sweep.travel[row, joint] = travel
+        sweep.stray[row, joint] = stray
+        sweep.bend[row, joint] = bend
+        body = view.joint_table[joint, 0]
 
 
 # Metres by which rounding may change a distance in scenes of about ten metres, with a reserve.
@@ -340,8 +340,8 @@ def leaf_bound(view, balls, sweep, groups, p, travel, target, query):
                 leaf_ready(view, balls, sweep, i, query)
             if first_b >= 0:
                 leaf_ready(view, balls, sweep, j, query)
-            way = _sum_of_pair(sweep.travel, i, first_a, j, first_b)
-            bound = capsule_distance(view.ends, view.radii, i, j) - way
+            approach = _sum_of_pair(sweep.travel, i, first_a, j, first_b)
+            bound = capsule_distance(view.ends, view.radii, i, j) - approach
             if bound < target + ROUNDING:
                 bound = max(
                     bound, second_order(view, balls, sweep, groups, i, first_a, j, first_b)
@@ -349,5 +349,5 @@ def leaf_bound(view, balls, sweep, groups, p, travel, target, query):
             bound -= ROUNDING
             least = min(least, bound)
             if bound < target:
-                longest = max(longest, way)
+                longest = max(longest, approach)
     return least, longest

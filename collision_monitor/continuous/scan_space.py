@@ -192,12 +192,12 @@ def paths_of(motion):
 @offline_kernel
 def balls_at(view, space, groups):
     """Return the `Balls` of a model as windows, unchanged."""
-    leaves, links, rows = len(view.leaf_bodies), len(view.links), len(space.filled)
+    leaves, links, row_count = len(view.leaf_bodies), len(view.links), len(space.filled)
     return Balls(
         borrow(space.centers, 0, leaves + links, 3),
         borrow(space.radii, 0, leaves + links, 1),
         borrow(space.link_centers, 0, links, 4),
-        borrow(space.filled, 0, rows, 1),
+        borrow(space.filled, 0, row_count, 1),
         borrow(space.speeds, 0, 4, groups),
         borrow(space.firsts, 0, len(view.pairs), 2),
     )
@@ -216,13 +216,13 @@ def balls_of(view, space, groups):
 @offline_kernel
 def sweep_of(view, space, motion):
     """Return the `Sweep` of a model as windows."""
-    joints, rows = len(view.joint_table), len(space.filled)
+    joints, row_count = len(view.joint_table), len(space.filled)
     return Sweep(
         borrow(space.joints, 0, joints, 4),
         borrow(motion.groups, 0, joints, 1),
-        borrow(space.travel, 0, rows, joints),
-        borrow(space.stray, 0, rows, joints),
-        borrow(space.bend, 0, rows, joints),
+        borrow(space.travel, 0, row_count, joints),
+        borrow(space.stray, 0, row_count, joints),
+        borrow(space.bend, 0, row_count, joints),
     )
 
 
@@ -237,12 +237,12 @@ def move(view, balls, q):
 @offline_kernel
 def turn(view, sweep, rates, half_times):
     """Set the rows of `Sweep.joints` from the motion of the columns of q."""
-    for k in range(len(view.joint_table)):
-        column, gain = view.joint_table[k, 2], view.joint_motion[k, 0]
-        turn = gain * rates[column, SLOPE] * half_times[sweep.groups[k, 0]]
-        sweep.joints[k, TURN], sweep.joints[k, SIZE] = turn, abs(turn)
-        sweep.joints[k, FAR] = abs(gain) * rates[column, SPAN]
-        sweep.joints[k, OFF] = abs(gain) * rates[column, STRAY]
+    for joint in range(len(view.joint_table)):
+        column, gain = view.joint_table[joint, 2], view.joint_motion[joint, 0]
+        turn = gain * rates[column, SLOPE] * half_times[sweep.groups[joint, 0]]
+        sweep.joints[joint, TURN], sweep.joints[joint, SIZE] = turn, abs(turn)
+        sweep.joints[joint, FAR] = abs(gain) * rates[column, SPAN]
+        sweep.joints[joint, OFF] = abs(gain) * rates[column, STRAY]
 
 
 @offline_kernel
