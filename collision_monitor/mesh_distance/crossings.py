@@ -85,9 +85,9 @@ def list_contacts(data, shapes, i, j, pose, out):
 
 
 @kernel
-def _write_triangle(tree, row, place, names, corners, k, side):
+def _write_triangle(tree, row, place, names, corners, pair, side):
     """Write index and corners of a triangle in the base frame; -1 and nan for a solid."""
-    names[k, side] = tree.names[row, 0] if row >= 0 else np.int64(-1)
+    names[pair, side] = tree.names[row, 0] if row >= 0 else np.int64(-1)
     for m in range(3):
         x = y = z = np.nan
         if row >= 0:
@@ -98,7 +98,7 @@ def _write_triangle(tree, row, place, names, corners, k, side):
                 tree.corners[row, 3 * m + 2],
             )
         at = 9 * side + 3 * m
-        corners[k, at], corners[k, at + 1], corners[k, at + 2] = x, y, z
+        corners[pair, at], corners[pair, at + 1], corners[pair, at + 2] = x, y, z
 
 
 @kernel
@@ -128,11 +128,11 @@ def list_crossings(
             if count >= most or balls_gap(shapes.balls, i, j, pose) > 0.0:
                 continue
             rows = borrow(flat, 2 * count, most - count, 2)
-            found = call_list_contacts(data, shapes, i, j, pose, rows)
+            added = call_list_contacts(data, shapes, i, j, pose, rows)
             tree_a, tree_b = tree_of(data, shapes, i), tree_of(data, shapes, j)
-            for k in range(found):
+            for k in range(added):
                 row_a, row_b = rows[k, 0], rows[k, 1]
                 _write_triangle(tree_a, row_a, first, names, corners, count + k, ZERO)
                 _write_triangle(tree_b, row_b, second, names, corners, count + k, ONE)
-            count += found
+            count += added
     return count

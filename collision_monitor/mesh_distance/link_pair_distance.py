@@ -111,7 +111,7 @@ def copy_rows(source, out, rows, columns):
 
 
 @kernel
-def _measure_parts(data, shapes, state, pair, i, j, pose, limit, search, found, points):
+def _measure_parts(data, shapes, state, pair, i, j, pose, limit, search, nearest, points):
     """Return the signed distance of two parts if below ``limit``, else any number from it on.
 
     TOUCH if they meet, except for overlapping radii of two solids, whose depth follows from the
@@ -136,13 +136,13 @@ def _measure_parts(data, shapes, state, pair, i, j, pose, limit, search, found, 
         value = finish(shapes, i, j, core, trial)
     else:
         return limit
-    found[0, 0], found[0, 1], found[0, 2], found[0, 3] = i, j, row_a, row_b
+    nearest[0, 0], nearest[0, 1], nearest[0, 2], nearest[0, 3] = i, j, row_a, row_b
     copy_rows(trial, points, THREE, THREE)
     return value
 
 
 @small_kernel
-def guessed_distance(data, shapes, state, pair, pose, found, points):
+def guessed_distance(data, shapes, state, pair, pose, nearest, points):
     """Signed distance of the nearest parts and triangles of a pair at the last query.
 
     TOUCH if they meet, infinity if nothing is known. Otherwise like `pair_distance`.
@@ -150,22 +150,22 @@ def guessed_distance(data, shapes, state, pair, pose, found, points):
     i, j = state.guesses[pair, 0], state.guesses[pair, 1]
     if i < 0:
         return np.inf
-    return _measure_parts(data, shapes, state, pair, i, j, pose, np.inf, FALSE, found, points)
+    return _measure_parts(data, shapes, state, pair, i, j, pose, np.inf, FALSE, nearest, points)
 
 
 @part_kernel
-def pair_distance(data, shapes, state, pair, a, b, pose, limit, found, points):
+def pair_distance(data, shapes, state, pair, a, b, pose, limit, nearest, points):
     """Signed distance of links a and b if below ``limit``, else any number from it on.
 
     Metres. TOUCH if solids or surfaces meet. ``pose`` (7, 3) of link b in link a. Below the limit
-    ``found`` (1, 4) gets both parts and the rows of their nearest triangles (-1 in a solid),
+    ``nearest`` (1, 4) gets both parts and the rows of their nearest triangles (-1 in a solid),
     ``points`` (3, 3) the nearest points and the normal in the frame of link a.
     """
     best = limit
     last_i, last_j = state.guesses[pair, 0], state.guesses[pair, 1]
     if last_i >= 0 and shapes.links[a, 2] * shapes.links[b, 2] > 1:
         value = _measure_parts(
-            data, shapes, state, pair, last_i, last_j, pose, best, TRUE, found, points
+            data, shapes, state, pair, last_i, last_j, pose, best, TRUE, nearest, points
         )
         if value == TOUCH:
             return TOUCH
@@ -177,7 +177,9 @@ def pair_distance(data, shapes, state, pair, a, b, pose, limit, found, points):
                 continue
             if i == last_i and j == last_j and shapes.links[a, 2] * shapes.links[b, 2] > 1:
                 continue
-            value = _measure_parts(data, shapes, state, pair, i, j, pose, best, TRUE, found, points)
+            value = _measure_parts(
+                data, shapes, state, pair, i, j, pose, best, TRUE, nearest, points
+            )
             if value == TOUCH:
                 return TOUCH
             best = min(best, value)
@@ -227,11 +229,11 @@ def parts_gap(data, shapes, i, count_i, j, count_j, pose, x, y, z):
     Parts i to i + count_i, and j to j + count_j, whose link is at ``pose`` in the first's frame.
     The vector points from the first to the second, in the first's frame.
     """
-    own = _reach(data, shapes, i, count_i, x, y, z)
-    other = _reach(
+    reach = _reach(data, shapes, i, count_i, x, y, z)
+    other_reach = _reach(
         data, shapes, j, count_j,
         -pose[0, 0] * x - pose[1, 0] * y - pose[2, 0] * z,
         -pose[0, 1] * x - pose[1, 1] * y - pose[2, 1] * z,
         -pose[0, 2] * x - pose[1, 2] * y - pose[2, 2] * z,
     )  # fmt: skip
-    return pose[3, 0] * x + pose[3, 1] * y + pose[3, 2] * z - other - own
+    return pose[3, 0] * x + pose[3, 1] * y + pose[3, 2] * z - other_reach - reach

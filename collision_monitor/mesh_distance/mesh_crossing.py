@@ -137,10 +137,10 @@ def crossing_triangles(a, b, pose, most, out):
     margin = rounding(_max_coordinate(a.volumes, size), _max_coordinate(b.volumes, size), pose)
     pair = work_space(margin, 6, 3)
     waiting = work_space(np.int64(0), STACK, 2)
-    found = np.int64(0)
+    count = np.int64(0)
     far = work_space(margin, STACK, 1)
     if most <= 0 or _apart(a.kind, a.volumes, ZERO, b.volumes, ZERO, pose, margin):
-        return found
+        return count
     # An octree has a triangle in several leaves.
     repeats = a.kind == OCTREE and most > 1
     seen = empty_set(repeats)
@@ -168,14 +168,14 @@ def crossing_triangles(a, b, pose, most, out):
                         continue
                     if repeats:
                         key = row_a * len(b.corners) + row_b
-                        seen, _, is_new = add(seen, found, key)
+                        seen, _, is_new = add(seen, count, key)
                         if not is_new:
                             continue
-                    if found < len(out):
-                        out[found, 0], out[found, 1] = row_a, row_b
-                    found += 1
-                    if found >= most:
-                        return found
+                    if count < len(out):
+                        out[count, 0], out[count, 1] = row_a, row_b
+                    count += 1
+                    if count >= most:
+                        return count
             continue
         opens_a = count_b < 0 or (count_a > 0 and a.volumes[i, size] >= b.volumes[j, size])
         base = top
@@ -194,7 +194,7 @@ def crossing_triangles(a, b, pose, most, out):
                 far[at, 0] = apart
                 waiting[at, 0], waiting[at, 1] = i, j
                 top += 1
-    return found
+    return count
 
 
 @kernel

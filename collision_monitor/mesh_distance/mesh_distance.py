@@ -122,7 +122,7 @@ class ExactShapes:
         probes = np.array([len(part.probes) for part in parts])
         bodies = [link.body for link in self._links.values()]
         nodes = np.array([part.nodes for part in parts])
-        rows = np.array([len(part.closed) for part in parts])
+        row_counts = np.array([len(part.closed) for part in parts])
         self.nodes = int(nodes.sum())
         poses = [link.pose for link in self._links.values()]
         tables = {
@@ -130,7 +130,8 @@ class ExactShapes:
             "parts": np.column_stack(
                 [
                     [part.kind for part in parts], np.zeros((len(parts), 2)), _offsets(nodes),
-                    _offsets(rows), [part.closed.any() for part in parts], _offsets(probes), probes,
+                    _offsets(row_counts), [part.closed.any() for part in parts], _offsets(probes),
+                    probes,
                 ]
             ),
             "leaf_links": self._leaf_links.reshape(-1, 1),

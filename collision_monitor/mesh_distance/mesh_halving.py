@@ -51,11 +51,11 @@ def halve(corners, oriented, in_a_leaf, order, nodes, axes, low, high):
         for i in range(3):
             low[node, i] = least[i] = np.inf
             high[node, i] = most[i] = -np.inf
-        for k in range(begin, end):
+        for place in range(begin, end):
             for i in range(3):
                 center = 0.0
                 for c in range(3):
-                    x = _coordinate(corners[order[k], c], frame, i)
+                    x = _coordinate(corners[order[place], c], frame, i)
                     low[node, i], high[node, i] = min(low[node, i], x), max(high[node, i], x)
                     center += x / 3.0
                 least[i], most[i] = min(least[i], center), max(most[i], center)
@@ -64,11 +64,11 @@ def halve(corners, oriented, in_a_leaf, order, nodes, axes, low, high):
             for i in range(1, 3):
                 if most[i] - least[i] > most[longest] - least[longest]:
                     longest = i
-            for k in range(begin, end):
-                along[k] = 0.0
+            for place in range(begin, end):
+                along[place] = 0.0
                 for c in range(3):
-                    along[k] += _coordinate(corners[order[k], c], frame, longest) / 3.0
-                mean += along[k] / size
+                    along[place] += _coordinate(corners[order[place], c], frame, longest) / 3.0
+                mean += along[place] / size
             below = _partition(along, order, begin, end, mean) - begin
             share = max(1, int(size * _MIN_SHARE))
             middle = begin + min(max(below, share), size - share)
@@ -163,13 +163,13 @@ def _sum_products(corners, order, begin, end, mean, products):
         mean[i] = 0.0
         for j in range(3):
             products[i, j] = 0.0
-    for k in range(begin, end):
+    for place in range(begin, end):
         for c in range(3):
             for i in range(3):
-                mean[i] += corners[order[k], c, i] / (3 * (end - begin))
-    for k in range(begin, end):
+                mean[i] += corners[order[place], c, i] / (3 * (end - begin))
+    for place in range(begin, end):
         for c in range(3):
-            point = corners[order[k], c]
+            point = corners[order[place], c]
             for i in range(3):
                 for j in range(3):
                     products[i, j] += (point[i] - mean[i]) * (point[j] - mean[j])

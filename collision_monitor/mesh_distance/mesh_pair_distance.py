@@ -254,10 +254,10 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
     if 0 <= guess_a < len(a.corners) and 0 <= guess_b < len(b.corners):
         take_corners(a.corners, guess_a, pair)
         place_corners(b.corners, guess_b, pose, pair)
-        found = squared_distance_below(pair, ZERO, THREE, best)
-        if found[0] < best:
-            best, best_a, best_b = found[0], guess_a, guess_b
-            _copy_points(found, points)
+        measured = squared_distance_below(pair, ZERO, THREE, best)
+        if measured[0] < best:
+            best, best_a, best_b = measured[0], guess_a, guess_b
+            _copy_points(measured, points)
     if not search or best == 0.0:
         return best, best_a, best_b
     waiting = work_space(best_a, STACK, 2)
@@ -289,10 +289,10 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
                 for k in range(first_a, first_a - count_a):
                     row_a = a.slots[k, 0]
                     take_corners(a.corners, row_a, pair)
-                    found = squared_distance_below(pair, ZERO, THREE, best)
-                    if found[0] < best:
-                        best, best_a, best_b = found[0], row_a, row_b
-                        _copy_points(found, points)
+                    measured = squared_distance_below(pair, ZERO, THREE, best)
+                    if measured[0] < best:
+                        best, best_a, best_b = measured[0], row_a, row_b
+                        _copy_points(measured, points)
                         if best == 0.0:
                             return best, best_a, best_b
             continue

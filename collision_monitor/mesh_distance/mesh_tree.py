@@ -105,17 +105,17 @@ def halved(corners: np.ndarray, kind: str, in_a_leaf: int = 1) -> Branches:
         kind: of the volumes: ``aabb``, ``obb`` or ``rss``.
         in_a_leaf: maximum number of triangles in a leaf.
     """
-    rows = np.arange(len(corners))
+    order = np.arange(len(corners))
     most = 2 * len(corners) - 1
     nodes, axes = np.empty((most, 2), dtype=np.int64), np.tile(np.eye(3), (most, 1, 1))
     low, high = np.empty((2, most, 3))
-    count, levels = halve(corners, kind != "aabb", in_a_leaf, rows, nodes, axes, low, high)
+    count, levels = halve(corners, kind != "aabb", in_a_leaf, order, nodes, axes, low, high)
     largest = np.abs(corners).max()
     volumes = np.empty((count, columns_of(KINDS[kind])))
     for k in range(0, count, _AT_A_TIME):
         some = slice(k, min(k + _AT_A_TIME, count))
         volumes[some] = volume_rows(kind, low[some], high[some], axes[some], largest)
-    return Branches(nodes[:count], np.arange(len(rows)), rows, volumes, levels)
+    return Branches(nodes[:count], np.arange(len(order)), order, volumes, levels)
 
 
 # -- the octree: overlaps of triangles with cells and their eighths --
@@ -135,18 +135,18 @@ def _clip_by_plane(polygon, count, axis, border, sign, out):
     axis; written to ``out`` (9, 3).
     """
     left = 0
-    for k in range(count):
-        ahead = k + 1 if k + 1 < count else 0
-        here = sign * (polygon[k, axis] - border)
+    for corner in range(count):
+        ahead = corner + 1 if corner + 1 < count else 0
+        here = sign * (polygon[corner, axis] - border)
         there = sign * (polygon[ahead, axis] - border)
         if here >= 0.0:
             for i in range(3):
-                out[left, i] = polygon[k, i]
+                out[left, i] = polygon[corner, i]
             left += 1
         if (here >= 0.0) != (there >= 0.0):
             part = here / (here - there)
             for i in range(3):
-                out[left, i] = polygon[k, i] + part * (polygon[ahead, i] - polygon[k, i])
+                out[left, i] = polygon[corner, i] + part * (polygon[ahead, i] - polygon[corner, i])
             out[left, axis] = border
             left += 1
     return left
@@ -220,19 +220,19 @@ def divide(corners, cells, starts, members, boxes, in_a_leaf, multiple, overlap)
         first, first_count = size, count
         for number in range(8):
             _eighth(cells[c], number, overlap, eighth)
-            for k in range(starts[c], starts[c + 1]):
+            for member in range(starts[c], starts[c + 1]):
                 reaches = within = True
                 for axis in range(3):
-                    low, high = boxes[k, axis], boxes[k, 3 + axis]
+                    low, high = boxes[member, axis], boxes[member, 3 + axis]
                     reaches &= low <= eighth[3 + axis] and high >= eighth[axis]
                     within &= low >= eighth[axis] and high <= eighth[3 + axis]
                 if not reaches:
                     continue
                 if within:
-                    new_boxes[size] = boxes[k]
-                elif not clip(corners[members[k]], eighth, polygon, other, new_boxes[size]):
+                    new_boxes[size] = boxes[member]
+                elif not clip(corners[members[member]], eighth, polygon, other, new_boxes[size]):
                     continue
-                new_members[size] = members[k]
+                new_members[size] = members[member]
                 size += 1
                 if size - first > multiple * held:
                     break
@@ -279,12 +279,12 @@ def octree(corners: np.ndarray, in_a_leaf: int = IN_A_LEAF, depth: int = DEPTH) 
     boxes = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
     cells = np.concatenate([boxes[:, :3].min(axis=0), boxes[:, 3:].max(axis=0)])[None]
     starts = np.array([0, len(corners)])
-    rows, levels, kept = [], [], []
+    volumes, levels, kept = [], [], []
     count = slots = 0
     for level in range(depth + 1):
         low = np.minimum.reduceat(boxes[:, :3], starts[:-1])
         high = np.maximum.reduceat(boxes[:, 3:], starts[:-1])
-        rows.append(volume_rows("octree", low, high, np.empty(0), largest))
+        volumes.append(volume_rows("octree", low, high, np.empty(0), largest))
         most = in_a_leaf if level < depth else len(members)
         children, *deeper = divide(
             corners, cells, starts, members, boxes, most, _MULTIPLE, _OVERLAP * largest
@@ -308,7 +308,9 @@ def octree(corners: np.ndarray, in_a_leaf: int = IN_A_LEAF, depth: int = DEPTH) 
     names = seen[np.argsort(at)]
     place = np.empty(len(corners), dtype=np.int64)
     place[names] = np.arange(len(names))
-    return Branches(np.concatenate(levels), place[kept], names, np.concatenate(rows), 7 * depth + 1)
+    return Branches(
+        np.concatenate(levels), place[kept], names, np.concatenate(volumes), 7 * depth + 1
+    )
 
 
 # -- the arrays --
@@ -447,23 +449,23 @@ def build_triangle_tree(
     kind, leaf, depth = Hierarchy.parse(hierarchy)
     corners = corners_of(vertices, triangles)
     if kind == "octree":
-        found = octree(corners, leaf, depth)
+        branches = octree(corners, leaf, depth)
     else:
-        found = halved(corners, kind, leaf)
-    rows = found.rows
+        branches = halved(corners, kind, leaf)
+    names = branches.rows
     tree = MeshTree(
-        nodes=found.nodes,
-        slots=found.slots[:, None],
-        names=rows[:, None],
-        volumes=found.volumes,
-        corners=corners[rows].reshape(-1, 9),
-        reaches=np.zeros((len(found.nodes), 2)),
+        nodes=branches.nodes,
+        slots=branches.slots[:, None],
+        names=names[:, None],
+        volumes=branches.volumes,
+        corners=corners[names].reshape(-1, 9),
+        reaches=np.zeros((len(branches.nodes), 2)),
         kind=KINDS[kind],
     )
-    if found.waiting > STACK // 2:
+    if branches.waiting > STACK // 2:
         raise FitError(
             f"a hierarchy of kind {kind!r} over {len(corners)} triangles is too deep: "
-            f"{found.waiting} nodes can wait on a descent, {STACK // 2} have room"
+            f"{branches.waiting} nodes can wait on a descent, {STACK // 2} have room"
         )
     return TriangleTree(kind, *pack(tree))
 

@@ -99,7 +99,7 @@ def list_near(view, shapes, state, limit):
 
 
 @kernel
-def _measure_pair(view, shapes, state, data, pair, limit, spare, overlap, found, points):
+def _measure_pair(view, shapes, state, data, pair, limit, spare, overlap, nearest, points):
     """`pair_distance` of a pair; the result is kept for the next query.
 
     ``overlap``: whether the leaves of the pair overlap. The pair is not measured if it cannot have
@@ -112,10 +112,10 @@ def _measure_pair(view, shapes, state, data, pair, limit, spare, overlap, found,
     kept = state.kept
     if kept[pair, 0] - moved_since(kept, pair, shapes.extents, a, b, pose) >= limit:
         return limit
-    rows = work_space(pair, 1, 4)
+    candidate = work_space(pair, 1, 4)
     # The last nearest triangles give an upper bound, and the plane between them a lower bound.
     # During a motion these are often sufficient, and the search is expensive.
-    guess = guessed_distance(data, shapes, state, pair, pose, rows, points)
+    guess = guessed_distance(data, shapes, state, pair, pose, candidate, points)
     if guess > 0.0 and guess < np.inf:
         links = shapes.links
         gap = -_ROUNDING + parts_gap(
@@ -125,18 +125,18 @@ def _measure_pair(view, shapes, state, data, pair, limit, spare, overlap, found,
         if gap >= limit or (guess < limit and gap >= guess - 2.0 * _ROUNDING):
             keep(kept, pair, gap, pose)
             if gap < limit:
-                copy_rows(rows, found, ONE, FOUR)
+                copy_rows(candidate, nearest, ONE, FOUR)
                 return guess
             return gap
     wide = limit + spare
-    value = pair_distance(data, shapes, state, pair, a, b, pose, wide, rows, points)
+    value = pair_distance(data, shapes, state, pair, a, b, pose, wide, candidate, points)
     if value != TOUCH and overlap and one_holds_the_other(data, shapes, a, b, pose):
         value = TOUCH
-        rows[0, 0] = -1
+        candidate[0, 0] = -1
     keep(kept, pair, value, pose)
     if value < wide:
         for k in range(4):
-            found[0, k] = state.guesses[pair, k] = rows[0, k]
+            nearest[0, k] = state.guesses[pair, k] = candidate[0, k]
     return value
 
 
@@ -160,18 +160,18 @@ def _nearest_in_list(state, count):
 
 
 @part_kernel
-def nearest_pair(view, shapes, state, data, every, found, points):
+def nearest_pair(view, shapes, state, data, every, nearest, points):
     """Return (pair, distance, touching pairs) of the nearest shapes.
 
-    Unless ``every`` touching pair is required, the first one ends the search. ``found`` (1, 4) and
-    ``points`` (3, 3) of the pair as in `link_pair_distance.pair_distance`. Touching pairs are
+    Unless ``every`` touching pair is required, the first one ends the search. ``nearest`` (1, 4)
+    and ``points`` (3, 3) of the pair as in `link_pair_distance.pair_distance`. Touching pairs are
     listed in ``state.touching``, nearest leaves first, without their depths. The pair is -1 if no
     pair is closer than the touching ones.
     """
     last = state.last[0, 0]
     limit = np.inf
     if last >= 0:
-        limit = _guess(view, shapes, state, data, last, found, points)
+        limit = _guess(view, shapes, state, data, last, nearest, points)
     spare = _LOOKAHEAD
     if not abs(limit - (state.kept[last, 0] if last >= 0 else np.inf)) < _MAX_CHANGE:
         spare = 0.0
@@ -180,15 +180,15 @@ def nearest_pair(view, shapes, state, data, every, found, points):
             return np.int64(-1), np.inf, 0
         pair = state.pair_table[shapes.leaf_links[i, 0], shapes.leaf_links[j, 0]]
         if pair != last:
-            limit = min(limit, _guess(view, shapes, state, data, pair, found, points))
+            limit = min(limit, _guess(view, shapes, state, data, pair, nearest, points))
         if limit == np.inf:
             limit = _measure_pair(
-                view, shapes, state, data, pair, limit, 0.0, leaves < 0.0, found, points
+                view, shapes, state, data, pair, limit, 0.0, leaves < 0.0, nearest, points
             )
     limit = max(limit, 0.0) + _ROUNDING
     count = list_near(view, shapes, state, limit + _MAX_PROTRUSION)
     best, best_pair, touching = limit, np.int64(-1), 0
-    rows, trial = work_space(last, 1, 4), work_space(limit, 3, 3)
+    candidate, trial = work_space(last, 1, 4), work_space(limit, 3, 3)
     left = count
     while left > 0 or (best_pair < 0 and touching == 0 and limit < np.inf):
         if left == 0:
@@ -211,7 +211,7 @@ def nearest_pair(view, shapes, state, data, every, found, points):
             continue
         more = 0.0 if pair == last else spare
         value = _measure_pair(
-            view, shapes, state, data, pair, best, more, leaves < 0.0, rows, trial
+            view, shapes, state, data, pair, best, more, leaves < 0.0, candidate, trial
         )
         if value == TOUCH:
             state.touching[touching, 0] = pair
@@ -222,7 +222,7 @@ def nearest_pair(view, shapes, state, data, every, found, points):
                 break
         elif value < best:
             best, best_pair = value, pair
-            copy_rows(rows, found, ONE, FOUR)
+            copy_rows(candidate, nearest, ONE, FOUR)
             copy_rows(trial, points, THREE, THREE)
     state.last[0, 0] = best_pair if touching == 0 else state.touching[0, 0]
     return best_pair, best, touching
@@ -240,9 +240,9 @@ def to_base(view, shapes, pair, points):
 
 
 @small_kernel
-def triangle_index(shapes, data, found, side):
-    """Index of the triangle of one side of ``found`` in the mesh of its link, or -1."""
-    part, row = found[0, side], found[0, 2 + side]
+def triangle_index(shapes, data, nearest, side):
+    """Index of the triangle of one side of ``nearest`` in the mesh of its link, or -1."""
+    part, row = nearest[0, side], nearest[0, 2 + side]
     if part < 0 or row < 0:
         return np.int64(-1)
     return tree_of(data, shapes, part).names[row, 0]
@@ -265,14 +265,14 @@ def exact_distance(
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     move(view, q)
-    found, points = work_space(bad, 1, 4), work_space(1.0, 3, 3)
-    pair, distance, touching = nearest_pair(view, shapes, state, data, every, found, points)
+    nearest, points = work_space(bad, 1, 4), work_space(1.0, 3, 3)
+    pair, distance, touching = nearest_pair(view, shapes, state, data, every, nearest, points)
     if pair < 0:
         return pair, distance, touching, -1, -1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     to_base(view, shapes, pair, points)
     return (
         pair, distance, touching,
-        triangle_index(shapes, data, found, ZERO), triangle_index(shapes, data, found, ONE),
+        triangle_index(shapes, data, nearest, ZERO), triangle_index(shapes, data, nearest, ONE),
         points[0, 0], points[0, 1], points[0, 2], points[1, 0], points[1, 1], points[1, 2],
         points[2, 0], points[2, 1], points[2, 2],
     )  # fmt: skip
@@ -295,14 +295,14 @@ def exact_distances(
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     move(view, q)
     list_near(view, shapes, state, 0.0)
-    found, points = work_space(bad, 1, 4), work_space(1.0, 3, 3)
+    nearest, points = work_space(bad, 1, 4), work_space(1.0, 3, 3)
     touching = 0
     for pair in range(len(view.pairs)):
         if out[pair] > within:
             continue
         overlap = state.least[pair, 0] < 0.0
         out[pair] = _measure_pair(
-            view, shapes, state, data, pair, np.inf, 0.0, overlap, found, points
+            view, shapes, state, data, pair, np.inf, 0.0, overlap, nearest, points
         )
         if out[pair] == TOUCH:
             state.touching[touching, 0] = pair
@@ -311,7 +311,7 @@ def exact_distances(
 
 
 @kernel
-def _bounds_without_search(view, shapes, state, data, pair, within, loose, pose, rows, points):
+def _bounds_without_search(view, shapes, state, data, pair, within, loose, pose, nearest, points):
     """Return (lower, upper) bounds of a pair's distance without a search; TOUCH if it touches."""
     a, b = view.pairs[pair, 0], view.pairs[pair, 1]
     relative_pose(view, shapes, a, b, pose)
@@ -322,7 +322,7 @@ def _bounds_without_search(view, shapes, state, data, pair, within, loose, pose,
     least = kept[pair, 0] - moved
     if least >= within:
         return least, np.inf
-    guess = guessed_distance(data, shapes, state, pair, pose, rows, points)
+    guess = guessed_distance(data, shapes, state, pair, pose, nearest, points)
     if guess <= 0.0:
         return TOUCH, TOUCH
     if least < guess - loose and guess < np.inf:
@@ -359,14 +359,14 @@ def exact_bounds(
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     forward_kinematics(view, q)
     pose, points = work_space(1.0, 7, 3), work_space(1.0, 3, 3)
-    rows = work_space(bad, 1, 4)
+    nearest = work_space(bad, 1, 4)
     for k in range(len(which)):
         unsure[k] = 0.0
         leaves, limit = out[k], within[k]
         if leaves > limit:
             continue
         least, guess = _bounds_without_search(
-            view, shapes, state, data, which[k], limit, loose[k], pose, rows, points
+            view, shapes, state, data, which[k], limit, loose[k], pose, nearest, points
         )
         if least > leaves and least > 0.0:
             out[k] = least
@@ -418,15 +418,15 @@ def pair_at(
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     forward_kinematics(view, q)
-    points, rows = work_space(1.0, 3, 3), work_space(pair, 1, 4)
+    points, nearest = work_space(1.0, 3, 3), work_space(pair, 1, 4)
     if loose > 0.0:
         pose = work_space(1.0, 7, 3)
         least, guess = _bounds_without_search(
-            view, shapes, state, data, pair, np.inf, loose, pose, rows, points
+            view, shapes, state, data, pair, np.inf, loose, pose, nearest, points
         )
         if least >= guess - max(loose, _BEYOND_PART * (guess - enough)):
             return max(least, 0.0)
-    value = _measure_pair(view, shapes, state, data, pair, np.inf, 0.0, TRUE, rows, points)
+    value = _measure_pair(view, shapes, state, data, pair, np.inf, 0.0, TRUE, nearest, points)
     return 0.0 if value == TOUCH else value
 
 
@@ -437,7 +437,7 @@ def nearest_points(
     """Write distances of the shapes of pairs ``which`` (k,), and their nearest points, to ``out``.
 
     Rows of ``out`` (k, 7): distance, 3 + 3 coordinates, metres, base frame. The distance is 0 in
-    contact, without points, and any number from ``limits[k]`` on if it is not below it. Returns
+    contact, without points, and any number from ``limits[row]`` on if it is not below it. Returns
     -1, or the index of a value of q that is not finite.
     """
     bad = first_bad(q)
@@ -447,16 +447,16 @@ def nearest_points(
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     forward_kinematics(view, q)
-    points, rows = work_space(1.0, 3, 3), work_space(bad, 1, 4)
-    for k in range(len(which)):
+    points, nearest = work_space(1.0, 3, 3), work_space(bad, 1, 4)
+    for row in range(len(which)):
         value = _measure_pair(
-            view, shapes, state, data, which[k], limits[k], _LOOKAHEAD, TRUE, rows, points
+            view, shapes, state, data, which[row], limits[row], _LOOKAHEAD, TRUE, nearest, points
         )
-        out[k, 0] = 0.0 if value == TOUCH else value
-        if 0.0 < out[k, 0] < limits[k]:
-            to_base(view, shapes, which[k], points)
+        out[row, 0] = 0.0 if value == TOUCH else value
+        if 0.0 < out[row, 0] < limits[row]:
+            to_base(view, shapes, which[row], points)
             for axis in range(3):
-                out[k, 1 + axis], out[k, 4 + axis] = points[0, axis], points[1, axis]
+                out[row, 1 + axis], out[row, 4 + axis] = points[0, axis], points[1, axis]
     return bad
 
 

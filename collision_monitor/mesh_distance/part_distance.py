@@ -58,8 +58,8 @@ _ROUNDING = 1e-9
 
 
 @kernel
-def triangle_to_solid(tree, row, solids, k, pose, corners, limit, points):
-    """Like `convex.solid_distance`, for triangle ``row`` and solid k at ``pose`` in the tree.
+def triangle_to_solid(tree, row, solids, solid, pose, corners, limit, points):
+    """Like `convex.solid_distance`, for triangle ``row`` and a ``solid`` at ``pose`` in the tree.
 
     ``corners`` (4, 3) is work space; ``points`` (2, 3) gets the nearest points in the solid's
     frame, the solid's first.
@@ -72,12 +72,12 @@ def triangle_to_solid(tree, row, solids, k, pose, corners, limit, points):
             tree.corners[row, 3 * m + 2],
         )
         corners[m, 0], corners[m, 1], corners[m, 2] = x, y, z
-    return solid_distance(solids, k, corners, TRUE, k, limit, points)
+    return solid_distance(solids, solid, corners, TRUE, solid, limit, points)
 
 
 @kernel
-def nearest_to_solid(tree, volumes, solids, k, pose, guess, limit, search, points):
-    """Return (distance, row) of the triangle nearest to solid k; (limit, -1) if none is nearer.
+def nearest_to_solid(tree, volumes, solids, solid, pose, guess, limit, search, points):
+    """Return (distance, row) of the triangle nearest to a ``solid``; (limit, -1) if none is nearer.
 
     ``volumes`` (1, columns): around the solid in its own frame; ``pose`` (7, 3) of that frame in
     the tree's. The radius of the solid is ignored. ``points`` (2, 3) gets the nearest points in the
@@ -87,9 +87,9 @@ def nearest_to_solid(tree, volumes, solids, k, pose, guess, limit, search, point
     trial = work_space(limit, 2, 3)
     best, best_row = limit, np.int64(-1)
     if 0 <= guess < len(tree.corners):
-        found = triangle_to_solid(tree, guess, solids, k, pose, corners, best, trial)
-        if found < best:
-            best, best_row = found, guess
+        distance = triangle_to_solid(tree, guess, solids, solid, pose, corners, best, trial)
+        if distance < best:
+            best, best_row = distance, guess
             _to_mesh_frame(pose, trial, points)
     waiting = work_space(best_row, STACK, 1)
     bounds = work_space(limit, STACK, 2)  # as in `mesh_pair_distance`
@@ -104,9 +104,9 @@ def nearest_to_solid(tree, volumes, solids, k, pose, guess, limit, search, point
         first, count = tree.nodes[node, 0], tree.nodes[node, 1]
         for slot in range(first, first - count):
             row = tree.slots[slot, 0]
-            found = triangle_to_solid(tree, row, solids, k, pose, corners, best, trial)
-            if found < best:
-                best, best_row = found, row
+            distance = triangle_to_solid(tree, row, solids, solid, pose, corners, best, trial)
+            if distance < best:
+                best, best_row = distance, row
                 _to_mesh_frame(pose, trial, points)
                 if best == 0.0:
                     return best, best_row
@@ -128,15 +128,15 @@ def nearest_to_solid(tree, volumes, solids, k, pose, guess, limit, search, point
 
 
 @part_kernel
-def touching_rows(tree, volumes, solids, k, pose, out, column):
-    """Return the number of triangles that meet solid k and its radius, at most rows of ``out``.
+def touching_rows(tree, volumes, solids, solid, pose, out, column):
+    """Return the number of triangles that meet a ``solid`` and its radius, at most rows of ``out``.
 
     Their rows are written to a column of ``out``. Other arguments as in `nearest_to_solid`.
     """
     corners, points = work_space(1.0, 4, 3), work_space(1.0, 2, 3)
-    radius = solids[k, RADIUS]
+    radius = solids[solid, RADIUS]
     limit = radius + _ROUNDING
-    waiting = work_space(k, STACK, 1)
+    waiting = work_space(solid, STACK, 1)
     waiting[0, 0] = 0
     size, count = 1, np.int64(0)
     while size > 0:
@@ -148,7 +148,7 @@ def touching_rows(tree, volumes, solids, k, pose, out, column):
         first, children = tree.nodes[node, 0], tree.nodes[node, 1]
         for slot in range(first, first - children):
             row = tree.slots[slot, 0]
-            if triangle_to_solid(tree, row, solids, k, pose, corners, limit, points) > radius:
+            if triangle_to_solid(tree, row, solids, solid, pose, corners, limit, points) > radius:
                 continue
             # An octree has a triangle in several leaves.
             known = False
@@ -354,31 +354,31 @@ def part_distance(data, shapes, i, j, pose, row_a, row_b, limit, search, points)
         compose(pose, place, placed)
         take_pose(shapes.places, i, place)
         compose_inverse(place, placed, other)
-        found = solid_distance(shapes.solids, i, other, FALSE, j, limit, points)
-        if found < limit:
+        distance = solid_distance(shapes.solids, i, other, FALSE, j, limit, points)
+        if distance < limit:
             move_points(place, points)
-        return found, none, none
+        return distance, none, none
     if i_is_mesh:
         take_pose(shapes.places, j, place)
         compose(pose, place, placed)
         fill_absolute(placed)
         tree, volume = tree_of(data, shapes, i), tree_of(data, shapes, j)
-        found, row = nearest_to_solid(
+        distance, row = nearest_to_solid(
             tree, volume.volumes, shapes.solids, j, placed, row_a, limit, search, points
         )
-        return found, row, none
+        return distance, row, none
     take_pose(shapes.places, i, place)
     compose_inverse(pose, place, placed)
     fill_absolute(placed)
     tree, volume = tree_of(data, shapes, j), tree_of(data, shapes, i)
-    found, row = nearest_to_solid(
+    distance, row = nearest_to_solid(
         tree, volume.volumes, shapes.solids, i, placed, row_b, limit, search, points
     )
     if row >= 0:
         move_points(pose, points)
         for k in range(3):
             points[0, k], points[1, k] = points[1, k], points[0, k]
-    return found, none, row
+    return distance, none, row
 
 
 @kernel

@@ -288,12 +288,12 @@ def pack_shapes(
 
 def windows(numbers: np.ndarray, index: np.ndarray) -> Shapes:
     """Return the Shapes of two packed arrays for numpy, without copies."""
-    found = []
+    arrays = []
     for k, (_, columns) in enumerate(_INTEGERS + _FLOATS):
         source = index if k < len(_INTEGERS) else numbers
         first, rows = index[2 * k : 2 * k + 2].tolist()
-        found.append(source[first : first + rows * columns].reshape(rows, columns))
-    return Shapes(*found)
+        arrays.append(source[first : first + rows * columns].reshape(rows, columns))
+    return Shapes(*arrays)
 
 
 def new_state(links: int, pairs: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:

@@ -13,12 +13,12 @@ from collision_monitor.common.compiled import kernel, part_kernel
 
 
 @kernel
-def take_pose(rows, k, out):
-    """Copy row k of a window (n, 12), a rotation row by row and a translation, to ``out``."""
+def take_pose(poses, row, out):
+    """Copy a ``row`` of ``poses`` (n, 12), a rotation row by row and a translation, to ``out``."""
     for i in range(3):
-        out[3, i] = rows[k, 9 + i]
+        out[3, i] = poses[row, 9 + i]
         for j in range(3):
-            out[i, j] = rows[k, 3 * i + j]
+            out[i, j] = poses[row, 3 * i + j]
 
 
 @kernel
