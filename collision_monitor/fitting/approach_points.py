@@ -115,16 +115,16 @@ def watchers_of(
     ]
     key = content_key("watchers", _VERSION, content, list(pairs))
     with Store("watchers") as kept:
-        found = kept.get(key)
-        if found is None:
-            found = {
+        stored = kept.get(key)
+        if stored is None:
+            stored = {
                 name: [rows.tolist() for rows in per_shape]
                 for name, per_shape in _look(links, poses, pairs).items()
             }
-            kept.set(key, found)
+            kept.set(key, stored)
     return {
         name: [np.array(rows).reshape(-1, 4) for rows in per_shape]
-        for name, per_shape in found.items()
+        for name, per_shape in stored.items()
     }
 
 
@@ -141,13 +141,13 @@ def _look(
         order = np.argsort(bounds[n], kind="stable")
         nearest = {True: _MAX_DISTANCE, False: _MAX_DISTANCE}  # by whether a pair is rarely near
         near_pairs = []
-        for k in order:
-            is_rare = bool(is_rarely_near[k])
-            if bounds[n, k] > max(nearest.values()) + _WINDOW:
+        for pair in order:
+            is_rare = bool(is_rarely_near[pair])
+            if bounds[n, pair] > max(nearest.values()) + _WINDOW:
                 break
-            if bounds[n, k] > nearest[is_rare] + _WINDOW:
+            if bounds[n, pair] > nearest[is_rare] + _WINDOW:
                 continue
-            a, b = pairs[k]
+            a, b = pairs[pair]
             distance, i, j = closest_points(samples_of.placed(a, n), samples_of.placed(b, n))
             nearest[is_rare] = min(nearest[is_rare], distance)
             near_pairs.append((distance, is_rare, a, i, b, j))
@@ -171,13 +171,13 @@ def _often_within(
     """
     stride = max(1, len(bounds) // 20)
     often = np.mean(bounds[::stride] < distance, axis=0) >= share
-    for k in np.flatnonzero(often).tolist():
-        a, b = pairs[k]
-        found = np.mean([
+    for pair in np.flatnonzero(often).tolist():
+        a, b = pairs[pair]
+        near_share = np.mean([
             closest_points(samples_of.placed(a, n), samples_of.placed(b, n))[0] < distance
             for n in range(0, len(bounds), stride)
         ])  # fmt: skip
-        often[k] = found >= share
+        often[pair] = near_share >= share
     return often
 
 
@@ -198,21 +198,21 @@ def _note(
     seen.setdefault((name, shape), []).append(np.r_[local, weight])
 
 
-def merged(rows: Sequence[np.ndarray], pose: np.ndarray | None = None) -> np.ndarray:
+def merged(watchers: Sequence[np.ndarray], pose: np.ndarray | None = None) -> np.ndarray:
     """Return watchers (w, 4), transformed into a frame at ``pose`` and merged where they are close.
 
     Positions are rounded to a grid, so that rounding errors do not change the fit.
     """
-    if not len(rows):
+    if not len(watchers):
         return np.empty((0, 4))
-    rows = np.array(rows)
+    watchers = np.array(watchers)
     if pose is not None:
-        rows[:, :3] = product(rows[:, :3] - pose[:3, 3], pose[:3, :3])
+        watchers[:, :3] = product(watchers[:, :3] - pose[:3, 3], pose[:3, :3])
     grid = _GRID
     while True:
-        cells, owner = np.unique(np.round(rows[:, :3] / grid), axis=0, return_inverse=True)
+        cells, owner = np.unique(np.round(watchers[:, :3] / grid), axis=0, return_inverse=True)
         if len(cells) <= _MAX_WATCHERS:
             break
         grid *= 1.25
-    weights = np.bincount(owner.ravel(), rows[:, 3])
+    weights = np.bincount(owner.ravel(), watchers[:, 3])
     return np.column_stack([cells * grid + 0.0, np.round(weights, 6)])

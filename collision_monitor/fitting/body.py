@@ -165,14 +165,14 @@ class Body:
         far = nearest.query(self.outside)[0]
         self.prices = _BASE_PRICE + far / _PRICE_DISTANCE
 
-        rows = np.empty((0, 4)) if watchers is None else watchers
-        points = product(rows[:, :3] - box.center, box.axes) / self.size
+        weighted_points = np.empty((0, 4)) if watchers is None else watchers
+        points = product(weighted_points[:, :3] - box.center, box.axes) / self.size
         distances = nearest.query(points)[0] if len(points) else np.empty(0)
         beyond = distances > _TOUCHING
         beyond[beyond] = np.abs(winding_numbers(points[beyond], surface)) < 0.5
         self.watchers = np.asfortranarray(points[beyond])
         self.watcher_distances = distances[beyond]
-        weights = rows[beyond, 3]
+        weights = weighted_points[beyond, 3]
         self.watcher_weights = weights / max(weights.sum(), 1e-300)
 
     @property

@@ -17,10 +17,10 @@ _STEEP = 0.01  # least square of the cosine between a ball's axis and the way to
 
 
 @reproducible_kernel
-def _offset_from_axis(x, y, z, capsules, k):
-    """Return distance of a point to the axis of capsule k, parameter on the axis, and offset."""
-    ax, ay, az = capsules[k, 0], capsules[k, 1], capsules[k, 2]
-    ux, uy, uz = capsules[k, 3] - ax, capsules[k, 4] - ay, capsules[k, 5] - az
+def _offset_from_axis(x, y, z, capsules, capsule):
+    """Return distance of a point to a ``capsule``'s axis, parameter on the axis, and offset."""
+    ax, ay, az = capsules[capsule, 0], capsules[capsule, 1], capsules[capsule, 2]
+    ux, uy, uz = capsules[capsule, 3] - ax, capsules[capsule, 4] - ay, capsules[capsule, 5] - az
     uu = ux * ux + uy * uy + uz * uz
     t = 0.0
     if uu > 1e-30:
@@ -50,18 +50,18 @@ def gaps_to_union(points, capsules):
 
 
 @reproducible_kernel
-def _push(gradient, capsules, k, x, y, z, force):
-    """Add ``force`` times the gradient of (radius - distance to the axis) of capsule k."""
-    distance, t, dx, dy, dz = _offset_from_axis(x, y, z, capsules, k)
-    gradient[k, 6] += force
+def _push(gradient, capsules, capsule, x, y, z, force):
+    """Add ``force`` times the gradient of (radius - distance to the axis) of a ``capsule``."""
+    distance, t, dx, dy, dz = _offset_from_axis(x, y, z, capsules, capsule)
+    gradient[capsule, 6] += force
     if distance > 1e-12:
         scale = force / distance
-        gradient[k, 0] += scale * (1.0 - t) * dx
-        gradient[k, 1] += scale * (1.0 - t) * dy
-        gradient[k, 2] += scale * (1.0 - t) * dz
-        gradient[k, 3] += scale * t * dx
-        gradient[k, 4] += scale * t * dy
-        gradient[k, 5] += scale * t * dz
+        gradient[capsule, 0] += scale * (1.0 - t) * dx
+        gradient[capsule, 1] += scale * (1.0 - t) * dy
+        gradient[capsule, 2] += scale * (1.0 - t) * dz
+        gradient[capsule, 3] += scale * t * dx
+        gradient[capsule, 4] += scale * t * dy
+        gradient[capsule, 5] += scale * t * dz
 
 
 @reproducible_kernel
@@ -74,13 +74,13 @@ def _nearest_capsules(points, capsules, gaps, owners):
     row = np.empty(10, points.dtype)  # same dtype as the points
     row[8], row[9] = 0.0, 1.0
     zero, one = row[8], row[9]
-    for k in range(len(capsules)):
+    for capsule in range(len(capsules)):
         uu = 0.0
         for axis in range(3):
-            step = capsules[k, axis + 3] - capsules[k, axis]
-            row[axis], row[axis + 3] = capsules[k, axis], step
+            step = capsules[capsule, axis + 3] - capsules[capsule, axis]
+            row[axis], row[axis + 3] = capsules[capsule, axis], step
             uu += step * step
-        row[6] = capsules[k, 6]
+        row[6] = capsules[capsule, 6]
         row[7] = 1.0 / uu if uu > 1e-30 else 0.0
         ax, ay, az, ux, uy, uz = row[0], row[1], row[2], row[3], row[4], row[5]
         r, inverse = row[6], row[7]
@@ -89,9 +89,9 @@ def _nearest_capsules(points, capsules, gaps, owners):
             t = min(max((x * ux + y * uy + z * uz) * inverse, zero), one)
             x, y, z = x - t * ux, y - t * uy, z - t * uz
             gap = math.sqrt(x * x + y * y + z * z) - r
-            nearer = (k == 0) | (gap < gaps[i])
+            nearer = (capsule == 0) | (gap < gaps[i])
             gaps[i] = gap if nearer else gaps[i]
-            owners[i] = k if nearer else owners[i]
+            owners[i] = capsule if nearer else owners[i]
 
 
 @reproducible_kernel
@@ -111,9 +111,9 @@ def coverage_cost(
 
     All points must have the same dtype; float32 is fastest.
     """
-    for k in range(len(capsules)):  # whole-array assignment takes longer to compile
+    for capsule in range(len(capsules)):  # whole-array assignment takes longer to compile
         for axis in range(7):
-            gradient[k, axis] = 0.0
+            gradient[capsule, axis] = 0.0
     total = 0.0
     most = max(to_cover.shape[1], to_avoid.shape[1], watchers.shape[1])
     gaps, owners = np.empty(most, to_cover.dtype), np.empty(most, np.int32)
@@ -143,22 +143,22 @@ def coverage_cost(
         total -= weight * gaps[i]
         x, y, z = watchers[0, i], watchers[1, i], watchers[2, i]
         _push(gradient, capsules, owners[i], x, y, z, weight)
-    for k in range(len(capsules)):
-        ux = capsules[k, 3] - capsules[k, 0]
-        uy = capsules[k, 4] - capsules[k, 1]
-        uz = capsules[k, 5] - capsules[k, 2]
+    for capsule in range(len(capsules)):
+        ux = capsules[capsule, 3] - capsules[capsule, 0]
+        uy = capsules[capsule, 4] - capsules[capsule, 1]
+        uz = capsules[capsule, 5] - capsules[capsule, 2]
         length = math.sqrt(ux * ux + uy * uy + uz * uz)
-        r = capsules[k, 6]
+        r = capsules[capsule, 6]
         total += thrift * math.pi * r * r * (length + 4.0 / 3.0 * r)
-        gradient[k, 6] += thrift * math.pi * (2.0 * r * length + 4.0 * r * r)
+        gradient[capsule, 6] += thrift * math.pi * (2.0 * r * length + 4.0 * r * r)
         if length > 1e-12:
             force = thrift * math.pi * r * r / length
-            gradient[k, 0] -= force * ux
-            gradient[k, 1] -= force * uy
-            gradient[k, 2] -= force * uz
-            gradient[k, 3] += force * ux
-            gradient[k, 4] += force * uy
-            gradient[k, 5] += force * uz
+            gradient[capsule, 0] -= force * ux
+            gradient[capsule, 1] -= force * uy
+            gradient[capsule, 2] -= force * uz
+            gradient[capsule, 3] += force * ux
+            gradient[capsule, 4] += force * uy
+            gradient[capsule, 5] += force * uz
     return total
 
 
@@ -191,13 +191,13 @@ def closest_points(first, second):
 def farthest_along(points, directions):
     """Return the index (d,) of the first of ``points`` (n, 3) farthest along each direction."""
     index = np.zeros(len(directions), dtype=np.int64)
-    for k in range(len(directions)):
-        x, y, z = directions[k, 0], directions[k, 1], directions[k, 2]
+    for row in range(len(directions)):
+        x, y, z = directions[row, 0], directions[row, 1], directions[row, 2]
         highest = -math.inf
         for i in range(len(points)):
             height = x * points[i, 0] + y * points[i, 1] + z * points[i, 2]
             if height > highest:
-                highest, index[k] = height, i
+                highest, index[row] = height, i
     return index
 
 
@@ -222,13 +222,15 @@ def grow_to_enclose(triangles, capsules, smallest_edge):
         while size > 0:
             size -= 1
             best, owner = math.inf, 0
-            for k in range(len(capsules)):
-                needed[k] = -math.inf
+            for capsule in range(len(capsules)):
+                needed[capsule] = -math.inf
                 for c in range(3):
                     x, y, z = stack[size, c, 0], stack[size, c, 1], stack[size, c, 2]
-                    needed[k] = max(needed[k], _offset_from_axis(x, y, z, capsules, k)[0])
-                if needed[k] - capsules[k, 6] < best:
-                    best, owner = needed[k] - capsules[k, 6], k
+                    needed[capsule] = max(
+                        needed[capsule], _offset_from_axis(x, y, z, capsules, capsule)[0]
+                    )
+                if needed[capsule] - capsules[capsule, 6] < best:
+                    best, owner = needed[capsule] - capsules[capsule, 6], capsule
             if best <= 0.0:
                 continue
             longest, edge = 0.0, 0

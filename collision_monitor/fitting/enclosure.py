@@ -89,21 +89,21 @@ def _protrusion_bounds(corners, ends, radii):
 def _halve(corners, other):
     """Halve a triangle across its longest edge: one half replaces it, the other is written."""
     longest, edge = -1.0, 0
-    for k in range(3):
-        i, j = 3 * k, 3 * ((k + 1) % 3)
+    for corner in range(3):
+        i, j = 3 * corner, 3 * ((corner + 1) % 3)
         dx = corners[j] - corners[i]
         dy = corners[j + 1] - corners[i + 1]
         dz = corners[j + 2] - corners[i + 2]
         squared = dx * dx + dy * dy + dz * dz
         if squared > longest:
-            longest, edge = squared, k
+            longest, edge = squared, corner
     i, j = 3 * edge, 3 * ((edge + 1) % 3)
-    for k in range(9):
-        other[k] = corners[k]
-    for k in range(3):
-        middle = 0.5 * (corners[i + k] + corners[j + k])
-        corners[j + k] = middle
-        other[i + k] = middle
+    for column in range(9):
+        other[column] = corners[column]
+    for axis in range(3):
+        middle = 0.5 * (corners[i + axis] + corners[j + axis])
+        corners[j + axis] = middle
+        other[i + axis] = middle
 
 
 @kernel
@@ -144,8 +144,8 @@ def uncovered(triangles, ends, radii, smallest_edge):
     corners = np.empty(9)
     hint = 0
     for m in range(count):
-        for k in range(9):
-            corners[k] = triangles[m, k // 3, k % 3]
+        for column in range(9):
+            corners[column] = triangles[m, column // 3, column % 3]
         if _contains_triangle(corners, ends, radii, hint):
             continue
         lower, upper = _protrusion_bounds(corners, ends, radii)
@@ -164,8 +164,8 @@ def uncovered(triangles, ends, radii, smallest_edge):
     stop = smallest_edge * smallest_edge
     for n in range(open_count):
         m = remaining[n]
-        for k in range(9):
-            waiting[0, k] = triangles[m, k // 3, k % 3]
+        for column in range(9):
+            waiting[0, column] = triangles[m, column // 3, column % 3]
         size = 1
         while size > 0:
             size -= 1
@@ -260,24 +260,24 @@ def gap(shape: Shape, leaves: Sequence[Leaf], smallest_edge: float = 1e-3) -> fl
 
 
 def _gap(shape: Shape, ends: np.ndarray, radii: np.ndarray, smallest_edge: float) -> float:
-    found = math.inf
+    bound = math.inf
     if shape.kind in ROUNDED:
-        found = _gap_of_round(shape, ends, radii, smallest_edge)
-    if found > 0.0:
-        found = min(found, float(uncovered(outer_triangles(shape), ends, radii, smallest_edge)[0]))
-    return found
+        bound = _gap_of_round(shape, ends, radii, smallest_edge)
+    if bound > 0.0:
+        bound = min(bound, float(uncovered(outer_triangles(shape), ends, radii, smallest_edge)[0]))
+    return bound
 
 
 def _refined_gap(shape: Shape, ends: np.ndarray, radii: np.ndarray, finest: float) -> float:
     """Return `_gap` at decreasing edges, stopping when a finer one cannot give 0."""
-    found, before = math.inf, math.inf
+    bound, before = math.inf, math.inf
     for edge in (*_EDGES, finest):
-        if edge < _EDGES[-1] and found > before:
-            break  # the true gap is above found - before, so it is positive
-        found, before = _gap(shape, ends, radii, edge), edge
-        if not found > 0.0:
+        if edge < _EDGES[-1] and bound > before:
+            break  # the true gap is above bound - before, so it is positive
+        bound, before = _gap(shape, ends, radii, edge), edge
+        if not bound > 0.0:
             break
-    return found
+    return bound
 
 
 def check_enclosing(
@@ -372,13 +372,13 @@ def _points_in_solid(shape: Shape) -> np.ndarray:
 
 def _in_any_leaf(points: np.ndarray, leaves: Sequence[Leaf]) -> np.ndarray:
     """Whether each of ``points`` (n, 3) is in a leaf: (n,) of bool."""
-    found = np.zeros(len(points), dtype=bool)
+    inside = np.zeros(len(points), dtype=bool)
     for leaf in leaves:
         start, axis = np.array(leaf.p0), np.subtract(leaf.p1, leaf.p0)
         part = np.clip((points - start) @ axis / max(axis @ axis, 1e-300), 0.0, 1.0)
         gap = np.linalg.norm(points - start - part[:, None] * axis, axis=1)
-        found |= gap <= leaf.radius + 1e-6
-    return found
+        inside |= gap <= leaf.radius + 1e-6
+    return inside
 
 
 # -- stand-off of leaves --
@@ -412,23 +412,23 @@ def stand_off(
     return float(distances.mean()), float(distances.max())
 
 
-def _outer_points(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _outer_points(capsules: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Random points (n, 3) on the surface of the union of capsules (k, 7)."""
-    start, axis, radii = rows[:, :3], rows[:, 3:6] - rows[:, :3], rows[:, 6]
+    start, axis, radii = capsules[:, :3], capsules[:, 3:6] - capsules[:, :3], capsules[:, 6]
     lengths = np.linalg.norm(axis, axis=1)
     areas = 2.0 * np.pi * radii * (lengths + 2.0 * radii)
-    own = rng.choice(len(rows), _SURFACE_POINTS, p=areas / areas.sum())
-    unit = axis[own] / np.where(lengths > 0.0, lengths, 1.0)[own, None]
+    owners = rng.choice(len(capsules), _SURFACE_POINTS, p=areas / areas.sum())
+    unit = axis[owners] / np.where(lengths > 0.0, lengths, 1.0)[owners, None]
     normals = rng.normal(size=(_SURFACE_POINTS, 3))
     normals /= np.linalg.norm(normals, axis=1)[:, None]
     along = (normals * unit).sum(axis=1)
     place = (along > 0.0).astype(float)  # on the axis: the end whose hemisphere the point is on
-    on_side = rng.random(_SURFACE_POINTS) * (lengths + 2.0 * radii)[own] < lengths[own]
+    on_side = rng.random(_SURFACE_POINTS) * (lengths + 2.0 * radii)[owners] < lengths[owners]
     normals[on_side] -= (along[:, None] * unit)[on_side]
     normals /= np.linalg.norm(normals, axis=1)[:, None]
     place[on_side] = rng.random(int(on_side.sum()))
-    points = start[own] + place[:, None] * axis[own] + radii[own, None] * normals
-    return points[gaps_to_union(points, rows) > -_ON_SURFACE]
+    points = start[owners] + place[:, None] * axis[owners] + radii[owners, None] * normals
+    return points[gaps_to_union(points, capsules) > -_ON_SURFACE]
 
 
 def _distances(shape: Shape, points: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -141,13 +141,13 @@ def _cylinder(radius: float, length: float, most: int) -> np.ndarray:
     reach = np.where(inset < half, grown, np.hypot(radius, half))
     straight = np.maximum(2.0 * (half - inset), 0.0)
     volumes = np.pi * reach**2 * (straight + 4.0 / 3.0 * reach)
-    k = int(volumes.argmin())
-    z, r = 0.5 * straight[k], reach[k]
+    best = int(volumes.argmin())
+    z, r = 0.5 * straight[best], reach[best]
     one = np.array([[0.0, 0.0, -z, 0.0, 0.0, z, r + _ROUNDING * (r + half)]])
     box = _box((2.0 * radius, 2.0 * radius, length), most)
     spans = np.linalg.norm(box[:, 3:6] - box[:, :3], axis=1)
     around = (np.pi * box[:, 6] ** 2 * (spans + 4.0 / 3.0 * box[:, 6])).sum()
-    rows = box if around < volumes[k] else one
+    rows = box if around < volumes[best] else one
     return rows
 
 
@@ -184,8 +184,10 @@ def cover_triangles(corners: np.ndarray, most: int) -> np.ndarray:
     """
     parts = [_fit_part(_subdivided(np.asarray(corners, dtype=float)))]
     while len(parts) < most:
-        k = int(np.argmax([volume if len(part) > 1 else -1.0 for part, _, volume, _ in parts]))
-        part, row, volume, axis = parts[k]
+        largest = int(
+            np.argmax([volume if len(part) > 1 else -1.0 for part, _, volume, _ in parts])
+        )
+        part, row, volume, axis = parts[largest]
         if len(part) < 2:
             break
         along = product(part.mean(axis=1), axis)
@@ -194,11 +196,12 @@ def cover_triangles(corners: np.ndarray, most: int) -> np.ndarray:
             _fit_part(part[order[: len(part) // 2]]), _fit_part(part[order[len(part) // 2 :]])
         ]  # fmt: skip
         if halves[0][2] + halves[1][2] >= volume:
-            parts[k] = (part[:1], row, volume, axis)  # halving gains nothing: the part stays whole
+            # Halving gains nothing: the part stays whole.
+            parts[largest] = (part[:1], row, volume, axis)
             if all(len(part) < 2 for part, *_ in parts):
                 break
             continue
-        parts[k : k + 1] = halves
+        parts[largest : largest + 1] = halves
     return np.array([row for _, row, _, _ in parts])
 
 

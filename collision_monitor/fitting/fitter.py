@@ -120,21 +120,21 @@ def share_out(choices: Sequence[Sequence[Fit]], budget: int, tolerance: float) -
     left = budget - sum(len(fits[0].leaves) for fits in choices)
     while True:
         best, gain = None, 0.0
-        for k, fits in enumerate(choices):
-            now = fits[taken[k]]
+        for shape, fits in enumerate(choices):
+            now = fits[taken[shape]]
             if now.is_within(tolerance):
                 continue
-            for m in range(taken[k] + 1, len(fits)):
+            for m in range(taken[shape] + 1, len(fits)):
                 more = len(fits[m].leaves) - len(now.leaves)
                 if more > left:
                     break
                 volume = now.hull_area * (now.excess - fits[m].excess) / more
                 if volume > gain or (best is None and now.stand_off == np.inf):
-                    best, gain = (k, m, more), volume
+                    best, gain = (shape, m, more), volume
         if best is None:
             return [fits[m] for fits, m in zip(choices, taken, strict=True)]
-        k, m, more = best
-        taken[k] = m
+        shape, m, more = best
+        taken[shape] = m
         left -= more
 
 
@@ -149,15 +149,15 @@ def thin_out(chosen: list[Fit], choices: Sequence[Sequence[Fit]], total: int) ->
     taken = [fits.index(fit) for fit, fits in zip(chosen, choices, strict=True)]
     left = sum(len(fit.leaves) for fit in chosen) - total
 
-    def prices(k: int) -> Iterator[tuple[float, int, int, int]]:
+    def prices(shape: int) -> Iterator[tuple[float, int, int, int]]:
         """Yield (volume for each leaf removed, shape, fit, leaves removed) of a shape."""
-        fits = choices[k]
-        now = fits[taken[k]]
-        for m in range(taken[k]):
+        fits = choices[shape]
+        now = fits[taken[shape]]
+        for m in range(taken[shape]):
             fewer = len(now.leaves) - len(fits[m].leaves)
             volume = now.hull_area * (fits[m].excess - now.excess) / fewer
             if volume < np.inf:
-                yield volume, k, m, fewer
+                yield volume, shape, m, fewer
 
     cheapest = [min(prices(k)) for k in range(len(choices)) if any(prices(k))]
     heapify(cheapest)
@@ -257,9 +257,9 @@ def _tightened(
     """
     limit = max(_LOOSE, settings.leaf_tolerance)
 
-    def looseness(name: str, k: int) -> float:
-        content, shape, _ = links[name][k]
-        fit = chosen[name][k]
+    def looseness(name: str, number: int) -> float:
+        content, shape, _ = links[name][number]
+        fit = chosen[name][number]
         if content not in watched:
             return 0.0
         # How much the leaves of boxes take is not measured: about what they stand off.
@@ -283,23 +283,23 @@ def _tightened(
             room -= budget - counts[name]
             budgets[name], ways[name] = budget, []
             loose = [k for k in range(len(links[name])) if looseness(name, k) > limit]
-            own = sum(len(fit.leaves) for k, fit in enumerate(chosen[name]) if k not in loose)
-            for k, (content, shape, _) in enumerate(links[name]):
-                fits, key = choices[name][k], ""
-                if k in loose:
+            kept = sum(len(fit.leaves) for k, fit in enumerate(chosen[name]) if k not in loose)
+            for number, (content, shape, _) in enumerate(links[name]):
+                fits, key = choices[name][number], ""
+                if number in loose:
                     # Boxes have fits of all numbers of leaves, other shapes one more.
                     is_closed = shape.kind in _CLOSED_FORMS
-                    most = budget if is_closed else (budget - own) // len(loose)
+                    most = budget if is_closed else (budget - kept) // len(loose)
                     key = content_key("more", content, most)
                     known = None if is_closed else fits[-1]
                     more[key] = Job(shape, most, distinct[content].watchers, known)
                 ways[name].append((fits, key))
         if not ways:
             return tightened
-        found = _fit_distinct(more, settings.leaf_tolerance)
+        new_fits = _fit_distinct(more, settings.leaf_tolerance)
         for name, shapes in ways.items():
             longer = [
-                [*fits, *(f for f in found.get(key, ()) if len(f.leaves) > len(fits[-1].leaves))]
+                [*fits, *(f for f in new_fits.get(key, ()) if len(f.leaves) > len(fits[-1].leaves))]
                 for fits, key in shapes
             ]
             tightened[name] = share_out(longer, budgets[name], 0.5 * limit)

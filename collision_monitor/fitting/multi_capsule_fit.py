@@ -102,22 +102,22 @@ def descend(
                 break
             known = 0
             continue
-        size, found = 1.0, value
+        size, new_value = 1.0, value
         better = False
         for _trial in range(_TRIALS):
             for i in range(count):
                 new_x[i] = x[i] + size * direction[i]
                 if i % 7 == 6:
                     new_x[i] = max(new_x[i], least_radius)
-            found = coverage_cost(
+            new_value = coverage_cost(
                 trial, to_cover, cover_weights, to_avoid, prices, watchers, watcher_weights,
                 width, penalty, thrift, slope,
             )  # fmt: skip
-            if found <= value + _SUFFICIENT * size * slope_along:
+            if new_value <= value + _SUFFICIENT * size * slope_along:
                 better = True
                 break
             # Minimum of the parabola through the known values.
-            least = -0.5 * slope_along * size * size / (found - value - size * slope_along)
+            least = -0.5 * slope_along * size * size / (new_value - value - size * slope_along)
             size = min(max(least, 0.1 * size), 0.5 * size)
         if not better:
             if known == 0:
@@ -136,7 +136,7 @@ def descend(
         if curvature > 1e-10 * square:
             inverses[m] = 1.0 / curvature
             newest, known = m, min(known + 1, _HISTORY)
-        gain, value = value - found, found
+        gain, value = value - new_value, new_value
         slow = slow + 1 if gain <= tolerance * max(abs(value), 1e-12) else 0
         if slow == _MAX_SMALL_STEPS:
             break
@@ -188,13 +188,13 @@ def _capsule_along(points: np.ndarray, radius: float | None = None) -> np.ndarra
     return np.r_[center - half * axis, center + half * axis, max(radius, 2.0 * _LEAST_RADIUS)]
 
 
-def _clusters(rows: np.ndarray, count: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Return the row numbers of ``count`` clusters of ``rows`` (n, d); some may be empty."""
+def _clusters(points: np.ndarray, count: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Return the indices of ``count`` clusters of ``points`` (n, d); some may be empty."""
     from scipy.cluster.vq import kmeans2
 
     # SciPy before 1.15, as in Ubuntu 24.04, uses another name for the argument.
     generator = "rng" if "rng" in signature(kmeans2).parameters else "seed"
-    _, owner = kmeans2(rows, count, minit="++", **{generator: rng})
+    _, owner = kmeans2(points, count, minit="++", **{generator: rng})
     return [np.flatnonzero(owner == k) for k in range(count)]
 
 
@@ -224,23 +224,23 @@ def _ball_guesses(body: Body, count: int, starts: int) -> Iterator[np.ndarray]:
         yield np.array([_capsule_along(some[:, :3], float(some[:, 3].mean())) for some in balls])
 
 
-def _split_guess(body: Body, capsules: np.ndarray, count: int, way: int) -> np.ndarray:
+def _split_guess(body: Body, capsules: np.ndarray, count: int, direction: int) -> np.ndarray:
     """Return a guess (count, 7) from fewer ``capsules``: those of most excess volume are halved.
 
-    ``way`` 0 halves along the axis; 1 and 2 halve sideways, in two random directions.
+    ``direction`` 0 halves along the axis; 1 and 2 halve sideways, in two random directions.
     """
-    rng = np.random.default_rng([count, way])
+    rng = np.random.default_rng([count, direction])
     while len(capsules) < count:
         gaps = np.array([gaps_to_union(body.outside, row.reshape(1, 7)) for row in capsules])
         owners = gaps.argmin(axis=0)[gaps.min(axis=0) < 0.0]
         excess = np.bincount(owners, minlength=len(capsules)).astype(float)
-        if way == 2:
+        if direction == 2:
             excess *= rng.uniform(0.3, 1.0, len(capsules))
-        k = int(excess.argmax())
-        first, second = capsules[k].copy(), capsules[k].copy()
+        largest = int(excess.argmax())
+        first, second = capsules[largest].copy(), capsules[largest].copy()
         axis = first[3:6] - first[:3]
         span = norm(axis)
-        if way == 0 and span > 0.5 * first[6]:
+        if direction == 0 and span > 0.5 * first[6]:
             middle = 0.5 * (first[3:6] + first[:3])
             first[3:6], second[:3] = middle - 0.05 * axis, middle + 0.05 * axis
         else:
@@ -252,7 +252,7 @@ def _split_guess(body: Body, capsules: np.ndarray, count: int, way: int) -> np.n
             second[:6] -= np.tile(sideways, 2)
             first[6] *= 0.8
             second[6] *= 0.8
-        capsules = np.vstack([np.delete(capsules, k, axis=0), first, second])
+        capsules = np.vstack([np.delete(capsules, largest, axis=0), first, second])
     return capsules
 
 
@@ -295,13 +295,13 @@ class _Annealing:
 
     def run(self, capsules: np.ndarray, width: float, penalty: float) -> tuple[np.ndarray, float]:
         """Return the capsules (k, 7) after one stage, and their cost."""
-        found = capsules.copy()
+        optimised = capsules.copy()
         value = descend(
-            found, self._to_cover, self._weights, self._to_avoid, self._prices,
+            optimised, self._to_cover, self._weights, self._to_avoid, self._prices,
             self._watchers, self._watcher_weights, width, penalty, _THRIFT / self._volume,
-            _LEAST_RADIUS, _STEPS if len(found) < _MANY_CAPSULES else _STEPS_OF_MANY, _GAIN,
+            _LEAST_RADIUS, _STEPS if len(optimised) < _MANY_CAPSULES else _STEPS_OF_MANY, _GAIN,
         )  # fmt: skip
-        return found, value
+        return optimised, value
 
 
 def _anneal(body: Body, guesses: list[np.ndarray], finalists: int) -> list[np.ndarray]:
@@ -381,7 +381,7 @@ def fit_union(
     if count < _MANY_CAPSULES:
         guesses += _cluster_guesses(body, count, starts)
         if fewer is not None and 1 < len(fewer) < count:
-            guesses += [_split_guess(body, fewer, count, way) for way in range(3)]
+            guesses += [_split_guess(body, fewer, count, direction) for direction in range(3)]
     best, least = None, np.inf
     for capsules in _anneal(body, guesses, finalists):
         enclosing = enclose(body, capsules)

@@ -218,9 +218,9 @@ def _fit_mesh(
             return _fit_flat(box, leaf, most, tolerance), box, outer
     body = Body(vertices, np.asarray(triangles), box, watchers, outer)
     best = body.scaled(leaf_rows(leaves))
-    found = [(leaves, thickness(body, best), lost(body, best))]
+    fits = [(leaves, thickness(body, best), lost(body, best))]
     for count in counts:
-        _, off, loss = found[-1]
+        _, off, loss = fits[-1]
         if max(off, loss) <= tolerance:
             break
         # Most links use the last fit with the usual number of leaves: it is worth more starts.
@@ -228,8 +228,8 @@ def _fit_mesh(
         best = fit_union(body, count, best, *(_MANY_STARTS if is_last else _FEW_STARTS))
         now = thickness(body, best), lost(body, best)
         if sum(now) <= _MAX_RATIO * (off + loss):
-            found.append((leaves_of(body.unscaled(best)), *now))
-    return found, box, outer
+            fits.append((leaves_of(body.unscaled(best)), *now))
+    return fits, box, outer
 
 
 def counts_up_to(most: int) -> list[int]:
@@ -287,20 +287,20 @@ def fits_in_own_frame(
         covers = covers_of_box(
             shape.size, (1, *counts_up_to(most)), tolerance, _MAX_RATIO_OF_BOX
         )
-        found = [(leaves_of(rows), stand_off, 0.0) for rows, stand_off in covers]
+        fits = [(leaves_of(rows), stand_off, 0.0) for rows, stand_off in covers]
     elif shape.kind == "cylinder":
         radius, length = shape.size
         area = 2.0 * math.pi * radius * (radius + length)
-        found, _, _ = _fit_mesh(*_prism(radius, length), most, tolerance, watchers, known)
+        fits, _, _ = _fit_mesh(*_prism(radius, length), most, tolerance, watchers, known)
     elif shape.kind == "mesh":
-        found, box, outer = _fit_mesh(
+        fits, box, outer = _fit_mesh(
             shape.vertices, shape.triangles, most, tolerance, watchers, known
         )
         both = _mesh_and_hull(shape, outer) if box.volume > 0.0 else None
         area = 0.0 if both is None else float(both[1].area)
     else:
         raise unknown_kind(shape, KINDS)
-    return [Fit(leaves, (shape,), stand_off, area, loss) for leaves, stand_off, loss in found]
+    return [Fit(leaves, (shape,), stand_off, area, loss) for leaves, stand_off, loss in fits]
 
 
 def _volumes(shape: Shape) -> Volumes:
