@@ -225,21 +225,21 @@ def any_closer(view, margin):
 
 
 @kernel
-def touching_leaves(view, margin, found):
-    """Write checked leaf pairs closer than ``margin`` to ``found`` (k, 2); return their number.
+def touching_leaves(view, margin, leaf_pairs):
+    """Write checked pairs closer than ``margin`` to ``leaf_pairs`` (k, 2); return their number.
 
     Breadth first: all node pairs of one level are tested before those of the next. Only pairs of
-    overlapping boxes (grown by ``margin``) are opened. ``found`` is also the queue. A result is
-    written after it has left the queue, so results never overwrite queued pairs. If the queue does
-    not fit, the return value is one more than the rows, and the rows are invalid.
+    overlapping boxes (grown by ``margin``) are opened. ``leaf_pairs`` is also the queue. A result
+    is written after it has left the queue, so results never overwrite queued pairs. If the queue
+    does not fit, the return value is one more than the rows, and the rows are invalid.
     """
     nodes, boxes = view.nodes, view.boxes
-    count, head, tail, room = 0, 0, 0, len(found)
+    count, head, tail, room = 0, 0, 0, len(leaf_pairs)
     if view.moving_nodes > 0:
         if room < 2:
             return room + 1
         if is_open(view, ROOT, ROOT):
-            found[tail, 0], found[tail, 1] = ROOT, ROOT
+            leaf_pairs[tail, 0], leaf_pairs[tail, 1] = ROOT, ROOT
             tail += 1
         static = view.moving_nodes  # root of the static tree
         if (
@@ -247,16 +247,16 @@ def touching_leaves(view, margin, found):
             and is_open(view, ROOT, static)
             and boxes_overlap(boxes, ROOT, static, margin)
         ):
-            found[tail, 0], found[tail, 1] = ROOT, static
+            leaf_pairs[tail, 0], leaf_pairs[tail, 1] = ROOT, static
             tail += 1
     while head < tail:
-        i, j = found[head, 0], found[head, 1]
+        i, j = leaf_pairs[head, 0], leaf_pairs[head, 1]
         head += 1
         i_is_leaf, j_is_leaf = nodes[i, 0] < 0, nodes[j, 0] < 0
         if i_is_leaf and j_is_leaf:
             a, b = nodes[i, 1], nodes[j, 1]
             if capsule_distance(view.ends, view.radii, a, b) < margin:
-                found[count, 0], found[count, 1] = a, b
+                leaf_pairs[count, 0], leaf_pairs[count, 1] = a, b
                 count += 1
             continue
         if tail + 4 > room:
@@ -270,6 +270,6 @@ def touching_leaves(view, margin, found):
                 if is_open(view, child_i, child_j) and (
                     child_i == child_j or boxes_overlap(boxes, child_i, child_j, margin)
                 ):
-                    found[tail, 0], found[tail, 1] = child_i, child_j
+                    leaf_pairs[tail, 0], leaf_pairs[tail, 1] = child_i, child_j
                     tail += 1
     return count

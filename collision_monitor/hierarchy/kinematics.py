@@ -18,22 +18,25 @@ def forward_kinematics(view, q):
     body's frame, so a motion changes two columns of the rotation, or only the translation.
     """
     poses, placements = view.poses, view.placements
-    for k in range(len(view.joint_table)):
-        a = view.joint_table[k, 0]
-        b = k + 1
-        position = view.joint_motion[k, 0] * q[view.joint_table[k, 2]] + view.joint_motion[k, 1]
+    for joint in range(len(view.joint_table)):
+        a = view.joint_table[joint, 0]
+        b = joint + 1
+        position = (
+            view.joint_motion[joint, 0] * q[view.joint_table[joint, 2]]
+            + view.joint_motion[joint, 1]
+        )
         slide = 0.0
         sine, cosine = 0.0, 1.0
-        if view.joint_table[k, 1] == PRISMATIC:
+        if view.joint_table[joint, 1] == PRISMATIC:
             slide = position
         else:
             sine, cosine = math.sin(position), math.cos(position)
         for row in range(3):
             r0, r1, r2 = poses[a, 3 * row], poses[a, 3 * row + 1], poses[a, 3 * row + 2]
-            x = r0 * placements[k, 0] + r1 * placements[k, 3] + r2 * placements[k, 6]
-            y = r0 * placements[k, 1] + r1 * placements[k, 4] + r2 * placements[k, 7]
-            z = r0 * placements[k, 2] + r1 * placements[k, 5] + r2 * placements[k, 8]
-            t = r0 * placements[k, 9] + r1 * placements[k, 10] + r2 * placements[k, 11]
+            x = r0 * placements[joint, 0] + r1 * placements[joint, 3] + r2 * placements[joint, 6]
+            y = r0 * placements[joint, 1] + r1 * placements[joint, 4] + r2 * placements[joint, 7]
+            z = r0 * placements[joint, 2] + r1 * placements[joint, 5] + r2 * placements[joint, 8]
+            t = r0 * placements[joint, 9] + r1 * placements[joint, 10] + r2 * placements[joint, 11]
             poses[b, 3 * row] = cosine * x + sine * y
             poses[b, 3 * row + 1] = cosine * y - sine * x
             poses[b, 3 * row + 2] = z
@@ -58,14 +61,14 @@ def place_leaves(view, count):
 
 
 @kernel
-def point_rate(view, k, x, y, z, nx, ny, nz):
-    """Rate at which joint k moves the point p = (x, y, z), on a body behind the joint, along n.
+def point_rate(view, joint, x, y, z, nx, ny, nz):
+    """Rate at which ``joint`` moves the point p = (x, y, z), on a body behind the joint, along n.
 
     A revolute joint moves p by its axis x (p - origin), a prismatic joint by its axis. Base frame.
     """
-    poses, body = view.poses, k + 1
+    poses, body = view.poses, joint + 1
     ax, ay, az = poses[body, 2], poses[body, 5], poses[body, 8]
-    if view.joint_table[k, 1] == PRISMATIC:
+    if view.joint_table[joint, 1] == PRISMATIC:
         return nx * ax + ny * ay + nz * az
     px, py, pz = x - poses[body, 9], y - poses[body, 10], z - poses[body, 11]
     return nx * (ay * pz - az * py) + ny * (az * px - ax * pz) + nz * (ax * py - ay * px)

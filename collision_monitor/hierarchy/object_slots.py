@@ -45,22 +45,22 @@ def _build_balanced_tree(nodes, node, leaf, count):
 
 
 @kernel
-def put(numbers, index, leaf_links, rows, pose, body, link, first, node):
-    """Write the leaves ``rows`` (k, 7) of an object at ``pose`` (12,) in the frame of its body.
+def put(numbers, index, leaf_links, leaves, pose, body, link, first, node):
+    """Write the ``leaves`` (k, 7) of an object at ``pose`` (12,) in the frame of its body.
 
-    ``rows``: end points and radius in the object's frame, metres. ``pose``: rotation row by row,
+    ``leaves``: end points and radius in the object's frame, metres. ``pose``: rotation row by row,
     then translation. The leaves of ``link`` begin at ``first``, the nodes of their tree at
     ``node``. For objects on body 0, which do not move, the boxes are set, too.
     """
     view = unpack(numbers, index)
-    count = len(rows)
-    for k in range(count):
-        leaf = first + k
+    count = len(leaves)
+    for row in range(count):
+        leaf = first + row
         view.leaf_bodies[leaf, 0] = body
         leaf_links[leaf] = link
-        view.radii[leaf, 0] = rows[k, 6]
+        view.radii[leaf, 0] = leaves[row, 6]
         for end in range(0, 6, 3):
-            x, y, z = rows[k, end], rows[k, end + 1], rows[k, end + 2]
+            x, y, z = leaves[row, end], leaves[row, end + 1], leaves[row, end + 2]
             for axis in range(3):
                 r = 3 * axis
                 value = pose[r] * x + pose[r + 1] * y + pose[r + 2] * z + pose[9 + axis]
@@ -157,18 +157,18 @@ def _sort(keys, order, count):
 def _sorted_by_place(boxes, ranges, count, keys, order):
     """Write ``order``: the objects sorted along Morton's curve through the box of their centres."""
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
-    for k in range(count):
+    for item in range(count):
         for axis in range(3):
-            middle = boxes[ranges[k, 0], axis] + boxes[ranges[k, 0], axis + 3]
+            middle = boxes[ranges[item, 0], axis] + boxes[ranges[item, 0], axis + 3]
             low[axis] = min(low[axis], middle)
             high[axis] = max(high[axis], middle)
     scale = (_CELLS - 1) / max(high[0] - low[0], max(high[1] - low[1], high[2] - low[2]), 1e-9)
     cell = np.empty(3, np.int64)
-    for k in range(count):
+    for item in range(count):
         for axis in range(3):
-            middle = boxes[ranges[k, 0], axis] + boxes[ranges[k, 0], axis + 3]
+            middle = boxes[ranges[item, 0], axis] + boxes[ranges[item, 0], axis + 3]
             cell[axis] = np.int64((middle - low[axis]) * scale)
-        keys[k] = morton(cell[0], cell[1], cell[2])
+        keys[item] = morton(cell[0], cell[1], cell[2])
     _sort(keys, order, count)
 
 

@@ -103,11 +103,11 @@ def windows(numbers: np.ndarray, index: np.ndarray) -> View:
         (joints, 2), (joints, 12), (joints + 1, 12), (leaves, 6), (leaves, 1), (leaves, 6),
         (nodes, 6),
     ]  # fmt: skip
-    found = []
+    arrays = []
     for k, (rows, columns) in enumerate(shapes):
         source = index if k < _INTEGERS else numbers
-        found.append(source[index[k] : index[k] + rows * columns].reshape(rows, columns))
-    return View(*found, moving_leaves, moving_nodes)
+        arrays.append(source[index[k] : index[k] + rows * columns].reshape(rows, columns))
+    return View(*arrays, moving_leaves, moving_nodes)
 
 
 @kernel
@@ -195,12 +195,12 @@ def _build_halving(order: np.ndarray, centers: np.ndarray | None) -> np.ndarray:
     while len(sizes):
         starts = np.cumsum(sizes) - sizes
         inner = sizes > 1
-        rows = np.full((len(sizes), 2), -1, dtype=np.int64)
-        rows[~inner, 1] = order[starts[~inner]]
+        nodes = np.full((len(sizes), 2), -1, dtype=np.int64)
+        nodes[~inner, 1] = order[starts[~inner]]
         count += len(sizes)
         children = count + 2 * np.arange(inner.sum())
-        rows[inner] = np.column_stack([children, children + 1])
-        levels.append(rows)
+        nodes[inner] = np.column_stack([children, children + 1])
+        levels.append(nodes)
         order, sizes = order[np.repeat(inner, sizes)], sizes[inner]
         if centers is not None and len(sizes):
             order = _sorted_within(order, sizes, centers)
@@ -233,13 +233,13 @@ def _levels(nodes: np.ndarray) -> list[np.ndarray]:
 
 def _gathered(nodes: np.ndarray, of_leaves: np.ndarray) -> np.ndarray:
     """Combine rows of ``of_leaves`` (leaves, k) of bool by "or" over the leaves below a node."""
-    rows = np.zeros((len(nodes), of_leaves.shape[1]), dtype=bool)
+    of_nodes = np.zeros((len(nodes), of_leaves.shape[1]), dtype=bool)
     for level in reversed(_levels(nodes)):
         first, second = nodes[level].T
         inner = first >= 0
-        rows[level[~inner]] = of_leaves[second[~inner]]
-        rows[level[inner]] = rows[first[inner]] | rows[second[inner]]
-    return rows
+        of_nodes[level[~inner]] = of_leaves[second[~inner]]
+        of_nodes[level[inner]] = of_nodes[first[inner]] | of_nodes[second[inner]]
+    return of_nodes
 
 
 def open_bits(moving: np.ndarray, all_nodes: np.ndarray, checked: np.ndarray) -> np.ndarray:

@@ -133,10 +133,10 @@ def pair_distances(numbers, index, configurations, out):
 
 
 @kernel
-def contacts(numbers, index, q, margin, found):
-    """Write leaf pairs closer than ``margin`` to ``found`` (k, 2); return their number, or -2 - k.
+def contacts(numbers, index, q, margin, leaf_pairs):
+    """Write pairs closer than ``margin`` to ``leaf_pairs`` (k, 2); return their number, or -2 - k.
 
-    ``found`` is also work space; if it has too few rows, the return value is one more than the
+    ``leaf_pairs`` is also work space; if it has too few rows, the return value is one more than the
     rows.
     """
     bad = first_bad(q)
@@ -144,7 +144,7 @@ def contacts(numbers, index, q, margin, found):
         return -2 - bad
     view = unpack(numbers, index)
     move(view, q)
-    return touching_leaves(view, margin, found)
+    return touching_leaves(view, margin, leaf_pairs)
 
 
 @kernel
@@ -169,11 +169,11 @@ def leaf_segments(numbers, index, q, out):
 
 
 @offline_kernel
-def near_leaves(view, leaf_links, pair_table, limits, widest, found, values):
-    """Write leaf pairs closer than their limit to ``found`` (k, 3): leaf, leaf, pair of links.
+def near_leaves(view, leaf_links, pair_table, limits, widest, leaf_pairs, values):
+    """Write leaf pairs closer than their limit to ``leaf_pairs`` (k, 3): leaf, leaf, pair of links.
 
     Their distances are written to the first column of ``values``. Returns the number of pairs,
-    including those that do not fit into ``found``. ``widest`` is the largest limit.
+    including those that do not fit into ``leaf_pairs``. ``widest`` is the largest limit.
     """
     nodes = view.nodes
     waiting = work_space(ROOT, STACK, 2)
@@ -190,8 +190,8 @@ def near_leaves(view, leaf_links, pair_table, limits, widest, found, values):
             continue
         distance = capsule_distance(view.ends, view.radii, a, b)
         if distance < limits[pair]:
-            if count < len(found):
-                found[count, 0], found[count, 1], found[count, 2] = a, b, pair
+            if count < len(leaf_pairs):
+                leaf_pairs[count, 0], leaf_pairs[count, 1], leaf_pairs[count, 2] = a, b, pair
                 values[count, 0] = distance
             count += 1
     return count
@@ -208,31 +208,31 @@ def add_motion(view, body, x, y, z, nx, ny, nz, sign, row):
 
 
 @offline_kernel
-def nearest_of_pairs(limits, found, values, count, spread):
+def nearest_of_pairs(limits, leaf_pairs, values, count, spread):
     """Keep, of ``count`` leaf pairs, those within ``spread`` (m) of the nearest of their links."""
     least = np.full(len(limits), np.inf)
-    for k in range(count):
-        least[found[k, 2]] = min(least[found[k, 2]], values[k, 0])
+    for item in range(count):
+        least[leaf_pairs[item, 2]] = min(least[leaf_pairs[item, 2]], values[item, 0])
     kept = 0
-    for k in range(count):
-        if values[k, 0] <= least[found[k, 2]] + spread:
-            found[kept, 0], found[kept, 1] = found[k, 0], found[k, 1]
-            found[kept, 2], values[kept, 0] = found[k, 2], values[k, 0]
+    for item in range(count):
+        if values[item, 0] <= least[leaf_pairs[item, 2]] + spread:
+            leaf_pairs[kept, 0], leaf_pairs[kept, 1] = leaf_pairs[item, 0], leaf_pairs[item, 1]
+            leaf_pairs[kept, 2], values[kept, 0] = leaf_pairs[item, 2], values[item, 0]
             kept += 1
     return kept
 
 
 @offline_kernel
 def near(
-    numbers, index, leaf_links, pair_table, limits, widest, spread, q, found, values, gradients
+    numbers, index, leaf_links, pair_table, limits, widest, spread, q, leaf_pairs, values, gradients
 ):
     """Write leaf pairs closer than their limit at q, with distances and gradients.
 
     Of the leaf pairs of two links only those within ``spread`` metres of the nearest are kept.
 
-    ``found`` (k, 3) as in `near_leaves`; ``values`` (k, 10): distance, points on both, normal, as
-    in `capsule_witness`; ``gradients`` (k, nq): d distance / d q. Returns their number (above k if
-    some did not fit), or -2 - i for an invalid q[i].
+    ``leaf_pairs`` (k, 3) as in `near_leaves`; ``values`` (k, 10): distance, points on both, normal,
+    as in `capsule_witness`; ``gradients`` (k, nq): d distance / d q. Returns their number (above k
+    if some did not fit), or -2 - i for an invalid q[i].
 
     The gradient holds the nearest points fixed in their bodies (Danskin's theorem).
     """
@@ -241,21 +241,21 @@ def near(
         return -2 - bad
     view = unpack(numbers, index)
     move(view, q)
-    count = near_leaves(view, leaf_links, pair_table, limits, widest, found, values)
-    if count > len(found):
+    count = near_leaves(view, leaf_links, pair_table, limits, widest, leaf_pairs, values)
+    if count > len(leaf_pairs):
         return count
     if spread < np.inf:
-        count = nearest_of_pairs(limits, found, values, count, spread)
-    for k in range(count):
-        i, j = found[k, 0], found[k, 1]
+        count = nearest_of_pairs(limits, leaf_pairs, values, count, spread)
+    for item in range(count):
+        i, j = leaf_pairs[item, 0], leaf_pairs[item, 1]
         d, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(view.ends, view.radii, i, j)
-        values[k, 0] = d
-        values[k, 1], values[k, 2], values[k, 3] = ax, ay, az
-        values[k, 4], values[k, 5], values[k, 6] = bx, by, bz
-        values[k, 7], values[k, 8], values[k, 9] = nx, ny, nz
-        gradients[k, :] = 0.0
-        add_motion(view, view.leaf_bodies[i, 0], ax, ay, az, nx, ny, nz, -1.0, gradients[k])
-        add_motion(view, view.leaf_bodies[j, 0], bx, by, bz, nx, ny, nz, 1.0, gradients[k])
+        values[item, 0] = d
+        values[item, 1], values[item, 2], values[item, 3] = ax, ay, az
+        values[item, 4], values[item, 5], values[item, 6] = bx, by, bz
+        values[item, 7], values[item, 8], values[item, 9] = nx, ny, nz
+        gradients[item, :] = 0.0
+        add_motion(view, view.leaf_bodies[i, 0], ax, ay, az, nx, ny, nz, -1.0, gradients[item])
+        add_motion(view, view.leaf_bodies[j, 0], bx, by, bz, nx, ny, nz, 1.0, gradients[item])
     return count
 
 
