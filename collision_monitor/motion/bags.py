@@ -372,7 +372,7 @@ def recorded(
         for name, column in zip(names, rows.T, strict=True):
             sources.setdefault(name, []).append((times, column))
     zero = int(min(times[0] for parts in sources.values() for times, _ in parts))
-    found, warnings = [], list(topic.warnings)
+    motions, warnings = [], list(topic.warnings)
     gaps: dict[str, list[str]] = {}
     for name, parts in sources.items():
         times, positions = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
@@ -387,12 +387,12 @@ def recorded(
         seconds = (times - zero) / _NANO
         if gap := _longest_gap(seconds):
             gaps.setdefault(gap, []).append(repr(name))
-        found.append((name, _linear(seconds, positions[:, None])))
+        motions.append((name, _linear(seconds, positions[:, None])))
     warnings += [
         f"{where}: no samples of {shortened(names)} {gap}: the motion is linear there"
         for gap, names in gaps.items()
     ]
-    return found, zero, warnings
+    return motions, zero, warnings
 
 
 def message_times(group: list[StateMessage], stamps: str, where: str) -> np.ndarray:

@@ -137,16 +137,16 @@ def _joint_command(document: Mapping, where: str, robot: Robot) -> JointCommand:
     for name in target:
         if name not in start:
             top.fail("start", f"lacks joint {name!r}, which has a target")
-    own: dict[str, Ramps] = {}
+    profiles: dict[str, Ramps] = {}
     if "profiles" in top:
         given = document["profiles"]
         Entry(f"{where}: profiles", given, tuple(target))
         for name, data in given.items():
             entry = Entry(f"{where}: profiles.{name}", data, ("tf", "tsa", "tsd", *_RATES[0]))
-            own[name] = _ramps(entry, _RATES, (_factor(robot, name, radians),))
-    rest = [name for name in target if name not in own]
+            profiles[name] = _ramps(entry, _RATES, (_factor(robot, name, radians),))
+    rest = [name for name in target if name not in profiles]
     ramps = {name: _ramps(top, _RATES, (_factor(robot, name, radians),)) for name in rest}
-    return JointCommand(start, target, {**ramps, **own})
+    return JointCommand(start, target, {**ramps, **profiles})
 
 
 def _line_command(document: Mapping, where: str, robot: Robot) -> LineCommand:
@@ -223,11 +223,11 @@ def _ramps(
     given = [pair for pair in keys if pair[0] in entry]
     if ("tf" in entry) == bool(given):
         entry.fail("tf", f"give either tf or {' and '.join(rate for rate, _ in keys)}")
-    found = [acceleration for _, acceleration in keys if acceleration in entry]
-    if found and (found != [acceleration for _, acceleration in given]):
-        entry.fail(found[0], "give an acceleration for each rate, and no tf")
-    if found and ("tsa" in entry or "tsd" in entry):
-        entry.fail(found[0], "determines the ramps: leave out tsa and tsd")
+    acceleration_keys = [acceleration for _, acceleration in keys if acceleration in entry]
+    if acceleration_keys and (acceleration_keys != [acceleration for _, acceleration in given]):
+        entry.fail(acceleration_keys[0], "give an acceleration for each rate, and no tf")
+    if acceleration_keys and ("tsa" in entry or "tsd" in entry):
+        entry.fail(acceleration_keys[0], "determines the ramps: leave out tsa and tsd")
     rates, accelerations = (
         tuple(
             entry.number(names[which], positive=True) * factor
@@ -237,7 +237,7 @@ def _ramps(
         )
         for which in range(2)
     )
-    if found:
+    if acceleration_keys:
         return Ramps(None, rates, 0.0, 0.0, accelerations)
     tf = entry.number("tf", positive=True) if "tf" in entry else None
     return Ramps(tf, rates, entry.number("tsa"), entry.number("tsd"))

@@ -192,12 +192,12 @@ class ResolvedRates:
         self._bodies, self._link, self._line = bodies, link, line
         self._body = bodies.link_bodies[link]
         self._q = np.array(q, dtype=float)
-        rows = bodies.chain(self._body)
+        chain = bodies.chain(self._body)
         # The length of the stretched arm, an upper bound of the travel per radian of its first
         # joint.
-        self.reach = float(np.linalg.norm(bodies.placements[rows[:-1], :3, 3], axis=1).sum())
+        self.reach = float(np.linalg.norm(bodies.placements[chain[:-1], :3, 3], axis=1).sum())
         self.reach += float(np.linalg.norm(bodies.link_poses[link][:3, 3]))
-        columns = np.unique(bodies.columns[rows])
+        columns = np.unique(bodies.columns[chain])
         movers = [bodies.joint_names[column] for column in columns]
         for name in joint_names or ():
             if name not in movers:
@@ -355,7 +355,7 @@ def off_the_line(
             f"; it cannot be followed beyond {100.0 * reached:.3g} % of its length, at "
             f"{times[-1]:.4g} s, and the motion is cut off there"
         )
-    found = [
+    violations = [
         Violation(
             code=Code.OFF_THE_LINE,
             subject=link,
@@ -369,10 +369,13 @@ def off_the_line(
         for values, limit, unit in zip(off.T, OFF, ("m", "rad"), strict=True)
         if values.max() > limit
     ]
-    if reached < 1.0 and not found:  # on the line, but the rates could not be integrated further
+    # On the line, but the rates could not be integrated further.
+    if reached < 1.0 and not violations:
         end, metres = float(times[-1]), float(off[-1, 0])
-        found.append(Violation(Code.OFF_THE_LINE, link, end, end, metres, OFF[0], "m", text=text))
-    return found
+        violations.append(
+            Violation(Code.OFF_THE_LINE, link, end, end, metres, OFF[0], "m", text=text)
+        )
+    return violations
 
 
 def _first_time_above(times: np.ndarray, beyond: np.ndarray) -> float:

@@ -66,7 +66,7 @@ def read_measured(
         MotionError: as `bags.read_topics` and `bags.recorded`; or a topic has no joint states.
         MissingDependencyError: rosbags is not installed.
     """
-    found: dict[tuple[str, str], tuple[np.ndarray, np.ndarray]] = {}
+    samples: dict[tuple[str, str], tuple[np.ndarray, np.ndarray]] = {}
     read = read_topics(path, topics, unneeded)
     for topic in read:
         if topic.kind != STATES:
@@ -77,9 +77,9 @@ def read_measured(
         for joint, polynomial in polynomials:
             times = polynomial.x + (start - zero) / _NANO
             values = polynomial(polynomial.x)[:, 0]
-            found[joint, POSITIONS] = times, values
+            samples[joint, POSITIONS] = times, values
             if len(times) > 1:
-                found[joint, VELOCITIES] = times, np.gradient(values, times)
+                samples[joint, VELOCITIES] = times, np.gradient(values, times)
         for names in {message.names: None for message in topic.messages}:
             group = [message for message in topic.messages if message.names == names]
             times = (message_times(group, stamps, str(path)) - zero) / _NANO
@@ -89,5 +89,5 @@ def read_measured(
                     for joint, column in zip(names, np.array(given).T, strict=True):
                         known = np.isfinite(column)
                         if known.any():
-                            found[joint, quantity] = times[known], column[known]
-    return MeasuredMotion(path.name, found)
+                            samples[joint, quantity] = times[known], column[known]
+    return MeasuredMotion(path.name, samples)

@@ -48,8 +48,8 @@ def find_points(documents: Sequence[Any], path: Path) -> Points:
             or not finite, accelerations have no velocities, or times do not increase.
     """
     if len(documents) != 1:
-        found = f"{len(documents)} messages" if documents else "an empty file"
-        raise MotionError(f"{path}: expected one JointTrajectory, got {found}")
+        content = f"{len(documents)} messages" if documents else "an empty file"
+        raise MotionError(f"{path}: expected one JointTrajectory, got {content}")
     messages, states = _parts(documents[0], path)
     messages = [m for m in messages if m["joint_names"] or m["points"]] or messages[:1]
     if not messages:
@@ -59,11 +59,11 @@ def find_points(documents: Sequence[Any], path: Path) -> Points:
             f"{path}: expected one JointTrajectory, got {len(messages)} in one message"
         )
     points = points_of(messages[0]["joint_names"], messages[0]["points"], str(path))
-    found = [_start_state(state, f"{path}: start state") for state in states]
-    found = [state for state in found if state != StartState({})]
-    if len(found) > 1:
-        raise MotionError(f"{path}: expected one start state, got {len(found)} in one message")
-    return replace(points, start=found[0]) if found else points
+    starts = [_start_state(state, f"{path}: start state") for state in states]
+    starts = [state for state in starts if state != StartState({})]
+    if len(starts) > 1:
+        raise MotionError(f"{path}: expected one start state, got {len(starts)} in one message")
+    return replace(points, start=starts[0]) if starts else points
 
 
 def _parts(document: Any, path: Path) -> tuple[list[Mapping], list[Mapping]]:
@@ -138,14 +138,14 @@ def _is_identity(pose: Any, where: str) -> bool:
 
 def _carried(state: Mapping, where: str) -> list[tuple[str, str]]:
     where = f"{where}: attached_collision_objects"
-    found = []
+    carried = []
     objects = state.get("attached_collision_objects") or []
     for each in objects if isinstance(objects, list) else [objects]:
         shape = each.get("object") if isinstance(each, Mapping) else None
         if not isinstance(shape, Mapping):
             raise MotionError(f"{where}: {shown(each)} has no 'link_name' and 'object'")
-        found.append((str(shape.get("id", "")), str(each.get("link_name", ""))))
-    return found
+        carried.append((str(shape.get("id", "")), str(each.get("link_name", ""))))
+    return carried
 
 
 def start_positions(

@@ -163,23 +163,24 @@ def points_of(names: Any, points: Any, where: str) -> Points:
     times = np.empty(len(points))
     rows = np.full((3, len(points), len(names)), np.nan)
     efforts = 0
-    for k, point in enumerate(points):
-        at = f"{where}: points[{k}]"
+    for number, point in enumerate(points):
+        at = f"{where}: points[{number}]"
         if not isinstance(point, Mapping):
             raise MotionError(f"{at}: {shown(point)} is not a point with 'positions'")
-        rows[0, k] = checked_values("positions", point.get("positions"), names, at)
+        rows[0, number] = checked_values("positions", point.get("positions"), names, at)
         for row, key in enumerate(("velocities", "accelerations"), 1):
             if point.get(key) not in (None, []):
-                rows[row, k] = checked_values(key, point[key], names, at)
-        if np.isnan(rows[1, k, 0]) and not np.isnan(rows[2, k, 0]):
+                rows[row, number] = checked_values(key, point[key], names, at)
+        if np.isnan(rows[1, number, 0]) and not np.isnan(rows[2, number, 0]):
             raise MotionError(
                 f"{at}: accelerations without velocities; controllers take both, or neither"
             )
-        times[k] = _seconds(point.get("time_from_start"), at)
+        times[number] = _seconds(point.get("time_from_start"), at)
         efforts += bool(point.get("effort"))
-        if k and times[k] <= times[k - 1]:
+        if number and times[number] <= times[number - 1]:
             raise MotionError(
-                f"{at}: time_from_start {times[k]:g} s does not increase after {times[k - 1]:g}"
+                f"{at}: time_from_start {times[number]:g} s does not increase after "
+                f"{times[number - 1]:g}"
             )
     return Points(names, times, rows, efforts)
 
@@ -254,8 +255,8 @@ def checked_points(
     """
     if not joint_names:
         raise TrajectoryError("names no joints")
-    for k, name in enumerate(joint_names):
-        if name in joint_names[:k]:
+    for column, name in enumerate(joint_names):
+        if name in joint_names[:column]:
             raise TrajectoryError(f"names joint '{name}' twice")
         if name not in robot_joints:
             raise TrajectoryError(
@@ -275,10 +276,10 @@ def checked_points(
         )
     late = np.flatnonzero(np.diff(clock) <= 0.0)
     if len(late):
-        k = int(late[0]) + 1
+        point = int(late[0]) + 1
         raise TrajectoryError(
-            f"point {k} is to be reached at {clock[k]:g} s, not after point {k - 1} at "
-            f"{clock[k - 1]:g} s: times must increase"
+            f"point {point} is to be reached at {clock[point]:g} s, not after point {point - 1} at "
+            f"{clock[point - 1]:g} s: times must increase"
         )
     return clock, table
 
@@ -289,20 +290,22 @@ def checked_rows(field: str, rows: Rows, joint_names: Sequence[str]) -> np.ndarr
     Raises:
         TrajectoryError: a row has another length, or a number is not finite.
     """
-    for k, row in enumerate(rows):
+    for point, row in enumerate(rows):
         if len(row) != len(joint_names):
-            raise TrajectoryError(f"point {k} has {len(row)} {field} for {len(joint_names)} joints")
+            raise TrajectoryError(
+                f"point {point} has {len(row)} {field} for {len(joint_names)} joints"
+            )
     table = np.fromiter(chain.from_iterable(rows), dtype=float).reshape(-1, len(joint_names))
     bad = np.argwhere(~np.isfinite(table))
     if len(bad):
-        k, j = bad[0]
+        point, j = bad[0]
         raise TrajectoryError(
-            f"point {k}: {field} of joint '{joint_names[j]}' are {table[k, j]:g}; a finite number "
-            "is needed"
+            f"point {point}: {field} of joint '{joint_names[j]}' are {table[point, j]:g}; a finite "
+            "number is needed"
         )
     far = np.argwhere(np.abs(table) > LARGEST_RATE)
     if len(far):
-        k, j = far[0]
-        problem = range_problem(table[k, j], largest=LARGEST_RATE)
-        raise TrajectoryError(f"point {k}: {field} of joint '{joint_names[j]}': {problem}")
+        point, j = far[0]
+        problem = range_problem(table[point, j], largest=LARGEST_RATE)
+        raise TrajectoryError(f"point {point}: {field} of joint '{joint_names[j]}': {problem}")
     return table

@@ -26,13 +26,13 @@ def rest_to_rest(
     The motion takes ``duration`` seconds, or longer if the limits require it: those of velocity,
     acceleration and jerk (joints,), which may be infinite. Intervals last whole nanoseconds.
     """
-    way = goal - start
+    change = goal - start
     for order, (peak, limit) in enumerate(zip(_PEAKS, limits, strict=True), 1):
-        shortest = (peak * np.abs(way) / limit) ** (1.0 / order)
+        shortest = (peak * np.abs(change) / limit) ** (1.0 / order)
         duration = max(duration, float(shortest.max()))
     count = int(np.clip(math.ceil(duration / _STEP), _FEWEST, _MOST))
     times = math.ceil(duration / count * _NANO) / _NANO * np.arange(count + 1)
     u = np.linspace(0.0, 1.0, count + 1)
-    positions = start + (u**3 * (10.0 - 15.0 * u + 6.0 * u**2))[:, None] * way
+    positions = start + (u**3 * (10.0 - 15.0 * u + 6.0 * u**2))[:, None] * change
     positions[-1] = goal
     return times, positions

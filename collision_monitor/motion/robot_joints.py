@@ -52,20 +52,20 @@ def on_robot(
             its limits, or numbers are too large to compute with.
     """
     joints = {joint.name: joint for joint in robot.joints}
-    own = [joint for joint in robot.joints if joint.moves and joint.mimic is None]
-    column = {joint.name: k for k, joint in enumerate(own)}
+    independent = [joint for joint in robot.joints if joint.moves and joint.mimic is None]
+    column = {joint.name: k for k, joint in enumerate(independent)}
     held = _held(held or {}, joints, column, robot, where)
     named = _columns_by_joint(motion, joints, robot, where, ignored)
     source = motion.polynomial.c
-    out = np.zeros((*source.shape[:2], len(own)))
+    out = np.zeros((*source.shape[:2], len(independent)))
     given: set[str] = set()
     warnings = []
-    for name, k in named.items():
+    for name, source_column in named.items():
         if name in column:
-            out[:, :, column[name]] = source[:, :, k]
+            out[:, :, column[name]] = source[:, :, source_column]
             given.add(name)
         elif not joints[name].moves:
-            warnings.append(_fixed_joint_warning(motion, k, joints[name], where))
+            warnings.append(_fixed_joint_warning(motion, source_column, joints[name], where))
     following = [joints[name] for name in named if joints[name].moves and joints[name].mimic]
     for joint in following:
         leader, gain, offset = leading_joint(joint, joints)
@@ -85,7 +85,7 @@ def on_robot(
     start = start or {}
     at_rest = {
         j.name: held.get(j.name, start.get(j.name, _default_position(j)))
-        for j in own
+        for j in independent
         if j.name not in given
     }
     for name, value in at_rest.items():
@@ -102,7 +102,7 @@ def on_robot(
         raise MotionError(f"{where}: positions too large, or too close in time")
     if problem := array_range_problem(out[-1], LARGEST_POSITION):
         raise MotionError(f"{where}: positions too large: {problem}")
-    names = tuple(joint.name for joint in own)
+    names = tuple(joint.name for joint in independent)
     result = Trajectory(names, PPoly(out, motion.polynomial.x))
     for joint in following:
         warnings += _mimic_warning(motion, named[joint.name], result, joint, joints, where)
@@ -190,8 +190,8 @@ def _default_position(joint: Joint) -> float:
     return 0.5 * (joint.lower + joint.upper)
 
 
-def _fixed_joint_warning(motion: Trajectory, k: int, joint: Joint, where: str) -> str:
-    values = motion.polynomial(motion.times)[:, k]
+def _fixed_joint_warning(motion: Trajectory, column: int, joint: Joint, where: str) -> str:
+    values = motion.polynomial(motion.times)[:, column]
     if np.ptp(values) > _MIMIC_TOLERANCE:
         raise MotionError(
             f"{where}: joint {joint.name!r} moves from {values.min():g} to {values.max():g}, but "
@@ -202,7 +202,7 @@ def _fixed_joint_warning(motion: Trajectory, k: int, joint: Joint, where: str) -
 
 def _mimic_warning(
     motion: Trajectory,
-    k: int,
+    column: int,
     result: Trajectory,
     joint: Joint,
     joints: Mapping[str, Joint],
@@ -214,7 +214,7 @@ def _mimic_warning(
     due = np.full(len(times), offset)
     if leader is not None:
         due += gain * result.polynomial(times)[:, result.joint_names.index(leader)]
-    off = np.abs(apart(motion.polynomial(times)[:, k], due, joint.kind == "continuous"))
+    off = np.abs(apart(motion.polynomial(times)[:, column], due, joint.kind == "continuous"))
     worst = int(off.argmax())
     if off[worst] <= _MIMIC_TOLERANCE:
         return []

@@ -182,16 +182,16 @@ class Trajectory:
                 not finite, or accelerations are given without velocities.
         """
         times = np.asarray(times, dtype=float)
-        rows = [np.asarray(positions, dtype=float)]
+        tables = [np.asarray(positions, dtype=float)]
         for part in (velocities, accelerations):
-            missing = np.full(rows[0].shape, np.nan)
-            rows.append(missing if part is None else np.asarray(part, dtype=float))
+            missing = np.full(tables[0].shape, np.nan)
+            tables.append(missing if part is None else np.asarray(part, dtype=float))
         shape = (len(times), len(joint_names))
-        for name, part in zip(("positions", "velocities", "accelerations"), rows, strict=True):
+        for name, part in zip(("positions", "velocities", "accelerations"), tables, strict=True):
             if part.shape != shape:
                 raise TrajectoryError(f"{name} have shape {part.shape}, not {shape}")
             finite = np.isfinite(part).all(axis=1)
-            if part is not rows[0]:
+            if part is not tables[0]:
                 finite |= np.isnan(part).all(axis=1)
             if not finite.all():
                 row = int(np.flatnonzero(~finite)[0])
@@ -200,9 +200,9 @@ class Trajectory:
         _check_times(times)
         times = times - times[0]
         if len(times) == 1:  # a single point: at rest
-            times, rows = np.array([0.0, 1e-9]), [row.repeat(2, axis=0) for row in rows]
-            rows[1:] = [np.full(rows[0].shape, np.nan)] * 2
-        return cls(tuple(joint_names), PPoly(_coefficients(np.diff(times), *rows), times))
+            times, tables = np.array([0.0, 1e-9]), [row.repeat(2, axis=0) for row in tables]
+            tables[1:] = [np.full(tables[0].shape, np.nan)] * 2
+        return cls(tuple(joint_names), PPoly(_coefficients(np.diff(times), *tables), times))
 
     @property
     def times(self) -> np.ndarray:
