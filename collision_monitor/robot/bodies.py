@@ -211,19 +211,21 @@ class Jacobians:
         if body in self._chains:
             return self._chains[body]
         bodies, frames = self._bodies, self._frames
-        rows = self._chains[body] = bodies.chain(body)
-        for k in rows.tolist():
-            if k + 1 in self._placed:
+        joints = self._chains[body] = bodies.chain(body)
+        for joint in joints.tolist():
+            if joint + 1 in self._placed:
                 continue
-            self._placed.add(k + 1)
-            frame = np.matmul(frames[bodies.parents[k]], bodies.placements[k], out=frames[k + 1])
-            if bodies.slides[k]:
-                frame[:3, 3] += self._positions[k] * frame[:3, 2]
+            self._placed.add(joint + 1)
+            frame = np.matmul(
+                frames[bodies.parents[joint]], bodies.placements[joint], out=frames[joint + 1]
+            )
+            if bodies.slides[joint]:
+                frame[:3, 3] += self._positions[joint] * frame[:3, 2]
             else:
                 x, y = frame[:3, 0].copy(), frame[:3, 1].copy()
-                frame[:3, 0] = self._cosines[k] * x + self._sines[k] * y
-                frame[:3, 1] = self._cosines[k] * y - self._sines[k] * x
-        return rows
+                frame[:3, 0] = self._cosines[joint] * x + self._sines[joint] * y
+                frame[:3, 1] = self._cosines[joint] * y - self._sines[joint] * x
+        return joints
 
     def link_pose(self, link: str) -> np.ndarray:
         """Pose (4, 4) of a link of the robot."""
@@ -233,27 +235,27 @@ class Jacobians:
 
     def rate(self, body: int, point: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """(nq,) velocity along ``direction`` (3,) of the point of ``body`` at ``point`` (3,)."""
-        bodies, rows = self._bodies, self._chain(body)
-        axes, origins = self._frames[rows + 1, :3, 2], self._frames[rows + 1, :3, 3]
+        bodies, joints = self._bodies, self._chain(body)
+        axes, origins = self._frames[joints + 1, :3, 2], self._frames[joints + 1, :3, 3]
         arms = point - origins
         across = arms[:, _NEXT] * direction[_LAST] - arms[:, _LAST] * direction[_NEXT]
-        ways = np.where(bodies.slides[rows, None], direction, across)
-        rates = (axes * ways).sum(axis=1) * bodies.gains[rows]
-        return np.bincount(bodies.columns[rows], rates, len(bodies.joints))
+        ways = np.where(bodies.slides[joints, None], direction, across)
+        rates = (axes * ways).sum(axis=1) * bodies.gains[joints]
+        return np.bincount(bodies.columns[joints], rates, len(bodies.joints))
 
     def of_point(self, body: int, point: np.ndarray) -> np.ndarray:
         """(6, nq) of the point of ``body`` that is at ``point`` (3,): velocity, then turning."""
-        bodies, rows = self._bodies, self._chain(body)
+        bodies, joints = self._bodies, self._chain(body)
         out = np.zeros((6, len(bodies.joints)))
-        axes = self._frames[rows + 1, :3, 2] * bodies.gains[rows, None]
-        slides = bodies.slides[rows]
-        arms = np.asarray(point, dtype=float) - self._frames[rows + 1, :3, 3]
+        axes = self._frames[joints + 1, :3, 2] * bodies.gains[joints, None]
+        slides = bodies.slides[joints]
+        arms = np.asarray(point, dtype=float) - self._frames[joints + 1, :3, 3]
         # The cross product, in a quarter of the time that numpy's takes for so few rows.
         across = axes[:, _NEXT] * arms[:, _LAST] - axes[:, _LAST] * arms[:, _NEXT]
         linear = np.where(slides[:, None], axes, across)
         turning = np.where(slides[:, None], 0.0, axes)
         # A mimic joint may stand in the same chain as its leader.
-        np.add.at(out.T, bodies.columns[rows], np.hstack([linear, turning]))
+        np.add.at(out.T, bodies.columns[joints], np.hstack([linear, turning]))
         return out
 
 
@@ -282,8 +284,8 @@ def axis_distances(
     joints) metres, and 1 for joints that slide, whatever the configuration: lengths between the
     axes are added up as if all pointed one way. And (links, joints) bool.
     """
-    own = np.asarray(link_bodies, dtype=np.int64)
-    count, joints = len(own), len(bodies.parents)
+    body_of = np.asarray(link_bodies, dtype=np.int64)
+    count, joints = len(body_of), len(bodies.parents)
     slides = np.where(bodies.slides, largest_slides(bodies) + SLIDES_BEYOND, 0.0)
     ends = np.array([end for each in leaves for leaf in each for end in (leaf.p0, leaf.p1)])
     ends = ends.reshape(-1, 3)
@@ -293,36 +295,38 @@ def axis_distances(
     centers, radii = np.zeros((joints + 1, count, 3)), np.zeros((joints + 1, count))
     distances, moves = np.zeros((count, joints)), np.zeros((count, joints), dtype=bool)
 
-    def cross(k: int, frame: int, pose: np.ndarray, some: np.ndarray) -> np.ndarray:
-        """Set ``distances`` of ``some`` links to joint k; radii of balls around its origin then.
+    def cross(joint: int, frame: int, pose: np.ndarray, some: np.ndarray) -> np.ndarray:
+        """Set ``distances`` of ``some`` links to ``joint``; radii of balls around its origin then.
 
         ``pose``: of the joint in the frame of the body ``frame``.
         """
         middles = (centers[frame] - pose[:3, 3]) @ pose[:3, :3]
         from_axis = np.hypot(middles[:, 0], middles[:, 1]) + radii[frame]
         from_origin = np.linalg.norm(middles, axis=1) + radii[frame]
-        here = own[link_of] == frame
+        here = body_of[link_of] == frame
         points = (ends[here] - pose[:3, 3]) @ pose[:3, :3]
         for out, lengths in (
             (from_axis, np.hypot(points[:, 0], points[:, 1])),
             (from_origin, np.linalg.norm(points, axis=1)),
         ):
-            out[own == frame] = 0.0
+            out[body_of == frame] = 0.0
             np.maximum.at(out, link_of[here], lengths + thick[here])
-        distances[some, k] = 1.0 if bodies.slides[k] else from_axis[some]
-        return from_origin[some] + slides[k]
+        distances[some, joint] = 1.0 if bodies.slides[joint] else from_axis[some]
+        return from_origin[some] + slides[joint]
 
-    for k in reversed(range(joints)):  # towards the base
-        parent = int(bodies.parents[k])
-        moves[:, k] |= own == k + 1
-        some = np.flatnonzero(moves[:, k])
-        radii[parent, some] = cross(k, k + 1, np.eye(4), some)
-        centers[parent, some] = bodies.placements[k][:3, 3]
+    for joint in reversed(range(joints)):  # towards the base
+        parent = int(bodies.parents[joint])
+        moves[:, joint] |= body_of == joint + 1
+        some = np.flatnonzero(moves[:, joint])
+        radii[parent, some] = cross(joint, joint + 1, np.eye(4), some)
+        centers[parent, some] = bodies.placements[joint][:3, 3]
         if parent > 0:
             moves[some, parent - 1] = True
-    for k in range(joints):  # away from it
-        some = np.flatnonzero(~moves[:, k])
-        radii[k + 1, some] = cross(k, int(bodies.parents[k]), bodies.placements[k], some)
+    for joint in range(joints):  # away from it
+        some = np.flatnonzero(~moves[:, joint])
+        radii[joint + 1, some] = cross(
+            joint, int(bodies.parents[joint]), bodies.placements[joint], some
+        )
     return distances, moves
 
 

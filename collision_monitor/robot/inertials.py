@@ -45,7 +45,7 @@ def read_inertials(source: str | bytes | os.PathLike | ReceivedText) -> dict[str
             missing or not finite, a mass below zero, two inertials in a link.
     """
     document = parse_xml(source)
-    found = {}
+    inertials = {}
     for link in document.root.iterchildren("link"):
         elements = link.findall("inertial")
         if len(elements) > 1:
@@ -55,8 +55,8 @@ def read_inertials(source: str | bytes | os.PathLike | ReceivedText) -> dict[str
         if elements:
             inertial = _inertial(elements[0], f"link {link.get('name')!r}", document)
             if inertial.mass > 0.0:
-                found[(link.get("name") or "").strip()] = inertial
-    return found
+                inertials[(link.get("name") or "").strip()] = inertial
+    return inertials
 
 
 def _inertial(element: etree._Element, user: str, document: XmlDocument) -> Inertial:
@@ -115,16 +115,16 @@ def read_friction(source: str | bytes | os.PathLike | ReceivedText) -> dict[str,
             finite number.
     """
     document = parse_xml(source)
-    found = {}
+    frictions = {}
     for joint in document.root.iterchildren("joint"):
         element = joint.find("dynamics")
         if element is not None:
             name = (joint.get("name") or "").strip()
-            found[name] = JointFriction(
+            frictions[name] = JointFriction(
                 _friction_value(element, "damping", name, document),
                 _friction_value(element, "friction", name, document),
             )
-    return found
+    return frictions
 
 
 def _friction_value(element: etree._Element, key: str, joint: str, document: XmlDocument) -> float:

@@ -105,15 +105,15 @@ def tightened_limits(
     Raises:
         JointLimitsError: as `joint_limits`.
     """
-    limits, found = urdf_limits(robot, soft), {}
+    limits, tightened = urdf_limits(robot, soft), {}
     for name, given in read_joint_limits(path, joint_names).items():
-        found[name] = both = limits[name].tightened(given)
+        tightened[name] = both = limits[name].tightened(given)
         if both.lower > both.upper:
             raise JointLimitsError(
                 f"{path}: {name}: its positions {given.lower:g} .. {given.upper:g} do not overlap "
                 f"{limits[name].lower:g} .. {limits[name].upper:g} of the URDF"
             )
-    return found
+    return tightened
 
 
 def read_joint_limits(
@@ -159,7 +159,7 @@ def _limits(entry: Any, where: str) -> JointLimits:
         upper = _number(entry, "max_position", where)
         if lower > upper:
             raise JointLimitsError(f"{where}: min_position {lower:g} is above {upper:g}")
-    found = {}
+    maxima = {}
     for what in _UPPER[1:]:
         key = f"max_{what}"
         if _counts(entry, what, (key,), where):
@@ -168,11 +168,11 @@ def _limits(entry: Any, where: str) -> JointLimits:
                 raise JointLimitsError(f"{where}.{key}: {value:g} is not above zero")
             if problem := range_problem(value, largest=LARGEST_RATE):
                 raise JointLimitsError(f"{where}.{key}: {problem}")
-            found[what] = value
+            maxima[what] = value
     unused = [str(key) for key in entry if key not in _KEYS]
     if unused:
         logger.warning("%s: not used: %s", where, ", ".join(unused))
-    return JointLimits(lower, upper, **found)
+    return JointLimits(lower, upper, **maxima)
 
 
 def _counts(entry: Mapping, what: str, keys: tuple[str, ...], where: str) -> bool:

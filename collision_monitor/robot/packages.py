@@ -56,7 +56,7 @@ def find_packages(top: Path, most_folders: int = _MOST_FOLDERS) -> Packages:
     are skipped (but not ``top`` itself), nothing is searched for inside a
     package, and symbolic links are followed, to each folder once.
     """
-    found: dict[str, list[Path]] = {}
+    folders: dict[str, list[Path]] = {}
     skipped: list[Path] = []
     seen: set[tuple[int, int]] = set()
     level = [top]
@@ -71,18 +71,18 @@ def find_packages(top: Path, most_folders: int = _MOST_FOLDERS) -> Packages:
             if (status.st_dev, status.st_ino) in seen:
                 continue
             if len(seen) == most_folders:
-                return Packages(found, False, tuple(skipped))
+                return Packages(folders, False, tuple(skipped))
             seen.add((status.st_dev, status.st_ino))
             names = {entry.name for entry in entries}
             if folder is not top and names & _IGNORE_MARKERS:
                 skipped.append(folder / min(names & _IGNORE_MARKERS))
                 continue
             if "package.xml" in names and (name := _package_name(folder)) is not None:
-                found.setdefault(name, []).append(folder)
+                folders.setdefault(name, []).append(folder)
                 continue
             below += [folder / e.name for e in entries if e.name[0] != "." and _is_folder(e)]
         level = below
-    return Packages(found, skipped=tuple(skipped))
+    return Packages(folders, skipped=tuple(skipped))
 
 
 class FileFinder:
@@ -231,17 +231,17 @@ class FileFinder:
     ) -> Iterator[Path]:
         """Yield the paths inside package_dirs, the working directory of relative ones."""
         folders = [Path(os.path.abspath(folder)) for folder in self._package_dirs]
-        found = not any(os.path.normpath(text).startswith(("/", "..")) for text in spellings)
+        is_allowed = not any(os.path.normpath(text).startswith(("/", "..")) for text in spellings)
         for folder in folders:
             for text in spellings:
                 path = Path(os.path.normpath(folder / text))
                 inside = [each for each in folders if path.is_relative_to(each)]
                 if any(_resolved(path).is_relative_to(_resolved(each)) for each in inside):
-                    found = True
+                    is_allowed = True
                     yield path
                 elif inside:
-                    found = False  # behind a symbolic link
-        if not found:
+                    is_allowed = False  # behind a symbolic link
+        if not is_allowed:
             raise error(
                 f"{user}: {uri!r} is refused: descriptions and messages from topics may name "
                 "package://<package>/<path>, by file:// what is inside an installed package, and "
@@ -281,15 +281,15 @@ class FileFinder:
         yield folder / "share" / package
         if folder not in self._packages_below:
             self._packages_below[folder] = find_packages(folder, _MOST_FOLDERS)
-        found = self._packages_below[folder].folders.get(package, [])
-        if len(found) > 1 and package not in self._repeated:
+        places = self._packages_below[folder].folders.get(package, [])
+        if len(places) > 1 and package not in self._repeated:
             self._repeated.add(package)
-            first, *others = map(str, found)
+            first, *others = map(str, places)
             logger.warning(
                 "package %r is taken from %s; it is also in %s, which is searched for files that "
                 "the first lacks", package, first, ", ".join(others),
             )  # fmt: skip
-        yield from found
+        yield from places
         if not is_first:
             yield obvious
 

@@ -52,17 +52,17 @@ class UnmonitoredPair:
 
 def _nearest_with_shapes(robot: Robot, start: str, fixed: dict[str, list[str]]) -> set[str]:
     """``start``, or the links beyond it if it is a bare frame without a shape."""
-    found, seen, waiting = set(), {start}, [start]
+    nearest, seen, waiting = set(), {start}, [start]
     while waiting:
         name = waiting.pop()
         if robot.links[name].shapes:
-            found.add(name)
+            nearest.add(name)
             continue
         for other in fixed[name]:
             if other not in seen:
                 seen.add(other)
                 waiting.append(other)
-    return found
+    return nearest
 
 
 def neighbours(robot: Robot, bodies: Bodies) -> set[frozenset[str]]:
@@ -123,16 +123,18 @@ def count_pairs(
     links: Sequence[str], obstacles: Sequence[str], body_of: dict[str, int]
 ) -> int:
     """Number of the pairs that `select_pairs` has to decide on, without rigidly joined ones."""
-    own, others = (Counter(body_of[name] for name in names) for names in (links, obstacles))
-    carried = Counter({body: count for body, count in others.items() if body != 0})
+    of_links, of_obstacles = (
+        Counter(body_of[name] for name in names) for names in (links, obstacles)
+    )
+    carried = Counter({body: count for body, count in of_obstacles.items() if body != 0})
 
     def apart(first: Counter[int], second: Counter[int]) -> int:
         together = sum(count * second[body] for body, count in first.items())
         return first.total() * second.total() - together
 
-    still = Counter({0: others[0]})
+    still = Counter({0: of_obstacles[0]})
     return (
-        apart(own, own) // 2 + apart(own, others) + apart(carried, still)
+        apart(of_links, of_links) // 2 + apart(of_links, of_obstacles) + apart(carried, still)
         + apart(carried, carried) // 2
     )  # fmt: skip
 

@@ -216,13 +216,13 @@ def _pairs(path: str, item: object, known: Collection[str]) -> list[tuple[str, s
         first, second = (
             [name for name in known if fnmatchcase(name, str(pattern))] for pattern in item
         )
-        found: dict[frozenset[str], tuple[str, str]] = {}
+        pairs: dict[frozenset[str], tuple[str, str]] = {}
         for pair in product(first, second):
             if pair[0] != pair[1]:
-                found.setdefault(frozenset(pair), pair)
-        if not found:
+                pairs.setdefault(frozenset(pair), pair)
+        if not pairs:
             raise SceneError(f"{path}: {shown(item)} names no two links or obstacles")
-        return list(found.values())
+        return list(pairs.values())
     for name in item:
         if not isinstance(name, str) or name not in known:
             hint = f"; {close}" if (close := did_you_mean(name, known)) else ""

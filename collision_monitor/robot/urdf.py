@@ -56,7 +56,7 @@ def find_mimics(urdf: parser.Robot, elements: Elements) -> tuple[dict[str, Mimic
     """
     ignored: list[str] = []
     by_name = {joint.name: joint for joint in urdf.joints}
-    found: dict[str, Mimic] = {}
+    mimics: dict[str, Mimic] = {}
     for number, joint in enumerate(urdf.joints):
         if joint.mimic is None:
             continue
@@ -74,12 +74,12 @@ def find_mimics(urdf: parser.Robot, elements: Elements) -> tuple[dict[str, Mimic
             raise RobotDescriptionError(f"{label} mimics {leader.name!r}, which is fixed")
         else:
             multiplier, offset = joint.mimic.multiplier, joint.mimic.offset
-            found[joint.name] = Mimic(
+            mimics[joint.name] = Mimic(
                 leader.name,
                 1.0 if multiplier is None else multiplier,
                 0.0 if offset is None else offset,
             )
-    return found, ignored
+    return mimics, ignored
 
 
 def _leaders_first(mimics: dict[str, Mimic], elements: Elements) -> list[str]:

@@ -205,12 +205,12 @@ def _only_child(
 ) -> etree._Element | None:
     for child in element.iterchildren(etree.Element):
         _refuse_misspelt(child, document)
-    found = element.findall(tag)
-    if len(found) > 1:
+    children = element.findall(tag)
+    if len(children) > 1:
         raise RobotDescriptionError(
-            f"{document.where(found[1])}: {user}: a second <{tag}>; only one is allowed"
+            f"{document.where(children[1])}: {user}: a second <{tag}>; only one is allowed"
         )
-    return found[0] if found else None
+    return children[0] if children else None
 
 
 def _copy(
