@@ -76,27 +76,27 @@ class Chain(NamedTuple):
 
 
 @offline_kernel
-def _advance(chain, k, q, pose, axes):
-    """Move ``pose`` (12,) over joint k; write the joint's axis and a point on it."""
+def _advance(chain, joint, q, pose, axes):
+    """Move ``pose`` (12,) over a ``joint``; write the joint's axis and a point on it."""
     placements = chain.placements
-    position = chain.motion[k, 0] * q[chain.joints[k, 1]] + chain.motion[k, 1]
+    position = chain.motion[joint, 0] * q[chain.joints[joint, 1]] + chain.motion[joint, 1]
     slide, sine, cosine = 0.0, 0.0, 1.0
-    if chain.joints[k, 0] == PRISMATIC:
+    if chain.joints[joint, 0] == PRISMATIC:
         slide = position
     else:
         sine, cosine = math.sin(position), math.cos(position)
     for row in range(3):
         r0, r1, r2 = pose[3 * row], pose[3 * row + 1], pose[3 * row + 2]
-        x = r0 * placements[k, 0] + r1 * placements[k, 3] + r2 * placements[k, 6]
-        y = r0 * placements[k, 1] + r1 * placements[k, 4] + r2 * placements[k, 7]
-        z = r0 * placements[k, 2] + r1 * placements[k, 5] + r2 * placements[k, 8]
-        t = r0 * placements[k, 9] + r1 * placements[k, 10] + r2 * placements[k, 11]
+        x = r0 * placements[joint, 0] + r1 * placements[joint, 3] + r2 * placements[joint, 6]
+        y = r0 * placements[joint, 1] + r1 * placements[joint, 4] + r2 * placements[joint, 7]
+        z = r0 * placements[joint, 2] + r1 * placements[joint, 5] + r2 * placements[joint, 8]
+        t = r0 * placements[joint, 9] + r1 * placements[joint, 10] + r2 * placements[joint, 11]
         pose[3 * row] = cosine * x + sine * y
         pose[3 * row + 1] = cosine * y - sine * x
         pose[3 * row + 2] = z
         pose[9 + row] += t + slide * z
-        axes[k, row] = z
-        axes[k, 3 + row] = pose[9 + row]
+        axes[joint, row] = z
+        axes[joint, 3 + row] = pose[9 + row]
 
 
 @offline_kernel
@@ -129,12 +129,12 @@ def place_ends(chain, poses, ends):
 
 
 @offline_kernel
-def rate(chain, axes, k, x, y, z, nx, ny, nz):
-    """Rate along n of a point (x, y, z) behind joint k, per unit of the joint."""
-    ax, ay, az = axes[k, 0], axes[k, 1], axes[k, 2]
-    if chain.joints[k, 0] == PRISMATIC:
+def rate(chain, axes, joint, x, y, z, nx, ny, nz):
+    """Rate along n of a point (x, y, z) behind a ``joint``, per unit of the joint."""
+    ax, ay, az = axes[joint, 0], axes[joint, 1], axes[joint, 2]
+    if chain.joints[joint, 0] == PRISMATIC:
         return nx * ax + ny * ay + nz * az
-    px, py, pz = x - axes[k, 3], y - axes[k, 4], z - axes[k, 5]
+    px, py, pz = x - axes[joint, 3], y - axes[joint, 4], z - axes[joint, 5]
     return nx * (ay * pz - az * py) + ny * (az * px - ax * pz) + nz * (ax * py - ay * px)
 
 
@@ -146,7 +146,7 @@ def surface_distance(chain, poses, limit, guess, points):
     least ``limit`` apart. ``guess`` (k, 2), a row for each two pieces: nearest triangles of the
     last call.
     """
-    relative, found = work_space(limit, 7, 3), work_space(limit, 2, 3)
+    relative, local = work_space(limit, 7, 3), work_space(limit, 2, 3)
     rotation, shift = np.empty((3, 3)), np.empty(3)
     a, b = poses[0], poses[1]
     for i in range(3):
@@ -168,7 +168,7 @@ def surface_distance(chain, poses, limit, guess, points):
             row = i * len(chain.pieces_b) + j
             skin = chain.skins_a[i] + chain.skins_b[j]
             square, first, second = nearest_triangles(
-                tree_a, tree_b, relative, guess[row, 0], guess[row, 1], least + skin, True, found
+                tree_a, tree_b, relative, guess[row, 0], guess[row, 1], least + skin, True, local
             )
             if first < 0:
                 continue
@@ -179,8 +179,8 @@ def surface_distance(chain, poses, limit, guess, points):
                 for k in range(2):
                     for m in range(3):
                         points[k, m] = (
-                            a[3 * m] * found[k, 0] + a[3 * m + 1] * found[k, 1]
-                            + a[3 * m + 2] * found[k, 2] + a[9 + m]
+                            a[3 * m] * local[k, 0] + a[3 * m + 1] * local[k, 1]
+                            + a[3 * m + 2] * local[k, 2] + a[9 + m]
                         )  # fmt: skip
             if least == 0.0:
                 return 0.0

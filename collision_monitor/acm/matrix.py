@@ -111,16 +111,16 @@ def classify(
     default = default_pose(model)
     body = model.bodies.link_bodies
     rigid = [pair for pair in pairs if body[pair[0]] == body[pair[1]]]
-    found: dict[tuple[str, str], SearchResult] = {}
+    results: dict[tuple[str, str], SearchResult] = {}
     for pair in rigid:
         meet = where_links_meet(model, pair, default[None])[0]
         kind, share = (Meeting.ALWAYS, 1.0) if meet else (Meeting.NEVER, 0.0)
-        found[pair] = SearchResult(
+        results[pair] = SearchResult(
             pair, kind, Ground.RIGID, unproved=0.0, samples=1, meets=int(meet),
             share=(share, share), q=default if meet else None,
         )  # fmt: skip
     searches = {
-        pair: PairSearch(geometries.pair(*pair)) for pair in pairs if pair not in found
+        pair: PairSearch(geometries.pair(*pair)) for pair in pairs if pair not in results
     }
     samples = model.random_configurations(settings.samples, settings.seed)
     if searches:
@@ -130,8 +130,8 @@ def classify(
     _search(list(searches.values()), samples, stop, settings, report)
     report("decided", len(searches), len(searches))
     for pair, search in searches.items():
-        found[pair] = search.verdict(default, settings.confidence)
-    return [_confirmed(model, found[pair], samples, settings.confidence) for pair in pairs]
+        results[pair] = search.verdict(default, settings.confidence)
+    return [_confirmed(model, results[pair], samples, settings.confidence) for pair in pairs]
 
 
 def _compile(pair: tuple[str, str], geometries: PairGeometries, samples: np.ndarray) -> None:
@@ -198,15 +198,15 @@ def _confirmed(
         return verdict
     if verdict.meets < _NEARLY_ALL * verdict.samples:
         return verdict
-    rows = samples[:_FIRST_SAMPLES]
-    meets = int(where_links_meet(model, verdict.links, rows).sum())
-    if meets == len(rows) and verdict.meeting is Meeting.ALWAYS:
+    configurations = samples[:_FIRST_SAMPLES]
+    meets = int(where_links_meet(model, verdict.links, configurations).sum())
+    if meets == len(configurations) and verdict.meeting is Meeting.ALWAYS:
         return verdict
     return replace(
         verdict,
         meeting=Meeting.SOMETIMES,
         ground=Ground.WITNESS,
-        samples=len(rows),
+        samples=len(configurations),
         meets=meets,
-        share=share_bounds(meets, len(rows), confidence),
+        share=share_bounds(meets, len(configurations), confidence),
     )

@@ -315,13 +315,13 @@ class PairSearch:
                 else:
                     self.proved = True
 
-    def _new_boxes(self, rows: int) -> range_proof.JointBoxes:
+    def _new_boxes(self, count: int) -> range_proof.JointBoxes:
         columns = len(self.pair.columns)
         return range_proof.JointBoxes(
-            bounds=np.empty((rows, columns, 2)),
-            keys=np.empty(rows),
-            cuts=np.empty(rows, dtype=np.int64),
-            order=np.arange(rows),
+            bounds=np.empty((count, columns, 2)),
+            keys=np.empty(count),
+            cuts=np.empty(count, dtype=np.int64),
+            order=np.arange(count),
             counts=np.zeros(4, dtype=np.int64),
             guess=self._guess,
             found=np.empty(columns),

@@ -55,10 +55,10 @@ def spans(chain, half, widths, chords):
 
 
 @offline_kernel
-def _from_axis(axes, k, x, y, z):
-    """Distance of a point from the axis of joint k."""
-    ax, ay, az = axes[k, 0], axes[k, 1], axes[k, 2]
-    px, py, pz = x - axes[k, 3], y - axes[k, 4], z - axes[k, 5]
+def _from_axis(axes, joint, x, y, z):
+    """Distance of a point from the axis of a ``joint``."""
+    ax, ay, az = axes[joint, 0], axes[joint, 1], axes[joint, 2]
+    px, py, pz = x - axes[joint, 3], y - axes[joint, 4], z - axes[joint, 5]
     cx, cy, cz = ay * pz - az * py, az * px - ax * pz, ax * py - ay * px
     return math.sqrt(cx * cx + cy * cy + cz * cz)
 
@@ -72,32 +72,32 @@ def fill_reaches(chain, axes, chords, ends, reaches):
     """
     joints, leaves = len(chain.joints), len(ends)
     for side in range(2):
-        for k in range(joints):
-            reaches[leaves + side, k] = 0.0
+        for joint in range(joints):
+            reaches[leaves + side, joint] = 0.0
     for i in range(leaves):
         first = i % chain.rows < chain.leaves
         still = i >= chain.rows and chain.swept[0 if first else 1]
         total = 0.0
         for step in range(joints):
-            k = step if first else joints - 1 - step
+            joint = step if first else joints - 1 - step
             if step == 0 and still:
                 reach = 0.0
-            elif chain.joints[k, 0] == PRISMATIC:
+            elif chain.joints[joint, 0] == PRISMATIC:
                 reach = 1.0
             else:
                 reach = (
                     max(
-                        _from_axis(axes, k, ends[i, 0], ends[i, 1], ends[i, 2]),
-                        _from_axis(axes, k, ends[i, 3], ends[i, 4], ends[i, 5]),
+                        _from_axis(axes, joint, ends[i, 0], ends[i, 1], ends[i, 2]),
+                        _from_axis(axes, joint, ends[i, 3], ends[i, 4], ends[i, 5]),
                     )
                     + chain.radii[i, 0]
                     + total
                 )
-            reaches[i, k] = reach
-            total += chords[k] * reach
+            reaches[i, joint] = reach
+            total += chords[joint] * reach
             whole = leaves if first else leaves + 1
             if i < chain.rows:
-                reaches[whole, k] = max(reaches[whole, k], reach)
+                reaches[whole, joint] = max(reaches[whole, joint], reach)
 
 
 @offline_kernel
@@ -113,12 +113,12 @@ def fill_bends(chain, widths, reaches, bends):
         bend, path = 0.0, 0.0
         bends[i, 0 if first else joints] = 0.0
         for step in range(joints):
-            k = step if first else joints - 1 - step
-            w = widths[k]
-            if chain.joints[k, 0] != PRISMATIC:
-                bend += w * (w * reaches[i, k] + 2.0 * path)
-            path += w * reaches[i, k]
-            bends[i, k + 1 if first else k] = bend
+            joint = step if first else joints - 1 - step
+            w = widths[joint]
+            if chain.joints[joint, 0] != PRISMATIC:
+                bend += w * (w * reaches[i, joint] + 2.0 * path)
+            path += w * reaches[i, joint]
+            bends[i, joint + 1 if first else joint] = bend
 
 
 @offline_kernel
@@ -175,8 +175,8 @@ def leaves_gap(chain, axes, widths, bends, ends, i, j):
 @offline_kernel
 def hulls_gap(chain, axes, poses, widths, bends, nx, ny, nz, point):
     """Lower bound of the distance of A and B in the box, by a plane perpendicular to n."""
-    rows = len(bends)
-    s = _best_held_body(bends, rows - 2, rows - 1)
+    row_count = len(bends)
+    s = _best_held_body(bends, row_count - 2, row_count - 1)
     low, high = np.inf, -np.inf
     for i in range(len(chain.hull_a)):
         carry(poses[0], chain.hull_a, i, 0, point, 0, 0)
@@ -186,7 +186,7 @@ def hulls_gap(chain, axes, poses, widths, bends, nx, ny, nz, point):
         carry(poses[1], chain.hull_b, i, 0, point, 0, 0)
         x, y, z = point[0, 0], point[0, 1], point[0, 2]
         low = min(low, _min_coordinate(chain, axes, widths, s, x, y, z, nx, ny, nz))
-    bend = 0.5 * (bends[rows - 2, s] + bends[rows - 1, s])
+    bend = 0.5 * (bends[row_count - 2, s] + bends[row_count - 1, s])
     return low - high - chain.thick[0] - chain.thick[1] - bend
 
 
@@ -292,16 +292,16 @@ def _column_to_halve(chain, work, i, j, points, nx, ny, nz):
     scores = work.scores
     for c in range(len(scores)):
         scores[c] = 0.0
-    for k in range(len(work.widths)):
-        side = 0 if k < chain.up else 1
-        w = work.widths[k]
-        reach = min(work.reaches[i, k], work.reaches[j, k])
+    for joint in range(len(work.widths)):
+        side = 0 if joint < chain.up else 1
+        w = work.widths[joint]
+        reach = min(work.reaches[i, joint], work.reaches[j, joint])
         if reach <= 0.0:  # swept about this axis
             continue
         speed = rate(
-            chain, work.axes, k, points[side, 0], points[side, 1], points[side, 2], nx, ny, nz
+            chain, work.axes, joint, points[side, 0], points[side, 1], points[side, 2], nx, ny, nz
         )
-        scores[chain.joints[k, 1]] += w * (abs(speed) + w * reach)
+        scores[chain.joints[joint, 1]] += w * (abs(speed) + w * reach)
     best = 0
     for c in range(1, len(scores)):
         if scores[c] > scores[best]:
@@ -351,8 +351,8 @@ def _test(chain, boxes, row, work):
     key = max(key, swept)
     points = work.points
     d = capsule_distance(work.ends, chain.radii, i, j)
-    rows = len(work.reaches)
-    loss = travel(work.chords, work.reaches, rows - 2, rows - 1) + ROUNDING
+    row_count = len(work.reaches)
+    loss = travel(work.chords, work.reaches, row_count - 2, row_count - 1) + ROUNDING
     # Share of the required bound reached by swept leaves. If they are nearly at zero distance, only
     # halving the joint that they are swept about can help.
     done = 0.0
@@ -388,7 +388,9 @@ def _test(chain, boxes, row, work):
         return TOUCHING, key, 0
     if done * loss > apart:
         return OPEN, key, _column_by_leaves(chain, work, swept_i, swept_j)
-    return OPEN, key, _column_to_halve(chain, work, rows - 2, rows - 1, points, nx, ny, nz)
+    return OPEN, key, _column_to_halve(
+        chain, work, row_count - 2, row_count - 1, points, nx, ny, nz
+    )
 
 
 @offline_kernel

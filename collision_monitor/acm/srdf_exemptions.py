@@ -95,7 +95,7 @@ def exemptions(
         [v.links for v in verdicts if frozenset(v.links) not in given.keys() | joined | near
          and v.meeting is not Meeting.NEVER and v.ground is not Ground.RIGID],
     )  # fmt: skip
-    found = []
+    exempted = []
     for verdict in verdicts:
         pair = frozenset(verdict.links)
         if pair in enabled:
@@ -103,7 +103,7 @@ def exemptions(
         detail = grounds(verdict)
         if pair in given:
             reason = given[pair] or USER
-            found.append(Exemption(verdict.links, reason, f"in the SRDF; {detail}", True))
+            exempted.append(Exemption(verdict.links, reason, f"in the SRDF; {detail}", True))
             continue
         if pair in joined:
             reason = ADJACENT
@@ -130,8 +130,8 @@ def exemptions(
             detail = f"in the default pose; {detail}"
         else:
             continue
-        found.append(Exemption(verdict.links, reason, detail))
-    return found
+        exempted.append(Exemption(verdict.links, reason, detail))
+    return exempted
 
 
 def overlaps_by_design(
@@ -290,18 +290,18 @@ def audit(
         (exempted if a in rank and b in rank else shapeless).append((a, b))
     exempted.sort(key=lambda pair: (rank[pair[0]], rank[pair[1]]))
     near = neighbours(model.robot, model.bodies)
-    rows = model.random_configurations(_SAMPLES, settings.seed)
+    samples = model.random_configurations(_SAMPLES, settings.seed)
     findings, harmless = [], []
     for verdict in classify(model, exempted, settings, progress):
         reason = model.semantics.disabled[frozenset(verdict.links)]
         if verdict.meeting is not Meeting.SOMETIMES:
             harmless.append((reason, verdict))
             continue
-        verdict, met = _with_share(model, verdict, rows, settings.confidence)
+        verdict, met = _with_share(model, verdict, samples, settings.confidence)
         if verdict.meets >= always * verdict.samples:
             harmless.append((reason, verdict))
             continue
-        verdict, confirmed, unseen = _best_witness(model, verdict, met[:_MAX_CONTACTS], rows)
+        verdict, confirmed, unseen = _best_witness(model, verdict, met[:_MAX_CONTACTS], samples)
         if confirmed:
             verdict = replace(verdict, q=_simplified(model, verdict, unseen))
         is_near = frozenset(verdict.links) in near
@@ -313,18 +313,18 @@ def audit(
         tuple(findings),
         tuple(harmless),
         tuple(shapeless),
-        tuple(_not_exempted(model, rows, always)),
+        tuple(_not_exempted(model, samples, always)),
     )
 
 
 def _with_share(
-    model: CollisionModel, verdict: SearchResult, rows: np.ndarray, confidence: float
+    model: CollisionModel, verdict: SearchResult, samples: np.ndarray, confidence: float
 ) -> tuple[SearchResult, np.ndarray]:
-    """Return the verdict with the share of ``rows`` in which coal finds contact, and these rows."""
-    met = where_links_meet(model, verdict.links, rows)
+    """Return the verdict with the share of ``samples`` in which coal finds contact, and those."""
+    met = where_links_meet(model, verdict.links, samples)
     meets = int(met.sum())
-    bounds = share_bounds(meets, len(rows), confidence)
-    return replace(verdict, samples=len(rows), meets=meets, share=bounds), rows[met]
+    bounds = share_bounds(meets, len(samples), confidence)
+    return replace(verdict, samples=len(samples), meets=meets, share=bounds), samples[met]
 
 
 def _best_witness(
@@ -340,15 +340,15 @@ def _best_witness(
     plain[:, matter] = met[:, matter]
     moved = others.copy()
     moved[:, matter] = verdict.q[matter]
-    rows = np.concatenate([verdict.q[None], plain, met, moved])
-    clear = rows[model.min_distances(rows) > 0.0] if model.pairs else rows
+    candidates = np.concatenate([verdict.q[None], plain, met, moved])
+    clear = candidates[model.min_distances(candidates) > 0.0] if model.pairs else candidates
     if len(clear):
         meet = where_links_meet(model, verdict.links, clear)
         if meet.any():
             return replace(verdict, q=clear[int(meet.argmax())]), True, True
-    meet = where_links_meet(model, verdict.links, rows)
+    meet = where_links_meet(model, verdict.links, candidates)
     if meet.any():
-        return replace(verdict, q=rows[int(meet.argmax())]), True, False
+        return replace(verdict, q=candidates[int(meet.argmax())]), True, False
     return verdict, False, False
 
 
@@ -373,9 +373,11 @@ def _simplified(model: CollisionModel, verdict: SearchResult, unseen: bool) -> n
     return q
 
 
-def _not_exempted(model: CollisionModel, rows: np.ndarray, always: float) -> list[tuple[str, str]]:
+def _not_exempted(
+    model: CollisionModel, samples: np.ndarray, always: float
+) -> list[tuple[str, str]]:
     """Return pairs not exempted by the SRDF that nearly always meet or overlap by design."""
-    found = []
+    missing = []
     left_out = [
         (a, b) for a, b, _ in model.unmonitored_pairs
         if frozenset((a, b)) not in model.semantics.disabled
@@ -388,9 +390,9 @@ def _not_exempted(model: CollisionModel, rows: np.ndarray, always: float) -> lis
     )
     for a, b in left_out:
         if frozenset((a, b)) in by_design:
-            found.append((a, b))
+            missing.append((a, b))
         else:
-            few = where_links_meet(model, (a, b), rows[:_FIRST_SAMPLES])
-            if few.mean() >= always and where_links_meet(model, (a, b), rows).mean() >= always:
-                found.append((a, b))
-    return found
+            few = where_links_meet(model, (a, b), samples[:_FIRST_SAMPLES])
+            if few.mean() >= always and where_links_meet(model, (a, b), samples).mean() >= always:
+                missing.append((a, b))
+    return missing
