@@ -286,18 +286,18 @@ def rectangle_distance_squared(d0, d1, d2, r, a0, a1, b0, b1):
         -r01 * d0 - r11 * d1 - r21 * d2,
         -r02 * d0 - r12 * d1 - r22 * d2,
     )
-    found = _corners_and_edges(e0, e1, e2, r00, r01, r02, r10, r11, r12, a0, a1, b0, b1)
-    best = min(best, found)
+    square = _corners_and_edges(e0, e1, e2, r00, r01, r02, r10, r11, r12, a0, a1, b0, b1)
+    best = min(best, square)
     if best == 0.0:
         return best
-    found = _parallel_edges(d0, d1, d2, ZERO, r00, r10, r20, a0, a1, r01, r11, r21, b0, b1)
-    best = min(best, found)
-    found = _parallel_edges(d0, d1, d2, ZERO, r01, r11, r21, a0, a1, r00, r10, r20, b1, b0)
-    best = min(best, found)
-    found = _parallel_edges(d0, d1, d2, ONE, r00, r10, r20, a1, a0, r01, r11, r21, b0, b1)
-    best = min(best, found)
-    found = _parallel_edges(d0, d1, d2, ONE, r01, r11, r21, a1, a0, r00, r10, r20, b1, b0)
-    return min(best, found)
+    square = _parallel_edges(d0, d1, d2, ZERO, r00, r10, r20, a0, a1, r01, r11, r21, b0, b1)
+    best = min(best, square)
+    square = _parallel_edges(d0, d1, d2, ZERO, r01, r11, r21, a0, a1, r00, r10, r20, b1, b0)
+    best = min(best, square)
+    square = _parallel_edges(d0, d1, d2, ONE, r00, r10, r20, a1, a0, r01, r11, r21, b0, b1)
+    best = min(best, square)
+    square = _parallel_edges(d0, d1, d2, ONE, r01, r11, r21, a1, a0, r00, r10, r20, b1, b0)
+    return min(best, square)
 
 
 # Squared sine below which two axes count as parallel. Their product separates nothing that the
@@ -325,15 +325,15 @@ def _beyond(gap):
 def _edges(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2, best):
     """The largest square of the gaps along the nine products, or any from ``best`` on."""
     g0, g1, g2 = gaps_of_edges(ZERO, d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2)
-    found = max(_along(g0, r[0]), max(_along(g1, r[1]), _along(g2, r[2])))
-    if found >= best:
-        return found
+    largest = max(_along(g0, r[0]), max(_along(g1, r[1]), _along(g2, r[2])))
+    if largest >= best:
+        return largest
     g0, g1, g2 = gaps_of_edges(ONE, d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2)
-    found = max(found, max(_along(g0, r[3]), max(_along(g1, r[4]), _along(g2, r[5]))))
-    if found >= best:
-        return found
+    largest = max(largest, max(_along(g0, r[3]), max(_along(g1, r[4]), _along(g2, r[5]))))
+    if largest >= best:
+        return largest
     g0, g1, g2 = gaps_of_edges(TWO, d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2)
-    return max(found, max(_along(g0, r[6]), max(_along(g1, r[7]), _along(g2, r[8]))))
+    return max(largest, max(_along(g0, r[6]), max(_along(g1, r[7]), _along(g2, r[8]))))
 
 
 @kernel
@@ -349,13 +349,13 @@ def _along(gap, cosine):
 def _boxes_bound(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2, best):
     """As `aligned_bound`, for two boxes of half sides a and b in the relation d, r, f."""
     g0, g1, g2 = gaps_of_a(d0, d1, d2, f, a0, a1, a2, b0, b1, b2)
-    found = _beyond(g0) + _beyond(g1) + _beyond(g2)
-    if found >= best:
-        return found
+    largest = _beyond(g0) + _beyond(g1) + _beyond(g2)
+    if largest >= best:
+        return largest
     g0, g1, g2 = gaps_of_b(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2)
-    found = max(found, _beyond(g0) + _beyond(g1) + _beyond(g2))
-    if found > 0.0:
-        return found
+    largest = max(largest, _beyond(g0) + _beyond(g1) + _beyond(g2))
+    if largest > 0.0:
+        return largest
     return _edges(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2, best)
 
 

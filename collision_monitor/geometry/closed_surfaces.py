@@ -64,16 +64,16 @@ def closed_surfaces(vertices: np.ndarray, triangles: np.ndarray) -> ClosedSurfac
     if len(rest) == 0:
         return ClosedSurfaces(triangles, pieces, closed)
     alike = np.unique(np.sort(triangles[rest], axis=1), axis=0, return_index=True)[1]
-    rows = rest[np.sort(alike)]
-    edge, _ = _edges(count, triangles[rows])
-    rows = rows[~_is_in_piece_with(np.bincount(edge)[edge] % 2 == 1, pieces[rows])]
-    turned = _turned_outwards(vertices, triangles[rows])
-    mended = closed_pieces(count, turned, pieces[rows])
-    rows, turned = rows[mended], turned[mended]
+    chosen = rest[np.sort(alike)]
+    edge, _ = _edges(count, triangles[chosen])
+    chosen = chosen[~_is_in_piece_with(np.bincount(edge)[edge] % 2 == 1, pieces[chosen])]
+    turned = _turned_outwards(vertices, triangles[chosen])
+    mended = closed_pieces(count, turned, pieces[chosen])
+    chosen, turned = chosen[mended], turned[mended]
     result = triangles.copy()
-    result[rows] = turned
-    closed[np.isin(pieces, pieces[rows])] = False
-    closed[rows] = True
+    result[chosen] = turned
+    closed[np.isin(pieces, pieces[chosen])] = False
+    closed[chosen] = True
     return ClosedSurfaces(result, pieces, closed)
 
 

@@ -29,21 +29,21 @@ _FLAT = 1e-14
 
 
 @kernel
-def farthest(solids, k, dx, dy, dz):
-    """The point of solid k that is farthest along d, in its own frame."""
-    z = math.copysign(solids[k, 2], dz)
-    if solids[k, ROUND] > 0.0:
+def farthest(solids, solid, dx, dy, dz):
+    """The point of a ``solid`` that is farthest along d, in its own frame."""
+    z = math.copysign(solids[solid, 2], dz)
+    if solids[solid, ROUND] > 0.0:
         length = math.sqrt(dx * dx + dy * dy)
-        scale = solids[k, 0] / length if length > 0.0 else 0.0
+        scale = solids[solid, 0] / length if length > 0.0 else 0.0
         return scale * dx, scale * dy, z
-    return math.copysign(solids[k, 0], dx), math.copysign(solids[k, 1], dy), z
+    return math.copysign(solids[solid, 0], dx), math.copysign(solids[solid, 1], dy), z
 
 
 @part_kernel
-def farthest_of_other(other, is_triangle, solids, k, dx, dy, dz):
+def farthest_of_other(other, is_triangle, solids, solid, dx, dy, dz):
     """The point of the other one that is farthest along d.
 
-    ``other`` (4, 3) is a triangle in its first three rows, or the place of solid k: its rotation,
+    ``other`` (4, 3) is a triangle in its first three rows, or the place of ``solid``: its rotation,
     and its centre in the last row.
     """
     if is_triangle:
@@ -54,7 +54,7 @@ def farthest_of_other(other, is_triangle, solids, k, dx, dy, dz):
                 best, row = height, m
         return other[row, 0], other[row, 1], other[row, 2]
     x, y, z = farthest(
-        solids, k,
+        solids, solid,
         other[0, 0] * dx + other[1, 0] * dy + other[2, 0] * dz,
         other[0, 1] * dx + other[1, 1] * dy + other[2, 1] * dz,
         other[0, 2] * dx + other[1, 2] * dy + other[2, 2] * dz,

@@ -58,18 +58,18 @@ def target(element: etree._Element, attribute: str, by_id: Ids, tag: str) -> etr
     of the document that also contains the reference is meant.
     """
     url = element.get(attribute, "")
-    found = by_id.get((tag, url[1:]), []) if url.startswith("#") else []
-    if len(found) > 1:
+    elements = by_id.get((tag, url[1:]), []) if url.startswith("#") else []
+    if len(elements) > 1:
         for part in element.iterancestors():
             if near := [each for each in part.iter(tag) if each.get("id") == url[1:]]:
-                found = near
+                elements = near
                 break
-    if len(found) != 1:
+    if len(elements) != 1:
         raise ValueError(
             f"<{element.tag}> on line {element.sourceline} refers to {url!r}, which is "
-            f"{'more than one' if found else 'no'} <{tag}> of this file"
+            f"{'more than one' if elements else 'no'} <{tag}> of this file"
         )
-    return found[0]
+    return elements[0]
 
 
 def geometry_triangles(geometry: etree._Element, by_id: Ids) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -180,13 +180,15 @@ def _trifans(element: etree._Element, corners: _Corners) -> list:
 
 
 def _tristrips(element: etree._Element, corners: _Corners) -> list:
-    found = []
+    triangles = []
     for p in element.findall("p"):
         i = corners.read(p)
         for k in range(len(i) - 2):
             # Every second triangle of a strip runs the other way round.
-            found.append((i[k], i[k + 1], i[k + 2]) if k % 2 == 0 else (i[k + 1], i[k], i[k + 2]))
-    return found
+            triangles.append(
+                (i[k], i[k + 1], i[k + 2]) if k % 2 == 0 else (i[k + 1], i[k], i[k + 2])
+            )
+    return triangles
 
 
 def _fan(i: np.ndarray) -> list:
