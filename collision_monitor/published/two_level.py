@@ -47,22 +47,22 @@ def place_point(view, q, body, point):
 
 
 @offline_kernel
-def _place(view, q, body, point, places, k):
-    """Write the point at q, base frame, to row k of ``places`` (n, 3)."""
-    places[k, 0], places[k, 1], places[k, 2] = place_point(view, q, body, point)
+def _place(view, q, body, point, places, row):
+    """Write the point at q, base frame, to a ``row`` of ``places`` (n, 3)."""
+    places[row, 0], places[row, 1], places[row, 2] = place_point(view, q, body, point)
 
 
 @offline_kernel
-def _ball_gap(places, k, box, radius):
+def _ball_gap(places, row, box, radius):
     """Distance of a point from the ball about the middle of a box, negative inside; metres."""
-    x, y, z = places[k, 0] - box[3, 0], places[k, 1] - box[3, 1], places[k, 2] - box[3, 2]
+    x, y, z = places[row, 0] - box[3, 0], places[row, 1] - box[3, 1], places[row, 2] - box[3, 2]
     return math.sqrt(x * x + y * y + z * z) - radius
 
 
 @offline_kernel
-def _in_box(places, k, box):
+def _in_box(places, row, box):
     """Whether a point is in a box."""
-    x, y, z = places[k, 0] - box[3, 0], places[k, 1] - box[3, 1], places[k, 2] - box[3, 2]
+    x, y, z = places[row, 0] - box[3, 0], places[row, 1] - box[3, 1], places[row, 2] - box[3, 2]
     for m in range(3):
         if abs(box[m, 0] * x + box[m, 1] * y + box[m, 2] * z) > box[4, m]:
             return False
@@ -70,33 +70,33 @@ def _in_box(places, k, box):
 
 
 @offline_kernel
-def in_ball(numbers, index, rows, body, point, box, radius, places, found):
-    """Mark in ``found`` (n,) the rows (n, nq) at which the point is in the ball around a box."""
+def in_ball(numbers, index, waypoints, body, point, box, radius, places, inside):
+    """Mark in ``inside`` (n,) the ``waypoints`` (n, nq) with the point in the ball around a box."""
     view = unpack(numbers, index)
-    for k in range(len(rows)):
-        _place(view, rows[k], body, point, places, k)
-        found[k] = _ball_gap(places, k, box, radius) <= 0.0
+    for row in range(len(waypoints)):
+        _place(view, waypoints[row], body, point, places, row)
+        inside[row] = _ball_gap(places, row, box, radius) <= 0.0
 
 
 @offline_kernel
 def two_levels(
-    numbers, index, rows, body, point, box, radius, reaches, both, places, chosen, found
+    numbers, index, waypoints, body, point, box, radius, reaches, both, places, chosen, inside
 ):  # fmt: skip
-    """Mark rows (n, nq) between which the ball may be hit, and rows in the box; return counts.
+    """Mark ``waypoints`` (n, nq) between which the ball may be hit, and those in the box.
 
     Returns (tests, rows at which the point was placed, rows in the box). The motion between two
     rows is certified if the sum over the joints of |dq| times ``reaches`` (nq,) is less than the
     sum of the gaps between point and ball at both. Otherwise it is halved, or marked in ``chosen``
     (n,) if there is no row in between. With ``both`` levels the marked rows are tested against the
-    box: ``found`` (n,). ``box`` (5, 3): its axes in rows, centre, half sides.
+    box: ``inside`` (n,). ``box`` (5, 3): its axes in rows, centre, half sides.
     """
     view = unpack(numbers, index)
-    count, joints = rows.shape
+    count, joints = waypoints.shape
     gaps = np.full(count, np.nan)
     first = np.empty(64, np.int64)
     last = np.empty(64, np.int64)
-    for k in range(count):
-        chosen[k] = found[k] = False
+    for row in range(count):
+        chosen[row] = inside[row] = False
     first[0], last[0] = 0, count - 1
     size, tests, placed, hits = 1, 0, 0, 0
     while size > 0:
@@ -104,21 +104,21 @@ def two_levels(
         i, j = first[size], last[size]
         travel = 0.0
         for m in range(joints):
-            travel += abs(rows[j, m] - rows[i, m]) * reaches[m]
-        for k in (i, j):
-            if np.isnan(gaps[k]):
-                _place(view, rows[k], body, point, places, k)
-                gaps[k] = _ball_gap(places, k, box, radius)
+            travel += abs(waypoints[j, m] - waypoints[i, m]) * reaches[m]
+        for row in (i, j):
+            if np.isnan(gaps[row]):
+                _place(view, waypoints[row], body, point, places, row)
+                gaps[row] = _ball_gap(places, row, box, radius)
                 placed += 1
         tests += 1
         if travel < gaps[i] + gaps[j]:
             continue
         if j - i <= 1:
-            for k in (i, j):
-                if both and not chosen[k] and _in_box(places, k, box):
-                    found[k] = True
+            for row in (i, j):
+                if both and not chosen[row] and _in_box(places, row, box):
+                    inside[row] = True
                     hits += 1
-                chosen[k] = True
+                chosen[row] = True
             continue
         middle = (i + j) // 2
         first[size], last[size] = middle, j
@@ -137,65 +137,65 @@ def _fill_arms(view, body, x, y, z, arms):
     for column in range(len(arms)):
         arms[column] = 0.0
     while body > 0:
-        k = body - 1
+        joint = body - 1
         arm = 1.0
-        if view.joint_table[k, 1] != PRISMATIC:
-            arm = axis_distance(view, k, x, y, z)
-        arms[view.joint_table[k, 2]] += abs(view.joint_motion[k, 0]) * arm
-        body = view.joint_table[k, 0]
+        if view.joint_table[joint, 1] != PRISMATIC:
+            arm = axis_distance(view, joint, x, y, z)
+        arms[view.joint_table[joint, 2]] += abs(view.joint_motion[joint, 0]) * arm
+        body = view.joint_table[joint, 0]
 
 
 @offline_kernel
-def _covers(rows, k, gap, arms, low, high):
-    """Return (first, last) row between ``low`` and ``high`` that a gap at row k certifies."""
-    first, last, way = k, k, 0.0
+def _covers(waypoints, row, gap, arms, low, high):
+    """Return (first, last) row between ``low`` and ``high`` that a gap at ``row`` certifies."""
+    first, last, travel = row, row, 0.0
     while first > low:
         for m in range(len(arms)):
-            way += arms[m] * abs(rows[first - 1, m] - rows[first, m])
-        if way >= gap:
+            travel += arms[m] * abs(waypoints[first - 1, m] - waypoints[first, m])
+        if travel >= gap:
             break
         first -= 1
-    way = 0.0
+    travel = 0.0
     while last < high:
         for m in range(len(arms)):
-            way += arms[m] * abs(rows[last + 1, m] - rows[last, m])
-        if way >= gap:
+            travel += arms[m] * abs(waypoints[last + 1, m] - waypoints[last, m])
+        if travel >= gap:
             break
         last += 1
     return first, last
 
 
 @offline_kernel
-def _place_and_measure(view, rows, k, body, point, box, radius, places, arms):
-    """Place the point at row k; return its gap to the ball."""
-    _place(view, rows[k], body, point, places, k)
-    _fill_arms(view, body, places[k, 0], places[k, 1], places[k, 2], arms)
-    return _ball_gap(places, k, box, radius)
+def _place_and_measure(view, waypoints, row, body, point, box, radius, places, arms):
+    """Place the point at a ``row``; return its gap to the ball."""
+    _place(view, waypoints[row], body, point, places, row)
+    _fill_arms(view, body, places[row, 0], places[row, 1], places[row, 2], arms)
+    return _ball_gap(places, row, box, radius)
 
 
 @offline_kernel
-def cover(numbers, index, rows, body, point, box, radius, places, chosen, found):
+def cover(numbers, index, waypoints, body, point, box, radius, places, chosen, inside):
     """Like `two_levels`, but each gap certifies as many neighbouring rows as it can.
 
     Returns (rows at which the point was placed, rows in the box). The motion is linear between
     rows.
     """
     view = unpack(numbers, index)
-    count, hits = len(rows), 0
+    count, hits = len(waypoints), 0
     first = np.empty(64, np.int64)
     last = np.empty(64, np.int64)
-    for k in range(count):
-        chosen[k] = found[k] = False
-        places[k, 0] = np.nan
-    arms = np.empty(rows.shape[1])
-    gap = _place_and_measure(view, rows, 0, body, point, box, radius, places, arms)
+    for row in range(count):
+        chosen[row] = inside[row] = False
+        places[row, 0] = np.nan
+    arms = np.empty(waypoints.shape[1])
+    gap = _place_and_measure(view, waypoints, 0, body, point, box, radius, places, arms)
     chosen[0] = gap <= 0.0
-    _, first[0] = _covers(rows, 0, gap, arms, 0, count - 1)
+    _, first[0] = _covers(waypoints, 0, gap, arms, 0, count - 1)
     if first[0] == count - 1:
         return 1, 0
-    gap = _place_and_measure(view, rows, count - 1, body, point, box, radius, places, arms)
+    gap = _place_and_measure(view, waypoints, count - 1, body, point, box, radius, places, arms)
     chosen[count - 1] = gap <= 0.0
-    last[0], _ = _covers(rows, count - 1, gap, arms, first[0], count - 1)
+    last[0], _ = _covers(waypoints, count - 1, gap, arms, first[0], count - 1)
     size, placed = 1, 2
     while size > 0:
         size -= 1
@@ -205,20 +205,20 @@ def cover(numbers, index, rows, body, point, box, radius, places, chosen, found)
         if b - a == 1:
             chosen[a] = chosen[b] = True
             continue
-        k = (a + b) // 2
-        gap = _place_and_measure(view, rows, k, body, point, box, radius, places, arms)
+        row = (a + b) // 2
+        gap = _place_and_measure(view, waypoints, row, body, point, box, radius, places, arms)
         placed += 1
-        low, high = _covers(rows, k, gap, arms, a, b)
+        low, high = _covers(waypoints, row, gap, arms, a, b)
         first[size], last[size] = high, b
         first[size + 1], last[size + 1] = a, low
         size += 2
-    for k in range(count):
-        if chosen[k]:
-            if np.isnan(places[k, 0]):
-                _place(view, rows[k], body, point, places, k)
+    for row in range(count):
+        if chosen[row]:
+            if np.isnan(places[row, 0]):
+                _place(view, waypoints[row], body, point, places, row)
                 placed += 1
-            found[k] = _in_box(places, k, box)
-            hits += found[k]
+            inside[row] = _in_box(places, row, box)
+            hits += inside[row]
     return placed, hits
 
 
@@ -276,41 +276,41 @@ class Tip:
         self._body = model.bodies.link_bodies[link]
         self._point = np.ascontiguousarray(model.bodies.link_poses[link][:3, 3])
 
-    def arguments(self, rows: np.ndarray, box: Box) -> tuple:
+    def arguments(self, waypoints: np.ndarray, box: Box) -> tuple:
         """Return the first arguments of the kernels."""
-        return *self._arrays, rows, self._body, self._point, box.rows, box.radius
+        return *self._arrays, waypoints, self._body, self._point, box.rows, box.radius
 
-    def two_levels(self, rows: np.ndarray, box: Box, printed: bool = False) -> TwoLevel:
-        """Check a motion through ``rows`` (n, nq), linear in the joints, as published.
+    def two_levels(self, waypoints: np.ndarray, box: Box, printed: bool = False) -> TwoLevel:
+        """Check a motion through ``waypoints`` (n, nq), linear in the joints, as published.
 
         ``printed``: measure gaps to the centre of the ball, as printed; this certifies nothing.
         """
-        marks = np.empty((2, len(rows)), dtype=bool)
+        marks = np.empty((2, len(waypoints)), dtype=bool)
         tests, placed, hits = two_levels(
-            *self.arguments(rows, box)[:-1], 0.0 if printed else box.radius, self.reaches, True,
-            np.empty((len(rows), 3)), marks[0], marks[1],
+            *self.arguments(waypoints, box)[:-1], 0.0 if printed else box.radius, self.reaches,
+            True, np.empty((len(waypoints), 3)), marks[0], marks[1],
         )  # fmt: skip
-        chosen, found = (tuple(mark.nonzero()[0].tolist()) for mark in marks)
-        return TwoLevel(tests, placed, chosen, found if hits else ())
+        chosen, inside = (tuple(mark.nonzero()[0].tolist()) for mark in marks)
+        return TwoLevel(tests, placed, chosen, inside if hits else ())
 
-    def check(self, rows: np.ndarray, box: Box) -> TwoLevel:
-        """As `two_levels`, in fewer tests, for any path through ``rows`` (n, nq).
+    def check(self, waypoints: np.ndarray, box: Box) -> TwoLevel:
+        """As `two_levels`, in fewer tests, for any path through ``waypoints`` (n, nq).
 
         The distances from the axes are those of the current configuration. Each gap certifies all
         rows that it reaches, and these are not tested again.
         """
-        marks = np.empty((2, len(rows)), dtype=bool)
+        marks = np.empty((2, len(waypoints)), dtype=bool)
         placed, hits = cover(
-            *self.arguments(rows, box), np.empty((len(rows), 3)), marks[0], marks[1]
+            *self.arguments(waypoints, box), np.empty((len(waypoints), 3)), marks[0], marks[1]
         )
-        chosen, found = (tuple(mark.nonzero()[0].tolist()) for mark in marks)
-        return TwoLevel(placed, placed, chosen, found if hits else ())
+        chosen, inside = (tuple(mark.nonzero()[0].tolist()) for mark in marks)
+        return TwoLevel(placed, placed, chosen, inside if hits else ())
 
-    def all_points(self, rows: np.ndarray, box: Box) -> tuple[int, ...]:
+    def all_points(self, waypoints: np.ndarray, box: Box) -> tuple[int, ...]:
         """Return the rows at which the tip is in the ball around the box; tests every point."""
-        found = np.empty(len(rows), dtype=bool)
-        in_ball(*self.arguments(rows, box), np.empty((len(rows), 3)), found)
-        return tuple(found.nonzero()[0].tolist())
+        inside = np.empty(len(waypoints), dtype=bool)
+        in_ball(*self.arguments(waypoints, box), np.empty((len(waypoints), 3)), inside)
+        return tuple(inside.nonzero()[0].tolist())
 
     def way_bound(self, start: np.ndarray, end: np.ndarray) -> float:
         """Return an upper bound (m) of the tip's path between two configurations (nq,)."""
