@@ -283,12 +283,12 @@ def _audit_text(model: CollisionModel, result: Audit, settings: SearchSettings) 
     parts = []
     if result.findings:
         rows = []
-        for k, finding in enumerate(result.findings, 1):
+        for item, finding in enumerate(result.findings, 1):
             verdict = finding.verdict
             low, high = verdict.share
             rows.append(
                 [
-                    f"{k}  {' - '.join(finding.links)}",
+                    f"{item}  {' - '.join(finding.links)}",
                     finding.reason or "-",
                     "yes" if finding.neighbours else "no",
                     f"{verdict.meets} of {verdict.samples}",
@@ -300,9 +300,9 @@ def _audit_text(model: CollisionModel, result: Audit, settings: SearchSettings) 
                   "warned by")  # fmt: skip
         parts.append(text_table(header, rows))
         lines = ["Where they meet (joints not named as in the default pose):"]
-        for k, finding in enumerate(result.findings, 1):
+        for item, finding in enumerate(result.findings, 1):
             doubt = "" if finding.confirmed else "  (closer than 0.02 mm, contact not confirmed)"
-            lines.append(f"{k}  {_pose(model, finding.verdict.q)}{doubt}")
+            lines.append(f"{item}  {_pose(model, finding.verdict.q)}{doubt}")
         parts.append("\n".join(lines))
         by_design = [f for f in result.findings if f.by_design]
         if by_design:

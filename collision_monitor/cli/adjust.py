@@ -206,12 +206,12 @@ def _limits_of_leaders(
 ) -> dict[str, JointLimits]:
     """Limits in a file and soft ones; joints that others mimic keep those of the others, too."""
     of_urdf = urdf_limits(model.robot)
-    found = urdf_limits(model.robot, soft=True) if soft else {}
+    given = urdf_limits(model.robot, soft=True) if soft else {}
     if path is not None:
-        found |= tightened_limits(model.robot, path, tuple(of_urdf), soft)
-    limits = {name: both for name, both in found.items() if name in model.joint_names}
+        given |= tightened_limits(model.robot, path, tuple(of_urdf), soft)
+    limits = {name: both for name, both in given.items() if name in model.joint_names}
     for joint, leader, gain, offset in mimics(model):
-        own, urdf = found.get(joint.name), of_urdf[joint.name]
+        own, urdf = given.get(joint.name), of_urdf[joint.name]
         if own is None:
             continue
         ends = -math.inf, math.inf
@@ -226,7 +226,7 @@ def _beyond_limits(
     model: CollisionModel, motion: Motion, limits: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """Joints beyond a limit, as in `verify`: the robot starts beyond it."""
-    found, tighter = [], limits.get("position_limits", {})
+    violations, tighter = [], limits.get("position_limits", {})
     for name, positions in zip(motion.joint_names, motion.positions.T, strict=True):
         column = model.joint_names.index(name)
         own = model.position_limits
@@ -238,8 +238,8 @@ def _beyond_limits(
             (positions.max(), upper, positions.max() - upper),
         ):
             if beyond > _ROUNDING:
-                found.append({"joint": name, "value": float(value), "limit": float(limit)})
-    return found
+                violations.append({"joint": name, "value": float(value), "limit": float(limit)})
+    return violations
 
 
 def _refuse(options: argparse.Namespace, result: dict[str, Any]) -> int:

@@ -323,14 +323,16 @@ def _joints(
 ) -> None:
     dashed = {"linestyle": (0, (3, 2)), "linewidth": 1.0}
     names = adjustment.motion.joint_names
-    for number, k in enumerate(columns):
-        to_shown = np.degrees if units[names[k]] == "rad" else np.asarray
+    for number, column in enumerate(columns):
+        to_shown = np.degrees if units[names[column]] == "rad" else np.asarray
         for motion, style in (
             (adjustment.desired, dashed),
-            (adjustment.motion, {"linewidth": 1.4, "label": names[k]}),
+            (adjustment.motion, {"linewidth": 1.4, "label": names[column]}),
         ):
-            axis.plot(motion.times, to_shown(motion.positions[:, k]), color=f"C{number}", **style)
-    shown = {units[names[k]] for k in columns}
+            axis.plot(
+                motion.times, to_shown(motion.positions[:, column]), color=f"C{number}", **style
+            )
+    shown = {units[names[column]] for column in columns}
     axis.set_ylabel(" or ".join("deg" if unit == "rad" else "m" for unit in sorted(shown)[::-1]))
     axis.plot([], [], color="black", label="before", **dashed)
     axis.plot([], [], color="black", label="after", linewidth=1.4)

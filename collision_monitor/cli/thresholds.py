@@ -82,17 +82,17 @@ def run(options: argparse.Namespace) -> int:
         print(f"warning: {text}", file=sys.stderr)
     usual = model.usual_distances(exact=not options.leaves_only)
     ruled = start.named(model.pairs)
-    found = {
+    structural = {
         k: pair for k, pair in usual.structural(model.pairs, start.stop, start.warn).items()
         if k not in ruled
     }  # fmt: skip
     always = usual.always_touching()
-    limits = start.of(model.pairs, must_name=False, structural=found)
+    limits = start.of(model.pairs, must_name=False, structural=structural)
     near, touching = near_and_touching(model, q, limits[:, 1], exact=not options.leaves_only)
-    suggested = _suggested(model, found, near, ruled, limits)
+    suggested = _suggested(model, structural, near, ruled, limits)
     print(
-        f"# '{model.name}': {len(found)} of {len(model.pairs)} pairs are near by construction or "
-        "at zero."
+        f"# '{model.name}': {len(structural)} of {len(model.pairs)} pairs are near by construction "
+        "or at zero."
     )
     print(f"warn: {start.warn:g}\nstop: {start.stop:g}")
     lines = [_line(rule) for rule in start.rules]
@@ -157,18 +157,18 @@ def _suggested(
 ) -> list[str]:
     """Lines of structural pairs, and of pairs ``near`` each other at rest without a rule."""
     lines = []
-    for k in sorted(structural.keys() | near.keys() - ruled):
-        stop, warn = limits[k].tolist()
-        reasons = [structural[k].reason] if k in structural else []
-        if k in near:
+    for pair in sorted(structural.keys() | near.keys() - ruled):
+        stop, warn = limits[pair].tolist()
+        reasons = [structural[pair].reason] if pair in structural else []
+        if pair in near:
             # As for pairs that are near by construction.
-            warn, stop = 0.8 * near[k], min(stop, 0.4 * near[k])
-            reasons.append(f"{1e3 * near[k]:.1f} mm apart at rest")
-            if near[k] < _VERY_NEAR:
+            warn, stop = 0.8 * near[pair], min(stop, 0.4 * near[pair])
+            reasons.append(f"{1e3 * near[pair]:.1f} mm apart at rest")
+            if near[pair] < _VERY_NEAR:
                 print(
-                    f"warning: {' '.join(model.pairs[k])}: {1e3 * near[k]:.2f} mm apart at rest, "
-                    f"so that it stops at {1e3 * stop:.2f} mm in every pose", file=sys.stderr,
+                    f"warning: {' '.join(model.pairs[pair])}: {1e3 * near[pair]:.2f} mm apart at "
+                    f"rest, so that it stops at {1e3 * stop:.2f} mm in every pose", file=sys.stderr,
                 )  # fmt: skip
-        rule = Rule(pattern_of(model.pairs[k]), round(warn, 6), round(stop, 6))
+        rule = Rule(pattern_of(model.pairs[pair]), round(warn, 6), round(stop, 6))
         lines.append(f"{_line(rule)}  # {', '.join(reasons)}")
     return lines

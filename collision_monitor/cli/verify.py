@@ -174,7 +174,7 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Verify, print, write files; the exit code is that of the worst verdict."""
     try:
-        found, written, model = _verify(options)
+        results, written, model = _verify(options)
     except Exception as error:
         # Exit code 1 means that a motion is unsafe: errors have another code.
         reason = str(error)
@@ -184,14 +184,14 @@ def run(options: argparse.Namespace) -> int:
         _report_not_checked(options, reason)
         raise MotionError(reason) from None
     try:
-        _print_results(options, model, found, written)
+        _print_results(options, model, results, written)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader has closed the pipe: `... | head -1`
         discard_output()
     except OSError as error:
         discard_output()
         raise MotionError(f"the verdict cannot be written: {error}") from None
-    return max(result.verdict.exit_code for result in found)
+    return max(result.verdict.exit_code for result in results)
 
 
 def _report_not_checked(options: argparse.Namespace, reason: str) -> None:
@@ -241,25 +241,25 @@ def _verify(
             model = _among_recorded(model, paths)
         settings, measured = _settings(options, model, other), _measured(options, model)
         load = _loader(options, model, settings)
-        motions, results = {}, {}
+        motions, by_path = {}, {}
         for path in paths:
             try:
                 motions[path] = load(path)
             except CollisionMonitorError as error:
                 # For several motions, the line begins with the name of the file.
                 reason = str(error).removeprefix(f"{path}: " if len(paths) > 1 else "")
-                results[path] = Verification(
+                by_path[path] = Verification(
                     path.name, model.name, Verdict.NOT_CHECKED, reason=reason
                 )
-        results |= _verified(options, model, motions, settings, progress)
-        found = [results[path] for path in paths]
-        if measured is not None and found[0].verdict is not Verdict.NOT_CHECKED:
-            differences(found[0], measured)  # raises if there is nothing to compare
-            found[0] = replace(found[0], measured=measured)
+        by_path |= _verified(options, model, motions, settings, progress)
+        results = [by_path[path] for path in paths]
+        if measured is not None and results[0].verdict is not Verdict.NOT_CHECKED:
+            differences(results[0], measured)  # raises if there is nothing to compare
+            results[0] = replace(results[0], measured=measured)
         if options.report:
             progress.update("writing the report")
-        written = _write(options, model, found)
-    return found, written, model
+        written = _write(options, model, results)
+    return results, written, model
 
 
 def _among_recorded(model: CollisionModel, paths: Sequence[Path]) -> CollisionModel:
@@ -315,7 +315,7 @@ def _measured(options: argparse.Namespace, model: CollisionModel) -> MeasuredMot
 
 def _motions(given: Sequence[Path]) -> list[Path]:
     """The given files, and those in given folders; a folder can be a bag."""
-    found = []
+    paths = []
     for path in given:
         if path.is_dir() and not (path / _BAG).is_file():
             inside = sorted(
@@ -323,10 +323,10 @@ def _motions(given: Sequence[Path]) -> list[Path]:
             )
             if not inside:
                 raise MotionError(f"{path}: no motion is in this folder ({', '.join(_SUFFIXES)})")
-            found += inside
+            paths += inside
         else:
-            found.append(path)
-    return list(dict.fromkeys(found))
+            paths.append(path)
+    return list(dict.fromkeys(paths))
 
 
 def _settings(options: argparse.Namespace, model: CollisionModel, other: Robot | None) -> Settings:

@@ -92,13 +92,13 @@ def _fit() -> None:
 
 def _measure() -> None:
     model = _load()
-    rows = model.random_configurations(3, 0)
+    configurations = model.random_configurations(3, 0)
     for exact in (False, True):
-        model.distance(rows[0], exact)
-        model.distances(rows[0], exact)
-    model.min_distances(rows)
-    model.is_clear(rows, 0.0)
-    model.contacts(rows[0])
+        model.distance(configurations[0], exact)
+        model.distances(configurations[0], exact)
+    model.min_distances(configurations)
+    model.is_clear(configurations, 0.0)
+    model.contacts(configurations[0])
     model.prepare_exact(crossings=True)
     model.usual_distances(exact=True)
 
