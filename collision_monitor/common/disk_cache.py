@@ -238,15 +238,15 @@ class Store:
 
     def get_many(self, keys: Sequence[str]) -> dict[str, Any]:
         """The values of those keys that are stored."""
-        found = {}
+        values = {}
         with self._opened() as cache:
             if cache is not None:
                 with cache.transact():
                     for key in keys:
                         value = cache.get(key)
                         if value is not None:
-                            found[key] = value
-        return found
+                            values[key] = value
+        return values
 
     def set_many(self, values: Mapping[str, Any]) -> None:
         """As `set`, for several at once."""

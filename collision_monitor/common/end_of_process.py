@@ -48,12 +48,12 @@ def end_now() -> None:
 
 
 def _children() -> list[int]:
-    found = []
+    children = []
     for thread in os.listdir("/proc/self/task"):
         path = f"/proc/self/task/{thread}/children"
         with suppress(OSError), open(path, encoding="ascii") as file:
-            found += map(int, file.read().split())
-    return found
+            children += map(int, file.read().split())
+    return children
 
 
 _end_early()

@@ -67,21 +67,21 @@ def named_numbers(text: str, source: str, example: str = "elbow=0.5") -> dict[st
         ConfigurationError: an entry of another form, a name twice, or no finite number; the message
             begins with ``source``.
     """
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for entry in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = (part.strip() for part in entry.partition("="))
         if not (name and equals):
             raise ConfigurationError(
                 f"{source}: {entry!r} is not of the form joint=value, such as {example}"
             )
-        if name in found:
+        if name in numbers:
             raise ConfigurationError(f"{source}: joint {name!r} is given twice")
         try:
-            found[name] = float(value)
+            numbers[name] = float(value)
         except ValueError:
-            found[name] = math.nan
-        if not math.isfinite(found[name]):
+            numbers[name] = math.nan
+        if not math.isfinite(numbers[name]):
             raise ConfigurationError(
                 f"{source}: {value!r} for joint {name!r} is not a finite number (radians or metres)"
             )
-    return found
+    return numbers
