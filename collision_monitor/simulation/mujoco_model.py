@@ -272,23 +272,23 @@ def simulated_robot(
     return builder.compile({**reasons, **always}, builder.warnings, warnings)
 
 
-def _always_touching(found: SimulatedRobot) -> list[frozenset[str]]:
+def _always_touching(robot: SimulatedRobot) -> list[frozenset[str]]:
     """Pairs of names that touch in nearly all sampled configurations."""
     mujoco = mujoco_library()
-    joints = found.bodies.joints
+    joints = robot.bodies.joints
     low, high = (np.array([getattr(j, end) for j in joints]) for end in ("lower", "upper"))
     rng = np.random.default_rng(0)
-    data = mujoco.MjData(found.model)
+    data = mujoco.MjData(robot.model)
     counts: dict[frozenset[str], int] = {}
     for _ in range(_SAMPLES):
-        found.place(data, rng.uniform(low, high))
-        mujoco.mj_kinematics(found.model, data)
-        mujoco.mj_comPos(found.model, data)
-        mujoco.mj_collision(found.model, data)
+        robot.place(data, rng.uniform(low, high))
+        mujoco.mj_kinematics(robot.model, data)
+        mujoco.mj_comPos(robot.model, data)
+        mujoco.mj_collision(robot.model, data)
         geoms = data.contact.geom[data.contact.dist <= 0.0]
         touching = {
-            frozenset(found.names[body] for body in row)
-            for row in found.model.geom_bodyid[geoms].tolist()
+            frozenset(robot.names[body] for body in row)
+            for row in robot.model.geom_bodyid[geoms].tolist()
         }
         for pair in touching:
             counts[pair] = counts.get(pair, 0) + 1
@@ -390,13 +390,13 @@ class _Builder:
     def _follow(self, model: Any) -> tuple[np.ndarray, ...]:
         by_name = {joint.name: joint for joint in self._robot.joints}
         column = {joint.name: k for k, joint in enumerate(self._bodies.joints)}
-        rows = []
+        followers = []
         for joint in self._robot.joints:
             leader, gain, offset = leading_joint(joint, by_name)
             if leader is not None and joint.mimic is not None:
                 address = int(model.jnt_qposadr[model.joint(joint.name).id])
-                rows.append((address, column[leader], gain, offset))
-        table = np.array(rows, dtype=float).reshape(-1, 4)
+                followers.append((address, column[leader], gain, offset))
+        table = np.array(followers, dtype=float).reshape(-1, 4)
         return table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2], table[:, 3]
 
     def _add_link(self, parent: Any, link: str, pose: np.ndarray) -> Any:

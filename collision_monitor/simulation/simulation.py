@@ -166,18 +166,18 @@ def contacts_of(robot: SimulatedRobot, data: Any) -> dict[Pair, Contact]:
     if data.ncon == 0:
         return {}
     mujoco = mujoco_library()
-    found: dict[Pair, Contact] = {}
+    contacts: dict[Pair, Contact] = {}
     wrench = np.zeros(6)
     bodies = robot.model.geom_bodyid[data.contact.geom]
-    for k, (row, distance) in enumerate(zip(bodies.tolist(), data.contact.dist.tolist(),
-                                            strict=True)):  # fmt: skip
+    for contact, (row, distance) in enumerate(zip(bodies.tolist(), data.contact.dist.tolist(),
+                                                  strict=True)):  # fmt: skip
         if distance > 0.0:
             continue
         first, second = sorted(robot.names[body] for body in row)
-        mujoco.mj_contactForce(robot.model, data, k, wrench)
-        old = found.get((first, second), Contact(0.0, 0.0))
-        found[first, second] = Contact(max(old.depth, -distance), old.force + float(wrench[0]))
-    return found
+        mujoco.mj_contactForce(robot.model, data, contact, wrench)
+        old = contacts.get((first, second), Contact(0.0, 0.0))
+        contacts[first, second] = Contact(max(old.depth, -distance), old.force + float(wrench[0]))
+    return contacts
 
 
 class TouchLog:
@@ -259,7 +259,7 @@ class Simulation:
             ConfigurationError: invalid start.
         """
         robot = load_robot(urdf, package_dirs)
-        found = simulated_robot(
+        simulated = simulated_robot(
             robot,
             read_inertials(urdf),
             read_friction(urdf),
@@ -269,9 +269,9 @@ class Simulation:
             gravity,
             effort_limits,
         )
-        for text in (*robot.warnings, *found.warnings):
+        for text in (*robot.warnings, *simulated.warnings):
             logger.warning("%s", text)
-        simulation = cls(found, start, bandwidth)
+        simulation = cls(simulated, start, bandwidth)
         if overloaded := simulation._servos.overloaded():
             logger.warning(
                 "the robot cannot hold its start position: joint %s (N m or N); a URDF has no "
@@ -289,15 +289,15 @@ class Simulation:
                     f"start: the robot has no joint '{name}'; its joints are "
                     f"{', '.join(self.joint_names)}"
                 )
-            k = self.joint_names.index(name)
-            joint = joints[k]
+            column = self.joint_names.index(name)
+            joint = joints[column]
             bounded = joint.kind != "continuous" and joint.lower < joint.upper
             if not np.isfinite(value) or bounded and not joint.lower <= value <= joint.upper:
                 raise ConfigurationError(
                     f"start: {value:g} of joint '{name}' is not within its limits, "
                     f"{joint.lower:g} to {joint.upper:g}"
                 )
-            start[k] = value
+            start[column] = value
         return start
 
     # -- state --

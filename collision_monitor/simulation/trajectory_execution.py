@@ -141,15 +141,15 @@ class Run:
         A first point after the start is reached from these targets; one at time 0 is used directly.
         """
         c = self.command
-        times, rows = c.times, [c.positions, c.velocities, c.accelerations]
+        times, tables = c.times, [c.positions, c.velocities, c.accelerations]
         if times[0] > late:
             times = np.r_[late, times]
             here = [position, rate, np.zeros_like(rate)]
-            rows = [
+            tables = [
                 None if table is None else np.vstack([first, table])
-                for first, table in zip(here, rows, strict=True)
+                for first, table in zip(here, tables, strict=True)
             ]
-        self.trajectory = Trajectory.through(c.joint_names, times, *rows)
+        self.trajectory = Trajectory.through(c.joint_names, times, *tables)
         self._offset = times[0]
         self.elapsed, self.phase = late, Phase.MOVING
 
