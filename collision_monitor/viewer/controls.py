@@ -142,12 +142,12 @@ class JointSliders:
     ) -> None:
         self._specs = list(specs)
         self._sliders = []
-        for k, (spec, value) in enumerate(zip(specs, q, strict=True)):
+        for index, (spec, value) in enumerate(zip(specs, q, strict=True)):
             handle = gui.add_slider(
                 spec.label, spec.lower, spec.upper, spec.step, spec.within(value),
                 disabled=spec.stuck,
             )  # fmt: skip
-            self._sliders.append(SharedSlider(handle, spec.step, partial(moved, k)))
+            self._sliders.append(SharedSlider(handle, spec.step, partial(moved, index)))
 
     def show(self, q: np.ndarray) -> None:
         """Show the configuration ``q`` (nq,)."""

@@ -216,17 +216,17 @@ def _place_boxes(
 
     Returns points (8, 3) around the last two, or None if there are none.
     """
-    found, poses = MeshBoxes(model), model.link_poses(q)
+    boxes, poses = MeshBoxes(model), model.link_poses(q)
 
     def lines(edges: np.ndarray, colour: str, width: float) -> None:
         if len(edges):
             segments = pyvista.line_segments_from_points(edges.reshape(-1, 3))
             plotter.add_mesh(segments, color=colour, line_width=width)
 
-    for name in found.of_links:
-        pose = found.pose(poses, name)
-        lines(found.at_level(name, level).moved(pose).edges(), _BOX_COLOR, 1.0)
-    colliding, crossing = found.meeting(model, q, _MOST)
+    for name in boxes.of_links:
+        pose = boxes.pose(poses, name)
+        lines(boxes.at_level(name, level).moved(pose).edges(), _BOX_COLOR, 1.0)
+    colliding, crossing = boxes.meeting(model, q, _MOST)
     lines(colliding, _MARKED_COLORS[0], 1.0)
     if len(crossing):
         faces = np.arange(3 * len(crossing)).reshape(-1, 3)

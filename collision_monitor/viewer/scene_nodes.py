@@ -155,12 +155,12 @@ class RobotNodes(_LeafNodes):
         self._boxes, self._mesh_boxes = [], None
         if model is None:
             return
-        self._mesh_boxes = found = MeshBoxes(model)
-        level = found.deepest_level(_MOST_BOXES)
+        self._mesh_boxes = boxes = MeshBoxes(model)
+        level = boxes.deepest_level(_MOST_BOXES)
         for obstacle in model.scene.obstacles:  # the page may move these
-            del found.of_links[obstacle.name]
-        for name in found.of_links:
-            edges = found.at_level(name, level).edges()
+            del boxes.of_links[obstacle.name]
+        for name in boxes.of_links:
+            edges = boxes.at_level(name, level).edges()
             self._boxes.append(self._lines(node_path("robot", name, "boxes"), edges, _BOX, 1.0))
 
     def _lines(self, path: str, edges: np.ndarray, colour: Rgb, width: float) -> Any:

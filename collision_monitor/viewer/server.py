@@ -209,14 +209,14 @@ def free_address(host: str = LOOPBACK, port: int | None = None) -> Address:
 
 def _numeric(host: str) -> str:
     try:
-        found = socket.getaddrinfo(host or " ", None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host or " ", None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as problem:
         raise ViewError(
             f"host {host!r} cannot be found ({problem}): use a name or an address of this "
             f"machine, such as {LOOPBACK}, or 0.0.0.0 for all of its addresses"
         ) from None
-    found.sort(key=lambda entry: entry[0] != socket.AF_INET)  # a name may have both kinds
-    return str(found[0][4][0])
+    addresses.sort(key=lambda entry: entry[0] != socket.AF_INET)  # a name may have both kinds
+    return str(addresses[0][4][0])
 
 
 def _bound(host: str, port: int) -> Address:
