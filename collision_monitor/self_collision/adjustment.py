@@ -213,7 +213,8 @@ def adjust(
     start = held | dict(zip(given.joint_names, given.positions[0].tolist(), strict=True))
     model = within(model, settings.position_limits, start)
     model = standing(with_mimics_within_limits(model, given.joint_names), given, held)
-    rows = configurations(model, given, held)  # reports invalid waypoints by their original index
+    # Reports invalid waypoints by their original index.
+    desired = configurations(model, given, held)
     named = set(given.joint_names)
     columns = tuple(
         np.array([model.joint_names.index(n) for n in arm.joint_names if n in named], dtype=int)
@@ -221,13 +222,13 @@ def adjust(
     )
     yielding = _possible_yielding(settings.yielding, columns, arms)
     able = np.concatenate([columns[k] for k in yielding_arms(arms, yielding)])
-    moving = np.union1d(able, np.flatnonzero(np.ptp(rows, axis=0) > 0.0))
-    _refuse_unmoved_contact(model, rows[0], moving, float(given.times[0]))
+    moving = np.union1d(able, np.flatnonzero(np.ptp(desired, axis=0) > 0.0))
+    _refuse_unmoved_contact(model, desired[0], moving, float(given.times[0]))
     task = _Task(model, given, arms, columns, held, yielding, able, cancelled)
-    found = _solve(task, settings)
-    if isinstance(found, Adjustment):
-        return found
-    if found.error.pair is not None and len(given.times) <= _MOST_FINE:
+    outcome = _solve(task, settings)
+    if isinstance(outcome, Adjustment):
+        return outcome
+    if outcome.error.pair is not None and len(given.times) <= _MOST_FINE:
 
         def trial(safe: float, danger: float) -> AdjustmentError | None:
             changed = replace(settings, safe_distance=safe, danger_distance=danger)
@@ -235,9 +236,9 @@ def adjust(
             return None if isinstance(tried, Adjustment) else tried.error
 
         add_possible_distances(
-            found.error, trial, settings.safe_distance, settings.danger_distance
+            outcome.error, trial, settings.safe_distance, settings.danger_distance
         )
-    raise _renumbered(found.error, given, _prefix(task, settings, found)) from None
+    raise _renumbered(outcome.error, given, _prefix(task, settings, outcome)) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,13 +308,13 @@ def _solve(
             if attempts or (further and closer):
                 continue
             return _Refusal(error, motion)
-        found = _report(problem, motion, settings.method, adjusted, limits)
+        adjustment = _report(problem, motion, settings.method, adjusted, limits)
         if not settings.retime:
-            return found
-        times = retime(motion.times, found.motion.positions, *rates, desired=motion.positions)
+            return adjustment
+        times = retime(motion.times, adjustment.motion.positions, *rates, desired=motion.positions)
         if slowed := _slowed_obstacles(model, motion, times):
             return _Refusal(slowed, motion)
-        return replace(found, motion=replace(found.motion, times=times))
+        return replace(adjustment, motion=replace(adjustment.motion, times=times))
 
 
 def _problem(
@@ -411,13 +412,13 @@ def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
     motion = Trajectory.through(model.joint_names, times, adjusted)
     if Certifier(model).certify(Schedule(model, motion)):
         return
-    found = check_clearance(model, motion, exact=True)
-    if found.ok:
+    check = check_clearance(model, motion, exact=True)
+    if check.ok:
         return
-    (a, b), time = found.pair, float(times[0]) + found.time
+    (a, b), time = check.pair, float(times[0]) + check.time
     waypoint = int(np.searchsorted(times, time, side="right")) - 1
-    touch = "touch" if found.verdict is CollisionVerdict.COLLIDES else "may touch"
-    distance = next(each.lower for each in found.series.minima if each.links == found.pair)
+    touch = "touch" if check.verdict is CollisionVerdict.COLLIDES else "may touch"
+    distance = next(each.lower for each in check.series.minima if each.links == check.pair)
     raise AdjustmentError(
         f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' {touch} during the motion; the "
         "adjusted joints cannot separate them, or no detour was found",
@@ -525,36 +526,36 @@ def _prefix(task: _Task, settings: AdjustmentSettings, refusal: _Refusal) -> Mot
     It is certified as a result is, at the distances of a motion that does not reach the goal: only
     links that start nearer than d_saf may stay so.
     """
-    motion, rows = refusal.motion, refusal.error.safe_prefix
-    if rows is None and refusal.error.pair is None:
+    motion, prefix = refusal.motion, refusal.error.safe_prefix
+    if prefix is None and refusal.error.pair is None:
         return None
     problem, _ = _problem(task, settings, motion, ends=False)
     safe, proximity = problem.margins.safe, problem.proximity
-    if rows is None:
+    if prefix is None:
         if len(proximity.near(problem.desired[0], safe).pairs):
             return None
-        rows = problem.desired
-    limits = start_limits(proximity, rows[0], safe)
-    if bad := failures(proximity, rows, limits, first_only=True):
-        rows = rows[: bad[0].segment + 1]
-    rows = rows[: _free_rows(problem, rows)]
-    if not len(rows):
+        prefix = problem.desired
+    limits = start_limits(proximity, prefix[0], safe)
+    if bad := failures(proximity, prefix, limits, first_only=True):
+        prefix = prefix[: bad[0].segment + 1]
+    prefix = prefix[: _free_rows(problem, prefix)]
+    if not len(prefix):
         return None
     columns = [problem.model.joint_names.index(name) for name in motion.joint_names]
-    return Motion(motion.joint_names, motion.times[: len(rows)], rows[:, columns])
+    return Motion(motion.joint_names, motion.times[: len(prefix)], prefix[:, columns])
 
 
-def _free_rows(problem: Problem, rows: np.ndarray) -> int:
-    """Number of leading ``rows`` (n, nq) that are certified to be free of contact."""
+def _free_rows(problem: Problem, waypoints: np.ndarray) -> int:
+    """Number of leading ``waypoints`` (n, nq) that are certified to be free of contact."""
     model, certifier = problem.model, Certifier(problem.model)
 
     def touches(count: int) -> bool:
-        motion = Trajectory.through(model.joint_names, problem.times[:count], rows[:count])
+        motion = Trajectory.through(model.joint_names, problem.times[:count], waypoints[:count])
         return not certifier.certify(Schedule(model, motion))
 
-    if not len(rows) or not touches(len(rows)):
-        return len(rows)
-    return bisect_left(range(1, len(rows) + 1), True, key=touches)
+    if not len(waypoints) or not touches(len(waypoints)):
+        return len(waypoints)
+    return bisect_left(range(1, len(waypoints) + 1), True, key=touches)
 
 
 def _report(

@@ -121,18 +121,18 @@ def _two_alike(tree: Tree) -> tuple[Arm, Arm] | None:
 def _groups(tree: Tree, semantics: Semantics) -> dict[str, Arm | str]:
     """Arm of each group, or the reason why the group is not an arm."""
     by_name = {joint.name: joint for joint in tree.robot.joints}
-    found: dict[str, Arm | str] = {}
+    by_group: dict[str, Arm | str] = {}
     for name, joint_names in semantics.group_joints.items():
         joints = independent(by_name[joint] for joint in joint_names)
         stem = _stem_within(tree, joints)
         if isinstance(stem, str):
-            found[name] = stem
+            by_group[name] = stem
             continue
         rigid = _rigid_below(tree, stem[-1])
         on_tip = [link for link in semantics.groups[name] if link in rigid]
         tip = max(on_tip, key=lambda link: len(tree.path(link)), default=stem[-1].child)
-        found[name] = _arm(tree, name, stem, tip)
-    return found
+        by_group[name] = _arm(tree, name, stem, tip)
+    return by_group
 
 
 def _stem_within(tree: Tree, joints: list[Joint]) -> list[Joint] | str:
@@ -349,15 +349,15 @@ class Tree:
 
     def next_moving(self, joint: Joint) -> list[Joint]:
         """The next moving joints below a joint, including mimic joints."""
-        found = []
+        moving = []
         waiting = [joint.child]
         while waiting:
             for child in self.children[waiting.pop()]:
                 if child.moves:
-                    found.append(child)
+                    moving.append(child)
                 else:
                     waiting.append(child.child)
-        return found
+        return moving
 
     def stem(self, first: Joint) -> list[Joint]:
         """Joints from ``first`` outwards until the moving tree branches or ends.

@@ -67,51 +67,51 @@ class Effort:
 
 
 def find_detour(
-    stepper: Stepper, rows: np.ndarray, ahead: np.ndarray, effort: Effort | None = None
+    stepper: Stepper, desired: np.ndarray, ahead: np.ndarray, effort: Effort | None = None
 ) -> np.ndarray | None:
-    """Poses (p, nq) from the first of ``ahead`` to the last of ``rows``, or None.
+    """Poses (p, nq) from the first of ``ahead`` to the last of ``desired``, or None.
 
     Args:
         stepper: keeps the clearances.
-        rows: (n, nq) the desired motion.
+        desired: (n, nq) the desired motion.
         ahead: (n, nq) result of following the desired motion from its start.
         effort: budget of sampling; the cost is subtracted.
 
     Tried in turn: continuing from the last pose; the same backwards from the end; joining the two;
-    and random sampling. `spread` distributes the poses over the rows.
+    and random sampling. `spread` distributes the poses over the ``desired`` ones.
     """
     effort = effort or Effort()
-    goal, start = rows[-1], ahead[0]
+    goal, start = desired[-1], ahead[0]
     begin = time.thread_time()
     tail = stepper.push(ahead[-1], goal, _REACH, _MOST)
     if is_at(tail[-1], goal):
         return np.vstack([ahead, tail[1:]])
     if time.thread_time() - begin > _WALK_SECONDS:
-        return _nearest_of_several(stepper, np.vstack([start, rows[1:]]), effort)
-    pace = np.abs(np.diff(rows, axis=0)).max(initial=_REACH)
-    back = stepper.walk(rows[::-1], _REACH, pace, start=goal)[::-1]
+        return _nearest_of_several(stepper, np.vstack([start, desired[1:]]), effort)
+    pace = np.abs(np.diff(desired, axis=0)).max(initial=_REACH)
+    back = stepper.walk(desired[::-1], _REACH, pace, start=goal)[::-1]
     head = stepper.push(back[0], start, _REACH, _MOST)
     if is_at(head[-1], start):
         return np.vstack([head[::-1], back[1:]])
     gaps = np.abs(ahead - back).max(axis=1)
-    for k in np.argsort(gaps)[:: max(1, len(rows) // _JOINING_PLACES)]:
+    for place in np.argsort(gaps)[:: max(1, len(desired) // _JOINING_PLACES)]:
         if time.thread_time() - begin > _WALK_SECONDS:
             break
-        bridge = stepper.push(ahead[k], back[k], _REACH, _MOST)
-        if is_at(bridge[-1], back[k]):
-            return np.vstack([ahead[: k + 1], bridge[1:-1], back[k:]])
-    return _nearest_of_several(stepper, np.vstack([start, rows[1:]]), effort)
+        bridge = stepper.push(ahead[place], back[place], _REACH, _MOST)
+        if is_at(bridge[-1], back[place]):
+            return np.vstack([ahead[: place + 1], bridge[1:-1], back[place:]])
+    return _nearest_of_several(stepper, np.vstack([start, desired[1:]]), effort)
 
 
-def _nearest_of_several(stepper: Stepper, rows: np.ndarray, effort: Effort) -> np.ndarray | None:
-    """Of a few random paths, the one nearest to ``rows`` after it is distributed over them."""
+def _nearest_of_several(stepper: Stepper, desired: np.ndarray, effort: Effort) -> np.ndarray | None:
+    """Of a few random paths, the one nearest to ``desired`` after it is distributed over them."""
 
     def search(part: Effort, seed: int) -> np.ndarray | None:
-        path = explore(stepper, rows, part, seed)
+        path = explore(stepper, desired, part, seed)
         return None if path is None else shortened(stepper, path, _SHORTCUTS)
 
     def cost(path: np.ndarray) -> float:
-        return ((spread(path, rows) - rows) ** 2).sum()
+        return ((spread(path, desired) - desired) ** 2).sum()
 
     return _best_of_several(search, cost, effort, stepper)
 
@@ -150,30 +150,30 @@ def _luby(k: int) -> int:
     return (k + 1) >> 1
 
 
-def spread(path: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Assign poses of ``path`` (p, nq) to ``rows`` (n, nq), in order and near them: (n, nq).
+def spread(path: np.ndarray, desired: np.ndarray) -> np.ndarray:
+    """Assign poses of ``path`` (p, nq) to ``desired`` (n, nq), in order and near them: (n, nq).
 
     The first row gets the first pose and the last row the last one; in between, dynamic programming
     minimises the sum of squared distances, as in dynamic time warping. At most 1.5 times the mean
     number of poses is skipped at a time.
     """
-    n, p = len(rows), len(path)
+    n, p = len(desired), len(path)
     jump = max(1, int(np.ceil(_SKIPPED * (p - 1) / max(1, n - 1))))
-    apart = ((path[None, :, :] - rows[:, None, :]) ** 2).sum(axis=2)
+    apart = ((path[None, :, :] - desired[:, None, :]) ** 2).sum(axis=2)
     cost = np.full((n, p), np.inf)
     came = np.zeros((n, p), dtype=np.int64)
     cost[0, 0] = apart[0, 0]
-    for k in range(1, n):
-        best = cost[k - 1].copy()
+    for row in range(1, n):
+        best = cost[row - 1].copy()
         whence = np.arange(p)
         for back in range(1, min(jump, p - 1) + 1):
-            better = cost[k - 1, :-back] < best[back:]
-            best[back:][better] = cost[k - 1, :-back][better]
+            better = cost[row - 1, :-back] < best[back:]
+            best[back:][better] = cost[row - 1, :-back][better]
             whence[back:][better] = np.arange(p - back)[better]
-        cost[k], came[k] = best + apart[k], whence
+        cost[row], came[row] = best + apart[row], whence
     places = [p - 1]
-    for k in range(n - 1, 0, -1):
-        places.append(int(came[k, places[-1]]))
+    for row in range(n - 1, 0, -1):
+        places.append(int(came[row, places[-1]]))
     return path[places[::-1]]
 
 
@@ -202,18 +202,18 @@ def continued(stepper: Stepper, start: np.ndarray, path: np.ndarray) -> np.ndarr
 
 
 def explore(
-    stepper: Stepper, rows: np.ndarray, effort: Effort, seed: int = 0
+    stepper: Stepper, desired: np.ndarray, effort: Effort, seed: int = 0
 ) -> np.ndarray | None:
-    """Poses (p, nq) from the first to the last of ``rows`` (n, nq), or None if none was found.
+    """Poses (p, nq) from the first to the last of ``desired`` (n, nq), or None if none was found.
 
     RRT-Connect (Kuffner and LaValle, ICRA 2000): two trees grow towards random poses and then
     towards each other, by edges that are certified at the limits. Poses are sampled anywhere within
-    the joint limits: near the desired ``rows``, which are blocked, samples were lost on 12 joints.
+    the joint limits: near the ``desired`` ones, which are blocked, samples were lost on 12 joints.
     The result is deterministic for a given ``seed``.
     """
     rng = np.random.default_rng(seed)
-    columns, start = stepper.columns, rows[0]
-    x = rows[:, columns]
+    columns, start = stepper.columns, desired[0]
+    x = desired[:, columns]
     lower, upper = _sampled_range(stepper, x)
     trees = [_Tree(x[0]), _Tree(x[-1])]
     poses = start.copy(), start.copy()
@@ -223,11 +223,11 @@ def explore(
         poses[0][columns], poses[1][columns] = a, b
         return stepper.keeps_limits(poses[1]) and stepper.is_free(*poses)
 
-    k = 0
+    turn = 0
     while not effort.is_spent:
-        one, other = trees[k % 2], trees[1 - k % 2]
+        one, other = trees[turn % 2], trees[1 - turn % 2]
         target = rng.uniform(lower, upper)
-        k += 1
+        turn += 1
         reached = one.extend(one.nearest(target), target, is_free)
         if reached is None:
             continue
@@ -375,12 +375,12 @@ class _TimedSearch:
         stepper, rng, effort = self._stepper, self._rng, self._effort
         lower, upper = _sampled_range(stepper, x)
         trees = _TimedTree(0, x[0]), _TimedTree(last, x[last])
-        k = 0
+        turn = 0
         while not effort.is_spent:
-            one, other = trees[k % 2], trees[1 - k % 2]
+            one, other = trees[turn % 2], trees[1 - turn % 2]
             row = int(rng.integers(1, last))
-            target = x[row] + _SPREADS[k % len(_SPREADS)] * (rng.uniform(lower, upper) - x[row])
-            k += 1
+            target = x[row] + _SPREADS[turn % len(_SPREADS)] * (rng.uniform(lower, upper) - x[row])
+            turn += 1
             reached = self._extend(one, row, target)
             if reached is None:
                 continue
@@ -426,12 +426,12 @@ class _TimedSearch:
         if node is None or tree.rows[node] == row:
             return None
         at, pose = tree.rows[node], tree.poses[node]
-        way, rows = target - pose, row - at
-        part = min(1.0, _TIMED_EDGE / max(float(np.linalg.norm(way)), 1e-12))
+        offset, rows = target - pose, row - at
+        part = min(1.0, _TIMED_EDGE / max(float(np.linalg.norm(offset)), 1e-12))
         there = at + int(np.sign(rows)) * max(1, round(part * abs(rows)))
         room = self._speeds * abs(self._times[there] - self._times[at])
-        part = min(part, float((room / np.maximum(np.abs(way), 1e-12)).min()))
-        end = target if part == 1.0 and there == row else pose + part * way
+        part = min(part, float((room / np.maximum(np.abs(offset), 1e-12)).min()))
+        end = target if part == 1.0 and there == row else pose + part * offset
         q = self._rows[there].copy()
         q[self._stepper.columns] = end
         if not self._stepper.keeps_limits(q):

@@ -182,12 +182,12 @@ class MeshProximity(Proximity):
 
     def _first_failing(self, motion: _Straight, limits: np.ndarray) -> int | None:
         """A pair on meshes that is not certified along a motion, or None."""
-        for k, pair in enumerate(self._order):
+        for place, pair in enumerate(self._order):
             if limits[pair] == -np.inf:
                 continue
             if not self._level.keeps(motion, pair, float(limits[pair]), 0.0, 1.0, _INSTANT):
                 # It is likely to fail for similar motions, too.
-                self._order.insert(0, self._order.pop(k))
+                self._order.insert(0, self._order.pop(place))
                 return pair
         return None
 

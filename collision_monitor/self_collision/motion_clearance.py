@@ -93,19 +93,19 @@ class FieldAlong:
     closest: np.ndarray
 
 
-def field_along(proximity: Proximity, margins: Margins, rows: np.ndarray) -> FieldAlong:
-    """Index, clearance and closest pair at each of ``rows`` (n, nq)."""
-    index = np.zeros(len(rows))
-    clearance = np.full(len(rows), np.inf)
-    closest = np.zeros(len(rows), dtype=np.int64)
-    for k, q in enumerate(rows):
+def field_along(proximity: Proximity, margins: Margins, waypoints: np.ndarray) -> FieldAlong:
+    """Index, clearance and closest pair at each of ``waypoints`` (n, nq)."""
+    index = np.zeros(len(waypoints))
+    clearance = np.full(len(waypoints), np.inf)
+    closest = np.zeros(len(waypoints), dtype=np.int64)
+    for row, q in enumerate(waypoints):
         near = proximity.near(q, margins.safe, 0.0)
         pairs, first = np.unique(near.pairs, return_index=True)  # leaf pairs may tie
         distances = near.distances[first]
-        index[k] = (margins.safe[pairs] - distances).sum()
+        index[row] = (margins.safe[pairs] - distances).sum()
         if (distances < margins.danger[pairs]).any():
-            index[k] = np.inf
-        closest[k], clearance[k] = closest_pair(proximity, margins.kept, margins.safe, q)
+            index[row] = np.inf
+        closest[row], clearance[row] = closest_pair(proximity, margins.kept, margins.safe, q)
     return FieldAlong(index, clearance, closest)
 
 
@@ -114,11 +114,11 @@ def field_changed(
     margins: Margins,
     before: FieldAlong,
     desired: np.ndarray,
-    rows: np.ndarray,
+    waypoints: np.ndarray,
 ) -> FieldAlong:
-    """As `field_along` of ``rows``; those that equal ``desired`` are taken from ``before``."""
-    changed = np.flatnonzero((rows != desired).any(axis=1))
-    found = field_along(proximity, margins, rows[changed])
+    """As `field_along` of ``waypoints``; those that equal ``desired`` are taken from ``before``."""
+    changed = np.flatnonzero((waypoints != desired).any(axis=1))
+    found = field_along(proximity, margins, waypoints[changed])
     merged = {each.name: getattr(before, each.name).copy() for each in fields(FieldAlong)}
     for name, values in merged.items():
         values[changed] = getattr(found, name)
@@ -166,24 +166,24 @@ class Failure:
 
 
 def failures(
-    proximity: Proximity, rows: np.ndarray, limits: np.ndarray, first_only: bool = False
+    proximity: Proximity, waypoints: np.ndarray, limits: np.ndarray, first_only: bool = False
 ) -> list[Failure]:
     """Segments of a motion (n, nq), linear between its rows, that are not certified at ``limits``.
 
     ``limits`` is (pairs,), or (n - 1, pairs) for limits of each segment, metres. A motion of one
     row is tested at this row. An empty list is a proof (see `continuous.motion_bound`).
     """
-    found = []
-    rows = rows if len(rows) > 1 else np.repeat(rows, 2, axis=0)
-    for k in range(len(rows) - 1):
-        limit = limits if limits.ndim == 1 else limits[k]
-        answer = proximity.certify(rows[k], rows[k + 1], limit)
+    failing = []
+    waypoints = waypoints if len(waypoints) > 1 else np.repeat(waypoints, 2, axis=0)
+    for segment in range(len(waypoints) - 1):
+        limit = limits if limits.ndim == 1 else limits[segment]
+        answer = proximity.certify(waypoints[segment], waypoints[segment + 1], limit)
         if not answer.holds:
             missing = max(0.0, float(limit[answer.pair] - answer.distance))
-            found.append(Failure(k, float(answer.s), int(answer.pair), missing))
+            failing.append(Failure(segment, float(answer.s), int(answer.pair), missing))
             if first_only:
                 break
-    return found
+    return failing
 
 
 def start_limits(proximity: Proximity, q: np.ndarray, safe: np.ndarray) -> np.ndarray:

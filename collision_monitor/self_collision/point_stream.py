@@ -263,13 +263,13 @@ class PointStream:
         lowest, highest = rows.min(axis=0), rows.max(axis=0)
         here += whole_turns(here, 0.5 * (lowest + highest), self._endless)
         off = np.maximum(lowest - here, here - highest)
-        k = int(off.argmax())
-        if off[k] <= tolerance:
+        worst = int(off.argmax())
+        if off[worst] <= tolerance:
             return ""
         return (
-            f"joint '{self._arm_joints[k]}' is at {here[k]:.4g}, {off[k]:.3g} away from the "
-            f"positions {lowest[k]:.4g} to {highest[k]:.4g}, which were commanded in the last "
-            f"{self.timeout:g} s; start_tolerance is {tolerance:g}"
+            f"joint '{self._arm_joints[worst]}' is at {here[worst]:.4g}, {off[worst]:.3g} away "
+            f"from the positions {lowest[worst]:.4g} to {highest[worst]:.4g}, which were commanded "
+            f"in the last {self.timeout:g} s; start_tolerance is {tolerance:g}"
         )
 
     def step(

@@ -88,14 +88,15 @@ def _add(error: AdjustmentError, trial: _Trials, safe: float, danger_distance: f
         else:
             error.add("; no safe distance that would allow it was found in the time")
         return
-    found = _largest(trial, danger, safe)
-    error.possible = found, min(found, danger)
+    largest = _largest(trial, danger, safe)
+    error.possible = largest, min(largest, danger)
     what = "safe distance" if error.possible[1] == danger_distance else "safe and danger distance"
-    if error.possible[1] in (found, danger_distance):
-        error.add(f"; a {what} of {found:g} m would allow it")
+    if error.possible[1] in (largest, danger_distance):
+        error.add(f"; a {what} of {largest:g} m would allow it")
     else:
         error.add(
-            f"; a safe distance of {found:g} m and a danger distance of {danger:g} m would allow it"
+            f"; a safe distance of {largest:g} m and a danger distance of {danger:g} m would allow "
+            "it"
         )
 
 

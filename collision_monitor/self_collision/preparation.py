@@ -58,15 +58,15 @@ def checked(model: CollisionModel, motion: Motion) -> Motion:
             f"'{model.name}' has no joint {', '.join(map(repr, unknown))}; it has "
             f"{', '.join(model.joint_names)}"
         )
-    for k, (time, row) in enumerate(zip(times, positions, strict=True)):
+    for waypoint, (time, row) in enumerate(zip(times, positions, strict=True)):
         if not np.isfinite(time):
-            raise MotionError(f"waypoint {k}: its time is {time}")
-        if k and time <= times[k - 1]:
-            raise MotionError(f"waypoint {k}: time {time:g} does not increase")
+            raise MotionError(f"waypoint {waypoint}: its time is {time}")
+        if waypoint and time <= times[waypoint - 1]:
+            raise MotionError(f"waypoint {waypoint}: time {time:g} does not increase")
         if not np.isfinite(row).all():
             column = int(np.isfinite(row).argmin())
             raise MotionError(
-                f"waypoint {k} at {time:g} s: joint '{names[column]}' is at {row[column]}"
+                f"waypoint {waypoint} at {time:g} s: joint '{names[column]}' is at {row[column]}"
             )
     _check_gaps(times)
     return Motion(names, times, positions)
@@ -125,19 +125,20 @@ def configurations(model: CollisionModel, motion: Motion, held: Mapping[str, flo
         MotionError: a position beyond the limits.
         ConfigurationError: ``held`` has an unknown joint, or a value that is not a number.
     """
-    rows = _all_joints(model, motion, held)
+    positions = _all_joints(model, motion, held)
     lower, upper = model.position_limits
-    beyond = np.maximum(lower - rows, rows - upper)
+    beyond = np.maximum(lower - positions, positions - upper)
     if (beyond > _ROUNDING).any():
-        k, column = np.unravel_index(int(beyond.argmax()), beyond.shape)
+        waypoint, column = np.unravel_index(int(beyond.argmax()), beyond.shape)
         name = model.joint_names[column]
         followers = [f"'{joint.name}'" for joint, leader, _, _ in mimics(model) if leader == name]
         others = f", with those of {', '.join(followers)} that mimics it" if followers else ""
         raise MotionError(
-            f"waypoint {k} at {motion.times[k]:g} s: joint '{name}' is at {rows[k, column]:g}, "
-            f"beyond its limits {lower[column]:g} to {upper[column]:g}{others}"
+            f"waypoint {waypoint} at {motion.times[waypoint]:g} s: joint '{name}' is at "
+            f"{positions[waypoint, column]:g}, beyond its limits {lower[column]:g} to "
+            f"{upper[column]:g}{others}"
         )
-    return rows
+    return positions
 
 
 def _all_joints(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -> np.ndarray:
@@ -260,16 +261,18 @@ def within(
     for name, limits in position_limits.items():
         if name not in model.joint_names:
             raise ConfigurationError(f"position_limits: '{model.name}' has no joint '{name}'")
-        k = model.joint_names.index(name)
+        column = model.joint_names.index(name)
         lower, upper = _two_numbers(name, limits)
-        if start and name in start and model.bodies.endless[k]:
+        if start and name in start and model.bodies.endless[column]:
             lower, upper = limits_beside(lower, upper, start[name])
-        own = every[0][k], every[1][k]
-        every[0][k], every[1][k] = max(own[0], lower), min(own[1], upper)
-        if math.isnan(lower) or math.isnan(upper) or every[0][k] > every[1][k]:
+        robot_limits = every[0][column], every[1][column]
+        every[0][column], every[1][column] = (
+            max(robot_limits[0], lower), min(robot_limits[1], upper)
+        )  # fmt: skip
+        if math.isnan(lower) or math.isnan(upper) or every[0][column] > every[1][column]:
             raise ConfigurationError(
                 f"position_limits: {name}: {lower:g} .. {upper:g} does not overlap the "
-                f"limits of the robot, {own[0]:g} .. {own[1]:g}"
+                f"limits of the robot, {robot_limits[0]:g} .. {robot_limits[1]:g}"
             )
     return _limited(model, *every)
 

@@ -276,10 +276,10 @@ def _within_jerks(
     time; then as a whole if necessary. Of several smoothing times, the one with the shortest motion
     is used. ``resolution``: if given, the limits are kept in whole nanoseconds (`_rounded_up`).
     """
-    found = []
+    candidates = []
     for width in _SMOOTHED:
         slow = r
-        for k in range(_JERK_ROUNDS):
+        for attempt in range(_JERK_ROUNDS):
             times = spans / slow
             if resolution is not None:
                 times = _rounded_up(times, resolution) / _NANO
@@ -287,18 +287,18 @@ def _within_jerks(
             over = np.maximum(jerks, np.sqrt(accelerations))
             if over.max() <= 1.0:
                 break
-            if k < _JERK_ROUNDS // 2:
+            if attempt < _JERK_ROUNDS // 2:
                 factor = (1.0 - _TOLERANCE) * np.maximum(over, 1.0) ** (-1.0 / 3.0)
                 nearby = np.pad(factor, 1, mode="edge")
                 each = np.min([nearby[i : i + len(slow)] for i in range(4)], axis=0)
                 middles = np.cumsum(times) - 0.5 * times
                 slow = _smoothed(middles, slow * each, width)
             else:
-                power = -1.0 / 3.0 if k < _JERK_ROUNDS - _LAST_ROUNDS else -1.0
+                power = -1.0 / 3.0 if attempt < _JERK_ROUNDS - _LAST_ROUNDS else -1.0
                 most = max(jerks.max(), accelerations.max() ** 1.5)
                 slow = slow * (1.0 - _TOLERANCE) * most**power
-        found.append(slow)
-    return min(found, key=lambda slow: float((spans / slow).sum()))
+        candidates.append(slow)
+    return min(candidates, key=lambda slow: float((spans / slow).sum()))
 
 
 def _smoothed(at: np.ndarray, r: np.ndarray, width: float) -> np.ndarray:
@@ -497,17 +497,19 @@ def moving_ends(
     jerk_limits: Mapping[str, float] | float | None,
 ) -> list[MovingEnd]:
     """Joints whose speed at an end is beyond a limit from rest; ``desired``: before adjustment."""
-    found = []
+    moving = []
     if not (acceleration_limits or jerk_limits) or len(motion.times) == 1:
-        return found
+        return moving
     steps = steps_of(Trajectory.through(motion.joint_names, motion.times, motion.positions))
-    for end, rows in zip(_ENDS, ([0, 1], [-1, -2]), strict=True):
+    for end, waypoints in zip(_ENDS, ([0, 1], [-1, -2]), strict=True):
         rates, wanted = (
-            np.diff(each.positions[rows], axis=0)[0] / np.diff(each.times[rows])
+            np.diff(each.positions[waypoints], axis=0)[0] / np.diff(each.times[waypoints])
             for each in (motion, desired)
         )
-        step = min(float(np.abs(np.diff(motion.times[rows]))[0]), LONGEST_STEP)
-        changes, jolts = np.abs(steps.extra[rows[0]]), np.abs(steps.jerks[rows]).max(axis=0)
+        step = min(float(np.abs(np.diff(motion.times[waypoints]))[0]), LONGEST_STEP)
+        changes, jolts = (
+            np.abs(steps.extra[waypoints[0]]), np.abs(steps.jerks[waypoints]).max(axis=0)
+        )  # fmt: skip
         for name, rate, was, change, jolt in zip(
             motion.joint_names, rates.tolist(), wanted.tolist(), changes, jolts, strict=True
         ):
@@ -517,15 +519,15 @@ def moving_ends(
                 limit, most = "jerk", limit_of(jerk_limits, name)
                 over, least = rate and jolt > most * (1.0 + _ROUNDING), most * step**2
             if over:
-                found.append(MovingEnd(name, end, limit, rate, was, abs(rate - was) > least))
-    return found
+                moving.append(MovingEnd(name, end, limit, rate, was, abs(rate - was) > least))
+    return moving
 
 
-def moving_ends_warnings(found: Sequence[MovingEnd]) -> list[str]:
+def moving_ends_warnings(ends: Sequence[MovingEnd]) -> list[str]:
     """Warnings of these ends, for messages."""
     texts = []
     for end, limit in product(_ENDS, _KINDS):
-        moving = [each for each in found if (each.end, each.limit) == (end, limit)]
+        moving = [each for each in ends if (each.end, each.limit) == (end, limit)]
         if not moving:
             continue
         names = shortened([f"{each.joint} ({each.velocity:.3g}/s)" for each in moving], 4)

@@ -104,10 +104,10 @@ def _solver(name: str) -> ModuleType:
 
 def missing() -> tuple[str, ...]:
     """Names of the packages for adjustments that cannot be imported."""
-    found = []
+    absent = []
     for name in (*QP_SOLVERS, RETIMING):
         try:
             import_module(name)
         except ImportError:
-            found.append(name)
-    return tuple(found)
+            absent.append(name)
+    return tuple(absent)

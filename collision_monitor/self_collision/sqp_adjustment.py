@@ -128,25 +128,29 @@ class SqpAdjustment:
             AdjustmentError: with waypoint, time, pair and distance; ``safe_prefix`` is (k, nq).
         """
         self._refuse_bad_goal()
-        rows = self._desired.copy()
-        at = self._lead_out(rows)  # knot from which on all limits are kept
+        motion = self._desired.copy()
+        at = self._lead_out(motion)  # knot from which on all limits are kept
         begin = self._knots[at]
-        if at and begin == len(rows) - 1:
-            return rows
+        if at and begin == len(motion) - 1:
+            return motion
         while True:
-            bad = failures(self._proximity, rows[begin:], self.limits[begin:])
+            bad = failures(self._proximity, motion[begin:], self.limits[begin:])
             bad = [Failure(f.segment + begin, f.s, f.pair, f.missing) for f in bad]
-            if at and begin == self._knots[at] and np.abs(rows[begin] - self._desired[begin]).max():
+            if (
+                at
+                and begin == self._knots[at]
+                and np.abs(motion[begin] - self._desired[begin]).max()
+            ):
                 low, high = at, self._end_of(bad, at)
             elif not bad:
-                return rows
+                return motion
             else:
                 low, high = self._window(bad, int(np.searchsorted(self._knots, begin)))
-            high = self._adjust(rows, low, high, bad)
+            high = self._adjust(motion, low, high, bad)
             begin = self._knots[high]
             at = 0
-            if begin >= len(rows) - 1:
-                return rows
+            if begin >= len(motion) - 1:
+                return motion
 
     def uncertified(self) -> Uncertified | None:
         """The window whose certificate failed, after an error of `run`; None if none failed."""
@@ -171,23 +175,23 @@ class SqpAdjustment:
                 high = max(high, self._beyond(knot + 1, 1, len(self._knots) - 1))
         return high
 
-    def _beyond(self, knot: int, way: int, end: int) -> int:
+    def _beyond(self, knot: int, direction: int, end: int) -> int:
         """The knot at a distance of `_PAD` along the desired motion before or after ``knot``."""
         knot = min(max(knot, 0), len(self._knots) - 1)
         travel = 0.0
         while knot != end and travel < _PAD:
-            here, there = self._knots[knot], self._knots[knot + way]
+            here, there = self._knots[knot], self._knots[knot + direction]
             travel += np.abs(self._desired[there] - self._desired[here]).max()
-            knot += way
+            knot += direction
         return knot
 
-    def _adjust(self, rows: np.ndarray, low: int, high: int, bad: list[Failure]) -> int:
-        """Adjust ``rows`` from knot ``low`` to ``high``, or to the end; returns the last knot."""
-        inside = rows[self._knots[low] : self._knots[high] + 1]
+    def _adjust(self, motion: np.ndarray, low: int, high: int, bad: list[Failure]) -> int:
+        """Adjust ``motion`` from knot ``low`` to ``high``, or to the end; returns the last knot."""
+        inside = motion[self._knots[low] : self._knots[high] + 1]
         share = shares(self._problem, self._proximity, inside)
         weights = joint_weights(self._problem, share)
         stepper = Stepper(self._proximity, self._columns, self._safe, weights, self._buffer)
-        start = rows[self._knots[low]]
+        start = motion[self._knots[low]]
         first = self._walk(stepper, start, low, high)
         self._detour, places = None, None
         while not is_at(first[-1], self._desired[self._knots[high]]):
@@ -204,7 +208,7 @@ class SqpAdjustment:
                         first = self._spread(followed, (timed - wanted)[:, self._columns])
                         break
                     if moving_scene_joint(model, model.joint_names, wanted):
-                        raise self._failure(rows, followed[0], first, bad)
+                        raise self._failure(motion, followed[0], first, bad)
                 path = None
                 if self._known is not None:
                     path = continued(stepper, start, self._known)
@@ -212,7 +216,7 @@ class SqpAdjustment:
                     path = find_detour(stepper, wanted, ahead, self._effort)
                 if path is None:
                     self.is_stuck = True
-                    raise self._failure(rows, followed[0], first, bad)
+                    raise self._failure(motion, followed[0], first, bad)
                 self._detour = stepper, path
                 if self._known is not None:
                     first, places = self._with_every_pose(followed[0])
@@ -223,7 +227,7 @@ class SqpAdjustment:
             last, high = high, self._beyond(high, 1, len(self._knots) - 1)
             first = np.vstack([first, self._walk(stepper, first[-1], last, high)[1:]])
         first[-1] = self._desired[self._knots[high]]  # equal except for rounding
-        self._smooth(rows, low, high, first, weights, places)
+        self._smooth(motion, low, high, first, weights, places)
         return high
 
     def _timed_detour(
@@ -256,14 +260,14 @@ class SqpAdjustment:
 
     def _smooth(
         self,
-        rows: np.ndarray,
+        motion: np.ndarray,
         low: int,
         high: int,
         first: np.ndarray,
         weights: np.ndarray,
         places: np.ndarray | None = None,
     ) -> None:
-        """Write into ``rows`` the smallest certified change from knot ``low`` to ``high``.
+        """Write into ``motion`` the smallest certified change from knot ``low`` to ``high``.
 
         ``first`` (rows between these knots, nq) keeps the clearances at its rows. If the minimum
         number of knots is not sufficient, every row is a knot, or each of ``places``.
@@ -278,13 +282,13 @@ class SqpAdjustment:
                 continue
             candidate = self._smoothed(tried, first[tried - begin], weights)
             if candidate is not None:
-                rows[begin : end + 1] = candidate
+                motion[begin : end + 1] = candidate
                 return
         bad = failures(self._proximity, first, limits, first_only=True)
         if bad:
             self._uncertified = begin, end
-            raise self._between(rows, begin, first, bad[0])
-        rows[begin : end + 1] = first
+            raise self._between(motion, begin, first, bad[0])
+        motion[begin : end + 1] = first
 
     def _smoothed(
         self, knots: np.ndarray, first: np.ndarray, weights: np.ndarray
@@ -345,13 +349,13 @@ class SqpAdjustment:
         Between two knots the change is linear, but the desired motion is not: the change at each
         knot must be valid for the rows of both adjacent segments.
         """
-        rows = self._desired[knots[0] : knots[-1] + 1, self._columns]
+        desired = self._desired[knots[0] : knots[-1] + 1, self._columns]
         out = []
         at = knots - knots[0]
         for limit, extreme, none in (
             (self._lower, np.maximum, -np.inf), (self._upper, np.minimum, np.inf)
         ):  # fmt: skip
-            left = limit - rows
+            left = limit - desired
             room = left[at]
             left[at] = none
             pieces = extreme.reduceat(left, at[:-1], axis=0)  # without their ends
@@ -394,39 +398,39 @@ class SqpAdjustment:
         if worst := self._worst(self._desired[-1], limits):
             raise self._bad_end(len(self._desired) - 1, "goal", *worst)
 
-    def _lead_out(self, rows: np.ndarray) -> int:
+    def _lead_out(self, motion: np.ndarray) -> int:
         """Lead the motion out of a start that is too close, until the returned knot; else 0."""
         margins = self._problem.margins
         start = margins.danger if margins.start is None else margins.start
-        if worst := self._worst(rows[0], start):
+        if worst := self._worst(motion[0], start):
             raise self._bad_end(0, "start", *worst)
-        worst = self._worst(rows[0])
+        worst = self._worst(motion[0])
         if worst is None:
             return 0
         stepper = Stepper(
             self._proximity, self._columns, self._safe,
             joint_weights(self._problem), self._buffer,
         )  # fmt: skip
-        led, knot = rows[:1], 0
+        led, knot = motion[:1], 0
         while self._worst(led[-1]) is not None:
             if knot == len(self._knots) - 1:
                 # No motion leads out: the distances of the start are kept instead, as at a goal.
-                self._safe = start_limits(self._proximity, rows[0], self._safe)
+                self._safe = start_limits(self._proximity, motion[0], self._safe)
                 self.limits[:] = self._safe
                 return 0
             led = np.vstack([led, self._walk(stepper, led[-1], knot, knot + 1)[1:]])
             knot += 1
         last = self._knots[knot]
-        self.limits[:last] = start_limits(self._proximity, rows[0], self._safe)
-        rows[: last + 1] = led[: last + 1]
-        if last == len(rows) - 1:
-            if not is_at(rows[last], self._desired[last]):
+        self.limits[:last] = start_limits(self._proximity, motion[0], self._safe)
+        motion[: last + 1] = led[: last + 1]
+        if last == len(motion) - 1:
+            if not is_at(motion[last], self._desired[last]):
                 reason = "the start is closer than that, and the motion ends before it is left"
-                raise self._error(0, *worst, reason, rows[:1])
-            rows[last] = self._desired[last]  # equal except for rounding
-        bad = failures(self._proximity, rows[: last + 1], self.limits[:last], first_only=True)
+                raise self._error(0, *worst, reason, motion[:1])
+            motion[last] = self._desired[last]  # equal except for rounding
+        bad = failures(self._proximity, motion[: last + 1], self.limits[:last], first_only=True)
         if bad:
-            raise self._between(rows, 0, rows[: last + 1], bad[0])
+            raise self._between(motion, 0, motion[: last + 1], bad[0])
         return knot
 
     def _bad_end(self, waypoint: int, end: str, pair: int, distance: float) -> AdjustmentError:
@@ -447,7 +451,7 @@ class SqpAdjustment:
     # -- errors --
 
     def _failure(
-        self, rows: np.ndarray, begin: int, followed: np.ndarray, bad: list[Failure]
+        self, motion: np.ndarray, begin: int, followed: np.ndarray, bad: list[Failure]
     ) -> AdjustmentError:
         failed = failures(self._proximity, followed, self.limits[begin:], first_only=True)
         stop = failed[0].segment if failed else len(followed) - 1
@@ -455,7 +459,7 @@ class SqpAdjustment:
         change = np.abs(followed - self._desired[begin:]).max(axis=1)
         away = change > 0.5 * change[-1]
         stays = len(away) - int(np.argmin(away[::-1])) if not away.all() else 0
-        prefix = np.vstack([rows[:begin], followed[: min(stop, stays) + 1]])
+        prefix = np.vstack([motion[:begin], followed[: min(stop, stays) + 1]])
         reason = "no detour was found"
         # The first waypoint that is too close, or the first place between two of them.
         for waypoint in [k for f in bad for k in (f.segment, f.segment + 1)] or [begin, 0]:
@@ -467,7 +471,7 @@ class SqpAdjustment:
         return self._error(k, pair, distance, reason, prefix, float(time))
 
     def _between(
-        self, rows: np.ndarray, begin: int, candidate: np.ndarray, failure: Failure
+        self, motion: np.ndarray, begin: int, candidate: np.ndarray, failure: Failure
     ) -> AdjustmentError:
         waypoint, q = int(begin) + failure.segment, candidate[failure.segment]
         time = float(self._problem.times[waypoint])
@@ -477,7 +481,7 @@ class SqpAdjustment:
         only = np.full(len(self._safe), -np.inf)
         only[failure.pair] = _FAR
         _, distance = self._proximity.nearest(q, only)
-        prefix = np.vstack([rows[:begin], candidate[: failure.segment + 1]])
+        prefix = np.vstack([motion[:begin], candidate[: failure.segment + 1]])
         return self._error(
             waypoint, failure.pair, distance, "the adjusted motion violates the clearance there",
             prefix, time,
@@ -503,16 +507,16 @@ class SqpAdjustment:
         )  # fmt: skip
 
 
-def _knots(rows: np.ndarray) -> np.ndarray:
-    """Indices of rows (n, nq): the first, the last, and as few as `_KNOT` allows between them."""
+def _knots(waypoints: np.ndarray) -> np.ndarray:
+    """Indices of ``waypoints`` (n, nq): first, last, and as few between as `_KNOT` allows."""
     out = [0]
     travel = 0.0
-    steps = np.abs(np.diff(rows, axis=0)).max(axis=1, initial=0.0)
+    steps = np.abs(np.diff(waypoints, axis=0)).max(axis=1, initial=0.0)
     for k, step in enumerate(steps):
         if travel > 0.0 and travel + step > _KNOT:
             out.append(k)
             travel = 0.0
         travel += step
-    if len(rows) > 1:
-        out.append(len(rows) - 1)
+    if len(waypoints) > 1:
+        out.append(len(waypoints) - 1)
     return np.array(out)

@@ -113,49 +113,49 @@ class Stepper:
 
     def walk(
         self,
-        rows: np.ndarray,
+        desired: np.ndarray,
         substep: float,
         reach: float,
         start: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Follow ``rows`` (n, nq) from the first one or ``start``, as near as clearances allow.
+        """Follow ``desired`` (n, nq) from the first one or ``start``, as near as clearances allow.
 
         Returns (n, nq). Each row is approached in steps of at most ``substep`` of the desired
         motion, starting from the last pose. If it started at the desired poses, neighbouring rows
         could be pushed to different sides of an obstacle. ``reach``: rad or m per row.
         """
-        out = np.empty_like(rows)
-        q = out[0] = rows[0] if start is None else start
-        for k in range(1, len(rows)):
-            way = rows[k] - rows[k - 1]
-            steps = max(1, int(np.ceil(np.abs(way).max(initial=0.0) / substep)))
+        out = np.empty_like(desired)
+        q = out[0] = desired[0] if start is None else start
+        for row in range(1, len(desired)):
+            change = desired[row] - desired[row - 1]
+            steps = max(1, int(np.ceil(np.abs(change).max(initial=0.0) / substep)))
             for i in range(1, steps + 1):
-                q = self.step(q, rows[k - 1] + way * (i / steps), reach / steps)
+                q = self.step(q, desired[row - 1] + change * (i / steps), reach / steps)
             for _ in range(_CATCH_UP):  # clearance has priority over the step length
                 if self.keeps_limits(q):
                     break
-                q = self.step(q, rows[k], max(reach / steps, substep))
-            out[k] = q
+                q = self.step(q, desired[row], max(reach / steps, substep))
+            out[row] = q
         return out
 
     def push(self, q: np.ndarray, goal: np.ndarray, reach: float, most: int) -> np.ndarray:
         """Poses (k, nq) on the way from q to ``goal``, until it arrives or gets stuck."""
-        rows, least, stuck = [q], np.inf, 0
+        poses, least, stuck = [q], np.inf, 0
         for _ in range(most):
-            rows.append(self.step(rows[-1], goal, reach))
-            left = float(np.linalg.norm(rows[-1] - goal))
+            poses.append(self.step(poses[-1], goal, reach))
+            left = float(np.linalg.norm(poses[-1] - goal))
             nearer = left < least - 0.02 * reach
             least, stuck = (left, 0) if nearer else (least, stuck + 1)
-            if stuck > _STUCK or np.abs(rows[-1] - goal).max() < 1e-9:
+            if stuck > _STUCK or np.abs(poses[-1] - goal).max() < 1e-9:
                 break
-        return np.array(rows)
+        return np.array(poses)
 
 
 # -- weights --
 
 
-def shares(problem: Problem, proximity: Proximity, rows: np.ndarray) -> np.ndarray:
-    """Shares (arms,) of the arms in a change over desired ``rows`` (n, nq); their sum is 1.
+def shares(problem: Problem, proximity: Proximity, desired: np.ndarray) -> np.ndarray:
+    """Shares (arms,) of the arms in a change over ``desired`` (n, nq); their sum is 1.
 
     They are the approach rates n . v at the nearest points (Wu et al., 2018; clamped at zero, equal
     if no arm approaches), weighted by the repulsion of each near pair.
@@ -163,12 +163,12 @@ def shares(problem: Problem, proximity: Proximity, rows: np.ndarray) -> np.ndarr
     limits = problem.margins.safe
     count = len(problem.columns)
     rates = np.zeros(count)
-    for k in range(len(rows) - 1):
-        near = proximity.near(rows[k], limits)
+    for row in range(len(desired) - 1):
+        near = proximity.near(desired[row], limits)
         if len(near.pairs) == 0:
             continue
         force = limits[near.pairs] - near.distances
-        step = rows[k + 1] - rows[k]
+        step = desired[row + 1] - desired[row]
         for arm, columns in enumerate(problem.columns):
             closing = np.maximum(0.0, -near.gradients[:, columns] @ step[columns])
             rates[arm] += force @ closing
@@ -190,14 +190,14 @@ def joint_weights(problem: Problem, share: np.ndarray | None = None) -> np.ndarr
     return np.diag(np.concatenate(parts))
 
 
-def tip_weights(problem: Problem, columns: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Cost of tip displacement, tip_weight^2 J'J, at each of ``rows`` (n, nq): (n, m, m)."""
+def tip_weights(problem: Problem, columns: np.ndarray, waypoints: np.ndarray) -> np.ndarray:
+    """Cost of tip displacement, tip_weight^2 J'J, at each of ``waypoints`` (n, nq): (n, m, m)."""
     bodies = problem.model.bodies
-    out = np.zeros((len(rows), len(columns), len(columns)))
-    for k, q in enumerate(rows):
+    out = np.zeros((len(waypoints), len(columns), len(columns)))
+    for row, q in enumerate(waypoints):
         jacobians = Jacobians(bodies, q)
         for arm in problem.arms:
             point = jacobians.link_pose(arm.tip_link)[:3, 3]
             linear = jacobians.of_point(bodies.link_bodies[arm.tip_link], point)[:3, columns]
-            out[k] += problem.tip_weight**2 * linear.T @ linear
+            out[row] += problem.tip_weight**2 * linear.T @ linear
     return out

@@ -170,15 +170,15 @@ def _shortest_time(
     velocity_limits: Mapping[str, float],
 ) -> np.ndarray:
     limits = np.array([velocity_limits[name] for name in names])
-    way = np.abs(positions[0] - here)
-    unlimited = ~(np.isfinite(limits) & (limits > 0.0)) & (way > 0.0)
+    distances = np.abs(positions[0] - here)
+    unlimited = ~(np.isfinite(limits) & (limits > 0.0)) & (distances > 0.0)
     if unlimited.any():
         name = names[int(unlimited.argmax())]
         raise TrajectoryError(
             f"one point at time 0, but joint '{name}' has no velocity limit from which to "
             "compute its duration: give the point a time_from_start"
         )
-    needed = np.divide(way, limits, out=np.zeros_like(way), where=way > 0.0)
+    needed = np.divide(distances, limits, out=np.zeros_like(distances), where=distances > 0.0)
     return np.array([max(_SHORTEST, float(needed.max()))])
 
 
