@@ -105,18 +105,18 @@ class CellBuffer:
         if len(routes) > 1:
             self._require_finite(routes, positions)
         has_velocities = len(velocities) == len(positions)
-        for robot, own, entries in routes:
+        for robot, robot_names, entries in routes:
             part = self._parts[robot]
             if entries is None:
-                own_message = message._replace(names=own)
+                robot_message = message._replace(names=robot_names)
             else:
-                own_message = message._replace(
-                    names=own,
+                robot_message = message._replace(
+                    names=robot_names,
                     positions=[positions[k] for k in entries],
                     velocities=[velocities[k] for k in entries] if has_velocities else (),
                 )
             try:
-                part.update(own_message)
+                part.update(robot_message)
             except JointStateError as error:
                 raise JointStateError(f"{self._names[robot]}: {error}", error.kind) from None
             self._copy(robot)

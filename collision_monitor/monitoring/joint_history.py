@@ -45,15 +45,17 @@ class JointHistory:
 
         The newest positions for a later stamp; None if they are unknown or too long ago.
         """
-        times, rows = (np.roll(each, -self._next, axis=0) for each in (self._times, self._rows))
+        times, positions = (
+            np.roll(each, -self._next, axis=0) for each in (self._times, self._rows)
+        )
         after = int(np.searchsorted(times, stamp))
         if after == _HISTORY_ROWS:
-            found = rows[-1] if np.isfinite(times[-1]) else None
+            at_stamp = positions[-1] if np.isfinite(times[-1]) else None
         elif times[after] == stamp:
-            found = rows[after]
+            at_stamp = positions[after]
         elif after == 0 or not np.isfinite(times[after - 1]):
-            found = None
+            at_stamp = None
         else:
             share = (stamp - times[after - 1]) / (times[after] - times[after - 1])
-            found = (1.0 - share) * rows[after - 1] + share * rows[after]
-        return None if found is None or np.isnan(found).any() else found
+            at_stamp = (1.0 - share) * positions[after - 1] + share * positions[after]
+        return None if at_stamp is None or np.isnan(at_stamp).any() else at_stamp

@@ -93,8 +93,8 @@ def joint_speeds(times, history, place, made, joints, q, time, window, given, li
     if count == 1 or gap > 0.0:
         times[row] = time
     time = times[row]
-    for k, joint in enumerate(joints):
-        history[row, k] = q[joint]
+    for column, joint in enumerate(joints):
+        history[row, column] = q[joint]
         out[joint] = 0.0
     used, mean, span = 0, 0.0, 0.0
     for m in range(count):
@@ -112,8 +112,8 @@ def joint_speeds(times, history, place, made, joints, q, time, window, given, li
         i = row - m if m <= row else row - m + size
         weight = times[i] - time - mean
         spread += weight * weight
-        for k, joint in enumerate(joints):
-            out[joint] += weight * (history[i, k] - q[joint])
+        for column, joint in enumerate(joints):
+            out[joint] += weight * (history[i, column] - q[joint])
     for joint in joints:
         out[joint] = believed(given[joint], out[joint] / spread, limits[joint])
     return True
@@ -192,23 +192,23 @@ class JointVelocities:
     def _histories_of(self, joints: np.ndarray) -> list[_History]:
         """The histories of these joints; those that contain others as well are divided."""
         key = joints.tobytes()
-        found = self._by_joints.get(key)
-        if found is not None:
-            return found
+        histories = self._by_joints.get(key)
+        if histories is not None:
+            return histories
         is_in = np.zeros(len(self.values), dtype=bool)
         is_in[joints] = True
-        for k in reversed(range(len(self._histories))):
-            history = self._histories[k]
+        for index in reversed(range(len(self._histories))):
+            history = self._histories[index]
             which = is_in[history.joints]
             if which.any() and not which.all():
                 which = which == which[0]
-                self._histories[k : k + 1] = [history.part(which), history.part(~which)]
+                self._histories[index : index + 1] = [history.part(which), history.part(~which)]
                 self._by_joints.clear()
         if len(self._by_joints) >= _LISTS:
             self._by_joints.clear()
-        found = [h for h in self._histories if is_in[h.joints].any()]
-        self._by_joints[key] = found
-        return found
+        histories = [h for h in self._histories if is_in[h.joints].any()]
+        self._by_joints[key] = histories
+        return histories
 
 
 class _History:

@@ -121,14 +121,14 @@ class MimicWatch:
 
     def update(self, positions: Sequence[float] | np.ndarray, q: np.ndarray, now: float) -> None:
         """Compare the positions of the message whose names were taken last."""
-        for k, (name, leader, gain, offset, most) in self._entries:
+        for entry, (name, leader, gain, offset, most) in self._entries:
             expected = gain * q[leader] + offset
-            if not abs(positions[k] - expected) > most:  # NaN is no position
+            if not abs(positions[entry] - expected) > most:  # NaN is no position
                 self._apart_since.pop(name, None)
             elif now - self._apart_since.setdefault(name, now) >= _APART_SECONDS:
                 self._told_at = now
                 self._text = (
-                    f"mimic joint '{name}' is at {positions[k]:.4g}, but its leader "
+                    f"mimic joint '{name}' is at {positions[entry]:.4g}, but its leader "
                     f"'{self._joint_names[leader]}' gives it {expected:.4g}: distances are of that"
                 )
 

@@ -198,14 +198,14 @@ class BrakingCheck:
         )  # fmt: skip
         if row < 0:
             return Decision(scale, inside, near, stop, slow, approach)
-        found = rows[row]
-        pair = int(found[PAIR])
+        deciding = rows[row]
+        pair = int(deciding[PAIR])
         low, high = paths.thresholds[pair].tolist()
-        rate = float(found[RATE]) if known else math.nan
-        distance = float(found[DISTANCE])
+        rate = float(deciding[RATE]) if known else math.nan
+        distance = float(deciding[DISTANCE])
         is_measured = measured.exact is None or pair == paths.number_of(measured.nearest.links)
         if not is_measured and high < distance:  # it may be a lower bound
-            bound = measured.exact(np.array([pair]), found[[DISTANCE]], math.inf, _LOOSE)
+            bound = measured.exact(np.array([pair]), deciding[[DISTANCE]], math.inf, _LOOSE)
             distance = max(distance, float(bound[0]))
         return Decision(
             scale, inside, near, stop, slow, approach, pair, distance, low, high, rate, least
@@ -279,12 +279,12 @@ class BrakingCheck:
         way of both is more.
         """
         paths = self._paths
-        number, own = paths.number_of(nearest.links), len(self.model.pairs)
+        number, model_count = paths.number_of(nearest.links), len(self.model.pairs)
         if count is None:
             count = self._search_coarsely(inputs, False, number, nearest.distance)
         rows = paths.rows[:count]
         pairs = rows[:, PAIR].astype(int)
-        is_nearest, is_live = pairs == number, pairs >= own
+        is_nearest, is_live = pairs == number, pairs >= model_count
         is_exact = paths.have_few_parts(pairs)
         stop, warn = paths.thresholds[pairs].T
         enough = self._released(warn)
@@ -294,7 +294,7 @@ class BrakingCheck:
             near = enough + 2.0 * loose
             # Farther away than this, a pair does not matter: now, or after it has braked.
             within = near + rows[:, TRAVEL]
-            others = is_live != (number >= own)
+            others = is_live != (number >= model_count)
             if paths.object_classes and others.any():
                 # The nearest of them, by its leaves, is measured exactly, too.
                 loose[np.where(others, rows[:, DISTANCE], np.inf).argmin()] = 0.0
@@ -322,12 +322,12 @@ class BrakingCheck:
         is_open = self._is_open(inputs, distances, enough, least, is_exact)
         bounds = np.empty((count, INTERVALS))
         if is_open.any():
-            bounds[is_open] = found = self._exact_paths.known(
+            bounds[is_open] = raised = self._exact_paths.known(
                 inputs.path, pairs[is_open], self._weights(rows[is_open]), distances[is_open],
                 enough[is_open],
             )  # fmt: skip
-            found = np.minimum(found.min(axis=1), distances[is_open])
-            least[is_open] = np.maximum(least[is_open], found)
+            raised = np.minimum(raised.min(axis=1), distances[is_open])
+            least[is_open] = np.maximum(least[is_open], raised)
         paths.keep(pairs, distances, least)
         matters = ~(least > enough)
         if not matters.any():
@@ -401,18 +401,18 @@ class BrakingCheck:
                 least[is_open] = distances[is_open]
                 return True
             scale = min(scale, float(part_of(least[known], thresholds[known]).min()))
-        k = np.flatnonzero(is_open)
-        found, proven, stops = self._exact_paths.least(
+        chosen = np.flatnonzero(is_open)
+        measured, proven, stops = self._exact_paths.least(
             inputs.path,
             PathPairs(
-                pairs[k], self._weights(rows[k]), distances[k], thresholds[k], holding[k],
-                enough[k], limits_speed[k],
+                pairs[chosen], self._weights(rows[chosen]), distances[chosen], thresholds[chosen],
+                holding[chosen], enough[chosen], limits_speed[chosen],
             ),
-            bounds[k], scale, self._settings.resolution, self._tolerance,
+            bounds[chosen], scale, self._settings.resolution, self._tolerance,
             time.thread_time() + seconds,
         )  # fmt: skip
-        self._paths.keep(pairs[k], distances[k], proven)
-        least[k] = np.maximum(least[k], found)
+        self._paths.keep(pairs[chosen], distances[chosen], proven)
+        least[chosen] = np.maximum(least[chosen], measured)
         return stops
 
     def _is_open(

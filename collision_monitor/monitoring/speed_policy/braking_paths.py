@@ -88,7 +88,7 @@ def distinct_weights(
     """
     if not reach.shape[1] or not len(ends):
         return np.zeros((1, reach.shape[1])), np.zeros(len(ends), dtype=np.int64)
-    rows, of_link = np.unique(np.hstack([reach, distances]), axis=0, return_inverse=True)
+    link_kinds, of_link = np.unique(np.hstack([reach, distances]), axis=0, return_inverse=True)
     kinds, of_pair = np.unique(
         np.sort(of_link.ravel()[ends], axis=1), axis=0, return_inverse=True
     )
@@ -98,7 +98,7 @@ def distinct_weights(
             f"joints are {len(kinds) * reach.shape[1]} weights of the braking check; at most "
             f"{_MOST_WEIGHTS} are possible: leave out links, or disable pairs in the SRDF"
         )
-    travel, away = np.hsplit(rows, 2)
+    travel, away = np.hsplit(link_kinds, 2)
     one, other = kinds.T
     weights = relative_reach(travel[one], travel[other], (away[one], away[other]))
     # By their bytes: sorting rows of many joints takes seconds.
@@ -139,8 +139,8 @@ class BrakingPaths:
         self._slots = np.full(count, -1, dtype=np.int64)
         self.thresholds = np.zeros((count, 2))
         self.class_table = np.full_like(self.tables.pair_table, -1)
-        own = len(model.pairs)
-        self._room(256, 64 + own)
+        model_count = len(model.pairs)
+        self._room(256, 64 + model_count)
         self.tests = 0
         self._values_of_q = len(model.joint_names)
         slides = np.flatnonzero(bodies.slides)
@@ -150,11 +150,11 @@ class BrakingPaths:
         self.is_beyond = self._was_beyond = False
         self._reach, self._distances = model.link_reach(), model.axis_distances()
         self._kinds, self._kind_of_pairs = distinct_weights(
-            self._reach, self._distances, self.tables.pair_rows[:own], model.name
+            self._reach, self._distances, self.tables.pair_rows[:model_count], model.name
         )
         self._earlier = near_pairs.nothing_known(
             self._by_value(self._kinds)[self._kind_of_pairs],
-            windows(*self.tables.arrays()).links[self.tables.pair_rows[:own], 0],
+            windows(*self.tables.arrays()).links[self.tables.pair_rows[:model_count], 0],
         )
         self._of_objects = Thresholds()
         self.set_thresholds(self.thresholds[: len(model.pairs)])
@@ -353,18 +353,18 @@ class BrakingPaths:
         self.is_beyond, self._was_beyond = is_beyond or self._was_beyond, is_beyond
         if self.is_beyond:
             near_pairs.forget(self._earlier)
-        count, own = 0, len(self._class_of_pairs)
+        count, model_count = 0, len(self._class_of_pairs)
         if self.object_classes:
             count = self._search_objects(inputs, now)
-            if len(self.rows) < count + own:
+            if len(self.rows) < count + model_count:
                 rows = self.rows[:count]
-                self._room(len(self._found), 2 * (count + own))
+                self._room(len(self._found), 2 * (count + model_count))
                 self.rows[:count] = rows
         return near_pairs.near_pairs(
             *self.tables.arrays(), self.tables.pair_rows, self._class_of_pairs, self._class_warn,
             inputs.settings.release_distance, RELEASE_PART, inputs.q,
             inputs.initial_velocities, inputs.decelerations, inputs.reaction, now,
-            nearest if nearest < own else -1, distance, self._earlier, self.rows, count,
+            nearest if nearest < model_count else -1, distance, self._earlier, self.rows, count,
         )  # fmt: skip
 
     def _search_objects(self, inputs: BrakingInputs, now: bool) -> int:

@@ -73,17 +73,17 @@ def decide(rows, count, thresholds, release, cycles, rise, escape, parting, tole
     braking, braking_scale = np.inf, np.inf
     inside = near = stop = slow = approach = False
     held_inside = held_near = held_stop = held_slow = held_approach = False
-    for k in range(count):
-        pair = int(rows[k, PAIR])
+    for row in range(count):
+        pair = int(rows[row, PAIR])
         low, high = thresholds[pair, 0], thresholds[pair, 1]
         reserve = min(release, RELEASE_PART * high)
-        distance, least = rows[k, DISTANCE], rows[k, LEAST]
+        distance, least = rows[row, DISTANCE], rows[row, LEAST]
         # Written so that NaN counts as near.
         inside |= not distance > low
         held_inside |= not distance > low + reserve
         near |= not distance > high
         held_near |= not distance > high + reserve
-        if parts(rows[k, RATE], distance, least, parting, tolerance):
+        if parts(rows[row, RATE], distance, least, parting, tolerance):
             allowed = escape if not distance > low else 1.0
             margin = distance - low
         else:
@@ -95,13 +95,13 @@ def decide(rows, count, thresholds, release, cycles, rise, escape, parting, tole
             held_slow |= not distance > high + reserve
             approach |= not least > high
             held_approach |= not least > high + reserve
-            held_stop |= rows[k, RATE] < -parting and not least > high
+            held_stop |= rows[row, RATE] < -parting and not least > high
             if allowed < braking_scale and not least > high:
                 braking, braking_scale = least, allowed
         is_now = not distance > low
         is_worse = is_now if is_now != worst_is_now else not margin >= worst_margin
         if allowed < scale or (allowed == scale and is_worse):
-            scale, worst, worst_margin, worst_is_now = allowed, k, margin, is_now
+            scale, worst, worst_margin, worst_is_now = allowed, row, margin, is_now
     inside = _hold(memory, INSIDE, inside, held_inside, cycles)
     near = _hold(memory, NEAR, near, held_near, cycles)
     stop = _hold(memory, STOP, stop, held_stop, cycles)
@@ -114,8 +114,8 @@ def decide(rows, count, thresholds, release, cycles, rise, escape, parting, tole
     place = int(memory[_PLACE])
     memory[RING + place % cycles] = scale
     memory[_PLACE] = place + 1
-    for k in range(cycles):
-        scale = min(scale, memory[RING + k])
+    for cycle in range(cycles):
+        scale = min(scale, memory[RING + cycle])
     scale = min(scale, memory[GIVEN] + rise)
     memory[GIVEN] = scale
     calm = not (inside or near or stop or slow or approach) and scale == 1.0

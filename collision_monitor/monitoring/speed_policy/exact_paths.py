@@ -63,39 +63,39 @@ def measure_pair(
     inside if a distance is at most ``stop``.
     """
     joints, guess = np.flatnonzero(weights), unpack_state(work, work_index).guesses
-    ends, own = ends_of(path, joints), weights[joints]
+    ends, joint_weights = ends_of(path, joints), weights[joints]
     for _ in range(most):
         known = min(count, len(distances))
         there = places[:, :known]
-        interval = raise_lowest(ends, own, there, distances[:known], enough, bounds)
+        interval = raise_lowest(ends, joint_weights, there, distances[:known], enough, bounds)
         least, q = bounds[interval], path[2 * interval + 1]
         middle = q[joints]
         if least >= min(enough, lowest - fine) or not is_worth_measuring(
-            ends, middle, own, there, distances[:known], interval, least + 0.5 * fine
+            ends, middle, joint_weights, there, distances[:known], interval, least + 0.5 * fine
         ):
             return lowest, count, _SETTLED
         if known > 0:
-            nearest = np.argmin(travels_to(own, there, middle, middle))
-            for k in range(4):
-                guess[pair, k] = guesses[nearest, k]
-        found = -np.inf
+            nearest = np.argmin(travels_to(joint_weights, there, middle, middle))
+            for column in range(4):
+                guess[pair, column] = guesses[nearest, column]
+        distance = -np.inf
         for tolerance in (loose, 0.0):  # a stop is decided by the distance itself
-            if found <= stop:
-                found = pair_at(
+            if distance <= stop:
+                distance = pair_at(
                     numbers, index, shape_numbers, shape_index, work, work_index, calls, q, pair,
                     tolerance, enough,
                 )  # fmt: skip
         oldest = count % len(distances)
-        distances[oldest] = found
-        for k in range(len(joints)):
-            places[k, oldest] = middle[k]
-        for k in range(4):
-            guesses[oldest, k] = guess[pair, k]
+        distances[oldest] = distance
+        for joint in range(len(joints)):
+            places[joint, oldest] = middle[joint]
+        for column in range(4):
+            guesses[oldest, column] = guess[pair, column]
         count += 1
-        lowest = min(lowest, found)
-        if found <= stop:
+        lowest = min(lowest, distance)
+        if distance <= stop:
             return lowest, count, _INSIDE
-        raise_bounds(ends, own, middle, found, enough, bounds)
+        raise_bounds(ends, joint_weights, middle, distance, enough, bounds)
     return lowest, count, _OPEN
 
 
@@ -218,7 +218,7 @@ class ExactPaths:
             least[unsettled],
         )  # fmt: skip
         rows = zip(*(column.tolist() for column in columns), strict=True)
-        for done, (k, stop, warn, needed, holding, limits, now, low) in enumerate(rows, start=1):
+        for done, (pair, stop, warn, needed, holding, limits, now, low) in enumerate(rows, start=1):
             if limits and scale < 1.0 and warn > stop:
                 needed = min(needed, max(holding, stop + scale * (warn - stop)))
             enters, most = False, stop
@@ -226,10 +226,11 @@ class ExactPaths:
                 needed = min(needed, now - tolerance)
                 most = min(stop, needed)
             if low < needed:
-                low, proven[k], enters = self._measure(
-                    path_of, path, bounds[k], pairs, k, slots[k], most, needed, fine[k], end_time
-                )
-                least[k] = low
+                low, proven[pair], enters = self._measure(
+                    path_of, path, bounds[pair], pairs, pair, slots[pair], most, needed,
+                    fine[pair], end_time,
+                )  # fmt: skip
+                least[pair] = low
             is_proven = low > stop
             if enters or limits and is_proven and low <= holding:
                 rest = unsettled[done:]
@@ -245,24 +246,24 @@ class ExactPaths:
         path: np.ndarray,
         bounds: np.ndarray,
         pairs: PathPairs,
-        k: int,
+        pair: int,
         slot: int,
         most: float,
         needed: float,
         fine: float,
         end_time: float,
     ) -> tuple[float, float, bool]:
-        """Measure pair ``k`` on its path; ends at a distance of at most ``most`` metres.
+        """Measure ``pair`` on its path; ends at a distance of at most ``most`` metres.
 
         Returns this distance, or a bound; a bound; and whether there is such a distance. Where the
         bound is within a threshold and no measured distance is, intervals are divided.
         """
-        warn, lowest, outcome = pairs.thresholds[k, 1], pairs.now[k], _OPEN
+        warn, lowest, outcome = pairs.thresholds[pair, 1], pairs.now[pair], _OPEN
         loose = _LOOSE_PART * fine
         while (begin := time.thread_time()) < end_time:
             count = self._most[slot] if self.measurements[slot] else 1
             lowest, self.measurements[slot], outcome = measure_pair(
-                *self._arrays(), pairs.numbers[k], path, pairs.weights[k],
+                *self._arrays(), pairs.numbers[pair], path, pairs.weights[pair],
                 self._places[slot], self._distances[slot], self._guesses[slot],
                 self.measurements[slot], bounds, lowest, most, needed, fine, loose, count,
             )  # fmt: skip
@@ -277,7 +278,7 @@ class ExactPaths:
             if not alarms or len(bounds) >= _MOST_INTERVALS:
                 break
             path, bounds = path_of(2 * _DIVISION * len(bounds)), np.repeat(bounds, _DIVISION)
-            one = slice(k, k + 1)
+            one = slice(pair, pair + 1)
             self._bound(
                 path, pairs.weights[one], pairs.now[one], pairs.enough[one], np.array([slot]),
                 bounds[None],

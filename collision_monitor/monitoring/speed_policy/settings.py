@@ -100,12 +100,12 @@ def braking_decelerations(
             number from 0.001 to 1e9; or one of ``limits`` is not.
     """
     out = default_decelerations(velocity_limits)
-    for k, name in enumerate(joint_names):
+    for column, name in enumerate(joint_names):
         if limits and np.isfinite(limits.get(name, np.inf)):
-            out[k] = limits[name]
-            if not SMALLEST_DECELERATION <= out[k] <= LARGEST_RATE:
+            out[column] = limits[name]
+            if not SMALLEST_DECELERATION <= out[column] <= LARGEST_RATE:
                 raise BehaviourError(
-                    f"joint_limits: max_acceleration of {name} is {out[k]:g}; as a braking "
+                    f"joint_limits: max_acceleration of {name} is {out[column]:g}; as a braking "
                     f"deceleration it must be {_DECELERATIONS}"
                 )
     for entry in given:
@@ -143,7 +143,7 @@ def parse_pair_thresholds(entries: Sequence[str]) -> tuple[Rule, ...]:
         ThresholdsError: an entry is not two names and warn, stop or both, or check.
     """
     rules = []
-    for k, entry in enumerate(entries):
+    for index, entry in enumerate(entries):
         words = entry.split()
         if not words:
             continue
@@ -163,7 +163,7 @@ def parse_pair_thresholds(entries: Sequence[str]) -> tuple[Rule, ...]:
             )
         if given.get("check") is False and len(given) > 1:
             raise _invalid_rule(entry, "a pair that is not checked has neither warn nor stop")
-        rules.append(Rule(" ".join(words[:2]), **given, source=f"pair_thresholds[{k}]"))
+        rules.append(Rule(" ".join(words[:2]), **given, source=f"pair_thresholds[{index}]"))
     return tuple(rules)
 
 
