@@ -73,13 +73,13 @@ class StopService:
     def _find_server(self, now: float) -> None:
         """Make a client for the service as it is in the graph now."""
         name = self._node.resolve_service_name(self._name)
-        found = dict(self._node.get_service_names_and_types()).get(name, [])
-        kinds = [kind for kind in found if kind in _TYPES]
+        types = dict(self._node.get_service_names_and_types()).get(name, [])
+        kinds = [kind for kind in types if kind in _TYPES]
         # If the graph has both types, that of the client, which is not ready, is the old one.
         kind = min(kinds, key=lambda kind: kind == self._kind, default="")
         if self._client is None or (kind and kind != self._kind):
             self.close()
-            self._kind = kind or " ".join(found)
+            self._kind = kind or " ".join(types)
             if kind:
                 self._client = self._node.create_client(_TYPES[kind], self._name)
         self._searched = now

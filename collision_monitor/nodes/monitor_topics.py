@@ -159,7 +159,7 @@ def log_rules(log: Any, monitor: Monitor, thresholds: Thresholds) -> None:
 
 def _behaviour_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:
     behaviour = monitor.behaviour
-    found = {
+    values = {
         "enabled": str(behaviour.enabled).lower(),
         "stops": str(behaviour.latch.stops),
         "structural_pairs": shortened(
@@ -180,28 +180,28 @@ def _behaviour_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:
     }  # fmt: skip
     decision = state.decision
     if decision is None:
-        return found
+        return values
     q = monitor.buffer.q
-    found["velocities"] = "known" if behaviour.velocities.known else "unknown"
-    found["time_to_collision"] = f"{behaviour.time_to_collision(q):.3f}"
-    found["braking_clearance"] = f"{decision.braking_clearance:.6f}"
+    values["velocities"] = "known" if behaviour.velocities.known else "unknown"
+    values["time_to_collision"] = f"{behaviour.time_to_collision(q):.3f}"
+    values["braking_clearance"] = f"{decision.braking_clearance:.6f}"
     if state.pair is not None:
-        found["pair"] = " ".join(state.pair)
-        found["pair_distance"] = f"{decision.distance:.6f}"
-        found["pair_rate"] = f"{decision.rate:.4f}"
-        found["pair_thresholds"] = f"{decision.warn_distance:.4f} {decision.stop_distance:.4f}"
+        values["pair"] = " ".join(state.pair)
+        values["pair_distance"] = f"{decision.distance:.6f}"
+        values["pair_rate"] = f"{decision.rate:.4f}"
+        values["pair_thresholds"] = f"{decision.warn_distance:.4f} {decision.stop_distance:.4f}"
         if (structural := behaviour.structural_pairs.get(decision.pair)) is not None:
-            found["pair_reason"] = structural.reason
+            values["pair_reason"] = structural.reason
     if decision.inside:
         out = behaviour.escape_direction(q)
-        found["way_out"] = (
+        values["way_out"] = (
             "none" if out is None else " ".join(
                 f"{name}={value:.3f}"
                 for name, value in zip(monitor.buffer.joint_names, out.tolist(), strict=True)
                 if abs(value) >= 0.0005
             )
         )  # fmt: skip
-    return found
+    return values
 
 
 class MonitorTopics:

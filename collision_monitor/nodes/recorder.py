@@ -63,13 +63,13 @@ def message_definition(kind: str) -> str:
 
 def _parts_of(text: str, package: str) -> list[tuple[str, str]]:
     """(package, name) of the message types of the fields of a definition."""
-    found = []
+    parts = []
     for line in text.splitlines():
         field = _FIELD.match(line.partition("#")[0])
         if field and field[1] not in _PLAIN:
             there, _, name = field[1].rpartition("/")
-            found.append((there or package, name))
-    return found
+            parts.append((there or package, name))
+    return parts
 
 
 def _text(package: str, name: str) -> str:

@@ -117,12 +117,12 @@ class RobotLoader:
 
     def values(self) -> dict[str, str]:
         """Key-values of the state."""
-        found = {}
+        values = {}
         if self._process is not None:
-            found["loading"] = f"a new robot description, for {self._process.seconds:.1f} s"
+            values["loading"] = f"a new robot description, for {self._process.seconds:.1f} s"
         if self.refused:
-            found["description_refused"] = self.refused
-        return found
+            values["description_refused"] = self.refused
+        return values
 
     def load(self, recipe: Recipe) -> None:
         """Load in this thread, while no robot is monitored.

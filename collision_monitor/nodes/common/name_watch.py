@@ -33,15 +33,17 @@ class NameWatch:
                 self._node.get_logger().warning(self.remark)
 
     def _found(self) -> str:
-        own = self._node.get_fully_qualified_name()
+        full_name = self._node.get_fully_qualified_name()
         names = [
             f"{info.node_namespace.rstrip('/')}/{info.node_name}"
             for info in self._node.get_publishers_info_by_topic(self._topic)
         ]
-        if names.count(own) > 1:
+        if names.count(full_name) > 1:
             return (
-                f"{names.count(own)} nodes are named {own}, and their states mix on {self._topic}: "
-                "end one, or rename it (-r __node:=name)"
+                f"{names.count(full_name)} nodes are named {full_name}, and their states mix on "
+                f"{self._topic}: end one, or rename it (-r __node:=name)"
             )
-        others = shortened(sorted({name for name in names if name != own}) or ["another node"])
+        others = shortened(
+            sorted({name for name in names if name != full_name}) or ["another node"]
+        )
         return f"{self._topic} is published by {others} as well: its states mix with these"

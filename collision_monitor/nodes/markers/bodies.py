@@ -116,14 +116,14 @@ def leaf_parts(
     sizes = np.tile(2.0 * radii[:, None], (1, 3))
     long = (ends[:, 0] != ends[:, 1]).any(axis=1)
     short, stretched = np.flatnonzero(~long), np.flatnonzero(long)
-    found = [
+    parts = [
         _part(namespaces[0], ids[rows], Marker.SPHERE_LIST, None, sizes[rows], ends[rows, :count])
         for rows, count in ((short, 1), (stretched, 2))
     ]
     poses, sizes[long, 2] = along(ends[long])
     cylinders = ids[len(radii) + stretched]
-    found.append(_part(namespaces[1], cylinders, Marker.CYLINDER, poses, sizes[long]))
-    return [part for part in found if len(part.ids)]
+    parts.append(_part(namespaces[1], cylinders, Marker.CYLINDER, poses, sizes[long]))
+    return [part for part in parts if len(part.ids)]
 
 
 def along(segments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -174,17 +174,17 @@ def _obstacles_of(model: CollisionModel) -> dict[int, MarkerBody]:
     for k, leaf in enumerate(model.leaves):
         leaves[leaf.link].append(k)
     row_of = {name: k for k, name in enumerate(model.link_names)}
-    moving, found = set(model.moving_links), {}
+    moving, bodies = set(model.moving_links), {}
     for each in model.scene.obstacles:
         # Bodies displayed by their shape need no leaves, which may be many.
         shown = [] if each.shape.kind in _KINDS else leaves[each.name]
         own = [model.leaves[k] for k in shown]
         rows = np.array([(*leaf.p0, *leaf.p1, leaf.radius) for leaf in own])
-        found[row_of[each.name]] = MarkerBody(
+        bodies[row_of[each.name]] = MarkerBody(
             each.link, np.eye(4), each.name in moving, each.shape, rows,
             (OBSTACLES, OBSTACLE_CYLINDERS), np.array(2 * leaves[each.name]),
         )  # fmt: skip
-    return found
+    return bodies
 
 
 def _live_body(thing: LiveObject, slots: int) -> MarkerBody:
@@ -298,16 +298,16 @@ class BodyMarkers:
 
     def _choose(self, colours: np.ndarray) -> list[int]:
         """Rows of the bodies to send now."""
-        rows = np.flatnonzero(self._is_known)
-        moves = self._moves[rows]
-        still = rows[~moves]
+        known = np.flatnonzero(self._is_known)
+        moves = self._moves[known]
+        still = known[~moves]
         change = np.abs(colours[still] - self._colours[still]).max(axis=1, initial=0.0)
         is_due = self._time - self._sent[still] >= self._lifetime / 3.0
         waiting = still[is_due | self._is_new[still] | (change > _VISIBLE)]
         waiting = waiting[np.argsort(self._sent[waiting], kind="stable")]
         count = int(np.searchsorted(np.cumsum(self._costs[waiting]), MOST, "right"))
         self._rounds = -(-2 * int(self._costs[still].sum()) // MOST)
-        return rows[moves].tolist() + waiting[: max(count, 1)].tolist()
+        return known[moves].tolist() + waiting[: max(count, 1)].tolist()
 
     def _writer(self, namespace: str) -> MarkerRows:
         if namespace not in self._rows:

@@ -100,13 +100,14 @@ class MarkerRows:
 
 
 @lru_cache(maxsize=64)
-def _dtype(k: int, p: int, points: int, size: int) -> np.dtype:
-    """Record type of a marker of ``size`` bytes, with its id at ``k`` and its pose at ``p``."""
+def _dtype(id_at: int, pose_at: int, points: int, size: int) -> np.dtype:
+    """Record type of a marker of ``size`` bytes; ``id_at``, ``pose_at``: where these begin."""
     fields = {
-        "sec": ("<i4", 0), "nanosec": ("<u4", 4), "id": ("<i4", k), "kind": ("<i4", k + 4),
-        "action": ("<i4", k + 8), "pose": (("<f8", (7,)), p), "scale": (("<f8", (3,)), p + 56),
-        "colour": (("<f4", (4,)), p + 80), "life": ("<i4", p + 96),
-        "life_nanosec": ("<u4", p + 100), "points": (("<f8", (points, 3)), p + 112),
+        "sec": ("<i4", 0), "nanosec": ("<u4", 4), "id": ("<i4", id_at), "kind": ("<i4", id_at + 4),
+        "action": ("<i4", id_at + 8), "pose": (("<f8", (7,)), pose_at),
+        "scale": (("<f8", (3,)), pose_at + 56), "colour": (("<f4", (4,)), pose_at + 80),
+        "life": ("<i4", pose_at + 96), "life_nanosec": ("<u4", pose_at + 100),
+        "points": (("<f8", (points, 3)), pose_at + 112),
     }  # fmt: skip
     formats, offsets = zip(*fields.values(), strict=True)
     return np.dtype(

@@ -57,7 +57,7 @@ def levels_of(text: str, name: str = "show_aabb_levels") -> frozenset[int] | ran
     text = text.strip()
     if text == "all":
         return ALL
-    found: set[int] = set()
+    levels: set[int] = set()
     for part in filter(None, (part.strip() for part in text.split(","))):
         first, dash, last = (word.strip() for word in part.partition("-"))
         last = last if dash else first
@@ -70,8 +70,8 @@ def levels_of(text: str, name: str = "show_aabb_levels") -> frozenset[int] | ran
             raise ConfigurationError(
                 f"{name}: no hierarchy has the levels {part!r}; use 'all'"
             )
-        found.update(range(int(first), int(last) + 1))
-    return frozenset(found)
+        levels.update(range(int(first), int(last) + 1))
+    return frozenset(levels)
 
 
 # Lines of one marker: its colour (3,) and end points (k, 3), two for each segment.
@@ -151,15 +151,15 @@ class MeshBoxLevel:
     ) -> tuple[dict[int, Lines], dict[int, Lines]]:
         """Messages of the level, and of overlapping boxes of ``pair``."""
         poses = self._model.link_poses(q)
-        found = []
+        points = []
         for name, corners in self._edges.items():
             pose = self._boxes.pose(poses, name)
-            found.append(corners.reshape(-1, 3) @ pose[:3, :3].T + pose[:3, 3])
+            points.append(corners.reshape(-1, 3) @ pose[:3, :3].T + pose[:3, 3])
         colliding = np.empty((0, 3))
         if pair is not None and set(pair) <= self._edges.keys():
             colliding = self._boxes.colliding(poses, pair)[:MOST_BOXES]
         overlaps = {0: (_DANGER_COLOUR, colliding)} if len(colliding) else {}
-        return {0: (_BOX_COLOUR, np.concatenate(found))}, overlaps
+        return {0: (_BOX_COLOUR, np.concatenate(points))}, overlaps
 
 
 def _remark(left_out: list[int], levels: frozenset[int] | range, depth: int) -> str:
@@ -306,13 +306,13 @@ class MarkerBuilder:
 
     def _crossing(self, q: np.ndarray, state: MonitorState) -> Marker:
         """The crossing triangles of the nearest two links, if triangles were measured."""
-        found, marker = state.clearance, self._contact
+        clearance, marker = state.clearance, self._contact
         corners = np.empty((0, 3))
         if (
-            found is not None and found.exact and found.distance <= 0.0
-            and set(found.links) <= set(self._model.link_names)
+            clearance is not None and clearance.exact and clearance.distance <= 0.0
+            and set(clearance.links) <= set(self._model.link_names)
         ):  # fmt: skip
-            corners = self._model.crossing_triangles(q, found.links, _SHOWN).corners
+            corners = self._model.crossing_triangles(q, clearance.links, _SHOWN).corners
             corners = corners.reshape(-1, 3, 3)
             corners = corners[np.isfinite(corners).all(axis=(1, 2))]  # boxes have no triangles
             corners = np.unique(corners.round(7), axis=0).reshape(-1, 3)

@@ -326,13 +326,13 @@ class Frames:
                 "which is not installed"
             )
         try:
-            found = self._buffer.lookup_transform(model.root, frame, Time()).transform
+            transform = self._buffer.lookup_transform(model.root, frame, Time()).transform
         except Exception as error:  # tf2 raises several types
             raise LiveSceneError(
                 f"frame {frame!r} is not a link of '{model.name}', and tf2 has no transform to "
                 f"{model.root!r}: {error}"
             ) from None
-        t, o = found.translation, found.rotation
+        t, o = transform.translation, transform.rotation
         pose = np.eye(4)
         pose[:3, :3] = rotation_from_quaternion((o.x, o.y, o.z, o.w))
         pose[:3, 3] = t.x, t.y, t.z

@@ -333,14 +333,14 @@ class SceneTopics:
         live = self.keeper.live
         if live is None or not (live.objects or self.keeper.refused):
             return {}
-        found = {"scene_objects": str(len(live.objects))}
+        values = {"scene_objects": str(len(live.objects))}
         if carried := self.keeper.carried():
-            found["scene_carried"] = " ".join(sorted(carried))
+            values["scene_carried"] = " ".join(sorted(carried))
         if by_leaves := live.measured_by_leaves:
-            found["scene_by_leaves"] = " ".join(sorted(by_leaves))
+            values["scene_by_leaves"] = " ".join(sorted(by_leaves))
         if fault := self.keeper.fault(self.keeper.clock.now):
-            found["scene_refused"] = fault.removeprefix("scene refused: ")
-        return found
+            values["scene_refused"] = fault.removeprefix("scene refused: ")
+        return values
 
     # -- markers --
 

@@ -40,14 +40,14 @@ def unused_parameters(node: Node, arguments: Sequence[str]) -> list[str]:
     full_name = node.get_fully_qualified_name()
     warnings = []
     for source, given in _sources(arguments):
-        own = [entry for entry in given if _matches(entry.node, full_name)]
-        if given and not own:
+        matching = [entry for entry in given if _matches(entry.node, full_name)]
+        if given and not matching:
             others = shortened(sorted({entry.node for entry in given}))
             warnings.append(
                 f"{source} has no parameters for {full_name}, only for {others}: none is used; "
                 f"name the section {full_name} or /**"
             )
-        for entry in own:
+        for entry in matching:
             for name in entry.names:
                 if name not in known and not _OF_ROS.match(name):
                     hint = did_you_mean(name, known)

@@ -383,17 +383,17 @@ def declare_robots(node: Node, values: Mapping[str, Any]) -> tuple[RobotPort, ..
     ports = []
     for name in names:
         declared = declare_parameters(node, parameters_of(name))
-        found = {key.removeprefix(f"{name}."): value for key, value in declared.items()}
-        mount = tuple(found["mount"])
+        robot_values = {key.removeprefix(f"{name}."): value for key, value in declared.items()}
+        mount = tuple(robot_values["mount"])
         if len(mount) != 6 or not all(map(math.isfinite, mount)):
             raise RobotDescriptionError(
                 f"{name}.mount: {list(mount)} is not x, y, z, roll, pitch, yaw: six finite numbers"
             )
         source = RobotSource(
-            found["robot_description"], found["robot_description_semantic"], name,
-            found["prefix"], mount, found["parent"],
+            robot_values["robot_description"], robot_values["robot_description_semantic"], name,
+            robot_values["prefix"], mount, robot_values["parent"],
         )  # fmt: skip
-        topics = found["robot_description_topic"], found["joint_states"]
+        topics = robot_values["robot_description_topic"], robot_values["joint_states"]
         ports.append(RobotPort(source, *topics))
     _check_topics(ports)
     return tuple(ports)
