@@ -100,7 +100,7 @@ def measure(numbers, index, space, motion, chosen, times, starts, q, nearest):
     """Measure the chosen pairs at ``times`` (n,), for paths started at ``starts`` (n, paths)."""
     view, paths = unpack(numbers, index), paths_of(motion)
     groups = len(paths.paths)
-    balls, sweep = balls_of(view, space, groups), sweep_of(view, space, motion)
+    balls, sweep = balls_of(view, space, groups), sweep_of(view, space, motion.groups)
     rates, still = np.zeros((len(q), 3)), np.zeros(groups)
     for row in range(len(times)):
         set_out(
@@ -110,7 +110,7 @@ def measure(numbers, index, space, motion, chosen, times, starts, q, nearest):
             p = chosen[m]
             distance, i, j = pair_nearest(
                 view, balls, view.pairs[p, 0], view.pairs[p, 1],
-                nearest.hints[p, 0], nearest.hints[p, 1],
+                nearest.hints[p, 0], nearest.hints[p, 1], np.inf,
             )  # fmt: skip
             nearest.hints[p, 0], nearest.hints[p, 1] = i, j
             _update_minimum(nearest, p, distance, i, j, times[row], starts[row])
@@ -165,7 +165,7 @@ def scan(
     """
     view, paths = unpack(numbers, index), paths_of(motion)
     groups = len(paths.paths)
-    balls, sweep = balls_of(view, space, groups), sweep_of(view, space, motion)
+    balls, sweep = balls_of(view, space, groups), sweep_of(view, space, motion.groups)
     rates = np.zeros((len(q), 3))
     active = np.empty((DEPTH + 1, len(chosen)), np.int32)  # indices into ``chosen``
     counts = np.empty(DEPTH + 1, np.int64)
@@ -206,7 +206,7 @@ def scan(
                 target = target_of(precision, limits, p, ups[b, m], nearest.best[p])
                 if bound < target:
                     distance, i, j = pair_nearest(
-                        view, balls, view.pairs[p, 0], view.pairs[p, 1], i, j
+                        view, balls, view.pairs[p, 0], view.pairs[p, 1], i, j, np.inf
                     )
                     nearest.hints[p, 0], nearest.hints[p, 1] = i, j
                     if distance < ups[b, m]:
@@ -248,7 +248,7 @@ def first_below(
     """
     view, paths = unpack(numbers, index), paths_of(motion)
     groups = len(paths.paths)
-    balls, sweep = balls_of(view, space, groups), sweep_of(view, space, motion)
+    balls, sweep = balls_of(view, space, groups), sweep_of(view, space, motion.groups)
     rates = np.zeros((len(q), 3))
     times = np.empty((DEPTH + 1, 2))
     begins = np.empty((DEPTH + 1, groups))
@@ -267,7 +267,7 @@ def first_below(
         )
         query += 1
         distance, i, j = pair_nearest(
-            view, balls, view.pairs[p, 0], view.pairs[p, 1], hints[p, 0], hints[p, 1]
+            view, balls, view.pairs[p, 0], view.pairs[p, 1], hints[p, 0], hints[p, 1], np.inf
         )
         hints[p, 0], hints[p, 1] = i, j
         if distance < limit:
@@ -296,7 +296,7 @@ def interval_leaf_bound(numbers, index, space, motion, starts, widths, time, hal
     """
     view, paths = unpack(numbers, index), paths_of(motion)
     groups = len(paths.paths)
-    balls, sweep = balls_of(view, space, groups), sweep_of(view, space, motion)
+    balls, sweep = balls_of(view, space, groups), sweep_of(view, space, motion.groups)
     rates = np.zeros((len(q), 3))
     set_out(view, space, motion, paths, balls, sweep, time, half, starts, widths, q, rates)
     _, travel = ball_bound(view, balls, sweep, p, 0)
@@ -395,7 +395,7 @@ def hull_bound(numbers, index, space, motion, hulls, p, normal):
     ``normal`` (3,): a unit vector from its first link to its second.
     """
     view, groups = unpack(numbers, index), len(motion.paths) // 4
-    balls, sweep = balls_at(view, space, groups), sweep_of(view, space, motion)
+    balls, sweep = balls_at(view, space, groups), sweep_of(view, space, motion.groups)
     points = borrow(hulls.points, 0, len(hulls.points) // 4, 4)
     hull = borrow(hulls.links, 0, len(hulls.links) // 2, 2)
     nx, ny, nz = normal[0], normal[1], normal[2]

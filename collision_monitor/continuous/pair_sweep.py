@@ -247,14 +247,15 @@ def second_order(view, balls, sweep, groups, i, first_a, j, first_b):
 
 
 @offline_kernel
-def pair_nearest(view, balls, a, b, hint_i, hint_j):
+def pair_nearest(view, balls, a, b, hint_i, hint_j, within):
     """Return (distance, leaf, leaf) of the nearest leaves of links a and b.
 
-    The hint, two of their leaves, is measured first.
+    The hint, two of their leaves, is measured first. If no leaves are nearer than ``within``, this
+    and the hint are returned.
     """
     links, leaves = view.links, len(view.leaf_bodies)
     best_i, best_j = hint_i, hint_j
-    best = capsule_distance(view.ends, view.radii, hint_i, hint_j)
+    best = min(within, capsule_distance(view.ends, view.radii, hint_i, hint_j))
     for i in range(links[a, 0], links[a, 1]):
         if _beyond(balls, i, leaves + b, best):
             continue

@@ -214,12 +214,12 @@ def balls_of(view, space, groups):
 
 
 @offline_kernel
-def sweep_of(view, space, motion):
-    """Return the `Sweep` of a model as windows."""
+def sweep_of(view, space, groups):
+    """Return the `Sweep` of a model as windows; ``groups`` as of `ScanMotion`."""
     joints, row_count = len(view.joint_table), len(space.filled)
     return Sweep(
         borrow(space.joints, 0, joints, 4),
-        borrow(motion.groups, 0, joints, 1),
+        borrow(groups, 0, joints, 1),
         borrow(space.travel, 0, row_count, joints),
         borrow(space.stray, 0, row_count, joints),
         borrow(space.bend, 0, row_count, joints),

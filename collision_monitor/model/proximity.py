@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from collision_monitor.continuous import motion_bound
+from collision_monitor.continuous import straight_motion
+from collision_monitor.continuous.scan_tables import scan_tables
 from collision_monitor.errors import CancelledError, ConfigurationError
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.hierarchy.query import near
@@ -99,6 +100,18 @@ class ModelPairs:
         return self._names[row]
 
 
+class _Scan:
+    """Work space of certificates; see the arguments of `straight_motion.certify`."""
+
+    def __init__(self, model: CollisionModel, pairs: ModelPairs) -> None:
+        tables = scan_tables(model)
+        self.space, self.hints, self.queries = tables.space(1, 2), tables.hints.copy(), 0
+        self.groups = np.zeros(tables.joints, dtype=np.int64)
+        shape = straight_motion.DEPTH + 1, len(pairs.pair_rows)
+        self.active = np.empty(shape, dtype=np.int64)
+        straight_motion.place_static(*pairs.arrays(), self.space)
+
+
 class Proximity:
     """Queries of single pairs of leaves, for one thread, with the work space of its tables.
 
@@ -123,7 +136,7 @@ class Proximity:
         """
         self.model = model
         self.tables = ModelPairs(model, kept) if live is None else live
-        self._reach = model.link_reach()
+        self._scan: _Scan | None = None
         self._allocate(64)
 
     @property
@@ -197,16 +210,19 @@ class Proximity:
             raise ConfigurationError("a motion among live objects cannot be certified")
         if not resolution > 0.0:
             raise ConfigurationError(f"resolution: {resolution!r} is not a length above 0 m")
-        tables = self.tables
-        state, s, _, _, pair, distance, tests = motion_bound.certify(
-            *tables.arrays(), tables.leaf_links, tables.pair_table, limits,
-            float(limits.max(initial=-np.inf)), self._reach, start, end, resolution,
+        tables, scan = self.tables, self._scan
+        if scan is None:
+            scan = self._scan = _Scan(self.model, tables)
+        state, s, pair, distance, tests = straight_motion.certify(
+            *tables.arrays(), scan.space, scan.groups, scan.active, limits, start, end,
+            resolution, scan.hints, scan.queries,
         )  # fmt: skip
+        scan.queries += tests
         if state < 0:
             raise self.model.refusal(state, np.where(np.isfinite(start), end, start))
         return Certificate(
-            state == motion_bound.CERTIFIED,
-            state != motion_bound.UNDECIDED,
+            state == straight_motion.CERTIFIED,
+            state != straight_motion.UNDECIDED,
             s,
             pair,
             distance,

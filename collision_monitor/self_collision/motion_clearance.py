@@ -171,7 +171,7 @@ def failures(
     """Segments of a motion (n, nq), linear between its rows, that are not certified at ``limits``.
 
     ``limits`` is (pairs,), or (n - 1, pairs) for limits of each segment, metres. A motion of one
-    row is tested at this row. An empty list is a proof (see `continuous.motion_bound`).
+    row is tested at this row. An empty list is a proof (see `continuous.straight_motion`).
     """
     failing = []
     waypoints = waypoints if len(waypoints) > 1 else np.repeat(waypoints, 2, axis=0)

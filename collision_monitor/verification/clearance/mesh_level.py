@@ -70,7 +70,7 @@ class ExactLevel:
     def space(self, parts: int, order: int) -> Space:
         """As `Scanner.space`, one for all pairs: they are processed one after another."""
         if (parts, order) not in self._spaces:
-            self._spaces[parts, order] = self.scanner.space(parts, order)
+            self._spaces[parts, order] = self.scanner.tables.space(parts, order)
         return self._spaces[parts, order]
 
     def scan(self, request: ScanRequest) -> Scan:

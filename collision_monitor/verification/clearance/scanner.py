@@ -13,8 +13,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,8 +25,7 @@ from collision_monitor.continuous.clearance_scan import (
     measure,
     scan,
 )
-from collision_monitor.continuous.scan_space import Space
-from collision_monitor.hierarchy.packed import windows
+from collision_monitor.continuous.scan_tables import scan_tables
 from collision_monitor.verification.clearance.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -110,71 +108,25 @@ class Scan:
         self.looks += other.looks
 
 
-class _Tables(NamedTuple):
-    """What scans of one model have in common.
-
-    Attributes:
-        radii: (leaves + links,) of balls around leaves and links, metres.
-        link_centers: (links, 4) body of a link, and the centre of its ball in the body's frame.
-        between: for each pair, the joints from one link to the other; see `Bodies.between`.
-        firsts: see `Scanner`.
-    """
-
-    radii: np.ndarray
-    link_centers: np.ndarray
-    between: list[tuple[list[int], list[int]]]
-    firsts: np.ndarray
-
-
-_TABLES: WeakKeyDictionary[CollisionModel, _Tables] = WeakKeyDictionary()
-
-
-def _tables(model: CollisionModel) -> _Tables:
-    view = windows(*model.work_space())
-    half = 0.5 * (view.leaf_ends[:, 3:] - view.leaf_ends[:, :3])
-    leaf_radii = np.linalg.norm(half, axis=1) + view.radii[:, 0]
-    link_radii, link_centers = np.empty(len(view.links)), np.empty((len(view.links), 4))
-    for link, (first, stop) in enumerate(view.links.tolist()):
-        ends, radii = view.leaf_ends[first:stop].reshape(-1, 2, 3), view.radii[first:stop]
-        low = (ends.min(axis=1) - radii).min(axis=0)
-        high = (ends.max(axis=1) + radii).max(axis=0)
-        center = 0.5 * (low + high)
-        link_radii[link] = (np.linalg.norm(ends - center, axis=2) + radii).max()
-        link_centers[link] = view.leaf_bodies[first, 0], *center
-    bodies = link_centers[:, 0].astype(int).tolist()
-    between = [model.bodies.between(bodies[a], bodies[b]) for a, b in view.pairs.tolist()]
-    firsts = [[up[-1] if up else -1, down[0] if down else -1] for up, down in between]
-    return _Tables(
-        np.concatenate([leaf_radii, link_radii]), link_centers, between,
-        np.array(firsts, dtype=np.int64).reshape(-1, 2),
-    )  # fmt: skip
-
-
 class Scanner:
     """Scans of a model, for any number of motions.
 
-    ``arrays``: a copy of the packed model. ``firsts`` (pairs, 2): the innermost joint (index in
-    kernels) that moves one link of a pair and not the other; -1 if there is none. ``progress`` is
-    called with the progress.
+    ``arrays``: a copy of the packed model. ``tables``: what its scans have in common. ``progress``
+    is called with the progress.
     """
 
     def __init__(self, model: CollisionModel) -> None:
         self.model = model
         self.progress: Progress = no_progress
         self.arrays = model.work_space()
-        if model not in _TABLES:
-            _TABLES[model] = _tables(model)
-        self._radii, self._link_centers, self._between, self.firsts = _TABLES[model]
-        view = windows(*self.arrays)
-        self._hints = view.links[view.pairs, 0]
-        self._rows = int(view.moving_leaves) + len(view.links)
-        self._joints = len(view.joint_table)
+        self.tables = scan_tables(model)
 
     def drivers(self, schedule: Schedule) -> list[frozenset[int]]:
         """For each pair of the model, the parts of the schedule that change its relative pose."""
         part = schedule.path_of[self.model.bodies.columns].tolist()
         return [
-            frozenset(part[k] for k in (*up, *down) if part[k] >= 0) for up, down in self._between
+            frozenset(part[k] for k in (*up, *down) if part[k] >= 0)
+            for up, down in self.tables.between
         ]
 
     def scan(self, request: ScanRequest) -> Scan:
@@ -198,7 +150,7 @@ class Scanner:
             self.progress("distances between leaves", 1.0 - len(left) / tasks)
             nearest = Found(*(array.copy() for array in known))
             looks = scan(
-                *self.model.work_space(), self.space(parts, motion.order), motion,
+                *self.model.work_space(), self.tables.space(parts, motion.order), motion,
                 schedule.starts, schedule.widths, edges[first : stop + 1], chosen, limits,
                 request.precision, schedule.rest.copy(), nearest,
                 *(array[first:stop] for array in out),
@@ -226,9 +178,9 @@ class Scanner:
         """
         motion = schedule.packed()
         return first_below(
-            *self.arrays, self.space(len(schedule.parts), motion.order), motion, schedule.starts,
-            schedule.widths, float(low), float(high), pair, limit, instant, schedule.rest.copy(),
-            self._hints.copy(),
+            *self.arrays, self.tables.space(len(schedule.parts), motion.order), motion,
+            schedule.starts, schedule.widths, float(low), float(high), pair, limit, instant,
+            schedule.rest.copy(), self.tables.hints.copy(),
         )  # fmt: skip
 
     def _measure(self, request: ScanRequest, chosen: np.ndarray, known: Found) -> None:
@@ -239,7 +191,7 @@ class Scanner:
         times = np.repeat(middles, len(places))
         starts = schedule.starts + np.tile(places, len(middles))[:, None] * schedule.widths
         measure(
-            *self.model.work_space(), self.space(len(schedule.parts), motion.order), motion,
+            *self.model.work_space(), self.tables.space(len(schedule.parts), motion.order), motion,
             chosen, times, starts, schedule.rest.copy(), known,
         )  # fmt: skip
 
@@ -247,26 +199,8 @@ class Scanner:
         pairs = len(self.model.pairs)
         return Found(
             np.full(pairs, np.inf), np.full((pairs, 2), -1), np.full((pairs, 1 + parts), np.nan),
-            self._hints.astype(np.int64),
+            self.tables.hints.copy(),
         )  # fmt: skip
-
-    def space(self, parts: int, order: int) -> Space:
-        """Tables and work space of one thread."""
-        table = self._rows * self._joints
-        return Space(
-            np.zeros(3 * len(self._radii)),
-            self._radii,
-            self._link_centers.ravel(),
-            np.empty(self._rows, dtype=np.int64),
-            np.empty(4 * parts),
-            self.firsts.ravel(),
-            np.zeros(4 * self._joints),
-            np.empty(table),
-            np.empty(table),
-            np.empty(table),
-            np.empty(order),
-            np.empty(parts),
-        )
 
 
 def scan_any_start(

@@ -23,7 +23,7 @@ def scanner():
 def fill(scanner, schedule, time, half):
     """(view, space) after a query at ``time`` for which every leaf matters."""
     motion = schedule.packed()
-    space = scanner.space(1, motion.order)
+    space = scanner.tables.space(1, motion.order)
     numbers, index = scanner.model.work_space()
     for pair in range(len(scanner.model.pairs)):
         interval_leaf_bound(
@@ -47,7 +47,7 @@ def test_no_leaf_goes_farther(scanner, seed, kind, time, half):
     for view, space, pair in fill(scanner, schedule, time, half):
         travel = space.travel.reshape(-1, len(view.joint_table))
         for leaf in range(view.moving_leaves):
-            if space.filled[leaf] == 0 and scanner.firsts[pair].max() >= 0:
+            if space.filled[leaf] == 0 and scanner.tables.firsts[pair].max() >= 0:
                 assert ways[leaf].max() <= travel[leaf, 0] + 1e-9
 
 
@@ -94,7 +94,7 @@ def test_sums_are_those_written_out(scanner, seed, kind, time, half):
         tables = [table.reshape(shape) for table in (space.travel, space.stray, space.bend)]
         joints = space.joints.reshape(-1, 4)
         for side in (0, 1):
-            first = scanner.firsts[pair, side]
+            first = scanner.tables.firsts[pair, side]
             for leaf in range(*view.links[view.pairs[pair, side]]):
                 if first >= 0 and space.filled[leaf] == 0:
                     expected = twin(view, joints, leaf)[first]
