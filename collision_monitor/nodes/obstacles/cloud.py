@@ -202,8 +202,10 @@ class Cloud:
             if then is None and live.is_moving(link) and (stamp > 0.0 or not is_new):
                 if not is_new and self._last is not None:
                     return  # keep the last cloud until the next one
+                age = time.monotonic() - measured
                 raise LiveSceneError(
-                    f"{CLOUD}: received before the pose of its sensor link '{link}' was known"
+                    f"{CLOUD}: where its sensor link '{link}' was when it was measured, {age:.1f} "
+                    "s ago, is not known: joint states began later, or are kept no longer"
                 )
             if then is not None:
                 q = then  # the configuration at the time of the cloud
