@@ -96,6 +96,7 @@ class MonitorCore:
         self._monitor: Monitor | None = None
         self._marker_builder: MarkerBuilder | None = None
         self._is_active = False
+        self._is_merging = False  # joint states, of which the newest is not processed yet
         self._topics: MonitorTopics | None = None
         self._recorder: Recorder | None = None
         self._keeper: DesiredScene | None = None
@@ -356,7 +357,7 @@ class MonitorCore:
                     self._merge(monitor, source, data)
                     self._report.messages += 1
                     source, data = newer
-                self._scene.process_waiting()
+                self._process_scene()
             joint_state = self._read(source, data)
         except JointStateError as error:
             state = monitor.reject(error, time.monotonic())
@@ -371,6 +372,17 @@ class MonitorCore:
             self._publish_state(state)
         if cycles.add(start, time.monotonic(), lag_at_start):
             self._refresh()
+
+    def _process_scene(self) -> None:
+        """Process waiting scene messages before the newest joint state, whose state includes them.
+
+        A state in between would be of merged joint states, which have no distance.
+        """
+        self._is_merging = True
+        try:
+            self._scene.process_waiting()
+        finally:
+            self._is_merging = False
 
     def _merge(self, monitor: Monitor, source: JointStateSource, data: bytes) -> None:
         """Process a joint state without a query; faults are reported with the next state."""
@@ -521,7 +533,8 @@ class MonitorCore:
             self._publish_state(state)
 
     def _refresh(self) -> None:
-        self._publish_state(self._current_state())
+        if not self._is_merging:
+            self._publish_state(self._current_state())
 
     def _publish_state(self, state: MonitorState) -> None:
         if not self._is_active:
