@@ -306,15 +306,15 @@ def read_documents(
     try:
         mode = path.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            raise error(f"{path}: cannot read the {what}: not a regular file")
+            raise ValueError("not a regular file")
         text = read_bounded(path, largest)
-        if text is None:
-            raise error(f"{path}: {what}: larger than {largest} bytes")
     except FileNotFoundError:
         raise error(f"{path}: no such file (looked for the {what} there)") from None
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or problem
         raise error(f"{path}: cannot read the {what}: {reason}") from None
+    if text is None:
+        raise error(f"{path}: {what}: larger than {largest} bytes")
     try:
         _refuse_deep(text)
         return list(yaml.load_all(text, _Loader))

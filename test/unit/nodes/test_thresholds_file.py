@@ -36,8 +36,9 @@ def test_rules_are_read_and_no_path_is_no_rules(path):
 def test_a_pipe_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     begin = time.monotonic()
-    with pytest.raises(ThresholdsError, match="not a regular file"):
+    with pytest.raises(ThresholdsError, match="not a regular file") as refused:
         ThresholdsFile().read(str(tmp_path / "pipe"))
+    assert str(refused.value).count("cannot read the thresholds") == 1
     assert time.monotonic() - begin < 10.0
 
 
