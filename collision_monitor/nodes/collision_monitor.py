@@ -7,6 +7,7 @@ from __future__ import annotations
 from rclpy.node import Node
 
 from collision_monitor.nodes.common.executor import run_program, split_arguments
+from collision_monitor.nodes.common.failures import left_if_interrupted
 from collision_monitor.nodes.monitor_core import MonitorCore
 
 
@@ -21,9 +22,10 @@ class CollisionMonitorNode(Node):
                 loaded.
         """
         super().__init__("collision_monitor", **options)
-        self._core = MonitorCore(self)
-        self._core.configure(is_active=True)
-        self._core.activate()
+        with left_if_interrupted(self):
+            self._core = MonitorCore(self)
+            self._core.configure(is_active=True)
+            self._core.activate()
 
     def failed(self, error: Exception) -> None:
         """Publish that a callback has failed."""

@@ -14,7 +14,7 @@ import pytest
 from support.paths import ROOT
 from support.processes import is_alive
 
-pytest.importorskip("rclpy", reason="rclpy is not installed")
+rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 ROBOT = ("-p", f"robot_description:={ROOT}/urdf/dual_arm.urdf")
 
@@ -118,3 +118,26 @@ def test_fitting(start):
     process = start("collision_monitor", *ROBOT, COLLISION_MONITOR_CACHE="off")
     read_until(process, "fitting leaves to")
     ends_well(process, signal.SIGTERM)
+
+
+@pytest.mark.parametrize("node", ["collision_monitor", "self_collision"])
+def test_a_node_that_is_ended_while_it_loads_leaves_the_graph(start, domain, node):
+    context = rclpy.Context()
+    context.init(domain_id=domain.number)
+    listener = rclpy.create_node("listener", context=context)
+    try:
+        process = start(node, *ROBOT, COLLISION_MONITOR_CACHE="off")
+        read_until(process, "fitting leaves to")
+        end = time.monotonic() + 30.0
+        while not (count := listener.count_publishers(f"/{node}/state")):
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        assert count == 1
+        ends_well(process, signal.SIGINT)
+        end = time.monotonic() + 10.0  # the middleware gives up a node that is killed after 20 s
+        while listener.count_publishers(f"/{node}/state"):
+            assert time.monotonic() < end
+            time.sleep(0.02)
+    finally:
+        listener.destroy_node()
+        context.shutdown()

@@ -20,7 +20,7 @@ from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.errors import CollisionMonitorError, reason_of
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.nodes.common.executor import bridge_logs
-from collision_monitor.nodes.common.failures import CallbackFailures
+from collision_monitor.nodes.common.failures import CallbackFailures, left_if_interrupted
 from collision_monitor.nodes.common.messages import LATCHED, STATE, diagnostic
 from collision_monitor.nodes.common.name_watch import NameWatch
 from collision_monitor.nodes.common.sentinel import repeated
@@ -75,7 +75,8 @@ class RobotNode(Node):
         """
         self.add_on_set_parameters_callback(self._on_parameters)
         if self._values["robot_description"]:
-            self._load_repeating(self._values["robot_description"])
+            with left_if_interrupted(self):
+                self._load_repeating(self._values["robot_description"])
         else:
             self.create_subscription(String, "robot_description", self._on_description, LATCHED)
         self.create_timer(_WATCHDOG_SECONDS, self._watch, clock=self._steady)
