@@ -506,7 +506,7 @@ class MonitorCore:
     def _on_watchdog(self) -> None:
         """Check timeouts, clocks and publishers; repeat the state at its rate."""
         self._topics.check_subscribers(self._values)
-        self._names.update()
+        self._names.update(time.monotonic())
         if self._recorder is not None:
             self._recorder.update()
         self._time_is_simulated = self._node.get_clock().ros_time_is_active  # slow

@@ -25,12 +25,12 @@ from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.publisher_watch import Publisher, PublisherWatch
 from collision_monitor.nodes.common.executor import take_serialized
 from collision_monitor.nodes.common.messages import LATCHED, seconds_of
+from collision_monitor.nodes.common.name_watch import NAMES_SECONDS, node_of
 from collision_monitor.nodes.parameters.monitor_parameters import RobotPort
 
 # Deeper than for sensor data: with several publishers no joint state is lost during a cycle. All
 # waiting messages are taken at once, so they do not delay the next.
 _DEPTH = 100
-_NAMES_SECONDS = 0.5  # between two looks at the names of the publishers
 _MOST = 200  # maximum number of messages taken at once, if they arrive faster than that
 
 
@@ -101,12 +101,12 @@ class JointStateSource:
     def watch_publishers(self, watch: PublisherWatch, now: float) -> bool:
         """Report the publishers; return whether there are others than before.
 
-        Their number is asked for at each call; their names, which takes 100 times as long, if it
-        has changed, and every half second.
+        Their number is asked for at each call; their names if it has changed, and every half
+        second.
         """
         is_other = watch.update(self.topic, self._number(), now)
         if is_other or now >= self._next_names:
-            self._next_names = now + _NAMES_SECONDS
+            self._next_names = now + NAMES_SECONDS
             is_other |= watch.identify(self.topic, self._publishers(), now)
         return is_other
 
@@ -117,12 +117,7 @@ class JointStateSource:
 
     def _publishers(self) -> list[Publisher]:
         found = self._node.get_publishers_info_by_topic(self._subscription.topic_name)
-        return [
-            Publisher(
-                tuple(each.endpoint_gid), f"{each.node_namespace.rstrip('/')}/{each.node_name}"
-            )
-            for each in found
-        ]
+        return [Publisher(tuple(each.endpoint_gid), node_of(each)) for each in found]
 
     def destroy(self) -> None:
         """Unsubscribe."""

@@ -414,7 +414,6 @@ def test_a_node_too_slow_for_its_joint_states_works_on_the_newest_and_says_so(sl
 # -- two nodes of one name ----------------------------------------------------------------
 
 
-@pytest.mark.slow  # two nodes that load a robot, whose states mix
 def test_two_monitors_of_one_name_warn_of_each_other(slides_file):
     with opened("/collision_monitor") as graph:
         robot = ("-p", f"robot_description:={slides_file}")

@@ -1,12 +1,25 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Notices other publishers of the state of a node, such as a second node of the same name."""
+"""Names of nodes in the graph, and a watch for a second node of the same name."""
 
 from __future__ import annotations
 
 from rclpy.node import Node
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from collision_monitor.common.text import shortened
+
+# Between two looks at names, which take 100 times as long as a look at their number. The graph may
+# know an endpoint before the name of its node.
+NAMES_SECONDS = 0.5
+_UNKNOWN_NAME = "_NODE_NAME_UNKNOWN_"  # of the middleware, in place of such a name
+
+
+def node_of(endpoint: TopicEndpointInfo) -> str:
+    """Full name of the node of a publisher or subscription; in words while it is not known."""
+    if endpoint.node_name == _UNKNOWN_NAME:
+        return "a node whose name is not known"
+    return f"{endpoint.node_namespace.rstrip('/')}/{endpoint.node_name}"
 
 
 class NameWatch:
@@ -20,24 +33,24 @@ class NameWatch:
         """Start without any."""
         self._node = node
         self._topic = node.resolve_topic_name("~/state")
-        self._count = 1
+        self._count, self._looked_at = 1, 0.0
         self.remark = ""
 
-    def update(self) -> None:
-        """Look at the graph; call it regularly."""
+    def update(self, now: float) -> None:
+        """Look at the graph; call it regularly. ``now``: time of the steady clock, seconds."""
         count = self._node.count_publishers(self._topic)
-        if count != self._count:
-            self._count = count
-            self.remark = self._found() if count > 1 else ""
-            if self.remark:
-                self._node.get_logger().warning(self.remark)
+        is_due = count > 1 and now - self._looked_at >= NAMES_SECONDS
+        if count == self._count and not is_due:
+            return
+        self._count, self._looked_at = count, now
+        remark = self._found() if count > 1 else ""
+        if remark and remark != self.remark:
+            self._node.get_logger().warning(remark)
+        self.remark = remark
 
     def _found(self) -> str:
         full_name = self._node.get_fully_qualified_name()
-        names = [
-            f"{info.node_namespace.rstrip('/')}/{info.node_name}"
-            for info in self._node.get_publishers_info_by_topic(self._topic)
-        ]
+        names = [node_of(each) for each in self._node.get_publishers_info_by_topic(self._topic)]
         if names.count(full_name) > 1:
             return (
                 f"{names.count(full_name)} nodes are named {full_name}, and their states mix on "

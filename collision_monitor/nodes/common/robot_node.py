@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -101,7 +102,7 @@ class RobotNode(Node):
 
     def _publish_status(self, status: DiagnosticStatus) -> None:
         """Publish a state; not OK while another node publishes it as well."""
-        self._names.update()
+        self._names.update(time.monotonic())
         if self._names.remark:
             status.level = max(status.level, bytes([Level.WARN]))
             status.message += f"; {self._names.remark}"
