@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Collection, Iterable
 
 from collision_monitor.errors import ConfigurationError
@@ -53,6 +54,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 def one_line(error: Exception) -> str:
     """The beginning of a foreign message, in one line; the type of the error if it has none."""
     return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def without_place(text: str) -> str:
+    """A message of ROS's C library without the place in its source: ``..., at /src/x.c:73``."""
+    return re.sub(r",? at /\S+:\d+", "", text)
 
 
 def json_number(value: float) -> float | None:

@@ -459,4 +459,4 @@ def _fit_in_parallel(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tupl
         pool.shutdown(wait=False, cancel_futures=True)
     seconds = time.monotonic() - begin
     if seconds > _LOG_PERIOD:
-        logger.info("leaves fitted to %d meshes in %.0f s; cached", len(jobs), seconds)
+        logger.info("leaves fitted to %d meshes in %.0f s", len(jobs), seconds)

@@ -191,8 +191,9 @@ NO_NAMES = ["not a valid name!", "/driver/stop/", "a//b", "{nope}/stop", "1st"]
 def test_what_ros_lets_pass_is_refused_at_the_start_and_at_run_time(
     make_node, tables, name, value, says
 ):
-    with pytest.raises(CollisionMonitorError, match=f"{name}: .*{re.escape(says)}"):
+    with pytest.raises(CollisionMonitorError, match=f"{name}: .*{re.escape(says)}") as refused:
         declare_parameters(make_node(**{name: value}), tables.PARAMETERS)
+    assert ".c:" not in str(refused.value)  # no place in the source of ROS
     with pytest.raises(CollisionMonitorError, match=f"{name}: .*{re.escape(says)}"):
         given = [RosParameter(name, value=value)]
         changed_values(defaults(tables), given, tables.PARAMETERS, tables.check)

@@ -29,6 +29,7 @@ from rclpy.subscription import Subscription
 from rclpy.utilities import remove_ros_args
 
 from collision_monitor.common.end_of_process import end_now
+from collision_monitor.common.text import without_place
 from collision_monitor.errors import CollisionMonitorError, RosArgumentsError
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.nodes.common.sentinel import Sentinel
@@ -109,7 +110,7 @@ def _rcl_errors() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        text = re.sub(r",? at /\S+:\d+", "", " ".join(str(error).split()))
+        text = without_place(" ".join(str(error).split()))
         text = re.sub(r"^(failed to initialize rcl|Failed to parse ROS arguments): ", "", text)
         raise RosArgumentsError(text) from None
 

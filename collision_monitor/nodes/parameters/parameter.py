@@ -17,6 +17,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.validate_full_topic_name import validate_full_topic_name
 
+from collision_monitor.common.text import without_place
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.fitter import check_fit
 from collision_monitor.fitting.shapes import FitSettings
@@ -94,7 +95,7 @@ def _name_problem(name: str) -> str:
     try:
         validate_full_topic_name(expand_topic_name(name, "node", "/"), is_service=True)
     except (NameValidationException, ValueError) as error:
-        reason = str(error).splitlines()[0].rstrip(":")
+        reason = without_place(str(error).splitlines()[0].rstrip(":"))
         return f"{name!r} is not a name in the ROS graph: {reason}"
     return ""
 
