@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""FollowJointTrajectory actions: a relay to a controller, and the action of the simulation.
+"""The action FollowJointTrajectory: its server, and a relay to a controller.
 
 They need control_msgs, which is part of ros2_control and MoveIt. Goals are always accepted, because
 a rejection cannot have a reason: a refused goal is aborted with the reason. The handle of a goal is
@@ -10,25 +10,16 @@ executed when its result is known, so its execution does not block.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 from action_msgs.msg import GoalStatus
 from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
-from collision_monitor.errors import TrajectoryError
-from collision_monitor.nodes.common.messages import duration_message, seconds_of
-from collision_monitor.simulation.trajectory_execution import Phase, Run
-
-if TYPE_CHECKING:
-    from collision_monitor.simulation.simulation import Simulation
-
 _ACTION = "~/follow_joint_trajectory"
-_SETTLE = 2.0  # s after the last point, if a goal has no goal_time_tolerance
 
 
 def follow_joint_trajectory_type() -> Any | None:
@@ -40,12 +31,12 @@ def follow_joint_trajectory_type() -> Any | None:
     return FollowJointTrajectory
 
 
-class _DeferredActionServer(ABC):
-    """Base of action servers; goals, each with a ``handle``, are in ``_goals`` until they end."""
+class DeferredActionServer(ABC):
+    """Base of action servers; goals, each with a ``handle``, are in ``goals`` until they end."""
 
     def __init__(self, node: Node, action_type: Any) -> None:
-        self._type = action_type
-        self._goals: list[Any] = []
+        self.type = action_type
+        self.goals: list[Any] = []
         self._server = ActionServer(
             node,
             action_type,
@@ -66,22 +57,23 @@ class _DeferredActionServer(ABC):
 
     @abstractmethod
     def _cancel(self, goal: Any) -> None:
-        """Cancel a goal of ``_goals``."""
+        """Cancel a goal of ``goals``."""
 
     def _on_cancel(self, handle: Any) -> CancelResponse:
-        goal = next((goal for goal in self._goals if goal.handle == handle), None)
+        goal = next((goal for goal in self.goals if goal.handle == handle), None)
         if goal is None:
             return CancelResponse.REJECT
         self._cancel(goal)
         return CancelResponse.ACCEPT
 
-    def _result(self, code: int, text: str) -> Any:
-        result = self._type.Result()
+    def result(self, code: int, text: str) -> Any:
+        """A result with an error code of the action, and its text."""
+        result = self.type.Result()
         result.error_code, result.error_string = code, text
         return result
 
     @staticmethod
-    def _execute(handle: Any, how: str, result: Any) -> None:
+    def execute(handle: Any, how: str, result: Any) -> None:
         """End a goal; ``how``: ``succeed``, ``abort`` or ``canceled``."""
 
         def finish(handle: Any) -> Any:
@@ -119,7 +111,7 @@ class RelayedGoal:
         return ""
 
 
-class FollowJointTrajectoryRelay(_DeferredActionServer):
+class FollowJointTrajectoryRelay(DeferredActionServer):
     """Passes goals to the node, and adjusted trajectories to a controller."""
 
     def __init__(
@@ -149,7 +141,7 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
 
     def _on_accepted(self, handle: Any) -> None:
         goal = RelayedGoal(handle)
-        self._goals.append(goal)
+        self.goals.append(goal)
         self._submit(goal)
 
     def _cancel(self, goal: RelayedGoal) -> None:
@@ -157,14 +149,14 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
         if goal.sent is not None:
             goal.sent.cancel_goal_async()
         elif not goal.on_its_way:
-            self._end(goal, "canceled", self._result(0, "cancelled before it was sent"))
+            self._end(goal, "canceled", self.result(0, "cancelled before it was sent"))
 
     # -- decisions of the node --
 
     def refuse(self, goal: RelayedGoal, reason: str) -> None:
         """Abort a goal that was not forwarded, or whose controller failed."""
         goal.refused = reason
-        self._end(goal, "abort", self._result(self._type.Result.INVALID_GOAL, reason))
+        self._end(goal, "abort", self.result(self.type.Result.INVALID_GOAL, reason))
 
     def can_forward(self) -> str:
         """Why no goal can be forwarded; empty if goals can be forwarded."""
@@ -176,7 +168,7 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
         """Send ``message`` to the controller instead of the trajectory of the goal."""
         if goal.done:
             return
-        request = self._type.Goal()
+        request = self.type.Goal()
         wanted = goal.handle.request
         request.trajectory = message
         # the action of Humble has no second field
@@ -192,7 +184,7 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
 
     def stop(self, reason: str) -> None:
         """Cancel all goals of the controller, and abort those of the planner with the reason."""
-        for goal in list(self._goals):
+        for goal in list(self.goals):
             goal.stopped = goal.stopped or reason
             if goal.sent is not None:
                 goal.sent.cancel_goal_async()
@@ -224,8 +216,8 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
             return
         answer = future.result()
         if goal.stopped:
-            code = self._type.Result.PATH_TOLERANCE_VIOLATED
-            self._end(goal, "abort", self._result(code, goal.stopped))
+            code = self.type.Result.PATH_TOLERANCE_VIOLATED
+            self._end(goal, "abort", self.result(code, goal.stopped))
         elif answer.status == GoalStatus.STATUS_SUCCEEDED:
             self._end(goal, "succeed", answer.result)
         elif answer.status == GoalStatus.STATUS_CANCELED and goal.cancelled:
@@ -234,137 +226,10 @@ class FollowJointTrajectoryRelay(_DeferredActionServer):
             self._end(goal, "abort", answer.result)
 
     def _end(self, goal: RelayedGoal, how: str, result: Any) -> None:
-        """End a goal; ``how`` as of `_execute`."""
+        """End a goal; ``how`` as of `execute`."""
         if goal.done:
             return
         goal.done = True
-        self._goals.remove(goal)
-        self._execute(goal.handle, how, result)
+        self.goals.remove(goal)
+        self.execute(goal.handle, how, result)
         self._over(goal)
-
-
-# -- action of the simulation --
-
-
-class _Goal:
-    """An active goal: its handle, its run, and the time since its last point was commanded."""
-
-    def __init__(self, handle: Any, run: Run) -> None:
-        self.handle, self.run = handle, run
-        self.done_at: float | None = None
-        self.cancelled = False
-
-
-class TrajectoryAction(_DeferredActionServer):
-    """The action of the simulation, as in joint_trajectory_controller.
-
-    A goal ends when its joints have reached it within its tolerance, or cannot.
-    """
-
-    def __init__(
-        self,
-        node: Node,
-        action_type: Any,
-        follow: Callable[[JointTrajectory], Run],
-        drop: Callable[[Run], None],
-        tolerance: Callable[[], float],
-    ) -> None:
-        """Offer the action.
-
-        Args:
-            node: which node offers it.
-            action_type: control_msgs' FollowJointTrajectory.
-            follow: starts a trajectory, or raises TrajectoryError.
-            drop: ends a trajectory.
-            tolerance: default tolerance of joints at the goal, rad or m.
-        """
-        self._follow, self._drop, self._tolerance = follow, drop, tolerance
-        super().__init__(node, action_type)
-
-    def _on_accepted(self, handle: Any) -> None:
-        try:
-            if handle.request.multi_dof_trajectory.points:
-                raise TrajectoryError("has a multi_dof_trajectory, which is not supported")
-            run = self._follow(handle.request.trajectory)
-        except TrajectoryError as error:
-            code = self._type.Result.INVALID_GOAL
-            self._execute(handle, "abort", self._result(code, f"the trajectory {error}"))
-            return
-        self._goals.append(_Goal(handle, run))
-
-    def _cancel(self, goal: _Goal) -> None:
-        goal.cancelled = True
-        self._drop(goal.run)
-
-    def watch(self, simulation: Simulation) -> None:
-        """End goals that are reached or missed; call it after each simulation step."""
-        for goal in list(self._goals):
-            outcome = self._outcome(goal, simulation)
-            if outcome is not None:
-                self._goals.remove(goal)
-                how, code, text = outcome
-                self._execute(goal.handle, how, self._result(code, text))
-
-    def feed_back(self, simulation: Simulation) -> None:
-        """Publish the feedback of all goals."""
-        for goal in self._goals:
-            columns = self._columns(goal, simulation)
-            feedback = self._type.Feedback()
-            feedback.joint_names = list(goal.run.command.joint_names)
-            wanted, actual = simulation.target[columns], simulation.q[columns]
-            feedback.desired.positions = wanted.tolist()
-            feedback.actual.positions = actual.tolist()
-            feedback.error.positions = (wanted - actual).tolist()
-            feedback.desired.time_from_start = duration_message(goal.run.elapsed)
-            goal.handle.publish_feedback(feedback)
-
-    def _outcome(self, goal: _Goal, simulation: Simulation) -> tuple[str, int, str] | None:
-        """(how it ends, error code, text); None while it is active."""
-        result = self._type.Result
-        if goal.cancelled:
-            return "canceled", result.SUCCESSFUL, "cancelled; the joints hold their positions"
-        phase = goal.run.phase
-        if phase in (Phase.REPLACED, Phase.DROPPED):
-            return "abort", result.INVALID_GOAL, f"aborted: {phase.value}"
-        if fault := self._beyond_path(goal, simulation):
-            self._drop(goal.run)
-            return "abort", result.PATH_TOLERANCE_VIOLATED, fault
-        if phase is not Phase.DONE:
-            return None
-        if goal.done_at is None:
-            goal.done_at = simulation.time
-        names, columns = goal.run.command.joint_names, self._columns(goal, simulation)
-        given = self._given(goal.handle.request.goal_tolerance)
-        allowed = np.array([given.get(name, self._tolerance()) for name in names])
-        off = np.abs(goal.run.command.positions[-1] - simulation.q[columns])
-        if (off <= allowed).all():
-            return "succeed", result.SUCCESSFUL, ""
-        patience = seconds_of(goal.handle.request.goal_time_tolerance) or _SETTLE
-        if simulation.time - goal.done_at <= patience:
-            return None
-        worst = int((off - allowed).argmax())
-        text = (
-            f"joint '{names[worst]}' is {off[worst]:.4g} off its goal after {patience:g} s, "
-            f"{allowed[worst]:g} is allowed"
-        )
-        return "abort", result.GOAL_TOLERANCE_VIOLATED, text
-
-    def _beyond_path(self, goal: _Goal, simulation: Simulation) -> str:
-        """Message about a joint that exceeds its path tolerance; empty if none does."""
-        for name, most in self._given(goal.handle.request.path_tolerance).items():
-            if name in goal.run.command.joint_names:
-                k = list(simulation.joint_names).index(name)
-                off = abs(float(simulation.target[k] - simulation.q[k]))
-                if off > most:
-                    return f"joint '{name}' is {off:.4g} off its path, {most:g} is allowed"
-        return ""
-
-    @staticmethod
-    def _given(tolerances: Sequence[Any]) -> dict[str, float]:
-        """Positive tolerances of positions, by joint."""
-        return {item.name: item.position for item in tolerances or () if item.position > 0.0}
-
-    @staticmethod
-    def _columns(goal: _Goal, simulation: Simulation) -> list[int]:
-        names = list(simulation.joint_names)
-        return [names.index(name) for name in goal.run.command.joint_names]

@@ -24,12 +24,9 @@ from collision_monitor.monitoring.monitor import Level
 from collision_monitor.nodes.common.executor import StateLog, run_program
 from collision_monitor.nodes.common.messages import LATCHED, STATE, VALUES, diagnostic, time_message
 from collision_monitor.nodes.common.robot_node import RobotNode
-from collision_monitor.nodes.follow_joint_trajectory import (
-    TrajectoryAction,
-    follow_joint_trajectory_type,
-)
+from collision_monitor.nodes.follow_joint_trajectory import follow_joint_trajectory_type
 from collision_monitor.nodes.parameters.simulation_parameters import PARAMETERS, check
-from collision_monitor.nodes.trajectory_messages import command_of
+from collision_monitor.nodes.simulation_action import TrajectoryAction, command_of
 from collision_monitor.simulation.simulation import Contact, Pair, Simulation, Touch
 from collision_monitor.simulation.trajectory_execution import Run, SpeedScale
 

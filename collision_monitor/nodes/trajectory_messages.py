@@ -28,7 +28,6 @@ from collision_monitor.self_collision.trajectory_filter import (
     TrajectoryFilter,
     checked_point,
 )
-from collision_monitor.simulation.trajectory_execution import Command, checked_command
 
 
 def desired_of(message: JointTrajectory) -> DesiredTrajectory:
@@ -42,24 +41,6 @@ def desired_of(message: JointTrajectory) -> DesiredTrajectory:
             field: [len(getattr(point, field)) for point in points]
             for field in ("velocities", "accelerations", "effort")
         },
-    )
-
-
-def command_of(message: JointTrajectory, robot_joints: Sequence[str]) -> Command:
-    """The command in the message for these joints.
-
-    Raises:
-        TrajectoryError: invalid names, numbers or times.
-    """
-    points = message.points
-    return checked_command(
-        robot_joints,
-        message.joint_names,
-        [seconds_of(point.time_from_start) for point in points],
-        [point.positions for point in points],
-        [point.velocities for point in points],
-        [point.accelerations for point in points],
-        seconds_of(message.header.stamp) or None,
     )
 
 

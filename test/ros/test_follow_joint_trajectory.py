@@ -16,6 +16,7 @@ from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
 from collision_monitor.errors import TrajectoryError  # isort: skip
 from collision_monitor.nodes import follow_joint_trajectory as actions  # isort: skip
+from collision_monitor.nodes.simulation_action import TrajectoryAction  # isort: skip
 from collision_monitor.simulation.trajectory_execution import checked_command  # isort: skip
 from collision_monitor.simulation.trajectory_execution import TrajectoryExecution  # isort: skip
 
@@ -156,7 +157,7 @@ class Arm(Planner):
         self.time, self.off = 0.0, np.zeros(2)
         self.fault = None
         with patch.object(actions, "ActionServer", self.serve):
-            self.action = actions.TrajectoryAction(
+            self.action = TrajectoryAction(
                 None, ARM_TYPE, self.follow, self.execution.drop, lambda: 0.01
             )
 
