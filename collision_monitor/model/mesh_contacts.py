@@ -13,7 +13,6 @@ from itertools import product
 from types import ModuleType
 
 import numpy as np
-from trimesh.intersections import slice_faces_plane
 
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.mesh_distance.parts import merged
@@ -38,7 +37,6 @@ def where_they_meet(
     return np.array([contacts.meet(k) for k in range(len(link_poses[pair[0]]))], dtype=bool)
 
 
-_MOST_POINTS = 10_000
 _DEPTHS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08)  # metres, tried one after the other
 _DEPTH_ERROR = 0.002  # metres
 # Configurations between two looks at a sampled share, and standard deviations of its error.
@@ -73,37 +71,9 @@ class LinkContacts:
         """Number of configurations."""
         return len(self._far)
 
-    def points(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Points (n, 3) where surfaces meet at configuration ``k``, in the frame of each link."""
-        coal = _coal()
-        request, result = coal.CollisionRequest(), coal.CollisionResult()
-        request.num_max_contacts, request.enable_contact = _MOST_POINTS, True
-        found = []
-        for one, pose_one in self._a.placed(k):
-            for other, pose_other in self._b.placed(k):
-                result.clear()
-                coal.collide(one, pose_one, other, pose_other, request, result)
-                found += [contact.pos for contact in result.getContacts()]
-        points = np.array(found).reshape(-1, 3)
-        poses = self._a.poses[k], self._b.poses[k]
-        return tuple((points - pose[:3, 3]) @ pose[:3, :3] for pose in poses)
-
-    def outside(self, link: int, low: np.ndarray, high: np.ndarray) -> LinkContacts:
-        """The same without the surface of meshes of link 0 or 1 in a box (3,) in its frame."""
-        solids = [self._a, self._b]
-        solids[link] = solids[link].outside(low, high)
-        return LinkContacts(*solids)
-
-    def surfaces_meet(self, k: int) -> bool:
-        """Whether surfaces cross at configuration ``k``, or a surface is in a solid primitive."""
-        return not self._far[k] and _surfaces_meet(self._a, self._b, k)
-
     def meet(self, k: int) -> bool:
         """Whether the shapes meet at configuration ``k``."""
-        a, b = self._a, self._b
-        if self._far[k]:
-            return False
-        return _surfaces_meet(a, b, k) or _one_holds_the_other(a, b, k)
+        return self.come_near(k, 0.0)
 
     def come_near(self, k: int, margin: float) -> bool:
         """Whether the shapes meet at configuration ``k``, or may if moved by ``margin`` metres."""
@@ -127,10 +97,11 @@ class LinkContacts:
                 return True
         return False
 
-    def largest_depth(self) -> float:
-        """Metres that the shapes overlap at most, to 2 mm; 0 without contact, inf beyond 80 mm.
+    def largest_depth(self, error: float = _DEPTH_ERROR) -> float:
+        """Metres that the shapes overlap at most; 0 without contact, inf beyond 80 mm.
 
-        Depths are those of `is_shallow`.
+        At most ``error`` metres too large, but at least 2, 5, 10, 20, 40 or 80 mm are tried. Depths
+        are those of `is_shallow`.
         """
         meet = [k for k in range(len(self)) if self.meet(k)]
 
@@ -141,7 +112,7 @@ class LinkContacts:
             return 0.0
         high = next((depth for depth in _DEPTHS if is_enough(depth)), np.inf)
         low = max((depth for depth in _DEPTHS if depth < high), default=0.0)
-        while _DEPTH_ERROR < high - low < np.inf:
+        while error < high - low < np.inf:
             middle = 0.5 * (low + high)
             low, high = (low, middle) if is_enough(middle) else (middle, high)
         return high
@@ -160,7 +131,6 @@ class LinkContacts:
                 break
             misses += not self.meet(k)
         return (count - misses) / count
-
 
     def sampled_share(self, *thresholds: float) -> tuple[float, int]:
         """Share of random configurations in which the shapes meet, and how many were tested.
@@ -194,36 +164,15 @@ class Solid:
         self.inside = Inside(shapes)
         self.poses = poses
         meshes = [shape for shape in shapes if shape.kind == "mesh"]
-        self._mesh = merged(meshes) if meshes else None
-        self._primitives = [
+        mesh = merged(meshes) if meshes else None
+        has_mesh = mesh is not None and len(mesh[1]) > 0
+        # Geometries, and their poses in the frame of the link.
+        self.pieces = [(self._tree(*mesh), np.eye(4))] if has_mesh else []
+        self.pieces += [
             (self._primitive(shape), shape.pose) for shape in shapes if shape.kind != "mesh"
         ]
-        self._set_pieces()
         self._placed: dict[int, list] = {}
         self._place_ball(shapes)
-
-    def _set_pieces(self) -> None:
-        """Set ``pieces``: (geometry, pose in the link's frame)."""
-        has_mesh = self._mesh is not None and len(self._mesh[1]) > 0
-        self.pieces = [(self._tree(*self._mesh), np.eye(4))] if has_mesh else []
-        self.pieces += self._primitives
-
-    def outside(self, low: np.ndarray, high: np.ndarray) -> Solid:
-        """Return the link without the surface of its meshes in a box (3,) in its frame."""
-        other = copy.copy(self)
-        other._placed = {}
-        if self._mesh is not None:
-            vertices, triangles, count = [], [], 0
-            for side, origin in product((-1.0, 1.0), range(3)):
-                found = slice_faces_plane(
-                    *self._mesh, side * np.eye(3)[origin], low if side < 0.0 else high
-                )
-                vertices.append(found[0])
-                triangles.append(found[1] + count)
-                count += len(found[0])
-            other._mesh = np.concatenate(vertices), np.concatenate(triangles)
-        other._set_pieces()
-        return other
 
     def _tree(self, vertices: np.ndarray, triangles: np.ndarray) -> object:
         """All meshes of the link as one bounding volume hierarchy."""

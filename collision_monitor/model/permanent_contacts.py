@@ -2,30 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pairs of links whose shapes overlap by design, so that checking them is useless.
 
-A pair of links is omitted only if its shapes, measured on the meshes,
+A pair of links is left out if its shapes, measured on the meshes,
 
-- meet in two thirds of the configurations within the joint limits, or more, and in a fifth of
-  those around zero: fingers without real joint limits are mostly in the palm, but rest apart;
-- meet in nearly all configurations around zero, and in most of all configurations: hips and covers
-  that are modelled into each other. Here and above they meet in every configuration, or always at
-  the same place of both links: an arm meets the walls of a narrow cell anywhere. Links that both
-  move on their own side of a branch, such as two shoulders, also have to meet at zero;
-- depend on one or two joints, come within a millimetre, and penetrate each other by at most a graze
-  over their whole range: a closing gripper, fingers and their knuckles. They must also meet
-  often, or come within a millimetre at zero; with one joint, meet nowhere apart from zero and its
-  limits: carriages on one rail, or sheets, can collide however thin or shallow their contact is;
-- depend on one joint, meet at zero or often around it, over its whole range overlap hardly deeper
-  than there, and meet in one connected part of it: covers around a joint. The limits of a joint
-  are chosen so that its two sides do not collide;
-- depend on the sections of a telescope only, and meet likewise over the sum of these: tubes in
-  each other;
-- are on two branches that follow one joint (a mimic), overlap by at most 20 mm, and meet in one
-  connected part of its range that ends at a limit: bars of a linkage, closing fingers; or
-- depend on one or two joints, meet in nearly all configurations around zero, overlap hardly
-  deeper, and meet only at that place and in one connected part of the range: an upper arm and a
-  forearm that overlap while the elbow is straight, and do not collide in a fold.
+- meet in all sampled configurations, or in most of them if at most two joints move the pair; and
+  also at rest. Fingers without real joint limits are mostly in the palm, but rest apart. An arm
+  that many joints move can meet the walls of a narrow cell in most configurations; or
+- meet at rest, are moved by at most two joints, and over the whole range of these overlap hardly
+  deeper than around zero, in one connected part of it: covers around a joint, a closing gripper, an
+  upper arm and a forearm that overlap while the elbow is straight. Limits keep the two sides of one
+  joint apart, so that these may overlap somewhat deeper. Links that also meet in a fold, or a post
+  elsewhere on their way, are checked. So are carriages on one rail, however shallow their contact.
 
-Pairs with an obstacle, or of two robots in a cell, are never omitted: the user places these.
+Pairs with an obstacle, or of two robots in a cell, are never left out: the user places these.
 """
 
 from __future__ import annotations
@@ -38,34 +26,27 @@ import numpy as np
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
-from collision_monitor.model.range_contacts import (
-    MOST_COORDINATES,
-    RangeContacts,
-    coordinates_between,
-)
+from collision_monitor.model.range_contacts import RangeContacts, coordinates_between
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.pairs import are_of_one_robot
 
 # Increase when the same input gives another result.
-_VERSION = 31
-_SAMPLES = 1000  # at most
-# Links that meet in this share of the configurations overlap by design. Links that can be apart met
-# in at most 0.57 of them in tests.
-_ALWAYS_SHARE = 2.0 / 3.0
-_ZERO_SHARE = 0.95
-_AROUND_ZERO = 0.15  # of the range of a joint
-_SAMPLES_AROUND_ZERO = 100
-_GENERAL_SHARE = 0.5  # share of the samples
-# Metres, of the middle of the contacts from their mean, in the frame of each link. At most 0.08
-# where shapes overlap by design in tests, at least 0.2 where links meet walls.
-_SAME_PLACE = 0.15
-_GRAZE = 0.002  # metres
-_OFTEN = 0.2  # share of the samples
-_COVER = 0.02  # metres, of an overlap around one joint
-_STEPS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08)  # metres, of depths in reasons
-_MEASURED_PLACES = 60  # configurations for the places
-_MEASURED, _LEAST_MEASURED = 25, 5  # configurations for the largest and the smallest depth
+_VERSION = 34
+
+# Random configurations, at most; and others around zero, in this part of the range of each joint.
+_SAMPLES, _SAMPLES_AROUND_ZERO, _AROUND_ZERO = 1000, 100, 0.15
+# Shares of these in which links that overlap by design meet: of the random ones, and of the others.
+# Links that can be apart met in at most 0.57 of the random ones in tests.
+_MOSTLY, _OFTEN = 2.0 / 3.0, 0.2
+# Links that meet in this share overlap at rest, or are worth a warning if one is an obstacle.
+_ALWAYS = 0.95
+_FEW = 2  # joints; more of them can bring links together in many ways
+# Metres: between links that nearly meet, as the tolerance of distances on a braking path; of a
+# graze; and of an overlap around one joint.
+_TOUCH, _GRAZE, _COVER = 0.001, 0.002, 0.02
+
+_MEASURED = 25  # configurations for depths in reasons
 _DEEPER = 0.01  # metres deeper than around zero: the pair may also collide
 
 
@@ -115,10 +96,10 @@ class _Search:
             check_time("looking for pairs that overlap by design")
             if a in self._obstacles or b in self._obstacles or not are_of_one_robot(a, b):
                 share = count = 0
-                if overlap[k] >= _ZERO_SHARE:
+                if overlap[k] >= _ALWAYS:
                     contacts = self._contacts((a, b), self._everywhere)
-                    share, count = contacts.sampled_share(_ZERO_SHARE)
-                if share >= _ZERO_SHARE:
+                    share, count = contacts.sampled_share(_ALWAYS)
+                if share >= _ALWAYS:
                     warnings.append(
                         f"'{a}' and '{b}': shapes meet in {share:.1%} of {count} sampled "
                         "configurations; if they are meant to touch, list the pair under ignore: "
@@ -131,139 +112,76 @@ class _Search:
 
     def _reason(self, pair: int, overlap: float, at_zero: float) -> str:
         """Return why a pair is omitted; empty if it is checked, or its leaves are apart."""
-        links, share = self._model.pairs[pair], 0.0
-        if overlap >= _GENERAL_SHARE:
-            thresholds = [_GENERAL_SHARE] if at_zero >= _ZERO_SHARE else []
-            contacts = self._contacts(links, self._everywhere)
-            share, count = contacts.sampled_share(_ALWAYS_SHARE, *thresholds)
-            if (
-                share >= _ALWAYS_SHARE and at_zero >= _OFTEN and self._rest_together(links)
-                and (share == 1.0 or self._is_design(links))
-            ):  # fmt: skip
+        links, bodies = self._model.pairs[pair], self._model.bodies
+        if overlap >= _MOSTLY and at_zero > 0.0:
+            up, down = bodies.between(*(bodies.link_bodies[link] for link in links))
+            share, count = self._contacts(links, self._everywhere).sampled_share(_MOSTLY)
+            is_usual = share == 1.0 or share >= _MOSTLY and len(up) + len(down) <= _FEW
+            if is_usual and self._rest_together(links, bool(up and down)):
                 return (
                     f"shapes meet in {share:.1%} of {count} sampled configurations, "
                     f"{self._how_deep(links)}"
                 )
-        if (overlap > 0.0 or at_zero > 0.0) and (reason := self._grazing(pair)):
-            return reason
-        if share >= _GENERAL_SHARE and at_zero >= _ZERO_SHARE and self._is_design(links):
-            zero = self._contacts(links, self._around_zero).share(_ZERO_SHARE)
-            if zero >= _ZERO_SHARE:
-                return (
-                    f"shapes meet in {zero:.0%} of the configurations around zero and in "
-                    f"{share:.0%} of all, {self._how_deep(links)}"
-                )
-        return ""
+        return self._over_range(pair) if overlap > 0.0 or at_zero > 0.0 else ""
 
-    def _rest_together(self, links: tuple[str, str]) -> bool:
-        """Whether shapes often meet around zero."""
+    def _rest_together(self, links: tuple[str, str], on_branches: bool) -> bool:
+        """Whether shapes meet at zero, or, of links in series, often around it."""
+        if on_branches:
+            zero = np.clip(0.0, self._model.lower, self._model.upper)
+            return self._contacts(links, zero[None]).meet(0)
         return self._contacts(links, self._around_zero).share(_OFTEN) >= _OFTEN
-
-    def _is_design(self, links: tuple[str, str]) -> bool:
-        """Whether shapes meet at the same place of both links, and at zero if both move."""
-        contacts = self._contacts(links, self._everywhere)
-        some = range(min(_MEASURED_PLACES, len(self._everywhere)))
-        found = [contacts.points(k) for k in some if contacts.surfaces_meet(k)]
-        middles = [[of_link.mean(axis=0) for of_link in both] for both in found if len(both[0])]
-        if not middles:  # one is in the other
-            return False
-        off = np.array(middles) - np.mean(middles, axis=0)
-        # Written so that NaN, the place of some contacts of primitives, is no place.
-        if not np.linalg.norm(off, axis=-1).max() <= _SAME_PLACE:
-            return False
-        bodies = self._model.bodies
-        up, down = bodies.between(*(bodies.link_bodies[link] for link in links))
-        zero = np.clip(0.0, self._model.lower, self._model.upper)
-        return not (up and down) or self._contacts(links, zero[None]).meet(0)
 
     def _how_deep(self, links: tuple[str, str]) -> str:
         """How deep shapes meet, and whether they may also collide, in words."""
-        least, most = self._depths(links, self._everywhere)
-        _, at_zero = self._depths(links, self._around_zero)
-        limit = f"{1e3 * min(most, _STEPS[-1]):.0f} mm deep"
-        if most > _STEPS[-1]:
-            limit = f"more than {limit}"
-        if least == _STEPS[-1]:
-            return limit
-        text = f"{1e3 * least:.0f} to {limit}" if least > 0.0 else f"up to {limit}"
-        if at_zero + _DEEPER >= most:
+        most, near = (
+            self._contacts(links, rows[:_MEASURED]).largest_depth(np.inf)
+            for rows in (self._everywhere, self._around_zero)
+        )
+        text = f"up to {1e3 * most:.0f} mm deep" if most < np.inf else "more than 80 mm deep"
+        if near + _DEEPER >= most:
             return text
-        near = f"at most {1e3 * at_zero:.0f} mm" if at_zero > 0.0 else "not at all"
+        around = f"at most {1e3 * near:.0f} mm" if near > 0.0 else "not at all"
         return (
-            f"{text}, around zero {near}: they may also collide elsewhere; a rule in the "
+            f"{text}, around zero {around}: they may also collide elsewhere; a rule in the "
             "thresholds file has the pair checked"
         )
 
-    def _depths(self, links: tuple[str, str], rows: np.ndarray) -> tuple[float, float]:
-        """Bounds in metres of the smallest and largest depth in some of the ``rows``, in steps.
-
-        The largest is 0 without contact, and infinite beyond the last step.
-        """
-        contacts = self._contacts(links, rows)
-        meet = [k for k in range(min(_MEASURED, len(rows))) if contacts.meet(k)]
-        bounds, least, most = (0.0, *_STEPS, np.inf), len(_STEPS), 0
-        for n, k in enumerate(meet):
-            most = max(most, 1)
-            while most <= len(_STEPS) and not contacts.is_shallow(k, bounds[most]):
-                most += 1
-            # Slower: all directions are tried where the depth is not below the smallest so far.
-            while n < _LEAST_MEASURED and least > 0 and contacts.is_shallow(k, bounds[least]):
-                least -= 1
-        return bounds[least], bounds[most]
-
-    def _grazing(self, pair: int) -> str:
+    def _over_range(self, pair: int) -> str:
+        """Why a pair that one or two joints move is left out for its contacts at rest, or empty."""
         links = self._model.pairs[pair]
         bodies = self._model.bodies
         columns = bodies.joints_between(*links)
-        if sum(bodies.joints[k].kind != "prismatic" for k in columns) > MOST_COORDINATES:
+        if sum(bodies.joints[k].kind != "prismatic" for k in columns) > _FEW:
             return ""
         coordinates = coordinates_between(self._model, links)
-        if not 1 <= len(coordinates) <= MOST_COORDINATES:
+        if not 1 <= len(coordinates) <= _FEW:
             return ""
-        over = RangeContacts(self._model, pair, coordinates, partial(self._contacts, links))
-        names = " and ".join(f"'{self._model.joint_names[k]}'" for k in columns)
-        is_one = len(coordinates) == 1
-        is_joint = is_one and not over.is_telescope
-
-        def is_grazing(depth: float) -> bool:
-            if not over.is_shallow(depth):
-                return False
-            if is_joint and over.meet_at_zero_or_limits(depth):
-                return True
-            is_usual = not is_joint and over.come_near() or self._meet_often(links)
-            return is_usual and over.is_shallow_between(depth)
-
-        if is_grazing(_GRAZE):
-            return f"shapes meet or nearly meet, {_nowhere_deeper(_GRAZE, names)}"
-        if over.is_linkage:
-            depth = _GRAZE + over.everywhere().largest_depth()
-            if (
-                depth <= _GRAZE + _COVER and is_grazing(depth)
-                and over.meet_in_one_region(depth, at_limit=True)
-            ):  # fmt: skip
-                return f"shapes meet or nearly meet, {_nowhere_deeper(depth, names)}"
-        zero = over.around_zero(_AROUND_ZERO)
-        share = zero.share(_OFTEN)
-        if share < _OFTEN and not (is_one and over.meet_at_zero()):
-            return ""
-        usual = zero.largest_depth()
-        if usual == np.inf:
-            return ""
-        depth = _GRAZE + usual
-        if (
-            is_one and (usual <= _COVER or over.is_telescope) and is_grazing(depth)
-            and over.meet_in_one_region(depth)
-        ):  # fmt: skip
-            return f"shapes meet or nearly meet, {_nowhere_deeper(depth, names)}"
-        if share < _ZERO_SHARE or not (over.is_shallow(depth) and over.only_there(zero, depth)):
-            return ""
-        return (
-            f"shapes meet in {share:.0%} of the configurations around zero, "
-            f"{_nowhere_deeper(depth, names)}, and only at that place"
+        over = RangeContacts(
+            self._model, pair, coordinates, partial(self._contacts, links), _TOUCH
         )
-
-    def _meet_often(self, links: tuple[str, str]) -> bool:
-        return self._contacts(links, self._everywhere).sampled_share(_OFTEN)[0] >= _OFTEN
+        if not (rests := over.rests()):
+            return ""
+        around = self._contacts(links, self._around_zero)
+        most = _COVER if over.is_one_joint else _GRAZE
+        if around.share(_ALWAYS) >= _ALWAYS:
+            most = max(most, around.largest_depth())
+        most += _GRAZE
+        depth = over.largest_depth(most)
+        if depth > most:
+            return ""
+        depth = _GRAZE if depth <= _GRAZE else min(depth + _GRAZE, most)
+        count, resting = over.parts(depth, rests)
+        # Two joints may rub anywhere: a graze is hardly a collision.
+        may_be_many = depth <= _GRAZE and len(coordinates) > 1
+        if count == 0 or not may_be_many and (count, resting) != (1, 1):
+            return ""
+        names = " and ".join(f"'{self._model.joint_names[k]}'" for k in columns)
+        if depth == np.inf:
+            return f"shapes meet by over 80 mm around zero, in one part of the range of {names}"
+        return (
+            f"shapes meet or nearly meet, but nowhere deeper than {1e3 * depth:.0f} mm over the "
+            f"range of {names}"
+        )
 
     def _contacts(self, links: tuple[str, str], rows: np.ndarray) -> LinkContacts:
         model = self._model
@@ -285,6 +203,3 @@ class _Search:
             return (self._obstacles[name].shape,)
         return self._model.robot.links[name].shapes
 
-
-def _nowhere_deeper(depth: float, names: str) -> str:
-    return f"but nowhere deeper than {1e3 * depth:.0f} mm over the range of {names}"

@@ -18,15 +18,9 @@ from scipy import ndimage
 
 from collision_monitor.model.mesh_contacts import LinkContacts
 
-# Metres that links may move from one centre to the next: for the depth over the whole range, and
-# for contacts that are those around zero.
-_STEP, _STEP_OF_PLACES = 0.006, 0.01
+_STEP = 0.01  # metres that links may move from one centre to the next
 _MAX_CELLS = 50_000  # limits the time of loading
-_HAIR = 0.001  # metres; the tolerance of distances on a braking path
-MOST_COORDINATES = 2  # that move a pair
 _GRID = {1: 81, 2: 17}  # positions of a coordinate, by the number that a pair depends on
-_AROUND_ZERO = {1: 101, 2: 11}  # likewise, of those around zero
-_PLACE = 0.03  # metres that contacts may be beyond the box around those around zero
 _PARALLEL = 1.0 - 1e-9  # cosine of the angle between sections of a telescope
 
 
@@ -96,22 +90,23 @@ class RangeContacts:
     Values of coordinates are from 0 to 1.
 
     Attributes:
-        is_telescope: whether there is one coordinate, of several sections of a telescope.
+        is_one_joint: whether there is one coordinate, which is no telescope.
         is_linkage: whether there is one coordinate, of a joint that both links follow.
     """
 
     def __init__(
         self, model: Any, pair: int, coordinates: list[Coordinate],
-        contacts: Callable[[np.ndarray], LinkContacts],
+        contacts: Callable[[np.ndarray], LinkContacts], touch: float,
     ) -> None:  # fmt: skip
-        """Prepare a pair by index, which `MOST_COORDINATES` at most move.
+        """Prepare a pair by index, which one or two ``coordinates`` move.
 
-        ``contacts``: returns the contacts of the pair at configurations (n, nq).
+        ``contacts``: returns the contacts of the pair at configurations (n, nq). ``touch``: metres
+        within which shapes nearly meet.
         """
-        self._contacts, self._coordinates = contacts, coordinates
+        self._contacts, self._coordinates, self._touch = contacts, coordinates, touch
         is_one = len(coordinates) == 1
-        self.is_telescope = (
-            is_one and np.count_nonzero(coordinates[0].begin != coordinates[0].end) > 1
+        self.is_one_joint = (
+            is_one and np.count_nonzero(coordinates[0].begin != coordinates[0].end) == 1
         )
         self.is_linkage = is_one and coordinates[0].is_linkage
         self._zero = np.clip(0.0, model.lower, model.upper)
@@ -125,103 +120,49 @@ class RangeContacts:
         self._speeds = np.array([weight @ np.abs(c.end - c.begin) for c, weight in both])
         self._at_zero = np.array([c.part_of(self._zero, weight) for c, weight in both])
 
-    def around_zero(self, part: float) -> LinkContacts:
-        """Contacts at an even grid of values near zero, by at most a ``part`` of the ranges.
+    def rests(self) -> list[np.ndarray]:
+        """Values (coordinates,) at which the robot may rest, and the shapes meet or nearly do.
 
-        Mirrored arms have mirrored grids.
+        That is zero; and for a linkage the limits, where a gripper is open or closed.
         """
-        low, high = np.maximum(self._at_zero - part, 0.0), np.minimum(self._at_zero + part, 1.0)
-        grid = _even_grid(_AROUND_ZERO[len(low)], len(low))
-        return self._at(low + grid * (high - low))
+        values = [self._at_zero]
+        if self.is_linkage:
+            values += [np.zeros(1), np.ones(1)]
+        contacts = self._at(np.array(values))
+        return [value for k, value in enumerate(values) if contacts.come_near(k, self._touch)]
 
-    def come_near(self) -> bool:
-        """Whether the shapes meet at zero, or nearly."""
-        return self._contacts(self._zero[None]).come_near(0, _HAIR)
-
-    def meet_at_zero(self) -> bool:
-        """Whether the shapes meet at zero."""
-        return self._contacts(self._zero[None]).meet(0)
-
-    def everywhere(self) -> LinkContacts:
-        """Contacts at the places of a coarse grid."""
-        return self._at(self._grid())
-
-    def is_shallow(self, depth: float) -> bool:
-        """Whether shapes meet or nearly do at some places of a coarse grid, and nowhere deeper."""
+    def largest_depth(self, most: float) -> float:
+        """Metres that shapes overlap at most on a coarse grid; inf if more than ``most``."""
+        if most == np.inf:
+            return np.inf
         grid = self._grid()
         # Limits first: overlaps are deepest there.
-        grid = grid[np.argsort(-np.abs(grid - 0.5).max(axis=1), kind="stable")]
-        contacts, touch = self._at(grid), False
+        contacts = self._at(grid[np.argsort(-np.abs(grid - 0.5).max(axis=1), kind="stable")])
         for k in range(len(grid)):
-            meet = contacts.meet(k)
-            if meet and not contacts.is_shallow(k, depth):
-                return False
-            touch = touch or meet or contacts.come_near(k, _HAIR)
-        return touch
+            if contacts.meet(k) and not contacts.is_shallow(k, most):
+                return np.inf
+        return contacts.largest_depth()
 
-    def is_shallow_between(self, depth: float) -> bool:
-        """Whether shapes nowhere overlap by more than ``depth`` metres."""
-        return self._cells(depth, _STEP) is not None
+    def parts(self, depth: float, rests: list[np.ndarray]) -> tuple[int, int]:
+        """Numbers of connected parts of the range in which shapes nearly meet: all, and with rests.
 
-    def only_there(self, contacts: LinkContacts, depth: float) -> bool:
-        """Whether shapes meet only as they do in ``contacts``, and nowhere deeper than ``depth``.
-
-        Configurations in which they meet have to be connected, and the places at which they meet to
-        be those of ``contacts``, as seen from one of the links.
+        0 and 0 if they overlap by more than ``depth`` metres somewhere, or it would take too long.
         """
-        found = self._meeting(depth)
+        found = self._cells(depth)
         if found is None:
-            return False
-        cells, _, others, meet = found
-        return _regions(cells) == 1 and _same_place(contacts, others, meet)
-
-    def meet_in_one_region(self, depth: float, at_limit: bool = False) -> bool:
-        """Whether shapes meet in one connected part of the range, nowhere deeper than ``depth``.
-
-        ``at_limit``: one coordinate, and the part has to include one of its limits.
-        """
-        found = self._meeting(depth)
-        if found is None or _regions(found[0]) != 1:
-            return False
-        cells, count = found[:2]
-        return not at_limit or int(cells.min()) == 0 or int(cells.max()) == count[0] - 1
-
-    def meet_at_zero_or_limits(self, depth: float) -> bool:
-        """Whether each part of the range of one coordinate with contacts has zero or a limit.
-
-        Thin shapes may meet between two centres: cells in which they may meet count as contacts.
-        False if shapes overlap by more than ``depth`` metres.
-        """
-        found = self._cells(depth, _STEP)
-        if found is None:
-            return False
-        centers, (half,) = found
-        cells = np.sort(np.rint(centers[:, 0] / (2.0 * half) - 0.5).astype(int))
-        parts = np.split(cells, np.flatnonzero(np.diff(cells) > 1) + 1)
-        places = (0.0, float(self._at_zero[0]) / (2.0 * half), 0.5 / half)
-        # A place between two cells is in both.
-        return all(
-            any(part[0] - 1e-6 <= place <= part[-1] + 1.0 + 1e-6 for place in places)
-            for part in parts if len(part)
-        )  # fmt: skip
-
-    def _meeting(
-        self, depth: float
-    ) -> tuple[np.ndarray, np.ndarray, LinkContacts, list[int]] | None:
-        """Small cells (n, c) in which shapes meet, how many there are (c,), contacts, and where.
-
-        None if there are none, or shapes overlap by more than ``depth`` metres.
-        """
-        found = self._cells(depth, _STEP_OF_PLACES)
-        if found is None:
-            return None
+            return 0, 0
         centers, half = found
-        contacts = self._at(centers)
-        meet = [k for k in range(len(centers)) if contacts.meet(k)]
-        if not meet:
-            return None
-        cells = np.rint(centers[meet] / (2.0 * half) - 0.5).astype(int)
-        return cells, np.rint(0.5 / half).astype(int), contacts, meet
+        cells = np.rint(centers / (2.0 * half) - 0.5).astype(int)
+        first = cells.min(axis=0)
+        grid = np.zeros(cells.max(axis=0) - first + 1, dtype=bool)
+        grid[tuple((cells - first).T)] = True
+        labels, count = ndimage.label(grid, np.ones((3,) * cells.shape[1]))
+        reached = set()
+        for rest in rests:
+            # A place between two cells is in both.
+            near = (np.abs(centers - rest) <= half * (1.0 + 1e-6)).all(axis=1)
+            reached |= set(labels[tuple((cells[near] - first).T)].tolist())
+        return count, len(reached)
 
     def _grid(self) -> np.ndarray:
         return _even_grid(_GRID[len(self._coordinates)], len(self._coordinates))
@@ -233,7 +174,7 @@ class RangeContacts:
             rows[:, each.columns] = each.begin + column[:, None] * (each.end - each.begin)
         return self._contacts(rows)
 
-    def _cells(self, depth: float, step: float) -> tuple[np.ndarray, np.ndarray] | None:
+    def _cells(self, depth: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Small cells in which shapes may meet: centres (n, c) and half sizes (c,).
 
         None if shapes overlap by more than ``depth`` metres in a centre, or there are too many.
@@ -244,9 +185,10 @@ class RangeContacts:
         travel, checked, meet = float(self._speeds @ half), 0, [False] * len(centers)
         contacts = self._at(centers)
         while True:
-            near = [meet[k] or contacts.come_near(k, travel) for k in range(len(centers))]
+            margin = travel + self._touch
+            near = [meet[k] or contacts.come_near(k, margin) for k in range(len(centers))]
             centers = centers[near]
-            if 2.0 * travel <= step:
+            if 2.0 * travel <= _STEP:
                 return centers, half
             widest = int(np.argmax(self._speeds * half))
             half = half.copy()
@@ -259,39 +201,10 @@ class RangeContacts:
             contacts, meet = self._at(centers), []
             for k in range(len(centers)):
                 meet.append(contacts.meet(k))
-                if meet[k] and not contacts.is_shallow(k, depth):
+                if meet[k] and depth < np.inf and not contacts.is_shallow(k, depth):
                     return None
 
 
 def _even_grid(count: int, dimensions: int, endpoint: bool = True) -> np.ndarray:
     """Points (count ** dimensions, dimensions) from 0 to 1."""
     return np.array(list(product(np.linspace(0.0, 1.0, count, endpoint), repeat=dimensions)))
-
-
-def _regions(cells: np.ndarray) -> int:
-    """Number of connected regions of ``cells`` (n, dimensions), given by their places in a grid."""
-    first = cells.min(axis=0)
-    grid = np.zeros(cells.max(axis=0) - first + 1, dtype=bool)
-    grid[tuple((cells - first).T)] = True
-    return int(ndimage.label(grid, np.ones((3,) * cells.shape[1]))[1])
-
-
-def _same_place(known: LinkContacts, others: LinkContacts, which: list[int]) -> bool:
-    """Whether all contacts in ``others`` (at ``which``) are where they are in ``known``.
-
-    From the view of one link: in the box around the known contacts in its frame, or near it.
-    """
-    points = [known.points(k) for k in range(len(known)) if known.surfaces_meet(k)]
-    if not points or not all(others.surfaces_meet(k) for k in which):
-        return False
-    for link, of_link in enumerate(zip(*points, strict=True)):
-        joined = np.concatenate(of_link)
-        box = joined.min(axis=0) - _PLACE, joined.max(axis=0) + _PLACE
-        rest = others.outside(link, *box)  # primitives remain: their points decide
-        if all(not rest.surfaces_meet(k) or _are_in(others.points(k)[link], *box) for k in which):
-            return True
-    return False
-
-
-def _are_in(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
-    return bool(((points >= low) & (points <= high)).all())
