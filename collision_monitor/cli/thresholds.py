@@ -108,7 +108,8 @@ def run(options: argparse.Namespace) -> int:
     texts = [_always_touching(model, model.pairs[k], options.leaves_only) for k in always]
     texts += [
         f"{' '.join(model.pairs[k])}: {'leaves overlap' if options.leaves_only else 'meshes meet'} "
-        "at rest, which is a stop: give a pose without contact as --q"
+        "at rest, which is a stop: give a pose without contact as --q; if they overlap by design, "
+        "leave the pair out by check: false here, or in the SRDF"
         for k in touching if k not in always
     ]  # fmt: skip
     for text in texts:

@@ -29,7 +29,7 @@ from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 from collision_monitor.model.range_contacts import RangeContacts, coordinates_between
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Shape
-from collision_monitor.robot.pairs import are_of_one_robot
+from collision_monitor.robot.pairs import MAY_COLLIDE, are_of_one_robot
 
 # Increase when the same input gives another result.
 _VERSION = 34
@@ -142,8 +142,8 @@ class _Search:
             return text
         around = f"at most {1e3 * near:.0f} mm" if near > 0.0 else "not at all"
         return (
-            f"{text}, around zero {around}: they may also collide elsewhere; a rule in the "
-            "thresholds file has the pair checked"
+            f"{text}, around zero {around}: {MAY_COLLIDE}; a rule in the thresholds file has the "
+            "pair checked"
         )
 
     def _over_range(self, pair: int) -> str:

@@ -27,7 +27,7 @@ from collision_monitor.monitoring.watchdogs import Watchdogs
 from collision_monitor.nodes.common.executor import StateLog
 from collision_monitor.nodes.common.messages import LATCHED, SAFE, STATE, VALUES
 from collision_monitor.nodes.recorder import RecordedPublisher, Recorder
-from collision_monitor.robot.pairs import by_reason
+from collision_monitor.robot.pairs import by_reason, may_also_collide
 
 _LOG_SECONDS = 5.0
 _MOST_PAIRS = 100  # in the state
@@ -109,6 +109,12 @@ def log_robot(log: Any, monitor: Monitor) -> None:
     model = monitor.model
     for reason, pairs in by_reason(model.unmonitored_pairs).items():
         log.info(f"not monitored ({reason}): {', '.join(f'{a} - {b}' for a, b in pairs)}")
+    if doubtful := may_also_collide(model.unmonitored_pairs):
+        names = shortened((f"{a} - {b}" for a, b in doubtful), _MOST_NAMED)
+        log.warning(
+            f"left out because they overlap, though they may also collide elsewhere: {names}; a "
+            "rule that names a pair has it checked"
+        )
     structural = list(monitor.behaviour.structural_pairs.values())
     if structural:
         log.info(

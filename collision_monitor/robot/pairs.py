@@ -19,6 +19,7 @@ from collision_monitor.robot.srdf import Semantics
 
 RIGID = "rigidly joined"
 NEIGHBOURS = "neighbours over one joint"
+MAY_COLLIDE = "they may also collide elsewhere"
 
 
 def are_of_one_robot(link_a: str, link_b: str) -> bool:
@@ -169,3 +170,8 @@ def by_reason(pairs: Sequence[UnmonitoredPair]) -> dict[str, list[tuple[str, str
     for a, b, reason in pairs:
         groups.setdefault(reason, []).append((a, b))
     return groups
+
+
+def may_also_collide(pairs: Sequence[UnmonitoredPair]) -> list[tuple[str, str]]:
+    """Pairs left out because they overlap, which are deeper in each other elsewhere."""
+    return [(a, b) for a, b, reason in pairs if MAY_COLLIDE in reason]

@@ -446,7 +446,9 @@ def test_thresholds_makes_the_pose_of_rest_clear(tmp_path, capsys):
     said = capsys.readouterr()
     assert "e-" not in said.out and "0.00 mm apart at rest, so that it stops" in said.err
     assert main(["thresholds", str(urdf), "--q", "ja=0.1"]) == 0
-    assert "warning: a b: meshes meet at rest, which is a stop: give" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "warning: a b: meshes meet at rest, which is a stop: give" in said
+    assert "check: false here, or in the SRDF" in said
     # A rule that is given is kept.
     file.write_text("pairs: [{pair: 'a b', warn: 0.09}]")
     assert main(["thresholds", str(urdf), "--thresholds", str(file)]) == 0

@@ -13,6 +13,7 @@ from collision_monitor.errors import ConfigurationError, ThresholdsError
 from collision_monitor.model.loading import Recipe, RobotSource
 from collision_monitor.model.range_contacts import coordinates_between
 from collision_monitor.model.thresholds import Rule, Thresholds
+from collision_monitor.robot.pairs import may_also_collide
 
 
 def hand_urdf(first, second):
@@ -294,12 +295,16 @@ def test_a_sheet_in_the_way_of_a_sheet_is_checked(pad):
 
 
 def test_the_reason_says_how_deep_shapes_meet_and_whether_they_may_collide_elsewhere():
-    (shallow,) = reasons(hand((-0.02, 0.0), (-0.02, 0.0))).values()
+    flat = hand((-0.02, 0.0), (-0.02, 0.0))
+    (shallow,) = reasons(flat).values()
+    assert may_also_collide(flat.unmonitored_pairs) == []
     assert "sampled configurations, " in shallow and shallow.endswith(" 20 mm deep")
     # Boxes of 60 mm that touch at zero, and can be pushed into each other completely.
     urdf = hand_urdf((-0.03, 0.0), (-0.03, 0.0)).replace("0.1 0.02 0.02", "0.1 0.06 0.06")
     urdf = urdf.replace('xyz="0 0.01 0"', 'xyz="0 0.03 0"').replace("0 -0.01 0", "0 -0.03 0")
-    (deep,) = reasons(CollisionModel.from_urdf(urdf)).values()
+    model = CollisionModel.from_urdf(urdf)
+    (deep,) = reasons(model).values()
+    assert [set(pair) for pair in may_also_collide(model.unmonitored_pairs)] == [{"left", "right"}]
     assert " 80 mm deep, around zero at most 10 mm: they may also collide elsewhere" in deep
     assert "a rule in the thresholds file has the pair checked" in deep
 
