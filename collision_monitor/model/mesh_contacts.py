@@ -97,8 +97,8 @@ class LinkContacts:
                 return True
         return False
 
-    def largest_depth(self, error: float = _DEPTH_ERROR) -> float:
-        """Metres that the shapes overlap at most; 0 without contact, inf beyond 80 mm.
+    def largest_depth(self, error: float = _DEPTH_ERROR, most: float = np.inf) -> float:
+        """Metres that the shapes overlap at most; 0 without contact, inf beyond ``most`` or 80 mm.
 
         At most ``error`` metres too large, but at least 2, 5, 10, 20, 40 or 80 mm are tried. Depths
         are those of `is_shallow`.
@@ -110,9 +110,12 @@ class LinkContacts:
 
         if not meet:
             return 0.0
-        high = next((depth for depth in _DEPTHS if is_enough(depth)), np.inf)
-        low = max((depth for depth in _DEPTHS if depth < high), default=0.0)
-        while error < high - low < np.inf:
+        depths = [depth for depth in _DEPTHS if depth < most] + [most] * (most < np.inf)
+        if not is_enough(depths[-1]):
+            return np.inf
+        high = next(depth for depth in depths if is_enough(depth))
+        low = max((depth for depth in depths if depth < high), default=0.0)
+        while high - low > error:
             middle = 0.5 * (low + high)
             low, high = (low, middle) if is_enough(middle) else (middle, high)
         return high

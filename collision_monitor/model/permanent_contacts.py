@@ -32,7 +32,7 @@ from collision_monitor.robot.description import Shape
 from collision_monitor.robot.pairs import MAY_COLLIDE, are_of_one_robot
 
 # Increase when the same input gives another result.
-_VERSION = 34
+_VERSION = 35
 
 # Random configurations, at most; and others around zero, in this part of the range of each joint.
 _SAMPLES, _SAMPLES_AROUND_ZERO, _AROUND_ZERO = 1000, 100, 0.15
@@ -161,14 +161,14 @@ class _Search:
         )
         if not (rests := over.rests()):
             return ""
-        around = self._contacts(links, self._around_zero)
-        most = _COVER if over.is_one_joint else _GRAZE
-        if around.share(_ALWAYS) >= _ALWAYS:
-            most = max(most, around.largest_depth())
-        most += _GRAZE
-        depth = over.largest_depth(most)
-        if depth > most:
-            return ""
+        most = (_COVER if over.is_one_joint else _GRAZE) + _GRAZE
+        if (depth := over.largest_depth(most)) == np.inf:
+            around = self._contacts(links, self._around_zero)
+            if around.share(_ALWAYS) < _ALWAYS:
+                return ""
+            most = around.largest_depth() + _GRAZE
+            if (depth := over.largest_depth(most)) > most:
+                return ""
         depth = _GRAZE if depth <= _GRAZE else min(depth + _GRAZE, most)
         count, resting = over.parts(depth, rests)
         # Two joints may rub anywhere: a graze is hardly a collision.

@@ -133,15 +133,10 @@ class RangeContacts:
 
     def largest_depth(self, most: float) -> float:
         """Metres that shapes overlap at most on a coarse grid; inf if more than ``most``."""
-        if most == np.inf:
-            return np.inf
         grid = self._grid()
         # Limits first: overlaps are deepest there.
-        contacts = self._at(grid[np.argsort(-np.abs(grid - 0.5).max(axis=1), kind="stable")])
-        for k in range(len(grid)):
-            if contacts.meet(k) and not contacts.is_shallow(k, most):
-                return np.inf
-        return contacts.largest_depth()
+        order = np.argsort(-np.abs(grid - 0.5).max(axis=1), kind="stable")
+        return self._at(grid[order]).largest_depth(most=most)
 
     def parts(self, depth: float, rests: list[np.ndarray]) -> tuple[int, int]:
         """Numbers of connected parts of the range in which shapes nearly meet: all, and with rests.
