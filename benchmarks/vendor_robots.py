@@ -70,7 +70,7 @@ from tightness import losses
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.__main__ import main as command
 from collision_monitor.fitting.shapes import FitSettings
-from collision_monitor.model.permanent_contacts import samples_around_zero
+from collision_monitor.model.left_out_pairs import samples_around_zero
 from collision_monitor.model.thresholds import Thresholds, load_thresholds
 
 

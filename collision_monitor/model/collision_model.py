@@ -45,9 +45,9 @@ from collision_monitor.mesh_distance.mesh_distance import (
     LinkShapes,
 )
 from collision_monitor.mesh_distance.mesh_tree import Hierarchy
+from collision_monitor.model.left_out_pairs import pairs_to_leave_out
 from collision_monitor.model.near_by_design import DistanceNotByDesign, usually_near
 from collision_monitor.model.neighbour_contacts import meeting_around_turns
-from collision_monitor.model.permanent_contacts import permanent_contacts
 from collision_monitor.model.structural_pairs import UsualDistances, usual_distances
 from collision_monitor.model.thresholds import (
     NOT_TWO_NAMES,
@@ -697,7 +697,7 @@ class CollisionModel:
         other._found = self._found.copy()
         other.pairs = list(pairs)
         other._pack()
-        reasons, _ = permanent_contacts(other)
+        reasons, _ = pairs_to_leave_out(other)
         return {other.pairs[k]: reason for k, reason in reasons.items()}
 
     @property
@@ -834,7 +834,7 @@ class CollisionModel:
         self._select_pairs()
         self._pack()
         packed = self.pairs
-        reasons, warnings = permanent_contacts(self)
+        reasons, warnings = pairs_to_leave_out(self)
         self._by_design = {packed[k]: reason for k, reason in reasons.items()}
         self.warnings += warnings
         self._apply_design(logging.INFO)
@@ -876,7 +876,7 @@ class CollisionModel:
         """Omit link pairs whose shapes overlap by design; restore pairs that are to be checked.
 
         Pairs that overlap by design and neighbours over one joint are checked if the SRDF enables
-        them, or ``checked`` names them; see `permanent_contacts` and `brought_back`. ``level``: of
+        them, or ``checked`` names them; see `pairs_to_leave_out` and `brought_back`. ``level``: of
         what is logged.
         """
         left_out = {pair: self._by_design[pair] for pair in self.pairs if pair in self._by_design}

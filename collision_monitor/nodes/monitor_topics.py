@@ -108,7 +108,7 @@ def log_robot(log: Any, monitor: Monitor) -> None:
     """Log which pairs are monitored, and which are not."""
     model = monitor.model
     for reason, pairs in by_reason(model.unmonitored_pairs).items():
-        log.info(f"not monitored ({reason}): {', '.join(f'{a} - {b}' for a, b in pairs)}")
+        log.info(f"left out ({reason}): {', '.join(f'{a} - {b}' for a, b in pairs)}")
     if doubtful := may_also_collide(model.unmonitored_pairs):
         names = shortened((f"{a} - {b}" for a, b in doubtful), _MOST_NAMED)
         log.warning(

@@ -10,7 +10,7 @@ import yaml
 from support.paths import ROOT
 from support.robots.toys import chain, joint, link
 from support.ros.ros_graph import Graph
-from unit.model.test_permanent_contacts import hand_urdf
+from unit.model.test_left_out_pairs import hand_urdf
 
 from rclpy.exceptions import ParameterException  # isort: skip
 from rclpy.node import Node  # isort: skip

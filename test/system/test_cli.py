@@ -13,7 +13,7 @@ import pytest
 import trimesh
 import yaml
 from support.robots.toys import chain, joint, link, robot
-from unit.model.test_permanent_contacts import hand_urdf
+from unit.model.test_left_out_pairs import hand_urdf
 from unit.model.test_structural_pairs import BALLS, URDF
 
 from collision_monitor import CollisionModel, Monitor

@@ -13,7 +13,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.acm.matrix import SearchSettings
 from collision_monitor.acm.pair_search import Ground, Meeting
 from collision_monitor.acm.srdf_exemptions import audit
-from unit.model.test_permanent_contacts import hand
+from unit.model.test_left_out_pairs import hand
 
 
 def test_an_exempted_pair_that_collides_is_found(tmp_path):

@@ -14,7 +14,7 @@ from collision_monitor.acm.pair_search import Ground, Meeting, SearchResult
 from collision_monitor.acm.srdf_exemptions import exemptions, grounds, srdf_text
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.robot.srdf import load_srdf
-from unit.model.test_permanent_contacts import hand
+from unit.model.test_left_out_pairs import hand
 
 
 @pytest.fixture(scope="module")

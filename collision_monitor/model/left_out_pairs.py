@@ -50,7 +50,7 @@ _MEASURED = 25  # configurations for depths in reasons
 _DEEPER = 0.01  # metres deeper than around zero: the pair may also collide
 
 
-def permanent_contacts(model: Any) -> tuple[dict[int, str], tuple[str, ...]]:
+def pairs_to_leave_out(model: Any) -> tuple[dict[int, str], tuple[str, ...]]:
     """Return pairs of a CollisionModel to omit, by index, with the reason; and warnings.
 
     Cached on disk.
@@ -58,7 +58,7 @@ def permanent_contacts(model: Any) -> tuple[dict[int, str], tuple[str, ...]]:
     if not model.pairs:
         return {}, ()
     with Store("contacts") as store:
-        key = content_key("permanent", _VERSION, model.content)
+        key = content_key("left out", _VERSION, model.content)
         kept = store.get(key)
         if not isinstance(kept, list):
             found, warnings = _Search(model).run()
