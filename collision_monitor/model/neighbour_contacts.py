@@ -114,7 +114,5 @@ def meeting_around_turns(model: Any) -> tuple[str, ...]:
 
 
 def _meet_in_part(contacts: LinkContacts) -> bool:
-    meet = [k for k in range(_POSITIONS) if contacts.meet(k)]
-    if not 0 < len(meet) < _POSITIONS:
-        return False
-    return not all(contacts.is_shallow(k, _GRAZE) for k in meet)
+    """Whether the shapes meet at some positions, but not at all, by more than a graze."""
+    return 0.0 < contacts.share(0.0) < 1.0 and contacts.largest_depth(most=_GRAZE) > _GRAZE
