@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.robots.dual_arm_cases import refined
-from support.robots.planar_arms import arm_distance, meeting, planar_model
+from support.robots.planar_arms import arm_distance, ball, meeting, planar_model
 
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.self_collision.detour import (
@@ -126,8 +126,30 @@ def test_ways_of_both_arms_are_found_with_few_edges():
     assert found >= 18
 
 
-def test_a_search_that_takes_long_begins_anew():
-    """Several seeds share the edges, so that one without luck does not spend all of them."""
+def between_balls(gap):
+    """Both arms from the outside to between two balls each, ``gap`` m from the arm's axis."""
+    places = [(side, way) for side in (-1, 1) for way in (-1, 1)]
+    model = planar_model(*(ball(f"{s} {w}", 1.0, s * 0.5 + w * gap) for s, w in places))
+    inside = [0.02 if a[:4] == b[:4] else SAFE for a, b in model.pairs]
+    limits = [-np.inf if "base" in p else d for p, d in zip(model.pairs, inside, strict=True)]
+    both = Stepper(Proximity(model), np.arange(6), np.array(limits), np.eye(6), 0.003)
+    return both, np.linspace([-1.5, 0.0, 0.0, 1.5, 0.0, 0.0], np.zeros(6), 20)
+
+
+def test_a_tree_that_hardly_grows_gets_the_attempts():
+    both, rows = between_balls(0.2)
+    ways = [explore(both, rows, Effort(edges=3500), seed) for seed in range(8)]
+    assert sum(way is not None for way in ways) >= 7  # 4 if the trees take turns
+
+
+def test_a_way_that_needs_a_long_search_is_found():
+    both, rows = between_balls(0.17)
+    way = find_detour(both, rows, both.walk(rows, 0.02, 0.05))
+    assert way is not None and np.array_equal(way[[0, -1]], rows[[0, -1]])
+    assert all(both.is_free(a, b) for a, b in zip(way[:-1], way[1:], strict=True))
+
+
+def test_a_search_ends_with_its_budget():
     effort = Effort(edges=4000)
     ahead = stepper((0,)).walk(STRAIGHT, 0.02, 0.05)
     assert find_detour(stepper((0,)), STRAIGHT, ahead, effort) is None and effort.is_spent
