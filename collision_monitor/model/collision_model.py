@@ -428,12 +428,13 @@ class CollisionModel:
             ConfigurationError: configurations have the wrong shape or a value that is not finite.
             NothingToCheckError: no pair of links is checked.
         """
-        rows = self._configurations(configurations)
+        configurations = self._configurations(configurations)
         self._require_pairs()
-        out = np.empty(len(rows))
+        out = np.empty(len(configurations))
         self._in_parallel(
-            lambda space, rows, out: query.min_distances(*space, rows, out), rows, out, threads
-        )
+            lambda space, rows, out: query.min_distances(*space, rows, out),
+            configurations, out, threads,
+        )  # fmt: skip
         return out
 
     def is_clear(
@@ -455,39 +456,42 @@ class CollisionModel:
             NothingToCheckError: no pair of links is checked.
         """
         _require_length(margin)
-        rows = self._configurations(configurations)
+        configurations = self._configurations(configurations)
         self._require_pairs()
-        out = np.empty(len(rows), dtype=np.bool_)
+        out = np.empty(len(configurations), dtype=np.bool_)
         self._in_parallel(
             lambda space, rows, out: query.clear_rows(*space, rows, float(margin), out),
-            rows, out, threads,
+            configurations, out, threads,
         )  # fmt: skip
         return out
 
     def _in_parallel(
         self,
         kernel: Callable[[Sequence[np.ndarray], np.ndarray, np.ndarray], int],
-        rows: np.ndarray,
+        configurations: np.ndarray,
         out: np.ndarray,
         threads: int,
     ) -> None:
-        """Run a batch kernel over ``rows``; every thread has a copy of the work space."""
-        threads = min(threads or os.cpu_count() or 1, max(1, len(rows) // _MIN_ROWS_PER_THREAD))
+        """Run a batch kernel over ``configurations``; every thread has a copy of the work space."""
+        threads = min(
+            threads or os.cpu_count() or 1, max(1, len(configurations) // _MIN_ROWS_PER_THREAD)
+        )
         if threads <= 1:
-            bad = kernel((self._numbers, self._index), rows, out)
-            self._raise_for_row(bad, rows)
+            bad = kernel((self._numbers, self._index), configurations, out)
+            self._raise_for_row(bad, configurations)
             return
-        bounds = np.linspace(0, len(rows), threads + 1).astype(int)
+        bounds = np.linspace(0, len(configurations), threads + 1).astype(int)
         with ThreadPoolExecutor(threads) as pool:
             parts = [
                 pool.submit(
-                    kernel, (self._numbers.copy(), self._index.copy()), rows[a:b], out[a:b]
-                )
+                    kernel, (self._numbers.copy(), self._index.copy()), configurations[a:b],
+                    out[a:b],
+                )  # fmt: skip
                 for a, b in zip(bounds[:-1], bounds[1:], strict=True)
             ]
         for start, part in zip(bounds, parts, strict=False):
             if (bad := part.result()) >= 0:
-                self._raise_for_row(start + bad, rows)
+                self._raise_for_row(start + bad, configurations)
 
     def contacts(
         self, q: Sequence[float] | np.ndarray, margin: float = 0.0
@@ -504,13 +508,13 @@ class CollisionModel:
     def _leaf_contacts(self, q: np.ndarray, margin: float) -> np.ndarray:
         """Pairs (k, 2) of leaves nearer than ``margin`` metres; valid until the next call."""
         while True:
-            found = self._found
-            count = query.contacts(self._numbers, self._index, q, float(margin), found)
+            leaf_pairs = self._found
+            count = query.contacts(self._numbers, self._index, q, float(margin), leaf_pairs)
             if count < 0:
                 raise self.refusal(count, q)
-            if count <= len(found):
-                return found[:count]
-            self._found = np.empty((2 * len(found), 2), dtype=np.int64)
+            if count <= len(leaf_pairs):
+                return leaf_pairs[:count]
+            self._found = np.empty((2 * len(leaf_pairs), 2), dtype=np.int64)
 
     def near_shares(self, configurations: np.ndarray, margin: float) -> np.ndarray:
         """Share (len(pairs),) of ``configurations`` (N, nq) with leaves nearer than ``margin``.
@@ -951,28 +955,30 @@ class CollisionModel:
             )
         return q
 
-    def _configurations(self, rows: np.ndarray) -> np.ndarray:
+    def _configurations(self, configurations: np.ndarray) -> np.ndarray:
         try:
-            rows = np.ascontiguousarray(rows, dtype=np.float64)
+            configurations = np.ascontiguousarray(configurations, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ConfigurationError(f"not an array of configurations: {error}") from None
-        if rows.ndim != 2 or rows.shape[1] != len(self.joint_names):
+        if configurations.ndim != 2 or configurations.shape[1] != len(self.joint_names):
             raise ConfigurationError(
-                f"configurations have shape {rows.shape}, not (N, {len(self.joint_names)}): "
-                f"one row each, one column per joint of '{self.name}'"
+                f"configurations have shape {configurations.shape}, not "
+                f"(N, {len(self.joint_names)}): one row each, one column per joint of '{self.name}'"
             )
-        return rows
+        return configurations
 
-    def _pair_distances(self, rows: np.ndarray) -> np.ndarray:
-        out = np.empty((len(rows), len(self.pairs)))
-        self._raise_for_row(query.pair_distances(self._numbers, self._index, rows, out), rows)
+    def _pair_distances(self, configurations: np.ndarray) -> np.ndarray:
+        out = np.empty((len(configurations), len(self.pairs)))
+        self._raise_for_row(
+            query.pair_distances(self._numbers, self._index, configurations, out), configurations
+        )
         return out
 
-    def _raise_for_row(self, row: int, rows: np.ndarray) -> None:
+    def _raise_for_row(self, row: int, configurations: np.ndarray) -> None:
         if row >= 0:
-            bad = int(np.flatnonzero(~(np.abs(rows[row]) <= LARGEST_POSITION))[0])
+            bad = int(np.flatnonzero(~(np.abs(configurations[row]) <= LARGEST_POSITION))[0])
             raise ConfigurationError(
-                f"row {row}: joint '{self.joint_names[bad]}' is at {rows[row, bad]:.6g}; "
+                f"row {row}: joint '{self.joint_names[bad]}' is at {configurations[row, bad]:.6g}; "
                 f"a finite number is needed, at most {LARGEST_POSITION:g}"
             )
 

@@ -81,7 +81,7 @@ def edges(boxes: np.ndarray) -> np.ndarray:
 
 def _edge_columns() -> np.ndarray:
     """(12, 2, 3): for both ends of every edge, the column of the box with each coordinate."""
-    found = []
+    ends = []
     for axis in range(3):
         for corner in range(4):
             end = np.arange(3)
@@ -90,8 +90,8 @@ def _edge_columns() -> np.ndarray:
                 end[other] += 3 * (corner >> bit & 1)
             far = end.copy()
             far[axis] += 3
-            found.append([end, far])
-    return np.array(found)
+            ends.append([end, far])
+    return np.array(ends)
 
 
 _EDGE_COLUMNS = _edge_columns()
@@ -189,17 +189,17 @@ class TreeSize(NamedTuple):
 
 def tree_sizes(model: CollisionModel) -> list[TreeSize]:
     """Sizes of the hierarchies over triangles of a model."""
-    found = []
+    sizes = []
     for name, link in model.exact_shapes.links().items():
         for part in link.parts:
             if part.kind != SOLID:
                 tree, boxes = mesh_tree.windows(*part.tree), _boxes_of_part(part)
                 levels, leaves = 1 + int(boxes.levels.max()), int(boxes.lowest.sum())
                 cells = len(tree.nodes)
-                found.append(
+                sizes.append(
                     TreeSize(name, len(tree.corners), levels, cells, leaves, len(tree.slots))
                 )
-    return found
+    return sizes
 
 
 def overlapping(a: Boxes, b: Boxes) -> tuple[np.ndarray, np.ndarray]:
@@ -209,7 +209,7 @@ def overlapping(a: Boxes, b: Boxes) -> tuple[np.ndarray, np.ndarray]:
     otherwise the larger box is opened.
     """
     sizes = [np.linalg.norm(boxes.halves, axis=1) for boxes in (a, b)]
-    found = [np.zeros(len(boxes.centers), bool) for boxes in (a, b)]
+    overlap = [np.zeros(len(boxes.centers), bool) for boxes in (a, b)]
     roots = [np.flatnonzero(boxes.levels == 0) for boxes in (a, b)]
     i, j = (rows.ravel() for rows in np.meshgrid(*roots, indexing="ij"))
     while len(i):
@@ -219,38 +219,38 @@ def overlapping(a: Boxes, b: Boxes) -> tuple[np.ndarray, np.ndarray]:
         )  # fmt: skip
         i, j = i[meet], j[meet]
         done = a.lowest[i] & b.lowest[j]
-        found[0][i[done]] = found[1][j[done]] = True
+        overlap[0][i[done]] = overlap[1][j[done]] = True
         i, j = i[~done], j[~done]
         first = ~a.lowest[i] & (b.lowest[j] | (sizes[0][i] >= sizes[1][j]))
         deeper = [_divided(a.children, i[first], j[first])]
         deeper.append(_divided(b.children, j[~first], i[~first])[::-1])
         i, j = (np.concatenate(rows) for rows in zip(*deeper, strict=True))
-    return np.flatnonzero(found[0]), np.flatnonzero(found[1])
+    return np.flatnonzero(overlap[0]), np.flatnonzero(overlap[1])
 
 
 def _divided(
-    children: np.ndarray, rows: np.ndarray, others: np.ndarray
+    children: np.ndarray, parents: np.ndarray, others: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Children of ``rows``, each with its entry of ``others``."""
-    counts = children[rows, 1]
+    """Children of ``parents``, each with its entry of ``others``."""
+    counts = children[parents, 1]
     starts = np.cumsum(counts) - counts
     within = np.arange(counts.sum()) - np.repeat(starts, counts)
-    return np.repeat(children[rows, 0], counts) + within, np.repeat(others, counts)
+    return np.repeat(children[parents, 0], counts) + within, np.repeat(others, counts)
 
 
 def _meet(a: Boxes, b: Boxes) -> np.ndarray:
     """Whether (n,) the boxes of ``a`` and ``b`` in the same row overlap."""
     turn = np.einsum("kji,kjl->kil", a.axes, b.axes)  # axes of b in the frame of a
     size = np.abs(turn) + 1e-12
-    way = np.einsum("kji,kj->ki", a.axes, b.centers - a.centers)
-    apart = (np.abs(way) > a.halves + np.einsum("kij,kj->ki", size, b.halves)).any(axis=1)
-    along = np.abs(np.einsum("ki,kij->kj", way, turn))
+    offset = np.einsum("kji,kj->ki", a.axes, b.centers - a.centers)
+    apart = (np.abs(offset) > a.halves + np.einsum("kij,kj->ki", size, b.halves)).any(axis=1)
+    along = np.abs(np.einsum("ki,kij->kj", offset, turn))
     apart |= (along > b.halves + np.einsum("kij,ki->kj", size, a.halves)).any(axis=1)
     for i in range(3):
         i1, i2 = (i + 1) % 3, (i + 2) % 3
         for j in range(3):
             j1, j2 = (j + 1) % 3, (j + 2) % 3
-            gap = np.abs(way[:, i2] * turn[:, i1, j] - way[:, i1] * turn[:, i2, j])
+            gap = np.abs(offset[:, i2] * turn[:, i1, j] - offset[:, i1] * turn[:, i2, j])
             apart |= gap > (
                 a.halves[:, i1] * size[:, i2, j] + a.halves[:, i2] * size[:, i1, j]
                 + b.halves[:, j1] * size[:, i, j2] + b.halves[:, j2] * size[:, i, j1]

@@ -89,14 +89,14 @@ class _Search:
 
     def run(self) -> tuple[dict[int, str], list[str]]:
         """Return pairs to omit by index, with the reason; and warnings."""
-        model, found, warnings = self._model, {}, []
+        model, reasons, warnings = self._model, {}, []
         overlap = model.near_shares(self._everywhere, 0.0)
         at_zero = model.near_shares(self._around_zero, 0.0)
-        for k, (a, b) in enumerate(model.pairs):
+        for pair, (a, b) in enumerate(model.pairs):
             check_time("looking for pairs that overlap by design")
             if a in self._obstacles or b in self._obstacles or not are_of_one_robot(a, b):
                 share = count = 0
-                if overlap[k] >= _ALWAYS:
+                if overlap[pair] >= _ALWAYS:
                     contacts = self._contacts((a, b), self._everywhere)
                     share, count = contacts.sampled_share(_ALWAYS)
                 if share >= _ALWAYS:
@@ -106,9 +106,9 @@ class _Search:
                         "in the scene"
                     )
                 continue
-            if reason := self._reason(k, float(overlap[k]), float(at_zero[k])):
-                found[k] = reason
-        return found, warnings
+            if reason := self._reason(pair, float(overlap[pair]), float(at_zero[pair])):
+                reasons[pair] = reason
+        return reasons, warnings
 
     def _reason(self, pair: int, overlap: float, at_zero: float) -> str:
         """Return why a pair is omitted; empty if it is checked, or its leaves are apart."""
@@ -183,10 +183,12 @@ class _Search:
             f"range of {names}"
         )
 
-    def _contacts(self, links: tuple[str, str], rows: np.ndarray) -> LinkContacts:
+    def _contacts(self, links: tuple[str, str], configurations: np.ndarray) -> LinkContacts:
         model = self._model
         frames = [self._frame(name) for name in links]
-        poses = self._poses.get(id(rows)) or link_poses(model.bodies, frames, rows)
+        poses = self._poses.get(id(configurations)) or link_poses(
+            model.bodies, frames, configurations
+        )
         for name, frame in zip(links, frames, strict=True):
             if name not in self._solids:
                 self._solids[name] = Solid(self._shapes(name), poses[frame])

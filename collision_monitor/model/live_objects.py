@@ -261,17 +261,17 @@ class Room:
 
         ``above``: number of nodes above the trees of carried objects.
         """
-        first, rows = self.first_carried_node, self.view.moving_nodes
+        first, moving_nodes = self.first_carried_node, self.view.moving_nodes
         nothing, everything = np.zeros((2, self.nothing), dtype=np.uint8)
         everything[:] = 1
         self.view.open_bits[first:] = 0
-        object_slots.open_range(self.index, nothing, 0, rows, first, self.nothing - first)
+        object_slots.open_range(self.index, nothing, 0, moving_nodes, first, self.nothing - first)
         self.view.open_bits[0] = self.view.open_bits[first : first + above] = -1
         for node, count in (
-            (first, above), (rows, 1), (self.top_node, self.first_live_node - self.top_node)
+            (first, above), (moving_nodes, 1), (self.top_node, self.first_live_node - self.top_node)
         ):  # fmt: skip
             if count:
-                object_slots.open_range(self.index, everything, 0, rows, node, count)
+                object_slots.open_range(self.index, everything, 0, moving_nodes, node, count)
 
     def set_roots(self, root: int) -> None:
         """Set the fixed trees: of all objects at ``root``, or -1, and of the robot."""

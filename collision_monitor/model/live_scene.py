@@ -486,12 +486,12 @@ class LiveScene:
     def segments(self, q: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """By name, end points (k, 2, 3) in the base frame and radii (k,) of all objects at q."""
         poses = self.model.link_poses(q)
-        found = {}
+        segments = {}
         for obj in self.objects.values():
             pose = poses[obj.link] @ obj.pose
             ends = obj.rows[:, :6].reshape(-1, 2, 3) @ pose[:3, :3].T + pose[:3, 3]
-            found[obj.name] = ends, obj.rows[:, 6]
-        return found
+            segments[obj.name] = ends, obj.rows[:, 6]
+        return segments
 
     # -- checks ----------------------------------------------------------------------------
 
@@ -732,15 +732,15 @@ class LiveScene:
         self.clear()
 
 
-def _leaf_rows(name: str, rows: np.ndarray) -> np.ndarray:
-    """Return ``rows``; raise an error unless they are leaves (k, 7)."""
-    if rows.ndim != 2 or rows.shape[1] != 7 or not len(rows):
-        raise LiveSceneError(f"{name}: leaves have shape {rows.shape}, not (k, 7)")
-    if not (np.isfinite(rows).all() and (rows[:, 6] >= 0.0).all()):
+def _leaf_rows(name: str, leaves: np.ndarray) -> np.ndarray:
+    """Return ``leaves``; raise an error unless their shape is (k, 7)."""
+    if leaves.ndim != 2 or leaves.shape[1] != 7 or not len(leaves):
+        raise LiveSceneError(f"{name}: leaves have shape {leaves.shape}, not (k, 7)")
+    if not (np.isfinite(leaves).all() and (leaves[:, 6] >= 0.0).all()):
         raise LiveSceneError(f"{name}: its leaves are not finite, or a radius is below 0 m")
-    if problem := array_range_problem(rows):
+    if problem := array_range_problem(leaves):
         raise LiveSceneError(f"{name}: its leaves: {problem}")
-    return rows
+    return leaves
 
 
 def _row_of(pose: np.ndarray) -> np.ndarray:

@@ -236,19 +236,19 @@ class LoadingProcess:
         self._process.kill()
 
     def _run(self) -> None:
-        process, found = self._process, b""
+        process, pickled = self._process, b""
         # Broken pipe: the child has ended or is being terminated.
         with contextlib.suppress(OSError):
             pickle.dump(self.recipe, process.stdin, protocol=5)
             process.stdin.flush()
         with contextlib.suppress(OSError):
-            found = process.stdout.read()
+            pickled = process.stdout.read()
         code = process.wait()
         for pipe in (process.stdin, process.stdout):
             with contextlib.suppress(OSError):
                 pipe.close()
         try:
-            answer = pickle.loads(found)
+            answer = pickle.loads(pickled)
         except Exception:  # a truncated pickle can raise any error
             answer = Answer(error=f"the process that loaded it ended, {_cause(code)}", is_lost=True)
         self._answer = answer

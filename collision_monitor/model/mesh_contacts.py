@@ -71,23 +71,23 @@ class LinkContacts:
         """Number of configurations."""
         return len(self._far)
 
-    def meet(self, k: int) -> bool:
-        """Whether the shapes meet at configuration ``k``."""
-        return self.come_near(k, 0.0)
+    def meet(self, index: int) -> bool:
+        """Whether the shapes meet at configuration ``index``."""
+        return self.come_near(index, 0.0)
 
-    def come_near(self, k: int, margin: float) -> bool:
-        """Whether the shapes meet at configuration ``k``, or may if moved by ``margin`` metres."""
+    def come_near(self, index: int, margin: float) -> bool:
+        """Whether the shapes meet at configuration ``index``, or may if moved ``margin`` metres."""
         a, b = self._a, self._b
-        if np.linalg.norm(a.centers[k] - b.centers[k]) > a.radius + b.radius + margin:
+        if np.linalg.norm(a.centers[index] - b.centers[index]) > a.radius + b.radius + margin:
             return False
-        return _surfaces_meet(a, b, k, margin) or _one_holds_the_other(a, b, k)
+        return _surfaces_meet(a, b, index, margin) or _one_holds_the_other(a, b, index)
 
-    def is_shallow(self, k: int, depth: float) -> bool:
+    def is_shallow(self, index: int, depth: float) -> bool:
         """Whether a motion by ``depth`` metres in one of 26 directions separates the shapes.
 
         They turn with the first link, so that it does not matter how a robot is mounted.
         """
-        a, here = self._a.at(self._a.poses[k : k + 1]), self._b.poses[k : k + 1]
+        a, here = self._a.at(self._a.poses[index : index + 1]), self._b.poses[index : index + 1]
         axes = a.poses[0, :3, :3]
         for n, direction in enumerate(self._directions):
             there = here.copy()
@@ -103,10 +103,10 @@ class LinkContacts:
         At most ``error`` metres too large, but at least 2, 5, 10, 20, 40 or 80 mm are tried. Depths
         are those of `is_shallow`.
         """
-        meet = [k for k in range(len(self)) if self.meet(k)]
+        meet = [index for index in range(len(self)) if self.meet(index)]
 
         def is_enough(depth: float) -> bool:
-            return all(self.is_shallow(k, depth) for k in meet)
+            return all(self.is_shallow(index, depth) for index in meet)
 
         if not meet:
             return 0.0
@@ -129,10 +129,10 @@ class LinkContacts:
         count, misses = len(self._far), int(self._far.sum())
         if count == 0 or not self._a.pieces or not self._b.pieces:
             return 0.0
-        for k in np.flatnonzero(~self._far):
+        for index in np.flatnonzero(~self._far):
             if (count - misses) / count < threshold:
                 break
-            misses += not self.meet(k)
+            misses += not self.meet(index)
         return (count - misses) / count
 
     def sampled_share(self, *thresholds: float) -> tuple[float, int]:
@@ -146,7 +146,7 @@ class LinkContacts:
         count = met = 0
         while count < len(self):
             last, count = count, min(count + _BLOCK, len(self))
-            met += sum(self.meet(k) for k in range(last, count))
+            met += sum(self.meet(index) for index in range(last, count))
             weight = _DEVIATIONS**2 / count
             middle, scale = (met / count + 0.5 * weight) / (1.0 + weight), 1.0 / (1.0 + weight)
             spread = met / count * (1.0 - met / count) * weight + 0.25 * weight**2
@@ -210,17 +210,17 @@ class Solid:
         other.centers = poses[:, :3, :3] @ self._center + poses[:, :3, 3]
         return other
 
-    def placed(self, k: int) -> list:
-        """Return geometries with their coal transforms at configuration ``k``."""
-        if k not in self._placed:
-            self._placed[k] = [
+    def placed(self, index: int) -> list:
+        """Return geometries with their coal transforms at configuration ``index``."""
+        if index not in self._placed:
+            self._placed[index] = [
                 (geometry, self._coal.Transform3s(pose[:3, :3], pose[:3, 3]))
-                for geometry, pose in ((g, self.poses[k] @ local) for g, local in self.pieces)
+                for geometry, pose in ((g, self.poses[index] @ local) for g, local in self.pieces)
             ]
-        return self._placed[k]
+        return self._placed[index]
 
 
-def _surfaces_meet(a: Solid, b: Solid, k: int, margin: float = 0.0) -> bool:
+def _surfaces_meet(a: Solid, b: Solid, index: int, margin: float = 0.0) -> bool:
     """Whether coal finds a contact, or shapes within ``margin`` metres.
 
     Contacts are those of surfaces, or of a surface in a solid primitive.
@@ -230,18 +230,18 @@ def _surfaces_meet(a: Solid, b: Solid, k: int, margin: float = 0.0) -> bool:
     # Without contacts, coal 3.0 misses crossing cylinders: it stops its search early.
     request.num_max_contacts, request.enable_contact = 1, True
     request.security_margin = margin
-    for one, pose_one in a.placed(k):
-        for other, pose_other in b.placed(k):
+    for one, pose_one in a.placed(index):
+        for other, pose_other in b.placed(index):
             result.clear()
             if coal.collide(one, pose_one, other, pose_other, request, result):
                 return True
     return False
 
 
-def _one_holds_the_other(a: Solid, b: Solid, k: int) -> bool:
+def _one_holds_the_other(a: Solid, b: Solid, index: int) -> bool:
     """Whether a part of one link lies inside a closed mesh of the other."""
     for outer, inner in ((a, b), (b, a)):
-        pose_outer, pose_inner = outer.poses[k], inner.poses[k]
+        pose_outer, pose_inner = outer.poses[index], inner.poses[index]
         points = inner.inside.probes @ pose_inner[:3, :3].T + pose_inner[:3, 3]
         if outer.inside.holds_any((points - pose_outer[:3, 3]) @ pose_outer[:3, :3]):
             return True

@@ -72,12 +72,12 @@ def _over_joint(model: Any, pair: tuple[str, str]) -> LinkContacts:
     bodies = model.bodies
     up, down = bodies.between(*(bodies.link_bodies[link] for link in pair))
     column = int(bodies.columns[(up + down)[0]])
-    rows = np.tile(np.clip(0.0, model.lower, model.upper), (_POSITIONS, 1))
-    rows[:, column] = np.linspace(
+    configurations = np.tile(np.clip(0.0, model.lower, model.upper), (_POSITIONS, 1))
+    configurations[:, column] = np.linspace(
         model.lower[column], model.upper[column], _POSITIONS,
         endpoint=bodies.joints[column].kind != "continuous",
     )  # fmt: skip
-    poses = link_poses(bodies, pair, rows)
+    poses = link_poses(bodies, pair, configurations)
     return LinkContacts(*(Solid(model.robot.links[link].shapes, poses[link]) for link in pair))
 
 

@@ -73,13 +73,13 @@ class ObjectGeometry:
         """
         if shape.kind == "mesh":
             corners = corners_of(shape.vertices, shape.triangles)
-            rows = moved_rows(cover_triangles(corners, most), shape.pose)
+            leaves = moved_rows(cover_triangles(corners, most), shape.pose)
             vertices, index = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
             # With equal corners as one vertex, closed surfaces are known to be closed.
             mesh = replace(shape, vertices=vertices, triangles=index.reshape(-1, 3))
-            return cls(rows, _NONE, (mesh,), mesh)
-        rows = moved_rows(cover(shape, most), shape.pose)
-        return cls(rows, Solids(solid_row(shape)[None], shape.pose[None]), (), shape)
+            return cls(leaves, _NONE, (mesh,), mesh)
+        leaves = moved_rows(cover(shape, most), shape.pose)
+        return cls(leaves, Solids(solid_row(shape)[None], shape.pose[None]), (), shape)
 
     @classmethod
     def of_leaves(cls, rows: np.ndarray) -> ObjectGeometry:
@@ -136,20 +136,20 @@ class ObjectGeometry:
 _NONE = Solids(np.empty((0, SOLID_COLUMNS)), np.empty((0, 4, 4)))
 
 
-def moved_rows(rows: np.ndarray, pose: np.ndarray) -> np.ndarray:
+def moved_rows(leaves: np.ndarray, pose: np.ndarray) -> np.ndarray:
     """Return leaves (k, 7) at ``pose`` (4, 4)."""
-    ends = rows[:, :6].reshape(-1, 3) @ pose[:3, :3].T + pose[:3, 3]
-    return np.column_stack([ends.reshape(-1, 6), rows[:, 6]])
+    ends = leaves[:, :6].reshape(-1, 3) @ pose[:3, :3].T + pose[:3, 3]
+    return np.column_stack([ends.reshape(-1, 6), leaves[:, 6]])
 
 
-def solids_of_leaves(rows: np.ndarray) -> Solids:
+def solids_of_leaves(leaves: np.ndarray) -> Solids:
     """Return leaves (k, 7), end points and radius, as solids."""
-    along = rows[:, 3:6] - rows[:, :3]
+    along = leaves[:, 3:6] - leaves[:, :3]
     lengths = np.linalg.norm(along, axis=1)
-    solids = np.zeros((len(rows), SOLID_COLUMNS))
-    solids[:, 2], solids[:, RADIUS] = 0.5 * lengths, rows[:, 6]
-    places = np.tile(np.eye(4), (len(rows), 1, 1))
-    places[:, :3, 3] = 0.5 * (rows[:, :3] + rows[:, 3:6])
+    solids = np.zeros((len(leaves), SOLID_COLUMNS))
+    solids[:, 2], solids[:, RADIUS] = 0.5 * lengths, leaves[:, 6]
+    places = np.tile(np.eye(4), (len(leaves), 1, 1))
+    places[:, :3, 3] = 0.5 * (leaves[:, :3] + leaves[:, 3:6])
     long = lengths > 0.0
     z = along[long] / lengths[long, None]
     # Two perpendicular directions; the first is across the coordinate axis least along z.

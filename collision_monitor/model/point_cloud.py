@@ -22,17 +22,17 @@ SHIFT = 0.37
 
 
 @offline_kernel
-def _is_inside(ends, radii, k, x, y, z, padding):
-    """Whether a point is within ``padding`` metres of leaf k."""
-    ax, ay, az = ends[k, 0], ends[k, 1], ends[k, 2]
-    dx, dy, dz = ends[k, 3] - ax, ends[k, 4] - ay, ends[k, 5] - az
+def _is_inside(ends, radii, leaf, x, y, z, padding):
+    """Whether a point is within ``padding`` metres of ``leaf``."""
+    ax, ay, az = ends[leaf, 0], ends[leaf, 1], ends[leaf, 2]
+    dx, dy, dz = ends[leaf, 3] - ax, ends[leaf, 4] - ay, ends[leaf, 5] - az
     px, py, pz = x - ax, y - ay, z - az
     squared = dx * dx + dy * dy + dz * dz
     t = 0.0
     if squared > 0.0:
         t = min(max((px * dx + py * dy + pz * dz) / squared, 0.0), 1.0)
     px, py, pz = px - t * dx, py - t * dy, pz - t * dz
-    reach = radii[k] + padding
+    reach = radii[leaf] + padding
     return px * px + py * py + pz * pz <= reach * reach
 
 
@@ -44,16 +44,16 @@ def foreign(points, pose, ends, radii, padding, out):
     in the target frame of ``pose``. Returns (points written, points on the robot). Points that are
     not finite are skipped.
     """
-    count, own = 0, 0
+    count, on_robot = 0, 0
     boxes = np.empty((len(ends), 6))
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
-    for k in range(len(ends)):
-        reach = radii[k] + padding
+    for leaf in range(len(ends)):
+        reach = radii[leaf] + padding
         for axis in range(3):
-            boxes[k, axis] = min(ends[k, axis], ends[k, axis + 3]) - reach
-            boxes[k, axis + 3] = max(ends[k, axis], ends[k, axis + 3]) + reach
-            low[axis] = min(low[axis], boxes[k, axis])
-            high[axis] = max(high[axis], boxes[k, axis + 3])
+            boxes[leaf, axis] = min(ends[leaf, axis], ends[leaf, axis + 3]) - reach
+            boxes[leaf, axis + 3] = max(ends[leaf, axis], ends[leaf, axis + 3]) + reach
+            low[axis] = min(low[axis], boxes[leaf, axis])
+            high[axis] = max(high[axis], boxes[leaf, axis + 3])
     for n in range(len(points)):
         a, b, c = np.float64(points[n, 0]), np.float64(points[n, 1]), np.float64(points[n, 2])
         if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
@@ -65,21 +65,21 @@ def foreign(points, pose, ends, radii, padding, out):
         if (
             low[0] <= x <= high[0] and low[1] <= y <= high[1] and low[2] <= z <= high[2]
         ):
-            for k in range(len(ends)):
+            for leaf in range(len(ends)):
                 if (
-                    boxes[k, 0] <= x <= boxes[k, 3]
-                    and boxes[k, 1] <= y <= boxes[k, 4]
-                    and boxes[k, 2] <= z <= boxes[k, 5]
-                    and _is_inside(ends, radii, k, x, y, z, padding)
+                    boxes[leaf, 0] <= x <= boxes[leaf, 3]
+                    and boxes[leaf, 1] <= y <= boxes[leaf, 4]
+                    and boxes[leaf, 2] <= z <= boxes[leaf, 5]
+                    and _is_inside(ends, radii, leaf, x, y, z, padding)
                 ):
                     is_own = True
                     break
         if is_own:
-            own += 1
+            on_robot += 1
             continue
         out[count, 0], out[count, 1], out[count, 2] = x, y, z
         count += 1
-    return count, own
+    return count, on_robot
 
 
 @offline_kernel
@@ -165,7 +165,7 @@ def voxels_of(
             f"cloud: a point is too far away for voxels of {size:g} m: {problem}"
         )
     kept = np.empty((len(points), 3))
-    count, own = foreign(
+    count, on_robot = foreign(
         np.ascontiguousarray(points), np.r_[pose[:3, :3].ravel(), pose[:3, 3]],
         np.ascontiguousarray(ends, dtype=float), np.ascontiguousarray(radii, dtype=float),
         float(padding), kept,
@@ -178,15 +178,15 @@ def voxels_of(
                 f"cloud: a point at {list(six_digits(kept[far]))} m is too far away for voxels of "
                 f"{size:g} m"
             )
-        found = np.unique(keys)
-        if len(found) <= most:
+        voxels = np.unique(keys)
+        if len(voxels) <= most:
             break
         size *= 2.0
-    balls = np.empty((len(found), 4))
-    voxel_centres(found, float(size), balls)
+    balls = np.empty((len(voxels), 4))
+    voxel_centres(voxels, float(size), balls)
     reach = np.abs(balls[:, :3]).max(initial=0.0)
     balls[:, 3] = 0.5 * math.sqrt(3.0) * size + _ROUNDING * (size + reach)
-    return Voxels(balls, size, count, own)
+    return Voxels(balls, size, count, on_robot)
 
 
 def warm_up() -> None:

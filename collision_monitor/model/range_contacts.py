@@ -71,17 +71,17 @@ def coordinates_between(model: Any, links: tuple[str, str]) -> list[Coordinate]:
             else:
                 groups.append([row])
     on_both_sides = set(bodies.columns[up].tolist()) & set(bodies.columns[down].tolist())
-    found = {}
+    coordinates = {}
     for rows in groups:
         gains = np.where(bodies.gains[rows] < 0.0, -1.0, 1.0)
         signs = gains * np.cumprod([1.0, *np.sign(cosines[rows[1:]])])
         columns = bodies.columns[rows]
         ends, is_same = (model.lower[columns], model.upper[columns]), signs * signs[0] > 0.0
-        found[int(columns.min())] = Coordinate(
+        coordinates[int(columns.min())] = Coordinate(
             columns, np.where(is_same, *ends), np.where(is_same, *ends[::-1]),
             int(columns[0]) in on_both_sides,
         )  # fmt: skip
-    return [found[column] for column in sorted(found)]
+    return [coordinates[column] for column in sorted(coordinates)]
 
 
 class RangeContacts:

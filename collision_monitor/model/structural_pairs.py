@@ -167,15 +167,17 @@ class UsualDistances:
                 it on, thresholds change gradually.
             at_rest: whether pairs that are near at zero are returned if they are not structural.
         """
-        found, warn = {}, max(warn, stop)
+        structural, warn = {}, max(warn, stop)
         nears, close = (self._share_below(d) for d in (min(warn, _NEAR), _NEAR))
         # From 0.8 of the share on, a part of the difference: samples of mirrored pairs differ.
         parts = np.clip((nears / share - _SHARE_FACTOR) / (1.0 - _SHARE_FACTOR), 0.0, 1.0)
         parts[(self.smallest != 0.0) & (close >= _NEVER_SHARE)] = 1.0
         judged = (parts > 0.0) | (self.at_rest & at_rest)
-        for k in np.flatnonzero(judged & (self.contacts < 1.0)).tolist():
-            pair, row, part = int(self.pairs[k]), self.quantiles[k], float(parts[k])
-            near, contact, smallest = map(float, (nears[k], self.contacts[k], self.smallest[k]))
+        for index in np.flatnonzero(judged & (self.contacts < 1.0)).tolist():
+            pair, row, part = int(self.pairs[index]), self.quantiles[index], float(parts[index])
+            near, contact, smallest = map(
+                float, (nears[index], self.contacts[index], self.smallest[index])
+            )
             if not set(obstacles).isdisjoint(names[pair]):
                 continue
             quantile = contact + _USUAL_QUANTILE * (1.0 - contact)
@@ -192,16 +194,16 @@ class UsualDistances:
             own_stop, own_warn = (
                 limit + part * (own - limit) for own, limit in ((own_stop, stop), (own_warn, warn))
             )
-            at_zero = float(self.at_zero[k])
+            at_zero = float(self.at_zero[index])
             if at_zero >= _LEAST:
                 own_warn = min(own_warn, _PART_AT_ZERO * at_zero)
                 own_stop = min(own_stop, _PART_AT_ZERO * at_zero / _WARN_FACTOR)
             if own_warn < warn or own_stop < stop:
-                found[pair] = StructuralPair(
+                structural[pair] = StructuralPair(
                     names[pair], near, contact, usual, float(row[-1]), at_zero, own_warn, own_stop,
                     smallest > 0.0,
                 )  # fmt: skip
-        return found
+        return structural
 
     def _share_below(self, distance: float) -> np.ndarray:
         """Shares (k,) of the samples with at most this distance, metres."""
@@ -261,16 +263,16 @@ def _batches(
 
     They have equally many columns, and none in common.
     """
-    found: list[tuple[int, set[int], dict[tuple[int, ...], list[int]]]] = []
+    batches: list[tuple[int, set[int], dict[tuple[int, ...], list[int]]]] = []
     for columns, numbers in groups.items():
-        for count, used, batch in found:
+        for count, used, batch in batches:
             if count == len(columns) and used.isdisjoint(columns):
                 used.update(columns)
                 batch[columns] = numbers
                 break
         else:
-            found.append((len(columns), set(columns), {columns: numbers}))
-    return [batch for _, _, batch in found]
+            batches.append((len(columns), set(columns), {columns: numbers}))
+    return [batch for _, _, batch in batches]
 
 
 def _evenly_spread(model: Any, groups: Collection[tuple[int, ...]]) -> np.ndarray:
@@ -363,34 +365,36 @@ def _measured(model: Any, exact: bool) -> list[list]:
         model, zero, np.full(len(model.pairs), _AT_ZERO[1]), exact
     )
     at_rest = {
-        k for k, distance in near_at_zero.items()
-        if distance >= _AT_ZERO[0] and _may_rest(model, model.pairs[k])
+        number for number, distance in near_at_zero.items()
+        if distance >= _AT_ZERO[0] and _may_rest(model, model.pairs[number])
     }  # fmt: skip
-    if any(_are_links(model, model.pairs[k]) for k in touching):  # no pose of this robot
+    if any(_are_links(model, model.pairs[number]) for number in touching):  # no pose of this robot
         at_rest = set()
     groups: dict[tuple[int, ...], list[int]] = {}
-    for k in sorted(at_rest.union(np.flatnonzero(near > 0.0).tolist())):
-        columns = _few_joints_of(model, model.pairs[k])
-        if columns or near[k] >= _SHARE_FACTOR * _SHARE or k in at_rest:
-            groups.setdefault(columns, []).append(k)
-    chosen = sorted(k for numbers in groups.values() for k in numbers)
+    for number in sorted(at_rest.union(np.flatnonzero(near > 0.0).tolist())):
+        columns = _few_joints_of(model, model.pairs[number])
+        if columns or near[number] >= _SHARE_FACTOR * _SHARE or number in at_rest:
+            groups.setdefault(columns, []).append(number)
+    chosen = sorted(number for numbers in groups.values() for number in numbers)
     quantiles, there, contacts, smallest = {}, {}, {}, dict.fromkeys(chosen, 0.0)
     for batch in _batches(groups):
-        numbers = [k for some in batch.values() for k in some]
+        numbers = [number for some in batch.values() for number in some]
         measure, pairs = _measure_of(model, numbers, exact), np.array(numbers)
-        rows = np.vstack((samples if () in batch else _evenly_spread(model, batch), zero))
-        all_distances = np.array([measure(q, pairs, REACH) for q in rows])
+        configurations = np.vstack((samples if () in batch else _evenly_spread(model, batch), zero))
+        all_distances = np.array([measure(q, pairs, REACH) for q in configurations])
         distances = all_distances[:-1]
         quantiles |= zip(numbers, np.quantile(distances, _LEVELS, axis=0).T.tolist(), strict=True)
         contacts |= zip(numbers, np.mean(distances <= 0.0, axis=0).tolist(), strict=True)
         there |= zip(numbers, all_distances[-1].tolist(), strict=True)
-        columns_of = {k: columns for columns, some in batch.items() for k in some}
-        for k, own in zip(numbers, all_distances.T, strict=True):
-            if columns_of[k]:
-                smallest[k] = _smallest(model, k, columns_of[k], rows, own, measure)
+        columns_of = {number: columns for columns, some in batch.items() for number in some}
+        for number, own in zip(numbers, all_distances.T, strict=True):
+            if columns_of[number]:
+                smallest[number] = _smallest(
+                    model, number, columns_of[number], configurations, own, measure
+                )
     tables = quantiles, smallest, there, contacts
-    values = ([table[k] for k in chosen] for table in tables)
-    return [chosen, *values, [k in at_rest for k in chosen], _constant(model)]
+    values = ([table[number] for number in chosen] for table in tables)
+    return [chosen, *values, [number in at_rest for number in chosen], _constant(model)]
 
 
 def _constant(model: Any) -> list[int]:

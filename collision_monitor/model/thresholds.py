@@ -134,17 +134,17 @@ class Thresholds:
         return {int(k) for rule in rules for k in matches.indices(rule.pattern.split())}
 
     def structural(
-        self, found: Mapping[int, StructuralPair], limits: np.ndarray
+        self, pairs: Mapping[int, StructuralPair], limits: np.ndarray
     ) -> dict[int, StructuralPair]:
         """Return structural pairs by index with their ``limits`` of `of`.
 
         Pairs with rules for both distances are left out.
         """
-        links = [pair.links for pair in found.values()]
+        links = [pair.links for pair in pairs.values()]
         ruled = self.named(links, "stop") & self.named(links, "warn")
         return {
             k: replace(pair, stop=float(limits[k, 0]), warn=float(limits[k, 1]))
-            for n, (k, pair) in enumerate(found.items()) if n not in ruled
+            for n, (k, pair) in enumerate(pairs.items()) if n not in ruled
         }  # fmt: skip
 
     def naming_none(self, pairs: Sequence[tuple[str, str]]) -> list[str]:
@@ -161,7 +161,7 @@ class Thresholds:
 
         And on rules with ``check: false`` that match pairs which are checked nevertheless.
         """
-        found: dict[str, list[str]] = {}
+        by_reason: dict[str, list[str]] = {}
         checked = []
         matches, left = PairNames(pairs), PairNames(left_out)
         for rule in self.rules:
@@ -172,11 +172,11 @@ class Thresholds:
             elif not hits:
                 reasons = (pair.reason for pair in left.of(names))
                 for reason in dict.fromkeys(reasons):
-                    found.setdefault(reason, []).append(repr(rule.pattern))
+                    by_reason.setdefault(reason, []).append(repr(rule.pattern))
         messages = [
             f"thresholds of {shortened(patterns, _MOST_NAMED)} have no effect on pairs that are "
             f"not checked: {reason}"
-            for reason, patterns in found.items()
+            for reason, patterns in by_reason.items()
         ]
         if checked:
             messages.append(
@@ -300,18 +300,18 @@ def mixed_rules(
 
     The pattern ``* *`` is about all pairs, and not warned of.
     """
-    found = []
+    warnings = []
     matches, left_out = PairNames(pairs), PairNames(by_design)
     for names in dict.fromkeys(patterns):
         missed = [f"{a} - {b}" for a, b in left_out.of(names)]
         if not missed or names == ("*", "*") or not matches.of(names):
             continue
-        found.append(
+        warnings.append(
             f"the rule {' '.join(names)!r} matches pairs that are checked anyway, so pairs left "
             f"out by design stay unchecked: {shortened(missed, _MOST_NAMED)}; to have one checked, "
             "name it in a rule of its own"
         )
-    return found
+    return warnings
 
 
 def may_be_object(pattern: str, links: Collection[str]) -> bool:
@@ -357,8 +357,8 @@ def load_thresholds(source: str | os.PathLike | Mapping[str, Any]) -> Thresholds
     try:
         top = Entry(name, {} if data is None else data, ("warn", "stop", "pairs"))
         rules = []
-        for k, item in enumerate(top.list("pairs")):
-            entry = Entry(f"{name}: pairs[{k}]", item, ("pair", "warn", "stop", "check"))
+        for index, item in enumerate(top.list("pairs")):
+            entry = Entry(f"{name}: pairs[{index}]", item, ("pair", "warn", "stop", "check"))
             has_distance = "warn" in entry or "stop" in entry
             if not has_distance and "check" not in entry:
                 entry.fail("pair", "has neither warn nor stop nor check: give at least one")
@@ -369,7 +369,7 @@ def load_thresholds(source: str | os.PathLike | Mapping[str, Any]) -> Thresholds
             check = entry.flag("check", default=True)
             if has_distance and not check:
                 entry.fail("check", "a pair that is not checked has neither warn nor stop")
-            rules.append(Rule(pattern, warn, stop, check, f"{name}: pairs[{k}]"))
+            rules.append(Rule(pattern, warn, stop, check, f"{name}: pairs[{index}]"))
         warn, stop = _distance(top, "warn"), _distance(top, "stop")
     except SceneError as problem:
         raise ThresholdsError(str(problem)) from None
