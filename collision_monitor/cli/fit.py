@@ -158,7 +158,7 @@ def loosest_links(model: CollisionModel) -> list[dict[str, Any]]:
         if a in leaves and b in leaves:
             beside[a].append(b)
             beside[b].append(a)
-    rows = []
+    links = []
     for name in sorted({name for pair in model.pairs for name in pair} & leaves.keys()):
         to_link = np.linalg.inv(poses[name])
         hidden = [
@@ -168,9 +168,9 @@ def loosest_links(model: CollisionModel) -> list[dict[str, Any]]:
         mean, largest = stand_off(model.robot.links[name].shapes, leaves[name], hidden)
         if mean > _TIGHT:
             count = len(leaves[name])
-            rows.append({"link": name, "leaves": count, "mean": mean, "max": largest,
+            links.append({"link": name, "leaves": count, "mean": mean, "max": largest,
                          "advice": _advice(model, name)})  # fmt: skip
-    return sorted(rows, key=lambda row: -row["mean"])[:_WORST]
+    return sorted(links, key=lambda row: -row["mean"])[:_WORST]
 
 
 def _advice(model: CollisionModel, link: str) -> str:
@@ -213,15 +213,15 @@ def meeting_neighbours(model: CollisionModel) -> list[dict[str, Any]]:
         kept = store.get(key)
         if isinstance(kept, list):
             return kept
-        rows = []
+        meeting = []
         with LiveProgress(quiet=True) as progress:
             for k, pair in enumerate(pairs):
                 progress.update("measuring neighbours over one joint", k / len(pairs))
-                found = contacts_of_joint(model, pair)
-                if 0.0 < found.share < 1.0:
-                    rows.append({"links": list(pair), **found._asdict()})
-        rows.sort(key=lambda row: (-row["depth"], -row["share"]))
-        kept = [{**row, "depth": json_number(row["depth"])} for row in rows]
+                contacts = contacts_of_joint(model, pair)
+                if 0.0 < contacts.share < 1.0:
+                    meeting.append({"links": list(pair), **contacts._asdict()})
+        meeting.sort(key=lambda row: (-row["depth"], -row["share"]))
+        kept = [{**row, "depth": json_number(row["depth"])} for row in meeting]
         store.set(key, kept)
     return kept
 
