@@ -521,14 +521,14 @@ class Monitor:
         if by_design is None or by_design.counts(nearest.links, nearest.distance):
             return nearest
         within = -math.inf if self.narrow_phase == "leaf" else self.behaviour.widest_warning
-        found = by_design.of(q, nearest, within)
+        counted = by_design.of(q, nearest, within)
         if self.live is not None and not self.live.is_empty:
             objects = self.live.distance(q)
             if objects is not None and objects.distance <= within:
                 objects = self.live.distance(q, exact=True)
-            if objects is not None and not objects.distance > found.distance:
+            if objects is not None and not objects.distance > counted.distance:
                 return objects
-        return found
+        return counted
 
     def distances(self) -> np.ndarray:
         """Signed distances (len(pairs),) of all pairs at the last joint positions, metres.
