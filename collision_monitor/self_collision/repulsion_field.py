@@ -103,48 +103,48 @@ class Clearing:
         return None
 
     def _separate(
-        self, q: np.ndarray, waypoint: int, k: int, target: np.ndarray, turn: int
+        self, q: np.ndarray, waypoint: int, pair: int, target: np.ndarray, turn: int
     ) -> np.ndarray:
-        """Separate pair k: first the right arm by its share, then the left arm.
+        """Separate one pair: first the right arm by its share, then the left arm.
 
         The paper prints the term of the left arm with the wrong sign: it would move towards the
         right one. The right arm also takes the part that the left arm cannot, because of a limit or
         its reach.
         """
-        wanted, hold = float(target[k]) + _OVERSHOOT * (1 + turn), turn < self._holds_tips
-        meeting = self.pairs.meeting(q, k)
+        wanted, hold = float(target[pair]) + _OVERSHOOT * (1 + turn), turn < self._holds_tips
+        meeting = self.pairs.meeting(q, pair)
         short = wanted - meeting.gap
-        right = self.share(waypoint, k) * short
-        q, meeting = self._pushed(q, 0, k, meeting, right, hold)
-        q, meeting = self._pushed(q, 1, k, meeting, wanted - meeting.gap, hold)
+        right = self.share(waypoint, pair) * short
+        q, meeting = self._pushed(q, 0, pair, meeting, right, hold)
+        q, meeting = self._pushed(q, 1, pair, meeting, wanted - meeting.gap, hold)
         if (rest := wanted - meeting.gap) > 0.5 * short:
-            q, _ = self._pushed(q, 0, k, meeting, rest, hold)
+            q, _ = self._pushed(q, 0, pair, meeting, rest, hold)
         return q
 
     def _pushed(
-        self, q: np.ndarray, side: int, k: int, meeting: Meeting, amount: float, hold: bool
+        self, q: np.ndarray, side: int, pair: int, meeting: Meeting, amount: float, hold: bool
     ) -> tuple[np.ndarray, Meeting]:
-        """Push one arm of pair k by ``amount`` metres, if it may move; and how they meet then."""
+        """Push one arm of ``pair`` by ``amount`` metres, if it may move; and how they meet then."""
         if amount <= 0.0 or not self.arms[side].may_move:
             return q, meeting
         n, point = meeting.direction(np.zeros(3)), meeting.points[1 + side]
         away = n if side else -n
         q = self.arms[side].pushed(q, meeting.bodies[side], point, away, amount, hold)
-        return q, self.pairs.meeting(q, k)
+        return q, self.pairs.meeting(q, pair)
 
-    def share(self, waypoint: int, k: int) -> float:
-        """Share of the right arm in separating pair k at ``waypoint`` > 0.
+    def share(self, waypoint: int, pair: int) -> float:
+        """Share of the right arm in separating ``pair`` at ``waypoint`` > 0.
 
         Rates are those of the *desired* motion at its own poses. Rates from the last adjusted pose
         towards the next desired one cause feedback: the arm that has moved most approaches fastest,
         and gets the largest share again. In the symmetric motion of the paper, the arms then moved
         by 14.6 and 5.4 degrees instead of 11.4 each.
         """
-        key = (waypoint, k)
+        key = (waypoint, pair)
         if key not in self._shares:
             q = self._desired[waypoint]
             step = q - self._desired[waypoint - 1]
-            meeting = self.pairs.meeting(q, k)
+            meeting = self.pairs.meeting(q, pair)
             jacobians = Jacobians(self._bodies, q)
             velocities = [
                 jacobians.of_point(body, point)[:3] @ step
@@ -191,16 +191,16 @@ class CrossPairs:
         carrier = carriers(model)
         self._bodies = np.array([model.bodies.link_bodies[carrier[x.link]] for x in model.leaves])
         leaves: dict[str, list[int]] = {}
-        for k, leaf in enumerate(model.leaves):
-            leaves.setdefault(leaf.link, []).append(k)
+        for index, leaf in enumerate(model.leaves):
+            leaves.setdefault(leaf.link, []).append(index)
         used = sides(model, problem.arms).between & (problem.margins.safe > -np.inf)
-        rows = []
-        for k in np.flatnonzero(used):
-            a, b = model.pairs[k]
+        leaf_pairs = []
+        for pair in np.flatnonzero(used):
+            a, b = model.pairs[pair]
             if carrier[a] not in problem.arms[0].links:
                 a, b = b, a
-            rows += [(i, j, k) for i in leaves[a] for j in leaves[b]]
-        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+            leaf_pairs += [(i, j, pair) for i in leaves[a] for j in leaves[b]]
+        table = np.array(leaf_pairs, dtype=np.int64).reshape(-1, 3)
         self.right, self.left, self.pair = (np.ascontiguousarray(c) for c in table.T)
         depths = _depths(model.bodies)[self._bodies]
         self.depth = np.minimum(depths[self.right], depths[self.left])
@@ -217,9 +217,9 @@ class CrossPairs:
         leaf_gaps(ends, self._radii, self.right, self.left, enough, self._gaps)
         return self._gaps
 
-    def meeting(self, q: np.ndarray, k: int) -> Meeting:
-        """Pair k alone, at ``q``."""
-        right, left = self.right[k], self.left[k]
+    def meeting(self, q: np.ndarray, pair: int) -> Meeting:
+        """One ``pair`` alone, at ``q``."""
+        right, left = self.right[pair], self.left[pair]
         segments = self._model.leaf_segments(q)[[right, left]]
         points = control_points(*segments)
         gap = points.distance - float(self._radii[right] + self._radii[left])
@@ -241,18 +241,18 @@ def direction(
     first: np.ndarray,
     second: np.ndarray,
     approach: np.ndarray,
-    found: ControlPoints | None = None,
+    points: ControlPoints | None = None,
 ) -> np.ndarray:
     """Unit vector n (3,) from the first to the second of two segments (2, 3).
 
     In the paper n is C_left - C_right, which is not of unit length and undefined at d = 0. If the
     segments touch, n is perpendicular to both, or to the longer of parallel ones, with the sense of
-    ``approach`` (3,), the velocity of the first relative to the second. ``found``: their control
+    ``approach`` (3,), the velocity of the first relative to the second. ``points``: their control
     points, if known.
     """
-    found = control_points(first, second) if found is None else found
-    if found.distance > _TOUCHING:
-        return (found.second - found.first) / found.distance
+    points = control_points(first, second) if points is None else points
+    if points.distance > _TOUCHING:
+        return (points.second - points.first) / points.distance
     u, v = first[1] - first[0], second[1] - second[0]
     normal = np.cross(u, v)
     scale = np.linalg.norm(u) * np.linalg.norm(v)
@@ -464,20 +464,20 @@ class _Adjustment:
                 raise self._error(AdjustmentError, waypoint, self._desired[waypoint], reason)
         if not len(self._safe):
             return self._desired.copy()
-        rows = self._smoothed(self._walk())
+        adjusted = self._smoothed(self._walk())
         for _ in range(_REPAIRS):
-            dips = self._dips(rows)
+            dips = self._dips(adjusted)
             if not np.any(dips > 0.0):
-                return rows
+                return adjusted
             # Both ends of an interval with a dip get a larger buffer, and may need an adjustment
             # now.
             deeper = np.maximum(np.r_[dips, 0.0], np.r_[0.0, dips])
             self._buffers += np.where(deeper > 0.0, deeper + _DIP_TOLERANCE, 0.0)
-            rows = self._smoothed(rows)
-        dips = self._dips(rows) - _DIP_TOLERANCE
+            adjusted = self._smoothed(adjusted)
+        dips = self._dips(adjusted) - _DIP_TOLERANCE
         if np.any(dips > 0.0):
-            raise self._error_between(rows, int(np.argmax(dips > 0.0)))
-        return rows
+            raise self._error_between(adjusted, int(np.argmax(dips > 0.0)))
+        return adjusted
 
     def _target(self, waypoint: int) -> np.ndarray:
         """Required distances (m,) at a waypoint, metres: d_saf and a buffer.
@@ -494,40 +494,45 @@ class _Adjustment:
         """Adjust each waypoint, starting at the previous adjusted one, towards the desired one."""
         desired, free = self._desired, self._free
         q = desired[0].copy()
-        rows = [q]
-        for k in range(1, len(desired)):
-            target = self._target(k)
-            steps = math.ceil(np.abs(desired[k] - q).max() / _STEP - 1e-9)
-            start = desired[k - 1]
+        adjusted = [q]
+        for waypoint in range(1, len(desired)):
+            target = self._target(waypoint)
+            steps = math.ceil(np.abs(desired[waypoint] - q).max() / _STEP - 1e-9)
+            start = desired[waypoint - 1]
             for i in range(steps):
-                ahead = desired[k] - q
+                ahead = desired[waypoint] - q
                 ahead *= min(1.0, _STEP / max(np.abs(ahead[free]).max(initial=0.0), 1e-300))
-                onwards = start + (i + 1) / steps * (desired[k] - start)
-                q = self._cleared(np.where(free, q + ahead, onwards), k, target)
-            if np.abs(desired[k] - q).max() < 1e-12:
-                q = desired[k].copy()
-            rows.append(q)
+                onwards = start + (i + 1) / steps * (desired[waypoint] - start)
+                q = self._cleared(np.where(free, q + ahead, onwards), waypoint, target)
+            if np.abs(desired[waypoint] - q).max() < 1e-12:
+                q = desired[waypoint].copy()
+            adjusted.append(q)
         if not np.array_equal(q, desired[-1]):
             reason = "the last waypoint cannot be reached: the arms block each other"
             raise self._error(_NotSeparated, len(desired) - 1, q, reason)
-        return np.array(rows)
+        return np.array(adjusted)
 
-    def _smoothed(self, rows: np.ndarray) -> np.ndarray:
+    def _smoothed(self, adjusted: np.ndarray) -> np.ndarray:
         """Alternately smooth the change, where there is one, and push again."""
         desired = self._desired
         for _ in range(_TURNS):
-            short = [np.any(self._pairs.gaps(q) < self._target(k)) for k, q in enumerate(rows)]
-            changed = (rows != desired).any(axis=1) | short
+            short = [
+                np.any(self._pairs.gaps(q) < self._target(waypoint))
+                for waypoint, q in enumerate(adjusted)
+            ]
+            changed = (adjusted != desired).any(axis=1) | short
             changed[[0, -1]] = False
-            change = rows - desired
+            change = adjusted - desired
             for _ in range(_SWEEPS):
                 mean = 0.25 * change[:-2] + 0.5 * change[1:-1] + 0.25 * change[2:]
                 change[1:-1] = np.where(changed[1:-1, None], mean, 0.0)
-            rows = desired.copy()
+            adjusted = desired.copy()
             smooth = np.clip(desired + change, self._least, self._largest)
-            for k in np.flatnonzero(changed):
-                rows[k] = self._cleared(smooth[k], k, self._target(k))
-        return rows
+            for waypoint in np.flatnonzero(changed):
+                adjusted[waypoint] = self._cleared(
+                    smooth[waypoint], waypoint, self._target(waypoint)
+                )
+        return adjusted
 
     def _cleared(self, q: np.ndarray, waypoint: int, target: np.ndarray) -> np.ndarray:
         cleared = self._clearing.cleared(q, waypoint, target)
@@ -536,16 +541,16 @@ class _Adjustment:
             raise self._error(_NotSeparated, waypoint, q, reason)
         return cleared
 
-    def _dips(self, rows: np.ndarray) -> np.ndarray:
+    def _dips(self, adjusted: np.ndarray) -> np.ndarray:
         """Metres (n - 1,) by which each interval is below its required distances, at samples."""
-        dips, enough = np.zeros(len(rows) - 1), float(self._safe.max()) + _DIP_TOLERANCE
-        for k, (a, b) in enumerate(zip(rows[:-1], rows[1:], strict=True)):
+        dips, enough = np.zeros(len(adjusted) - 1), float(self._safe.max()) + _DIP_TOLERANCE
+        for interval, (a, b) in enumerate(zip(adjusted[:-1], adjusted[1:], strict=True)):
             count = max(2, math.ceil(np.abs(b - a).max() / _SAMPLE))
             least = min(
                 float((self._pairs.gaps(a + i / count * (b - a), enough) - self._safe).min())
                 for i in range(1, count)
             )
-            dips[k] = _DIP_TOLERANCE - least
+            dips[interval] = _DIP_TOLERANCE - least
         return dips
 
     # -- errors --
@@ -555,23 +560,29 @@ class _Adjustment:
     ) -> AdjustmentError:
         return self._named(kind, waypoint, float(self._problem.times[waypoint]), q, reason)
 
-    def _error_between(self, rows: np.ndarray, k: int) -> AdjustmentError:
+    def _error_between(self, adjusted: np.ndarray, interval: int) -> AdjustmentError:
         times = self._problem.times
         parts = np.linspace(0.0, 1.0, 41)
-        samples = rows[k] + parts[:, None] * (rows[k + 1] - rows[k])
+        samples = adjusted[interval] + parts[:, None] * (
+            adjusted[interval + 1] - adjusted[interval]
+        )
         worst = int(np.argmin([(self._pairs.gaps(q) - self._safe).min() for q in samples]))
-        time = float(times[k] + parts[worst] * (times[k + 1] - times[k]))
-        return self._named(_NotSeparated, k, time, samples[worst], "too close between waypoints")
+        time = float(times[interval] + parts[worst] * (times[interval + 1] - times[interval]))
+        return self._named(
+            _NotSeparated, interval, time, samples[worst], "too close between waypoints"
+        )
 
     def _named(
         self, kind: type[AdjustmentError], waypoint: int, time: float, q: np.ndarray, reason: str
     ) -> AdjustmentError:
         gaps = self._pairs.gaps(q)
-        k = int(np.argmin(gaps - self._safe))
-        distance, pair = float(gaps[k]), self._problem.model.pairs[self._pairs.pair[k]]
-        danger = float(self._problem.margins.danger[self._pairs.pair[k]])
+        nearest = int(np.argmin(gaps - self._safe))
+        distance, pair = float(gaps[nearest]), self._problem.model.pairs[self._pairs.pair[nearest]]
+        danger = float(self._problem.margins.danger[self._pairs.pair[nearest]])
         below = f", below d_dan {danger:.4f} m" if distance < danger else ""
-        apart = told_apart(distance, self._safe[k], f"{{}} m apart{below}; {{}} m is required")
+        apart = told_apart(
+            distance, self._safe[nearest], f"{{}} m apart{below}; {{}} m is required"
+        )
         return kind(
             f"waypoint {waypoint} at {time:g} s: {pair[0]} and {pair[1]} are {apart}: {reason}",
             waypoint,
