@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 import rclpy
+from rclpy.duration import Duration
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -38,6 +39,7 @@ from collision_monitor.nodes.parameters.given import unused_parameters
 _END_SECONDS = 2.0  # maximum time from a signal to the end of the process
 _PUBLISH_SECONDS = 0.3  # of them, at most, for a last state
 _SENDING_SECONDS = 0.05  # until a message has left the process
+_RECEIVED_SECONDS = 0.3  # of _END_SECONDS, at most, until subscribers have the last state
 _SIGNAL_SECONDS = 0.2  # between two checks for a signal, if no timer runs
 
 
@@ -262,8 +264,17 @@ def run_node(make_node: Callable[[], RunnableNode], args: list[str] | None) -> N
             sentinel.end()
         if node is not None:
             node.close()
+            _wait_until_received(node)
             node.destroy_node()  # otherwise the middleware leaves a file in /dev/shm
         rclpy.try_shutdown()
+
+
+def _wait_until_received(node: Node) -> None:
+    """Wait for reliable subscribers: what is lost on its way is not sent again without its node."""
+    end = time.monotonic() + _RECEIVED_SECONDS
+    for publisher in node.publishers:
+        with suppress(RuntimeError):  # not every middleware can wait
+            publisher.wait_for_all_acked(Duration(seconds=max(0.0, end - time.monotonic())))
 
 
 def _spin_once(executor: Executor, node: RunnableNode) -> None:
