@@ -31,9 +31,10 @@ WITH_BALL = URDF.replace(
 BROKEN = URDF.replace("</robot>", "")
 MOTION = read_motion(ROOT / "config/dual_arm_motion.csv")
 NAMES, START = MOTION.joint_names, MOTION.positions[0]
-LONG = np.linspace(0.0, 62.0, 1500)  # s; adjusting takes longer than joint_state_timeout
+LONG = np.linspace(0.0, 62.0, 1500)  # s; adjusting takes longer than 0.5 s
 LONG_ROWS = np.array([MOTION.at(t) for t in LONG])
 SHORT = MOTION.positions[:10], MOTION.times[:10]
+TIMEOUT = 30.0  # s; much longer than a test
 
 
 class Robot(Cell):
@@ -47,8 +48,9 @@ class Robot(Cell):
             model = CollisionModel.from_urdf(file, srdf=SRDF)
             self.checks[text] = CoalCheck(file, model)
         super().__init__(
-            "''", NAMES, f"robot_description_semantic:={SRDF}", f"package_dirs:=[{ROOT}]"
-        )
+            "''", NAMES, f"robot_description_semantic:={SRDF}", f"package_dirs:=[{ROOT}]",
+            f"joint_state_timeout:={TIMEOUT}",
+        )  # fmt: skip
         self.descriptions = self.graph.node.create_publisher(String, "/robot_description", LATCHED)
 
     def describe(self, text):
@@ -128,20 +130,23 @@ def node(tmp_path_factory):
 
 @pytest.fixture
 def robot(node):
-    """At the beginning, nothing under way and nothing adjusted; either description."""
+    """At the beginning, nothing under way and nothing adjusted; either description.
+
+    Joint states of this process, which sends and hears much, may come late.
+    """
     node.stand(START)
     if node.values["running"] == "true" or node.values["event"] == "adjusting":
-        assert node.want([START] * 2, [0.0, 0.1]) is not None
+        assert node.want([START] * 2, [0.0, 0.1]) is not None, node.message
         node.until(lambda: node.values["running"] == "false")
     return node
 
 
 @pytest.fixture
-def patient(robot):
-    """The same; joint states of this process, which sends and hears much, may come late."""
-    assert set_parameters(robot, joint_state_timeout=30.0).successful
-    yield robot
+def impatient(robot):
+    """The same; joint states that are late are lost."""
     assert set_parameters(robot, joint_state_timeout=0.5).successful
+    yield robot
+    assert set_parameters(robot, joint_state_timeout=TIMEOUT).successful
 
 
 def test_coal_finds_that_the_long_trajectory_touches(robot):
@@ -178,8 +183,7 @@ def test_a_trajectory_to_the_present_position_cancels_the_one_that_is_adjusted(r
     robot.nothing_more(sent + 1)
 
 
-def test_a_newer_trajectory_that_is_refused_leaves_the_earlier_one_and_its_request_number(patient):
-    robot = patient
+def test_a_newer_trajectory_that_is_refused_leaves_the_earlier_one_and_its_request_number(robot):
     sent, since = len(robot.sent), len(robot.graph.heard["state"])
     first = robot.begin()
     robot.wanted.publish(robot.trajectory([], []))  # an empty trajectory cancels nothing
@@ -193,7 +197,8 @@ def test_a_newer_trajectory_that_is_refused_leaves_the_earlier_one_and_its_reque
 # -- joint states that stop -----------------------------------------------------------------
 
 
-def test_joint_states_that_stop_refuse_what_is_adjusted(robot):
+def test_joint_states_that_stop_refuse_what_is_adjusted(impatient):
+    robot = impatient
     sent, request = len(robot.sent), robot.begin()
     robot.q = None
     message = robot.until_event("refused", request)
@@ -206,7 +211,8 @@ def test_joint_states_that_stop_refuse_what_is_adjusted(robot):
     assert robot.graph.state.level == OK
 
 
-def test_joint_states_that_come_again_from_elsewhere_refuse_what_is_adjusted(robot):
+def test_joint_states_that_come_again_from_elsewhere_refuse_what_is_adjusted(impatient):
+    robot = impatient
     sent, request = len(robot.sent), robot.begin()
     robot.q = None
     robot.until(lambda: "joint states are" in robot.message)
@@ -219,8 +225,7 @@ def test_joint_states_that_come_again_from_elsewhere_refuse_what_is_adjusted(rob
 # -- a new description ------------------------------------------------------------------------
 
 
-def test_a_new_description_refuses_what_is_adjusted_and_counts_for_the_next(patient):
-    robot = patient
+def test_a_new_description_refuses_what_is_adjusted_and_counts_for_the_next(robot):
     sent, request = len(robot.sent), robot.begin()
     robot.describe(robot.other)
     message = robot.until_event("refused", request)
@@ -335,8 +340,7 @@ def test_a_newer_trajectory_replaces_what_waits(robot):
 # -- a million points ---------------------------------------------------------------------------
 
 
-def test_a_million_points_are_refused_unread_and_disturb_nothing(patient):
-    robot = patient
+def test_a_million_points_are_refused_unread_and_disturb_nothing(robot):
     data = serialized(robot.trajectory([START], [0.0]), 1_000_000, 0.001)
     sent, first = len(robot.sent), robot.begin()
     since, began = len(robot.graph.heard["state"]), time.monotonic()
@@ -352,9 +356,8 @@ def test_a_million_points_are_refused_unread_and_disturb_nothing(patient):
     assert "has 1000000 points" in robot.message
 
 
-def test_as_many_points_as_allowed_can_be_replaced(patient):
+def test_as_many_points_as_allowed_can_be_replaced(robot):
     """As long as adjusting may take, the next trajectory does not wait for it."""
-    robot = patient
     sent = len(robot.sent)
     robot.wanted.publish(serialized(robot.trajectory([START], [0.0]), 20_000, 0.01))
     robot.until(lambda: robot.values["event"] == "adjusting")
@@ -387,9 +390,9 @@ def test_a_start_within_the_tolerance_is_kept_and_the_way_to_it_is_free(robot):
     robot.check(message)
 
 
-def test_a_robot_that_moves_away_refuses_what_is_adjusted(patient):
-    sent, request = len(patient.sent), patient.begin()
-    patient.q = (START + 0.02).tolist()
-    message = patient.until_event("refused", request)
+def test_a_robot_that_moves_away_refuses_what_is_adjusted(robot):
+    sent, request = len(robot.sent), robot.begin()
+    robot.q = (START + 0.02).tolist()
+    message = robot.until_event("refused", request)
     assert "during adjustment joint 'right_joint_1' moved" in message
-    patient.nothing_more(sent)
+    robot.nothing_more(sent)
