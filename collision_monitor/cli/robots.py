@@ -182,9 +182,9 @@ def add_second_robot(parser: argparse.ArgumentParser) -> None:
         "(default other_)",
     )  # fmt: skip
     group.add_argument(
-        "--other-motion", action="append", metavar="MOTION[@START[..LATEST]]",
-        help="its motion, joints named as in its URDF; it begins at START seconds, or at an "
-        "unknown time up to LATEST; without a motion the robot does not move",
+        "--other-motion", action="append", metavar="MOTION[@START]",
+        help="its motion, joints named as in its URDF; it begins at START seconds; without a "
+        "motion the robot does not move",
     )  # fmt: skip
 
 

@@ -145,9 +145,8 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     add_bag_arguments(motions)
     motions.add_argument(
-        "--beside", action="append", default=[], metavar="MOTION[@START[..LATEST]]",
-        help="a motion of other joints that runs at the same time, and begins at START seconds, or "
-        "at an unknown instant up to LATEST",
+        "--beside", action="append", default=[], metavar="MOTION[@START]",
+        help="a motion of other joints that runs at the same time, and begins at START seconds",
     )  # fmt: skip
     motions.add_argument(
         "--measured", metavar="BAG[@START]",
@@ -302,9 +301,7 @@ def _measured(options: argparse.Namespace, model: CollisionModel) -> MeasuredMot
     """The recording of ``--measured``."""
     if not options.measured:
         return None
-    path, begin, end = _started(options.measured, "--measured")
-    if begin != end:
-        raise MotionError(f"--measured {options.measured!r}: one start is needed, not a range")
+    path, begin = _started(options.measured, "--measured")
     kinds = {joint.name: joint.kind for joint in model.robot.joints}
     turning = [name for name, kind in kinds.items() if kind == "continuous"]
     return read_measured(
@@ -375,21 +372,20 @@ def _torques(options: argparse.Namespace) -> Torques | None:
 
 
 def _timed(text: str) -> tuple[str, str]:
-    """Path and start of ``MOTION[@START[..LATEST]]``."""
+    """Path and start of ``MOTION[@START]``."""
     path, at, when = text.rpartition("@")
     return (path, when) if at else (text, "0")
 
 
-def _started(text: str, option: str) -> tuple[str, float, float]:
-    """Path, earliest and latest start, seconds, of ``MOTION[@START[..LATEST]]``."""
+def _started(text: str, option: str) -> tuple[str, float]:
+    """Path and start, seconds, of ``MOTION[@START]``."""
     path, when = _timed(text)
-    first, dots, last = when.partition("..")
     try:
-        earliest = float(first)
-        return path, earliest, float(last) if dots else earliest
+        return path, float(when)
     except ValueError:
+        hint = "; verify each start by itself" if ".." in when else ""
         raise MotionError(
-            f"{option} {text!r}: {when!r} is not seconds, such as 2.5, or 0..10"
+            f"{option} {text!r}: {when!r} is not seconds, such as 2.5{hint}"
         ) from None
 
 
@@ -401,15 +397,15 @@ def _beside(
     scene: Scene | None,
     prefix: str = "",
 ) -> SimultaneousMotion:
-    """A motion of ``robot`` and its start, from ``MOTION[@START[..LATEST]]``."""
-    path, earliest, latest = _started(text, option)
+    """A motion of ``robot`` and its start, from ``MOTION[@START]``."""
+    path, start = _started(text, option)
     joints = [joint.name for joint in robot.joints]  # others move other joints
     motion = load_trajectory(
         path, robot, ignored=options.ignore, elsewhere=joints, scene=scene
     )
     if prefix:
         motion = prefixed_motion(motion, prefix)
-    return SimultaneousMotion(motion, earliest, latest)
+    return SimultaneousMotion(motion, start)
 
 
 def _loader(

@@ -44,18 +44,16 @@ from collision_monitor.hierarchy.packed import PRISMATIC
 
 
 class Sweep(NamedTuple):
-    """Windows; the first two are by joint, the others by the links that the joints carry.
+    """Windows; the first is by joint, the others by the links that the joints carry.
 
     Attributes:
         joints: (kernel joints, 4): signed turn, |turn|, span, stray; see above.
-        groups: (kernel joints, 1): the path that drives a joint; joints of one path move together.
         travel: (rows, kernel joints), metres: first sum.
         stray: (rows, kernel joints), metres: second sum.
         bend: (rows, kernel joints), metres: third sum.
     """
 
     joints: np.ndarray
-    groups: np.ndarray
     travel: np.ndarray
     stray: np.ndarray
     bend: np.ndarray
@@ -112,7 +110,6 @@ class Balls(NamedTuple):
         radii: (leaves + links, 1).
         link_centers: (links, 4): body, and centre in its frame.
         filled: (moving leaves + links, 1): number of the query that last filled the row of `Sweep`.
-        speeds: (4, groups): work space.
         firsts: (pairs, 2): the innermost joint that carries one link and not the other, or -1.
     """
 
@@ -120,7 +117,6 @@ class Balls(NamedTuple):
     radii: np.ndarray
     link_centers: np.ndarray
     filled: np.ndarray
-    speeds: np.ndarray
     firsts: np.ndarray
 
 
@@ -198,41 +194,35 @@ def _sum_of_pair(table, i, first_a, j, first_b):
 
 
 @offline_kernel
-def _add_speeds(view, sweep, speeds, groups, row, body, first, x, y, z, nx, ny, nz):
-    """Add the travel of a point along n by the straight motion to a row, by groups."""
-    for g in range(groups):
-        speeds[row, g] = 0.0
+def _end_travel(view, sweep, leaf, end, first, nx, ny, nz):
+    """Travel along n of an end of a leaf's axis by the straight motion, from joint ``first`` on."""
+    total = 0.0
     if first < 0:
-        return
+        return total
+    ends, m, body = view.ends, 3 * end, view.leaf_bodies[leaf, 0]
     while body > first:
-        k = body - 1
-        speeds[row, sweep.groups[k, 0]] += sweep.joints[k, TURN] * point_rate(
-            view, k, x, y, z, nx, ny, nz
+        joint = body - 1
+        total += sweep.joints[joint, TURN] * point_rate(
+            view, joint, ends[leaf, m], ends[leaf, m + 1], ends[leaf, m + 2], nx, ny, nz
         )
-        body = view.joint_table[k, 0]
+        body = view.joint_table[joint, 0]
+    return total
 
 
 @offline_kernel
-def second_order(view, balls, sweep, groups, i, first_a, j, first_b):
+def second_order(view, sweep, i, first_a, j, first_b):
     """Second-order lower bound of the distance of leaves i and j in the whole piece, metres."""
-    ends, radii, speeds = view.ends, view.radii, balls.speeds
+    ends, radii = view.ends, view.radii
     _, _, _, _, _, _, _, nx, ny, nz = capsule_witness(ends, radii, i, j)
     loss = radii[i, 0] + radii[j, 0]
     loss += 0.5 * _sum_of_pair(sweep.bend, i, first_a, j, first_b)
     loss += _sum_of_pair(sweep.stray, i, first_a, j, first_b)
-    for end in range(2):
-        m = 3 * end
-        _add_speeds(
-            view, sweep, speeds, groups, end, view.leaf_bodies[i, 0], first_a,
-            ends[i, m], ends[i, m + 1], ends[i, m + 2], nx, ny, nz,
-        )  # fmt: skip
-        _add_speeds(
-            view, sweep, speeds, groups, 2 + end, view.leaf_bodies[j, 0], first_b,
-            ends[j, m], ends[j, m + 1], ends[j, m + 2], nx, ny, nz,
-        )  # fmt: skip
+    travel_0 = _end_travel(view, sweep, j, 0, first_b, nx, ny, nz)
+    travel_1 = _end_travel(view, sweep, j, 1, first_b, nx, ny, nz)
     least = np.inf
     for one in range(2):
         m = 3 * one
+        travel = _end_travel(view, sweep, i, one, first_a, nx, ny, nz)
         for other in range(2):
             n = 3 * other
             gap = (
@@ -240,8 +230,7 @@ def second_order(view, balls, sweep, groups, i, first_a, j, first_b):
                 + ny * (ends[j, n + 1] - ends[i, m + 1])
                 + nz * (ends[j, n + 2] - ends[i, m + 2])
             )
-            for g in range(groups):
-                gap -= abs(speeds[2 + other, g] - speeds[one, g])
+            gap -= abs((travel_0 if other == 0 else travel_1) - travel)
             least = min(least, gap)
     return least - loss
 
@@ -282,7 +271,7 @@ def ball_bound(view, balls, sweep, p, query):
 
 
 @offline_kernel
-def pair_bound(view, balls, sweep, groups, p, travel, target, hint_i, hint_j, query):
+def pair_bound(view, balls, sweep, p, travel, target, hint_i, hint_j, query):
     """Lower bound of the distance of pair p in the whole piece, if it is above ``target``.
 
     The hint is the pair of nearest leaves, ``travel`` is that of `ball_bound`. The search ends at
@@ -308,9 +297,7 @@ def pair_bound(view, balls, sweep, groups, p, travel, target, hint_i, hint_j, qu
                 bound = capsule_distance(view.ends, view.radii, i, j)
                 bound -= _sum_of_pair(sweep.travel, i, first_a, j, first_b)
                 if bound < least and bound < target + ROUNDING:
-                    bound = max(
-                        bound, second_order(view, balls, sweep, groups, i, first_a, j, first_b)
-                    )
+                    bound = max(bound, second_order(view, sweep, i, first_a, j, first_b))
                 if bound < least:
                     least = bound
                     if least < target + ROUNDING:
@@ -319,7 +306,7 @@ def pair_bound(view, balls, sweep, groups, p, travel, target, hint_i, hint_j, qu
 
 
 @offline_kernel
-def leaf_bound(view, balls, sweep, groups, p, travel, target, query):
+def leaf_bound(view, balls, sweep, p, travel, target, query):
     """Return (bound, travel) of pair p for its leaves that may be nearer than ``target``.
 
     ``bound``: lower bound of the distance of leaves not certainly beyond ``target``. ``travel``:
@@ -344,9 +331,7 @@ def leaf_bound(view, balls, sweep, groups, p, travel, target, query):
             approach = _sum_of_pair(sweep.travel, i, first_a, j, first_b)
             bound = capsule_distance(view.ends, view.radii, i, j) - approach
             if bound < target + ROUNDING:
-                bound = max(
-                    bound, second_order(view, balls, sweep, groups, i, first_a, j, first_b)
-                )
+                bound = max(bound, second_order(view, sweep, i, first_a, j, first_b))
             bound -= ROUNDING
             least = min(least, bound)
             if bound < target:

@@ -19,33 +19,53 @@ from collision_monitor.hierarchy.kinematics import forward_kinematics, place_lea
 # it: q(c + s) = q(c) + slope s + rest, |s| <= half. Beyond its ends a path is at rest.
 
 
-class Paths(NamedTuple):
-    """Piecewise polynomials of one or more robots, each with its own clock; all windows.
+class ScanMotion(NamedTuple):
+    """Piecewise polynomials of joints, in flat arrays.
 
     Attributes:
-        breaks: (breakpoints of all paths, 1), seconds, increasing within a path.
-        coefficients: (pieces x width, order): row ``piece * width + m`` belongs to the m-th joint
-            of the path; ascending powers of the time since the piece began.
-        paths: (paths, 4): first breakpoint, first piece, pieces, joints.
-        columns: (paths, width): entry of q of the m-th joint of a path.
+        breaks: (pieces + 1,) seconds, increasing.
+        coefficients: (pieces x width x order): ascending powers of the time since a piece began,
+            for each of the ``width`` moving columns of q.
+        columns: (width,) entries of q that move.
+        order: of the polynomials.
     """
 
     breaks: np.ndarray
     coefficients: np.ndarray
-    paths: np.ndarray
     columns: np.ndarray
+    order: int
+
+
+class Path(NamedTuple):
+    """`ScanMotion` as windows: row ``piece * width + m`` of the coefficients is of column m."""
+
+    breaks: np.ndarray
+    coefficients: np.ndarray
+    columns: np.ndarray
+
+
+@offline_kernel
+def path_of(motion):
+    """Return the `Path` of a motion as windows."""
+    return Path(
+        borrow(motion.breaks, 0, len(motion.breaks), 1),
+        borrow(
+            motion.coefficients, 0, len(motion.coefficients) // motion.order, motion.order
+        ),
+        borrow(motion.columns, 0, len(motion.columns), 1),
+    )
 
 
 SLOPE, SPAN, STRAY = 0, 1, 2
 
 
 @offline_kernel
-def piece_at(breaks, first, pieces, time):
-    """Return the piece of a path (from 0) that contains ``time``; beyond its ends, the nearest."""
-    low, high = 0, pieces - 1
+def piece_at(breaks, time):
+    """Return the piece of a path that contains ``time``; beyond its ends, the nearest."""
+    low, high = 0, len(breaks) - 2
     while low < high:
         middle = (low + high + 1) // 2
-        if breaks[first + middle, 0] <= time:
+        if breaks[middle, 0] <= time:
             low = middle
         else:
             high = middle - 1
@@ -72,28 +92,28 @@ def shifted(coefficients, row, order, x, work):
 
 
 @offline_kernel
-def path_range(path, order, width, g, center, half, work, q, motion):
-    """Write the position of path ``g`` at ``center`` s to ``q``, and its motion to ``motion``.
+def path_range(path, center, half, work, q, motion):
+    """Write the position of a path at ``center`` s to ``q``, and its motion to ``motion``.
 
     For each of its columns of q, row c of ``motion`` (nq, 3) gets, for ``half`` s to both sides:
     the slope of a straight motion in units per second, the maximum deviation from q, and the
     maximum deviation from the straight motion. ``work`` (order, 1) is work space.
     """
     breaks, coefficients = path.breaks, path.coefficients
-    first, first_piece, pieces = path.paths[g, 0], path.paths[g, 1], path.paths[g, 2]
-    begin, end = breaks[first, 0], breaks[first + pieces, 0]
+    width, order = len(path.columns), len(work)
+    begin, end = breaks[0, 0], breaks[len(breaks) - 1, 0]
     low, high = center - half, center + half
     middle = min(max(center, begin), end)
-    at = piece_at(breaks, first, pieces, middle)
+    at = piece_at(breaks, middle)
     i, j = at, at
     if half > 0.0:
-        i = piece_at(breaks, first, pieces, low)
-        j = piece_at(breaks, first, pieces, high)
+        i = piece_at(breaks, low)
+        j = piece_at(breaks, high)
     one = i == j and low >= begin and high <= end
-    for m in range(path.paths[g, 3]):
-        column = path.columns[g, m]
-        row = (first_piece + at) * width + m
-        since = middle - breaks[first + at, 0]
+    for m in range(width):
+        column = path.columns[m, 0]
+        row = at * width + m
+        since = middle - breaks[at, 0]
         if one:
             shifted(coefficients, row, order, since, work)
             stray, power = 0.0, half
@@ -109,10 +129,10 @@ def path_range(path, order, width, g, center, half, work, q, motion):
         place = polynomial(coefficients, row, order, since)
         q[column] = place
         u, v = min(max(low, begin), end), min(max(high, begin), end)
-        row = (first_piece + i) * width + m
-        start = polynomial(coefficients, row, order, u - breaks[first + i, 0])
-        row = (first_piece + j) * width + m
-        stop = polynomial(coefficients, row, order, v - breaks[first + j, 0])
+        row = i * width + m
+        start = polynomial(coefficients, row, order, u - breaks[i, 0])
+        row = j * width + m
+        stop = polynomial(coefficients, row, order, v - breaks[j, 0])
         slope = (stop - start) / (high - low)
         span = max(abs(start - place), abs(stop - place))
         stray = 0.0
@@ -121,12 +141,12 @@ def path_range(path, order, width, g, center, half, work, q, motion):
         if high > end:
             stray = max(stray, abs(stop - place - slope * half))
         for piece in range(i, j + 1):
-            since = breaks[first + piece, 0]
-            u, v = max(low, since), min(high, breaks[first + piece + 1, 0])
+            since = breaks[piece, 0]
+            u, v = max(low, since), min(high, breaks[piece + 1, 0])
             if v < u:
                 continue
             about, side = 0.5 * (u + v), 0.5 * (v - u)
-            shifted(coefficients, (first_piece + piece) * width + m, order, about - since, work)
+            shifted(coefficients, piece * width + m, order, about - since, work)
             tail, power = 0.0, side
             for n in range(2, order):
                 power *= side
@@ -141,23 +161,6 @@ def path_range(path, order, width, g, center, half, work, q, motion):
         motion[column, STRAY] = stray
 
 
-class ScanMotion(NamedTuple):
-    """`Paths` as flat arrays, and the joints that they drive.
-
-    Attributes:
-        breaks, coefficients, paths, columns: the windows of `Paths`, row by row.
-        order: of the polynomials.
-        groups: (kernel joints,) the path that drives each joint; 0 if none does.
-    """
-
-    breaks: np.ndarray
-    coefficients: np.ndarray
-    paths: np.ndarray
-    columns: np.ndarray
-    order: int
-    groups: np.ndarray
-
-
 class Space(NamedTuple):
     """Tables and work space of one thread, flat; see `Balls` and `Sweep`."""
 
@@ -165,32 +168,16 @@ class Space(NamedTuple):
     radii: np.ndarray
     link_centers: np.ndarray
     filled: np.ndarray
-    speeds: np.ndarray
     firsts: np.ndarray
     joints: np.ndarray
     travel: np.ndarray
     stray: np.ndarray
     bend: np.ndarray
     work: np.ndarray
-    half_times: np.ndarray
 
 
 @offline_kernel
-def paths_of(motion):
-    """Return the `Paths` of a motion as windows."""
-    count = len(motion.paths) // 4
-    return Paths(
-        borrow(motion.breaks, 0, len(motion.breaks), 1),
-        borrow(
-            motion.coefficients, 0, len(motion.coefficients) // motion.order, motion.order
-        ),
-        borrow(motion.paths, 0, count, 4),
-        borrow(motion.columns, 0, count, len(motion.columns) // count),
-    )
-
-
-@offline_kernel
-def balls_at(view, space, groups):
+def balls_at(view, space):
     """Return the `Balls` of a model as windows, unchanged."""
     leaves, links, row_count = len(view.leaf_bodies), len(view.links), len(space.filled)
     return Balls(
@@ -198,15 +185,14 @@ def balls_at(view, space, groups):
         borrow(space.radii, 0, leaves + links, 1),
         borrow(space.link_centers, 0, links, 4),
         borrow(space.filled, 0, row_count, 1),
-        borrow(space.speeds, 0, 4, groups),
         borrow(space.firsts, 0, len(view.pairs), 2),
     )
 
 
 @offline_kernel
-def balls_of(view, space, groups):
+def balls_of(view, space):
     """Return the `Balls` of a model; static ones are placed, and nothing is filled."""
-    balls = balls_at(view, space, groups)
+    balls = balls_at(view, space)
     for row in range(len(space.filled)):
         space.filled[row] = -1
     place_balls(view, balls, view.moving_leaves, len(view.leaf_bodies), False)
@@ -214,12 +200,11 @@ def balls_of(view, space, groups):
 
 
 @offline_kernel
-def sweep_of(view, space, groups):
-    """Return the `Sweep` of a model as windows; ``groups`` as of `ScanMotion`."""
+def sweep_of(view, space):
+    """Return the `Sweep` of a model as windows."""
     joints, row_count = len(view.joint_table), len(space.filled)
     return Sweep(
         borrow(space.joints, 0, joints, 4),
-        borrow(groups, 0, joints, 1),
         borrow(space.travel, 0, row_count, joints),
         borrow(space.stray, 0, row_count, joints),
         borrow(space.bend, 0, row_count, joints),
@@ -235,29 +220,23 @@ def move(view, balls, q):
 
 
 @offline_kernel
-def turn(view, sweep, rates, half_times):
-    """Set the rows of `Sweep.joints` from the motion of the columns of q."""
+def turn(view, sweep, rates, half):
+    """Set the rows of `Sweep.joints` from the motion of the columns of q, ``half`` s both ways."""
     for joint in range(len(view.joint_table)):
         column, gain = view.joint_table[joint, 2], view.joint_motion[joint, 0]
-        turn = gain * rates[column, SLOPE] * half_times[sweep.groups[joint, 0]]
+        turn = gain * rates[column, SLOPE] * half
         sweep.joints[joint, TURN], sweep.joints[joint, SIZE] = turn, abs(turn)
         sweep.joints[joint, FAR] = abs(gain) * rates[column, SPAN]
         sweep.joints[joint, OFF] = abs(gain) * rates[column, STRAY]
 
 
 @offline_kernel
-def set_out(view, space, motion, paths, balls, sweep, time, half, starts, ranges, q, rates):
+def set_out(view, space, path, balls, sweep, time, half, q, rates):
     """Place everything at ``time``, and set the motion for ``half`` s to both sides.
 
-    Paths start within ``ranges`` (paths,) s of ``starts``. Writes ``q`` (nq,), ``rates`` (nq, 3)
-    and `sweep.joints`.
+    Writes ``q`` (nq,), ``rates`` (nq, 3) and `sweep.joints`.
     """
-    groups, width = len(paths.paths), len(motion.columns) // len(paths.paths)
-    work = borrow(space.work, 0, motion.order, 1)
-    for g in range(groups):
-        space.half_times[g] = half + ranges[g]
-        path_range(
-            paths, motion.order, width, g, time - starts[g], space.half_times[g], work, q, rates
-        )
+    work = borrow(space.work, 0, len(space.work), 1)
+    path_range(path, time, half, work, q, rates)
     move(view, balls, q)
-    turn(view, sweep, rates, space.half_times)
+    turn(view, sweep, rates, half)

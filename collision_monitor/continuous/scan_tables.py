@@ -35,22 +35,20 @@ class ScanTables(NamedTuple):
     rows: int
     joints: int
 
-    def space(self, parts: int, order: int) -> Space:
-        """Work space of one thread, for motions of ``parts`` parts, of polynomials of ``order``."""
+    def space(self, order: int) -> Space:
+        """Work space of one thread, for motions of polynomials of ``order``."""
         table = self.rows * self.joints
         return Space(
             np.zeros(3 * len(self.radii)),
             self.radii,
             self.link_centers.ravel(),
             np.full(self.rows, -1, dtype=np.int64),
-            np.empty(4 * parts),
             self.firsts.ravel(),
             np.zeros(4 * self.joints),
             np.empty(table),
             np.empty(table),
             np.empty(table),
             np.empty(order),
-            np.empty(parts),
         )
 
 

@@ -36,7 +36,7 @@ _LONG = 0.35
 @offline_kernel
 def place_static(numbers, index, space):
     """Place the balls around leaves and links that do not move; once for a work space."""
-    balls_of(unpack(numbers, index), space, 1)
+    balls_of(unpack(numbers, index), space)
 
 
 @offline_kernel
@@ -51,9 +51,7 @@ def _turn(view, sweep, start, end, half):
 
 
 @offline_kernel
-def certify(
-    numbers, index, space, groups, active, limits, start, end, resolution, hints, query
-):  # fmt: skip
+def certify(numbers, index, space, active, limits, start, end, resolution, hints, query):
     """Return (state, s, pair, distance, tests) of the motion start + s (end - start).
 
     CERTIFIED: every pair keeps its limit for all s in [0, 1]. TOO_NEAR: the pair does not at s.
@@ -62,17 +60,16 @@ def certify(
     column k.
 
     ``numbers`` and ``index`` are the packed model; in ``space`` `place_static` has placed what
-    stands still. ``groups`` (kernel joints,) are zeros: all joints move together. ``active``
-    (DEPTH + 1, pairs) is work space. ``limits`` (pairs,) metres; -inf: not checked. ``start`` and
-    ``end`` (nq,). ``hints`` (pairs, 2): two leaves of each pair that were nearest last. ``query``:
-    at least ``query + tests`` of the last call.
+    stands still. ``active`` (DEPTH + 1, pairs) is work space. ``limits`` (pairs,) metres; -inf: not
+    checked. ``start`` and ``end`` (nq,). ``hints`` (pairs, 2): two leaves of each pair that were
+    nearest last. ``query``: at least ``query + tests`` of the last call.
     """
     bad = max(first_bad(start), first_bad(end))
     if bad >= 0:
         return -2 - bad, 0.0, -1, np.nan, 0
     view = unpack(numbers, index)
-    balls = balls_at(view, space, 1)
-    sweep = sweep_of(view, space, groups)
+    balls = balls_at(view, space)
+    sweep = sweep_of(view, space)
     q, low, high = np.empty(len(start)), np.empty(DEPTH + 1), np.empty(DEPTH + 1)
     counts, depths = np.zeros(DEPTH + 1, np.int64), np.zeros(DEPTH + 1, np.int64)
     for pair in range(len(limits)):
@@ -111,9 +108,7 @@ def certify(
             if not is_long:
                 if distance >= needed:
                     continue
-                bound = pair_bound(
-                    view, balls, sweep, 1, pair, travel, limit, i, j, query + tests
-                )
+                bound = pair_bound(view, balls, sweep, pair, travel, limit, i, j, query + tests)
                 if bound >= limit:
                     continue
                 if travel <= resolution or depth == DEPTH - 1:

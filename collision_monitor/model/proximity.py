@@ -105,8 +105,7 @@ class _Scan:
 
     def __init__(self, model: CollisionModel, pairs: ModelPairs) -> None:
         tables = scan_tables(model)
-        self.space, self.hints, self.queries = tables.space(1, 2), tables.hints.copy(), 0
-        self.groups = np.zeros(tables.joints, dtype=np.int64)
+        self.space, self.hints, self.queries = tables.space(2), tables.hints.copy(), 0
         shape = straight_motion.DEPTH + 1, len(pairs.pair_rows)
         self.active = np.empty(shape, dtype=np.int64)
         straight_motion.place_static(*pairs.arrays(), self.space)
@@ -214,7 +213,7 @@ class Proximity:
         if scan is None:
             scan = self._scan = _Scan(self.model, tables)
         state, s, pair, distance, tests = straight_motion.certify(
-            *tables.arrays(), scan.space, scan.groups, scan.active, limits, start, end,
+            *tables.arrays(), scan.space, scan.active, limits, start, end,
             resolution, scan.hints, scan.queries,
         )  # fmt: skip
         scan.queries += tests

@@ -151,7 +151,7 @@ class MeshProximity(Proximity):
         answer = super().certify(start, end, self._by_leaves(limits), resolution)
         if not answer.holds:
             return answer
-        motion = _Straight(start, end, len(self.model.bodies.columns))
+        motion = _Straight(start, end)
         pair = self._first_failing(motion, limits)
         if pair is None:
             return answer
@@ -174,7 +174,7 @@ class MeshProximity(Proximity):
         """As `Proximity.keeps`."""
         if not super().certify(start, end, self._by_leaves(limits)).holds:
             return False
-        motion = _Straight(start, end, len(self.model.bodies.columns))
+        motion = _Straight(start, end)
         return self._first_failing(motion, limits) is None
 
     def _by_leaves(self, limits: np.ndarray) -> np.ndarray:
@@ -195,15 +195,11 @@ class MeshProximity(Proximity):
 class _Straight:
     """Schedule for `ExactLevel`: all joints move at constant velocity for one second."""
 
-    parts = (None,)
-    starts = widths = np.zeros(1)
-
-    def __init__(self, start: np.ndarray, end: np.ndarray, joints: int) -> None:
+    def __init__(self, start: np.ndarray, end: np.ndarray) -> None:
         self.rest = start
-        count = len(start)
         self._motion = ScanMotion(
             np.array([0.0, 1.0]), np.column_stack([start, end - start]).ravel(),
-            np.array([0, 0, 1, count]), np.arange(count), 2, np.zeros(joints, dtype=np.int64),
+            np.arange(len(start)), 2,
         )  # fmt: skip
 
     def packed(self) -> ScanMotion:

@@ -33,12 +33,11 @@ class SimultaneousMotion:
 
     Attributes:
         motion: only joints named in its file are used; no other motion may move them.
-        earliest, latest: it begins at some instant between these, seconds.
+        start: seconds after the begin of the verified one.
     """
 
     motion: LoadedMotion
-    earliest: float = 0.0
-    latest: float = 0.0
+    start: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -557,12 +557,10 @@ def _check_limits(task: Task) -> Outcome:
 
 
 def _violations_beside(beside: SimultaneousMotion, check: LimitsCheck) -> tuple[Violation, ...]:
-    """Violations of a motion, in the time of the verified one, for a start at ``earliest``."""
+    """Violations of a motion, in the time of the verified one."""
     text = f"in {beside.motion.source}"
-    if beside.latest > beside.earliest:
-        text += f", if that begins at {beside.earliest:g} s"
     return tuple(
-        replace(shifted(v, beside.earliest), text="; ".join(filter(None, (text, v.text))))
+        replace(shifted(v, beside.start), text="; ".join(filter(None, (text, v.text))))
         for v in beside.motion.violations + check.violations
     )
 

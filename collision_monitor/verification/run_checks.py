@@ -141,8 +141,7 @@ def _parts(motion: LoadedMotion, beside: Sequence[SimultaneousMotion]) -> list[S
     moved = {name for other in others for name in other.trajectory.joint_names}
     own = motion.only(set(motion.trajectory.joint_names) - (moved - motion.named))
     return [Scheduled(own.trajectory)] + [
-        Scheduled(other.trajectory, b.earliest, b.latest)
-        for other, b in zip(others, beside, strict=True)
+        Scheduled(other.trajectory, b.start) for other, b in zip(others, beside, strict=True)
     ]
 
 

@@ -36,8 +36,8 @@ SAYS = {
     "distance urdf/space_arm.urdf": ["m between"],
     "adjust urdf/dual_arm.urdf": ["adjusted, method field", "before -0.0", "after  0.10"],
     "docs/make_adjustment_plots.py": ["0.2010", "0.0141"],
-    "verify urdf/probe_arm.urdf": ["95 tests with 49 of 97 points placed left 2 pairs"],
-    "verify urdf/probe_arm.urdf again": ["75 tests with 39 of 97 points placed left 1 pair"],
+    "verify urdf/probe_arm.urdf": ["tests for 97 points left 2 pairs"],
+    "verify urdf/probe_arm.urdf again": ["tests for 97 points left 1 pair"],
     "docs/make_verification_plots.py --motions": ["arm_link_7 - port_panel_1 collide from"],
     "benchmarks/space_arm_motions.py --motions": ["open loop: 31.8 mm", "of 0.5/s: 0.67 mm"],
     "benchmarks/two_level_check.py --plot": [

@@ -221,7 +221,7 @@ def test_torques_swing_to_nearly_twice_the_rigid_ones_and_stay_within_their_marg
     assert check.base is not None
 
 
-def test_a_wing_that_turns_in_time_is_out_of_the_way_and_at_any_time_it_is_not():
+def test_a_wing_that_turns_in_time_is_out_of_the_way_and_too_late_it_is_not():
     joints = [joint.name for joint in model().robot.joints]
     path = CONFIG / "motions/over_the_wing.yaml"
     arm = load_trajectory(path, model().robot, elsewhere=joints)
@@ -230,20 +230,18 @@ def test_a_wing_that_turns_in_time_is_out_of_the_way_and_at_any_time_it_is_not()
     path = CONFIG / "motions/wing_turning.yaml"
     wing = load_trajectory(path, model().robot, held=held, elsewhere=arm.named)
     assert wing.trajectory.duration == pytest.approx(50.0)
-    found = []
-    for earliest, latest in ((20.0, 20.0), (0.0, 8.0)):
-        given = settings(torques=False)
-        beside = [SimultaneousMotion(arm, earliest, latest)]
-        found.append(verify(model(), wing, replace(given, beside=beside)))
-    late, anytime = found
+    late, early = (
+        verify(
+            model(), wing,
+            replace(settings(torques=False), beside=[SimultaneousMotion(arm, start)]),
+        )
+        for start in (20.0, 0.0)
+    )  # fmt: skip
     assert (late.verdict, late.violations) == (Verdict.SAFE, ())
-    assert anytime.verdict is Verdict.NOT_SAFE
-    assert anytime.violations[0].subject == " - ".join(UPRIGHT.pair)
+    assert early.verdict is Verdict.NOT_SAFE
+    assert early.violations[0].subject == " - ".join(UPRIGHT.pair)
     # Its edge meets the arm on the way.
-    assert anytime.violations[0].first < verified(UPRIGHT).violations[0].first
-    ((source, start),) = anytime.worst.starts
-    assert source.startswith("over_the_wing.yaml")
-    assert 0.0 <= start <= 8.0
+    assert early.violations[0].first < verified(UPRIGHT).violations[0].first
 
 
 @pytest.mark.slow

@@ -25,12 +25,12 @@ from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.verification.check import Outcome, Task, VerificationCheck
 from collision_monitor.verification.clearance.mesh_level import Measure, exact_level
 from collision_monitor.verification.clearance.scanner import (
+    ONLY_THRESHOLDS,
     Progress,
     Scan,
     Scanner,
     ScanRequest,
     no_progress,
-    scan_any_start,
 )
 from collision_monitor.verification.clearance.schedule import (
     UNMOVED,
@@ -58,7 +58,6 @@ class PairClearance:
         lower: certified lower bound of the distance.
         upper: the measured distance at ``time``.
         time: seconds.
-        starts: start time of each part of the motion, seconds.
         points: (2, 3) nearest points there, one on each link.
         leaves: indices of the two leaves, (-1, -1) if ``exact``.
         exact: measured between meshes; otherwise between leaves, which enclose them.
@@ -68,7 +67,6 @@ class PairClearance:
     lower: float
     upper: float
     time: float
-    starts: tuple[float, ...]
     points: np.ndarray
     leaves: tuple[int, int]
     exact: bool
@@ -201,17 +199,16 @@ class Study:
         request = ScanRequest(
             self.schedule, edges, self.limits, precision, threads=settings.threads
         )
-        scan = scan_any_start(self.scanner.scan, self.scanner, request)
+        scan = self.scanner.scan(request)
         is_exact = np.zeros(len(scan.pairs), dtype=bool)
         if self.exact is not None:
             is_exact = scan.lows.min(axis=0) < self.limits.max(axis=1)
             is_exact[np.asarray(settings.exact_pairs, dtype=int)] = True
             columns = np.flatnonzero(is_exact)
             if len(columns):
-                request = replace(request, pairs=columns)
-                found = scan_any_start(self.exact.scan, self.scanner, request)
-                np.maximum(scan.lows[:, columns], found.lows, out=found.lows)
-                scan.put(columns, found)
+                by_shapes = self.exact.scan(replace(request, pairs=columns))
+                np.maximum(scan.lows[:, columns], by_shapes.lows, out=by_shapes.lows)
+                scan.put(columns, by_shapes)
         minima = [self._minimum(scan, k, bool(is_exact[k])) for k in range(len(scan.pairs))]
         minima.sort(key=lambda pair: (pair.upper, pair.lower))
         return ClearanceSeries(
@@ -220,8 +217,8 @@ class Study:
         )  # fmt: skip
 
     def _minimum(self, scan: Scan, pair: int, exact: bool) -> PairClearance:
-        time, *starts = scan.instants[pair].tolist()
-        q = self.schedule.configuration(time, starts)
+        time = float(scan.times[pair])
+        q = self.schedule.configuration(time)
         leaves = tuple(scan.leaves[pair].tolist())
         if exact:
             points = self.exact.decider(q, pair, np.inf)[1]
@@ -229,15 +226,13 @@ class Study:
             points = np.array(witness(*self.scanner.arrays, q, *leaves)[1:7]).reshape(2, 3)
         lower, upper = float(scan.lows[:, pair].min()), float(scan.best[pair])
         return PairClearance(
-            self.model.pairs[pair], lower, upper, time, tuple(starts), points, leaves, exact
+            self.model.pairs[pair], lower, upper, time, points, leaves, exact
         )
 
 
 # -- verdict --
 
 _CODES = (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN)
-_NO_SERIES = 1e9  # m: accuracy of bounds if no series is needed
-_RESOLUTION = 1e-5  # m within which a distance counts as touching the margin, in `Certifier`
 _INSTANT = 1e-4  # s: accuracy of the first time below a threshold
 _SHOWN = 5  # maximum number of times in a text
 
@@ -390,14 +385,13 @@ class Certifier:
         """
         self.scanner = Scanner(model)
         self._level = exact_level(self.scanner, exact)
-        self._precision = Precision(_NO_SERIES, 0.0, 0.0, _RESOLUTION)
 
     def certify(self, schedule: Schedule, margin: float = 0.0) -> bool:
         """Whether all pairs are certified to keep ``margin`` metres over the motion."""
         limits = np.full((len(self.scanner.model.pairs), LIMITS), np.inf)
         limits[:, 0] = margin
         edges = np.array([schedule.begin, schedule.end])
-        request = ScanRequest(schedule, edges, limits, self._precision, threads=1)
+        request = ScanRequest(schedule, edges, limits, ONLY_THRESHOLDS, threads=1)
         candidates = np.flatnonzero(self.scanner.scan(request).lows[0] < margin).tolist()
         if self._level is None:
             return not candidates
@@ -420,7 +414,6 @@ class ClosestApproach:
         pair: the two links.
         distance: metres, signed.
         points: (2, 3) nearest points of the two, base frame.
-        starts: source and start, seconds, of each simultaneous motion whose start is a range.
         at_least: certified lower bound of all distances over the motion, metres.
         exact: measured between meshes and other shapes; otherwise between leaves, which enclose
             these.
@@ -431,7 +424,6 @@ class ClosestApproach:
     pair: tuple[str, str]
     distance: float
     points: np.ndarray
-    starts: tuple[tuple[str, float], ...] = ()
     at_least: float = -np.inf
     exact: bool = False
 
@@ -454,14 +446,9 @@ def _check_distances(task: Task) -> Outcome:
 def _worst(task: Task, clearance: ClearanceCheck) -> ClosestApproach:
     """The time and configuration of the minimum distance."""
     pair = clearance.series.minima[0]
-    q = task.schedule.configuration(pair.time, pair.starts)
-    starts = tuple(
-        (b.motion.source, start)
-        for b, start in zip(task.settings.beside, pair.starts[1:], strict=True)
-        if b.latest > b.earliest
-    )
+    q = task.schedule.configuration(pair.time)
     return ClosestApproach(
-        pair.time, q, pair.links, pair.upper, pair.points, starts, clearance.at_least, pair.exact
+        pair.time, q, pair.links, pair.upper, pair.points, clearance.at_least, pair.exact
     )
 
 

@@ -20,12 +20,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
-from collision_monitor.continuous.clearance_scan import (
-    Hulls,
-    hull_bound,
-    interval_leaf_bound,
-    target_of,
-)
+from collision_monitor.continuous.clearance_scan import interval_leaf_bound, target_of
+from collision_monitor.continuous.hull_sweep import Hulls, hull_bound
 from collision_monitor.continuous.pair_sweep import ROUNDING
 from collision_monitor.continuous.scan_space import Space
 from collision_monitor.robot.description import Shape
@@ -41,8 +37,7 @@ if TYPE_CHECKING:
 Decider = Callable[[np.ndarray, int, float], tuple[float, np.ndarray]]
 Measure = Callable[[np.ndarray, int], tuple[float, np.ndarray]]  # without a limit
 
-# An interval of a motion: middle and half length of its time, and of the starts.
-Piece = tuple[float, float, np.ndarray, np.ndarray]
+Piece = tuple[float, float]  # an interval of a motion: its middle and half length, seconds
 
 _TOUCH = -1e-12  # a distance of 0 is a collision
 PARTED = 1e-9  # m: points closer than this have no direction
@@ -65,13 +60,13 @@ class ExactLevel:
         self.decider = decider
         self.hulls = hulls
         self.most = most
-        self._spaces: dict[tuple[int, int], Space] = {}
+        self._spaces: dict[int, Space] = {}
 
-    def space(self, parts: int, order: int) -> Space:
-        """As `Scanner.space`, one for all pairs: they are processed one after another."""
-        if (parts, order) not in self._spaces:
-            self._spaces[parts, order] = self.scanner.tables.space(parts, order)
-        return self._spaces[parts, order]
+    def space(self, order: int) -> Space:
+        """As `ScanTables.space`, one for all pairs: they are processed one after another."""
+        if order not in self._spaces:
+            self._spaces[order] = self.scanner.tables.space(order)
+        return self._spaces[order]
 
     def scan(self, request: ScanRequest) -> Scan:
         """Bounds between shapes, or those between leaves where they are better."""
@@ -92,7 +87,7 @@ class ExactLevel:
         Intervals are halved down to ``instant`` s. A limit of 0 means no contact.
         """
         bounds = PairBounds(self, schedule, pair)
-        waiting = [_whole(schedule, low, high)]
+        waiting = [_whole(low, high)]
         for _ in range(self.most):
             if not waiting:
                 return True
@@ -103,7 +98,7 @@ class ExactLevel:
             if bounds.measure(limit) < limit:
                 return False
             if bounds.bound(limit) < limit:
-                if 2.0 * max(piece[1], piece[3].max()) <= instant:
+                if 2.0 * piece[1] <= instant:
                     return False
                 waiting += _halves(*piece)
         return False
@@ -113,7 +108,7 @@ class ExactLevel:
     ) -> float:
         """As `Scanner.first_below`."""
         bounds = PairBounds(self, schedule, pair)
-        waiting = [_whole(schedule, low, high)]
+        waiting = [_whole(low, high)]
         first = np.inf
         for _ in range(self.most):
             if not waiting:
@@ -126,7 +121,7 @@ class ExactLevel:
                 continue
             if bounds.measure(limit) < limit:
                 first = min(first, piece[0])
-            if 2.0 * max(piece[1], piece[3].max()) > instant and bounds.bound(limit) < limit:
+            if 2.0 * piece[1] > instant and bounds.bound(limit) < limit:
                 waiting += _halves(*piece)
         return first
 
@@ -144,16 +139,15 @@ class PairBounds:
     def __init__(self, level: ExactLevel, schedule: Schedule, pair: int) -> None:
         self._level, self.pair = level, pair
         self._motion = schedule.packed()
-        self._space = level.space(len(schedule.parts), self._motion.order)
+        self._space = level.space(self._motion.order)
         self._q = schedule.rest.copy()
         self.by_leaves = self.distance = self.travel = np.inf
 
     def place(self, piece: Piece, target: float) -> None:
         """Move to the middle of an interval; find the leaves that may violate ``target`` (m)."""
-        time, half, starts, widths = piece
         self.by_leaves, self.travel = interval_leaf_bound(
-            *self._level.scanner.arrays, self._space, self._motion, starts, widths, time, half,
-            self.pair, target, self._q,
+            *self._level.scanner.arrays, self._space, self._motion, *piece, self.pair, target,
+            self._q,
         )  # fmt: skip
 
     def measure(self, target: float = np.inf) -> float:
@@ -180,8 +174,7 @@ class PairBounds:
             bound = max(
                 bound,
                 hull_bound(
-                    *self._level.scanner.arrays, self._space, self._motion, self._level.hulls,
-                    self.pair, normal,
+                    *self._level.scanner.arrays, self._space, self._level.hulls, self.pair, normal
                 ),
             )  # fmt: skip
         return bound
@@ -196,8 +189,7 @@ class _ExactScan:
             share=max(request.precision.share, _DEPTH_SHARE),
             bin_share=max(request.precision.bin_share, _DEPTH_BIN_SHARE),
         )
-        parts = len(request.schedule.parts)
-        self.result = Scan.empty(by_leaves.pairs, by_leaves.edges, parts)
+        self.result = Scan.empty(by_leaves.pairs, by_leaves.edges)
         self.result.lows, self.result.looks = by_leaves.lows.copy(), by_leaves.looks.copy()
 
     def scan_pair(self, column: int, progress: Callable[[float], None]) -> None:
@@ -216,12 +208,12 @@ class _ExactScan:
         return target_of(precision, self._request.limits, self._bounds.pair, upper, best)
 
     def _bin(self, b: int, column: int) -> None:
-        result, schedule, bounds = self.result, self._request.schedule, self._bounds
+        result, bounds = self.result, self._bounds
         by_leaves, least = self._leaf_lows[b, column], np.inf
-        waiting = [_whole(schedule, result.edges[b], result.edges[b + 1])]
+        waiting = [_whole(result.edges[b], result.edges[b + 1])]
         while waiting:
             piece = waiting.pop()
-            time, _, starts, _ = piece
+            time = piece[0]
             known = result.ups[b, column]
             guess = by_leaves if np.isnan(known) else self._target(known, column)
             bounds.place(piece, guess)
@@ -232,7 +224,7 @@ class _ExactScan:
                 result.ups[b, column], result.when[b, column] = distance, time
             if distance < result.best[column]:
                 result.best[column] = distance
-                result.instants[column] = time, *starts
+                result.times[column] = time
             target = self._target(result.ups[b, column], column)
             if by_leaves >= target:  # for the whole bin
                 least = min(least, by_leaves)
@@ -250,19 +242,14 @@ class _ExactScan:
         result.lows[b, column] = max(by_leaves, least)
 
 
-def _whole(schedule: Schedule, low: float, high: float) -> Piece:
-    """The interval from ``low`` to ``high`` s, for all starts."""
-    return 0.5 * (low + high), 0.5 * (high - low), schedule.starts, schedule.widths
+def _whole(low: float, high: float) -> Piece:
+    """The interval from ``low`` to ``high`` s."""
+    return 0.5 * (low + high), 0.5 * (high - low)
 
 
-def _halves(time: float, half: float, starts: np.ndarray, widths: np.ndarray) -> list[Piece]:
-    """Halves of a box in time and starts, along its longest side; the earlier half is last."""
-    side = int(widths.argmax())
-    if widths[side] <= half:
-        return [(time + sign * 0.5 * half, 0.5 * half, starts, widths) for sign in (1, -1)]
-    step = np.zeros(len(widths))
-    step[side] = 0.5 * widths[side]
-    return [(time, half, starts + sign * step, widths - step) for sign in (1, -1)]
+def _halves(time: float, half: float) -> list[Piece]:
+    """Halves of an interval; the earlier half is last."""
+    return [(time + sign * 0.5 * half, 0.5 * half) for sign in (1, -1)]
 
 
 _HULLS: WeakKeyDictionary[CollisionModel, Hulls] = WeakKeyDictionary()

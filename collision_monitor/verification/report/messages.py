@@ -59,14 +59,6 @@ def summary(results: Sequence[Verification]) -> str:
     )
 
 
-def starting(moment: ClosestApproach) -> str:
-    """Starts of simultaneous motions, as the end of a sentence; empty if they are fixed."""
-    if not moment.starts:
-        return ""
-    starts = " and ".join(f"{source} begins at {at:.3f} s" for source, at in moment.starts)
-    return f", where {starts}"
-
-
 def nearest(moment: ClosestApproach) -> str:
     """The minimum distance, its pair and time, and the certified lower bound, in one line."""
     a, b = moment.pair
@@ -75,7 +67,7 @@ def nearest(moment: ClosestApproach) -> str:
     more = ""
     if moment.distance > 0.0 and certain != measured:
         more = f"; certified: never below {certain}"
-    return f"{measured} between {level}{a} and {b} at {moment.time:.3f} s{starting(moment)}{more}"
+    return f"{measured} between {level}{a} and {b} at {moment.time:.3f} s{more}"
 
 
 def compared(result: Verification) -> list[str]:
@@ -126,7 +118,6 @@ def as_data(result: Verification) -> dict[str, Any]:
             "links": list(worst.pair),
             "configuration": [float(x) for x in worst.q],
             "points": [[float(x) for x in point] for point in worst.points],
-            "starts": [{"motion": source, "time": start} for source, start in worst.starts],
         },
         "measured": [
             {**vars(one), "value": json_number(one.value), "time": json_number(one.time)}

@@ -31,7 +31,7 @@ from collision_monitor.motion.violation import Code
 from collision_monitor.verification.clearance.clearance_check import ClearanceCheck
 from collision_monitor.verification.joint_limits_check import LimitsCheck, Peak
 from collision_monitor.verification.report.comparison import differences
-from collision_monitor.verification.report.messages import headline, starting, summary, value
+from collision_monitor.verification.report.messages import headline, summary, value
 from collision_monitor.verification.torques.torque_check import TorqueCheck
 from collision_monitor.verification.verification import Check, Verdict, Verification
 
@@ -521,7 +521,6 @@ def report(
             for section in sections
         ],
         number=value,
-        starting=starting,
         back=back,
     )
 

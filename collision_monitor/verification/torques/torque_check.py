@@ -11,23 +11,20 @@ et al., J. NUAA 54(1), 2022); torque plus margin must be within the limit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval
 from scipy.interpolate import PPoly
 
-from collision_monitor.common.text import shortened
 from collision_monitor.errors import DynamicsError, TrajectoryError
-from collision_monitor.motion.trajectory import Trajectory, joined
+from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
-from collision_monitor.robot.bodies import leading_joint
-from collision_monitor.robot.description import Robot
 from collision_monitor.robot.limits import JointLimits
 from collision_monitor.robot.scene import without_joints
 from collision_monitor.verification.check import Outcome, Task, VerificationCheck, shifted
-from collision_monitor.verification.clearance.schedule import Scheduled
+from collision_monitor.verification.clearance.schedule import Scheduled, together
 from collision_monitor.verification.joint_limits_check import (
     LONGEST_STEP,
     Peak,
@@ -248,100 +245,18 @@ def _notes(dynamics: RobotDynamics, peaks: list[Peak]) -> tuple[str, ...]:
 
 
 # -- the check of `verify`, of all simultaneous motions --
-#
-# The torque of a joint depends on the motion of joints in its chain, and of joints that it carries.
-# So it depends on the starts of two motions only if both move such joints. If there is no such
-# joint, any choice of starts gives all torques.
 
 
-STARTS = 9  # number of starts at which torques are computed if they depend on the start
-
-
-def full_trajectory(
-    parts: Sequence[Scheduled], starts: Sequence[float], names: Sequence[str]
-) -> Trajectory:
-    """One trajectory of the joints ``names``, in this order; time 0 is the earliest of ``starts``.
+def full_trajectory(parts: Sequence[Scheduled], names: Sequence[str]) -> Trajectory:
+    """One trajectory of the joints ``names``, in this order; time 0 is the earliest start.
 
     ``names``: joints that the parts move or hold, without prefix.
     """
-    polynomials, found = [], []
-    for part, start in zip(parts, starts, strict=True):
-        own = part.trajectory.polynomial
-        polynomials.append(PPoly(own.c, own.x + (start - min(starts))))
-        found += part.trajectory.joint_names
-    polynomial = joined(polynomials) if len(polynomials) > 1 else polynomials[0]
-    columns = [found.index(name) for name in names]
-    return Trajectory(tuple(names), PPoly(polynomial.c[:, :, columns].copy(), polynomial.x))
-
-
-def coupled(robot: Robot, parts: Sequence[Scheduled]) -> tuple[str, ...]:
-    """Joints of a robot on a fixed base whose torque depends on the starts of the parts."""
-    joints = {joint.name: joint for joint in robot.joints}
-    part_of = {name: k for k, part in enumerate(parts) for name in part.trajectory.joint_names}
-    moved = {name for part in parts for name in _moving(part.trajectory)}
-    by_child = {joint.child: joint for joint in robot.joints}
-    chains: dict[str, list[str]] = {}  # leaders of the joints from the root to a joint, inclusive
-    for joint in robot.joints:
-        chain, at = [], joint
-        while at is not None:
-            leader = leading_joint(at, joints)[0] if at.moves else None
-            if leader is not None:
-                chain.append(leader)
-            at = by_child.get(at.parent)
-        chains[joint.name] = chain
-    shaking: dict[str, set[int]] = {}
-    for chain in chains.values():
-        who = {part_of[name] for name in chain if name in moved}
-        for name in chain:
-            shaking.setdefault(name, set()).update(who)
-    return tuple(name for name, who in shaking.items() if len(who) > 1)
-
-
-def _moving(trajectory: Trajectory) -> list[str]:
-    moves = trajectory.polynomial.c[:-1].any(axis=(0, 1))
-    moves |= np.ptp(trajectory.polynomial.c[-1], axis=0) > 0.0
-    return [name for name, does in zip(trajectory.joint_names, moves, strict=True) if does]
-
-
-def combined_torques(
-    parts: Sequence[Scheduled],
-    names: Sequence[str],
-    check: Callable[[Trajectory], TorqueCheck],
-    coupled_joints: Collection[str],
-) -> tuple[TorqueCheck, tuple[Violation, ...], tuple[str, ...]]:
-    """The check with the largest torques, violations of all checks, and notes.
-
-    ``check`` checks one trajectory of the joints ``names``. ``coupled_joints``: joints whose
-    torques depend on the starts.
-    """
-    earliest = np.array([part.earliest for part in parts])
-    widths = 2.0 * np.array([part.width for part in parts])
-    varies = widths.any() and len(coupled_joints) > 0
-    checks, notes = [], []
-    grouped: dict[tuple[Code, str], list[Violation]] = {}
-    for share in np.linspace(0.0, 1.0, STARTS) if varies else [0.0]:
-        starts = (earliest + share * widths).tolist()
-        checks.append(check(full_trajectory(parts, starts, names)))
-        for violation in checks[-1].violations:
-            rows = grouped.setdefault((violation.code, violation.subject), [])
-            rows.append(shifted(violation, min(starts)))
-    violations = [
-        replace(max(rows, key=lambda v: abs(v.value)), first=min(v.first for v in rows))
-        for rows in grouped.values()
-    ]
-    if varies:
-        notes.append(
-            f"torques of {shortened(sorted(coupled_joints), 8)} depend on the starts of "
-            f"simultaneous motions: only {STARTS} starts, evenly spread, were checked"
-        )
-    return max(checks, key=_utilisation), tuple(violations), tuple(notes)
-
-
-def _utilisation(check: TorqueCheck) -> float:
-    """The largest ratio of a torque and its limit."""
-    return max(
-        ((abs(peak.value) + peak.band) / abs(peak.limit) for peak in check.peaks if peak.limit),
-        default=0.0,
+    polynomial = together(parts)
+    joints = [name for part in parts for name in part.trajectory.joint_names]
+    columns = [joints.index(name) for name in names]
+    return Trajectory(
+        tuple(names), PPoly(polynomial.c[:, :, columns].copy(), polynomial.x - polynomial.x[0])
     )
 
 
@@ -357,14 +272,13 @@ def _check_torques(task: Task) -> Outcome:
         robot, given.inertials, names, given.floating, given.gravity, given.drives.payload
     )
 
-    def check(trajectory: Trajectory) -> TorqueCheck:
-        return check_torques(
-            trajectory, dynamics, task.limits, given.drives, from_rest=task.settings.from_rest
-        )
-
-    everyone = tuple(names) if given.floating and len(mine) > 1 else coupled(robot, mine)
-    torques, violations, more = combined_torques(mine, names, check, everyone)
-    notes = [*torques.notes, *more]
+    torques = check_torques(
+        full_trajectory(mine, names), dynamics, task.limits, given.drives,
+        from_rest=task.settings.from_rest,
+    )  # fmt: skip
+    begin = min(part.start for part in mine)
+    violations = [shifted(violation, begin) for violation in torques.violations]
+    notes = list(torques.notes)
     if model.scene.joints:
         moved = ", ".join(joint.name for joint in model.scene.joints)
         notes.append(f"masses moved by joints of the scene are not in the torques: {moved}")

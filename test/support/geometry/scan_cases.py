@@ -60,11 +60,9 @@ def random_motion(
     return Trajectory.through(model.joint_names, times, rows, *rates)
 
 
-def sampled(
-    model: CollisionModel, schedule: Schedule, times: np.ndarray, starts: np.ndarray | None = None
-) -> np.ndarray:
+def sampled(model: CollisionModel, schedule: Schedule, times: np.ndarray) -> np.ndarray:
     """(times, pairs) distances of all pairs at single instants."""
-    rows = [schedule.configuration(time, starts) for time in times]
+    rows = [schedule.configuration(time) for time in times]
     return np.array([model.distances(row) for row in rows])
 
 

@@ -23,12 +23,11 @@ def scanner():
 def fill(scanner, schedule, time, half):
     """(view, space) after a query at ``time`` for which every leaf matters."""
     motion = schedule.packed()
-    space = scanner.tables.space(1, motion.order)
+    space = scanner.tables.space(motion.order)
     numbers, index = scanner.model.work_space()
     for pair in range(len(scanner.model.pairs)):
         interval_leaf_bound(
-            numbers, index, space, motion, schedule.starts, schedule.widths, time, half, pair, 1e3,
-            schedule.rest.copy(),
+            numbers, index, space, motion, time, half, pair, 1e3, schedule.rest.copy(),
         )  # fmt: skip
         yield windows(numbers, index), space, pair
 

@@ -13,8 +13,8 @@ from collision_monitor.continuous.scan_space import (
     SPAN,
     STRAY,
     ScanMotion,
+    path_of,
     path_range,
-    paths_of,
 )
 from collision_monitor.motion.trajectory import Trajectory
 
@@ -23,10 +23,7 @@ JOINTS = ("a", "b")
 
 @offline_kernel
 def about(motion, center, half, work, q, rates):
-    path_range(
-        paths_of(motion), motion.order, len(q), 0, center, half,
-        borrow(work, 0, motion.order, 1), q, rates,
-    )  # fmt: skip
+    path_range(path_of(motion), center, half, borrow(work, 0, motion.order, 1), q, rates)
 
 
 def told(trajectory: Trajectory, center: float, half: float) -> tuple[np.ndarray, np.ndarray]:
@@ -35,8 +32,7 @@ def told(trajectory: Trajectory, center: float, half: float) -> tuple[np.ndarray
     order = polynomial.c.shape[0]
     motion = ScanMotion(
         polynomial.x, polynomial.c[::-1].transpose(1, 2, 0).ravel(),
-        np.array([0, 0, polynomial.c.shape[1], 2]), np.arange(2), order,
-        np.zeros(2, dtype=np.int64),
+        np.arange(2), order,
     )  # fmt: skip
     q, rates = np.empty(2), np.empty((2, 3))
     about(motion, center, half, np.empty(order), q, rates)

@@ -1,13 +1,13 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Scans of motions that begin at any instant of a range, and the tables that scans need."""
+"""Scans of simultaneous motions that begin at different times."""
 
 import numpy as np
 import pytest
-from support.geometry.scan_cases import request, two_arms
+from support.geometry.scan_cases import request, sampled, two_arms
 
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.verification.clearance.scanner import Scanner, scan_any_start
+from collision_monitor.verification.clearance.scanner import Scanner
 from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 
 
@@ -16,54 +16,44 @@ def scanner():
     return Scanner(two_arms())
 
 
-def arms(seed):
-    """Random motions of the two arms, in their own joints."""
+def arms(seed, start):
+    """Random motions of the two arms, in their own joints; the second begins at ``start``."""
     rng = np.random.default_rng(seed)
-    return [
+    one, other = (
         Trajectory.through(names, np.arange(4.0), rng.uniform(-1.5, 1.5, (4, len(names))))
         for names in (("a_1", "a_2", "a_3"), ("b_1", "b_2"))
-    ]
+    )
+    return [one, Scheduled(other, start)]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_no_start_of_the_range_is_worse_than_certified(scanner, seed):
+@pytest.mark.parametrize(("seed", "start"), [(0, -0.7), (1, 0.5), (2, 2.0), (3, 3.5)])
+def test_no_sample_of_two_motions_is_below_what_is_certified(scanner, seed, start):
     model = scanner.model
-    one, other = arms(seed)
-    schedule = Schedule(model, [one, Scheduled(other, 0.5, 2.0)])
+    schedule = Schedule(model, arms(seed, start))
     edges = schedule.bins(12)
-    scan = scan_any_start(scanner.scan, scanner, request(model, schedule, edges, 0.0, 0.05))
-    times = np.linspace(schedule.begin, schedule.end, 97)
+    scan = scanner.scan(request(model, schedule, edges, 0.0, 0.05))
+    times = np.linspace(schedule.begin, schedule.end, 601)
     bins = np.clip(np.searchsorted(edges, times, "right") - 1, 0, len(edges) - 2)
-    least = np.full(len(model.pairs), np.inf)
-    for start in np.linspace(0.5, 2.0, 13):
-        rows = [model.distances(schedule.configuration(time, (0.0, start))) for time in times]
-        assert (np.array(rows) >= scan.lows[bins]).all()
-        least = np.minimum(least, np.min(rows, axis=0))
+    rows = sampled(model, schedule, times)
+    assert (rows >= scan.lows[bins]).all()
+    least = rows.min(axis=0)
     assert (scan.best <= least + 1e-3 + 0.01 * np.abs(least) + 1e-9).all()
     assert (scan.lows.min(axis=0) >= scan.best - 1.1e-3 - 0.01 * np.abs(scan.best)).all()
-    for k, (time, *starts) in enumerate(scan.instants):
-        assert 0.5 <= starts[1] <= 2.0
-        there = model.distances(schedule.configuration(time, starts))[k]
+    for k, time in enumerate(scan.times):
+        there = model.distances(schedule.configuration(time))[k]
         assert there == pytest.approx(scan.best[k], abs=1e-9)
 
 
-def test_the_first_instant_is_that_of_the_worst_start(scanner):
+def test_the_first_instant_is_that_of_the_samples(scanner):
     model = scanner.model
-    one, other = arms(1)
-    schedule = Schedule(model, [one, Scheduled(other, 0.0, 1.0)])
-    pairs = [k for k, pair in enumerate(model.pairs) if {p[0] for p in pair} == {"a", "b"}]
-    limit, found = 0.25, 0
-    for k in pairs:
+    schedule = Schedule(model, arms(1, 0.5))
+    times = np.linspace(schedule.begin, schedule.end, 1601)
+    rows, limit, seen = sampled(model, schedule, times), 0.25, 0
+    for k in range(len(model.pairs)):
         first = scanner.first_below(schedule, k, limit, schedule.begin, schedule.end, 1e-3)
-        times = np.linspace(schedule.begin, schedule.end, 161)
-        below = [
-            time
-            for start in np.linspace(0.0, 1.0, 11)
-            for time in times
-            if model.distances(schedule.configuration(time, (0.0, start)))[k] < limit
-        ]
-        assert first <= min(below, default=np.inf) + 1e-3
-        if below and first > 0.01:
-            found += 1
-            assert first >= min(below) - 0.15  # between the starts of the grid
-    assert found
+        below = times[rows[:, k] < limit]
+        if not len(below):
+            continue
+        seen += 1
+        assert below[0] - 2.0 * (times[1] - times[0]) <= first <= below[0] + 1e-3
+    assert seen > 3

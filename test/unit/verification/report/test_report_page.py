@@ -3,7 +3,6 @@
 """The page: the verdict first, everything in one file, nothing of the input taken for HTML."""
 
 import re
-from dataclasses import replace
 
 import lxml.html
 import numpy as np
@@ -98,12 +97,6 @@ def test_several_motions_get_a_page_each_and_one_that_lists_them(tmp_path):
         assert result.verdict.value in row.text_content()
         assert lxml.html.parse(path).xpath("//a/@href") == ["r.html"]
     assert "no_joint" in paths[0].read_text()
-
-
-def test_a_start_that_is_not_known_is_told_at_the_nearest_moment():
-    moment = replace(colliding().worst, starts=(("door.csv", 2.5),))
-    text = report(model(), replace(colliding(), worst=moment), render=render)
-    assert "where door.csv begins at 2.500 s" in text
 
 
 def section(thresholds, ends=(0.0, 3.1, 3.1)):
