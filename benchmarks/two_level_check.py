@@ -14,7 +14,8 @@ near miss.
 Then the method of this package: all links over the whole motion, on the probe arm and on a real UR5
 whose hand passes the obstacle. All points: the nearest shapes at each of 95 points, without the
 motion between them. Two levels: leaves with the bound of second order, and the shapes where that is
-not XX"""
+not XX
+"""
 
 from __future__ import annotations
 
