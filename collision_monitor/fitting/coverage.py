@@ -8,6 +8,7 @@ They run once for each mesh. A capsule is a row of seven numbers: two end points
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -94,23 +95,49 @@ def _nearest_capsules(points, capsules, gaps, owners):
             owners[i] = capsule if nearer else owners[i]
 
 
+class Coverage(NamedTuple):
+    """What a union of capsules shall cover and avoid; see `coverage_cost`.
+
+    All points must have the same dtype; float32 is fastest.
+
+    Attributes:
+        to_cover: (3, n) points.
+        cover_weights: (n,).
+        to_avoid: (3, m) points.
+        prices: (m,).
+        watchers: (3, w) points.
+        watcher_weights: (w,).
+        width: of the ramp.
+        penalty: of uncovered points.
+        thrift: of the volumes of the capsules.
+    """
+
+    to_cover: np.ndarray
+    cover_weights: np.ndarray
+    to_avoid: np.ndarray
+    prices: np.ndarray
+    watchers: np.ndarray
+    watcher_weights: np.ndarray
+    width: float
+    penalty: float
+    thrift: float
+
+
 @reproducible_kernel
-def coverage_cost(
-    capsules, to_cover, cover_weights, to_avoid, prices, watchers, watcher_weights,
-    width, penalty, thrift, gradient,
-):
+def coverage_cost(capsules, coverage, gradient):
     """Cost of covering a body by the union of ``capsules`` (k, 7); writes ``gradient`` (k, 7).
 
     The sum of
-    - penalty * weight * gap^2 over the ``to_cover`` points (3, n) outside the union,
-    - price * share over the ``to_avoid`` points (3, m): the volume covered in excess; a cubic ramp
-      takes the share from 0 at ``width`` outside to 1 at ``width`` inside,
-    - -weight * gap over the ``watchers`` (3, w): up to a constant, the distance lost to other
-      links,
+    - penalty * weight * gap^2 over the points to cover that are outside the union,
+    - price * share over the points to avoid: the volume covered in excess; a cubic ramp takes the
+      share from 0 at ``width`` outside to 1 at ``width`` inside,
+    - -weight * gap over the watchers: up to a constant, the distance lost to other links,
     - ``thrift`` times the volumes of the capsules, so that none is useless or far away.
-
-    All points must have the same dtype; float32 is fastest.
     """
+    to_cover, to_avoid, watchers = coverage.to_cover, coverage.to_avoid, coverage.watchers
+    cover_weights, watcher_weights = coverage.cover_weights, coverage.watcher_weights
+    prices, width = coverage.prices, coverage.width
+    penalty, thrift = coverage.penalty, coverage.thrift
     for capsule in range(len(capsules)):  # whole-array assignment takes longer to compile
         for axis in range(7):
             gradient[capsule, axis] = 0.0

@@ -16,12 +16,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from inspect import signature
+from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.compiled import reproducible_kernel
+from collision_monitor.common.compiled import exact_part_kernel, reproducible_kernel
 from collision_monitor.fitting.body import Body
-from collision_monitor.fitting.coverage import coverage_cost, gaps_to_union, grow_to_enclose
+from collision_monitor.fitting.coverage import (
+    Coverage,
+    coverage_cost,
+    gaps_to_union,
+    grow_to_enclose,
+)
 from collision_monitor.geometry.fixed_order import norm, principal_axes, product
 
 # -- optimisation --
@@ -35,106 +41,132 @@ _TRIALS = 20  # step lengths of one line search
 _FIRST_STEP = 0.1
 
 
+class _Curvature(NamedTuple):
+    """The last steps, a ring buffer: their moves and changes of the gradient (_HISTORY, n).
+
+    ``inverses`` (_HISTORY,): 1 / (move . change); ``shares`` (_HISTORY,) is work space.
+    """
+
+    moves: np.ndarray
+    changes: np.ndarray
+    inverses: np.ndarray
+    shares: np.ndarray
+
+
+@exact_part_kernel
+def _is_at_bound(i, x, gradient, least_radius):
+    """Whether variable i is a radius at its lower bound that would fall."""
+    return i % 7 == 6 and x[i] <= least_radius and gradient[i] > 0.0
+
+
+@exact_part_kernel
+def _dot(a, row, b):
+    """Product of a row of ``a`` (m, n) and ``b`` (n,)."""
+    total = 0.0
+    for i in range(len(b)):
+        total += a[row, i] * b[i]
+    return total
+
+
+@exact_part_kernel
+def _set_direction(x, gradient, least_radius, curvature, newest, known, direction):
+    """Write the quasi-Newton ``direction`` (n,) by the two-loop recursion; return its slope.
+
+    The slope is 0 without a variable that is free. The ``known`` last steps are used.
+    """
+    count, length = len(x), 0.0
+    for i in range(count):
+        direction[i] = 0.0 if _is_at_bound(i, x, gradient, least_radius) else -gradient[i]
+        length += direction[i] * direction[i]
+    if length == 0.0:
+        return 0.0
+    for step in range(known):
+        m = (newest - step) % _HISTORY
+        curvature.shares[m] = _dot(curvature.moves, m, direction) * curvature.inverses[m]
+        for i in range(count):
+            direction[i] -= curvature.shares[m] * curvature.changes[m, i]
+    scale = min(1.0, _FIRST_STEP / math.sqrt(length))
+    if known > 0:
+        square = _dot(curvature.changes, newest, curvature.changes[newest])
+        scale = 1.0 / (square * curvature.inverses[newest])
+    for i in range(count):
+        direction[i] *= scale
+    for step in range(known - 1, -1, -1):
+        m = (newest - step) % _HISTORY
+        part = _dot(curvature.changes, m, direction) * curvature.inverses[m]
+        for i in range(count):
+            direction[i] += (curvature.shares[m] - part) * curvature.moves[m, i]
+    slope = 0.0
+    for i in range(count):
+        if _is_at_bound(i, x, gradient, least_radius):
+            direction[i] = 0.0
+        slope += direction[i] * gradient[i]
+    return slope
+
+
+@exact_part_kernel
+def _search_line(x, direction, slope, value, coverage, least_radius, trial, trial_gradient):
+    """Write a ``trial`` (k, 7) along ``direction`` whose cost is low enough, and its gradient.
+
+    Returns (cost, whether it is low enough).
+    """
+    new_x, size, new_value = trial.reshape(trial.size), 1.0, value
+    for _ in range(_TRIALS):
+        for i in range(len(x)):
+            new_x[i] = x[i] + size * direction[i]
+            if i % 7 == 6:
+                new_x[i] = max(new_x[i], least_radius)
+        new_value = coverage_cost(trial, coverage, trial_gradient)
+        if new_value <= value + _SUFFICIENT * size * slope:
+            return new_value, True
+        # Minimum of the parabola through the known values.
+        least = -0.5 * slope * size * size / (new_value - value - size * slope)
+        size = min(max(least, 0.1 * size), 0.5 * size)
+    return new_value, False
+
+
 @reproducible_kernel
-def descend(
-    capsules, to_cover, cover_weights, to_avoid, prices, watchers, watcher_weights,
-    width, penalty, thrift, least_radius, steps, tolerance,
-):  # fmt: skip
+def descend(capsules, coverage, least_radius, steps, tolerance):
     """Optimise ``capsules`` (k, 7) in place by up to ``steps`` steps; return their `coverage_cost`.
 
     Ends when a few steps in a row gain less than ``tolerance`` of the cost. Radii stay at
-    ``least_radius`` or above. The other arguments are those of `coverage_cost`.
+    ``least_radius`` or above.
     """
     count = capsules.size
-    shape = capsules.shape
     x = capsules.reshape(count)
-    trial, slope = np.empty(shape), np.empty(shape)
+    trial, trial_gradient = np.empty(capsules.shape), np.empty(capsules.shape)
+    new_x, new_gradient = trial.reshape(count), trial_gradient.reshape(count)
     gradient, direction = np.empty(count), np.empty(count)
-    moves, bends = np.empty((_HISTORY, count)), np.empty((_HISTORY, count))
-    inverses, shares = np.empty(_HISTORY), np.empty(_HISTORY)
-    new_x, new_gradient = trial.reshape(count), slope.reshape(count)
-    value = coverage_cost(
-        capsules, to_cover, cover_weights, to_avoid, prices, watchers, watcher_weights,
-        width, penalty, thrift, slope,
+    curvature = _Curvature(
+        np.empty((_HISTORY, count)), np.empty((_HISTORY, count)), np.empty(_HISTORY),
+        np.empty(_HISTORY),
     )  # fmt: skip
+    value = coverage_cost(capsules, coverage, trial_gradient)
     for i in range(count):
         gradient[i] = new_gradient[i]
     known, newest, slow = 0, 0, 0
     for _ in range(steps):
-        # Two-loop recursion over the known steps, free variables only.
-        length = 0.0
-        for i in range(count):
-            fixed = i % 7 == 6 and x[i] <= least_radius and gradient[i] > 0.0
-            direction[i] = 0.0 if fixed else -gradient[i]
-            length += direction[i] * direction[i]
-        if length == 0.0:
-            break
-        for step in range(known):
-            m = (newest - step) % _HISTORY
-            dot = 0.0
-            for i in range(count):
-                dot += moves[m, i] * direction[i]
-            shares[m] = dot * inverses[m]
-            for i in range(count):
-                direction[i] -= shares[m] * bends[m, i]
-        scale = min(1.0, _FIRST_STEP / math.sqrt(length))
-        if known > 0:
-            scale = 0.0
-            for i in range(count):
-                scale += bends[newest, i] * bends[newest, i]
-            scale = 1.0 / (scale * inverses[newest])
-        for i in range(count):
-            direction[i] *= scale
-        for step in range(known - 1, -1, -1):
-            m = (newest - step) % _HISTORY
-            dot = 0.0
-            for i in range(count):
-                dot += bends[m, i] * direction[i]
-            for i in range(count):
-                direction[i] += (shares[m] - dot * inverses[m]) * moves[m, i]
-        slope_along = 0.0
-        for i in range(count):
-            if i % 7 == 6 and x[i] <= least_radius and gradient[i] > 0.0:
-                direction[i] = 0.0
-            slope_along += direction[i] * gradient[i]
-        if slope_along >= 0.0:  # not a descent direction: restart
+        slope = _set_direction(x, gradient, least_radius, curvature, newest, known, direction)
+        is_lower, new_value = False, value
+        if slope < 0.0:
+            new_value, is_lower = _search_line(
+                x, direction, slope, value, coverage, least_radius, trial, trial_gradient
+            )
+        if not is_lower:
             if known == 0:
                 break
-            known = 0
-            continue
-        size, new_value = 1.0, value
-        better = False
-        for _trial in range(_TRIALS):
-            for i in range(count):
-                new_x[i] = x[i] + size * direction[i]
-                if i % 7 == 6:
-                    new_x[i] = max(new_x[i], least_radius)
-            new_value = coverage_cost(
-                trial, to_cover, cover_weights, to_avoid, prices, watchers, watcher_weights,
-                width, penalty, thrift, slope,
-            )  # fmt: skip
-            if new_value <= value + _SUFFICIENT * size * slope_along:
-                better = True
-                break
-            # Minimum of the parabola through the known values.
-            least = -0.5 * slope_along * size * size / (new_value - value - size * slope_along)
-            size = min(max(least, 0.1 * size), 0.5 * size)
-        if not better:
-            if known == 0:
-                break
-            known = 0
+            known = 0  # restart
             continue
         m = (newest + 1) % _HISTORY
-        curvature, square = 0.0, 0.0
+        bend, square = 0.0, 0.0
         for i in range(count):
-            moves[m, i] = new_x[i] - x[i]
-            bends[m, i] = new_gradient[i] - gradient[i]
-            curvature += moves[m, i] * bends[m, i]
-            square += bends[m, i] * bends[m, i]
-            x[i] = new_x[i]
-            gradient[i] = new_gradient[i]
-        if curvature > 1e-10 * square:
-            inverses[m] = 1.0 / curvature
+            move, change = new_x[i] - x[i], new_gradient[i] - gradient[i]
+            curvature.moves[m, i], curvature.changes[m, i] = move, change
+            bend += move * change
+            square += change * change
+            x[i], gradient[i] = new_x[i], new_gradient[i]
+        if bend > 1e-10 * square:
+            curvature.inverses[m] = 1.0 / bend
             newest, known = m, min(known + 1, _HISTORY)
         gain, value = value - new_value, new_value
         slow = slow + 1 if gain <= tolerance * max(abs(value), 1e-12) else 0
@@ -296,11 +328,12 @@ class _Annealing:
     def run(self, capsules: np.ndarray, width: float, penalty: float) -> tuple[np.ndarray, float]:
         """Return the capsules (k, 7) after one stage, and their cost."""
         optimised = capsules.copy()
-        value = descend(
-            optimised, self._to_cover, self._weights, self._to_avoid, self._prices,
-            self._watchers, self._watcher_weights, width, penalty, _THRIFT / self._volume,
-            _LEAST_RADIUS, _STEPS if len(optimised) < _MANY_CAPSULES else _STEPS_OF_MANY, _GAIN,
+        coverage = Coverage(
+            self._to_cover, self._weights, self._to_avoid, self._prices, self._watchers,
+            self._watcher_weights, width, penalty, _THRIFT / self._volume,
         )  # fmt: skip
+        steps = _STEPS if len(optimised) < _MANY_CAPSULES else _STEPS_OF_MANY
+        value = descend(optimised, coverage, _LEAST_RADIUS, steps, _GAIN)
         return optimised, value
 
 

@@ -8,6 +8,7 @@ import trimesh
 from scipy.spatial.distance import cdist
 
 from collision_monitor.fitting.coverage import (
+    Coverage,
     ball_radii,
     closest_points,
     coverage_cost,
@@ -38,11 +39,12 @@ def test_the_gradient_is_that_of_finite_differences():
     prices = RNG.uniform(0.1, 1.0, 300)
     watchers, looks = RNG.normal(size=(3, 50)), RNG.uniform(0.1, 1.0, 50)
 
+    coverage = Coverage(
+        wanted, weights, unwanted, prices, watchers, looks, width=0.3, penalty=3.0, thrift=0.2
+    )
+
     def cost(x, gradient):
-        return coverage_cost(
-            x.reshape(3, 7), wanted, weights, unwanted, prices, watchers, looks,
-            0.3, 3.0, 0.2, gradient,
-        )  # fmt: skip
+        return coverage_cost(x.reshape(3, 7), coverage, gradient)
 
     gradient, unused = np.empty((3, 7)), np.empty((3, 7))
     cost(capsules.ravel(), gradient)
