@@ -26,7 +26,7 @@ class Cell:
         self.gap = gap
         self.graph.send(NAMES, (*apart(gap), 0.3), velocities=(0, 0, velocity, 0, 0))
 
-    def until(self, condition, gap, velocity=0.0, seconds=10.0):
+    def until(self, condition, gap, velocity=0.0, seconds=60.0):
         """Move there at 0.3 m/s, stand there and say this velocity until the condition holds."""
         while abs(gap - self.gap) > 1e-9:
             step = max(-0.006, min(0.006, gap - self.gap))

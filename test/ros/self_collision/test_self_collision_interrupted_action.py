@@ -121,7 +121,7 @@ class Scene(Planner):
         self.spin()  # checks by coal kept joint states waiting
         return super().plan(**fields)
 
-    def until(self, condition, seconds=20.0):
+    def until(self, condition, seconds=120.0):
         end = time.monotonic() + seconds
         while self.state is None or not condition():
             assert time.monotonic() < end, self.state

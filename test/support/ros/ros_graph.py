@@ -132,7 +132,7 @@ class Graph:
         while (left := end - time.monotonic()) > 0:
             self.executor.spin_once(timeout_sec=left)
 
-    def until(self, condition, seconds: float = 10.0, sending=None, period: float = 0.02):
+    def until(self, condition, seconds: float = 60.0, sending=None, period: float = 0.02):
         """Listen (and call ``sending`` every ``period``) until ``condition()`` is true."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -155,13 +155,13 @@ class Graph:
         """Key-values of the last state."""
         return {item.key: item.value for item in self.state.values}
 
-    def until_level(self, level: bytes, sending=None, seconds: float = 10.0) -> None:
+    def until_level(self, level: bytes, sending=None, seconds: float = 60.0) -> None:
         """Listen until the state has this level."""
         self.until(
             lambda: self.heard["state"] and self.state.level == level, seconds, sending
         )
 
-    def until_safe(self, value: bool, sending=None, seconds: float = 10.0) -> None:
+    def until_safe(self, value: bool, sending=None, seconds: float = 60.0) -> None:
         """Listen until this is said on ~/safe; it may come after the state, or before it."""
         heard = self.heard["safe"]
         self.until(lambda: heard and heard[-1].data is value, seconds, sending)

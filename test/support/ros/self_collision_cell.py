@@ -56,7 +56,7 @@ class Cell:
         if self.q is not None:
             self.graph.send(self.names, self.q)
 
-    def until(self, condition, seconds=20.0):
+    def until(self, condition, seconds=60.0):
         def holds():
             assert self.process.poll() is None, self.graph.stop(self.process)
             return self.graph.heard["state"] and condition()
@@ -95,7 +95,7 @@ class Cell:
             stamp += 1e-9 * self.graph.node.get_clock().now().nanoseconds
         return trajectory(self.names if names is None else names, rows, times, stamp)
 
-    def want(self, *arguments, seconds=20.0, **options):
+    def want(self, *arguments, seconds=60.0, **options):
         """Send a trajectory and wait for the verdict; what came out, if anything."""
         message, sent = self.trajectory(*arguments, **options), len(self.sent)
         self.spin(0.1)  # many points take long to make, and joint states go on

@@ -41,7 +41,7 @@ class SimulationCell:
             node="simulation",
         )
 
-    def until(self, condition, seconds=20.0, sending=None):
+    def until(self, condition, seconds=60.0, sending=None):
         """Listen until it holds; no process may end meanwhile."""
 
         def holds():
