@@ -34,11 +34,11 @@ from support.robots.dual_arm_cases import (  # noqa: E402
     refined,
 )
 
-from collision_monitor.self_collision.margins import Problem  # noqa: E402
-from collision_monitor.self_collision.motion_clearance import LinearField  # noqa: E402
-from collision_monitor.self_collision.repulsion_field import (  # noqa: E402
+from collision_monitor.self_collision.field.repulsion_field import (  # noqa: E402
     adjust_published,
 )
+from collision_monitor.self_collision.margins import Problem  # noqa: E402
+from collision_monitor.self_collision.motion_clearance import LinearField  # noqa: E402
 from collision_monitor.self_collision.sqp_adjustment import SqpAdjustment  # noqa: E402
 
 METHODS: dict[str, Callable[[Problem], np.ndarray]] = {

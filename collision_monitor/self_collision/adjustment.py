@@ -23,6 +23,7 @@ from collision_monitor.motion.trajectory import Motion, Trajectory
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.self_collision.arms import Arm, find_chains
 from collision_monitor.self_collision.detour import Effort
+from collision_monitor.self_collision.field.repulsion_field import adjust_published
 from collision_monitor.self_collision.margins import (
     Margins,
     Problem,
@@ -50,7 +51,6 @@ from collision_monitor.self_collision.preparation import (
     with_mimics_within_limits,
     within,
 )
-from collision_monitor.self_collision.repulsion_field import adjust_published
 from collision_monitor.self_collision.retiming import retime
 from collision_monitor.self_collision.settings import RATE_LIMITS, AdjustmentSettings
 from collision_monitor.self_collision.sqp_adjustment import BUFFER, SqpAdjustment

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.geometry.segment_distance import segment_distance
 
 from collision_monitor.geometry.segments import capsule_distance
-from collision_monitor.self_collision.nine_cases import (
+from collision_monitor.self_collision.field.nine_cases import (
     control_points,
     leaf_gaps,
 )
@@ -117,12 +117,12 @@ def test_many_leaves_at_once_are_the_capsules_of_the_other_kernel():
     ends, radii = rng.uniform(-1.0, 1.0, (40, 2, 3)), rng.uniform(0.0, 0.2, 40)
     first, second = rng.integers(0, 40, (2, 300))
     out = np.empty(300)
-    leaf_gaps(ends, radii, first, second, np.inf, out)
     flat, column = ends.reshape(40, 6), radii[:, None]
+    leaf_gaps(flat, column, first, second, np.inf, out)
     expected = [capsule_distance(flat, column, i, j) for i, j in zip(first, second, strict=True)]
     assert out == pytest.approx(expected, abs=1e-12)
     quick = np.empty(300)
-    leaf_gaps(ends, radii, first, second, 0.2, quick)
+    leaf_gaps(flat, column, first, second, 0.2, quick)
     far = quick != out
     assert 0 < far.sum() < 300
     assert np.all(quick[far] >= 0.2) and np.all(quick[far] <= out[far] + 1e-12)

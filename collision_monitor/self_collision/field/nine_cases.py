@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Nearest points of two segments: the control points of the repulsion."""
+"""Nearest points of two segments, the control points of the repulsion, and its direction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.compiled import kernel, small_kernel
+from collision_monitor.common.compiled import kernel, offline_kernel, small_kernel
 from collision_monitor.geometry.segments import clamp_to_unit
 
 # -- the nearest points of two segments by the nine cases of Wu et al. (2018) --
@@ -105,16 +105,16 @@ def nine_cases(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz):
 def leaf_gaps(ends, radii, first, second, enough, out):
     """Signed distances ``out`` (m,) of the leaves first[k] and second[k], metres.
 
-    ``ends`` (leaves, 2, 3) end points of their segments, ``radii`` (leaves,); by `nine_cases`.
+    ``ends`` (leaves, 6) end points of their segments, ``radii`` (leaves, 1); by `nine_cases`.
     If the bounding spheres of two leaves are ``enough`` metres apart, their distance is returned
     instead: it is a lower bound.
     """
     for k in range(len(first)):
         i, j = first[k], second[k]
-        px, py, pz = ends[i, 0, 0], ends[i, 0, 1], ends[i, 0, 2]
-        qx, qy, qz = ends[j, 0, 0], ends[j, 0, 1], ends[j, 0, 2]
-        ux, uy, uz = ends[i, 1, 0] - px, ends[i, 1, 1] - py, ends[i, 1, 2] - pz
-        vx, vy, vz = ends[j, 1, 0] - qx, ends[j, 1, 1] - qy, ends[j, 1, 2] - qz
+        px, py, pz = ends[i, 0], ends[i, 1], ends[i, 2]
+        qx, qy, qz = ends[j, 0], ends[j, 1], ends[j, 2]
+        ux, uy, uz = ends[i, 3] - px, ends[i, 4] - py, ends[i, 5] - pz
+        vx, vy, vz = ends[j, 3] - qx, ends[j, 4] - qy, ends[j, 5] - qz
         cx, cy, cz = (
             qx - px + 0.5 * (vx - ux), qy - py + 0.5 * (vy - uy), qz - pz + 0.5 * (vz - uz)
         )  # fmt: skip
@@ -123,9 +123,67 @@ def leaf_gaps(ends, radii, first, second, enough, out):
             - 0.5 * math.sqrt(ux * ux + uy * uy + uz * uz)
             - 0.5 * math.sqrt(vx * vx + vy * vy + vz * vz)
         )
-        if not apart - radii[i] - radii[j] >= enough:  # nan is not enough
+        if not apart - radii[i, 0] - radii[j, 0] >= enough:  # nan is not enough
             apart = nine_cases(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz)[0]
-        out[k] = apart - radii[i] - radii[j]
+        out[k] = apart - radii[i, 0] - radii[j, 0]
+
+
+# -- the direction of a push --
+
+_TOUCHING = 1e-12  # m; control points closer than this coincide
+_SAME_WAY = 1e-9  # sine of the angle between two segments that have no common normal
+
+
+@offline_kernel
+def _normal_at_contact(ux, uy, uz, vx, vy, vz, approach, normal):
+    """Write a unit vector that separates touching segments along u and v; see `common_normal`."""
+    uu, vv = ux * ux + uy * uy + uz * uz, vx * vx + vy * vy + vz * vz
+    x, y, z = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+    length = math.sqrt(x * x + y * y + z * z)
+    if length <= _SAME_WAY * math.sqrt(uu * vv):
+        if uu < vv:
+            ux, uy, uz, uu = vx, vy, vz, vv
+        # The component of the approach perpendicular to the segment, or any perpendicular.
+        for k in range(4):
+            if k == 0:
+                x, y, z = approach[0], approach[1], approach[2]
+            else:
+                x = 1.0 if k == 1 else 0.0
+                y = 1.0 if k == 2 else 0.0
+                z = 1.0 if k == 3 else 0.0
+            size = math.sqrt(x * x + y * y + z * z)
+            along = (ux * x + uy * y + uz * z) / max(uu, 1e-300)
+            x, y, z = x - along * ux, y - along * uy, z - along * uz
+            length = math.sqrt(x * x + y * y + z * z)
+            if length > _SAME_WAY * max(size, 1e-300):
+                break
+    if approach[0] * x + approach[1] * y + approach[2] * z < 0.0:
+        length = -length
+    normal[0], normal[1], normal[2] = x / length, y / length, z / length
+
+
+@offline_kernel
+def common_normal(ends, i, j, approach, points, normal):
+    """Distance of the segments i and j of ``ends`` (leaves, 6), metres.
+
+    Writes their control points (2, 3), and the unit vector n (3,) from the first to the second. In
+    the paper n is C_left - C_right, which is not of unit length and undefined at d = 0. If the
+    segments touch, n is perpendicular to both, or to the longer of parallel ones, with the sense
+    of ``approach`` (3,), the velocity of the first relative to the second.
+    """
+    px, py, pz = ends[i, 0], ends[i, 1], ends[i, 2]
+    qx, qy, qz = ends[j, 0], ends[j, 1], ends[j, 2]
+    ux, uy, uz = ends[i, 3] - px, ends[i, 4] - py, ends[i, 5] - pz
+    vx, vy, vz = ends[j, 3] - qx, ends[j, 4] - qy, ends[j, 5] - qz
+    distance, s, t, _ = nine_cases(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz)
+    points[0, 0], points[0, 1], points[0, 2] = px + s * ux, py + s * uy, pz + s * uz
+    points[1, 0], points[1, 1], points[1, 2] = qx + t * vx, qy + t * vy, qz + t * vz
+    if distance > _TOUCHING:
+        for axis in range(3):
+            normal[axis] = (points[1, axis] - points[0, axis]) / distance
+    else:
+        _normal_at_contact(ux, uy, uz, vx, vy, vz, approach, normal)
+    return distance
 
 
 class ControlPoints(NamedTuple):
