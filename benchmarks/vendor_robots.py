@@ -6,6 +6,7 @@
     python benchmarks/vendor_robots.py --cycles      # time of an update along motions instead
     python benchmarks/vendor_robots.py --contacts 20000     # only contacts in random poses
     python benchmarks/vendor_robots.py --zero        # the state with all joints at zero
+    python benchmarks/vendor_robots.py --learnt      # stops before and after `thresholds --motion`
     python benchmarks/vendor_robots.py --hierarchies        # axis-aligned against oriented boxes
     python benchmarks/vendor_robots.py --loss        # clearance that the leaves alone take
     python benchmarks/vendor_robots.py --number      # what the minimum distance says
@@ -23,6 +24,11 @@ and in how many of these the state is no stop.
 
 ``--zero``: level and message of a robot that rests with all joints at zero, or at the limit nearest
 to it; and the level with what the command ``thresholds`` prints.
+
+``--learnt``: in how many of the poses around zero the last state is a stop, with the file that
+`thresholds` prints and with that of `thresholds --motion`: each joint of arms and head in turn
+swings 0.2 rad about zero, legs stand. How many pairs have distances below what was seen, and which
+are left out since their meshes meet in the motion.
 
 ``--loss``: smallest mesh distance (coal) minus smallest leaf distance in random poses without
 contact in which the meshes are within 0.3 m, mean and 95 %, mm: of all pairs, and of pairs that are
@@ -45,17 +51,14 @@ in random poses, and all pairs whose leaves are within 0.1 m; medians.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import json
 import sys
 import time
 
 import numpy as np
-import yaml
 from common.command_line import arguments, own_robot
+from motions.learnt_thresholds import learnt, printed_thresholds
 from support.geometry.exact_reference import ExactReference
-from support.robots.robots import RobotFiles
 from support.robots.vendor_robots import (
     VENDOR_NAMES,
     Alarms,
@@ -68,10 +71,8 @@ from support.robots.vendor_robots import (
 from tightness import losses
 
 from collision_monitor import CollisionModel, Monitor
-from collision_monitor.__main__ import main as command
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.model.left_out_pairs import samples_around_zero
-from collision_monitor.model.thresholds import Thresholds, load_thresholds
 
 
 def load(
@@ -188,14 +189,6 @@ def number_of(model: CollisionModel) -> tuple[dict, list[str]]:
     return found, [*cells, found["not near by design"]["most"]]
 
 
-def printed_thresholds(files: RobotFiles) -> Thresholds:
-    """What the command ``thresholds`` prints for a robot without an SRDF."""
-    out, log = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(log):
-        command(["thresholds", str(files.urdf), "--package-dir", str(files.package_dirs[0])])
-    return load_thresholds(yaml.safe_load(out.getvalue()))
-
-
 _LOSS = ["leaves (most)", "mean / 95 %, all pairs", "without structural pairs"]
 _NUMBER = [
     "poses", "all pairs (m)", "constant", "not near by design (m)", "constant", "most often held by"
@@ -212,6 +205,10 @@ def results_of(name: str, options: argparse.Namespace) -> tuple[dict, list[str]]
     if options.hierarchies:
         ratios = hierarchies(name)
         return ratios, [f"{value:.2f}" for value in ratios.values()]
+    if options.learnt:
+        found, left_out = learnt(own_robot(name) or vendor_files(name), options.poses)
+        shares = [f"{found[f'stop {which}']:.0%}" for which in ("before", "after")]
+        return found | {"left out": left_out}, [*shares, str(found["own distances"]), left_out]
     model, coal = load(name, options.srdf, options.max_leaves)
     if options.cycles:
         times = cycles(model, 5.0)
@@ -267,6 +264,7 @@ def main() -> int:
     parser.add_argument("--hierarchies", action="store_true")
     parser.add_argument("--loss", action="store_true")
     parser.add_argument("--number", action="store_true")
+    parser.add_argument("--learnt", action="store_true")
     options = parser.parse_args()
     results = {}
     for name in options.robots.split(","):

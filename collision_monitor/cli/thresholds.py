@@ -3,7 +3,8 @@
 """``thresholds``: structurally close pairs, and a file with their thresholds.
 
 A pair that is within its warning distance while the robot rests would be a permanent warning, or a
-stop: such a pair gets distances below that of the pose of rest.
+stop: such a pair gets distances below that of the pose of rest. Motions that the robot has made
+show which stops are artefacts of the meshes: such a pair gets distances below what was seen.
 """
 
 from __future__ import annotations
@@ -15,8 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.cli.options import add_positions_argument, parse_configuration
+from collision_monitor.cli.options import (
+    add_bag_arguments,
+    add_positions_argument,
+    parse_configuration,
+)
 from collision_monitor.cli.robots import add_model_arguments, load_model
+from collision_monitor.cli.seen_distances import Seen, seen_near
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.structural_pairs import StructuralPair, near_and_touching
 from collision_monitor.model.thresholds import (
@@ -27,6 +33,8 @@ from collision_monitor.model.thresholds import (
     load_thresholds,
     pattern_of,
 )
+from collision_monitor.motion import read_motion
+from collision_monitor.motion.motion_files import Kind, open_motion
 from collision_monitor.robot.pairs import are_of_one_robot
 
 # Pairs nearer than this at rest (metres) are named on standard error.
@@ -49,6 +57,13 @@ def add_parser(commands: Any) -> None:
     )
     add_model_arguments(parser)
     add_positions_argument(parser, "joint positions of the robot at rest")
+    parser.add_argument(
+        "--motion", action="append", default=[], metavar="FILE",
+        help="what the robot did without harm (ROS 2 bag, CSV, JointTrajectory in YAML, command "
+        "file): pairs that would stop it there get distances below what was seen, and pairs whose "
+        "meshes meet there are left out; may be given several times",
+    )  # fmt: skip
+    add_bag_arguments(parser)
     parser.add_argument(
         "--warn", type=float, default=WARN_DISTANCE, metavar="METRES",
         help="warning distance of all pairs (default %(default)s)",
@@ -74,8 +89,15 @@ def run(options: argparse.Namespace) -> int:
     start = Thresholds(
         given.warn or options.warn, given.stop or options.stop, given.rules, given.source
     )
+    files = [open_motion(path) for path in options.motion]
     model = load_model(options)
     q = parse_configuration(options.q, model)
+    motions = [
+        (file.path, read_motion(
+            file, model.robot, topic=options.topic if file.kind is Kind.BAG else None,
+            stamps=options.stamps, scene=model.scene,
+        )) for file in files
+    ]  # fmt: skip
     # Raises for a rule without a match.
     start.of(model.pairs, objects=model.link_names, left_out=model.unmonitored_pairs)
     for text in start.without_effect(model.pairs, model.unmonitored_pairs):
@@ -89,7 +111,12 @@ def run(options: argparse.Namespace) -> int:
     always = usual.always_touching()
     limits = start.of(model.pairs, must_name=False, structural=structural)
     near, touching = near_and_touching(model, q, limits[:, 1], exact=not options.leaves_only)
-    suggested = _suggested(model, structural, near, ruled, limits)
+    seen = {
+        k: each
+        for k, each in seen_near(model, motions, q, limits[:, 0], not options.leaves_only).items()
+        if k not in ruled
+    }
+    suggested = _suggested(model, structural, near, seen, ruled, limits)
     print(
         f"# '{model.name}': {len(structural)} of {len(model.pairs)} pairs are near by construction "
         "or at zero."
@@ -105,12 +132,15 @@ def run(options: argparse.Namespace) -> int:
         print("  # Not checked because they overlap by design; without its # a pair is checked:")
     for a, b, reason in left_out:
         print(f"  #{_line(Rule(pattern_of((a, b)), 0.0, 0.0)).strip()}  # {reason}")
-    texts = [_always_touching(model, model.pairs[k], options.leaves_only) for k in always]
+    texts = [
+        _always_touching(model, model.pairs[k], options.leaves_only)
+        for k in always if k not in seen
+    ]  # fmt: skip
     texts += [
         f"{' '.join(model.pairs[k])}: {'leaves overlap' if options.leaves_only else 'meshes meet'} "
         "at rest, which is a stop: give a pose without contact as --q; if they overlap by design, "
         "leave the pair out by check: false here, or in the SRDF"
-        for k in touching if k not in always
+        for k in touching if k not in always and k not in seen
     ]  # fmt: skip
     for text in texts:
         print(f"  # {text}")
@@ -153,12 +183,16 @@ def _suggested(
     model: CollisionModel,
     structural: Mapping[int, StructuralPair],
     near: Mapping[int, float],
+    seen: Mapping[int, Seen],
     ruled: set[int],
     limits: np.ndarray,
 ) -> list[str]:
-    """Lines of structural pairs, and of pairs ``near`` each other at rest without a rule."""
+    """Lines of pairs without a rule: structural ones, ``near`` at rest, and ``seen`` near."""
     lines = []
-    for pair in sorted(structural.keys() | near.keys() - ruled):
+    for pair in sorted(structural.keys() | near.keys() - ruled | seen.keys()):
+        if pair in seen and seen[pair].distance <= 0.0:
+            lines.append(_left_out(model.pairs[pair], seen[pair]))
+            continue
         stop, warn = limits[pair].tolist()
         reasons = [structural[pair].reason] if pair in structural else []
         if pair in near:
@@ -170,6 +204,20 @@ def _suggested(
                     f"warning: {' '.join(model.pairs[pair])}: {1e3 * near[pair]:.2f} mm apart at "
                     f"rest, so that it stops at {1e3 * stop:.2f} mm in every pose", file=sys.stderr,
                 )  # fmt: skip
+        if pair in seen:
+            distance = seen[pair].distance
+            warn, stop = min(warn, 0.8 * distance), min(stop, 0.4 * distance)
+            reasons.append(seen[pair].reason)
         rule = Rule(pattern_of(model.pairs[pair]), round(warn, 6), round(stop, 6))
         lines.append(f"{_line(rule)}  # {', '.join(reasons)}")
     return lines
+
+
+def _left_out(pair: tuple[str, str], seen: Seen) -> str:
+    """The line of a pair whose meshes meet where the robot came to no harm; also warns of it."""
+    print(
+        f"warning: {' '.join(pair)}: {seen.reason}, so the pair is left out by check: false; "
+        "remove the line if the links can collide anywhere else",
+        file=sys.stderr,
+    )
+    return f"{_line(Rule(pattern_of(pair), check=False))}  # {seen.reason}"

@@ -455,6 +455,50 @@ def test_thresholds_makes_the_pose_of_rest_clear(tmp_path, capsys):
     assert yaml.safe_load(capsys.readouterr().out)["pairs"] == [{"pair": "a b", "warn": 0.09}]
 
 
+def test_thresholds_learns_from_what_a_robot_did_without_harm(tmp_path, capsys):
+    """Two carriages that are 50 mm apart at rest, and another one far from both."""
+    urdf, file = tmp_path / "rails.urdf", tmp_path / "thresholds.yaml"
+    ball = '<sphere radius="0.1"/>'
+    urdf.write_text(robot(
+        link("base", ""), link("a", ball), link("b", ball), link("c", ball),
+        joint("ja", "base", "a", "prismatic", "0 0 0", "1 0 0"),
+        joint("jb", "base", "b", "prismatic", "0.25 0 0", "0 1 0"),
+        joint("jc", "base", "c", "prismatic", "0 0 1.5", "0 0 1"),
+    ))  # fmt: skip
+
+    def level(ja):
+        rules = load_thresholds(file)
+        unchecked = rules.patterns(check=False)
+        monitor = Monitor(CollisionModel.from_urdf(str(urdf), unchecked=unchecked))
+        monitor.set_thresholds(rules)
+        return monitor.update(("ja", "jb", "jc"), np.array([ja, 0.0, 0.0]), now=10.0).level
+
+    def learnt(*recordings):
+        given = []
+        for name, ja in recordings:
+            (tmp_path / name).write_text(f"time,ja\n0,-0.05\n2,{ja}\n4,-0.05\n")
+            given += ["--motion", str(tmp_path / name)]
+        assert main(["thresholds", str(urdf), *given]) == 0
+        said = capsys.readouterr()
+        file.write_text(said.out)
+        return said, yaml.safe_load(said.out)["pairs"]
+
+    said, (rule,) = learnt(("far.csv", 0.02))  # 30 mm: no stop
+    assert rule["stop"] == pytest.approx(0.02) and "seen at" not in said.out
+    assert level(0.04) is Level.ERROR
+    said, (rule,) = learnt(("far.csv", 0.02), ("near.csv", 0.04))
+    assert (rule["warn"], rule["stop"]) == pytest.approx((0.008, 0.004))
+    assert "seen at 0.0100 m at t = 2.000 s in near.csv" in said.out and not said.err
+    assert level(0.04) is Level.OK and level(0.047) is Level.ERROR
+    said, (rule,) = learnt(("into.csv", 0.06))
+    assert rule == {"pair": "a b", "check": False}
+    assert "warning: a b: meshes meet at t = " in said.err and "in into.csv" in said.out
+    assert level(0.06) is Level.OK
+    (tmp_path / "other.csv").write_text("time,elbow\n0,0\n1,1\n")
+    assert main(["thresholds", str(urdf), "--motion", str(tmp_path / "other.csv")]) == 2
+    assert "has no joint 'elbow'" in capsys.readouterr().err
+
+
 def test_a_rule_that_leaves_a_pair_out_holds_for_every_command(cell, capsys, tmp_path):
     urdf, scene = cell
     file = tmp_path / "mine.yaml"
