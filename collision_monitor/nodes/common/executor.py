@@ -62,13 +62,13 @@ class StateLog:
         self._logged: dict[Any, float] = {}
 
     def add(self, level: Level, kind: Any, text: str) -> None:
-        """Log a state; ``kind`` "waiting" is not a fault."""
+        """Log a state; the kinds "waiting" and "ended" are no faults."""
         now = time.monotonic()
         if now - self._logged.get(kind, -math.inf) < self._seconds:
             return
         self._logged[kind] = now
         severity = logging.WARNING if level is Level.WARN else logging.ERROR
-        if level is Level.OK or kind == "waiting":
+        if level is Level.OK or kind in ("waiting", "ended"):
             severity = logging.INFO
         log_at(self._logger, severity, text)
 

@@ -9,8 +9,10 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from collision_monitor.errors import RosArgumentsError  # noqa: E402
+from collision_monitor.monitoring.monitor import Level  # noqa: E402
 from collision_monitor.nodes.common.executor import (  # noqa: E402  # noqa: E402
     LogBridge,
+    StateLog,
     bridge_logs,
     init,
     own_arguments,
@@ -112,3 +114,27 @@ def test_other_loggers_are_left_alone(library):
     bridge_logs(FakeNode())
     assert not any(isinstance(h, LogBridge) for h in logging.getLogger().handlers)
     assert not library.propagate
+
+
+# -- the log of states ---------------------------------------------------------------------
+
+
+class _Logger:
+    """A logger, and a node that has it; it keeps what is said at each severity."""
+
+    def __init__(self):
+        self.said = []
+
+    def get_logger(self):
+        return self
+
+    def __getattr__(self, severity):
+        return lambda text: self.said.append((severity, text))
+
+
+def test_waiting_and_the_end_of_a_node_are_no_faults_in_the_log():
+    logger = _Logger()
+    log = StateLog(logger)
+    for kind in ("waiting", "ended", "refused"):
+        log.add(Level.STALE, kind, kind)
+    assert logger.said == [("info", "waiting"), ("info", "ended"), ("error", "refused")]
