@@ -63,6 +63,7 @@ from collision_monitor.nodes.trajectory_messages import (
 )
 from collision_monitor.self_collision.adjustment import Adjustment
 from collision_monitor.self_collision.arms import find_chains
+from collision_monitor.self_collision.field.repulsion_field import prepare_field
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor, names_of
 from collision_monitor.self_collision.motion_clearance import approach_points
 from collision_monitor.self_collision.retiming import moving_ends, moving_ends_warnings
@@ -201,6 +202,8 @@ class SelfCollisionNode(RobotNode):
             self._worker.end()
         self._worker = BackgroundWorker()
         trajectory_filter = TrajectoryFilter(model, arms, supervisor)
+        if method != "robust" and len(arms) == 2:
+            prepare_field(model, arms)
         if self._filter is not None:
             trajectory_filter.take_over(self._filter)
         self._filter, self._stream, self._last = trajectory_filter, None, None

@@ -29,13 +29,16 @@ of the right and left arm are considered. Corrections:
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from collision_monitor.common.text import told_apart
 from collision_monitor.errors import AdjustmentError
+from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.field.clearing import ROUNDS, Clearing
-from collision_monitor.self_collision.margins import Problem
+from collision_monitor.self_collision.margins import Margins, Problem
 
 _STEP = np.radians(1.0)  # step towards a waypoint, rad (metres for prismatic joints)
 _BUFFER = 0.0025  # m beyond d_saf at a waypoint, for dips between waypoints
@@ -62,6 +65,22 @@ def adjust_published(problem: Problem) -> np.ndarray:
     except _NotSeparated:
         pass
     return _Adjustment(problem, hold_tips=False).run()
+
+
+def prepare_field(model: CollisionModel, arms: Sequence[Arm]) -> None:
+    """Compile what the first adjustment of two ``arms`` needs."""
+    rest = np.clip(0.0, model.lower, model.upper)
+    columns = tuple(
+        np.array([model.joint_names.index(name) for name in arm.joint_names]) for arm in arms
+    )
+    none = np.zeros(len(model.pairs))
+    still = np.array([rest, rest])
+    clearing = Clearing(
+        Problem(model, tuple(arms), np.array([0.0, 1.0]), still, columns, Margins(none, none))
+    )
+    pairs = clearing.pairs
+    clearing.cleared(rest, 1, pairs.gaps(rest) + _BUFFER)
+    pairs.spare(still, none[pairs.pair], 0.0, _SAMPLE)
 
 
 class _NotSeparated(AdjustmentError):

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The published adjustment: the paper's experiment and harder ones; distances are not our own."""
 
+import os
+import subprocess
+import sys
 import time
 from copy import copy
 from dataclasses import replace
@@ -61,6 +64,27 @@ def test_it_takes_at_most_three_times_as_long_as_robust_where_little_changes():
     times = [[seconds(method) for method in methods] for _ in range(5)]
     field, robust = np.min(times, axis=0)
     assert field <= 3.0 * robust
+
+
+FIRST = """
+from support.robots.dual_arm_cases import PAPER
+from collision_monitor.self_collision.field import clearing
+from collision_monitor.self_collision.field.repulsion_field import adjust_published, prepare_field
+
+problem = PAPER.problem()
+prepare_field(problem.model, problem.arms)
+kernels = clearing.clear_pose, clearing.pair_gaps, clearing.least_spare
+compiled = [each.signatures for each in kernels]
+assert all(compiled), compiled
+adjust_published(problem)
+assert compiled == [each.signatures for each in kernels]
+"""
+
+
+def test_a_prepared_robot_is_adjusted_without_compiling():
+    path = os.pathsep.join([str(ROOT), str(ROOT / "test")])
+    environment = os.environ | {"PYTHONPATH": path}
+    subprocess.run([sys.executable, "-c", FIRST], check=True, env=environment, timeout=300)
 
 
 def test_what_was_adjusted_stays_as_it_is():
