@@ -29,9 +29,8 @@ from collision_monitor.fitting.leaves_file import write_leaves
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.hierarchy_boxes import tree_sizes
-from collision_monitor.model.near_by_design import usually_near
+from collision_monitor.model.near_by_design import NearPair, near_by_design
 from collision_monitor.model.neighbour_contacts import contacts_of_joint
-from collision_monitor.model.structural_pairs import StructuralPair
 from collision_monitor.model.thresholds import (
     STOP_DISTANCE,
     WARN_DISTANCE,
@@ -75,7 +74,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--thresholds", metavar="FILE",
         help="file of thresholds (YAML): its rules decide which pairs are checked, and the "
-        "distances of pairs near by construction; those with rules for both are not listed",
+        "distances of pairs near by design; those with rules for both are not listed",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON, in metres")
     parser.add_argument(
@@ -242,10 +241,10 @@ def _meeting_table(pairs: list[dict[str, Any]]) -> str:
     )
 
 
-def _structural(model: CollisionModel, given: Thresholds) -> list[StructuralPair]:
-    """Structurally close pairs, with the distances of a monitor, unless rules give both."""
+def _structural(model: CollisionModel, given: Thresholds) -> list[NearPair]:
+    """Pairs near by design, with the distances of a monitor, unless rules give both."""
     given = replace(given, stop=given.stop or STOP_DISTANCE, warn=given.warn or WARN_DISTANCE)
-    near = usually_near(model, given, exact=True)
+    near = near_by_design(model, given.stop, given.warn)
     limits = given.of(model.pairs, must_name=False, structural=near)
     return list(given.structural(near, limits).values())
 
@@ -256,7 +255,7 @@ def _structural_table(pairs: list[dict[str, Any]]) -> str:
         + [pair["reason"]]
         for pair in pairs
     ]
-    title = "Pairs that are near by construction or at zero"
+    title = "Pairs that are near by design"
     return f"{title}\n\n{text_table(_NEAR, rows)}\n\n" if rows else ""
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""``thresholds``: structurally close pairs, and a file with their thresholds.
+"""``thresholds``: pairs near by design, and a file with their thresholds.
 
 A pair that is within its warning distance while the robot rests would be a permanent warning, or a
 stop: such a pair gets distances below that of the pose of rest. Motions that the robot has made
@@ -24,7 +24,8 @@ from collision_monitor.cli.options import (
 from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.cli.seen_distances import Seen, seen_near
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.structural_pairs import StructuralPair, near_and_touching
+from collision_monitor.model.near_by_design import STOP_PART, WARN_PART, NearPair, near_by_design
+from collision_monitor.model.sampled_distances import near_and_touching
 from collision_monitor.model.thresholds import (
     STOP_DISTANCE,
     WARN_DISTANCE,
@@ -45,12 +46,12 @@ def add_parser(commands: Any) -> None:
     """Add the command to the subparsers."""
     parser = commands.add_parser(
         "thresholds",
-        help="pairs that are near by construction or at zero, and the thresholds of a monitor",
+        help="pairs that are near by design, and the thresholds of a monitor",
         description=(
             "Print a file of thresholds (YAML) with a rule for each pair that is near by "
-            "construction, or within its warning distance while the robot rests (--q). A monitor "
-            "uses the same thresholds for pairs of links that are near by construction, or with "
-            "all joints at zero, without this file; edit it to overrule them. Rules for pairs with "
+            "design, or within its warning distance while the robot rests (--q). A monitor "
+            "uses the same thresholds for pairs of links that are near by design "
+            "without this file; edit it to overrule them. Rules for pairs with "
             "an obstacle, and smaller distances because of another pose of rest, only apply with "
             "the file."
         ),
@@ -102,24 +103,26 @@ def run(options: argparse.Namespace) -> int:
     start.of(model.pairs, objects=model.link_names, left_out=model.unmonitored_pairs)
     for text in start.without_effect(model.pairs, model.unmonitored_pairs):
         print(f"warning: {text}", file=sys.stderr)
-    usual = model.usual_distances(exact=not options.leaves_only)
+    exact = not options.leaves_only
     ruled = start.named(model.pairs)
     structural = {
-        k: pair for k, pair in usual.structural(model.pairs, start.stop, start.warn).items()
+        k: pair
+        for k, pair in near_by_design(
+            model, start.stop, start.warn, exact, with_obstacles=True
+        ).items()
         if k not in ruled
-    }  # fmt: skip
-    always = usual.always_touching()
+    }
+    always = model.sampled_distances(exact).always_touching()
     limits = start.of(model.pairs, must_name=False, structural=structural)
-    near, touching = near_and_touching(model, q, limits[:, 1], exact=not options.leaves_only)
+    near, touching = near_and_touching(model, q, limits[:, 1], exact)
     seen = {
         k: each
-        for k, each in seen_near(model, motions, q, limits[:, 0], not options.leaves_only).items()
+        for k, each in seen_near(model, motions, q, limits[:, 0], exact).items()
         if k not in ruled
     }
     suggested = _suggested(model, structural, near, seen, ruled, limits)
     print(
-        f"# '{model.name}': {len(structural)} of {len(model.pairs)} pairs are near by construction "
-        "or at zero."
+        f"# '{model.name}': {len(structural)} of {len(model.pairs)} pairs are near by design."
     )
     print(f"warn: {start.warn:g}\nstop: {start.stop:g}")
     lines = [_line(rule) for rule in start.rules]
@@ -181,13 +184,13 @@ def _quoted(text: str) -> str:
 
 def _suggested(
     model: CollisionModel,
-    structural: Mapping[int, StructuralPair],
+    structural: Mapping[int, NearPair],
     near: Mapping[int, float],
     seen: Mapping[int, Seen],
     ruled: set[int],
     limits: np.ndarray,
 ) -> list[str]:
-    """Lines of pairs without a rule: structural ones, ``near`` at rest, and ``seen`` near."""
+    """Lines of pairs without a rule: near by design, ``near`` at rest, and ``seen`` near."""
     lines = []
     for pair in sorted(structural.keys() | near.keys() - ruled | seen.keys()):
         if pair in seen and seen[pair].distance <= 0.0:
@@ -196,8 +199,7 @@ def _suggested(
         stop, warn = limits[pair].tolist()
         reasons = [structural[pair].reason] if pair in structural else []
         if pair in near:
-            # As for pairs that are near by construction.
-            warn, stop = 0.8 * near[pair], min(stop, 0.4 * near[pair])
+            warn, stop = WARN_PART * near[pair], min(stop, STOP_PART * near[pair])
             reasons.append(f"{1e3 * near[pair]:.1f} mm apart at rest")
             if near[pair] < _VERY_NEAR:
                 print(

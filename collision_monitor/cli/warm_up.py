@@ -100,7 +100,7 @@ def _measure() -> None:
     model.is_clear(configurations, 0.0)
     model.contacts(configurations[0])
     model.prepare_exact(crossings=True)
-    model.usual_distances(exact=True)
+    model.sampled_distances(exact=True)
 
 
 def _monitor() -> None:

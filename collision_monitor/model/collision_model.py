@@ -46,9 +46,9 @@ from collision_monitor.mesh_distance.mesh_distance import (
 )
 from collision_monitor.mesh_distance.mesh_tree import Hierarchy
 from collision_monitor.model.left_out_pairs import pairs_to_leave_out
-from collision_monitor.model.near_by_design import DistanceNotByDesign, usually_near
+from collision_monitor.model.near_by_design import DistanceNotByDesign, near_by_design
 from collision_monitor.model.neighbour_contacts import meeting_around_turns
-from collision_monitor.model.structural_pairs import UsualDistances, usual_distances
+from collision_monitor.model.sampled_distances import SampledDistances, sampled_distances
 from collision_monitor.model.thresholds import (
     NOT_TWO_NAMES,
     STOP_DISTANCE,
@@ -292,9 +292,9 @@ class CollisionModel:
         queries = self._not_by_design.get(exact)
         if queries is None:
             defaults = Thresholds(WARN_DISTANCE, STOP_DISTANCE)
-            structural = usually_near(self, defaults, exact)
+            structural = near_by_design(self, STOP_DISTANCE, WARN_DISTANCE, exact)
             warn = defaults.of(self.pairs, structural=structural)[:, 1]
-            near = {*structural, *self.usual_distances(exact).constant}
+            near = {*structural, *self.sampled_distances(exact).constant}
             queries = self._not_by_design[exact] = DistanceNotByDesign(self, near, warn, exact)
         nearest = self.distance(q, exact, any_contact)
         return queries.of(q, nearest, np.inf if exact else -np.inf)
@@ -538,16 +538,28 @@ class CollisionModel:
             hits[order[np.searchsorted(known, found)]] += 1
         return hits / len(configurations)
 
-    def usual_distances(self, exact: bool = True) -> UsualDistances:
-        """Usual distances of pairs within the joint limits.
+    def home_configurations(self) -> np.ndarray:
+        """Configurations (homes, nq) in which the robot may rest.
 
-        Measured at the first call, which takes 0.2 s for a UR5 and 12 s for a hand of fine meshes,
+        All joints at zero or the limit nearest to it, and so for each named state of the SRDF with
+        the positions that it gives.
+        """
+        zero = dict.fromkeys(self.joint_names, 0.0)
+        homes = [zero, *(zero | dict(state) for state in self.semantics.states.values())]
+        rows = np.array([[home[name] for name in self.joint_names] for home in homes])
+        rows = rows.reshape(len(homes), len(zero)).clip(self.lower, self.upper)
+        return rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
+
+    def sampled_distances(self, exact: bool = True) -> SampledDistances:
+        """Distances of near pairs at home and over the joint ranges.
+
+        Measured at the first call, which takes 0.1 s for a UR5 and 10 s for a hand of fine meshes,
         and cached on disk. ``exact``: measured on the shapes, which calls `prepare_exact`;
         otherwise on the leaves.
         """
-        if exact not in self._usual:
-            self._usual[exact] = usual_distances(self, exact)
-        return self._usual[exact]
+        if exact not in self._sampled:
+            self._sampled[exact] = sampled_distances(self, exact)
+        return self._sampled[exact]
 
     def surface_distances(
         self, q: np.ndarray, pairs: np.ndarray, near_last: bool = True, limit: float = np.inf
@@ -687,7 +699,7 @@ class CollisionModel:
         """Return those of ``pairs`` that a model omits because of their contacts, and why.
 
         The rules are those for the pairs of a model (docs/behaviour.md). They do not depend on
-        whether this model checks a pair, nor on its SRDF.
+        whether this model checks a pair, nor on pairs of its SRDF.
 
         Raises:
             ConfigurationError: a name is not a link with shapes.
@@ -931,7 +943,7 @@ class CollisionModel:
             self._numbers, self._index, self.lower, self.upper, self.joint_names,
             self._obstacle_names, self.exact_shapes.content,
         )  # fmt: skip
-        self._usual: dict[bool, UsualDistances] = {}
+        self._sampled: dict[bool, SampledDistances] = {}
         self._not_by_design: dict[bool, DistanceNotByDesign] = {}
 
     # -- checks ----------------------------------------------------------------------

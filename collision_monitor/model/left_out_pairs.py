@@ -32,7 +32,7 @@ from collision_monitor.robot.description import Shape
 from collision_monitor.robot.pairs import MAY_COLLIDE, are_of_one_robot
 
 # Increase when the same input gives another result.
-_VERSION = 35
+_VERSION = 36
 
 # Random configurations, at most; and others around zero, in this part of the range of each joint.
 _SAMPLES, _SAMPLES_AROUND_ZERO, _AROUND_ZERO = 1000, 100, 0.15
@@ -58,7 +58,7 @@ def pairs_to_leave_out(model: Any) -> tuple[dict[int, str], tuple[str, ...]]:
     if not model.pairs:
         return {}, ()
     with Store("contacts") as store:
-        key = content_key("left out", _VERSION, model.content)
+        key = content_key("left out", _VERSION, model.home_configurations(), model.content)
         kept = store.get(key)
         if not isinstance(kept, list):
             found, warnings = _Search(model).run()
@@ -91,7 +91,10 @@ class _Search:
         """Return pairs to omit by index, with the reason; and warnings."""
         model, reasons, warnings = self._model, {}, []
         overlap = model.near_shares(self._everywhere, 0.0)
-        at_zero = model.near_shares(self._around_zero, 0.0)
+        at_rest = np.maximum(
+            model.near_shares(self._around_zero, 0.0),
+            model.near_shares(model.home_configurations(), 0.0),
+        )
         for pair, (a, b) in enumerate(model.pairs):
             check_time("looking for pairs that overlap by design")
             if a in self._obstacles or b in self._obstacles or not are_of_one_robot(a, b):
@@ -106,14 +109,14 @@ class _Search:
                         "in the scene"
                     )
                 continue
-            if reason := self._reason(pair, float(overlap[pair]), float(at_zero[pair])):
+            if reason := self._reason(pair, float(overlap[pair]), float(at_rest[pair])):
                 reasons[pair] = reason
         return reasons, warnings
 
-    def _reason(self, pair: int, overlap: float, at_zero: float) -> str:
+    def _reason(self, pair: int, overlap: float, at_rest: float) -> str:
         """Return why a pair is omitted; empty if it is checked, or its leaves are apart."""
         links, bodies = self._model.pairs[pair], self._model.bodies
-        if overlap >= _MOSTLY and at_zero > 0.0:
+        if overlap >= _MOSTLY and at_rest > 0.0:
             up, down = bodies.between(*(bodies.link_bodies[link] for link in links))
             share, count = self._contacts(links, self._everywhere).sampled_share(_MOSTLY)
             is_usual = share == 1.0 or share >= _MOSTLY and len(up) + len(down) <= _FEW
@@ -122,14 +125,14 @@ class _Search:
                     f"shapes meet in {share:.1%} of {count} sampled configurations, "
                     f"{self._how_deep(links)}"
                 )
-        return self._over_range(pair) if overlap > 0.0 or at_zero > 0.0 else ""
+        return self._over_range(pair) if overlap > 0.0 or at_rest > 0.0 else ""
 
     def _rest_together(self, links: tuple[str, str], on_branches: bool) -> bool:
-        """Whether shapes meet at zero, or, of links in series, often around it."""
-        if on_branches:
-            zero = np.clip(0.0, self._model.lower, self._model.upper)
-            return self._contacts(links, zero[None]).meet(0)
-        return self._contacts(links, self._around_zero).share(_OFTEN) >= _OFTEN
+        """Whether shapes meet at home, or, of links in series, often around zero."""
+        at_home = self._contacts(links, self._model.home_configurations())
+        if any(at_home.meet(k) for k in range(len(at_home))):
+            return True
+        return not on_branches and self._contacts(links, self._around_zero).share(_OFTEN) >= _OFTEN
 
     def _how_deep(self, links: tuple[str, str]) -> str:
         """How deep shapes meet, and whether they may also collide, in words."""

@@ -123,7 +123,7 @@ class Recipe:
                 )
             if self.exact:
                 model.prepare_exact(crossings=True)  # of the markers
-            model.usual_distances(self.exact)
+            model.sampled_distances(self.exact)
             return loaded
 
     def _load_single(self) -> Loaded:

@@ -1,37 +1,126 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The smallest distance of the pairs that are not near by design.
+"""Pairs that are near by design, and the smallest distance of all others.
 
-Forearm and wrist of an arm are 20 mm apart in nearly every configuration. The smallest distance of
-all pairs would nearly always be theirs, a constant. So would the distance of two shoulders, which
-no joint changes, until something comes nearer. Such pairs count only within their own warning
-distance.
+Forearm and wrist of an arm are 20 mm apart in nearly every configuration, and the fingers of an
+open hand 3 mm where it rests: common thresholds would raise a permanent alarm. Such a pair is
+judged by its usual distance instead. A monitor does not apply this to pairs with an obstacle of the
+scene, because the user chooses its position.
+
+The smallest distance of all pairs would nearly always be that of such a pair, a constant. So would
+the distance of two shoulders, which no joint changes, until something comes nearer. These pairs
+count only within their own warning distance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from collision_monitor.model.structural_pairs import StructuralPair
+from collision_monitor.model.sampled_distances import REACH
 
 if TYPE_CHECKING:
     from collision_monitor.hierarchy.clearance import Clearance
-    from collision_monitor.model.thresholds import Thresholds
 
-def usually_near(
-    model: Any, thresholds: Thresholds, exact: bool
-) -> dict[int, StructuralPair]:
-    """Return the pairs of links, by index, that are near in most configurations or at rest.
+# Share of the configurations in which a pair that is usually near is within its warning distance.
+_SHARE = 0.5
+# Its usual distance: in this share of the configurations without contact it is nearer.
+_USUAL_QUANTILE = 0.05
+# Warning and stop distance as parts of the usual distance: a margin for what differs from the
+# samples, and room between the two.
+WARN_PART, STOP_PART = 0.8, 0.4
+# Smaller distances (metres) may be errors of the meshes.
+_LEAST = 0.0002
+_NEAR = 0.99 * REACH  # distances up to `REACH` are measured
 
-    With their distances instead of those of ``thresholds``; ``exact``: of shapes instead of leaves.
+
+@dataclass(frozen=True)
+class NearPair:
+    """A pair that is near by design, and its thresholds; metres.
+
+    Attributes:
+        links: names.
+        near: share of the configurations in which the pair is within the warning distance.
+        contact: share of these in which the shapes touch.
+        usual: 95 % of the distances without contact are above it; or the smallest one.
+        is_smallest: whether it is the smallest one, as few joints move the pair, and it was never
+            found in contact.
+        at_home: smallest distance at home, at most `REACH`.
+        largest: largest distance in these configurations, at most `REACH`.
+        warn: warning distance of this pair.
+        stop: stop distance of this pair.
     """
-    obstacles = [obstacle.name for obstacle in model.scene.obstacles]
-    return model.usual_distances(exact).structural(
-        model.pairs, thresholds.stop, thresholds.warn, obstacles
+
+    links: tuple[str, str]
+    near: float
+    contact: float
+    usual: float
+    is_smallest: bool
+    at_home: float
+    largest: float
+    warn: float
+    stop: float
+
+    @property
+    def reason(self) -> str:
+        """What is known of the distance."""
+        share = f"{self.contact:.0%}" if self.contact >= 0.005 else "less than 1%"
+        touching = f", in contact in {share}" if self.contact > 0.0 else ""
+        home = f", {1e3 * self.at_home:.1f} mm apart at home" if self.at_home < _NEAR else ""
+        always = f", always within {1e3 * self.largest:.1f} mm" if self.largest < _NEAR else ""
+        word = "never found nearer than" if self.is_smallest else "usually at least"
+        usual = f", {word} {1e3 * self.usual:.1f} mm" if self.usual < _NEAR else ""
+        return f"near in {self.near:.0%} of the configurations{touching}{usual}{home}{always}"
+
+    def __str__(self) -> str:
+        a, b = self.links
+        return (
+            f"{a} - {b}: {self.reason}: warning at {1e3 * self.warn:.1f} mm, stop at "
+            f"{1e3 * self.stop:.1f} mm"
+        )
+
+
+def near_by_design(
+    model: Any, stop: float, warn: float, exact: bool = True, share: float = _SHARE,
+    at_home: bool = True, with_obstacles: bool = False,
+) -> dict[int, NearPair]:  # fmt: skip
+    """Return the pairs of a CollisionModel, by index, that are near by design.
+
+    Args:
+        model: it measures its pairs at the first call.
+        stop: stop distance of other pairs, metres.
+        warn: warning distance of other pairs, metres; at least ``stop``.
+        exact: whether shapes are measured instead of leaves.
+        share: of the configurations in which a pair is within ``warn``.
+        at_home: whether pairs within ``warn`` at home are near by design as well.
+        with_obstacles: whether pairs with an obstacle can be.
+    """
+    sampled, warn = model.sampled_distances(exact), max(warn, stop)
+    within = min(warn, _NEAR)
+    nears, usual = sampled.share_within(within), sampled.apart_quantile(_USUAL_QUANTILE)
+    is_often = (nears >= share) & (sampled.contacts < 1.0)
+    home = sampled.at_home
+    is_at_home = at_home & (home >= _LEAST) & (home <= within)
+    never = sampled.least >= _LEAST
+    usual = np.where(never, sampled.least, usual).clip(_LEAST)
+    judged = np.minimum(
+        np.where(is_often | never, usual, np.inf), np.where(is_at_home, home, np.inf)
     )
+    obstacles = set() if with_obstacles else {each.name for each in model.scene.obstacles}
+    found = {}
+    for row in np.flatnonzero(judged < max(warn / WARN_PART, stop / STOP_PART)).tolist():
+        pair, distance = int(sampled.pairs[row]), float(judged[row])
+        links = model.pairs[pair]
+        if obstacles.isdisjoint(links):
+            found[pair] = NearPair(
+                links, float(nears[row]), float(sampled.contacts[row]), float(usual[row]),
+                bool(never[row]), float(home[row]), float(sampled.quantiles[row, -1]),
+                min(warn, WARN_PART * distance), min(stop, STOP_PART * distance),
+            )  # fmt: skip
+    return found
 
 
 class DistanceNotByDesign:

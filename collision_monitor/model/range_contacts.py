@@ -109,7 +109,8 @@ class RangeContacts:
             is_one and np.count_nonzero(coordinates[0].begin != coordinates[0].end) == 1
         )
         self.is_linkage = is_one and coordinates[0].is_linkage
-        self._zero = np.clip(0.0, model.lower, model.upper)
+        homes = model.home_configurations()
+        self._zero = homes[0]
         # Metres that the links move relative to each other at most, per unit of q.
         bodies, reach = model.bodies, np.zeros(len(model.lower))
         np.add.at(
@@ -118,14 +119,14 @@ class RangeContacts:
         weights = [reach[each.columns] for each in coordinates]
         both = list(zip(coordinates, weights, strict=True))
         self._speeds = np.array([weight @ np.abs(c.end - c.begin) for c, weight in both])
-        self._at_zero = np.array([c.part_of(self._zero, weight) for c, weight in both])
+        self._at_home = [np.array([c.part_of(q, weight) for c, weight in both]) for q in homes]
 
     def rests(self) -> list[np.ndarray]:
         """Values (coordinates,) at which the robot may rest, and the shapes meet or nearly do.
 
-        That is zero; and for a linkage the limits, where a gripper is open or closed.
+        That is home; and for a linkage the limits, where a gripper is open or closed.
         """
-        values = [self._at_zero]
+        values = [*self._at_home]
         if self.is_linkage:
             values += [np.zeros(1), np.ones(1)]
         contacts = self._at(np.array(values))

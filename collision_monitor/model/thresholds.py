@@ -23,7 +23,7 @@ from collision_monitor.common.limits import range_problem
 from collision_monitor.common.safe_files import read_document
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import SceneError, ThresholdsError
-from collision_monitor.model.structural_pairs import StructuralPair
+from collision_monitor.model.near_by_design import NearPair
 from collision_monitor.robot.pairs import UnmonitoredPair
 from collision_monitor.robot.yaml_values import Entry
 
@@ -72,7 +72,7 @@ class Thresholds:
         pairs: Sequence[tuple[str, str]],
         must_name: bool = True,
         objects: Collection[str] | None = None,
-        structural: Mapping[int, StructuralPair] | None = None,
+        structural: Mapping[int, NearPair] | None = None,
         left_out: Sequence[UnmonitoredPair] = (),
     ) -> np.ndarray:
         """Return (len(pairs), 2) stop and warning distance of each pair, metres.
@@ -134,8 +134,8 @@ class Thresholds:
         return {int(k) for rule in rules for k in matches.indices(rule.pattern.split())}
 
     def structural(
-        self, pairs: Mapping[int, StructuralPair], limits: np.ndarray
-    ) -> dict[int, StructuralPair]:
+        self, pairs: Mapping[int, NearPair], limits: np.ndarray
+    ) -> dict[int, NearPair]:
         """Return structural pairs by index with their ``limits`` of `of`.
 
         Pairs with rules for both distances are left out.

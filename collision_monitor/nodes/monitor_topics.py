@@ -19,7 +19,7 @@ from std_msgs.msg import Bool, Float64, Float64MultiArray, String
 from visualization_msgs.msg import MarkerArray
 
 from collision_monitor.common.text import counted, shortened
-from collision_monitor.model.structural_pairs import near_and_touching
+from collision_monitor.model.sampled_distances import near_and_touching
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
@@ -118,7 +118,7 @@ def log_robot(log: Any, monitor: Monitor) -> None:
     structural = list(monitor.behaviour.structural_pairs.values())
     if structural:
         log.info(
-            f"near by construction or at zero ({counted(len(structural), 'pair')}, all listed by "
+            f"near by design ({counted(len(structural), 'pair')}, all listed by "
             f"fit): {shortened(map(str, structural), _MOST_NAMED, '; ')}"
         )
     if text := stops_at_zero(monitor):

@@ -88,7 +88,7 @@ def compose(parts: Sequence[Mounted], name: str = "cell", root: str = "world") -
 
 
 def compose_semantics(parts: Sequence[Mounted]) -> Semantics:
-    """The SRDFs of the parts as one: disabled and enabled pairs and groups, with the prefixes.
+    """The SRDFs of the parts as one: pairs, groups and named states, with the prefixes.
 
     Nothing is disabled across parts; pairs that touch on purpose belong under ``ignore`` in the
     scene.
@@ -100,6 +100,7 @@ def compose_semantics(parts: Sequence[Mounted]) -> Semantics:
     enabled: set[frozenset[str]] = set()
     groups: dict[str, tuple[str, ...]] = {}
     group_joints: dict[str, tuple[str, ...]] = {}
+    states: dict[str, dict[str, float]] = {}
     warnings: list[str] = []
     owners: dict[str, str] = {}
     for number, part in enumerate(parts, 1):
@@ -116,10 +117,15 @@ def compose_semantics(parts: Sequence[Mounted]) -> Semantics:
         ):
             for group, members in theirs.items():
                 ours[part.prefix + group] = tuple(part.prefix + member for member in members)
+        for state, positions in part.semantics.states.items():
+            both = states.setdefault(part.prefix + state, {})
+            both |= {part.prefix + joint: position for joint, position in positions.items()}
         for group in part.semantics.groups:
             _claim(owners, "group", part.prefix + group, who)
         warnings += [f"{who}: {text}" for text in part.semantics.warnings]
-    return Semantics(disabled, groups, group_joints, tuple(warnings), frozenset(enabled))
+    return Semantics(
+        disabled, groups, group_joints, tuple(warnings), frozenset(enabled), states=states
+    )
 
 
 def _claim(owners: dict[str, str], what: str, name: str, who: str) -> None:

@@ -6,17 +6,20 @@
 disables every pair of that link, except those that an ``<enable_collisions link1 link2>`` enables;
 this has precedence over pairs disabled by default only, as in MoveIt. An enabled pair is checked
 even if it would be left out without the SRDF, because its shapes overlap by design or one joint
-connects its links. Other elements (states, end effectors, virtual joints) are ignored.
+connects its links. A ``<group_state>`` is a pose in which the robot may rest. Other elements (end
+effectors, virtual joints) are ignored.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lxml import etree
 
+from collision_monitor.common.limits import LARGEST_POSITION
 from collision_monitor.common.safe_files import XmlDocument, parse_xml
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.robot.description import Joint, Robot
@@ -135,6 +138,8 @@ class Semantics:
     ``group_joints`` its moving joints, both in the order of the robot. ``enabled``: pairs
     that the file enables and does not disable. ``other_robot``: what is wrong if the file is of a
     robot with another name, whose disabled pairs may not be those of this one; empty otherwise.
+    ``states`` gives positions by joint (radians or metres) of each named state; states of one name
+    of several groups are one.
     """
 
     disabled: Mapping[frozenset[str], str] = field(default_factory=dict)
@@ -143,6 +148,7 @@ class Semantics:
     warnings: tuple[str, ...] = ()
     enabled: frozenset[frozenset[str]] = frozenset()
     other_robot: str = ""
+    states: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 def load_srdf(source: str | bytes | os.PathLike, robot: Robot) -> Semantics:
@@ -172,7 +178,39 @@ def load_srdf(source: str | bytes | os.PathLike, robot: Robot) -> Semantics:
         warnings.append(
             f"{document.name}: unknown names in groups are ignored: {', '.join(groups.unknown)}"
         )
-    return Semantics(disabled, links, joints, tuple(warnings), enabled, other_robot)
+    states, problems = _states(document, robot)
+    if problems:
+        warnings.append(f"{document.name}: ignored in group states: {', '.join(problems)}")
+    return Semantics(disabled, links, joints, tuple(warnings), enabled, other_robot, states)
+
+
+def _states(
+    document: XmlDocument, robot: Robot
+) -> tuple[dict[str, dict[str, float]], list[str]]:
+    """Return the positions of named states by joint, and what is ignored.
+
+    Nothing here is an error: states are evidence of where a robot rests, not more.
+    """
+    states: dict[str, dict[str, float]] = {}
+    problems: dict[str, None] = {}  # a set that keeps the order of the file
+    known = {joint.name for joint in robot.joints}
+    known |= {element.get("name") for element in document.root.findall("virtual_joint")}
+    for element in document.root.findall("group_state"):
+        state = states.setdefault(element.get("name", ""), {})
+        for child in element.findall("joint"):
+            joint, text = child.get("name", ""), child.get("value", "")
+            if joint not in known:
+                problems[f"joint {joint!r}"] = None
+                continue
+            try:
+                position = float(text)
+            except ValueError:
+                position = math.nan
+            if abs(position) <= LARGEST_POSITION:
+                state.setdefault(joint, position)
+            elif len(text.split()) < 2:  # several are of a floating or planar joint
+                problems[f"position {text!r} of joint {joint!r}"] = None
+    return states, list(problems)
 
 
 def _decided_pairs(

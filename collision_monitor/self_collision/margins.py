@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from collision_monitor.errors import ConfigurationError
+from collision_monitor.model.near_by_design import NearPair, near_by_design
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.model.structural_pairs import StructuralPair
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.mesh_proximity import MeshProximity, carriers
 from collision_monitor.verification.clearance.schedule import moved_relatively
@@ -213,7 +213,7 @@ def is_idle(model: CollisionModel, arms: Sequence[Arm], name: str) -> bool:
 
 def often_near(
     model: CollisionModel, kept: np.ndarray, shares: np.ndarray, safe: float, danger: float
-) -> dict[int, StructuralPair]:
+) -> dict[int, NearPair]:
     """Pairs of links that have distances of their own, since they are often near each other.
 
     For example, the upper arms of two arms on one small torso. ``kept`` (pairs,) bool: pairs to
@@ -223,10 +223,7 @@ def often_near(
     candidates = kept & (shares >= _LEAVES_OFTEN_NEAR)
     if not candidates.any():
         return {}
-    obstacles = [obstacle.name for obstacle in model.scene.obstacles]
-    found = model.usual_distances().structural(
-        model.pairs, danger, safe, obstacles, share=_OFTEN_NEAR, at_rest=False
-    )
+    found = near_by_design(model, danger, safe, share=_OFTEN_NEAR, at_home=False)
     return {k: pair for k, pair in found.items() if candidates[k]}
 
 
@@ -340,11 +337,10 @@ def _mesh_limits(model: CollisionModel, pairs: np.ndarray, poses: np.ndarray) ->
     """Required mesh distances (k,) of eased ``pairs`` (k,) of a motion between two ``poses``, m."""
     limits = np.full(len(model.pairs), _CONTACT_MARGIN)
     if len(pairs):
-        usual = model.usual_distances()
-        structural = usual.structural(
-            model.pairs, _CONTACT_MARGIN, _CONTACT_MARGIN, at_rest=False
+        usually = near_by_design(
+            model, _CONTACT_MARGIN, _CONTACT_MARGIN, at_home=False, with_obstacles=True
         )
-        for k, pair in structural.items():
+        for k, pair in usually.items():
             limits[k] = pair.stop
         ends = np.min([model.surface_distances(q, pairs) for q in poses], axis=0).clip(0.0)
         limits[pairs] = np.minimum(limits[pairs], _PART_OF_ENDS * ends)

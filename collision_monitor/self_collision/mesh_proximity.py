@@ -38,7 +38,7 @@ def carriers(model: CollisionModel) -> dict[str, str]:
 def prepare_meshes(model: CollisionModel) -> None:
     """Compile kernels and measure distances that the first adjustment needs."""
     model.prepare_exact()
-    model.usual_distances()
+    model.sampled_distances()
     if model.pairs:
         one = np.arange(len(model.pairs)) == 0
         q = np.clip(0.0, model.lower, model.upper)

@@ -19,8 +19,7 @@ import numpy as np
 
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.near_by_design import DistanceNotByDesign, usually_near
-from collision_monitor.model.thresholds import Thresholds
+from collision_monitor.model.near_by_design import DistanceNotByDesign, near_by_design
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.viewer.clearance_display import (
     SECONDS,
@@ -101,8 +100,8 @@ class Page:
         self._q = np.array(q, dtype=float)
         self._warn, self._stop = warn, stop
         # Pairs near by design, and their warning distances: measured once, before objects move.
-        self._near = {model.pairs[k]: warn for k in model.usual_distances(exact=False).constant}
-        structural = usually_near(model, Thresholds(warn, stop), exact=False)
+        self._near = {model.pairs[k]: warn for k in model.sampled_distances(exact=False).constant}
+        structural = near_by_design(model, stop, warn, exact=False)
         self._near |= {pair.links: pair.warn for pair in structural.values()}
         self._use(model)
         held = [planned(model, label, motion, self._q) for label, motion in motions]

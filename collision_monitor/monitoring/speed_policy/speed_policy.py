@@ -16,9 +16,8 @@ from scipy.optimize import nnls
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live_scene import LiveScene
-from collision_monitor.model.near_by_design import DistanceNotByDesign, usually_near
+from collision_monitor.model.near_by_design import DistanceNotByDesign, NearPair, near_by_design
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.model.structural_pairs import StructuralPair
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer
 from collision_monitor.monitoring.joint_state_buffer import JointState, JointStateBuffer
@@ -207,9 +206,8 @@ class SpeedPolicy(DistancePolicy):
     Attributes:
         velocities: joint velocities.
         command: direction in which a stationary robot is commanded to move.
-        structural_pairs: pairs by index that are near each other by construction, with their
-            distances. A distance that a rule gives comes first; pairs with rules for both are not
-            listed.
+        structural_pairs: pairs by index that are near by design, with their distances. A
+            distance that a rule gives comes first; pairs with rules for both are not listed.
     """
 
     def __init__(
@@ -238,7 +236,7 @@ class SpeedPolicy(DistancePolicy):
         self.velocities = JointVelocities(len(zeros), self.settings.velocity_window, limits)
         self.velocities.update(zeros, np.full_like(zeros, np.nan), -1e9)  # compiles
         self.command = CommandedDirection(model.joint_names)
-        self.structural_pairs: dict[int, StructuralPair] = {}
+        self.structural_pairs: dict[int, NearPair] = {}
         self._merged = 0.0  # seconds of joint states merged since the last decision
         self._escape_direction = EscapeDirection(Proximity(model, live))
         self.escape_direction(zeros)  # compiles
@@ -288,14 +286,14 @@ class SpeedPolicy(DistancePolicy):
         pairs = self.model.pairs
         if exact:
             self._braking_check.prepare_exact()
-        structural = usually_near(self.model, thresholds, exact)
+        structural = near_by_design(self.model, thresholds.stop, thresholds.warn, exact)
         of_pairs = thresholds.of(
             pairs, objects=None if self.live is None else self.model.link_names,
             structural=structural, left_out=self.model.unmonitored_pairs,
         )  # fmt: skip
         self.structural_pairs = thresholds.structural(structural, of_pairs)
         self._braking_check.set_thresholds(of_pairs, thresholds)
-        near = {*structural, *self.model.usual_distances(exact).constant}
+        near = {*structural, *self.model.sampled_distances(exact).constant}
         self.by_design = DistanceNotByDesign(self.model, near, self.thresholds[:, 1], exact)
 
     def update(self, buffer: Buffer, message: JointState, measured: Measured) -> None:

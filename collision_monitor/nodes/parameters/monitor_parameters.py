@@ -49,8 +49,8 @@ GENERAL = (
           text="URDF of the robot, as text or as a file's path; empty: wait for the topic "
                "robot_description"),
     fixed("robot_description_semantic", "",
-          text="SRDF of the robot, as text or as a file's path; its disabled pairs are not "
-               "checked"),
+          text="SRDF of the robot, as text or as a file's path; its named states are poses of "
+               "rest, its disabled pairs are not checked"),
     fixed("package_dirs", [""],
           text="folders that contain packages, at any depth; searched for package:// before the "
                "ament index. Descriptions and messages from topics may name files by a path only "

@@ -14,7 +14,7 @@ import trimesh
 import yaml
 from support.robots.toys import chain, joint, link, robot
 from unit.model.test_left_out_pairs import hand_urdf
-from unit.model.test_structural_pairs import BALLS, URDF
+from unit.model.test_sampled_distances import BALLS, URDF
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.__main__ import main
@@ -433,7 +433,7 @@ def test_thresholds_makes_the_pose_of_rest_clear(tmp_path, capsys):
     file.write_text(said.out)
     (rule,) = yaml.safe_load(said.out)["pairs"]
     assert (rule["warn"], rule["stop"]) == pytest.approx((0.04, 0.02))
-    assert "50.0 mm apart at rest" in said.out and not said.err
+    assert "50.0 mm apart at home" in said.out and not said.err
     assert state([0.0, 0.0]).level is Level.OK
     assert state([0.015, 0.0]).level is Level.WARN
     assert state([0.04, 0.0]).level is Level.ERROR

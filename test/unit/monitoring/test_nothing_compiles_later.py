@@ -24,7 +24,7 @@ from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 with event.install_recorder("numba:compile") as compiled:
     robot = model()
     robot.prepare_exact(crossings=True)
-    robot.usual_distances(True)
+    robot.sampled_distances(True)
     live = LiveScene(robot)
     monitor = Monitor(robot, behaviour=SpeedPolicy(robot, live=live), live=live)
     for k in range(40):

@@ -30,7 +30,9 @@ def monitor(gap, **options):
 
 @pytest.mark.parametrize("narrow_phase", ["leaf", "auto"])
 def test_pairs_that_stop_the_robot_at_zero_are_named(narrow_phase):
-    near = monitor(0.07, stop_distance=0.08, narrow_phase=narrow_phase)
+    near = monitor(0.07, narrow_phase=narrow_phase)
+    assert stops_at_zero(near) == ""
+    near.set_thresholds(Thresholds(0.1, 0.02, (Rule("* *", 0.1, 0.08),)))
     text = stops_at_zero(near)
     assert "left - right (" in text and "stop at 80.0 mm" in text and "thresholds" in text
     if narrow_phase == "auto":
@@ -53,7 +55,7 @@ def state_values(monitor, q):
     return report.values({**given, "joint_state_timeout": 1.0}, monitor, state, "")
 
 
-def test_the_state_lists_pairs_that_are_near_by_construction_with_the_reason():
+def test_the_state_lists_pairs_that_are_near_by_design_with_the_reason():
     near = monitor(0.015)
     (pair,) = near.behaviour.structural_pairs.values()
     assert "15.0 mm" in pair.reason and 0.0 <= pair.stop < pair.warn < 0.015

@@ -273,6 +273,12 @@ def test_groups_of_one_name_are_refused():
     assert compose_semantics([Mounted(arm()), Mounted(arm())]).disabled == {}
 
 
+def test_named_states_get_the_prefixes():
+    semantics = Semantics(states={"home": {"j2": 0.5}})
+    parts = [Mounted(arm(), prefix, semantics=semantics) for prefix in ("x_", "y_")]
+    assert compose_semantics(parts).states == {"x_home": {"x_j2": 0.5}, "y_home": {"y_j2": 0.5}}
+
+
 def test_parts_are_left_as_they_were():
     part = arm()
     before = [(j.name, j.parent, j.child) for j in part.joints], list(part.links)

@@ -64,6 +64,24 @@ def test_disabled_pairs_and_reasons(robot):
     assert Semantics().disabled == {}
 
 
+def test_named_states_of_one_name_are_one(robot):
+    semantics = load_srdf(
+        srdf(
+            "<virtual_joint name='v' type='planar' parent_frame='w' child_link='base'/>",
+            "<group_state name='home' group='one'><joint name='j1' value='0.5'/></group_state>",
+            "<group_state name='home' group='other'><joint name='k1' value=' -2 '/>",
+            "<joint name='v' value='1 2 3'/></group_state>",
+            "<group_state name='odd' group='one'><joint name='j2' value='${x}'/><joint name='j1'/>",
+            "<joint name='j9' value='1'/><joint name='k1' value='inf'/></group_state>",
+        ),
+        robot,
+    )
+    assert semantics.states == {"home": {"j1": 0.5, "k1": -2.0}, "odd": {}}
+    (warning,) = semantics.warnings
+    assert "ignored in group states: position '${x}' of joint 'j2', position '' of joint" in warning
+    assert "joint 'j9', position 'inf' of joint 'k1'" in warning
+
+
 def test_from_a_file(robot, tmp_path):
     path = tmp_path / "r.srdf"
     path.write_text(srdf("<disable_collisions link1='a' link2='b'/>"))

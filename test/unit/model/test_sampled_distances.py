@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs that are near by construction, and their thresholds."""
+"""Distances of pairs at home and over the joint ranges; thresholds of those near by design."""
 
 from dataclasses import replace
 
@@ -10,10 +10,12 @@ from support.robots.robots import require
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel, Monitor
-from collision_monitor.model import structural_pairs
+from collision_monitor.model import sampled_distances
+from collision_monitor.model.near_by_design import NearPair, near_by_design
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.robot.composed import Mounted, compose
+from collision_monitor.robot.srdf import load_srdf
 
 # A ball on a slide that stays 45 to 65 mm from a post, and one in a shelf that it overlaps.
 URDF = robot(
@@ -39,18 +41,18 @@ def ur5():
 @pytest.mark.parametrize("exact", [True, False])
 def test_a_pair_within_its_warning_distance_is_judged_by_its_usual_distance(exact):
     model = CollisionModel.from_urdf(URDF, scene={"obstacles": BALLS})
-    usual = model.usual_distances(exact)
-    (pair,) = usual.structural(model.pairs, 0.02, 0.1).values()
+    (pair,) = near_by_design(model, 0.02, 0.1, exact, with_obstacles=True).values()
     assert set(pair.links) == {"near", "post"}
     assert (pair.near, pair.contact) == (1.0, 0.0)
     assert 0.045 <= pair.usual < 0.047 and 0.063 < pair.largest <= 0.065
     assert pair.warn == pytest.approx(0.8 * pair.usual) and pair.stop < pair.warn
     assert pair.stop == pytest.approx(0.4 * pair.usual)
-    assert [set(model.pairs[k]) for k in usual.always_touching()] == [{"far", "shelf"}]
+    always = model.sampled_distances(exact).always_touching()
+    assert [set(model.pairs[k]) for k in always] == [{"far", "shelf"}]
     # Near enough for the usual distances of other pairs.
-    assert usual.structural(model.pairs, 0.005, 0.01) == {}
+    assert near_by_design(model, 0.005, 0.01, exact, with_obstacles=True) == {}
     # A monitor leaves obstacles alone.
-    assert usual.structural(model.pairs, 0.02, 0.1, ["post", "shelf"]) == {}
+    assert near_by_design(model, 0.02, 0.1, exact) == {}
 
 
 def test_a_pair_of_few_joints_that_never_touches_is_judged_by_its_smallest_distance():
@@ -64,11 +66,10 @@ def test_a_pair_of_few_joints_that_never_touches_is_judged_by_its_smallest_dista
         for height in (1.285, 1.31)
     )  # fmt: skip
     model = CollisionModel.from_urdf(low)
-    usual = model.usual_distances()
-    found = {pair.links: pair for pair in usual.structural(model.pairs, 0.02, 0.1).values()}
+    found = {pair.links: pair for pair in near_by_design(model, 0.02, 0.1).values()}
     pair = found["ball", "lift"] if ("ball", "lift") in found else found["lift", "ball"]
     assert pair.near < 0.2 and pair.usual == pytest.approx(0.015, abs=1e-6)
-    assert (pair.warn, pair.stop) == pytest.approx((0.0075, 0.00375))
+    assert (pair.warn, pair.stop) == pytest.approx((0.012, 0.006))
     assert rests(Monitor(model), [-0.5]).level is Level.OK
     monitor = Monitor(CollisionModel.from_urdf(contact))
     assert monitor.behaviour.thresholds.tolist() == [[0.02, 0.1]]
@@ -89,93 +90,93 @@ def two_boxes(gap, upper, lower=-0.01):
 
 
 @pytest.mark.parametrize(("gap", "is_clear"), [(0.003, True), (0.0001, False)])
-def test_a_pair_that_is_near_by_construction_is_clear_at_zero(gap, is_clear):
+def test_a_pair_that_is_near_by_design_is_clear_at_home(gap, is_clear):
     """Two fingers rest 3 mm apart, nearer than usual, and can be pushed into each other."""
     model = two_boxes(gap, upper=0.03)
-    (pair,) = model.usual_distances().structural(model.pairs, 0.02, 0.1).values()
-    assert pair.at_zero == pytest.approx(gap, abs=1e-6) and pair.contact > 0.0
+    (pair,) = near_by_design(model, 0.02, 0.1).values()
+    assert pair.at_home == pytest.approx(gap, abs=1e-6) and pair.contact > 0.0
     assert pair.stop < pair.warn
     monitor = Monitor(model)
     assert (rests(monitor, [1e-6, 0.0]).level is Level.OK) == is_clear
     if is_clear:
-        assert pair.warn == pytest.approx(0.8 * gap) and f"{1e3 * gap:.1f} mm at zero" in str(pair)
+        assert pair.warn == pytest.approx(0.8 * gap)
+        assert f"{1e3 * gap:.1f} mm apart at home" in str(pair)
         assert rests(Monitor(model), [-0.002, 0.0]).action == "stop"
     assert rests(Monitor(model), [-0.01, 0.0]).action == "stop"
 
 
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("gap", [0.015, 0.039])
-def test_a_pair_that_rests_near_each_other_is_clear_at_zero_though_it_is_usually_far(exact, gap):
+def test_a_pair_that_rests_near_each_other_is_clear_at_home_though_it_is_usually_far(exact, gap):
     model = two_boxes(gap, upper=1.0, lower=-0.03)
-    usual = model.usual_distances(exact)
-    assert usual.structural(model.pairs, 0.02, 0.1, at_rest=False) == {}
-    (pair,) = usual.structural(model.pairs, 0.02, 0.1).values()
-    there = pair.at_zero if not exact else gap  # of the leaves it is less
-    assert pair.at_zero == pytest.approx(there, abs=1e-6) and 0.0 < there <= gap
-    assert (pair.warn, pair.stop) == pytest.approx((0.8 * there, min(0.02, 0.8 * there / 1.5)))
-    assert pair.near < 0.2 and f"{1e3 * there:.1f} mm at zero" in pair.reason
-    for part, action in ((1e-4, "none"), (0.15, "slowdown"), (0.3, "stop")):
+    assert near_by_design(model, 0.02, 0.1, exact, at_home=False) == {}
+    (pair,) = near_by_design(model, 0.02, 0.1, exact).values()
+    there = pair.at_home if not exact else gap  # of the leaves it is less
+    assert pair.at_home == pytest.approx(there, abs=1e-6) and 0.0 < there <= gap
+    assert (pair.warn, pair.stop) == pytest.approx((0.8 * there, min(0.02, 0.4 * there)))
+    assert pair.near < 0.2 and f"{1e3 * there:.1f} mm apart at home" in pair.reason
+    for part, action in ((1e-4, "none"), (0.15, "slowdown"), (0.35, "stop")):
         monitor = Monitor(model, narrow_phase="auto" if exact else "leaf")
         assert rests(monitor, [-part * there, -part * there]).action == action
 
 
 @pytest.mark.parametrize(
     ("warn", "stop", "expected"),
-    [(0.0, 0.02, (0.02, 0.02)), (0.02, 0.02, (0.02, 0.02)), (0.025, 0.02, (0.02, 0.025)),
-     (0.02, 0.05, (0.0208, 0.0312)), (0.1, 0.0, (0.0, 0.0312))],
+    [(0.0, 0.02, (0.02, 0.02)), (0.03, 0.02, (0.02, 0.03)), (0.039, 0.01, (0.01, 0.0312)),
+     (0.02, 0.05, (0.0156, 0.0312)), (0.1, 0.0, (0.0, 0.0312))],
 )  # fmt: skip
-def test_distances_at_zero_limit_the_stop_distance_no_more_than_needed(warn, stop, expected):
+def test_thresholds_at_home_are_never_above_those_of_other_pairs(warn, stop, expected):
     monitor = Monitor(two_boxes(0.039, upper=1.0, lower=-0.03), warn, stop)
     assert monitor.behaviour.thresholds[0] == pytest.approx(expected, abs=1e-6)
 
 
 def test_only_links_of_one_robot_rest_near_each_other_and_only_where_no_links_touch():
     boxes = two_boxes(0.015, upper=1.0, lower=-0.03)
-    assert boxes.usual_distances().at_rest.tolist() == [True]
-    assert two_boxes(0.0005, upper=1.0, lower=-0.03).usual_distances().at_rest.sum() == 0
+    assert boxes.sampled_distances().at_home == pytest.approx([0.015])
+    assert near_by_design(two_boxes(0.0001, upper=1.0, lower=-0.03), 0.02, 0.1) == {}
     cell = compose([
         Mounted(boxes.robot, "one/"),
         Mounted(boxes.robot, "two/", np.eye(4) + np.diag([0.025], 3)),
     ])  # fmt: skip
-    both = CollisionModel(cell).usual_distances()
-    assert both.at_rest.sum() == 2 < len(both.pairs)
-    at_rest = {cell_pair for cell_pair, is_at_rest in zip(
-        (CollisionModel(cell).pairs[k] for k in both.pairs), both.at_rest, strict=True
-    ) if is_at_rest}  # fmt: skip
-    assert all(len({name[:3] for name in pair}) == 1 for pair in at_rest)
-    touching = compose([
+    both = CollisionModel(cell)
+    sampled = both.sampled_distances()
+    is_near = sampled.at_home < sampled_distances.REACH
+    assert is_near.sum() == 2 < len(both.pairs)
+    assert all(len({name[:3] for name in both.pairs[k]}) == 1 for k in sampled.pairs[is_near])
+    touching = CollisionModel(compose([
         Mounted(boxes.robot, "one/"),
         Mounted(two_boxes(-0.001, upper=1.0, lower=-0.03).robot, "two/", np.eye(4)),
-    ])  # fmt: skip
-    assert not CollisionModel(touching).usual_distances().at_rest.any()
+    ]))  # fmt: skip
+    assert (touching.sampled_distances().at_home == sampled_distances.REACH).all()
 
 
-def test_joints_without_a_range_do_not_hide_a_contact():
-    """A gantry with a fixed height; a thin post stands 5 mm above a plate that it cannot reach."""
-    text = robot(
-        link("base", '<box size="1 1 0.02"/>'),
-        link("post", '<box size="0.004 0.004 0.02"/>', "0.21 0.13 0.02"),
-        joint("f", "base", "post", "fixed", "0 0 0"),
-        link("x", ""), link("y", ""), link("tool", '<box size="0.03 0.03 0.02"/>'),
-        joint("jx", "base", "x", "prismatic", "0 0 0.0", "1 0 0"),
-        joint("jy", "x", "y", "prismatic", "0 0 0", "0 1 0"),
-        joint("jz", "y", "tool", "prismatic", "0 0 0.025", "0 0 1").replace(
-            'lower="-2" upper="2"', 'lower="0" upper="0"'
-        ),
-    ).replace('lower="-2" upper="2"', 'lower="-0.4" upper="0.4"')  # fmt: skip
-    model = CollisionModel.from_urdf(text)
-    usual = model.usual_distances()
-    names = [model.pairs[k] for k in usual.pairs]
-    found = dict(zip(map(frozenset, names), usual.smallest, strict=True))
-    assert found[frozenset(("post", "tool"))] == 0.0
-    assert found[frozenset(("base", "tool"))] == pytest.approx(0.005, abs=1e-6)
+STATE = """<robot name="toy">
+  <group name="hand"><joint name="a"/><joint name="b"/></group>
+  <group_state name="open" group="hand"><joint name="a" value="{0}"/><joint name="b" value="{0}"/>
+  </group_state></robot>"""
 
 
-def test_reasons_name_the_distance_at_zero_only_where_it_decides():
-    pair = structural_pairs.StructuralPair(("a", "b"), 1.0, 0.004, 0.01, 0.02, 0.015, 0.012, 0.008)
-    assert "15.0 mm at zero" in pair.reason and "less than 1%" in pair.reason
-    assert "at zero" not in replace(pair, warn=0.05).reason
-    assert "at zero" not in replace(pair, at_zero=0.0001, warn=0.00008).reason
+def test_named_states_of_the_srdf_are_home():
+    """Two fingers that are 200 mm apart at zero, and 20 mm in the pose of rest of their vendor."""
+    urdf = two_boxes(0.2, upper=1.0, lower=-0.11)
+    rest = load_srdf(STATE.format(-0.09), urdf.robot)
+    model = CollisionModel(urdf.robot, rest)
+    assert model.home_configurations().tolist() == [[0.0, 0.0], [-0.09, -0.09]]
+    assert near_by_design(urdf, 0.02, 0.1) == {}
+    (pair,) = near_by_design(model, 0.02, 0.1).values()
+    assert (pair.warn, pair.stop) == pytest.approx((0.016, 0.008))
+    assert rests(Monitor(urdf), [-0.09, -0.09]).level is not Level.OK
+    assert rests(Monitor(model), [-0.09, -0.09]).level is Level.OK
+    # Zero itself is one pose; a position beyond a limit counts as the limit.
+    for position, homes in ((0, [[0.0, 0.0]]), (9, [[0.0, 0.0], [1.0, 1.0]])):
+        other = CollisionModel(urdf.robot, load_srdf(STATE.format(position), urdf.robot))
+        assert other.home_configurations().tolist() == homes
+
+
+def test_reasons_name_the_distance_at_home_where_it_is_near():
+    pair = NearPair(("a", "b"), 1.0, 0.004, 0.01, False, 0.015, 0.02, 0.012, 0.008)
+    assert "15.0 mm apart at home" in pair.reason and "less than 1%" in pair.reason
+    assert "at home" not in replace(pair, at_home=sampled_distances.REACH).reason
 
 
 def test_a_pair_that_is_usually_near_does_not_stop_above_its_usual_distance():
@@ -193,72 +194,61 @@ def test_a_pair_that_is_usually_near_does_not_stop_above_its_usual_distance():
     rows = model.random_configurations(4000, seed=9)
     wall = next(k for k, pair in enumerate(model.pairs) if set(pair) == {"wall", "drum"})
     gaps = np.array([model.surface_distances(q, np.array([wall]))[0] for q in rows])
-    pair = model.usual_distances().structural(model.pairs, 0.02, 0.1)[wall]
+    pair = near_by_design(model, 0.02, 0.1)[wall]
     assert 0.05 < pair.contact < 0.1 and 0.05 < np.mean(gaps <= 0.0) < 0.1
-    assert 0.0005 < pair.stop <= max(pair.usual, 0.001) / 1.5 + 1e-12
+    assert 0.0 < pair.stop == pytest.approx(0.4 * max(pair.usual, 0.0002))
     assert np.mean((gaps > 0.0) & (gaps <= pair.stop)) < 0.05
 
 
-def test_thresholds_change_gradually_with_the_share_of_near_configurations():
-    """Left and right pairs of a robot have slightly different samples."""
-
-    def thresholds(near):
-        levels = np.r_[np.linspace(0.03, 0.099, near), np.linspace(0.101, 0.15, 41 - near)]
-        usual = structural_pairs.UsualDistances([0], [levels], [0.0], [0.15], [0.0], [False], [])
-        found = usual.structural([("a", "b")], 0.02, 0.1)
-        return (found[0].stop, found[0].warn) if found else (0.02, 0.1)
-
-    values = np.array([thresholds(near) for near in range(14, 28)])
-    assert (values[np.arange(14, 28) / 41 < 0.4] == [0.02, 0.1]).all()
-    assert (values[np.arange(14, 28) / 41 >= 0.5] < [0.0150, 0.0300]).all()
-    steps = np.diff(values, axis=0)
-    assert (steps[:, 1] < 0.001).all() and (steps[:, 1] > -0.02).all()
-
-
-def test_errors_of_meshes_are_no_smallest_distance():
-    """Two boxes come within 0.05 mm: that is contact, not a distance to be halved."""
-    near, apart = two_boxes(0.01, 0.02, -0.004975), two_boxes(0.01, 0.02, -0.0045)
-    assert near.usual_distances().smallest.tolist() == [0.0]
-    assert apart.usual_distances().smallest.tolist() == pytest.approx([0.001])
-
-
-def test_few_joints_are_sampled_evenly_in_batches_that_share_no_joint():
-    model = CollisionModel.from_urdf(
-        robot(
-            link("l0"),
-            *(part for k in range(1, 9) for part in (
-                link(f"l{k}"), joint(f"j{k}", f"l{k - 1}", f"l{k}", "revolute", "0.1 0 0", "0 0 1")
-            )),
-        )
-    )  # fmt: skip
-    chains = [tuple(range(k, k + 2)) for k in range(7)] + [tuple(range(k, k + 3)) for k in range(6)]
-    batches = structural_pairs._batches({columns: [k] for k, columns in enumerate(chains)})
-    assert sorted(k for batch in batches for (k,) in batch.values()) == list(range(13))
-    for batch in batches:
-        used = [column for columns in batch for column in columns]
-        assert len(set(used)) == len(used) and len({len(columns) for columns in batch}) == 1
-        rows = structural_pairs._evenly_spread(model, batch)
-        parts = (rows - model.lower) / (model.upper - model.lower)
-        for columns in batch:
-            count = round(len(rows) ** (1.0 / len(columns)))
-            cells = np.floor(parts[:, list(columns)] * count)
-            assert len(np.unique(cells, axis=0)) == len(rows) == count ** len(columns)
-
-
-@pytest.mark.parametrize("exact", [True, False])
-@pytest.mark.parametrize("place", ["0.1 0.05 0.05", "-0.207 -0.132 0.151", "0.222 0.006 0.238"])
-def test_a_pair_of_few_joints_that_touches_in_a_small_region_keeps_its_distances(exact, place):
-    """A gantry whose tool meets a ball in less than a thousandth of its space."""
+def test_grids_reach_the_corners_of_the_ranges_where_a_random_sample_is_not():
+    """A tool on a gantry meets a ball in a corner of its plane."""
     text = robot(
-        link("base", '<sphere radius="0.02"/>', place), link("x", ""), link("y", ""),
+        link("base", '<sphere radius="0.02"/>', "0.16 0.16 0"), link("x", ""),
         link("tool", '<sphere radius="0.02"/>'),
         joint("jx", "base", "x", "prismatic", "0 0 0", "1 0 0"),
-        joint("jy", "x", "y", "prismatic", "0 0 0", "0 1 0"),
-        joint("jz", "y", "tool", "prismatic", "0 0 0", "0 0 1"),
-    ).replace('lower="-2" upper="2"', 'lower="-0.4" upper="0.4"')  # fmt: skip
+        joint("jy", "x", "tool", "prismatic", "0 0 0", "0 1 0"),
+    ).replace('lower="-2" upper="2"', 'lower="-0.15" upper="0.15"')  # fmt: skip
     model = CollisionModel.from_urdf(text)
-    assert model.pairs == [("base", "tool")] or model.pairs == [("tool", "base")]
-    assert model.usual_distances(exact).structural(model.pairs, 0.02, 0.1) == {}
+    sampled = model.sampled_distances()
+    assert sampled.least.tolist() == [0.0] and 0.0 < sampled.contacts[0] < 0.03
+    assert near_by_design(model, 0.02, 0.1) == {}
+    apart = CollisionModel.from_urdf(text.replace("0.16 0.16 0", "0.18 0.18 0"))
+    (pair,) = near_by_design(apart, 0.02, 0.1).values()
+    assert pair.is_smallest and pair.near < 0.3
+    assert pair.usual == pytest.approx(0.03 * 2**0.5 - 0.04, abs=1e-6)
+
+
+def test_joints_without_a_range_do_not_count_in_a_grid():
+    """A gantry with a fixed height, 5 mm above a plate."""
+    text = robot(
+        link("base", '<box size="1 1 0.02"/>'),
+        link("x", ""), link("y", ""), link("tool", '<box size="0.03 0.03 0.02"/>'),
+        joint("jx", "base", "x", "prismatic", "0 0 0.0", "1 0 0"),
+        joint("jy", "x", "y", "prismatic", "0 0 0", "0 1 0"),
+        joint("jz", "y", "tool", "prismatic", "0 0 0.025", "0 0 1").replace(
+            'lower="-2" upper="2"', 'lower="0" upper="0"'
+        ),
+    ).replace('lower="-2" upper="2"', 'lower="-0.4" upper="0.4"')  # fmt: skip
+    (pair,) = near_by_design(CollisionModel.from_urdf(text), 0.02, 0.1).values()
+    assert pair.usual == pytest.approx(0.005, abs=1e-6) and "always within 5.0 mm" in pair.reason
+
+
+def test_pairs_of_few_joints_of_a_chain_are_measured_over_the_whole_range_of_each():
+    """Pairs of a chain share joints: none is measured while the joints of another rest."""
+    links = [link("l0", '<sphere radius="0.01"/>')]
+    for k in range(1, 9):
+        place = "0.1 0 0.03"
+        links += [
+            link(f"l{k}", '<sphere radius="0.01"/>'),
+            joint(f"j{k}", f"l{k - 1}", f"l{k}", "revolute", place, "0 0 1"),
+        ]
+    model = CollisionModel.from_urdf(robot(*links))
+    sampled = model.sampled_distances()
+    rows = {frozenset(model.pairs[k]): row for row, k in enumerate(sampled.pairs.tolist())}
+    for step in (2, 3):
+        some = [rows[frozenset((f"l{k}", f"l{k + step}"))] for k in range(9 - step)]
+        assert np.ptp(sampled.quantiles[some, 10]) < 0.01  # equal links, equal ranges
+        assert np.ptp(sampled.least[some]) < 0.002
 
 
 def rests(monitor, q):
@@ -271,7 +261,7 @@ def rests(monitor, q):
 def test_rules_come_before_structural_distances(ur5):
     monitor = Monitor(ur5)
     row = ur5.pairs.index(("wrist_2_link", "ee_link"))
-    assert monitor.behaviour.thresholds[row] == pytest.approx([0.0049, 0.0098], abs=2e-4)
+    assert monitor.behaviour.thresholds[row] == pytest.approx([0.0079, 0.0158], abs=2e-4)
     monitor.set_thresholds(Thresholds(0.1, 0.02, (Rule("wrist_2_link ee_link", 0.05, 0.01),)))
     assert monitor.behaviour.thresholds[row].tolist() == [0.01, 0.05]
     assert row not in monitor.behaviour.structural_pairs
@@ -303,7 +293,10 @@ def test_a_vendor_robot_is_clear_without_any_configuration(ur5):
         ("wrist_1_link", "wrist_3_link"), ("ee_link", "wrist_2_link"),
     }  # fmt: skip
     reasons = {pair.links: pair.reason for pair in structural.values()}
-    assert reasons["wrist_1_link", "wrist_3_link"] == "never found nearer than 13.4 mm"
+    assert reasons["wrist_1_link", "wrist_3_link"] == (
+        "near in 100% of the configurations, never found nearer than 13.4 mm, 14.3 mm apart at "
+        "home, always within 14.5 mm"
+    )
     # In 20,000 random configurations 3.9 % are contacts, and 5 % of the others are below 6.5 mm.
     assert "in contact in 3%, usually at least 7.1 mm" in reasons["upper_arm_link", "base_link"]
     q = np.array([0.3, -1.2, 1.4, -0.9, 1.57, 0.2])
