@@ -72,7 +72,7 @@ from tightness import losses
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.fitting.shapes import FitSettings
-from collision_monitor.model.left_out_pairs import samples_around_zero
+from collision_monitor.model.sampled_distances import samples_around_zero
 
 
 def load(

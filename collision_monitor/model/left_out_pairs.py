@@ -27,18 +27,23 @@ from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 from collision_monitor.model.range_contacts import RangeContacts, coordinates_between
+from collision_monitor.model.sampled_distances import (
+    few_joints_of,
+    sampled_configurations,
+    samples_around_zero,
+)
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.pairs import MAY_COLLIDE, are_of_one_robot
 
 # Increase when the same input gives another result.
-_VERSION = 36
+_VERSION = 38
 
-# Random configurations, at most; and others around zero, in this part of the range of each joint.
-_SAMPLES, _SAMPLES_AROUND_ZERO, _AROUND_ZERO = 1000, 100, 0.15
-# Shares of these in which links that overlap by design meet: of the random ones, and of the others.
-# Links that can be apart met in at most 0.57 of the random ones in tests.
-_MOSTLY, _OFTEN = 2.0 / 3.0, 0.2
+_SAMPLES_AROUND_ZERO = 100
+# Shares of configurations in which links that overlap by design meet: of all, and around zero.
+# Links that can be apart met in at most 0.57 of all in tests. Leaves overlap in more, but not all
+# pairs are sampled evenly for them.
+_MOSTLY, _LEAVES_MOSTLY, _OFTEN = 2.0 / 3.0, 0.5, 0.2
 # Links that meet in this share overlap at rest, or are worth a warning if one is an obstacle.
 _ALWAYS = 0.95
 _FEW = 2  # joints; more of them can bring links together in many ways
@@ -67,30 +72,23 @@ def pairs_to_leave_out(model: Any) -> tuple[dict[int, str], tuple[str, ...]]:
     return {int(k): reason for k, reason in kept[0]}, tuple(kept[1])
 
 
-def samples_around_zero(model: Any, count: int, seed: int = 0) -> np.ndarray:
-    """Return configurations (count, nq) near zero, or near the limit nearest to zero."""
-    half = _AROUND_ZERO * (model.upper - model.lower)
-    offsets = np.random.default_rng(seed).uniform(-1.0, 1.0, (count, len(half))) * half
-    return np.clip(np.clip(0.0, model.lower, model.upper) + offsets, model.lower, model.upper)
-
-
 class _Search:
     def __init__(self, model: Any) -> None:
         self._model = model
-        self._everywhere = model.random_configurations(_SAMPLES)
+        self._everywhere = {(): sampled_configurations(model, ())}  # by the joints of a pair
         self._around_zero = samples_around_zero(model, _SAMPLES_AROUND_ZERO)
         self._solids: dict[str, Solid] = {}
         self._obstacles = {obstacle.name: obstacle for obstacle in model.scene.obstacles}
         names = {self._frame(name) for name in model.link_names}
         self._poses = {
             id(rows): link_poses(model.bodies, names, rows)
-            for rows in (self._everywhere, self._around_zero)
+            for rows in (self._everywhere[()], self._around_zero)
         }
 
     def run(self) -> tuple[dict[int, str], list[str]]:
         """Return pairs to omit by index, with the reason; and warnings."""
         model, reasons, warnings = self._model, {}, []
-        overlap = model.near_shares(self._everywhere, 0.0)
+        overlap = model.near_shares(self._everywhere[()], 0.0)
         at_rest = np.maximum(
             model.near_shares(self._around_zero, 0.0),
             model.near_shares(model.home_configurations(), 0.0),
@@ -98,16 +96,14 @@ class _Search:
         for pair, (a, b) in enumerate(model.pairs):
             check_time("looking for pairs that overlap by design")
             if a in self._obstacles or b in self._obstacles or not are_of_one_robot(a, b):
-                share = count = 0
                 if overlap[pair] >= _ALWAYS:
-                    contacts = self._contacts((a, b), self._everywhere)
-                    share, count = contacts.sampled_share(_ALWAYS)
-                if share >= _ALWAYS:
-                    warnings.append(
-                        f"'{a}' and '{b}': shapes meet in {share:.1%} of {count} sampled "
-                        "configurations; if they are meant to touch, list the pair under ignore: "
-                        "in the scene"
-                    )
+                    contacts = self._contacts((a, b), self._everywhere[()])
+                    if (share := contacts.share(_ALWAYS)) >= _ALWAYS:
+                        warnings.append(
+                            f"'{a}' and '{b}': shapes meet in {share:.1%} of {len(contacts)} "
+                            "sampled configurations; if they are meant to touch, list the pair "
+                            "under ignore: in the scene"
+                        )
                 continue
             if reason := self._reason(pair, float(overlap[pair]), float(at_rest[pair])):
                 reasons[pair] = reason
@@ -116,13 +112,14 @@ class _Search:
     def _reason(self, pair: int, overlap: float, at_rest: float) -> str:
         """Return why a pair is omitted; empty if it is checked, or its leaves are apart."""
         links, bodies = self._model.pairs[pair], self._model.bodies
-        if overlap >= _MOSTLY and at_rest > 0.0:
+        if overlap >= _LEAVES_MOSTLY and at_rest > 0.0:
             up, down = bodies.between(*(bodies.link_bodies[link] for link in links))
-            share, count = self._contacts(links, self._everywhere).sampled_share(_MOSTLY)
+            contacts = self._contacts(links, self._samples(links))
+            share = contacts.share(_MOSTLY)
             is_usual = share == 1.0 or share >= _MOSTLY and len(up) + len(down) <= _FEW
             if is_usual and self._rest_together(links, bool(up and down)):
                 return (
-                    f"shapes meet in {share:.1%} of {count} sampled configurations, "
+                    f"shapes meet in {share:.1%} of {len(contacts)} sampled configurations, "
                     f"{self._how_deep(links)}"
                 )
         return self._over_range(pair) if overlap > 0.0 or at_rest > 0.0 else ""
@@ -136,9 +133,11 @@ class _Search:
 
     def _how_deep(self, links: tuple[str, str]) -> str:
         """How deep shapes meet, and whether they may also collide, in words."""
+        samples = self._samples(links)
+        spread = samples[:: len(samples) // _MEASURED]  # a grid is ordered
         most, near = (
-            self._contacts(links, rows[:_MEASURED]).largest_depth(np.inf)
-            for rows in (self._everywhere, self._around_zero)
+            self._contacts(links, rows).largest_depth(np.inf)
+            for rows in (spread, self._around_zero[:_MEASURED])
         )
         text = f"up to {1e3 * most:.0f} mm deep" if most < np.inf else "more than 80 mm deep"
         if near + _DEEPER >= most:
@@ -185,6 +184,12 @@ class _Search:
             f"shapes meet or nearly meet, but nowhere deeper than {1e3 * depth:.0f} mm over the "
             f"range of {names}"
         )
+
+    def _samples(self, links: tuple[str, str]) -> np.ndarray:
+        columns = few_joints_of(self._model, links)
+        if columns not in self._everywhere:
+            self._everywhere[columns] = sampled_configurations(self._model, columns)
+        return self._everywhere[columns]
 
     def _contacts(self, links: tuple[str, str], configurations: np.ndarray) -> LinkContacts:
         model = self._model

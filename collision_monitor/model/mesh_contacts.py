@@ -39,8 +39,6 @@ def where_they_meet(
 
 _DEPTHS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08)  # metres, tried one after the other
 _DEPTH_ERROR = 0.002  # metres
-# Configurations between two looks at a sampled share, and standard deviations of its error.
-_BLOCK, _DEVIATIONS = 200, 5.0
 
 
 def _coal() -> ModuleType:
@@ -134,25 +132,6 @@ class LinkContacts:
                 break
             misses += not self.meet(index)
         return (count - misses) / count
-
-    def sampled_share(self, *thresholds: float) -> tuple[float, int]:
-        """Share of random configurations in which the shapes meet, and how many were tested.
-
-        Testing stops once it is clear on which side of each of the ``thresholds`` the share is:
-        outside Wilson's interval of five standard deviations, wrong in one of a million cases.
-        """
-        if not self._a.pieces or not self._b.pieces:
-            return 0.0, len(self)
-        count = met = 0
-        while count < len(self):
-            last, count = count, min(count + _BLOCK, len(self))
-            met += sum(self.meet(index) for index in range(last, count))
-            weight = _DEVIATIONS**2 / count
-            middle, scale = (met / count + 0.5 * weight) / (1.0 + weight), 1.0 / (1.0 + weight)
-            spread = met / count * (1.0 - met / count) * weight + 0.25 * weight**2
-            if all(abs(middle - each) > scale * np.sqrt(spread) for each in thresholds):
-                break
-        return met / max(count, 1), count
 
 
 _DIRECTIONS = np.array([d for d in product((-1.0, 0.0, 1.0), repeat=3) if any(d)])

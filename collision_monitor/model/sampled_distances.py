@@ -3,7 +3,8 @@
 """One table of how near the links of a robot are: at home, and over their joint ranges.
 
 It is made once when a robot is loaded, and cached on disk. Which pairs are near by design, their
-thresholds and the margins of adjusted motions follow from it.
+thresholds and the margins of adjusted motions follow from it. The contacts of pairs that overlap by
+design are those of the same configurations.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _GRID = (64, 16, 6)
 # The least distance is searched from so many of these, by steps in parts of the joint ranges; for
 # pairs within `REACH` in this share of them: others are near by accident.
 _STARTS, _FIRST_STEP, _LAST_STEP, _SEARCHED_SHARE = 4, 0.1, 1e-3, 0.1
+_AROUND_ZERO = 0.15  # part of the range of each joint
 # Pairs whose leaves are within `REACH` in fewer of these are not measured, unless near at home.
 _LEAST_SHARE = 0.35
 _LEVELS = np.linspace(0.0, 1.0, 21)
@@ -100,6 +102,21 @@ class SampledDistances:
         return self.pairs[self.contacts >= 1.0].tolist()
 
 
+def sampled_configurations(model: Any, columns: tuple[int, ...]) -> np.ndarray:
+    """Return the configurations (n, nq) of pairs with these `few_joints_of`: random, or a grid.
+
+    Without its corners, which would count too much in a share.
+    """
+    return _grid(model, [columns])[: -(2 ** len(columns))] if columns else _random(model)
+
+
+def samples_around_zero(model: Any, count: int, seed: int = 0) -> np.ndarray:
+    """Return configurations (count, nq) near zero, or near the limit nearest to zero."""
+    half = _AROUND_ZERO * (model.upper - model.lower)
+    offsets = np.random.default_rng(seed).uniform(-1.0, 1.0, (count, len(half))) * half
+    return np.clip(np.clip(0.0, model.lower, model.upper) + offsets, model.lower, model.upper)
+
+
 def sampled_distances(model: Any, exact: bool) -> SampledDistances:
     """Measure the pairs of a CollisionModel that are near at home or often; cached on disk.
 
@@ -120,13 +137,13 @@ def sampled_distances(model: Any, exact: bool) -> SampledDistances:
 
 def _measured(model: Any, home: np.ndarray, exact: bool) -> list[list]:
     """The arguments of `SampledDistances.of_lists`."""
-    samples = model.random_configurations(_SAMPLES, seed=2)
+    samples = _random(model)
     # Leaves are nearer than meshes: they exclude pairs that are far apart.
     shares = model.near_shares(samples, REACH)
     at_home = _at_home(model, home, exact)
     groups: dict[tuple[int, ...], list[int]] = {}
     for pair in np.flatnonzero(shares > 0.0).tolist() + sorted(at_home):
-        columns = _few_joints_of(model, model.pairs[pair])
+        columns = few_joints_of(model, model.pairs[pair])
         if columns or shares[pair] >= _LEAST_SHARE or pair in at_home:
             groups.setdefault(columns, []).append(pair)
     table = {}
@@ -150,6 +167,10 @@ def _measured(model: Any, home: np.ndarray, exact: bool) -> list[list]:
     return [pairs, *columns, _constant(model)]
 
 
+def _random(model: Any) -> np.ndarray:
+    return model.random_configurations(_SAMPLES, seed=2)
+
+
 def _distances(
     model: Any, configurations: np.ndarray, pairs: np.ndarray, exact: bool
 ) -> np.ndarray:
@@ -163,8 +184,8 @@ def _distances(
     return np.clip(found, 0.0, REACH)
 
 
-def _few_joints_of(model: Any, pair: tuple[str, str]) -> tuple[int, ...]:
-    """Columns of the joints that move two links of the robot; none if these are many.
+def few_joints_of(model: Any, pair: tuple[str, str]) -> tuple[int, ...]:
+    """Return the columns of the joints that move two links of the robot; none if these are many.
 
     Joints whose limits are equal do not count.
     """
@@ -255,7 +276,7 @@ def _least(
 def _constant(model: Any) -> list[int]:
     """Indices of the pairs whose distance hardly varies."""
     low, high = np.full(len(model.pairs), np.inf), np.full(len(model.pairs), -np.inf)
-    for q in model.random_configurations(_CHANGE_SAMPLES, seed=2):
+    for q in _random(model)[:_CHANGE_SAMPLES]:
         check_time("measuring how much the distances of pairs vary")
         distances = model.distances(q)
         np.minimum(low, distances, out=low)

@@ -20,7 +20,7 @@ from support.robots.vendor_robots import (
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.__main__ import main
-from collision_monitor.model.left_out_pairs import samples_around_zero
+from collision_monitor.model.sampled_distances import samples_around_zero
 from collision_monitor.model.thresholds import load_thresholds
 from collision_monitor.monitoring.monitor import Level
 

@@ -77,7 +77,7 @@ def test_what_overlaps_by_design_is_named_with_its_reason(disabled):
         return
     assert result.missing == ()
     (finding,) = result.findings
-    assert "of 200 sampled configurations" in finding.by_design
+    assert "of 256 sampled configurations" in finding.by_design
     can_collide = audit(hand((-0.01, 0.04), (-0.01, 0.04), srdf=text.format(pair)))
     assert [finding.by_design for finding in can_collide.findings] == [""]
 

@@ -50,8 +50,8 @@ def reasons(model):
         ((-0.0005, 0.04), (-0.0005, 0.04), "nowhere deeper than 2 mm"),
         ((0.0004, 0.04), (0.0004, 0.04), "nearly meet, but nowhere deeper than 2 mm"),
         # Boxes that overlap nearly always.
-        ((-0.02, 0.0), (-0.02, 0.0), "of 200 sampled configurations"),
-        ((-0.02, 0.004), (-0.02, 0.004), "of 200 sampled configurations"),
+        ((-0.02, 0.0), (-0.02, 0.0), "of 256 sampled configurations"),
+        ((-0.02, 0.004), (-0.02, 0.004), "of 256 sampled configurations"),
     ],
 )
 def test_what_overlaps_by_design_is_left_out_with_its_reason(first, second, says):
