@@ -49,6 +49,7 @@ class DesiredScene:
     Attributes:
         clock: by which requested objects expire; those of the live scene do not expire by another.
         live: the scene of the monitored robot; None before there is one.
+        changed: called when `fault` may have changed.
         find: returns the link that a frame is fixed to, and its pose (4, 4) there; None if frames
             are links.
         requests: requested objects by name.
@@ -58,6 +59,7 @@ class DesiredScene:
     def __init__(self, find: Callable[[str], tuple[str, np.ndarray]] | None = None) -> None:
         """Start without objects."""
         self.find = find
+        self.changed: Callable[[], None] = _nothing
         self.clock = LifetimeClock()
         self.live: LiveScene | None = None
         self.requests: dict[str, ObjectRequest] = {}
@@ -281,6 +283,7 @@ class DesiredScene:
 
     def _expire_refusals(self, now: float) -> None:
         if now >= self._next_expiry:
+            self._next_expiry = math.inf  # who is told of changes may ask for the fault
             for name in [name for name, (_, end) in self.refused.items() if end <= now]:
                 self.clear_refusal(name)
                 self._recheck(name, now)
@@ -305,9 +308,12 @@ class DesiredScene:
         return self._fault
 
     def _update_fault(self) -> None:
-        if not self.refused:
-            self._fault = ""
-            return
         shown = [f"{name}: {why}" for name, (why, _) in islice(self.refused.items(), _LISTED)]
         more = len(self.refused) - len(shown)
-        self._fault = f"scene refused: {'; '.join(shown)}" + (f"; {more} more" if more else "")
+        text = f"scene refused: {'; '.join(shown)}" + (f"; {more} more" if more else "")
+        self._fault = text if self.refused else ""
+        self.changed()
+
+
+def _nothing() -> None:
+    pass

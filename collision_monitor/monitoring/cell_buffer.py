@@ -237,6 +237,11 @@ class CellBuffer:
         """Which positions are older than this, by robot; empty if there are none."""
         return self._by_robot(part.too_old(seconds, now) for part in self._parts)
 
+    @property
+    def conflict_until(self) -> float:
+        """As of `JointStateBuffer`: that of the robot whose conflict lasts longest."""
+        return max(part.conflict_until for part in self._parts)
+
     def conflict(self, now: float) -> str:
         """Which joints have two conflicting publishers, by robot; empty if there are none."""
         return self._by_robot(part.conflict(now) for part in self._parts)

@@ -384,6 +384,11 @@ class JointStateBuffer:
         self._settle()
         return [self.joint_names[k] for k in np.flatnonzero(now - self._measured_at > seconds)]
 
+    @property
+    def conflict_until(self) -> float:
+        """Until when `conflict` is not empty, seconds; -inf without one."""
+        return self._conflict.until
+
     def conflict(self, now: float) -> str:
         """Which joint has two conflicting publishers, as a message; empty if there is none."""
         return self._conflict.text(now)

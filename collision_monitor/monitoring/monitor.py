@@ -8,9 +8,8 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,9 +27,14 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer, buffer_of
+from collision_monitor.monitoring.faults import Level
 from collision_monitor.monitoring.joint_history import JointHistory
 from collision_monitor.monitoring.joint_state_buffer import JointState, JointStateBuffer
-from collision_monitor.monitoring.position_limits import MimicWatch, PositionLimits
+from collision_monitor.monitoring.position_limits import (
+    APART_SECONDS,
+    MimicWatch,
+    PositionLimits,
+)
 from collision_monitor.monitoring.speed_policy.braking_check import Measured
 from collision_monitor.monitoring.speed_policy.decision import (
     LATCHED,
@@ -62,17 +66,16 @@ _NOW_SECONDS, _PATH_SECONDS, _FIRST_SECONDS = 4e-3, 8e-3, 0.2
 _SHARE, _LEAST_PERIOD = 0.5, 4e-3
 _PERIODS = 20  # of joint states, of which the mean counts: several publishers take turns
 
+# Sources of faults in the register. The first ERROR is the state, without a distance that decides;
+# remarks are added to it. Those of the robot's data end with the robot. "robot", "objects" and
+# "cloud" are raised by who loads robots and scenes.
+_ERRORS = ("clocks", "conflict", "position", "robot", "objects", "cloud")
+_REMARKS = ("clock", "late", "publisher", "overrun")
+_POSITIONS = ("position", "mimic")
+_OF_DATA = ("message", "conflict", "position", "mimic")
+
 # Each needs the kernels of those before it.
 NARROW_PHASES = ("leaf", "auto")
-
-
-class Level(IntEnum):
-    """Levels, with the values of diagnostic_msgs/DiagnosticStatus."""
-
-    OK = 0
-    WARN = 1
-    ERROR = 2
-    STALE = 3
 
 
 class MonitorState(NamedTuple):
@@ -204,8 +207,8 @@ class Monitor:
             distances decide (`DistancePolicy`).
         robots: joint names of each robot by its name, if the model contains several. Their data
             are checked separately; one robot with invalid or stale data decides the state.
-        live: obstacles that change at run time. The attribute ``scene_fault`` is a function of
-            the time that returns why an object is not monitored, which makes the state ERROR.
+        live: obstacles that change at run time. Why an object of it is not monitored is raised
+            in ``watchdogs.faults`` as "objects", which makes the state ERROR.
 
     Raises:
         ConfigurationError: narrow_phase is unknown, behaviour has another live scene, or a time is
@@ -239,7 +242,6 @@ class Monitor:
         warm_up_for_states()
         self.live = live
         self._prepare_exact(narrow_phase)
-        self.scene_fault: Callable[[float], str] = _no_fault
         self._use_thresholds(Thresholds(warn_distance, stop_distance))
         self.joint_state_timeout = joint_state_timeout
         self._zero_state_confirmation = _seconds("zero_state_confirmation", zero_state_confirmation)
@@ -256,9 +258,7 @@ class Monitor:
         self._limits = PositionLimits(self.model.bodies.joints)
         self._mimics = MimicWatch(self.model.robot, self.model.joint_names)
         self._clearance: Clearance | None = None
-        self._fault = ""
-        self._fault_time = -math.inf
-        self._set_back, self._set_back_time = "", -math.inf
+        self.watchdogs.faults.clear("clocks", *_OF_DATA)
         self._is_first = True
         self._times: deque[float] = deque(maxlen=_PERIODS + 1)  # of joint states
 
@@ -401,7 +401,9 @@ class Monitor:
         self.watchdogs = old.watchdogs
         self._is_first = old._is_first
         self._times.extend(old._times)
-        self._set_back, self._set_back_time = old._set_back, old._set_back_time
+        self.watchdogs.faults.clear("message", "position", "mimic")
+        if self.model.joint_names != old.model.joint_names:
+            self.watchdogs.faults.clear("conflict")
         self.buffer.take_over(old.buffer)
         if self.model.joint_names == old.model.joint_names:
             self.history = old.history
@@ -427,26 +429,46 @@ class Monitor:
         buffer.update(message)
         self._mimics.hear(message.names)
         if not buffer.missing():
-            self._mimics.update(message.positions, buffer.q, now)
-            self._limits.update(buffer.q)
+            self._watch_positions(message)
         if message.stamp > 0.0:
             self.history.add(message.stamp, buffer.q)
+        if buffer.conflict_until > now:
+            self._raise_conflict(now)
         if buffer.behind > 0.0:
             self.watchdogs.report_late(buffer.behind, now)
             several = self.watchdogs.publishers.several()
             if several and buffer.behind > LATE_SECONDS:
-                self._set_back_time = now
-                self._set_back = (
+                self._raise_clocks(
                     f"joint states are stamped {buffer.behind:.2f} s earlier than the previous "
-                    f"ones: the clocks of their publishers disagree; {several}"
-                )
+                    f"ones: the clocks of their publishers disagree; {several}", now,
+                )  # fmt: skip
         if buffer.set_back > 0.0:
             self.watchdogs.clock_resets += 1
-            self._set_back_time = now
-            self._set_back = (
+            self._raise_clocks(
                 f"joint states are stamped {buffer.set_back:.1f} s earlier than the previous "
-                "ones: a clock was set back, or the clocks of two publishers disagree"
-            )
+                "ones: a clock was set back, or the clocks of two publishers disagree", now,
+            )  # fmt: skip
+
+    def _raise_clocks(self, text: str, now: float) -> None:
+        until = now + _FAULT_SECONDS
+        self.watchdogs.faults.put("clocks", Level.ERROR, "fault", text, until)
+
+    def _raise_conflict(self, now: float) -> None:
+        text, until = self.buffer.conflict(now), self.buffer.conflict_until
+        if several := self.watchdogs.publishers.several():
+            text += f"; {several}"
+        self.watchdogs.faults.put("conflict", Level.ERROR, "conflict", text, until)
+
+    def _watch_positions(self, message: JointState) -> None:
+        """Raise and clear faults of positions that a joint cannot have."""
+        faults, limits, now = self.watchdogs.faults, self._limits, message.now
+        limits.update(self.buffer.q)
+        if limits.is_impossible:
+            faults.put("position", Level.ERROR, "fault", limits.beyond)
+        elif limits.beyond or faults:
+            faults.put("position", Level.WARN, "position", limits.beyond)
+        if text := self._mimics.update(message.positions, self.buffer.q, now):
+            faults.put("mimic", Level.WARN, "position", text, now + APART_SECONDS)
 
     def _reject(self, error: Exception, now: float) -> None:
         """Store a fault: a joint state is invalid, or no distance can be computed."""
@@ -457,10 +479,12 @@ class Monitor:
                 text += f": {self.watchdogs.clock.explain(now)}"
         else:
             text = f"no distance: {reason_of(error)}"
-            if not isinstance(error, CollisionMonitorError) and text != self._fault:
+            last = self.watchdogs.faults.get("message")
+            is_new = last is None or text != last.text
+            if is_new and not isinstance(error, CollisionMonitorError):
                 logger.error("%s", text, exc_info=error)
         self.watchdogs.refused[kind] += 1
-        self._fault, self._fault_time = text, now
+        self.watchdogs.faults.put("message", Level.ERROR, "fault", text, now + _FAULT_SECONDS)
 
     def _measured(self, now: float) -> Measured:
         if self.live is not None:
@@ -564,52 +588,50 @@ class Monitor:
         return state._replace(level=level, reason=reason, cause="disabled", speed_scale=1.0)
 
     def _state(self, now: float) -> MonitorState:
-        age = self.buffer.age(now)
-        missing = self.buffer.missing()
+        age, clearance, faults = self.buffer.age(now), self._clearance, self.watchdogs.faults
         stale = self._is_stale(now)
-        publishers = self.watchdogs.publishers
-        if now - self._fault_time < _FAULT_SECONDS or (self._fault and stale):
-            clearance = None if stale else self._clearance
-            jump = self.watchdogs.clock.remark(now)
-            reason = f"{self._fault}; {jump}" if jump else self._fault
-            return MonitorState(Level.ERROR, reason, "fault", clearance, age)
-        self._fault = ""
-        if missing:
-            if why := publishers.no_publisher() or self._mimics.missing():
+        if faults and (fault := self._message_fault(now, stale)):
+            return MonitorState(Level.ERROR, fault, "fault", None if stale else clearance, age)
+        if missing := self.buffer.missing():
+            if why := self.watchdogs.publishers.no_publisher() or self._mimics.missing():
                 missing += f": {why}"
             is_again = not self._is_first and bool(self.buffer.unconfirmed())
             cause = "stale" if is_again else "waiting"
             return MonitorState(Level.STALE, missing, cause, None, age)
         # With the watchdog off nothing is stale; the node warns of that.
-        if self.joint_state_timeout > 0.0 and (gone := publishers.gone()):
+        if faults and self.joint_state_timeout > 0.0 and (gone := faults.text("gone", now)):
             return MonitorState(Level.STALE, gone, "stale", None, age)
         if stale:
             return MonitorState(Level.STALE, self._stale_reason(now), "stale", None, age)
-        clearance = self._clearance
         if clearance is None:  # the last message was rejected
             text = "no usable joint state since the last fault"
             return MonitorState(Level.STALE, text, "waiting", None, age)
-        if now - self._set_back_time < _FAULT_SECONDS:
-            return MonitorState(Level.ERROR, self._set_back, "fault", clearance, age)
-        conflict = self.buffer.conflict(now)
-        if conflict:
-            if several := publishers.several():
-                conflict += f"; {several}"
-            return MonitorState(Level.ERROR, conflict, "conflict", clearance, age)
-        if self._limits.is_impossible:
-            return MonitorState(Level.ERROR, self._limits.beyond, "fault", clearance, age)
-        if fault := self.scene_fault(now):
-            return MonitorState(Level.ERROR, fault, "scene", clearance, age)
+        if not faults:
+            return self._decided(clearance, age)
+        faults.expire(now)
+        if (error := faults.first(_ERRORS, now, Level.ERROR)) is not None:
+            return MonitorState(Level.ERROR, error.text, error.cause, clearance, age)
         state = self._decided(clearance, age)
         if state.cause or state.level is Level.ERROR:
             return state
-        cause, remark = self.watchdogs.remark(now)
-        if position := self._limits.beyond or self._mimics.remark(now):
-            cause, remark = "position", f"{position}; {remark}" if remark else position
-        if not cause:
+        position = faults.first(_POSITIONS, now)
+        remarks = [each for each in (position, faults.first(_REMARKS, now)) if each is not None]
+        if not remarks:
             return state
-        reason = f"{remark}; {state.distance_message}"
-        return state._replace(level=Level.WARN, reason=reason, cause=cause)
+        reason = "; ".join([*(each.text for each in remarks), state.distance_message])
+        return state._replace(level=Level.WARN, reason=reason, cause=remarks[0].cause)
+
+    def _message_fault(self, now: float, stale: bool) -> str:
+        """Why the last message was rejected: for a moment, or until there are fresh data."""
+        faults = self.watchdogs.faults
+        fault = faults.get("message")
+        if fault is None:
+            return ""
+        if not (stale or now < fault.until):
+            faults.clear("message")
+            return ""
+        jump = faults.text("clock", now)
+        return f"{fault.text}; {jump}" if jump else fault.text
 
     def _is_stale(self, now: float) -> bool:
         # Written so that an age of NaN is stale.
@@ -651,7 +673,3 @@ def _seconds(name: str, value: float) -> float:
     if not 0.0 <= value < math.inf:
         raise ConfigurationError(f"{name}: {value!r} is not a finite number of seconds from 0 on")
     return value
-
-
-def _no_fault(now: float) -> str:
-    return ""

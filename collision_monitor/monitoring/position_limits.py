@@ -21,7 +21,7 @@ TOLERANCE = {"revolute": 0.05, "continuous": 0.05, "prismatic": 0.005}
 # slides are not off by a metre. Degrees and millimetres are.
 _IMPOSSIBLE = {"revolute": 2.0 * math.pi, "prismatic": 1.0}
 # A finger follows its leader late in motion, but not for this long.
-_APART_SECONDS = 0.5
+APART_SECONDS = 0.5
 
 
 def tolerance(joint: Joint) -> float:
@@ -45,6 +45,9 @@ class PositionLimits:
         self._upper = np.where(limited, [joint.upper for joint in joints], np.inf)
         self._tolerance = np.array([tolerance(joint) for joint in joints])
         self._impossible = np.array([_IMPOSSIBLE.get(joint.kind, 1.0) for joint in joints])
+        # Lists: for the few joints of a robot, a loop is faster than five calls of numpy.
+        self._least = (self._lower - self._tolerance).tolist()
+        self._most = (self._upper + self._tolerance).tolist()
         self.forget()
 
     def forget(self) -> None:
@@ -53,6 +56,13 @@ class PositionLimits:
 
     def update(self, q: np.ndarray) -> None:
         """Check positions (nq,)."""
+        for position, least, most in zip(q.tolist(), self._least, self._most, strict=True):
+            if not least <= position <= most:
+                break
+        else:
+            if self.beyond:
+                self.forget()
+            return
         excess = np.maximum(self._lower - q, q - self._upper)
         if not (excess > self._tolerance).any():
             self.forget()
@@ -105,7 +115,6 @@ class MimicWatch:
         self._entries: list[tuple[int, _Follower]] = []  # of messages with these names
         self._heard: set[str] = set()
         self._apart_since: dict[str, float] = {}
-        self._text, self._told_at = "", -math.inf
 
     def hear(self, names: Sequence[str]) -> None:
         """Take the names of a message."""
@@ -119,22 +128,23 @@ class MimicWatch:
         leaders = {self._joint_names[follower.leader] for follower in self._followers.values()}
         self._heard.update(leaders.intersection(names))
 
-    def update(self, positions: Sequence[float] | np.ndarray, q: np.ndarray, now: float) -> None:
-        """Compare the positions of the message whose names were taken last."""
+    def update(self, positions: Sequence[float] | np.ndarray, q: np.ndarray, now: float) -> str:
+        """Compare the positions of the message whose names were taken last.
+
+        Returns which mimic joint is away from where its leader puts it, which counts for
+        `APART_SECONDS`; empty if there is none.
+        """
+        text = ""
         for entry, (name, leader, gain, offset, most) in self._entries:
             expected = gain * q[leader] + offset
             if not abs(positions[entry] - expected) > most:  # NaN is no position
                 self._apart_since.pop(name, None)
-            elif now - self._apart_since.setdefault(name, now) >= _APART_SECONDS:
-                self._told_at = now
-                self._text = (
+            elif now - self._apart_since.setdefault(name, now) >= APART_SECONDS:
+                text = (
                     f"mimic joint '{name}' is at {positions[entry]:.4g}, but its leader "
                     f"'{self._joint_names[leader]}' gives it {expected:.4g}: distances are of that"
                 )
-
-    def remark(self, now: float) -> str:
-        """Which mimic joint is away from where its leader puts it; empty if there is none."""
-        return self._text if now - self._told_at < _APART_SECONDS else ""
+        return text
 
     def missing(self) -> str:
         """Leaders whose mimic joints alone were received, as a message; empty if there are none."""

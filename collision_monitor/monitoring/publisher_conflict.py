@@ -104,7 +104,11 @@ class ConflictWatch:
             or self.is_impossible(away, joints, now - time).any()
         )
 
+    @property
+    def until(self) -> float:
+        """Until when the conflict that was found counts, seconds; -inf without one."""
+        return self._returned + _SECONDS if self._returns >= _RETURNS else -math.inf
+
     def text(self, now: float) -> str:
         """Which joint has conflicting positions, as a message; empty if there is none."""
-        is_conflict = self._returns >= _RETURNS and now - self._returned < _SECONDS
-        return self._text if is_conflict else ""
+        return self._text if now < self.until else ""

@@ -9,6 +9,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from collision_monitor.monitoring.faults import FaultRegister, Level
+
 # Duration of a remark about a publisher that is gone: after that its joints are stale, or another
 # publisher has them.
 _PUBLISHER_SECONDS = 1.0
@@ -92,10 +94,12 @@ class PublisherWatch:
 
     Attributes:
         lost: number of publishers that are gone since the start.
+        faults: where `gone` is raised as "gone", and `remark` as "publisher".
     """
 
-    def __init__(self) -> None:
+    def __init__(self, faults: FaultRegister | None = None) -> None:
         """Start without a topic."""
+        self.faults = FaultRegister() if faults is None else faults
         self._topics: dict[str, _Topic] = {}
         self._without_publisher: list[_Topic] = []  # topics without a publisher
         self.lost = 0
@@ -109,6 +113,7 @@ class PublisherWatch:
             known.lost_at, known.before = now, known.count
         known.count = count
         self._without_publisher = [each for each in self._topics.values() if each.count == 0]
+        self._raise(now)
         return is_other
 
     def identify(self, topic: str, publishers: Collection[Publisher], now: float) -> bool:
@@ -118,6 +123,7 @@ class PublisherWatch:
         if before is not None and {p.gid for p in before} == {p.gid for p in publishers}:
             return False
         known.changed_at, known.names, known.lists, known.groups = now, (), set(), []
+        self._raise(now)
         return before is not None
 
     def report_message(self, topic: str, now: float, names: Sequence[str] = ()) -> None:
@@ -126,6 +132,9 @@ class PublisherWatch:
         known.last_message = now
         if names is not known.names:
             known.hear(names)
+            self._raise(now)
+        elif self.faults and self._without_publisher:
+            self._raise(now)
 
     def several(self) -> str:
         """The publishers of a topic that may have the same joints; empty if there are none."""
@@ -135,6 +144,14 @@ class PublisherWatch:
         """Discard all topics; the count of lost publishers stays."""
         self._topics.clear()
         self._without_publisher.clear()
+        self.faults.clear("gone", "publisher")
+
+    def _raise(self, now: float) -> None:
+        """Raise or clear faults; called at each count, for what changes by time alone."""
+        self.faults.put("gone", Level.STALE, "stale", self.gone())
+        ends = [topic.lost_at + _PUBLISHER_SECONDS for topic in self._topics.values()]
+        until = min((end for end in ends if now < end), default=math.inf)
+        self.faults.put("publisher", Level.WARN, "publisher", self.remark(now), until)
 
     @property
     def count(self) -> int | None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.monitoring.publisher_watch import PublisherWatch
 
 # -- the clock --
@@ -38,18 +39,19 @@ class ClockWatch:
 
     Attributes:
         jumps: number of times that the clock was set forward or back.
+        faults: where a jump is raised, as "clock", for half a second.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, faults: FaultRegister | None = None) -> None:
         """Start without a reading."""
         self.jumps = 0
+        self.faults = FaultRegister() if faults is None else faults
         self._simulated = False
         self._reading = self._read_at = math.nan
         self._moved = -math.inf  # time of the last change
         self._delayed = -math.inf  # time of the last reading after a delay of the node
         self._behind_since: float | None = None
         self._may_catch_up = False  # since then
-        self._remark_at, self._remark = -math.inf, ""
 
     def update(self, reading: float, now: float, simulated: bool) -> None:
         """Report a reading of the clock; call it several times in 0.2 s."""
@@ -67,11 +69,11 @@ class ClockWatch:
             least = 0.0 if simulated else passed - _JUMP_SECONDS
             if not least <= moved <= most:
                 self.jumps += 1
-                self._remark_at = now
                 name = "simulated time" if simulated else "this machine's clock"
                 by = moved if simulated else moved - passed
                 direction = "forward" if by > 0 else "back"
-                self._remark = f"{name} was set {direction} by {abs(by):.1f} s"
+                text = f"{name} was set {direction} by {abs(by):.1f} s"
+                self.faults.put("clock", Level.WARN, "clock", text, now + _REMARK_SECONDS)
         self._reading, self._read_at = reading, now
 
     def lag(self, stamp: float, reading: float, now: float, simulated: bool) -> float:
@@ -111,10 +113,6 @@ class ClockWatch:
             return f"/clock is stopped at {self._reading:.2f} s"
         return "the clocks disagree: /clock is running, but joint state stamps do not follow it"
 
-    def remark(self, now: float) -> str:
-        """The last jump; empty if there was none in the last half second."""
-        return self._remark if now - self._remark_at < _REMARK_SECONDS else ""
-
 
 # -- all watchdogs --
 
@@ -144,6 +142,7 @@ class Watchdogs:
     """All watchdogs of a monitor. They are kept if its robot is replaced.
 
     Attributes:
+        faults: the register in which all of them, the monitor and its node raise faults.
         cycles, clock, publishers: see their classes.
         refused: number of rejected joint states by kind (`REFUSALS`).
         late: number of joint states that were ignored because all joints had newer positions.
@@ -152,32 +151,19 @@ class Watchdogs:
 
     def __init__(self) -> None:
         """Start with all counts at zero."""
-        self.cycles = CycleWatch()
-        self.clock = ClockWatch()
-        self.publishers = PublisherWatch()
+        self.faults = FaultRegister()
+        self.cycles = CycleWatch(faults=self.faults)
+        self.clock = ClockWatch(self.faults)
+        self.publishers = PublisherWatch(self.faults)
         self.refused: Counter[str] = Counter()
         self.late = self.clock_resets = 0
-        self._late_at, self._late_by = -math.inf, 0.0
 
     def report_late(self, seconds: float, now: float) -> None:
         """Report a joint state that was ignored because it was older than the previous one."""
         self.late += 1
         if seconds > LATE_SECONDS or self.publishers.is_single:
-            self._late_at, self._late_by = now, seconds
-
-    def remark(self, now: float) -> tuple[str, str]:
-        """(cause, text) of a remark to add to the state; empty if there is none."""
-        if text := self.clock.remark(now):
-            return "clock", text
-        if now - self._late_at < _REMARK_SECONDS:
-            return "late", (
-                f"joint state stamps go back by {self._late_by:.3f} s: those messages are ignored"
-            )
-        if text := self.publishers.remark(now):
-            return "publisher", text
-        if text := self.cycles.remark(now):
-            return "overrun", text
-        return "", ""
+            text = f"joint state stamps go back by {seconds:.3f} s: those messages are ignored"
+            self.faults.put("late", Level.WARN, "late", text, now + _REMARK_SECONDS)
 
     def counts(self) -> dict[str, int]:
         """Number of events by their name on /diagnostics."""
@@ -216,11 +202,13 @@ class CycleWatch:
         deadline: maximum duration of a cycle, seconds.
         skipped: number of messages that were merged without a query, as a newer one was waiting.
         overruns: number of missed deadlines.
+        faults: where one is raised, as "overrun", for half a second.
     """
 
-    def __init__(self, deadline: float = 0.05) -> None:
+    def __init__(self, deadline: float = 0.05, faults: FaultRegister | None = None) -> None:
         """Start with all counts at zero."""
         self.deadline = deadline
+        self.faults = FaultRegister() if faults is None else faults
         self.skipped = 0
         self.overruns = 0
         self._cycles: deque[tuple[float, float, float]] = deque(maxlen=_WINDOW)
@@ -228,7 +216,6 @@ class CycleWatch:
         self._run_begin = self._end = -math.inf
         self._pause = _PAUSE_SECONDS
         self._late_at = -math.inf
-        self._late_text = ""
         self._timer_fired_at = math.nan
 
     def is_behind(self, start: float) -> bool:
@@ -273,14 +260,11 @@ class CycleWatch:
     def _overrun(self, now: float, text: str) -> None:
         self.overruns += 1
         self._late_at = now
-        self._late_text = (
+        text = (
             f"overloaded: {text}, {1e3 * self.deadline:.0f} ms are allowed; "
             f"{self.skipped} joint states skipped so far"
         )
-
-    def remark(self, now: float) -> str:
-        """The last overrun; empty if there was none in the last half second."""
-        return self._late_text if now - self._late_at < _REMARK_SECONDS else ""
+        self.faults.put("overrun", Level.WARN, "overrun", text, now + _REMARK_SECONDS)
 
     def figures(self, now: float) -> CycleFigures:
         """Statistics of the last ten seconds."""

@@ -87,7 +87,9 @@ class MonitorCore:
         """
         self._node = node
         bridge_logs(node)
-        self._failures = CallbackFailures(node.get_logger())
+        self._watchdogs = Watchdogs()
+        self._faults = self._watchdogs.faults
+        self._failures = CallbackFailures(node.get_logger(), self._faults)
         self._values = declare_parameters(node, PARAMETERS, check)
         self._file_rules = file_rules(self._values)
         self._thresholds_file = ThresholdsFile()
@@ -100,15 +102,14 @@ class MonitorCore:
         self._topics: MonitorTopics | None = None
         self._recorder: Recorder | None = None
         self._keeper: DesiredScene | None = None
-        self._watchdogs = Watchdogs()
         self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
         self._time_is_simulated = node.get_clock().ros_time_is_active
-        self._report, self._names = MonitorReport(node), NameWatch(node)
+        self._report, self._names = MonitorReport(node), NameWatch(node, self._faults)
         self._robots = RobotTopics(
             node, declare_robots(node, self._values), self._on_description, self._on_joint_state
         )
         self._loader = RobotLoader(
-            node, self._start_monitoring, self._refresh, self._announce_replacement
+            node, self._start_monitoring, self._refresh, self._announce_replacement, self._faults
         )
         self._stop_service = StopService(node)
         node.add_on_set_parameters_callback(self._on_parameters)
@@ -135,11 +136,13 @@ class MonitorCore:
         )
         self._services = MonitorServices(self._node, lambda: self._monitor, self._refresh)
         self._scene = SceneTopics(
-            self._node, self._values, self._refresh, self._keeper, self._recorder, self._timed
-        )
+            self._node, self._values, self._refresh, self._keeper, self._recorder, self._timed,
+            self._faults,
+        )  # fmt: skip
         self._cloud = Cloud(
             self._node, self._values, self._scene, self._refresh,
             lambda stamp: self._lag(stamp, time.monotonic()), self._recorder, self._timed,
+            self._faults,
         )  # fmt: skip
         self._set_stops()
         self._is_active = is_active
@@ -203,7 +206,7 @@ class MonitorCore:
             self._refresh()
         except Exception:  # it may be the state that fails: publish it without any details
             if self._is_active:
-                reason = self._failures.fault(time.monotonic())
+                reason = self._faults.text("callback", time.monotonic())
                 state = MonitorState(Level.ERROR, reason, "fault")
                 with suppress(Exception):
                     name = self._node.get_name()
@@ -290,7 +293,6 @@ class MonitorCore:
         monitor, limits = build_monitor(self._values, self._file_rules, loaded)
         monitor.watchdogs = self._watchdogs
         old = self._monitor
-        monitor.scene_fault = self._scene_fault
         try:
             self._connect(monitor)
             if old is not None:
@@ -333,10 +335,6 @@ class MonitorCore:
             self._watchdogs.cycles.report_other_work(start, time.monotonic())
 
         return work
-
-    def _scene_fault(self, now: float) -> str:
-        """Why the robot or the scene is not fully monitored; empty if it is."""
-        return self._loader.fault or self._scene.fault(now) or self._cloud.fault(now)
 
     # -- joint states --
 
@@ -489,13 +487,13 @@ class MonitorCore:
 
     def _with_faults(self, state: MonitorState) -> MonitorState:
         """The state; an ERROR after a failure, not OK with a rejected description or a twin."""
-        if self._loader.refused:
-            state = state.with_remark(
-                "new robot description rejected; still monitoring the previous one"
-            )
-        if self._names.remark:
-            state = state.with_remark(self._names.remark)
-        if fault := self._failures.fault(time.monotonic()):
+        if not self._faults:
+            return state
+        now = time.monotonic()
+        for source in ("description", "names"):
+            if remark := self._faults.text(source, now):
+                state = state.with_remark(remark)
+        if fault := self._faults.text("callback", now):
             state = state.with_fault(fault)
         return state
 
@@ -511,9 +509,7 @@ class MonitorCore:
             self._recorder.update()
         self._time_is_simulated = self._node.get_clock().ros_time_is_active  # slow
         self._scene.watch(self._clock_seconds() if self._time_is_simulated else None)
-        if self._cloud.is_ready:
-            self._cloud.apply_result()
-        self._cloud.retry()
+        self._cloud.watch()
         now, watchdogs = time.monotonic(), self._watchdogs
         watchdogs.cycles.report_timer(now, self._watch_period())
         watchdogs.clock.update(self._clock_seconds(), now, self._time_is_simulated)

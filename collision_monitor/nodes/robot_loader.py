@@ -25,6 +25,7 @@ from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.loading import Answer, Loaded, LoadingProcess, Recipe
 from collision_monitor.model.point_cloud import voxel_centres, warm_up
 from collision_monitor.model.thresholds import Rule
+from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.exact_paths import measure_pair
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
@@ -86,10 +87,12 @@ def build_monitor(
 class RobotLoader:
     """Loads one recipe at a time; a newer one replaces an older.
 
+    A newest description that is not monitored is the fault "description", a remark. If the cause is
+    not the description but a lost loading process, it is the fault "robot" as well.
+
     Attributes:
         current: recipe of the monitored robot.
         refused: why the newest description is not monitored; empty if it is.
-        fault: the same, if the cause is not the description but a lost loading process.
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class RobotLoader:
         ready: Callable[[Recipe, Loaded], None],
         changed: Callable[[], None],
         large: Callable[[], None],
+        faults: FaultRegister,
     ) -> None:
         """Start without a robot.
 
@@ -106,14 +110,16 @@ class RobotLoader:
             ready: called with each loaded robot; raises CollisionMonitorError to reject it.
             changed: called when `values` has changed.
             large: called before ``ready`` with a robot of many pairs, which takes up to seconds.
+            faults: the register of the node.
         """
         self._node, self._ready, self._changed, self._large = node, ready, changed, large
+        self._faults = faults
         # Steady: simulated time may be paused.
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer: Any = None
         self._process: LoadingProcess | None = None
         self.current: Recipe | None = None
-        self.refused = self.fault = ""
+        self.refused = ""
 
     def values(self) -> dict[str, str]:
         """Key-values of the state."""
@@ -132,16 +138,18 @@ class RobotLoader:
         """
         with limited(recipe.limits):
             self._ready(recipe, recipe.load())
-        self.current, self.refused, self.fault = recipe, "", ""
+        self.current = recipe
+        self._refuse("")
+        self._faults.clear("robot")
 
     def request(self, recipe: Recipe) -> None:
         """Load in the background, unless this robot is monitored or being loaded."""
         if self._process is not None and recipe == self._process.recipe:
             return
         self.cancel()
-        self.fault = ""
+        self._faults.clear("robot")
         if recipe == self.current:
-            self.refused = ""
+            self._refuse("")
         else:
             self._node.get_logger().info(
                 "loading a new robot description; still monitoring the current robot"
@@ -160,7 +168,14 @@ class RobotLoader:
     def forget(self) -> None:
         """Stop loading, and clear the monitored robot."""
         self.cancel()
-        self.current, self.refused, self.fault = None, "", ""
+        self.current = None
+        self._refuse("")
+        self._faults.clear("robot")
+
+    def _refuse(self, reason: str) -> None:
+        self.refused = reason
+        text = "new robot description rejected; still monitoring the previous one"
+        self._faults.put("description", Level.WARN, "", text if reason else "")
 
     def _poll(self) -> None:
         process = self._process
@@ -189,9 +204,10 @@ class RobotLoader:
                 if not isinstance(problem, CollisionMonitorError):
                     library.exception("the new robot cannot be monitored")
                 error = reason_of(problem)
-        self.refused = error
+        self._refuse(error)
         if answer.is_lost:
-            self.fault = f"the new robot description is not monitored: {error}"
+            text = f"the new robot description is not monitored: {error}"
+            self._faults.put("robot", Level.ERROR, "scene", text)
         if error:
             self._node.get_logger().error(f"new robot description rejected: {error}")
         self._changed()

@@ -519,7 +519,7 @@ class SelfCollisionNode(RobotNode):
 
     def _current_report(self) -> Report:
         """The last report, or the state of the supervisor if that is worse; or a failure."""
-        if fault := self._failures.fault(time.monotonic()):
+        if fault := self._faults.text("callback", time.monotonic()):
             return replace(self._report, level=Level.ERROR, event="fault", reason=fault)
         if self._filter is None:
             return self._report

@@ -306,7 +306,7 @@ class SimulationNode(RobotNode):
 
     def _status(self) -> tuple[Level, str, str]:
         """Level, event and message of the state."""
-        if fault := self._failures.fault(time.monotonic()):
+        if fault := self._faults.text("callback", time.monotonic()):
             return Level.ERROR, "fault", fault
         if self._fault:
             return Level.ERROR, "fault", f"the simulation {self._fault}"

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import traceback
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import Any
 from rclpy.node import Node
 
 from collision_monitor.errors import reason_of
+from collision_monitor.monitoring.faults import FaultRegister, Level
 
 # Longer than the period of the slowest timer, 1 s: what fails each time is a fault without a gap.
 _FAULT_SECONDS = 2.0
@@ -23,30 +23,28 @@ _MOST_LOGGED = 10  # different failures whose traceback is logged
 class CallbackFailures:
     """The exceptions of callbacks, also those in which the middleware reads a message.
 
+    The last one is the fault "callback" for a while.
+
     Attributes:
         count: exceptions since the start.
     """
 
-    def __init__(self, logger: Any) -> None:
-        """``logger``: of the node."""
-        self._logger = logger
+    def __init__(self, logger: Any, faults: FaultRegister) -> None:
+        """``logger``: of the node; ``faults``: its register."""
+        self._logger, self._faults = logger, faults
         self.count = 0
-        self._text, self._time = "", -math.inf
         self._logged: set[str] = set()
 
     def add(self, error: Exception) -> None:
         """Count an exception, and log each different one with its traceback."""
         self.count += 1
-        self._time = time.monotonic()
-        self._text = f"a callback failed: {reason_of(error)}"
-        if self._text not in self._logged and len(self._logged) < _MOST_LOGGED:
-            self._logged.add(self._text)
+        text = f"a callback failed: {reason_of(error)}"
+        until = time.monotonic() + _FAULT_SECONDS
+        self._faults.put("callback", Level.ERROR, "fault", text, until)
+        if text not in self._logged and len(self._logged) < _MOST_LOGGED:
+            self._logged.add(text)
             trace = "".join(traceback.format_exception(error))
-            self._logger.error(f"{self._text}; the node goes on\n{trace}")
-
-    def fault(self, now: float) -> str:
-        """The last exception; empty if it is older than the time of a fault."""
-        return self._text if now - self._time < _FAULT_SECONDS else ""
+            self._logger.error(f"{text}; the node goes on\n{trace}")
 
     def values(self) -> dict[str, str]:
         """Key-values of a state: the number of exceptions, if there was one."""

@@ -8,6 +8,7 @@ from rclpy.node import Node
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from collision_monitor.common.text import shortened
+from collision_monitor.monitoring.faults import FaultRegister, Level
 
 # Between two looks at names, which take 100 times as long as a look at their number. The graph may
 # know an endpoint before the name of its node.
@@ -23,18 +24,14 @@ def node_of(endpoint: TopicEndpointInfo) -> str:
 
 
 class NameWatch:
-    """Watches the graph for other publishers of ``~/state``.
+    """Watches the graph for other publishers of ``~/state``: they are the fault "names"."""
 
-    Attributes:
-        remark: who they are; empty without any.
-    """
-
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, faults: FaultRegister) -> None:
         """Start without any."""
-        self._node = node
+        self._node, self._faults = node, faults
         self._topic = node.resolve_topic_name("~/state")
         self._count, self._looked_at = 1, 0.0
-        self.remark = ""
+        self._remark = ""
 
     def update(self, now: float) -> None:
         """Look at the graph; call it regularly. ``now``: time of the steady clock, seconds."""
@@ -44,9 +41,10 @@ class NameWatch:
             return
         self._count, self._looked_at = count, now
         remark = self._found() if count > 1 else ""
-        if remark and remark != self.remark:
+        if remark and remark != self._remark:
             self._node.get_logger().warning(remark)
-        self.remark = remark
+        self._remark = remark
+        self._faults.put("names", Level.WARN, "", remark)
 
     def _found(self) -> str:
         full_name = self._node.get_fully_qualified_name()

@@ -19,7 +19,7 @@ from std_msgs.msg import String
 
 from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.errors import CollisionMonitorError, reason_of
-from collision_monitor.monitoring.monitor import Level
+from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.failures import CallbackFailures, left_if_interrupted
 from collision_monitor.nodes.common.messages import LATCHED, STATE, diagnostic
@@ -43,7 +43,8 @@ class RobotNode(Node):
     ``_load(description)``, which may raise CollisionMonitorError and then keeps the previous robot,
     ``_refuse_description(reason)``, ``_use_values(changed)`` after parameters were set, which may
     raise CollisionMonitorError before it has used any of them, ``_publish_state()``, with the fault
-    of ``_failures`` if there is one, by `_publish_status`, and ``_watch()`` for the watchdog.
+    "callback" of ``_faults`` if there is one, by `_publish_status`, and ``_watch()`` for the
+    watchdog.
     ``_steady`` is a clock for timers: simulated time may be paused.
     """
 
@@ -58,13 +59,14 @@ class RobotNode(Node):
         super().__init__(name, **options)
         bridge_logs(self)
         self._table, self._check = parameters, check
-        self._failures = CallbackFailures(self.get_logger())
+        self._faults = FaultRegister()
+        self._failures = CallbackFailures(self.get_logger(), self._faults)
         self._values = declare_parameters(self, parameters, check)
         self._description: str | ReceivedText = ""
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._next_beat = -math.inf
         self._state = self.create_publisher(DiagnosticStatus, "~/state", STATE)
-        self._names = NameWatch(self)
+        self._names = NameWatch(self, self._faults)
         self._last_status: DiagnosticStatus | None = None
         self._published: tuple | None = None  # what identifies the last state
 
@@ -102,10 +104,10 @@ class RobotNode(Node):
 
     def _publish_status(self, status: DiagnosticStatus) -> None:
         """Publish a state; not OK while another node publishes it as well."""
-        self._names.update(time.monotonic())
-        if self._names.remark:
+        self._names.update(now := time.monotonic())
+        if remark := self._faults.text("names", now):
             status.level = max(status.level, bytes([Level.WARN]))
-            status.message += f"; {self._names.remark}"
+            status.message += f"; {remark}"
         self._last_status = status
         self._state.publish(status)
 

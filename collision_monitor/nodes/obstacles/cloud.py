@@ -18,6 +18,7 @@ from sensor_msgs.msg import PointCloud2, PointField
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError, reason_of
 from collision_monitor.model.live_scene import CLOUD, LiveScene
 from collision_monitor.model.point_cloud import Voxels, voxels_of
+from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS
 from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
@@ -98,14 +99,16 @@ class Cloud:
         changed: Callable[[], None], lag: Callable[[float], float],
         recorder: Recorder | None = None,
         work: Callable[[Callable[..., None]], Callable[..., None]] = lambda callback: callback,
+        faults: FaultRegister | None = None,
     ) -> None:  # fmt: skip
-        """Arguments as of `SceneTopics`.
+        """Arguments as of `SceneTopics`. A cloud that is too old is the fault "cloud".
 
         ``lag`` returns the age of a message with this stamp by the clock of the node, as
         `ClockWatch.lag`, seconds.
         """
         self._values, self._scene, self._changed = values, scene, changed
         self._node, self._lag = node, lag
+        self._faults = FaultRegister() if faults is None else faults
         self._begin = self._measured = time.monotonic()
         self._has_stamp = False  # the last cloud
         self._last: Voxels | None = None
@@ -126,6 +129,7 @@ class Cloud:
         """Unsubscribe, and end the thread after its current cloud."""
         self._node.destroy_subscription(self._subscription)
         self._pool.shutdown(wait=False, cancel_futures=True)
+        self._faults.clear("cloud")
 
     @property
     def is_ready(self) -> bool:
@@ -149,6 +153,16 @@ class Cloud:
             live.set_cloud(last.balls)
         except CollisionMonitorError as error:
             self._refuse(error)
+
+    def watch(self) -> None:
+        """Use what is ready, and raise or clear the fault; a few times a second."""
+        if self.is_ready:
+            self.apply_result()
+        self.retry()
+        self._raise_fault()
+
+    def _raise_fault(self) -> None:
+        self._faults.put("cloud", Level.ERROR, "scene", self.fault(time.monotonic()))
 
     def fault(self, now: float) -> str:
         """A fault of the cloud's age, one sentence; empty if there is none."""
@@ -245,6 +259,7 @@ class Cloud:
             return
         self._last, self._measured, self._root = made, job.measured, live.model.root
         self._has_stamp = seconds_of(job.message.header.stamp) > 0.0
+        self._raise_fault()
         if CLOUD in self._scene.keeper.refused:
             self._scene.keeper.clear_refusal(CLOUD)
             self._changed()

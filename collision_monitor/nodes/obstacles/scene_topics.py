@@ -26,6 +26,7 @@ from collision_monitor.model.desired_scene import DesiredScene, ObjectRequest
 from collision_monitor.model.live_objects import Bounds
 from collision_monitor.model.live_scene import CLOUD, LiveScene
 from collision_monitor.model.object_geometry import ObjectGeometry
+from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.obstacles.mesh_worker import MeshWorker
@@ -198,6 +199,8 @@ def all_of(namespace: str) -> Callable[[str], bool]:
 class SceneTopics:
     """Updates the live scene of the monitored robot from messages.
 
+    Why the scene is not fully monitored is the fault "objects".
+
     Attributes:
         keeper: the requested objects, and those of them that are not monitored.
     """
@@ -210,6 +213,7 @@ class SceneTopics:
         keeper: DesiredScene | None = None,
         recorder: Recorder | None = None,
         work: Callable[[Callable[..., None]], Callable[..., None]] = lambda callback: callback,
+        faults: FaultRegister | None = None,
     ) -> None:
         """Subscribe.
 
@@ -220,8 +224,10 @@ class SceneTopics:
             keeper: objects requested earlier.
             recorder: records the messages.
             work: wraps a callback so that its duration is measured.
+            faults: the register of the node.
         """
         self._node, self._values, self._changed = node, values, changed
+        self._faults = FaultRegister() if faults is None else faults
         self._frames = Frames(listen_to_tf(node))
         self.keeper = DesiredScene() if keeper is None else keeper
         self.keeper.find = self.find
@@ -258,6 +264,8 @@ class SceneTopics:
         self._subscriptions = {topic[0]: subscribe(*topic) for topic in topics}
         if recorder is not None:
             recorder.follow(self.keeper)
+        self.keeper.changed = self._raise_fault
+        self._raise_fault()
 
     def destroy(self) -> None:
         """Unsubscribe and stop; `keeper` still holds the requested objects."""
@@ -270,6 +278,7 @@ class SceneTopics:
         self.keeper.use_scene(None)
         self._jobs.close()
         self._frames.close()
+        self._faults.clear("objects")
 
     def use_robot(self, monitor: Monitor) -> None:
         """Update the scene of this monitor from now on."""
@@ -282,6 +291,8 @@ class SceneTopics:
             subscription.process_waiting()
         if self.has_pending:
             self.process_pending()
+        else:
+            self._raise_fault()
 
     def watch(self, simulated: float | None = None) -> None:
         """Process results of threads, waiting messages and lifetimes; a few times a second.
@@ -298,6 +309,12 @@ class SceneTopics:
             self.keeper.expire(self.keeper.clock.now)
         self._jobs.keep_results(self.keeper.requests.keys())
         self.keeper.retry(self.q)
+        self._raise_fault()
+
+    def _raise_fault(self) -> None:
+        """Raise or clear the fault: at each change, and in each `watch` for what time changes."""
+        text = self.fault(time.monotonic())
+        self._faults.put("objects", Level.ERROR, "scene", text)
 
     def fault(self, now: float) -> str:
         """Why the scene is not fully monitored, one sentence; empty if it is."""
@@ -439,6 +456,7 @@ class SceneTopics:
         yield
         now = time.monotonic()
         fault = self.fault(now)
+        self._faults.put("objects", Level.ERROR, "scene", fault)
         if fault != before:
             self._changed()
             if fault and now - self._logged >= _LOG_SECONDS:

@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
+from collision_monitor.monitoring.faults import FaultRegister  # noqa: E402
 from collision_monitor.nodes.common.name_watch import NameWatch, node_of  # noqa: E402
 
 OWN = SimpleNamespace(node_namespace="/", node_name="monitor")
@@ -42,23 +43,25 @@ class Node:
 
 def test_a_name_that_the_graph_learns_later_is_in_the_remark(caplog):
     node = Node()
-    watch = NameWatch(node)
+    faults = FaultRegister()
+    watch = NameWatch(node, faults)
     watch.update(10.0)
-    assert watch.remark == ""
+    assert faults.text("names", 0.0) == ""
     node.publishers = [OWN, UNKNOWN]
     watch.update(10.05)
-    assert "/monitor/state is published by a node whose name is not known" in watch.remark
+    unknown = "/monitor/state is published by a node whose name is not known"
+    assert unknown in faults.text("names", 0.0)
     node.publishers = [OWN, OWN]
     for k in range(20):
         watch.update(10.1 + 0.05 * k)
-    assert watch.remark.startswith("2 nodes are named /monitor")
+    assert faults.text("names", 0.0).startswith("2 nodes are named /monitor")
     assert len(caplog.records) == 2  # each remark once
     node.publishers = [OWN, SimpleNamespace(node_namespace="/left", node_name="other")]
     watch.update(12.0)
-    assert "is published by /left/other as well" in watch.remark
+    assert "is published by /left/other as well" in faults.text("names", 0.0)
     node.publishers = [OWN]
     watch.update(12.05)
-    assert watch.remark == ""
+    assert faults.text("names", 0.0) == ""
 
 
 def test_a_name_is_given_with_its_namespace():

@@ -15,6 +15,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from collision_monitor.common.limits import LoadingLimits  # noqa: E402
 from collision_monitor.model.loading import Recipe, RobotSource  # noqa: E402
+from collision_monitor.monitoring.faults import FaultRegister  # noqa: E402
 from collision_monitor.nodes.robot_loader import RobotLoader  # noqa: E402
 
 
@@ -25,12 +26,12 @@ def loader():
         create_timer=lambda *args, **more: object(), destroy_timer=lambda timer: None,
         get_logger=lambda: log,
     )  # fmt: skip
-    ready, announced = [], []
+    ready, announced, faults = [], [], FaultRegister()
     found = RobotLoader(
         node, lambda recipe, loaded: ready.append(recipe), lambda: None,
-        lambda: announced.append(len(ready)),
+        lambda: announced.append(len(ready)), faults,
     )  # fmt: skip
-    found.ready, found.announced = ready, announced
+    found.ready, found.announced, found.faults = ready, announced, faults
     yield found
     found.cancel()
 
@@ -66,7 +67,9 @@ def test_a_load_over_its_time_is_stopped_and_the_robot_before_stays(loader, endl
     poll(loader)
     assert time.monotonic() - begin < 3.0
     assert "after 1.0 s, the limit max_load_seconds is 1" in loader.refused
-    assert not loader.fault and loader.current is before and not loader.ready
+    assert "still monitoring the previous one" in loader.faults.text("description", 0.0)
+    assert not loader.faults.text("robot", 0.0)
+    assert loader.current is before and not loader.ready
     until_gone(pid)
 
 
@@ -75,11 +78,12 @@ def test_a_loader_that_is_killed_is_a_fault_until_a_description_is_loaded(loader
     os.kill(loader._process.pid, signal.SIGKILL)
     poll(loader)
     assert "killed by signal 9" in loader.refused
-    assert loader.fault == f"the new robot description is not monitored: {loader.refused}"
+    why = f"the new robot description is not monitored: {loader.refused}"
+    assert loader.faults.text("robot", 0.0) == why
     good = Recipe((RobotSource(chain(3)),))
     loader.request(good)
     poll(loader)
-    assert not loader.refused and not loader.fault and loader.ready == [good]
+    assert not loader.refused and not loader.faults and loader.ready == [good]
 
 
 @pytest.mark.parametrize("many", [2, 3])

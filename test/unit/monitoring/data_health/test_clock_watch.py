@@ -43,7 +43,7 @@ def test_a_node_that_was_held_up_has_a_clock_that_is_behind_and_catches_up():
     cell.now, cell.time = cell.now + 20.0, cell.time + 20.0  # the node is busy
     assert cell.run(0.2, hears=False) == [0.0] * 10  # joint states before the ticks
     assert cell.run(2.0) == pytest.approx([0.0] * 100, abs=1e-9)
-    assert cell.watch.remark(cell.now) == ""
+    assert cell.watch.faults.text("clock", cell.now) == ""
 
 
 def test_a_clock_that_runs_and_is_another_one_disagrees_at_once():
@@ -108,7 +108,7 @@ def test_a_simulation_may_be_slow_or_fast_pause_and_go_on(factor):
     assert cell.run(2.0, factor) == pytest.approx([0.0] * 100)
     cell.run(3.0, factor=0.0)
     assert cell.run(2.0, factor) == pytest.approx([0.0] * 100)
-    assert (cell.watch.jumps, cell.watch.remark(cell.now)) == (0, "")
+    assert (cell.watch.jumps, cell.watch.faults.text("clock", cell.now)) == (0, "")
 
 
 @pytest.mark.parametrize(("by", "says"), [(-90.0, "back by 90.0 s"), (200.0, "forward by 200.0 s")])
@@ -117,9 +117,9 @@ def test_jumps_of_simulated_time_are_counted_and_said_for_a_while(by, says):
     cell.run(2.0)
     cell.time += by
     cell.run(0.1)
-    assert "simulated time was set " + says in cell.watch.remark(cell.now)
+    assert "simulated time was set " + says in cell.watch.faults.text("clock", cell.now)
     cell.run(1.0)
-    assert (cell.watch.remark(cell.now), cell.watch.jumps) == ("", 1)
+    assert (cell.watch.faults.text("clock", cell.now), cell.watch.jumps) == ("", 1)
 
 
 @pytest.mark.parametrize(("by", "says"), [(-3.0, "back by 3.0 s"), (12.0, "forward by 12.0 s")])
@@ -130,7 +130,7 @@ def test_jumps_of_the_real_clock_are_reported(by, says):
         if k == 60:
             offset += by
         watch.update(now + offset, now, False)
-        said = f"this machine's clock was set {says}" in watch.remark(now)
+        said = f"this machine's clock was set {says}" in watch.faults.text("clock", now)
         assert k == 70 or said == (60 <= k < 70)
     assert watch.jumps == 1
 

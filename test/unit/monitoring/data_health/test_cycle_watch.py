@@ -51,11 +51,11 @@ def test_a_late_cycle_is_said_for_half_a_second_with_its_figures():
     watch = CycleWatch(deadline=0.02)
     watch.skipped = 7
     assert not watch.add(0.0, 0.019)
-    assert watch.remark(0.02) == ""
+    assert watch.faults.text("overrun", 0.02) == ""
     assert watch.add(1.0, 1.063)
-    said = watch.remark(1.1)
+    said = watch.faults.text("overrun", 1.1)
     assert "a cycle took 63 ms, 20 ms are allowed" in said and "7 joint states skipped" in said
-    assert watch.remark(1.7) == ""
+    assert watch.faults.text("overrun", 1.7) == ""
     assert watch.overruns == 1
 
 
@@ -65,7 +65,7 @@ def test_a_late_timer_is_reported_as_a_delay_of_the_node():
         watch.report_timer(0.05 * k, 0.05)
     assert watch.overruns == 0
     watch.report_timer(0.45 + 0.3, 0.05)
-    assert "the node was delayed by 250 ms" in watch.remark(0.76)
+    assert "the node was delayed by 250 ms" in watch.faults.text("overrun", 0.76)
     assert watch.overruns == 1
 
 

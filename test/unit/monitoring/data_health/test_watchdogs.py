@@ -166,6 +166,8 @@ def test_publishers_that_may_have_the_same_joints_are_a_warning_that_names_them(
     publishers = [Publisher((k,), f"/node_{k}") for k in range(2)]
     monitor.watchdogs.publishers.update(TOPIC, 2, 1.0)
     monitor.watchdogs.publishers.identify(TOPIC, publishers, 1.0)
+    assert send(monitor, 1.5).level is Level.OK
+    monitor.watchdogs.publishers.update(TOPIC, 2, 2.05)  # counted again, as a node does
     state = send(monitor, 2.1)
     assert (state.level, state.cause, state.safe) == (Level.WARN, "publisher", True)
     assert "/node_0 and /node_1" in state.message

@@ -204,11 +204,13 @@ def test_what_comes_and_goes_between_two_states_counts_at_the_next(models):
 def test_a_fault_of_the_scene_is_an_error_whatever_the_distance(models):
     _, monitor = monitors(models)
     names, q = list(monitor.model.joint_names), np.array([0.0, -1.2, 1.0, 0.2, 0.3, 0.0])
-    monitor.scene_fault = lambda now: "scene refused: x" if now < 2.0 else ""
+    faults = monitor.watchdogs.faults
+    faults.put("objects", Level.ERROR, "scene", "scene refused: x")
     state = monitor.update(names, q, 1.0)
     assert (state.level, state.cause, state.action) == (Level.ERROR, "scene", "stop")
     assert state.speed_scale == 0.0
     assert state.message == "scene refused: x"
+    faults.clear("objects")
     assert monitor.update(names, q, 2.0).cause == ""
 
 

@@ -48,9 +48,7 @@ class Cell:
     def until(self, condition):
         end = time.monotonic() + 30.0
         while not condition() and time.monotonic() < end:
-            if self.cloud.is_ready:
-                self.cloud.apply_result()
-            self.cloud.retry()
+            self.cloud.watch()
             time.sleep(0.005)
         assert condition()
 

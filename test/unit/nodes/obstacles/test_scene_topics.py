@@ -40,9 +40,10 @@ def model():
 @pytest.fixture
 def scene(model, tmp_path):
     values = VALUES | {"package_dirs": [str(tmp_path / "meshes")]}
-    found = SceneTopics(stub_node(), values, lambda: None)
-    found.monitor = watch(model)
-    found.monitor.scene_fault = found.fault
+    monitor = watch(model)
+    faults = monitor.watchdogs.faults
+    found = SceneTopics(stub_node(), values, lambda: None, faults=faults)
+    found.monitor = monitor
     hear(found.monitor)
     found.use_robot(found.monitor)
     yield found
