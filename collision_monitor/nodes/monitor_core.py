@@ -398,9 +398,9 @@ class MonitorCore:
         if self._recorder is not None:  # after the states of earlier ones
             self._recorder.joint_state(data, source.topic)
         now = time.monotonic()
-        message = source.read(data, now)
+        message = source.read(data, now, self._lag)
         self._watchdogs.publishers.report_message(source.topic, now, message.names)
-        return message._replace(lag=self._lag(message.stamp, now))
+        return message
 
     def _lag(self, stamp: float, now: float) -> float:
         """Age of a message with this stamp, seconds; see `ClockWatch.lag`."""
