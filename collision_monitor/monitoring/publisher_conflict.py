@@ -27,7 +27,11 @@ _RETURNS, _SECONDS = 3, 2.0
 
 
 class ConflictWatch:
-    """Compares new positions with those that were left by a jump."""
+    """Compares new positions with those that were left by a jump.
+
+    Attributes:
+        until: until when the conflict that was found counts, seconds; -inf without one.
+    """
 
     def __init__(
         self, joint_names: Sequence[str], velocity_limits: Sequence[float] | np.ndarray
@@ -44,6 +48,7 @@ class ConflictWatch:
         self._left: deque[tuple[float, np.ndarray]] = deque(maxlen=_PUBLISHERS)
         self._returns, self._returned = 0, -math.inf
         self._text = ""
+        self.until = -math.inf
 
     def is_impossible(
         self, step: np.ndarray, joints: np.ndarray, seconds: np.ndarray | float
@@ -81,6 +86,7 @@ class ConflictWatch:
         if is_back or any(self._is_back(to, step, joints, each, now) for each in self._left):
             is_soon = now - self._returned < _SECONDS
             self._returns, self._returned = self._returns + 1 if is_soon else 1, now
+            self.until = now + _SECONDS if self._returns >= _RETURNS else -math.inf
             k = int(np.abs(step).argmax())
             low, high = sorted((to[k] - step[k], to[k]))
             self._text = (
@@ -103,11 +109,6 @@ class ConflictWatch:
             (np.abs(away) > _BACK * np.abs(step)).any()
             or self.is_impossible(away, joints, now - time).any()
         )
-
-    @property
-    def until(self) -> float:
-        """Until when the conflict that was found counts, seconds; -inf without one."""
-        return self._returned + _SECONDS if self._returns >= _RETURNS else -math.inf
 
     def text(self, now: float) -> str:
         """Which joint has conflicting positions, as a message; empty if there is none."""

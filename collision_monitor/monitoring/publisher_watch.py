@@ -128,7 +128,9 @@ class PublisherWatch:
 
     def report_message(self, topic: str, now: float, names: Sequence[str] = ()) -> None:
         """Report a message on a topic; equal ``names`` are the same object."""
-        known = self._topics.setdefault(topic, _Topic(topic))
+        known = self._topics.get(topic)
+        if known is None:
+            known = self._topics[topic] = _Topic(topic)
         known.last_message = now
         if names is not known.names:
             known.hear(names)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -272,7 +273,8 @@ class CycleWatch:
             self._cycles.popleft()
         if not self._cycles:
             return CycleFigures(0.0, *[math.nan] * 5)
-        _, cycle, latency = np.array(self._cycles).T
+        numbers = np.fromiter(chain.from_iterable(self._cycles), float, 3 * len(self._cycles))
+        _, cycle, latency = numbers.reshape(-1, 3).T
         if len(self._cycles) == _WINDOW:
             span = now - self._cycles[0][0]
         else:

@@ -46,6 +46,7 @@ class MonitorReport:
         self._log = StateLog(node, _LOG_SECONDS)
         self.messages = 0
         self._mark = (time.monotonic(), 0, 0.0)  # start time, messages then, last rate
+        self._pairs: tuple[Any, dict[str, str]] = (None, {})  # thresholds, and texts of them
 
     def values(
         self,
@@ -61,7 +62,9 @@ class MonitorReport:
             "joint_state_rate": f"{self._rate():.1f}",
         }
         if monitor is not None:
-            extra |= _behaviour_values(monitor, state)
+            extra["enabled"] = str(monitor.behaviour.enabled).lower()
+            extra["stops"] = str(monitor.behaviour.latch.stops)
+            extra |= self._pair_values(monitor) | _decision_values(monitor, state)
             if unknown := monitor.buffer.unknown_names:
                 extra["unknown_joints"] = " ".join(sorted(unknown))
         if values["stop_service"]:
@@ -72,6 +75,14 @@ class MonitorReport:
             for robot, age in monitor.buffer.ages(time.monotonic()).items():
                 extra[f"age.{robot}"] = f"{age:.4f}"
         return extra
+
+    def _pair_values(self, monitor: Monitor) -> dict[str, str]:
+        """Which pairs are near by design or left out; it changes with robot and thresholds only."""
+        of, values = self._pairs
+        if of is not monitor.behaviour.structural_pairs:  # a new one for each of both
+            values = _pair_values(monitor)
+            self._pairs = monitor.behaviour.structural_pairs, values
+        return values
 
     def figures(self, watchdogs: Watchdogs) -> dict[str, str]:
         """Key-values in /diagnostics only: rates (Hz), seconds, counts since the start."""
@@ -163,15 +174,12 @@ def log_rules(log: Any, monitor: Monitor, thresholds: Thresholds) -> None:
         )
 
 
-def _behaviour_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:
-    behaviour = monitor.behaviour
-    values = {
-        "enabled": str(behaviour.enabled).lower(),
-        "stops": str(behaviour.latch.stops),
+def _pair_values(monitor: Monitor) -> dict[str, str]:
+    return {
         "structural_pairs": shortened(
             (
                 f"{' '.join(pair.links)} {pair.warn:.4f} {pair.stop:.4f} ({pair.reason})"
-                for pair in behaviour.structural_pairs.values()
+                for pair in monitor.behaviour.structural_pairs.values()
             ), _MOST_PAIRS, "; ",
         ),
         "not_in_min_distance": shortened(
@@ -184,7 +192,11 @@ def _behaviour_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:
             ), _MOST_PAIRS, "; ",
         ),
     }  # fmt: skip
-    decision = state.decision
+
+
+def _decision_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:
+    behaviour, decision = monitor.behaviour, state.decision
+    values: dict[str, str] = {}
     if decision is None:
         return values
     q = monitor.buffer.q
