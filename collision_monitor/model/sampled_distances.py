@@ -236,6 +236,7 @@ def _at_home(model: Any, home: np.ndarray, exact: bool) -> dict[int, float]:
     links = model.bodies.link_bodies
     within = np.full(len(model.pairs), REACH)
     for q in home:
+        check_time("measuring how near pairs are at home")
         near, touching = near_and_touching(model, q, within, exact)
         if any(links.keys() >= set(model.pairs[pair]) for pair in touching):
             continue  # no pose of this robot

@@ -13,6 +13,7 @@ import numpy as np
 from collision_monitor.errors import ArmsError
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.sampled_distances import sampled_configurations
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.standing import Standing
@@ -26,7 +27,7 @@ from collision_monitor.self_collision.margins import often_near, sides
 _HYSTERESIS = 0.1
 # Pairs left out: closer than d_dan in this fraction of the samples. `adjust` uses the lower
 # fraction for a link of an arm and a link that no arm moves.
-_BY_DESIGN, _EASED, _SAMPLES = 0.95, 0.5, 200
+_BY_DESIGN, _EASED = 0.95, 0.5
 
 
 def names_of(model: CollisionModel, arm: Arm) -> frozenset[str]:
@@ -192,7 +193,7 @@ class HoldSupervisor:
         self._waits = joint_state_timeout, zero_state_confirmation
         twin = model.twin([model.pairs[k] for k in self._guarded])
         self._samples = np.array(
-            [twin.distances(q) for q in model.random_configurations(_SAMPLES)]
+            [twin.distances(q) for q in sampled_configurations(model, ())]
         )  # (samples, guarded pairs), metres
         self.monitor = self._monitor(safe_distance, danger_distance)
         self.in_event = False
