@@ -8,9 +8,11 @@ The age of a stamp is that by a clock that may be simulated, paused, delayed or 
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter, deque
+from collections.abc import Callable
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -230,6 +232,16 @@ class CycleWatch:
         """Report another callback; immediately after a cycle it does not count as a pause."""
         if start - self._end <= self._pause:
             self._end = end
+
+    def timed(self, callback: Callable[..., None]) -> Callable[..., None]:
+        """A callback that reports its duration: joint states wait while it runs."""
+
+        def work(*arguments: Any) -> None:
+            start = time.monotonic()
+            callback(*arguments)
+            self.report_other_work(start, time.monotonic())
+
+        return work
 
     def add(self, start: float, end: float, lag: float = math.nan) -> bool:
         """Add a finished cycle; return whether it missed the deadline.

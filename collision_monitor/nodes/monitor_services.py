@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -162,6 +162,11 @@ class MonitorServices:
         """Apply to this monitor from now on."""
         monitor.behaviour.enabled = self.enabled
         monitor.behaviour.latch = self.latch
+
+    def use_values(self, values: Mapping[str, Any]) -> None:
+        """Use these parameters: which stops are held, and by what they end."""
+        self.latch.latches = values["latch_stops"]
+        self.latch.asks = values["acknowledge_stops"]
 
     def _enable(self, request: SetBool.Request, answer: SetBool.Response) -> Any:
         self.enabled = request.data

@@ -255,6 +255,7 @@ class MonitorTopics:
         }
         self._timers: dict[str, Any] = {}
         self._scale_is_used = True
+        self._changes = -1  # of the scene, when the names of pairs were published
         self._distance_message = Float64()  # reused: publishing copies it
         self._scale_message = Float64()
 
@@ -290,9 +291,16 @@ class MonitorTopics:
         """Publish whether the state is safe."""
         self._safe.publish(Bool(data=state.safe))
 
-    def pair_names(self, pairs: list[tuple[str, str]]) -> None:
+    def pair_names(self, monitor: Monitor) -> None:
         """Publish the names of all pairs."""
-        self._pair_names.publish(String(data="\n".join(f"{a} {b}" for a, b in pairs)))
+        self._changes = monitor.live.changes
+        text = "\n".join(f"{a} {b}" for a, b in monitor.pairs)
+        self._pair_names.publish(String(data=text))
+
+    def new_pair_names(self, monitor: Monitor | None) -> None:
+        """Publish the names of all pairs if objects came or went."""
+        if monitor is not None and self._changes != monitor.live.changes:
+            self.pair_names(monitor)
 
     def set_timer(self, name: str, period: float, callback: Callable[[], None] | None) -> None:
         """Restart a timer, or end it without a callback."""

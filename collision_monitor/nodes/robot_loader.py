@@ -84,6 +84,20 @@ def build_monitor(
     return monitor, limits
 
 
+def use_values(
+    monitor: Monitor,
+    values: Mapping[str, Any],
+    rules: Sequence[Rule],
+    limits: Mapping[str, float],
+) -> None:
+    """Use parameters that were set while a robot is monitored; arguments as of `build_monitor`."""
+    monitor.joint_state_timeout = values["joint_state_timeout"]
+    monitor.narrow_phase = values["narrow_phase"]
+    monitor.set_thresholds(thresholds_of(values, rules))
+    monitor.behaviour.settings = settings_of(values)
+    monitor.behaviour.decelerations = decelerations_of(values, monitor.model, limits)
+
+
 class RobotLoader:
     """Loads one recipe at a time; a newer one replaces an older.
 

@@ -1,0 +1,118 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""One cycle of the collision_monitor node: a joint state, with those that wait, becomes a state."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+
+from rclpy.node import Node
+
+from collision_monitor.errors import JointStateError
+from collision_monitor.monitoring.joint_state_buffer import JointState
+from collision_monitor.monitoring.monitor import Monitor, MonitorState
+from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS, Watchdogs
+from collision_monitor.nodes.monitor_topics import MonitorReport
+from collision_monitor.nodes.recorder import Recorder
+from collision_monitor.nodes.robot_topics import JointStateSource
+
+
+class JointStateCycle:
+    """Reads joint states with their age by the clock of the node, and processes the newest.
+
+    Attributes:
+        recorder: to which joint states go; None without recording.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        watchdogs: Watchdogs,
+        report: MonitorReport,
+        waiting: Callable[[], Iterator[tuple[JointStateSource, bytes]]],
+        process_scene: Callable[[], None],
+    ) -> None:
+        """Start without a message.
+
+        Args:
+            node: provides the clock.
+            watchdogs: of the monitor.
+            report: counts the joint states.
+            waiting: takes the waiting joint states, of each topic oldest first.
+            process_scene: processes scene messages that wait.
+        """
+        self._node, self._watchdogs, self._report = node, watchdogs, report
+        self._waiting, self._process_scene = waiting, process_scene
+        self._time_is_simulated = node.get_clock().ros_time_is_active
+        self.recorder: Recorder | None = None
+
+    def pass_over(self, source: JointStateSource, data: bytes) -> None:
+        """Count and record a joint state while no robot is monitored."""
+        self._report.messages += 1
+        self._record(source, data)
+
+    def _record(self, source: JointStateSource, data: bytes) -> None:
+        if self.recorder is not None:
+            self.recorder.joint_state(data, source.topic)
+
+    def process(
+        self, monitor: Monitor, source: JointStateSource, data: bytes, start: float
+    ) -> tuple[MonitorState, float]:
+        """The state after a serialized joint state that was received at ``start``, seconds.
+
+        Also the age at ``start`` of the message that was processed; NaN if it is unknown.
+        """
+        self._report.messages += 1
+        try:
+            if self._watchdogs.cycles.is_behind(start):  # merge waiting ones, check the newest
+                for newer in self._waiting():
+                    self._merge(monitor, source, data)
+                    self._report.messages += 1
+                    source, data = newer
+                self._process_scene()
+            joint_state = self._read(source, data)
+        except JointStateError as error:
+            return monitor.reject(error, time.monotonic()), math.nan
+        state = monitor.process(joint_state)
+        if joint_state.stamp > 0.0 and joint_state.lag >= -FUTURE_SECONDS:
+            return state, joint_state.lag + start - joint_state.now
+        return state, math.nan
+
+    def _merge(self, monitor: Monitor, source: JointStateSource, data: bytes) -> None:
+        """Process a joint state without a query; faults are reported with the next state."""
+        try:
+            monitor.merge(self._read(source, data))
+        except JointStateError as error:
+            monitor.reject(error, time.monotonic())
+
+    def _read(self, source: JointStateSource, data: bytes) -> JointState:
+        """Read a joint state, with its lag.
+
+        Raises:
+            JointStateError: the bytes are not a joint state.
+        """
+        self._record(source, data)  # after the states of earlier ones
+        now = time.monotonic()
+        message = source.read(data, now, self.lag)
+        self._watchdogs.publishers.report_message(source.topic, now, message.names)
+        return message
+
+    def lag(self, stamp: float, now: float) -> float:
+        """Age of a message with this stamp, seconds; see `ClockWatch.lag`."""
+        clock = self._clock_seconds(), now, self._time_is_simulated
+        return self._watchdogs.clock.lag(stamp, *clock)
+
+    def watch_clock(self) -> float | None:
+        """Report the clock, a few times a second; return simulated time, None without it."""
+        self._time_is_simulated = self._node.get_clock().ros_time_is_active  # slow
+        seconds = self._clock_seconds()
+        self._watchdogs.clock.update(seconds, time.monotonic(), self._time_is_simulated)
+        return seconds if self._time_is_simulated else None
+
+    def _clock_seconds(self) -> float:
+        """Time of the node, seconds; system time is read directly, which is faster."""
+        if self._time_is_simulated:
+            return 1e-9 * self._node.get_clock().now().nanoseconds
+        return time.time()
