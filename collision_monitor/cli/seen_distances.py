@@ -38,8 +38,11 @@ class Seen(NamedTuple):
     @property
     def reason(self) -> str:
         """For a file of thresholds."""
-        what = f"seen at {self.distance:.4f} m" if self.distance > 0.0 else "meshes meet"
-        return f"{what} at t = {self.time:.3f} s in {self.file}"
+        where = f"at t = {self.time:.3f} s in {self.file}"
+        if not self.distance > 0.0:
+            return f"meshes meet {where}"
+        # To the micrometre, as the distances of rules are written.
+        return f"seen at {np.format_float_positional(self.distance, 6, trim='-')} m {where}"
 
 
 def seen_near(

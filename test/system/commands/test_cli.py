@@ -488,7 +488,7 @@ def test_thresholds_learns_from_what_a_robot_did_without_harm(tmp_path, capsys):
     assert level(0.04) is Level.ERROR
     said, (rule,) = learnt(("far.csv", 0.02), ("near.csv", 0.04))
     assert (rule["warn"], rule["stop"]) == pytest.approx((0.008, 0.004))
-    assert "seen at 0.0100 m at t = 2.000 s in near.csv" in said.out and not said.err
+    assert "seen at 0.01 m at t = 2.000 s in near.csv" in said.out and not said.err
     assert level(0.04) is Level.OK and level(0.047) is Level.ERROR
     said, (rule,) = learnt(("into.csv", 0.06))
     assert rule == {"pair": "a b", "check": False}
