@@ -95,9 +95,9 @@ class JointStateCycle:
         """
         self._record(source, data)  # after the states of earlier ones
         now = time.monotonic()
-        message = source.read(data, now, self.lag)
+        message = source.read(data, now)
         self._watchdogs.publishers.report_message(source.topic, now, message.names)
-        return message
+        return message._replace(lag=self.lag(message.stamp, now))
 
     def lag(self, stamp: float, now: float) -> float:
         """Age of a message with this stamp, seconds; see `ClockWatch.lag`."""

@@ -12,17 +12,19 @@ from typing import Any
 
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState as JointStateMessage
 from std_msgs.msg import String
 
 from collision_monitor.common.safe_files import ReceivedText
+from collision_monitor.common.text import one_line
+from collision_monitor.errors import JointStateError
 from collision_monitor.model.loading import RobotSource
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.publisher_watch import Publisher, PublisherWatch
 from collision_monitor.nodes.common.executor import take_serialized
-from collision_monitor.nodes.common.joint_state_reading import JointStateReader
-from collision_monitor.nodes.common.messages import LATCHED
+from collision_monitor.nodes.common.messages import LATCHED, seconds_of
 from collision_monitor.nodes.common.name_watch import NAMES_SECONDS, node_of
 from collision_monitor.nodes.parameters.monitor_parameters import RobotPort
 
@@ -30,10 +32,6 @@ from collision_monitor.nodes.parameters.monitor_parameters import RobotPort
 # waiting messages are taken at once, so they do not delay the next.
 _DEPTH = 100
 _MOST = 200  # maximum number of messages taken at once, if they arrive faster than that
-
-
-def _no_lag(stamp: float, now: float) -> float:
-    return 0.0
 
 
 class JointStateSource:
@@ -60,28 +58,38 @@ class JointStateSource:
             prefix: prepended to all names in messages.
             depth: of the queue, messages.
         """
-        self._node, self.topic = node, topic
-        self._reader = JointStateReader(prefix)
+        self._node, self.topic, self._prefix = node, topic, prefix
+        self._received_names: list[str] = []
+        self._names: list[str] = []
         self._subscription: Any = node.create_subscription(
             JointStateMessage, topic, partial(callback, self), _qos(depth), raw=True
         )
         self._count = getattr(self._subscription, "get_publisher_count", None)
         self._next_names = -math.inf
 
-    def read(
-        self, data: bytes, now: float, lag_of: Callable[[float, float], float] = _no_lag
-    ) -> JointState:
-        """The joint state of one message received at ``now``.
-
-        ``lag_of``: returns the age of a message with this stamp at ``now``, seconds.
+    def read(self, data: bytes, now: float) -> JointState:
+        """The joint state of one message received at ``now``, without its lag.
 
         Equal lists of names are the same object: do not modify them.
 
         Raises:
             JointStateError: the bytes are not such a message.
         """
-        names, positions, stamp, velocities = self._reader.read(data)
-        return JointState(names, positions, now, stamp, lag_of(stamp, now), velocities)
+        try:
+            message = deserialize_message(data, JointStateMessage)
+        except Exception as error:  # any error of the middleware for invalid bytes
+            text = f"unreadable joint state: {one_line(error)}"
+            raise JointStateError(text, "unreadable") from None
+        if message.name != self._received_names:
+            self._received_names = message.name
+            self._names = [self._prefix + name for name in message.name]
+        return JointState(
+            self._names,
+            tuple(message.position),
+            now,
+            seconds_of(message.header.stamp),
+            velocities=tuple(message.velocity),
+        )
 
     def waiting(self) -> Iterator[bytes]:
         """Take the waiting messages, oldest first."""

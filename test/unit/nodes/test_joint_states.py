@@ -61,38 +61,3 @@ def test_bytes_that_are_no_joint_state_are_refused(data):
     with pytest.raises(JointStateError, match="unreadable joint state: ") as caught:
         source().read(data, 0.0)
     assert caught.value.kind == "unreadable"
-
-
-@pytest.mark.parametrize("velocity", [(), (0.5, -0.25, math.nan)])
-@pytest.mark.parametrize("frame", ["", "b", "base", "base_é"])
-def test_every_message_is_read_as_the_middleware_reads_it(frame, velocity):
-    """The first of its length is deserialized; later ones are unpacked, wherever numbers stand."""
-    reader = source()
-    for count in (0, 1, 3):
-        for k in range(3):
-            made = JointStateMessage(name=NAMES[:count], position=[0.1 * k] * count)
-            made.velocity, made.effort = list(velocity[:count]), [1.0 * k] * (count // 2)
-            made.header.frame_id = frame
-            made.header.stamp.sec, made.header.stamp.nanosec = -k, 7 * k
-            state = reader.read(serialize_message(made), 1.0)
-            assert (state.names, state.positions) == (NAMES[:count], (0.1 * k,) * count)
-            assert state.velocities == pytest.approx(velocity[:count], nan_ok=True)
-            assert state.stamp == -k + 7e-9 * k
-
-
-def test_what_differs_in_other_bytes_than_the_numbers_is_not_taken_for_the_same():
-    reader = source()
-    for _ in range(2):
-        reader.read(message(NAMES, [1.0] * 3), 0.0)
-    state = reader.read(message([], [*range(7)]), 0.0)  # of the same length, or nearly
-    assert (state.names, state.positions) == ([], tuple(range(7)))
-    data = bytearray(message(NAMES, [1.0] * 3))
-    assert reader.read(bytes(data), 0.0).positions == (1.0,) * 3
-    place = data.index(b"elbow")
-    data[place : place + 5] = b"wheel"
-    assert reader.read(bytes(data), 0.0).names == ["shoulder", "wheel", "wrist"]
-    count = data.index(b"wrist") + 6
-    count += -count % 4
-    data[count : count + 4] = b"\xff" * 4  # of positions: more than there are bytes
-    with pytest.raises(JointStateError):
-        reader.read(bytes(data), 0.0)
