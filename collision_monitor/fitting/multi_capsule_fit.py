@@ -53,13 +53,13 @@ class _Curvature(NamedTuple):
     shares: np.ndarray
 
 
-@exact_part_kernel
+@reproducible_kernel
 def _is_at_bound(i, x, gradient, least_radius):
     """Whether variable i is a radius at its lower bound that would fall."""
     return i % 7 == 6 and x[i] <= least_radius and gradient[i] > 0.0
 
 
-@exact_part_kernel
+@reproducible_kernel
 def _dot(a, row, b):
     """Product of a row of ``a`` (m, n) and ``b`` (n,)."""
     total = 0.0

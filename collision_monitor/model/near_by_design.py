@@ -5,7 +5,7 @@
 Forearm and wrist of an arm are 20 mm apart in nearly every configuration, and the fingers of an
 open hand 3 mm where it rests: common thresholds would raise a permanent alarm. Such a pair is
 judged by its usual distance instead. A monitor does not apply this to pairs with an obstacle of the
-scene, because the user chooses its position.
+scene, or of two robots, because the user chooses their position.
 
 The smallest distance of all pairs would nearly always be that of such a pair, a constant. So would
 the distance of two shoulders, which no joint changes, until something comes nearer. These pairs
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from collision_monitor.model.sampled_distances import REACH
+from collision_monitor.robot.pairs import are_of_one_robot
 
 if TYPE_CHECKING:
     from collision_monitor.hierarchy.clearance import Clearance
@@ -96,7 +97,7 @@ def near_by_design(
         exact: whether shapes are measured instead of leaves.
         share: of the configurations in which a pair is within ``warn``.
         at_home: whether pairs within ``warn`` at home are near by design as well.
-        with_obstacles: whether pairs with an obstacle can be.
+        with_obstacles: whether pairs with an obstacle, or of two robots, can be.
     """
     sampled, warn = model.sampled_distances(exact), max(warn, stop)
     within = min(warn, _NEAR)
@@ -114,7 +115,7 @@ def near_by_design(
     for row in np.flatnonzero(judged < max(warn / WARN_PART, stop / STOP_PART)).tolist():
         pair, distance = int(sampled.pairs[row]), float(judged[row])
         links = model.pairs[pair]
-        if obstacles.isdisjoint(links):
+        if obstacles.isdisjoint(links) and (with_obstacles or are_of_one_robot(*links)):
             found[pair] = NearPair(
                 links, float(nears[row]), float(sampled.contacts[row]), float(usual[row]),
                 bool(never[row]), float(home[row]), float(sampled.quantiles[row, -1]),

@@ -186,7 +186,7 @@ def test_all_links_are_cleared_at_every_instant_where_leaves_are_not(arm):
     assert clear.verdict is CollisionVerdict.FREE
     for center in (CLEAR, NEAR):
         two_level = check_two_levels(probe_arm(center), motion)
-        assert two_level.violations == () and two_level.placed < two_level.points
+        assert two_level.violations == ()
         near = [s for s in two_level.suspects if "obstacle" in s.pair]
         assert [s.first < 4.6 < s.last for s in near] == ([True] if center is NEAR else [])
 
