@@ -264,7 +264,7 @@ def test_no_distance_before_the_first_joint_state_or_from_unconfirmed_zeros(grap
     )
     assert all(math.isnan(m.data) for m in graph.heard["min_distance"])
     graph.send(model.joint_names[:2], [0.1, 0.1])
-    graph.until_distance(lambda: graph.send(model.joint_names, CLEAR), 60.0)
+    graph.until_distance(lambda: graph.send(model.joint_names, CLEAR), 10.0)
 
 
 def test_signals_end_it_after_a_last_state_and_logs_are_not_written_at_the_rate_of_joint_states(

@@ -65,7 +65,7 @@ def test_it_watches_while_it_is_active_and_only_then(graph, tmp_path):
         obstacles.publish(MarkerArray(markers=[far_away(number)]))  # while nobody watches, too
         graph.spin(0.2)
         assert change(graph, "activate")
-        graph.until_distance(lambda: send(graph), 60.0)
+        graph.until_distance(lambda: send(graph), 10.0)
         graph.until(
             lambda n=number: graph.values.get("scene_objects") == str(n + 1),
             sending=lambda: send(graph),
@@ -86,7 +86,7 @@ def test_it_watches_while_it_is_active_and_only_then(graph, tmp_path):
     assert label(graph) == "unconfigured"
     assert change(graph, "configure")
     assert change(graph, "activate")
-    graph.until_distance(lambda: send(graph), 60.0)
+    graph.until_distance(lambda: send(graph), 10.0)
     # What stands around the robot is still known.
     graph.until(
         lambda: graph.state.level == OK and graph.values.get("scene_objects") == "2",
@@ -108,7 +108,7 @@ def test_a_robot_that_cannot_be_loaded_leaves_it_unconfigured(graph, tmp_path):
     path.write_text(URDF)
     assert change(graph, "configure")
     assert change(graph, "activate")
-    graph.until_distance(lambda: send(graph), 60.0)
+    graph.until_distance(lambda: send(graph), 10.0)
     assert "not XML" in graph.stop(process)[1]
 
 

@@ -162,7 +162,7 @@ def test_a_newer_trajectory_replaces_the_one_that_is_adjusted(robot):
     first = robot.begin()
     began = time.monotonic()
     message = robot.want(*SHORT)
-    assert time.monotonic() - began < 20.0
+    assert time.monotonic() - began < 5.0
     assert np.allclose(rows_of(message)[-1], SHORT[0][-1])
     robot.check(message)
     robot.nothing_more(sent + 1)
@@ -346,7 +346,7 @@ def test_a_million_points_are_refused_unread_and_disturb_nothing(robot):
     since, began = len(robot.graph.heard["state"]), time.monotonic()
     robot.wanted.publish(data)
     message = robot.until_event("refused", first + 1, 60.0)
-    assert time.monotonic() - began < 20.0
+    assert time.monotonic() - began < 5.0
     assert "has 1000000 points; max_points allows 20000" in message
     robot.check_next(sent, first)  # joint states were read all the time
     assert len(robot.graph.heard["state"]) > since
@@ -363,7 +363,7 @@ def test_as_many_points_as_allowed_can_be_replaced(robot):
     robot.until(lambda: robot.values["event"] == "adjusting")
     began = time.monotonic()
     robot.check(robot.want(*SHORT))
-    assert time.monotonic() - began < 20.0
+    assert time.monotonic() - began < 10.0
     robot.nothing_more(sent + 1, 0.5)
 
 

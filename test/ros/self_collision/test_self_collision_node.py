@@ -146,7 +146,7 @@ def test_the_guard_goes_on_while_ten_thousand_points_are_adjusted(robot, arms, m
     robot.wanted.publish(message)
     robot.until(lambda: robot.values["event"] == "adjusting")
     robot.q = MOTION.positions[45].tolist()
-    robot.until(lambda: robot.values["event"] in ("near", "hold"), 60.0)
+    robot.until(lambda: robot.values["event"] in ("near", "hold"), 10.0)
     assert robot.graph.state.level == ERROR
     robot.spin(1.0)
     assert len(robot.sent) == sent + (robot.values["event"] == "hold")
