@@ -208,7 +208,7 @@ def _suggested(
                 )  # fmt: skip
         if pair in seen:
             distance = seen[pair].distance
-            warn, stop = min(warn, 0.8 * distance), min(stop, 0.4 * distance)
+            warn, stop = min(warn, WARN_PART * distance), min(stop, STOP_PART * distance)
             reasons.append(seen[pair].reason)
         rule = Rule(pattern_of(model.pairs[pair]), round(warn, 6), round(stop, 6))
         lines.append(f"{_line(rule)}  # {', '.join(reasons)}")

@@ -19,7 +19,6 @@ class ScanTables(NamedTuple):
     Attributes:
         radii: (leaves + links,) of balls around leaves and links, metres.
         link_centers: (links, 4) body of a link, and the centre of its ball in the body's frame.
-        between: for each pair, the joints from one link to the other; see `Bodies.between`.
         firsts: (pairs, 2) the innermost joint (index in kernels) that moves one link of a pair and
             not the other; -1 if there is none.
         hints: (pairs, 2) a leaf of each link of a pair.
@@ -29,7 +28,6 @@ class ScanTables(NamedTuple):
 
     radii: np.ndarray
     link_centers: np.ndarray
-    between: list[tuple[list[int], list[int]]]
     firsts: np.ndarray
     hints: np.ndarray
     rows: int
@@ -78,7 +76,7 @@ def _tables(model: Any) -> ScanTables:
     between = [model.bodies.between(bodies[a], bodies[b]) for a, b in view.pairs.tolist()]
     firsts = [[up[-1] if up else -1, down[0] if down else -1] for up, down in between]
     return ScanTables(
-        np.concatenate([leaf_radii, link_radii]), link_centers, between,
+        np.concatenate([leaf_radii, link_radii]), link_centers,
         np.array(firsts, dtype=np.int64).reshape(-1, 2),
         view.links[view.pairs, 0].astype(np.int64),
         int(view.moving_leaves) + len(view.links), len(view.joint_table),

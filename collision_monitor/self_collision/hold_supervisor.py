@@ -164,7 +164,7 @@ class HoldSupervisor:
 
     An event begins when a pair is closer than d_dan and ends when all are farther apart again,
     with hysteresis. Pairs that are rarely d_dan apart (``left_out``) are ignored: two shoulders are
-    close by construction, and monitoring them would hold the arms forever. Links that are often
+    near by design, and monitoring them would hold the arms forever. Links that are often
     near each other have a smaller d_dan of their own, as in `adjust`, between meshes. During an
     event, a motion that leads away may be allowed (`allow_leaving`): a second order stops it if the
     arms come closer again. Times are seconds of a steady clock.

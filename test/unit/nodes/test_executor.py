@@ -119,21 +119,8 @@ def test_other_loggers_are_left_alone(library):
 # -- the log of states ---------------------------------------------------------------------
 
 
-class _Logger:
-    """A logger, and a node that has it; it keeps what is said at each severity."""
-
-    def __init__(self):
-        self.said = []
-
-    def get_logger(self):
-        return self
-
-    def __getattr__(self, severity):
-        return lambda text: self.said.append((severity, text))
-
-
 def test_waiting_and_the_end_of_a_node_are_no_faults_in_the_log():
-    logger = _Logger()
+    logger = FakeNode()
     log = StateLog(logger)
     for kind in ("waiting", "ended", "refused"):
         log.add(Level.STALE, kind, kind)
