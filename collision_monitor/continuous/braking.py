@@ -14,6 +14,7 @@ distance.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,15 @@ from collision_monitor.hierarchy.aabb_tree import nearest_leaves
 from collision_monitor.hierarchy.kinematics import forward_kinematics, point_rate
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import move
+
+
+class BrakingPath(NamedTuple):
+    """Positions (nq,), velocities and decelerations of the joints, and the reaction time."""
+
+    q: np.ndarray
+    velocities: np.ndarray
+    decelerations: np.ndarray
+    reaction: float
 
 
 @kernel
@@ -107,13 +117,20 @@ def point_speed(view, leaf, x, y, z, nx, ny, nz, velocities):
     return total
 
 
-@small_kernel
-def parting_rate(numbers, index, q, velocities, i, j, ax, ay, az, bx, by, bz, nx, ny, nz):
-    """Rate at which the distance of points a and b of the links of leaves i and j grows, m/s."""
+@kernel
+def parting_rate(numbers, index, q, velocities, leaves, points, normal):
+    """Rate at which the distance of two ``points`` (2, 3) along ``normal`` (3,) grows, m/s.
+
+    They are on the links of two ``leaves``.
+    """
     view = unpack(numbers, index)
     forward_kinematics(view, q)
-    speed = point_speed(view, j, bx, by, bz, nx, ny, nz, velocities)
-    return speed - point_speed(view, i, ax, ay, az, nx, ny, nz, velocities)
+    nx, ny, nz = normal[0], normal[1], normal[2]
+    rate = 0.0
+    for m in range(2):
+        x, y, z = points[m, 0], points[m, 1], points[m, 2]
+        rate = point_speed(view, leaves[m], x, y, z, nx, ny, nz, velocities) - rate
+    return rate
 
 
 # -- lower bounds on the distance of two links along a path, from measured distances --

@@ -17,6 +17,7 @@ from collision_monitor.continuous.braking import braked, point_speed
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import unpack
+from collision_monitor.hierarchy.query import move, near_leaves
 
 # Columns of ``rows``: one row for each pair of links.
 PAIR, GROUP, DISTANCE, RATE, LEAST, TRAVEL, SAMPLED, LEAF_A, LEAF_B = range(9)
@@ -145,20 +146,18 @@ def forget(earlier):
 
 
 @kernel
-def _advance(earlier, q, velocities, decelerations, reaction):
+def _advance(earlier, path):
     """Store the last path, and add the way from the one before; return the sum."""
     last, is_known = earlier.last, True
-    late = 2.0 * abs(reaction - earlier.way[1])
-    earlier.way[1] = reaction
-    for joint in range(len(q)):
-        end = q[joint] + braked(velocities[joint], decelerations[joint], reaction, np.inf)
-        step = (
-            max(abs(q[joint] - last[0, joint]), abs(end - last[1, joint]))
-            + late * abs(velocities[joint])
-        )
+    late = 2.0 * abs(path.reaction - earlier.way[1])
+    earlier.way[1] = path.reaction
+    for joint in range(len(path.q)):
+        q, v, a = path.q[joint], path.velocities[joint], path.decelerations[joint]
+        end = q + braked(v, a, path.reaction, np.inf)
+        step = max(abs(q - last[0, joint]), abs(end - last[1, joint])) + late * abs(v)
         earlier.way[0] += earlier.most[joint] * step
-        is_known = is_known and decelerations[joint] == last[2, joint]
-        last[0, joint], last[1, joint], last[2, joint] = q[joint], end, decelerations[joint]
+        is_known = is_known and a == last[2, joint]
+        last[0, joint], last[1, joint], last[2, joint] = q, end, a
     if not is_known:
         forget(earlier)
     if not earlier.way[0] < _LONGEST_WAY:
@@ -168,59 +167,87 @@ def _advance(earlier, q, velocities, decelerations, reaction):
 
 
 @kernel
-def near_pairs(
-    numbers, index, pair_rows, classes, class_warn, reserve, part, q, velocities, decelerations,
-    reaction, now, nearest, distance, earlier, rows, size,
-):  # fmt: skip
-    """Write rows of pairs of a model that may come near while braking: as `outlook`, without RATE.
+def near_pairs(numbers, index, path, enough, now, nearest, distance, earlier, rows, size):
+    """Write rows of pairs of a model that may come near while braking, without RATE.
 
-    Near: within the warning distance of their class plus ``reserve``, or plus the ``part`` of it if
-    that is less. LEAST is the best known bound. With ``now``: only pairs whose leaves are near at
-    ``q``. Only pairs are measured that may be near by what is known from earlier paths.
-    ``nearest`` (-1: none) always has a row. If its ``distance``, which is exact, contradicts what
-    is known, nothing of that is used.
+    A row has the pair, its distance now (m) and the leaves with it, the maximum TRAVEL of both
+    links towards each other while braking, and LEAST, a lower bound of the distance meanwhile.
+    Near: nearer than ``enough`` (pairs,). With ``now``: only pairs whose leaves are near at the
+    start of the ``path``, a `BrakingPath`. Only pairs are measured that may be near by what is
+    known from earlier paths. ``nearest`` (-1: none) always has a row. If its ``distance``, which is
+    exact, contradicts what is known, nothing of that is used.
 
-    Rows are written from ``size`` on; returns one past the last. ``classes`` (pairs,);
-    ``velocities`` at the start of braking.
+    Rows are written from ``size`` on; returns one past the last.
     """
     view = unpack(numbers, index)
-    forward_kinematics(view, q)
+    velocities, reaction = path.velocities, path.reaction
+    forward_kinematics(view, path.q)
     place_leaves(view, view.moving_leaves)
-    total = _advance(earlier, q, velocities, decelerations, reaction)
+    total = _advance(earlier, path)
     if nearest >= 0:
         least = earlier.bounds[nearest] - _way_from(earlier, nearest, velocities, reaction)
         if not max(distance, 0.0) >= least - _ROUNDING:
             forget(earlier)
-    for pair in range(len(classes)):
-        group = classes[pair]
-        enough = class_warn[group] + min(reserve, part * class_warn[group])
-        if earlier.until[pair] - total >= enough and pair != nearest:
+    for pair in range(len(enough)):
+        if earlier.until[pair] - total >= enough[pair] and pair != nearest:
             continue
         least = earlier.bounds[pair] - _way_from(earlier, pair, velocities, reaction)
         if pair != nearest:
-            if least >= enough:
+            if least >= enough[pair]:
                 earlier.until[pair] = least + total
                 continue
-            if now and earlier.distances[pair] - _moved(earlier, pair) >= enough:
+            if now and earlier.distances[pair] - _moved(earlier, pair) >= enough[pair]:
                 continue
         rows[size, LEAF_A], rows[size, LEAF_B] = earlier.leaves[pair, 0], earlier.leaves[pair, 1]
-        measure_links(view, pair_rows[pair, 0], pair_rows[pair, 1], rows, size)
+        measure_links(view, view.pairs[pair, 0], view.pairs[pair, 1], rows, size)
         apart, travel = rows[size, DISTANCE], _take_last_path(earlier, pair)
         least = max(least, apart - travel)
         earlier.distances[pair], earlier.bounds[pair] = apart, least
         earlier.until[pair], earlier.reactions[pair] = least + total, reaction
         earlier.leaves[pair, 0] = int(rows[size, LEAF_A])
         earlier.leaves[pair, 1] = int(rows[size, LEAF_B])
-        if (apart if now else least) >= enough and pair != nearest:
+        if (apart if now else least) >= enough[pair] and pair != nearest:
             continue
-        rows[size, PAIR], rows[size, GROUP], rows[size, SAMPLED] = pair, group, apart
-        rows[size, TRAVEL], rows[size, LEAST] = travel, least
+        rows[size, PAIR], rows[size, TRAVEL], rows[size, LEAST] = pair, travel, least
         size += 1
     return size
 
 
 @kernel
-def set_rates(numbers, index, pair_rows, q, velocities, rows):
+def near_objects(
+    numbers, index, leaf_links, pair_table, class_table, limits, q, near, values, slots, rows
+):
+    """Write rows of the pairs with objects that are nearer than ``limits`` (classes,) at q (nq,).
+
+    All but RATE, LEAST and TRAVEL, as `near_pairs`. Returns the number of rows; -1: they do not
+    fit; -k: ``near`` and ``values`` need k rows. ``slots`` (pairs,) of -1 is work space.
+    """
+    view = unpack(numbers, index)
+    move(view, q)
+    count, size = near_leaves(view, leaf_links, class_table, limits, limits.max(), near, values), 0
+    if count > len(near):
+        return -count
+    for item in range(count):
+        i, j, group = near[item, 0], near[item, 1], near[item, 2]
+        pair = pair_table[leaf_links[i], leaf_links[j]]
+        row = slots[pair]
+        if row < 0:
+            row = size
+            if row < len(rows):
+                slots[pair] = row
+                rows[row, PAIR], rows[row, GROUP], rows[row, DISTANCE] = pair, group, np.inf
+            size += 1
+        if row < len(rows) and values[item, 0] < rows[row, DISTANCE]:
+            rows[row, DISTANCE] = values[item, 0]
+            is_first = leaf_links[i] == view.pairs[pair, 0]
+            rows[row, LEAF_A], rows[row, LEAF_B] = (i, j) if is_first else (j, i)
+    for row in range(min(size, len(rows))):
+        slots[int(rows[row, PAIR])] = -1
+    return size if size <= len(rows) else -1
+
+
+@kernel
+def set_rates(numbers, index, q, velocities, rows):
     """Set RATE in rows of `near_pairs`, of links at q (nq,)."""
     view = unpack(numbers, index)
     forward_kinematics(view, q)
@@ -229,7 +256,7 @@ def set_rates(numbers, index, pair_rows, q, velocities, rows):
         i, j, pair = int(rows[row, LEAF_A]), int(rows[row, LEAF_B]), int(rows[row, PAIR])
         rate = separation_rate(view, i, j, velocities)
         near = capsule_distance(view.ends, view.radii, i, j) + NEARLY_NEAREST
-        a, b = pair_rows[pair, 0], pair_rows[pair, 1]
+        a, b = view.pairs[pair, 0], view.pairs[pair, 1]
         for m in range(view.links[a, 0], view.links[a, 1]):
             for n in range(view.links[b, 0], view.links[b, 1]):
                 if (m == i and n == j) or surely_farther(view.ends, view.radii, m, n, near):

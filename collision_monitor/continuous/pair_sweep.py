@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from collision_monitor.common.compiled import offline_kernel
+from collision_monitor.continuous.link_balls import beyond, squared_distance
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness
 from collision_monitor.hierarchy.kinematics import point_rate
 from collision_monitor.hierarchy.packed import PRISMATIC
@@ -100,60 +101,6 @@ def fill_sweep(view, sweep, row, body, px, py, pz, qx, qy, qz, radius):
 
 # Metres by which rounding may change a distance in scenes of about ten metres, with a reserve.
 ROUNDING = 1e-9
-
-
-class Balls(NamedTuple):
-    """Windows: balls around leaves, followed by balls around links, base frame.
-
-    Attributes:
-        centers: (leaves + links, 3), metres; written for moving ones.
-        radii: (leaves + links, 1).
-        link_centers: (links, 4): body, and centre in its frame.
-        filled: (moving leaves + links, 1): number of the query that last filled the row of `Sweep`.
-        firsts: (pairs, 2): the innermost joint that carries one link and not the other, or -1.
-    """
-
-    centers: np.ndarray
-    radii: np.ndarray
-    link_centers: np.ndarray
-    filled: np.ndarray
-    firsts: np.ndarray
-
-
-@offline_kernel
-def place_balls(view, balls, first_leaf, last_leaf, moving):
-    """Place the balls around these leaves, and around moving (or static) links."""
-    ends, centers = view.ends, balls.centers
-    for i in range(first_leaf, last_leaf):
-        for m in range(3):
-            centers[i, m] = 0.5 * (ends[i, m] + ends[i, m + 3])
-    leaves = len(view.leaf_bodies)
-    for link in range(len(view.links)):
-        body = int(balls.link_centers[link, 0])
-        if (body > 0) != moving:
-            continue
-        for m in range(3):
-            centers[leaves + link, m] = view.poses[body, 9 + m]
-            for n in range(3):
-                centers[leaves + link, m] += (
-                    view.poses[body, 3 * m + n] * balls.link_centers[link, 1 + n]
-                )
-
-
-@offline_kernel
-def _squared_distance(balls, i, j):
-    """Squared distance of the centres of two balls."""
-    x = balls.centers[i, 0] - balls.centers[j, 0]
-    y = balls.centers[i, 1] - balls.centers[j, 1]
-    z = balls.centers[i, 2] - balls.centers[j, 2]
-    return x * x + y * y + z * z
-
-
-@offline_kernel
-def _beyond(balls, i, j, distance):
-    """Whether two balls are at least ``distance`` apart."""
-    reach = balls.radii[i, 0] + balls.radii[j, 0] + distance
-    return reach <= 0.0 or _squared_distance(balls, i, j) >= reach * reach
 
 
 @offline_kernel
@@ -246,10 +193,10 @@ def pair_nearest(view, balls, a, b, hint_i, hint_j, within):
     best_i, best_j = hint_i, hint_j
     best = min(within, capsule_distance(view.ends, view.radii, hint_i, hint_j))
     for i in range(links[a, 0], links[a, 1]):
-        if _beyond(balls, i, leaves + b, best):
+        if beyond(balls, i, leaves + b, best):
             continue
         for j in range(links[b, 0], links[b, 1]):
-            if not _beyond(balls, i, j, best):
+            if not beyond(balls, i, j, best):
                 distance = capsule_distance(view.ends, view.radii, i, j)
                 if distance < best:
                     best, best_i, best_j = distance, i, j
@@ -266,7 +213,7 @@ def ball_bound(view, balls, sweep, p, query):
         if balls.firsts[p, m] >= 0:
             row = _fill_link_row(view, balls, sweep, view.pairs[p, m], query)
             travel += sweep.travel[row, balls.firsts[p, m]]
-    gap = math.sqrt(_squared_distance(balls, i, j)) - balls.radii[i, 0] - balls.radii[j, 0]
+    gap = math.sqrt(squared_distance(balls, i, j)) - balls.radii[i, 0] - balls.radii[j, 0]
     return gap - travel - ROUNDING, travel
 
 
@@ -285,10 +232,10 @@ def pair_bound(view, balls, sweep, p, travel, target, hint_i, hint_j, query):
         rows = (hint_i, hint_i + 1) if turn == 0 else (links[a, 0], links[a, 1])
         columns = (hint_j, hint_j + 1) if turn == 0 else (links[b, 0], links[b, 1])
         for i in range(rows[0], rows[1]):
-            if turn > 0 and _beyond(balls, i, leaves + b, least + travel):
+            if turn > 0 and beyond(balls, i, leaves + b, least + travel):
                 continue
             for j in range(columns[0], columns[1]):
-                if turn > 0 and _beyond(balls, i, j, least + travel):
+                if turn > 0 and beyond(balls, i, j, least + travel):
                     continue
                 if first_a >= 0:
                     leaf_ready(view, balls, sweep, i, query)
@@ -317,11 +264,11 @@ def leaf_bound(view, balls, sweep, p, travel, target, query):
     links, leaves = view.links, len(view.leaf_bodies)
     least, longest, reach = np.inf, -1.0, target + travel + ROUNDING
     for i in range(links[a, 0], links[a, 1]):
-        if _beyond(balls, i, leaves + b, reach):
+        if beyond(balls, i, leaves + b, reach):
             least = min(least, target)
             continue
         for j in range(links[b, 0], links[b, 1]):
-            if _beyond(balls, i, j, reach):
+            if beyond(balls, i, j, reach):
                 least = min(least, target)
                 continue
             if first_a >= 0:

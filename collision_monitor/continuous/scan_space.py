@@ -10,8 +10,10 @@ import numpy as np
 
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import offline_kernel
-from collision_monitor.continuous.pair_sweep import FAR, OFF, SIZE, TURN, Balls, Sweep, place_balls
+from collision_monitor.continuous.link_balls import Balls, fill_link, fill_pair, place_balls
+from collision_monitor.continuous.pair_sweep import FAR, OFF, SIZE, TURN, Sweep
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
+from collision_monitor.hierarchy.packed import unpack
 
 # -- positions of joints on piecewise polynomials, and their range around an instant --
 #
@@ -187,6 +189,17 @@ def balls_at(view, space):
         borrow(space.filled, 0, row_count, 1),
         borrow(space.firsts, 0, len(view.pairs), 2),
     )
+
+
+@offline_kernel
+def fill_balls(numbers, index, space, pairs):
+    """Set what does not change of ``pairs`` (k,) and of the balls of their links."""
+    view = unpack(numbers, index)
+    balls = balls_at(view, space)
+    for pair in pairs:
+        fill_pair(view, balls, pair)
+        fill_link(view, balls, view.pairs[pair, 0])
+        fill_link(view, balls, view.pairs[pair, 1])
 
 
 @offline_kernel

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from collision_monitor.continuous.scan_space import Space
+from collision_monitor.continuous.scan_space import Space, fill_balls
 from collision_monitor.hierarchy.packed import windows
 
 
@@ -61,23 +61,17 @@ def scan_tables(model: Any) -> ScanTables:
 
 
 def _tables(model: Any) -> ScanTables:
-    view = windows(*model.work_space())
-    half = 0.5 * (view.leaf_ends[:, 3:] - view.leaf_ends[:, :3])
-    leaf_radii = np.linalg.norm(half, axis=1) + view.radii[:, 0]
-    link_radii, link_centers = np.empty(len(view.links)), np.empty((len(view.links), 4))
-    for link, (first, stop) in enumerate(view.links.tolist()):
-        ends, radii = view.leaf_ends[first:stop].reshape(-1, 2, 3), view.radii[first:stop]
-        low = (ends.min(axis=1) - radii).min(axis=0)
-        high = (ends.max(axis=1) + radii).max(axis=0)
-        center = 0.5 * (low + high)
-        link_radii[link] = (np.linalg.norm(ends - center, axis=2) + radii).max()
-        link_centers[link] = view.leaf_bodies[first, 0], *center
-    bodies = link_centers[:, 0].astype(int).tolist()
-    between = [model.bodies.between(bodies[a], bodies[b]) for a, b in view.pairs.tolist()]
-    firsts = [[up[-1] if up else -1, down[0] if down else -1] for up, down in between]
+    arrays = model.work_space()
+    tables = empty_tables(*arrays)
+    fill_balls(*arrays, tables.space(1), np.arange(len(tables.firsts)))
+    return tables
+
+
+def empty_tables(numbers: np.ndarray, index: np.ndarray) -> ScanTables:
+    """Return tables for a packed model with nothing in them, but for ``hints``."""
+    view = windows(numbers, index)
+    leaves, links, pairs = len(view.leaf_bodies), len(view.links), view.pairs
     return ScanTables(
-        np.concatenate([leaf_radii, link_radii]), link_centers,
-        np.array(firsts, dtype=np.int64).reshape(-1, 2),
-        view.links[view.pairs, 0].astype(np.int64),
-        int(view.moving_leaves) + len(view.links), len(view.joint_table),
+        np.zeros(leaves + links), np.zeros((links, 4)), np.full((len(pairs), 2), -1),
+        view.links[pairs, 0], int(view.moving_leaves) + links, len(view.joint_table),
     )  # fmt: skip

@@ -26,7 +26,11 @@ from collision_monitor.model.live_scene import LiveScene
 from collision_monitor.model.proximity import part_of
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.speed_policy import decision_kernels
-from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs, BrakingPaths
+from collision_monitor.monitoring.speed_policy.braking_paths import (
+    BrakingInputs,
+    BrakingPaths,
+    released,
+)
 from collision_monitor.monitoring.speed_policy.decision import CALM, Decision
 from collision_monitor.monitoring.speed_policy.exact_paths import (
     INTERVALS,
@@ -182,7 +186,7 @@ class BrakingCheck:
         is_calm = distance > paths.widest_warning + s.release_distance
         is_calm = is_calm and distance > paths.limits(inputs)
         if not is_calm and measured.exact is None:
-            count = paths.search(inputs)
+            count = self._use_leaves(inputs, measured.nearest)
         elif not is_calm:
             self._path_seconds = measured.path_seconds
             count = self._use_exact(inputs, measured.nearest, measured.exact)
@@ -210,6 +214,29 @@ class BrakingCheck:
         return Decision(
             scale, inside, near, stop, slow, approach, pair, distance, low, high, rate, least
         )
+
+    def _use_leaves(self, inputs: BrakingInputs, nearest: Clearance) -> int:
+        """Fill the rows of the paths, with distances of leaves; how many."""
+        paths = self._paths
+        count = paths.coarse_search(
+            inputs, nearest=paths.number_of(nearest.links), distance=nearest.distance
+        )
+        rows = paths.rows[:count]
+        rows[:, LEAST] = np.minimum(rows[:, LEAST], rows[:, DISTANCE])
+        pairs = rows[:, PAIR].astype(int)
+        stop, warn = paths.thresholds[pairs].T
+        enough = released(warn, inputs.settings)
+        is_open = ~(rows[:, LEAST] > enough)
+        if is_open.any() and inputs.initial_velocities.any():
+            some = rows[is_open]
+            stops = paths.bound_leaves(inputs, some, stop[is_open], enough[is_open])
+            rows[is_open] = some
+            if not stops:
+                paths.keep(pairs[is_open], some[:, DISTANCE], some[:, LEAST])
+        rows = rows[~(rows[:, LEAST] > enough)]
+        paths.set_rates(inputs, rows)
+        paths.rows[: len(rows)] = rows
+        return len(rows)
 
     def _use_exact(self, inputs: BrakingInputs, nearest: Clearance, exact: ExactBounds) -> int:
         """Fill the rows of the paths, with exact distances; how many.
@@ -287,7 +314,7 @@ class BrakingCheck:
         is_nearest, is_live = pairs == number, pairs >= model_count
         is_exact = paths.have_few_parts(pairs)
         stop, warn = paths.thresholds[pairs].T
-        enough = self._released(warn)
+        enough = released(warn, inputs.settings)
         distances = np.full(count, nearest.distance)  # no pair is closer
         if not is_nearest.all():
             loose = np.minimum(_LOOSE, _LOOSE_PART * warn)
@@ -351,11 +378,12 @@ class BrakingCheck:
         may_turn = is_parting & (least < distances - self._tolerance)
         which = is_unproven | (may_turn | ~is_exact) & (least <= enough)
         which &= ~is_exact | (not stops)
-        # Apart: each search is finer.
-        for part in (which & ~is_live, which & is_live) if paths.object_classes else (which,):
-            if part.any():
-                of_leaves, separates = self._search_leaves(inputs, rows, part)
-                least, goes_on = np.maximum(least, of_leaves), goes_on | separates
+        if which.any():
+            some = rows[which]
+            paths.bound_leaves(inputs, some, np.full(len(some), -np.inf), enough[which])
+            least[which] = np.maximum(least[which], some[:, LEAST])
+            # Whether leaves of a pair that moves apart do not turn back while it brakes.
+            goes_on[which] = some[:, LEAST] >= some[:, DISTANCE] - self._tolerance
         ignored = is_parting & goes_on & (least <= enough)
         rows[:, LEAST] = np.where(ignored, distances, np.minimum(least, distances))
         rows[:, DISTANCE] = distances
@@ -431,34 +459,6 @@ class BrakingCheck:
         """(k, nq) how far the links of pairs come nearer at most for a unit of a joint."""
         return self._paths.joint_weights[rows[:, GROUP].astype(int)]
 
-    def _search_leaves(
-        self, inputs: BrakingInputs, rows: np.ndarray, which: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """LEAST (k,) of leaves for pairs ``which`` (k,) by a finer search; and `_keeps_separating`.
-
-        Infinity for those that it does not find: they stay beyond their warning distance and what
-        is needed for a release. Other pairs get -inf. ``which`` are of the model, or live.
-        """
-        count = self._paths.fine_search(inputs, rows[which, PAIR].astype(int))
-        fine = self._paths.rows[:count]
-        place_of = np.full(len(self.thresholds), -1)
-        place_of[fine[:, PAIR].astype(int)] = np.arange(count)
-        places = place_of[rows[:, PAIR].astype(int)]
-        found = which & (places >= 0)
-        least, goes_on = np.where(which, np.inf, -np.inf), np.zeros(len(rows), dtype=bool)
-        least[found] = fine[places[found], LEAST]
-        goes_on[found] = self._keeps_separating(fine)[places[found]]
-        return least, goes_on
-
-    def _keeps_separating(self, rows: np.ndarray) -> np.ndarray:
-        """(k,) whether leaves of a pair that moves apart do not turn back while it brakes."""
-        return rows[:, LEAST] >= rows[:, DISTANCE] - self._tolerance
-
-    def _released(self, warn: np.ndarray) -> np.ndarray:
-        """Distances (k,) beyond which pairs with these warning distances hold no flag, metres."""
-        part = decision_kernels.RELEASE_PART * warn
-        return warn + np.minimum(self._settings.release_distance, part)
-
     def collision_time(
         self, q: np.ndarray, velocities: np.ndarray, horizon: float = 10.0
     ) -> float:
@@ -484,26 +484,28 @@ class BrakingCheck:
         # At rest: the search of a long path takes seconds on robots of hundreds of joints.
         inputs = BrakingInputs(q, moving, self._still, self.decelerations, 0.0, self._settings)
         inputs.path(2)
-        self._paths.search(inputs)
+        self._paths.limits(inputs)
         count = self._paths.coarse_search(inputs)
-        self._paths.set_rates(inputs, self._paths.rows[:count])
+        rows = self._paths.rows[:count].copy()
+        self._paths.set_rates(inputs, rows)
+        self._paths.bound_leaves(inputs, rows[:0], np.empty(0), np.empty(0))
         decision_kernels.decide(
             self._paths.rows, 0, self._paths.thresholds, 0.0, 1, 1.0, 1.0, 0.0, 0.0, self._memory
         )
         self._reset()
         self.collision_time(q, moving, 0.0)
         if len(self.model.leaves):
-            self._paths.parting_rate(q, moving, 0, 0, *np.zeros(9))
+            self._paths.parting_rate(
+                q, moving, np.zeros(2, dtype=np.int64), np.zeros((2, 3)), np.zeros(3)
+            )
 
 
 def _rate_of(
     paths: BrakingPaths, inputs: BrakingInputs, nearest: Clearance, row: np.ndarray
 ) -> float:
     """Rate of separation of the nearest points, m/s; any leaf of a link represents it."""
-    i, j = int(row[LEAF_A]), int(row[LEAF_B])
+    leaves = row[[LEAF_A, LEAF_B]].astype(np.int64)
     points, normal = nearest.points, nearest.normal
-    if paths.tables.leaf_links[i] != paths.tables.row_of(nearest.links[0]):
-        points, normal = points[::-1], -normal
-    return paths.parting_rate(
-        inputs.q, inputs.velocities, i, j, *points[0], *points[1], *normal
-    )
+    if paths.tables.leaf_links[leaves[0]] != paths.tables.row_of(nearest.links[0]):
+        leaves = leaves[::-1].copy()
+    return paths.parting_rate(inputs.q, inputs.velocities, leaves, points, normal)

@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from collision_monitor.continuous import braking, braking_path, near_pairs
-from collision_monitor.continuous.near_pairs import COLUMNS
+from collision_monitor.continuous import braking, braking_search, near_pairs
+from collision_monitor.continuous.near_pairs import (
+    COLUMNS,
+    DISTANCE,
+    GROUP,
+    LEAST,
+    PAIR,
+    SAMPLED,
+    TRAVEL,
+)
+from collision_monitor.continuous.scan_space import fill_balls
+from collision_monitor.continuous.scan_tables import empty_tables
 from collision_monitor.errors import LoadingLimitError
 from collision_monitor.fitting.shapes import leaves_of
 from collision_monitor.geometry.leaf import moved
@@ -31,9 +41,7 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 
-# Maximum number of configurations per search, of all pairs and of a few; there are up to three
-# searches.
-_MOST, _MOST_OF_FEW = 24, 96
+_MOST = 96  # configurations of a search
 _MOST_WEIGHTS = 20_000_000  # numbers; some arrays of this size are needed at a time
 _NOWHERE = -1e6  # metres, a warning distance that is never reached
 _TOUCHING = 0.001  # distance in metres that counts as a collision, for the time to collision
@@ -41,7 +49,6 @@ _TESTS = 300
 # Objects of more parts are not measured on braking paths: those of clouds take most of a cycle, and
 # are hardly nearer than their spheres.
 _MOST_PARTS = 64
-_ALL = np.empty((0, 2), dtype=np.int64)
 
 
 class BrakingInputs(NamedTuple):
@@ -62,6 +69,13 @@ class BrakingInputs(NamedTuple):
     decelerations: np.ndarray
     reaction: float
     settings: SpeedSettings
+
+    @property
+    def law(self) -> braking.BrakingPath:
+        """The braking path, for kernels."""
+        return braking.BrakingPath(
+            self.q, self.initial_velocities, self.decelerations, self.reaction
+        )
 
     def path(self, count: int) -> np.ndarray:
         """(count + 1, nq) configurations of the braking path, evenly spaced in time."""
@@ -108,12 +122,17 @@ def distinct_weights(
     return weights[first], of_kind[of_pair.ravel()]
 
 
+def released(warn: np.ndarray, settings: SpeedSettings) -> np.ndarray:
+    """Distances (k,) beyond which pairs with these warning distances hold no flag, metres."""
+    return warn + np.minimum(settings.release_distance, RELEASE_PART * warn)
+
+
 class BrakingPaths:
     """Pairs of a model and its live scene with their thresholds, and a work space.
 
-    Pairs with the same reach and thresholds form a class: first those of the model, then those with
-    objects. An object that is added or removed changes only its own row of the tables: each link
-    forms one class with all static objects of the same thresholds.
+    Pairs with the same reach and warning distance form a class: first those of the model, then
+    those with objects. An object that is added or removed changes only its own row of the tables:
+    each link forms one class with all static objects of the same warning distance.
 
     Attributes:
         tables: of the pairs, as of `model.proximity`.
@@ -125,7 +144,7 @@ class BrakingPaths:
             joint, while no sliding joint is more than `SLIDES_BEYOND` beyond its limits.
         is_beyond: whether one was in this or the last `coarse_search`: then nothing is known from
             earlier configurations.
-        rows: results of the last search, as of `braking_path.outlook`.
+        rows: results of the last search, as of `near_pairs`.
         tests: number of configurations in the last search.
     """
 
@@ -133,7 +152,6 @@ class BrakingPaths:
         bodies = model.bodies
         self._columns = np.ascontiguousarray(bodies.columns, dtype=np.int64)
         self._gains = np.ascontiguousarray(bodies.gains, dtype=float)
-        self._size = np.zeros(1, dtype=np.int64)
         self.tables, self.live = ModelPairs(model) if live is None else live, live
         count = len(self.tables.pair_rows)
         self._slots = np.full(count, -1, dtype=np.int64)
@@ -156,6 +174,8 @@ class BrakingPaths:
             self._by_value(self._kinds)[self._kind_of_pairs],
             windows(*self.tables.arrays()).links[self.tables.pair_rows[:model_count], 0],
         )
+        self._space = empty_tables(*self.tables.arrays()).space(1)
+        fill_balls(*self.tables.arrays(), self._space, np.arange(model_count))
         self._of_objects = Thresholds()
         self.set_thresholds(self.thresholds[: len(model.pairs)])
         if live is not None:
@@ -181,11 +201,11 @@ class BrakingPaths:
         """
         pairs, links = len(thresholds), len(self._reach)
         self.thresholds[:pairs] = thresholds
-        keys = np.column_stack([self._kind_of_pairs, thresholds])
+        keys = np.column_stack([self._kind_of_pairs, thresholds[:, 1]])
         groups, group_of = np.unique(keys, axis=0, return_inverse=True)
-        weights = self._kinds[groups[:, 0].astype(int)]
-        self._of_model = weights, groups[:, -2], groups[:, -1]
+        self._of_model = self._kinds[groups[:, 0].astype(int)], groups[:, 1]
         self._class_of_pairs = group_of.ravel().astype(np.int64)
+        self._enough_for: tuple[float, np.ndarray] = (-1.0, thresholds)
         classes = np.append(self._class_of_pairs, -1)  # one more entry, so that -1 stays -1
         self.class_table[:links, :links] = classes[self.tables.pair_table[:links, :links]]
         if of_objects is not None:
@@ -215,7 +235,7 @@ class BrakingPaths:
             return
         # Those of objects, behind those of the model.
         self._classes: dict[tuple, int] = {}
-        self._rows: list[tuple[np.ndarray, float, float]] = []
+        self._rows: list[tuple[np.ndarray, float]] = []
         if self.live is not None:
             self._add_all(self.live)
         self._publish_classes(is_new=True)
@@ -223,7 +243,8 @@ class BrakingPaths:
     def _add_all(self, live: LiveScene) -> None:
         links = len(self._reach)
         self._reach_of_carried = [self._reach_of(live, each) for each in live.carried]
-        self._usual = np.array([self._class(k, -1, *self._usual_thresholds) for k in range(links)])
+        warn = self._usual_thresholds[1]
+        self._usual = np.array([self._class(k, -1, warn) for k in range(links)])
         objects = list(live.objects.values())
         if not self._of_objects.rules:
             standing = [each.slot for each in objects if each.carrier < 0]
@@ -234,20 +255,20 @@ class BrakingPaths:
         for each in objects:
             self._add(each)
 
-    def _class(self, one: int, other: int, stop: float, warn: float) -> int:
+    def _class(self, one: int, other: int, warn: float) -> int:
         """Class of pairs with an object.
 
         ``one``: a link, or -2 less the carrier of an object; ``other``: a carrier, or -1 for
         objects that stand still.
         """
-        key = (one, other, stop, warn)
+        key = (one, other, warn)
         if key not in self._classes:
             self._classes[key] = len(self._of_model[0]) + len(self._rows)
             first, away = self._reach_of_carrier(-2 - one), np.inf
             if one >= 0:
                 first, away = self._reach[one], self._distances[one]
             weights = relative_reach(first, self._reach_of_carrier(other), (away, np.inf))
-            self._rows.append((weights, stop, warn))
+            self._rows.append((weights, warn))
         return self._classes[key]
 
     def _reach_of_carrier(self, carrier: int) -> np.ndarray:
@@ -258,18 +279,16 @@ class BrakingPaths:
     def _publish_classes(self, is_new: bool = False) -> None:
         """Use all classes in the next search, those of objects only if there are any."""
         of_objects = [] if self.live is None or self.live.is_empty else self._rows
-        weights, stop, warn = self._of_model
-        if not is_new and len(stop) + len(of_objects) == len(self._class_stop):
+        weights, warn = self._of_model
+        if not is_new and len(warn) + len(of_objects) == len(self._class_warn):
             return
         if of_objects:
             more = zip(*of_objects, strict=True)
-            weights, stop, warn = (
+            weights, warn = (
                 np.concatenate(both) for both in zip(self._of_model, more, strict=True)
             )
         self._weights, self.joint_weights = np.ascontiguousarray(weights.T), self._by_value(weights)
-        self._class_stop, self._class_warn = map(np.ascontiguousarray, (stop, warn))
-        self._totals, self._limits = np.empty(len(stop)), np.empty(len(stop))
-        self._never, self._all_classes = np.full(len(stop), -np.inf), np.arange(len(stop))
+        self._class_warn, self._totals = np.ascontiguousarray(warn), np.empty(len(warn))
         usual = 0.0 if self.live is None else self._usual_thresholds[1]
         self.widest_warning = max(float(warn.max(initial=0.0)), usual)
 
@@ -284,12 +303,12 @@ class BrakingPaths:
             first = live.pair_number(thing, 0)
             self.thresholds[first : first + links] = own
             for k in np.flatnonzero(thing.is_allowed).tolist():
-                number = self._class(k, thing.carrier, *own[k].tolist())
+                number = self._class(k, thing.carrier, float(own[k, 1]))
                 self.class_table[row, k] = self.class_table[k, row] = number
         for other in live.partner_objects(thing):
             one, two = sorted((thing.carrier, other.carrier))
             stop, warn = self._thresholds_with(thing, other)
-            number = self._class(-2 - two, one, stop, warn)
+            number = self._class(-2 - two, one, warn)
             place = links + other.slot
             self.class_table[row, place] = self.class_table[place, row] = number
             self.thresholds[live.pair_number(thing, other)] = stop, warn
@@ -320,7 +339,7 @@ class BrakingPaths:
     def _room(self, leaf_pairs: int, pairs: int) -> None:
         self._found = np.empty((leaf_pairs, 3), dtype=np.int64)
         self._values = np.empty((leaf_pairs, 2))
-        self.rows, self._least = np.empty((pairs, COLUMNS)), np.empty(pairs)
+        self.rows = np.empty((pairs, COLUMNS))
 
     def limits(self, inputs: BrakingInputs) -> float:
         """Largest distance now at which a pair can still matter, metres."""
@@ -329,14 +348,6 @@ class BrakingPaths:
             inputs.decelerations, inputs.reaction, self._class_warn,
             inputs.settings.release_distance, self._totals,
         )  # fmt: skip
-
-    def search(self, inputs: BrakingInputs) -> int:
-        """Fill ``rows`` and return their number.
-
-        Ends at the first pair that comes within its stop distance.
-        """
-        self.limits(inputs)
-        return self._search(inputs, self._all_classes, self._class_stop, self._totals, _MOST)
 
     def coarse_search(
         self, inputs: BrakingInputs, now: bool = False, nearest: int = -1, distance: float = np.inf
@@ -360,26 +371,50 @@ class BrakingPaths:
                 rows = self.rows[:count]
                 self._room(len(self._found), 2 * (count + model_count))
                 self.rows[:count] = rows
-        return near_pairs.near_pairs(
-            *self.tables.arrays(), self.tables.pair_rows, self._class_of_pairs, self._class_warn,
-            inputs.settings.release_distance, RELEASE_PART, inputs.q,
-            inputs.initial_velocities, inputs.decelerations, inputs.reaction, now,
+        total = near_pairs.near_pairs(
+            *self.tables.arrays(), inputs.law, self._enough(inputs.settings), now,
             nearest if nearest < model_count else -1, distance, self._earlier, self.rows, count,
         )  # fmt: skip
+        own = self.rows[count:total]
+        own[:, GROUP] = self._class_of_pairs[own[:, PAIR].astype(int)]
+        return total
+
+    def _enough(self, settings: SpeedSettings) -> np.ndarray:
+        """(pairs,) distances beyond which pairs of the model hold no flag, metres."""
+        if self._enough_for[0] != settings.release_distance:
+            warn = self.thresholds[: len(self._class_of_pairs), 1]
+            self._enough_for = settings.release_distance, released(warn, settings)
+        return self._enough_for[1]
 
     def _search_objects(self, inputs: BrakingInputs, now: bool) -> int:
         """Fill ``rows`` with pairs with live objects; returns their number."""
         if now:
             inputs = inputs._replace(initial_velocities=np.zeros_like(inputs.q))
         self.limits(inputs)
-        classes, totals = np.array(self.object_classes), np.full(len(self._totals), _NOWHERE)
-        totals[classes] = self._totals[classes]
-        return self._search(inputs, classes, self._never, totals, most=0)
+        tables, limits = self.tables, np.full(len(self._totals), _NOWHERE)
+        limits[self.object_classes] = self._totals[self.object_classes]
+        while True:
+            count = near_pairs.near_objects(
+                *tables.arrays(), tables.leaf_links, tables.pair_table, self.class_table, limits,
+                inputs.q, self._found, self._values, self._slots, self.rows,
+            )  # fmt: skip
+            if count >= 0:
+                break
+            if count == -1:
+                self._room(len(self._found), 2 * len(self.rows))
+            else:
+                self._room(-2 * count, len(self.rows))
+        rows = self.rows[:count]
+        groups = rows[:, GROUP].astype(int)
+        enough = self._class_warn[groups] + inputs.settings.release_distance
+        rows[:, TRAVEL] = limits[groups] - enough
+        rows[:, LEAST] = rows[:, DISTANCE] - rows[:, TRAVEL]
+        return count
 
     def set_rates(self, inputs: BrakingInputs, rows: np.ndarray) -> None:
         """Set RATE in some rows (k, columns) of `coarse_search`."""
         near_pairs.set_rates(
-            *self.tables.arrays(), self.tables.pair_rows, inputs.q, inputs.velocities, rows
+            *self.tables.arrays(), inputs.q, inputs.velocities, rows
         )
 
     def keep(self, pairs: np.ndarray, distances: np.ndarray, bounds: np.ndarray) -> None:
@@ -397,50 +432,40 @@ class BrakingPaths:
     @property
     def object_classes(self) -> range:
         """Numbers of the classes of pairs with objects."""
-        return range(len(self._of_model[0]), len(self._class_stop))
+        return range(len(self._of_model[0]), len(self._class_warn))
 
-    def fine_search(self, inputs: BrakingInputs, pairs: np.ndarray) -> int:
-        """Fill ``rows``, as `search`, with some ``pairs`` (k,); returns their number."""
-        self.limits(inputs)
-        chosen = np.sort(self.tables.pair_rows[pairs], axis=1)
-        # Their classes, once each; np.unique takes ten times as long.
-        counts = np.bincount(self.class_table[chosen[:, 0], chosen[:, 1]])
-        classes = np.flatnonzero(counts)
-        return self._search(inputs, classes, self._never, self._totals, _MOST_OF_FEW, chosen)
+    def bound_leaves(
+        self, inputs: BrakingInputs, rows: np.ndarray, stop: np.ndarray, enough: np.ndarray,
+        most: int = _MOST,
+    ) -> bool:  # fmt: skip
+        """Raise LEAST in some rows (k, columns) of `coarse_search` by leaves along the path.
 
-    def _search(
-        self,
-        inputs: BrakingInputs,
-        classes: np.ndarray,
-        stop: np.ndarray,
-        totals: np.ndarray,
-        most: int,
-        chosen: np.ndarray = _ALL,
-    ) -> int:
-        """Fill ``rows``; see `braking_path.outlook`."""
-        tables = self.tables
-        q, velocities, initial, decelerations, reaction, settings = inputs
-        there, widest = np.empty_like(q), totals.max(initial=-np.inf)
-        while True:
-            self.tests = braking_path.outlook(
-                *tables.arrays(), tables.leaf_links, tables.pair_table, self.class_table, chosen,
-                classes, self._weights, stop, self._class_warn, settings.release_distance, totals,
-                widest, q, velocities, initial, decelerations, reaction, settings.resolution, most,
-                self._size, self._slots, self._found, self._values, self.rows, self._limits,
-                self._least, there,
-            )  # fmt: skip
-            if self.tests >= 0:
-                return int(self._size[0])
-            if self.tests == -1:
-                self._room(len(self._found), 2 * len(self.rows))
-            else:
-                self._room(-2 * self.tests, len(self.rows))
+        It is searched up to ``enough`` (k,) metres, in ``most`` configurations. Returns whether a
+        pair comes within its ``stop`` distance (k,), metres: then LEAST of all is a distance.
+        """
+        pairs = rows[:, PAIR].astype(int)
+        with_objects = pairs[pairs >= len(self._class_of_pairs)]
+        if len(with_objects):
+            fill_balls(*self.tables.arrays(), self._space, with_objects)
+        before = rows[:, LEAST].copy()
+        self.tests, stops = braking_search.bound_leaves(
+            *self.tables.arrays(), self._space, inputs.law, stop, enough,
+            inputs.settings.resolution, most, rows,
+        )  # fmt: skip
+        if not stops:
+            rows[:, LEAST] = np.minimum(
+                np.maximum(rows[:, LEAST], before), rows[:, [DISTANCE, SAMPLED]].min(axis=1)
+            )
+        return stops
 
     def parting_rate(
-        self, q: np.ndarray, velocities: np.ndarray, i: int, j: int, *vectors: float
-    ) -> float:
-        """`braking.parting_rate` of points on the links of leaves i and j, m/s."""
-        return braking.parting_rate(*self.tables.arrays(), q, velocities, i, j, *vectors)
+        self, q: np.ndarray, velocities: np.ndarray, leaves: np.ndarray, points: np.ndarray,
+        normal: np.ndarray,
+    ) -> float:  # fmt: skip
+        """`braking.parting_rate` of points on the links of two leaves, m/s."""
+        return braking.parting_rate(
+            *self.tables.arrays(), q, velocities, leaves, points, normal
+        )
 
     def collision_time(self, q: np.ndarray, velocities: np.ndarray, horizon: float) -> float:
         """Lower bound in seconds of the time until leaves touch at constant joint velocities.

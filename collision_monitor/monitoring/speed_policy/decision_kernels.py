@@ -61,7 +61,7 @@ def _hold(memory, flag, raised, held, cycles):
 def decide(rows, count, thresholds, release, cycles, rise, escape, parting, tolerance, memory):
     """(scale, inside, near, stop, slow, approach, row, braking, calm) of one cycle.
 
-    ``rows`` as `braking_path.outlook` writes them. inside, near: a pair is within its stop or its
+    ``rows`` as `near_pairs` writes them, with rates. inside, near: a pair is within its stop or its
     warning distance. Of pairs that do not move away: stop: one is within its stop distance, or will
     be while braking; slow, approach: one is within its warning distance, or will be while braking.
     row: index of the row that decides, -1 without one; pairs that are too close now come before

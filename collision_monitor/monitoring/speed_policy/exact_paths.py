@@ -43,18 +43,43 @@ _LOOKAHEAD = 0.02
 _FINE_PART, _LOOSE_PART = 0.1, 0.25
 
 
+class Kept(NamedTuple):
+    """Distances of a pair that were measured, one after another and round again.
+
+    Attributes:
+        places: (nq, m) where; the first rows are the joints with weights.
+        distances: (m,) metres.
+        guesses: (m, 4) the nearest triangles there.
+    """
+
+    places: np.ndarray
+    distances: np.ndarray
+    guesses: np.ndarray
+
+
+class Wanted(NamedTuple):
+    """What is asked of a pair, metres.
+
+    Attributes:
+        stop: a smaller distance ends the search.
+        enough: bounds need not exceed this.
+        fine: tolerance of bounds.
+        loose: distances may be this much too small.
+    """
+
+    stop: float
+    enough: float
+    fine: float
+    loose: float
+
+
 @kernel
-def measure_pair(
-    numbers, index, shape_numbers, shape_index, work, work_index, calls, pair, path, weights,
-    places, distances, guesses, count, bounds, lowest, stop, enough, fine, loose, most,
-):  # fmt: skip
+def measure_pair(arrays, pair, path, weights, kept, count, wanted, lowest, most, bounds):
     """Measure a pair in the middle of its lowest intervals, ``most`` times at most.
 
-    ``path`` (2 n + 1, nq), ``weights`` (nq,), ``bounds`` (n,) as of `ExactPaths.least`. ``count``
-    distances (m,) were measured at ``places`` (nq, m), one after another and round again, whose
-    first rows are the joints with weights; ``guesses`` (m, 4) are the nearest triangles there.
-    ``lowest`` is the least of those on this path. Distances may be ``loose`` too small, and
-    ``fine`` is the tolerance of bounds. Metres.
+    ``arrays`` as of `mesh_distance.nearest_query`. ``path`` (2 n + 1, nq), ``weights`` (nq,) and
+    ``bounds`` (n,) as of `ExactPaths.least`. ``count`` distances were ``kept`` so far, and
+    ``lowest`` (m) is the least of those on this path.
 
     No interval is measured twice, as the first half of each is at least as long as the second:
     robots brake. Then `is_worth_measuring` expects no more than a distance in the middle gives.
@@ -62,6 +87,9 @@ def measure_pair(
     Returns (lowest, count, outcome): settled if the bounds are high enough or nothing raises them,
     inside if a distance is at most ``stop``.
     """
+    numbers, index, shape_numbers, shape_index, work, work_index, calls = arrays
+    places, distances, guesses = kept
+    stop, enough, fine, loose = wanted
     joints, guess = np.flatnonzero(weights), unpack_state(work, work_index).guesses
     ends, joint_weights = ends_of(path, joints), weights[joints]
     for _ in range(most):
@@ -259,14 +287,14 @@ class ExactPaths:
         bound is within a threshold and no measured distance is, intervals are divided.
         """
         warn, lowest, outcome = pairs.thresholds[pair, 1], pairs.now[pair], _OPEN
-        loose = _LOOSE_PART * fine
+        wanted = Wanted(most, needed, fine, _LOOSE_PART * fine)
+        kept = Kept(self._places[slot], self._distances[slot], self._guesses[slot])
         while (begin := time.thread_time()) < end_time:
             count = self._most[slot] if self.measurements[slot] else 1
             lowest, self.measurements[slot], outcome = measure_pair(
-                *self._arrays(), pairs.numbers[pair], path, pairs.weights[pair],
-                self._places[slot], self._distances[slot], self._guesses[slot],
-                self.measurements[slot], bounds, lowest, most, needed, fine, loose, count,
-            )  # fmt: skip
+                self._arrays(), pairs.numbers[pair], path, pairs.weights[pair], kept,
+                self.measurements[slot], wanted, lowest, count, bounds,
+            )
             if time.thread_time() - begin > _LONG:
                 self._most[slot] = 1
             if outcome == _INSIDE:
@@ -326,8 +354,8 @@ class ExactPaths:
             path, weights, none, none, slots, self._places, self._distances, self.measurements,
             bounds,
         )  # fmt: skip
+        kept = Kept(np.zeros((joints, 3)), np.zeros(3), np.zeros((3, 4), dtype=np.int64))
         one = np.zeros(1)  # at least as high as needed, so nothing is measured
         measure_pair(
-            *self._arrays(), 0, path, path[0], np.zeros((joints, 3)), np.zeros(3),
-            np.zeros((3, 4), dtype=np.int64), 0, one, 0.0, 0.0, 0.0, 0.0, 0.0, _MOST,
-        )  # fmt: skip
+            self._arrays(), 0, path, path[0], kept, 0, Wanted(0.0, 0.0, 0.0, 0.0), 0.0, _MOST, one
+        )

@@ -119,11 +119,11 @@ def test_pairs_are_counted_without_listing_them():
 
 def test_the_time_for_a_chain_grows_no_faster_than_its_pairs():
     seconds = {}
-    for count in (3, 150, 450):  # the first compiles
+    for count in (3, 150, 450) * 2:  # the first compiles; the least is free of other processes
         begin = time.process_time()
         model = CollisionModel.from_urdf(chain(count))
         model.sampled_distances(exact=False)
-        seconds[count] = time.process_time() - begin
+        seconds[count] = min(seconds.get(count, np.inf), time.process_time() - begin)
     assert len(model.pairs) == 449 * 448 // 2
     assert seconds[450] < 20.0 * seconds[150]  # 9 times as many pairs; by the cube, 27 times
 

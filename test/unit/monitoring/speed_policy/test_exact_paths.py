@@ -124,7 +124,7 @@ def test_at_most_one_slow_measurement_ends_after_the_time_is_over(paths, monkeyp
 
     def slowly(*arguments):
         result = measure_pair(*arguments)
-        now[0] += 3e-3 * (result[1] - arguments[13])
+        now[0] += 3e-3 * (result[1] - arguments[5])
         return result
 
     monkeypatch.setattr(exact_paths.time, "thread_time", lambda: now[0])
