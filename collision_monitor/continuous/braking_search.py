@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.common.compiled import kernel, part_kernel, small_kernel
+from collision_monitor.common.compiled import ZERO, kernel, part_kernel, small_kernel
 from collision_monitor.continuous.braking import braked, braking_time
 from collision_monitor.continuous.near_pairs import (
     DISTANCE,
@@ -119,7 +119,7 @@ def bound_leaves(numbers, index, space, path, stop, enough, resolution, most, ro
         rows[row, SAMPLED], rows[row, LEAST] = rows[row, DISTANCE], np.inf
         _measure(view, balls, rows, row, hints)
     times[0, 0] = times[0, 1] = 0.5 * end
-    counts[0], size, head = len(rows), 1, 0
+    counts[0], size, head = len(rows), 1, ZERO
     while head < size and not _stops(rows, stop, resolution):
         half = times[head, 1]
         braking_range(path, times[head, 0], half, q, motion)

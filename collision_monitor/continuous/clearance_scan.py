@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.compiled import offline_kernel
+from collision_monitor.common.compiled import ZERO, offline_kernel
 from collision_monitor.continuous.pair_sweep import (
     ROUNDING,
     ball_bound,
@@ -262,8 +262,8 @@ def interval_leaf_bound(numbers, index, space, motion, time, half, p, target, q)
     balls, sweep = balls_of(view, space), sweep_of(view, space)
     rates = np.zeros((len(q), 3))
     set_out(view, space, path, balls, sweep, time, half, q, rates)
-    _, travel = ball_bound(view, balls, sweep, p, 0)
-    return leaf_bound(view, balls, sweep, p, travel, target, 0)
+    _, travel = ball_bound(view, balls, sweep, p, ZERO)
+    return leaf_bound(view, balls, sweep, p, travel, target, ZERO)
 
 
 @offline_kernel

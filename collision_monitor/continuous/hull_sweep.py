@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from collision_monitor.common.array_views import borrow
-from collision_monitor.common.compiled import offline_kernel
+from collision_monitor.common.compiled import ZERO, offline_kernel
 from collision_monitor.continuous.pair_sweep import ROUNDING, TURN, leaf_ready
 from collision_monitor.continuous.scan_space import balls_at, sweep_of
 from collision_monitor.hierarchy.packed import PRISMATIC, unpack
@@ -79,7 +79,7 @@ def _remainder(view, balls, sweep, link, first):
         return 0.0
     most = 0.0
     for i in range(view.links[link, 0], view.links[link, 1]):
-        leaf_ready(view, balls, sweep, i, 0)
+        leaf_ready(view, balls, sweep, i, ZERO)
         most = max(most, 0.5 * sweep.bend[i, first] + sweep.stray[i, first])
     return most
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.compiled import offline_kernel
+from collision_monitor.common.compiled import ONE, ZERO, offline_kernel
 from collision_monitor.continuous.link_balls import beyond, squared_distance
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness
 from collision_monitor.hierarchy.kinematics import point_rate
@@ -164,8 +164,8 @@ def second_order(view, sweep, i, first_a, j, first_b):
     loss = radii[i, 0] + radii[j, 0]
     loss += 0.5 * _sum_of_pair(sweep.bend, i, first_a, j, first_b)
     loss += _sum_of_pair(sweep.stray, i, first_a, j, first_b)
-    travel_0 = _end_travel(view, sweep, j, 0, first_b, nx, ny, nz)
-    travel_1 = _end_travel(view, sweep, j, 1, first_b, nx, ny, nz)
+    travel_0 = _end_travel(view, sweep, j, ZERO, first_b, nx, ny, nz)
+    travel_1 = _end_travel(view, sweep, j, ONE, first_b, nx, ny, nz)
     least = np.inf
     for one in range(2):
         m = 3 * one
