@@ -42,8 +42,8 @@ from common.command_line import arguments, robot
 from support.geometry.coal_shapes import coal_capsule, coal_shape
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.live_objects import Bounds
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.live_objects import Bounds
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.robot.description import Shape

@@ -18,8 +18,8 @@ from support.ros.rviz_twin import RvizTwin
 from visualization_msgs.msg import Marker
 
 from collision_monitor import CollisionModel, adjust
-from collision_monitor.model.live_scene import LiveScene
-from collision_monitor.model.point_cloud import voxels_of
+from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.live.point_cloud import voxels_of
 from collision_monitor.model.proximity import Nearness
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy

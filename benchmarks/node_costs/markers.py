@@ -20,8 +20,8 @@ from rclpy.serialization import serialize_message
 from support.robots.robots import ROBOTS
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.live_objects import Bounds
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.live_objects import Bounds
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.proximity import Nearness
 from collision_monitor.monitoring.monitor import Level, MonitorState
 from collision_monitor.nodes.markers.markers import ALL, MarkerBuilder

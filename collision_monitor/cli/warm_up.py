@@ -22,9 +22,9 @@ from collision_monitor.cli.demo import demo_parameters, package_file
 from collision_monitor.common.compiled import cache_directory, compiled_kernels, log_compiling
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.fitting.shapes import fits_in_own_frame
-from collision_monitor.model import point_cloud
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live import point_cloud
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.motion import read_motion

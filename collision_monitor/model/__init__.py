@@ -11,7 +11,7 @@ __all__, __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "collision_model": ("CollisionModel",),
-        "live_scene": ("LiveScene",),
+        "live.live_scene": ("LiveScene",),
         "thresholds": ("Thresholds", "load_thresholds"),
     },
 )

@@ -18,7 +18,7 @@ from collision_monitor.hierarchy.query import near
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
-    from collision_monitor.model.live_scene import LiveScene
+    from collision_monitor.model.live.live_scene import LiveScene
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from collision_monitor.model.live_objects import LiveObject
-from collision_monitor.model.live_scene import LiveScene
-from collision_monitor.model.object_geometry import solids_of_leaves
+from collision_monitor.model.live.live_objects import LiveObject
+from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.live.object_geometry import solids_of_leaves
 
 _ROUNDING = 1e-9  # relative, of radii
 _SHORT = 1e-6  # metres: shorter capsules are written as spheres

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase, translate
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -239,19 +239,22 @@ class PairNames:
     def __init__(self, pairs: Iterable[Any]) -> None:
         """``pairs``: each begins with two names."""
         self._pairs = list(pairs)
+        self._masks: dict[str, np.ndarray] = {}
+
+    @cached_property
+    def _ends(self) -> tuple[list[str], np.ndarray]:
+        """All names, and (2, pairs) the numbers of both of each pair; without patterns unused."""
         numbers: dict[str, int] = {}
         ends = [
             [numbers.setdefault(name, len(numbers)) for name in tuple(pair)[:2]]
             for pair in self._pairs
         ]
-        self._first, self._second = np.array(ends, dtype=np.intp).reshape(-1, 2).T
-        self._names = list(numbers)
-        self._masks: dict[str, np.ndarray] = {}
+        return list(numbers), np.array(ends, dtype=np.intp).reshape(-1, 2).T
 
     def indices(self, patterns: Sequence[str]) -> np.ndarray:
         """Indices of the pairs that two patterns match, in either order."""
         one, other = map(self._mask, patterns)
-        a, b = self._first, self._second
+        a, b = self._ends[1]
         return np.flatnonzero((one[a] & other[b]) | (one[b] & other[a]))
 
     def of(self, patterns: Sequence[str]) -> list[Any]:
@@ -260,8 +263,9 @@ class PairNames:
 
     def _mask(self, pattern: str) -> np.ndarray:
         if pattern not in self._masks:
-            hits = map(_matcher(pattern), self._names)
-            self._masks[pattern] = np.fromiter(map(bool, hits), bool, len(self._names))
+            names, _ = self._ends
+            hits = map(_matcher(pattern), names)
+            self._masks[pattern] = np.fromiter(map(bool, hits), bool, len(names))
         return self._masks[pattern]
 
 

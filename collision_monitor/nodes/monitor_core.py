@@ -19,7 +19,7 @@ from collision_monitor.errors import (
     ConfigurationError,
     reason_of,
 )
-from collision_monitor.model.desired_scene import DesiredScene
+from collision_monitor.model.live.desired_scene import DesiredScene
 from collision_monitor.model.loading import Loaded, Recipe
 from collision_monitor.monitoring.monitor import NARROW_PHASES, Level, Monitor, MonitorState
 from collision_monitor.monitoring.watchdogs import Watchdogs

@@ -22,8 +22,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.errors import RecordingError
-from collision_monitor.model.desired_scene import DesiredScene, ObjectRequest
-from collision_monitor.model.live_objects import LiveObject
+from collision_monitor.model.live.desired_scene import DesiredScene, ObjectRequest
+from collision_monitor.model.live.live_objects import LiveObject
 from collision_monitor.model.scene_file import as_scene, objects_now
 from collision_monitor.nodes.common.messages import duration_message
 from collision_monitor.recording.stop_recorder import Channel, StopRecorder

@@ -21,9 +21,9 @@ from collision_monitor.common.limits import limited
 from collision_monitor.errors import CollisionMonitorError, reason_of
 from collision_monitor.hierarchy.object_slots import lay_top
 from collision_monitor.mesh_distance.crossings import list_crossings
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.live.point_cloud import voxel_centres, warm_up
 from collision_monitor.model.loading import Answer, Loaded, LoadingProcess, Recipe
-from collision_monitor.model.point_cloud import voxel_centres, warm_up
 from collision_monitor.model.thresholds import Rule
 from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.monitoring.monitor import Monitor

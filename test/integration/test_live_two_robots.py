@@ -8,9 +8,9 @@ from support.geometry.coal_shapes import least
 from support.robots.toys import chain
 from support.ros.live_cases import coal_leaves, pose_of, shape_of
 
-from collision_monitor.model.desired_scene import DesiredScene, ObjectRequest
-from collision_monitor.model.live_objects import Bounds
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.desired_scene import DesiredScene, ObjectRequest
+from collision_monitor.model.live.live_objects import Bounds
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.loading import Recipe, RobotSource
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level, Monitor

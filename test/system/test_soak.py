@@ -20,7 +20,7 @@ from soaking.scene import ADD, CUBE, DELETE, SPHERE  # noqa: E402
 from soaking.truth import Observer  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
-from collision_monitor.model.live_scene import LiveScene  # noqa: E402
+from collision_monitor.model.live.live_scene import LiveScene  # noqa: E402
 from collision_monitor.robot.description import Shape  # noqa: E402
 
 SOAK = ROOT / "benchmarks" / "soak.py"

@@ -22,7 +22,7 @@ from collision_monitor.continuous.near_pairs import (
     TRAVEL,
 )
 from collision_monitor.hierarchy.clearance import Clearance
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.proximity import part_of
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.speed_policy import decision_kernels

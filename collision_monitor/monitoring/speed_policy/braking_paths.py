@@ -24,8 +24,8 @@ from collision_monitor.errors import LoadingLimitError
 from collision_monitor.fitting.shapes import leaves_of
 from collision_monitor.geometry.leaf import moved
 from collision_monitor.hierarchy.packed import windows
-from collision_monitor.model.live_objects import LiveObject
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.live_objects import LiveObject
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.proximity import ModelPairs
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.speed_policy.decision_kernels import RELEASE_PART

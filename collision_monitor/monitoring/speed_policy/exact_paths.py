@@ -25,7 +25,7 @@ from collision_monitor.model.proximity import part_of
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
-    from collision_monitor.model.live_scene import LiveScene
+    from collision_monitor.model.live.live_scene import LiveScene
 
 _KEPT = 64  # distances of a pair; the paths of successive cycles are nearly the same
 _NUMBERS = 20_000_000  # in arrays for the first pairs that are measured

@@ -15,7 +15,7 @@ from scipy.optimize import nnls
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.near_by_design import DistanceNotByDesign, NearPair, near_by_design
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.model.thresholds import Thresholds

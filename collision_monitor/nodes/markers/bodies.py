@@ -14,8 +14,8 @@ from scipy.spatial.transform import Rotation
 from visualization_msgs.msg import Marker
 
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.live_objects import LiveObject
-from collision_monitor.model.live_scene import CLOUD, LiveScene
+from collision_monitor.model.live.live_objects import LiveObject
+from collision_monitor.model.live.live_scene import CLOUD, LiveScene
 from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.markers.marker_rows import MarkerRows
 from collision_monitor.robot.description import Shape

@@ -19,7 +19,7 @@ from collision_monitor.common.text import metres
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.hierarchy_boxes import MeshBoxes, TreeBoxes, edges
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Level, MonitorState
 from collision_monitor.nodes.common.messages import duration_message
 from collision_monitor.nodes.markers.bodies import BodyMarkers, LinkMarkers

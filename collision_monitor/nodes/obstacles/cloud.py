@@ -16,8 +16,8 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import PointCloud2, PointField
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError, reason_of
-from collision_monitor.model.live_scene import CLOUD, LiveScene
-from collision_monitor.model.point_cloud import Voxels, voxels_of
+from collision_monitor.model.live.live_scene import CLOUD, LiveScene
+from collision_monitor.model.live.point_cloud import Voxels, voxels_of
 from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS
 from collision_monitor.nodes.common.messages import seconds_of

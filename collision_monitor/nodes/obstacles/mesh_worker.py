@@ -12,7 +12,7 @@ import numpy as np
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError, reason_of
 from collision_monitor.geometry.meshes import MeshLoader
-from collision_monitor.model.object_geometry import ObjectGeometry
+from collision_monitor.model.live.object_geometry import ObjectGeometry
 from collision_monitor.nodes.obstacles.message_shapes import ManyTriangles, MeshFile, fitted
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.packages import FileFinder

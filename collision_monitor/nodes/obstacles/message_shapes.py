@@ -19,7 +19,7 @@ from collision_monitor.common.text import six_digits
 from collision_monitor.errors import LiveSceneError, reason_of
 from collision_monitor.fitting.fast_fit import cover_bounds
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.object_geometry import ObjectGeometry, is_same_shape, moved_rows
+from collision_monitor.model.live.object_geometry import ObjectGeometry, is_same_shape, moved_rows
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.poses import rotation_from_quaternion
 

@@ -22,10 +22,10 @@ from rclpy.node import Node
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
-from collision_monitor.model.desired_scene import DesiredScene, ObjectRequest
-from collision_monitor.model.live_objects import Bounds
-from collision_monitor.model.live_scene import CLOUD, LiveScene
-from collision_monitor.model.object_geometry import ObjectGeometry
+from collision_monitor.model.live.desired_scene import DesiredScene, ObjectRequest
+from collision_monitor.model.live.live_objects import Bounds
+from collision_monitor.model.live.live_scene import CLOUD, LiveScene
+from collision_monitor.model.live.object_geometry import ObjectGeometry
 from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.nodes.common.messages import seconds_of

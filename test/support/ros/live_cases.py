@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from collision_monitor import CollisionModel
 from collision_monitor.fitting.coverage import winding_numbers
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.robot.description import Shape
 from support.geometry.coal_shapes import coal_capsule, coal_shape
 from support.geometry.reference import coal

@@ -12,8 +12,8 @@ from unittest.mock import MagicMock
 import numpy as np
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.live_objects import Bounds
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.live_objects import Bounds
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Monitor
 from support.robots.toys import chain
 

@@ -8,9 +8,9 @@ from support.geometry.free_body import at
 from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.desired_scene import DesiredScene, ObjectRequest
-from collision_monitor.model.live_objects import Bounds
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.desired_scene import DesiredScene, ObjectRequest
+from collision_monitor.model.live.live_objects import Bounds
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.robot.description import Shape
 
 BALL = Shape("sphere", np.eye(4), (0.1,))

@@ -27,9 +27,9 @@ from support.ros.live_cases import (
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError, LiveSceneError
-from collision_monitor.model.live_objects import Bounds
-from collision_monitor.model.live_scene import CLOUD, LiveScene
-from collision_monitor.model.object_geometry import ObjectGeometry
+from collision_monitor.model.live.live_objects import Bounds
+from collision_monitor.model.live.live_scene import CLOUD, LiveScene
+from collision_monitor.model.live.object_geometry import ObjectGeometry
 from collision_monitor.model.proximity import Nearness, Proximity
 from collision_monitor.robot.description import Shape
 

@@ -9,7 +9,7 @@ import pytest
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel, Monitor
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 

@@ -10,8 +10,8 @@ from support.robots.toys import chain
 from support.ros.live_cases import pose_of, shape_of
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.live_objects import Bounds
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.live_objects import Bounds
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.scene_file import as_scene, objects_now
 from collision_monitor.robot.scene import load_scene
 

@@ -10,7 +10,7 @@ from support.ros.live_cases import pose_of
 
 from collision_monitor.errors import LiveSceneError
 from collision_monitor.geometry.leaf import distances_to_segment
-from collision_monitor.model.point_cloud import SHIFT, voxels_of
+from collision_monitor.model.live.point_cloud import SHIFT, voxels_of
 
 NOBODY = np.zeros((0, 6)), np.zeros(0)
 

@@ -7,8 +7,8 @@ from support.geometry.coal_shapes import least
 from support.ros.live_cases import coal_shapes, is_inside, pose_of, shape_of, ur5
 
 from collision_monitor import Monitor
-from collision_monitor.model.live_objects import Bounds
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.live_objects import Bounds
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 

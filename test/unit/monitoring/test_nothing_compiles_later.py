@@ -17,7 +17,7 @@ from collision_monitor.__main__ import main
 from support.robots.two_slides import JOINTS, apart, model
 
 assert main(["warm-up"]) == 0
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 

@@ -12,7 +12,7 @@ from support.joint_states import send
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.monitoring.joint_state_buffer import JointStateBuffer
 from collision_monitor.monitoring.monitor import Level, Monitor
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings

@@ -11,9 +11,9 @@ from support.robots.toys import chain
 from support.ros.live_cases import pose_of as random_pose
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.desired_scene import DesiredScene, ObjectRequest
-from collision_monitor.model.live_objects import Bounds
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.desired_scene import DesiredScene, ObjectRequest
+from collision_monitor.model.live.live_objects import Bounds
+from collision_monitor.model.live.live_scene import LiveScene
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 

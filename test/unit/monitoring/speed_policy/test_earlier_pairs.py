@@ -8,7 +8,7 @@ from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.continuous.near_pairs import forget
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.monitor import Level
 

@@ -10,8 +10,8 @@ from support.ros.live_cases import TABLE
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.shapes import leaf_rows
-from collision_monitor.model.live_objects import Bounds
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.live_objects import Bounds
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level, Monitor
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings

@@ -8,8 +8,8 @@ from scipy.spatial.transform import Rotation
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.live_objects import Bounds
-from collision_monitor.model.live_scene import LiveScene
+from collision_monitor.model.live.live_objects import Bounds
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.robot.description import Shape
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")

@@ -14,8 +14,8 @@ from support.ros.obstacle_messages import cloud_message  # noqa: E402
 from support.ros.scene_stub import NAMES, VALUES, Q, hear, robot, stub_node, watch  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
-from collision_monitor.model.live_objects import Bounds  # noqa: E402
-from collision_monitor.model.live_scene import CLOUD, LiveScene  # noqa: E402
+from collision_monitor.model.live.live_objects import Bounds  # noqa: E402
+from collision_monitor.model.live.live_scene import CLOUD, LiveScene  # noqa: E402
 from collision_monitor.nodes.obstacles.cloud import Cloud, robot_leaves  # noqa: E402
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics  # noqa: E402
 

@@ -19,9 +19,9 @@ from support.ros.scene_stub import VALUES, stub_node  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.errors import FitError  # noqa: E402
-from collision_monitor.model.desired_scene import DesiredScene  # noqa: E402
-from collision_monitor.model.live_objects import Bounds  # noqa: E402
-from collision_monitor.model.live_scene import LiveScene  # noqa: E402
+from collision_monitor.model.live.desired_scene import DesiredScene  # noqa: E402
+from collision_monitor.model.live.live_objects import Bounds  # noqa: E402
+from collision_monitor.model.live.live_scene import LiveScene  # noqa: E402
 from collision_monitor.nodes.obstacles import mesh_worker  # noqa: E402
 from collision_monitor.nodes.obstacles.message_shapes import AT_ONCE, ManyTriangles  # noqa: E402
 from collision_monitor.nodes.obstacles.scene_topics import (

@@ -34,8 +34,8 @@ from collision_monitor.mesh_distance.parts import (
     parts_of,
     volumes_of_solids,
 )
-from collision_monitor.model.live_objects import Bounds, LiveObject, Room, rounded
-from collision_monitor.model.object_geometry import ObjectGeometry, Solids, solids_of_leaves
+from collision_monitor.model.live.live_objects import Bounds, LiveObject, Room, rounded
+from collision_monitor.model.live.object_geometry import ObjectGeometry, Solids, solids_of_leaves
 from collision_monitor.robot.description import Shape
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
-from collision_monitor.model.lifetime_clock import LifetimeClock
-from collision_monitor.model.live_scene import CLOUD, LiveScene
-from collision_monitor.model.object_geometry import ObjectGeometry
+from collision_monitor.model.live.lifetime_clock import LifetimeClock
+from collision_monitor.model.live.live_scene import CLOUD, LiveScene
+from collision_monitor.model.live.object_geometry import ObjectGeometry
 from collision_monitor.robot.description import Shape
 
 _LISTED = 3  # reasons listed in the message; further ones are counted

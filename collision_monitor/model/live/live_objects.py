@@ -20,7 +20,7 @@ import numpy as np
 
 from collision_monitor.hierarchy import object_slots
 from collision_monitor.hierarchy.packed import View, pack, windows
-from collision_monitor.model.object_geometry import ObjectGeometry
+from collision_monitor.model.live.object_geometry import ObjectGeometry
 from collision_monitor.robot.description import Shape
 
 if TYPE_CHECKING:

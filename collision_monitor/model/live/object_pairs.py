@@ -1,0 +1,115 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which pairs with objects of a live scene are checked, and their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+import numpy as np
+
+from collision_monitor.hierarchy import object_slots
+from collision_monitor.model.live.live_objects import LiveObject, Room
+
+
+class ObjectPairs:
+    """The pairs of a live scene.
+
+    Numbers of pairs: those of the robot come first, then those of each slot and link, then those of
+    each carried object and slot. Rows of tables are the links of the model, followed by a slot for
+    each object.
+
+    Attributes:
+        table: (rows, rows) number of each pair, -1 for pairs that are not checked.
+    """
+
+    def __init__(self, room: Room, link_names: Sequence[str], slots: int) -> None:
+        self._room, self._slots = room, slots
+        self._links = {name: k for k, name in enumerate(link_names)}
+        self._first_of_slots = room.own_pairs
+        self._first_of_carried = room.own_pairs + slots * len(link_names)
+        count = len(link_names) + slots
+        self.table = np.full((count, count), -1, dtype=np.int64)
+        own = self.rows[: room.own_pairs]
+        self.table[own, own[:, ::-1]] = np.arange(len(own))[:, None]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """(numbers, 2) both rows of each pair: of the model, then of objects, checked or not."""
+        return self._room.view.pairs
+
+    def number(self, one: LiveObject, other: int | LiveObject) -> int:
+        """Number of the pair of an object and a link, or of two objects, one of them carried."""
+        if not isinstance(other, LiveObject):
+            return self._first_of_slots + one.slot * len(self._links) + other
+        if one.carrier < 0 or 0 <= other.carrier < one.carrier:
+            one, other = other, one
+        return self._first_of_carried + one.carrier * self._slots + other.slot
+
+    def allow(self, obj: LiveObject, bodies: np.ndarray) -> None:
+        """Set with which links an object is checked; ``bodies`` (links,): their bodies."""
+        obj.is_allowed = bodies != obj.body
+        for name in obj.touch:
+            if name in self._links:
+                obj.is_allowed[self._links[name]] = False
+
+    @staticmethod
+    def is_checked(one: LiveObject, other: LiveObject) -> bool:
+        """Whether two objects, one of them carried, are checked against each other."""
+        return (
+            one is not other
+            and one.body != other.body
+            and other.name not in one.touch
+            and one.name not in other.touch
+        )
+
+    @staticmethod
+    def each_once(
+        objects: Iterable[LiveObject],
+        partners: Callable[[LiveObject], list[int | LiveObject]],
+    ) -> list[tuple[LiveObject, int | LiveObject]]:
+        """Return each object with its ``partners``: links, or objects of which one is carried."""
+        return [
+            (obj, other)
+            for obj in objects
+            for other in partners(obj)
+            if not isinstance(other, LiveObject) or obj.carrier < 0
+            or 0 <= other.carrier < obj.carrier
+        ]  # fmt: skip
+
+    def mark(self, obj: LiveObject, carried: Collection[LiveObject]) -> None:
+        """Mark the pairs of an object with links and with carried objects, and number them."""
+        room, links = self._room, len(self._links)
+        row, first = links + obj.slot, self.number(obj, 0)
+        numbers = np.where(obj.is_allowed, np.arange(first, first + links), -1)
+        self.table[row, :links] = self.table[:links, row] = numbers
+        first_carried = room.first_carried_node
+        partners = np.zeros(room.nothing, dtype=np.uint8)
+        partners[:first_carried] = room.nodes_above(obj.is_allowed, 0, first_carried)
+        # Nodes above several carried objects are checked against everything.
+        partners[0] = partners[first_carried : first_carried + len(carried) - 1] = 1
+        for other in carried:
+            if self.is_checked(obj, other):
+                partners[other.node : other.node + other.nodes] = 1
+                place = links + other.slot
+                self.table[row, place] = self.table[place, row] = self.number(obj, other)
+        object_slots.open_range(
+            room.index, partners, 0, room.view.moving_nodes, obj.node, obj.nodes
+        )
+        if obj.carrier >= 0:
+            room.open_fixed(obj.node, obj.nodes, obj.is_allowed)
+
+    def unmark(self, obj: LiveObject) -> None:
+        """Number no pairs of an object any more."""
+        row = len(self._links) + obj.slot
+        self.table[row, :] = self.table[:, row] = -1
+
+    def renumber_carried(self, carried: Collection[LiveObject]) -> slice:
+        """Set the slots of the pairs of two objects, and mark none; return their numbers."""
+        links, slots = len(self._links), self._slots
+        self.table[links:, links:] = -1
+        for obj in carried:
+            first = self._first_of_carried + obj.carrier * slots
+            self.rows[first : first + slots, 0] = links + obj.slot
+            self.rows[first : first + slots, 1] = np.arange(links, links + slots)
+        return slice(self._first_of_carried, None)

@@ -1,0 +1,251 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The objects of a live scene in its packed model: leaves, trees and shapes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from collision_monitor.errors import LiveSceneError
+from collision_monitor.hierarchy import object_slots
+from collision_monitor.model.live.live_objects import Bounds, LiveObject, Ranges, Room, rounded
+from collision_monitor.model.live.object_distance import ObjectDistance
+from collision_monitor.model.live.object_pairs import ObjectPairs
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
+
+
+class PackedObjects:
+    """Writes objects into the slots of a packed model, and keeps its trees.
+
+    An object on the base has a range of leaves of its own; carried objects are written again, one
+    after another, if one of them changes.
+
+    Attributes:
+        room: the packed model.
+        pairs: which are checked.
+        carried: objects on moving links; an object's ``carrier`` is its index here.
+        in_slot: by slot, the object there.
+        exact: their shapes, or None until `prepare_exact`.
+        stamps: (rows,) a number that is new whenever an object was added, moved or changed.
+        part_counts: (rows,) of objects, the number of parts that exact distances measure.
+    """
+
+    def __init__(self, model: CollisionModel, bounds: Bounds) -> None:
+        self._model, self._bounds, self.room = model, bounds, Room(model, bounds)
+        slots, self._link_count = bounds.objects + 1, len(model.link_names)
+        self.pairs = ObjectPairs(self.room, model.link_names, slots)
+        self.in_slot: list[LiveObject | None] = [None] * slots
+        self._free_slots = list(range(bounds.objects, 0, -1))  # slot 0: the cloud
+        self.carried: list[LiveObject] = []
+        self.exact: ObjectDistance | None = None
+        self._poses = dict(model.bodies.link_poses)
+        self._ranges = Ranges(self.room.live_leaves)
+        self._leaves_in_use = 0  # leaves allocated, without those of a cloud
+        # By slot: the tree of a fixed object, its root and number of nodes; 0, 0 without one.
+        self._roots = np.zeros((slots, 2), dtype=np.int64)
+        self._keys, self._order = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
+        self._moved = math.inf  # objects moved since the top tree was built, inf: build it
+        self._is_current = False
+        self.stamps, self.part_counts = np.zeros((2, self._link_count + slots), dtype=np.int64)
+        self._stamp = 0
+        self._rebuild_carried()
+
+    @property
+    def has_free_slot(self) -> bool:
+        """Whether there may be one more object."""
+        return bool(self._free_slots)
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """(numbers, index) of the packed model, after all pending changes."""
+        self._update_tree()
+        return self.room.numbers, self.room.index
+
+    def prepare_exact(self, names: Callable[[int], tuple[str, str]]) -> ObjectDistance:
+        """Allocate the shapes at the first call; ``names`` returns both names of a pair."""
+        if self.exact is None:
+            self.exact = ObjectDistance(self._model, self._bounds, self.room, names)
+            for obj in filter(None, self.in_slot):
+                self._write_shapes(obj)
+        return self.exact
+
+    @contextmanager
+    def only_objects(self) -> Iterator[None]:
+        """Leave out the robot's own pairs meanwhile."""
+        self._toggle_own_pairs()
+        try:
+            yield
+        finally:
+            self._toggle_own_pairs()
+
+    def _toggle_own_pairs(self) -> None:
+        self.room.toggle_own_pairs()
+        if self.exact is not None:
+            self.exact.forget_nearest()
+
+    # -- changes --
+
+    def require_room(self, obj: LiveObject, known: LiveObject | None) -> None:
+        """Raise LiveSceneError if an object would not fit in place of ``known``, even compacted."""
+        if obj.body > 0:
+            carried = [each for each in self.carried if each is not known]
+            if len(carried) == self._bounds.carried:
+                raise LiveSceneError(
+                    f"{obj.name}: no room: links carry {self._bounds.carried} objects already"
+                )
+            leaves = len(obj.rows) + sum(len(each.rows) for each in carried)
+            if leaves > self._bounds.carried_leaves:
+                raise LiveSceneError(
+                    f"{obj.name}: no room: attached objects would have {leaves} leaves; "
+                    f"the maximum is {self._bounds.carried_leaves}"
+                )
+            return
+        if obj.slot == 0:
+            return  # a cloud has its own reserved range
+        room = self._ranges.size - rounded(self._bounds.voxels)
+        taken = self._leaves_in_use + rounded(len(obj.rows))
+        if known is not None and known.carrier < 0:
+            taken -= rounded(len(known.rows))
+        if taken > room:
+            raise LiveSceneError(
+                f"{obj.name}: no room for its {len(obj.rows)} leaves: there are {room} in all"
+            )
+
+    def insert(self, obj: LiveObject) -> None:
+        """Write an object that has room; it gets a free slot unless it has one."""
+        if obj.slot != 0:  # of an object that is replaced, it was freed last
+            obj.slot = self._free_slots.pop()
+        self.in_slot[obj.slot] = obj
+        if obj.body > 0:
+            self.carried.append(obj)
+            self._rebuild_carried()
+            return
+        obj.leaf = self._allocate(len(obj.rows))
+        self._leaves_in_use += rounded(len(obj.rows)) if obj.slot else 0
+        self.write(obj)
+        self.pairs.mark(obj, self.carried)
+        self._moved = math.inf
+
+    def erase(self, obj: LiveObject) -> None:
+        """Remove an object, and free its slot."""
+        self.in_slot[obj.slot] = None
+        if obj.slot > 0:
+            self._free_slots.append(obj.slot)
+        self.pairs.unmark(obj)
+        if self.exact is not None:
+            self.exact.remove(obj)
+        if obj.carrier >= 0:
+            self.carried.remove(obj)
+            self._rebuild_carried()
+            return
+        self._roots[obj.slot] = 0
+        self._leaves_in_use -= rounded(len(obj.rows)) if obj.slot else 0
+        self._ranges.give_back(obj.leaf - self.room.first_live_leaf, len(obj.rows))
+        self._moved, self._is_current = math.inf, False
+
+    def write(self, obj: LiveObject) -> None:
+        """Write the leaves, tree and boxes of an object at its present place."""
+        if obj.carrier >= 0:
+            self._put(obj)
+            return
+        obj.node = self.room.first_live_node + 2 * (obj.leaf - self.room.first_live_leaf)
+        self._roots[obj.slot] = obj.node, obj.nodes
+        self._put(obj)
+        self._moved, self._is_current = self._moved + 1, False
+
+    def _allocate(self, count: int) -> int:
+        """Allocate ``count`` leaves and return the first; compacts the objects if necessary."""
+        first = self._ranges.take(count)
+        if first < 0:
+            self._ranges.clear()
+            # The new object has no leaves yet.
+            fixed = [each for each in filter(None, self.in_slot) if each.carrier < 0 <= each.leaf]
+            if self.exact is not None:
+                for each in fixed:  # no place may count as that of an object that has left it
+                    self.exact.remove(each)
+            for each in sorted(fixed, key=lambda each: -len(each.rows)):
+                each.leaf = self.room.first_live_leaf + self._ranges.take(len(each.rows))
+                self.write(each)
+                self.pairs.mark(each, self.carried)
+            first = self._ranges.take(count)
+        return self.room.first_live_leaf + first
+
+    def _put(self, obj: LiveObject) -> None:
+        room, row = self.room, self._link_count + obj.slot
+        object_slots.put(
+            room.numbers, room.index, room.leaf_links, obj.rows,
+            _row_of(self._poses[obj.link] @ obj.pose), obj.body, row, obj.leaf, obj.node,
+        )  # fmt: skip
+        self._stamp += 1
+        self.stamps[row], self.part_counts[row] = self._stamp, obj.geometry.part_count
+        self._write_shapes(obj)
+
+    def _write_shapes(self, obj: LiveObject) -> None:
+        if self.exact is not None:
+            self.exact.put(obj, self._poses[obj.link] @ obj.pose)
+
+    # -- trees --
+
+    def _rebuild_carried(self) -> None:
+        """Rebuild leaves and trees of all carried objects, and the pairs of all objects."""
+        room, count = self.room, len(self.carried)
+        leaf, first = room.first_carried_leaf, room.first_carried_node
+        above = max(count - 1, 0)  # nodes above their trees
+        node = first + above
+        for k, obj in enumerate(self.carried):
+            obj.carrier, obj.leaf, obj.node = k, leaf, node
+            leaf += len(obj.rows)
+            node += obj.nodes
+        room.view.nodes[first] = -1, 0
+        if count:
+            self._build_tree_above(first, [obj.node for obj in self.carried])
+        room.set_moving(leaf - room.first_carried_leaf, node - first)
+        room.close_carried(above)
+        renumbered = self.pairs.renumber_carried(self.carried)
+        if self.exact is not None:
+            self.exact.forget(renumbered)
+        for obj in self.carried:
+            self._put(obj)
+        for obj in filter(None, self.in_slot):
+            self.pairs.mark(obj, self.carried)
+        self._moved, self._is_current = math.inf, False
+
+    def _build_tree_above(self, node: int, roots: Sequence[int]) -> None:
+        if len(roots) == 1:
+            return
+        half = (len(roots) + 1) // 2
+        parts = []
+        for first, part in ((node + 1, roots[:half]), (node + half, roots[half:])):
+            parts.append(part[0] if len(part) == 1 else first)
+            self._build_tree_above(first, part)
+        self.room.view.nodes[node] = parts
+
+    def _update_tree(self) -> None:
+        """Rebuild or refit the tree over all objects on the base, if needed."""
+        if self._is_current:
+            return
+        room, roots = self.room, self._roots[self._roots[:, 1] > 0]
+        count = len(roots)
+        if self._moved > 4 + count // 8:
+            root = -1
+            if count:
+                root = object_slots.lay_top(
+                    room.numbers, room.index, roots, count, room.top_node, self._keys, self._order
+                )
+            room.set_roots(root)
+            self._moved = 0
+        object_slots.refit_top(room.numbers, room.index, room.top_node, count)
+        self._is_current = True
+
+
+def _row_of(pose: np.ndarray) -> np.ndarray:
+    """Convert a pose (4, 4) to (12,): rotation row by row, then translation."""
+    row = np.empty(12)
+    row[:9], row[9:] = pose[:3, :3].ravel(), pose[:3, 3]
+    return row
