@@ -8,8 +8,7 @@ import copy
 import logging
 import math
 import os
-import weakref
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -17,22 +16,17 @@ import numpy as np
 
 from collision_monitor.common.disk_cache import content_key
 from collision_monitor.common.limits import (
-    LARGEST_POSITION,
     LoadingLimits,
     check_count,
-    check_time,
     limited,
 )
 from collision_monitor.common.safe_files import ReceivedText
-from collision_monitor.common.text import shortened
 from collision_monitor.errors import (
     ConfigurationError,
-    NothingToCheckError,
 )
-from collision_monitor.fitting.approach_points import watchers_of
-from collision_monitor.fitting.fitter import FITS, fit_all, given_leaves, needs_watchers
+from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import Fit, FitSettings
-from collision_monitor.geometry.leaf import Leaf, moved
+from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.hierarchy.packed import close_all_but, pack_model
@@ -41,41 +35,27 @@ from collision_monitor.mesh_distance.mesh_distance import (
     CROSSINGS,
     Crossing,
     ExactDistance,
-    ExactShapes,
-    LinkShapes,
 )
 from collision_monitor.mesh_distance.mesh_tree import Hierarchy
+from collision_monitor.model.leaf_queries import LeafQueries
 from collision_monitor.model.left_out_pairs import pairs_to_leave_out
 from collision_monitor.model.near_by_design import DistanceNotByDesign, near_by_design
 from collision_monitor.model.neighbour_contacts import meeting_around_turns
+from collision_monitor.model.pair_selection import PairRules, PairSelection
+from collision_monitor.model.placed_leaves import PlacedLeaves
 from collision_monitor.model.sampled_distances import SampledDistances, sampled_distances
 from collision_monitor.model.thresholds import (
-    NOT_TWO_NAMES,
     STOP_DISTANCE,
     WARN_DISTANCE,
-    Rule,
     Thresholds,
-    brought_back,
-    excluded_by,
-    may_be_object,
-    mixed_rules,
-    two_names,
 )
 from collision_monitor.robot.bodies import (
     Bodies,
-    axis_distances,
     link_poses,
     relative_reach,
     rigid_bodies,
 )
-from collision_monitor.robot.description import Robot, Shape
-from collision_monitor.robot.pairs import (
-    NEIGHBOURS,
-    UnmonitoredPair,
-    count_pairs,
-    omitted_pairs,
-    select_pairs,
-)
+from collision_monitor.robot.description import Robot
 from collision_monitor.robot.scene import Scene, load_scene, with_joints, without_joints
 from collision_monitor.robot.srdf import Semantics, load_srdf
 from collision_monitor.robot.urdf import load_robot
@@ -84,26 +64,21 @@ logger = logging.getLogger(__name__)
 
 Source = str | bytes | os.PathLike | ReceivedText
 
-_MIN_ROWS_PER_THREAD = 200  # fewer rows do not justify a thread
-_FLOAT = np.dtype(np.float64)
-# Configurations in which approaches of links are sampled; fewer if that would take seconds.
-_APPROACH_SAMPLES = 512
-_MAX_APPROACH_PAIRS = 400_000
-# With more links than this, approaches are not sampled: there are too many pairs.
-_MAX_APPROACH_LINKS = 400
-_MOST_NAMED = 8  # pairs in a message
-
-
 def _require_length(margin: float) -> None:
     if not math.isfinite(margin):  # numpy.isfinite would take as long as a small query
         raise ConfigurationError(f"margin: {margin!r} is not a length in metres")
 
 
-def _patterns(name: str, entries: Sequence[str]) -> list[tuple[str, str]]:
-    found = [two_names(pattern) for pattern in entries]
-    if None in found:
-        raise ConfigurationError(f"{name}: {entries[found.index(None)]!r} {NOT_TWO_NAMES}")
-    return found
+def _two_ranks(pair: tuple[str, str], names: Sequence[str], robot: str) -> tuple[int, int]:
+    """Indices of two different links or obstacles of a robot among ``names``."""
+    if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
+        raise ConfigurationError(f"pair: {pair!r} is not two different links or obstacles")
+    if unknown := [name for name in pair if name not in names]:
+        raise ConfigurationError(
+            f"{unknown[0]!r} is not among the {len(names)} links and obstacles with shapes of "
+            f"'{robot}'"
+        )
+    return names.index(pair[0]), names.index(pair[1])
 
 
 class CollisionModel:
@@ -165,8 +140,7 @@ class CollisionModel:
         )
         self._set_joints()
         self.hierarchy = hierarchy
-        self._reach: tuple[np.ndarray, np.ndarray] | None = None
-        self._found = np.empty((4096, 2), dtype=np.int64)  # work space of contacts()
+        self._rules = PairRules(checked, unchecked)
         pool = ThreadPoolExecutor(1)  # most of compiling needs no GIL: fit meanwhile
         try:
             compiled = pool.submit(warm_up)
@@ -174,7 +148,7 @@ class CollisionModel:
             compiled.result()
         finally:
             pool.shutdown(wait=False)  # an error does not wait for the compiler
-        self._choose_pairs(checked, unchecked)
+        self._choose_pairs()
         for text in self.warnings:
             logger.warning("%s", text)
 
@@ -276,15 +250,13 @@ class CollisionModel:
             NothingToCheckError: no pair of links is checked.
         """
         if not by_design:
-            return self._distance_not_by_design(self._configuration(q), exact, any_contact)
+            return self._distance_not_by_design(self._leaves.configuration(q), exact, any_contact)
         if exact:
-            return self._exact_distance().nearest(self._configuration(q), any_contact)
-        result = query.distance(self._numbers, self._index, self._configuration(q))
+            return self._exact_distance().nearest(self._leaves.configuration(q), any_contact)
+        result = self._leaves.nearest(q)
         i, j = result[0], result[1]
-        if i < 0:
-            raise self.refusal(i, q)
-        links = self._leaf_links
-        return Clearance(result[2], (links[i], links[j]), result[3:9], result[9:], (i, j))
+        links = self.leaves[i].link, self.leaves[j].link
+        return Clearance(result[2], links, result[3:9], result[9:], (i, j))
 
     def _distance_not_by_design(
         self, q: np.ndarray, exact: bool, any_contact: bool
@@ -317,10 +289,10 @@ class CollisionModel:
             ConfigurationError: q has the wrong shape or a value that is not finite, or ``within``
                 is not a length.
         """
-        q = self._configuration(q)
+        q = self._leaves.configuration(q)
         if not isinstance(within, float | int | np.number) or np.isnan(within):
             raise ConfigurationError(f"within: {within!r} is not a length in metres")
-        out = self._pair_distances(q.reshape(1, -1))[0]
+        out = self._leaves.pair_distances(q.reshape(1, -1))[0]
         return self._exact_distance().refine(q, out, within) if exact else out
 
     def exact_bounds(
@@ -352,7 +324,7 @@ class CollisionModel:
             ConfigurationError: q has the wrong shape or a value that is not finite.
         """
         return self._exact_distance().bound(
-            self._configuration(q), pairs, leaves, within, loose, seconds
+            self._leaves.configuration(q), pairs, leaves, within, loose, seconds
         )
 
     def prepare_exact(self, crossings: bool = False) -> None:
@@ -375,17 +347,10 @@ class CollisionModel:
             ConfigurationError: q is invalid, ``pair`` is not two different links or obstacles with
                 shapes, or ``most`` is not a positive integer.
         """
-        if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
-            raise ConfigurationError(f"pair: {pair!r} is not two different links or obstacles")
-        if unknown := [name for name in pair if name not in self.link_names]:
-            raise ConfigurationError(
-                f"{unknown[0]!r} is not among the {len(self.link_names)} links and obstacles with "
-                f"shapes of '{self.name}'"
-            )
+        ranks = _two_ranks(pair, self.link_names, self.name)
         if not isinstance(most, int | np.integer) or most < 1:
             raise ConfigurationError(f"most: {most!r} is not a number of triangles above 0")
-        ranks = self.link_names.index(pair[0]), self.link_names.index(pair[1])
-        return self._exact_distance().crossing(self._configuration(q), ranks, int(most))
+        return self._exact_distance().crossing(self._leaves.configuration(q), ranks, int(most))
 
     def __getstate__(self) -> dict[str, Any]:
         # Prepared exact queries contain addresses of this process.
@@ -393,12 +358,9 @@ class CollisionModel:
 
     def _exact_distance(self) -> ExactDistance:
         if self._exact is None:
-            # A weak reference: a reference cycle would keep the model in memory until garbage
-            # collection.
-            refusal = weakref.WeakMethod(self.refusal)
             self._exact = ExactDistance(
-                self.exact_shapes, (self._numbers, self._index), self.pair_links,
-                self.pairs.__getitem__, lambda code, q: refusal()(code, q),
+                self.exact_shapes, self._leaves.arrays, self.pair_links, self.pairs.__getitem__,
+                self._leaves.refusal,
             )  # fmt: skip
         return self._exact
 
@@ -428,14 +390,7 @@ class CollisionModel:
             ConfigurationError: configurations have the wrong shape or a value that is not finite.
             NothingToCheckError: no pair of links is checked.
         """
-        configurations = self._configurations(configurations)
-        self._require_pairs()
-        out = np.empty(len(configurations))
-        self._in_parallel(
-            lambda space, rows, out: query.min_distances(*space, rows, out),
-            configurations, out, threads,
-        )  # fmt: skip
-        return out
+        return self._leaves.min_distances(configurations, threads)
 
     def is_clear(
         self, configurations: np.ndarray, margin: float = 0.0, threads: int = 1
@@ -456,42 +411,7 @@ class CollisionModel:
             NothingToCheckError: no pair of links is checked.
         """
         _require_length(margin)
-        configurations = self._configurations(configurations)
-        self._require_pairs()
-        out = np.empty(len(configurations), dtype=np.bool_)
-        self._in_parallel(
-            lambda space, rows, out: query.clear_rows(*space, rows, float(margin), out),
-            configurations, out, threads,
-        )  # fmt: skip
-        return out
-
-    def _in_parallel(
-        self,
-        kernel: Callable[[Sequence[np.ndarray], np.ndarray, np.ndarray], int],
-        configurations: np.ndarray,
-        out: np.ndarray,
-        threads: int,
-    ) -> None:
-        """Run a batch kernel over ``configurations``; every thread has a copy of the work space."""
-        threads = min(
-            threads or os.cpu_count() or 1, max(1, len(configurations) // _MIN_ROWS_PER_THREAD)
-        )
-        if threads <= 1:
-            bad = kernel((self._numbers, self._index), configurations, out)
-            self._raise_for_row(bad, configurations)
-            return
-        bounds = np.linspace(0, len(configurations), threads + 1).astype(int)
-        with ThreadPoolExecutor(threads) as pool:
-            parts = [
-                pool.submit(
-                    kernel, (self._numbers.copy(), self._index.copy()), configurations[a:b],
-                    out[a:b],
-                )  # fmt: skip
-                for a, b in zip(bounds[:-1], bounds[1:], strict=True)
-            ]
-        for start, part in zip(bounds, parts, strict=False):
-            if (bad := part.result()) >= 0:
-                self._raise_for_row(start + bad, configurations)
+        return self._leaves.are_clear(configurations, float(margin), threads)
 
     def contacts(
         self, q: Sequence[float] | np.ndarray, margin: float = 0.0
@@ -503,40 +423,15 @@ class CollisionModel:
                 not a finite number.
         """
         _require_length(margin)
-        return list(map(tuple, self._leaf_contacts(self._configuration(q), margin).tolist()))
-
-    def _leaf_contacts(self, q: np.ndarray, margin: float) -> np.ndarray:
-        """Pairs (k, 2) of leaves nearer than ``margin`` metres; valid until the next call."""
-        while True:
-            leaf_pairs = self._found
-            count = query.contacts(self._numbers, self._index, q, float(margin), leaf_pairs)
-            if count < 0:
-                raise self.refusal(count, q)
-            if count <= len(leaf_pairs):
-                return leaf_pairs[:count]
-            self._found = np.empty((2 * len(leaf_pairs), 2), dtype=np.int64)
+        pairs = self._leaves.contacts(self._leaves.configuration(q), margin)
+        return list(map(tuple, pairs.tolist()))
 
     def near_shares(self, configurations: np.ndarray, margin: float) -> np.ndarray:
         """Share (len(pairs),) of ``configurations`` (N, nq) with leaves nearer than ``margin``.
 
         Uses the tree, because few pairs of a large scene are near.
         """
-        count = len(self.link_names)
-        link_of = np.repeat(np.arange(count), np.diff(self._link_leaves, axis=1).ravel())
-
-        def keys(links: np.ndarray) -> np.ndarray:
-            links = np.sort(links, axis=1)
-            return links[:, 0] * count + links[:, 1]
-
-        known = keys(self.pair_links)
-        order = np.argsort(known)
-        known = known[order]
-        hits = np.zeros(len(known))
-        for q in configurations:
-            check_time("selecting pairs")
-            found = np.unique(keys(link_of[self._leaf_contacts(q, margin)]))
-            hits[order[np.searchsorted(known, found)]] += 1
-        return hits / len(configurations)
+        return self._leaves.near_shares(configurations, margin)
 
     def home_configurations(self) -> np.ndarray:
         """Configurations (homes, nq) in which the robot may rest.
@@ -583,7 +478,7 @@ class CollisionModel:
         A distance that is not below its limit (k,) may be any number from there on. Points are
         only valid for distances above 0 and below their limit.
         """
-        return self._exact_distance().points(self._configuration(q), pairs, limits)
+        return self._exact_distance().points(self._leaves.configuration(q), pairs, limits)
 
     def exact_arrays(self) -> tuple[np.ndarray, ...]:
         """Return the first arguments of the kernels of `mesh_distance.nearest_query`."""
@@ -591,16 +486,11 @@ class CollisionModel:
 
     def leaf_segments(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
         """End points (len(leaves), 2, 3) of the leaves at ``q`` (nq,), base frame, metres."""
-        q = self._configuration(q)
-        out = np.empty((len(self.leaves), 6))
-        code = query.leaf_segments(self._numbers, self._index, q, out)
-        if code < 0:
-            raise self.refusal(code, q)
-        return out.reshape(-1, 2, 3)
+        return self._leaves.segments(q)
 
     def link_poses(self, q: Sequence[float] | np.ndarray) -> dict[str, np.ndarray]:
         """Pose (4, 4) of every link of the robot at ``q`` (nq,), in the base frame."""
-        rows = self._configuration(q).reshape(1, -1)
+        rows = self._leaves.configuration(q).reshape(1, -1)
         poses = link_poses(self._bodies, self.robot.links, rows)
         return {link: pose[0] for link, pose in poses.items()}
 
@@ -609,7 +499,8 @@ class CollisionModel:
 
         ``kept`` (pairs,) bool: the pairs that searches of the tree find; None: all.
         """
-        arrays = self._numbers.copy(), self._index.copy()
+        numbers, index = self._leaves.arrays
+        arrays = numbers.copy(), index.copy()
         if kept is not None:
             close_all_but(kept, *arrays)
         return arrays
@@ -624,13 +515,13 @@ class CollisionModel:
 
         Other names, as of objects of a live scene, are taken to stand on the base.
         """
-        up, down = self._bodies.between(self._body_of.get(a, 0), self._body_of.get(b, 0))
+        up, down = self._bodies.between(*(self._placed.body_of.get(name, 0) for name in (a, b)))
         return np.unique(self._bodies.columns[up + down]).tolist()
 
     @property
     def moving_links(self) -> list[str]:
         """Links with shapes that are moved by a joint, in the order of ``link_names``."""
-        return [name for name in self.link_names if self._body_of[name] > 0]
+        return [name for name in self.link_names if self._placed.body_of[name] > 0]
 
     @property
     def pair_links(self) -> np.ndarray:
@@ -643,7 +534,7 @@ class CollisionModel:
         Rows are in the order of ``link_names``; mimic joints have their own columns. Metres per
         radian; 1 for prismatic joints.
         """
-        return self._reaches()[0]
+        return self._placed.reaches()[0]
 
     def axis_distances(self) -> np.ndarray:
         """Upper bounds (links, moving joints) of the distance of a link from the axis of a joint.
@@ -651,7 +542,7 @@ class CollisionModel:
         Like `link_reach`, but also for joints that do not move the link. Infinity for obstacles of
         the scene.
         """
-        return self._reaches()[1]
+        return self._placed.reaches()[1]
 
     def pair_reach(self, which: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Metres (k, moving joints) that links come nearer at most for a unit of a joint.
@@ -659,20 +550,8 @@ class CollisionModel:
         ``which``: indices (k,) of pairs, by default all.
         """
         a, b = self._pair_links[which].T
-        travel, distances = self._reaches()
+        travel, distances = self._placed.reaches()
         return relative_reach(travel[a], travel[b], (distances[a], distances[b]))
-
-    def _reaches(self) -> tuple[np.ndarray, np.ndarray]:
-        if self._reach is None:
-            leaves = [self._body_leaves[a:b] for a, b in self._link_leaves.tolist()]
-            of_links = [self._body_of[name] for name in self.link_names]
-            distances, moves = axis_distances(self._bodies, of_links, leaves)
-            is_own = np.array([name in self.robot.links for name in self.link_names], dtype=bool)
-            self._reach = (
-                np.where(moves, distances, 0.0),
-                np.where(is_own[:, None], distances, np.inf),
-            )
-        return self._reach
 
     def twin(self, pairs: Collection[tuple[str, str]] | None = None) -> CollisionModel:
         """A copy of the model for another thread; nothing is loaded or fitted again.
@@ -688,7 +567,6 @@ class CollisionModel:
                 f"{unknown[0]} is not among the {len(self.pairs)} pairs that '{self.name}' checks"
             )
         twin = copy.copy(self)
-        twin._found = self._found.copy()
         twin.pairs = [pair for pair in self.pairs if pair in selected]
         twin._pack()
         return twin
@@ -704,13 +582,9 @@ class CollisionModel:
         Raises:
             ConfigurationError: a name is not a link with shapes.
         """
-        if unknown := [name for pair in pairs for name in pair if name not in self.link_names]:
-            raise ConfigurationError(
-                f"{unknown[0]!r} is not among the {len(self.link_names)} links and obstacles with "
-                f"shapes of '{self.name}'"
-            )
+        for pair in pairs:
+            _two_ranks(pair, self.link_names, self.name)
         other = copy.copy(self)
-        other._found = self._found.copy()
         other.pairs = list(pairs)
         other._pack()
         reasons, _ = pairs_to_leave_out(other)
@@ -741,22 +615,20 @@ class CollisionModel:
         other = copy.copy(self)
         other.scene = scene
         other.robot = with_joints(without_joints(self.robot, self.scene.joints), scene.joints)
-        other._reach = None
-        other._found = self._found.copy()
         other._set_joints()
         other._place_leaves(None, self.fits)
-        other._select_pairs()
+        selection = other._select_pairs()
         links = self.robot.links.keys()
         ignored = {frozenset(pair) for pair in self.scene.ignore if links >= set(pair)}
-        new = [pair for pair in other.pairs if frozenset(pair) in ignored]
+        new = [pair for pair in selection.pairs if frozenset(pair) in ignored]
         if new:
             other._by_design = self._by_design | other.overlapping_by_design(new)
-        other._apply_design(logging.DEBUG)
+        other._leave_out(selection, logging.DEBUG)
         for text in other.warnings[len(self.warnings) :]:
             logger.warning("%s", text)
         # A twin with fewer pairs lists the others nowhere: they stay out.
         listed = {*self.pairs, *((a, b) for a, b, _ in self.unmonitored_pairs)}
-        obstacles = set(other._obstacle_names)
+        obstacles = set(other._placed.obstacle_names)
         other.pairs = [
             pair for pair in other.pairs if pair in listed or not obstacles.isdisjoint(pair)
         ]
@@ -770,7 +642,6 @@ class CollisionModel:
         self._bodies = rigid_bodies(self.robot)
         joints = self._bodies.joints
         self.joint_names: tuple[str, ...] = self._bodies.joint_names
-        self._shape = (len(joints),)  # of a configuration
         self.lower = np.array([joint.lower for joint in joints])
         self.upper = np.array([joint.upper for joint in joints])
         continuous = np.array([joint.kind == "continuous" for joint in joints], dtype=bool)
@@ -782,239 +653,64 @@ class CollisionModel:
         given: Mapping[str, Sequence[Leaf]] | None,
         known: Mapping[str, list[Fit]] | None = None,
     ) -> None:
-        """Fit leaves to all shapes and order them as the kernels need them: moving ones first.
+        self._placed = placed = PlacedLeaves(
+            self.robot, self._bodies, self.semantics, self.scene, self.settings, self.hierarchy,
+            given, known,
+        )  # fmt: skip
+        self.link_names, self.leaves, self.fits = placed.link_names, placed.leaves, placed.fits
+        self.exact_shapes = placed.shapes
 
-        ``given``: leaves of the robot's links; ``known``: their fits. Links in either are not
-        fitted.
-        """
-        body_of = dict(self._bodies.link_bodies)
-        pose_of = dict(self._bodies.link_poses)
-        links = {link.name: link.shapes for link in self.robot.links.values() if link.shapes}
-        obstacles = {obstacle.name: (obstacle.shape,) for obstacle in self.scene.obstacles}
-        for obstacle in self.scene.obstacles:
-            body_of[obstacle.name] = body_of[obstacle.link]
-            pose_of[obstacle.name] = pose_of[obstacle.link]
-        self._obstacle_names = list(obstacles)
-        self._body_of = body_of
-        fitted = links if given is None and known is None else {}
-        watched = needs_watchers(fitted) and len(fitted) <= _MAX_APPROACH_LINKS
-        watchers = self._watchers(links) if watched else None
-        self.fits: dict[str, list[Fit]] = fit_all(fitted, obstacles, self.settings, watchers)
-        if known is not None:
-            self.fits |= {name: known[name] for name in links}
-        if given is not None:
-            self.fits |= {
-                name: [Fit(tuple(given[name]), tuple(links[name]), np.nan, np.nan)]
-                for name in links
-            }
-        leaves = {
-            name: [leaf for fit in fits for leaf in fit.leaves] for name, fits in self.fits.items()
-        }
-        # Chain order, static links last.
-        names = sorted(leaves, key=lambda name: body_of[name] == 0)
-        self.link_names: tuple[str, ...] = tuple(names)
-        self.leaves: list[Leaf] = [leaf for name in names for leaf in leaves[name]]
-        self._body_leaves = []
-        for name in names:
-            in_place = np.array_equal(pose_of[name], np.eye(4))
-            self._body_leaves += (
-                leaves[name] if in_place else moved(leaves[name], pose_of[name], name)
-            )
-        self._leaf_links = [leaf.link for leaf in self.leaves]
-        shapes = {**links, **obstacles}
-        rank = {name: k for k, name in enumerate(names)}
-        self.exact_shapes = ExactShapes(
-            {name: LinkShapes(shapes[name], body_of[name], pose_of[name]) for name in names},
-            [rank[name] for name in self._leaf_links],
-            self.hierarchy,
+    def _select_pairs(self) -> PairSelection:
+        """Use the pairs that the SRDF, the scene and rules select, regardless of their shapes."""
+        selection = PairSelection(
+            self.robot, self._bodies, self.semantics, self.scene, self._placed, self._rules
         )
-        stops = np.cumsum([len(leaves[name]) for name in names])
-        self._link_leaves = np.column_stack([np.r_[0, stops[:-1]], stops])
+        self.pairs, self.unmonitored_pairs = selection.pairs, selection.unmonitored
+        return selection
 
-    def _watchers(self, links: Mapping[str, Sequence[Shape]]) -> dict[str, list[np.ndarray]]:
-        """Return the watchers of the links that are checked against each other."""
-        left_out = omitted_pairs(self.robot, self._bodies, self.semantics, self.scene)
-        pairs, _ = select_pairs(list(links), [], self._body_of, left_out)
-        count = min(max(_MAX_APPROACH_PAIRS // max(1, len(pairs)), 64), _APPROACH_SAMPLES)
-        # Joints of the scene move no link: fits do not depend on them.
-        samples = np.tile(np.clip(0.0, self.lower, self.upper), (count, 1))
-        own = len(self.joint_names) - len(self.scene.joints)
-        samples[:, :own] = np.random.default_rng(1).uniform(
-            self.lower[:own], self.upper[:own], (count, own)
-        )
-        return watchers_of(links, link_poses(self._bodies, links, samples), pairs)
-
-    def _choose_pairs(self, checked: Sequence[str], unchecked: Sequence[str]) -> None:
-        self._checked = _patterns("checked", checked)
-        self._unchecked = _patterns("unchecked", unchecked)
-        self._select_pairs()
+    def _choose_pairs(self) -> None:
+        selection = self._select_pairs()
         self._pack()
         packed = self.pairs
         reasons, warnings = pairs_to_leave_out(self)
         self._by_design = {packed[k]: reason for k, reason in reasons.items()}
         self.warnings += warnings
-        self._apply_design(logging.INFO)
+        self._leave_out(selection, logging.INFO)
         self.warnings += meeting_around_turns(self)
         if self.pairs != packed:
             self._pack()
         known = [*self.pairs, *((a, b) for a, b, _ in self.unmonitored_pairs)]
-        for pattern in Thresholds(rules=tuple(map(Rule, checked))).naming_none(known):
-            if not any(may_be_object(name, self.link_names) for name in pattern.split()):
-                self.warnings += (f"checked: {pattern!r} matches no pair",)
-        for pattern in Thresholds(rules=tuple(map(Rule, unchecked))).naming_none(known):
-            self.warnings += (f"unchecked: {pattern!r} matches no pair",)
+        self.warnings += tuple(self._rules.without_pair(known, self.link_names))
 
-    def _select_pairs(self, restored: Collection[tuple[str, str]] = ()) -> None:
-        """List pairs regardless of their shapes; ``restored``: neighbours that are checked."""
-        obstacles = set(self._obstacle_names)
-        links = [name for name in self.link_names if name not in obstacles]
-        left_out = omitted_pairs(self.robot, self._bodies, self.semantics, self.scene)
-        for pair in restored:
-            del left_out[frozenset(pair)]
-        # Check the number of pairs before listing them: there may be millions.
-        least = count_pairs(links, self._obstacle_names, self._body_of) - len(left_out)
-        check_count("max_pairs", least, f"robot {self.name!r} and its scene")
-        check_time("selecting pairs")
-        pairs, unmonitored = select_pairs(links, self._obstacle_names, self._body_of, left_out)
-        check_count("max_pairs", len(pairs), f"robot {self.name!r} and its scene")
-        excluded = excluded_by(self._unchecked, pairs)
-        for a, b in list(excluded):
-            if frozenset((a, b)) in self.semantics.enabled:
-                del excluded[a, b]
-        unmonitored += [
-            UnmonitoredPair(a, b, f"not checked by the rule {pattern!r}", by_rule=True)
-            for (a, b), pattern in excluded.items()
-        ]
-        self.pairs: list[tuple[str, str]] = [pair for pair in pairs if pair not in excluded]
-        self.unmonitored_pairs: list[UnmonitoredPair] = unmonitored
-
-    def _apply_design(self, level: int) -> None:
-        """Omit link pairs whose shapes overlap by design; restore pairs that are to be checked.
-
-        Pairs that overlap by design and neighbours over one joint are checked if the SRDF enables
-        them, or ``checked`` names them; see `pairs_to_leave_out` and `brought_back`. ``level``: of
-        what is logged.
-        """
-        left_out = {pair: self._by_design[pair] for pair in self.pairs if pair in self._by_design}
-        others = [pair for pair in self.pairs if pair not in left_out]
-        left_out |= {
-            (a, b): reason for a, b, reason in self.unmonitored_pairs if reason == NEIGHBOURS
-        }
-        enabled = {pair for pair in left_out if frozenset(pair) in self.semantics.enabled}
-        by_rule = [(p.link_a, p.link_b) for p in self.unmonitored_pairs if p.by_rule]
-        others += [*enabled, *by_rule]  # a pattern is about these, whether they are checked or not
-        unchecked = excluded_by(self._unchecked, list(left_out))
-        ruled = brought_back(
-            self._checked, others,
-            [pair for pair in left_out if pair not in enabled and pair not in unchecked],
-        )  # fmt: skip
-        for who, pairs in (("the SRDF", enabled), ("a rule", ruled)):
-            for a, b in sorted(pairs):
-                reason = left_out.pop((a, b))
-                logger.log(level, "monitored by %s: '%s' and '%s', although %s", who, a, b, reason)
-        if restored := (enabled | ruled).difference(self.pairs):
-            self._select_pairs(restored)
-        by_design = {pair: why for pair, why in left_out.items() if pair in self._by_design}
-        for (a, b), reason in by_design.items():
-            self.unmonitored_pairs.append(UnmonitoredPair(a, b, reason, by_design=True))
-        self.pairs = [pair for pair in self.pairs if pair not in by_design]
+    def _leave_out(self, selection: PairSelection, level: int) -> None:
+        """Omit pairs whose shapes overlap by design; see `PairSelection.leave_out`."""
+        warnings = selection.leave_out(self._by_design, level)
+        self.pairs, self.unmonitored_pairs = selection.pairs, selection.unmonitored
         known = set(self.warnings)
-        warnings = mixed_rules(self._checked, others, list(by_design))
-        if by_rule:
-            names = shortened([f"{a} - {b}" for a, b in by_rule], _MOST_NAMED)
-            warnings.append(f"not checked because a rule has check: false: {names}")
         self.warnings += tuple(text for text in warnings if text not in known)
 
     def _pack(self) -> None:
-        self._exact: ExactDistance | None = None  # likewise
+        placed = self._placed
         rank = {name: k for k, name in enumerate(self.link_names)}
         rows = np.array([[rank[a], rank[b]] for a, b in self.pairs], dtype=np.int64)
         self._pair_links = rows.reshape(-1, 2)
-        self._numbers, self._index = pack_model(
-            self._bodies,
-            self._body_leaves,
-            np.array([self._body_of[leaf.link] for leaf in self.leaves], dtype=np.int64),
-            self._link_leaves,
-            self._pair_links,
+        of_leaves = np.array([placed.body_of[leaf.link] for leaf in self.leaves], dtype=np.int64)
+        arrays = pack_model(
+            self._bodies, placed.body_leaves, of_leaves, placed.ranges, self._pair_links
         )
-        query.place_all(self._numbers, self._index)
+        query.place_all(*arrays)
+        self._leaves = LeafQueries(
+            arrays, self.name, self.joint_names, self.link_names, self.unmonitored_pairs
+        )
+        self._exact: ExactDistance | None = None  # until `prepare_exact`
         # Before any query, because queries write to the arrays.
         self.content = content_key(
-            self._numbers, self._index, self.lower, self.upper, self.joint_names,
-            self._obstacle_names, self.exact_shapes.content,
+            *arrays, self.lower, self.upper, self.joint_names, placed.obstacle_names,
+            self.exact_shapes.content,
         )  # fmt: skip
         self._sampled: dict[bool, SampledDistances] = {}
         self._not_by_design: dict[bool, DistanceNotByDesign] = {}
 
-    # -- checks ----------------------------------------------------------------------
-
-    def _configuration(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
-        if (
-            type(q) is np.ndarray
-            and q.dtype is _FLOAT
-            and q.shape == self._shape
-            and q.flags.c_contiguous
-        ):
-            return q  # the usual case; the code below would take as long as a small query
-        try:
-            q = np.ascontiguousarray(q, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ConfigurationError(f"q is not an array of numbers: {error}") from None
-        if q.shape != self._shape:
-            raise ConfigurationError(
-                f"q has shape {q.shape}, but '{self.name}' has {len(self.joint_names)} joints: "
-                f"{', '.join(self.joint_names)}"
-            )
-        return q
-
-    def _configurations(self, configurations: np.ndarray) -> np.ndarray:
-        try:
-            configurations = np.ascontiguousarray(configurations, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ConfigurationError(f"not an array of configurations: {error}") from None
-        if configurations.ndim != 2 or configurations.shape[1] != len(self.joint_names):
-            raise ConfigurationError(
-                f"configurations have shape {configurations.shape}, not "
-                f"(N, {len(self.joint_names)}): one row each, one column per joint of '{self.name}'"
-            )
-        return configurations
-
-    def _pair_distances(self, configurations: np.ndarray) -> np.ndarray:
-        out = np.empty((len(configurations), len(self.pairs)))
-        self._raise_for_row(
-            query.pair_distances(self._numbers, self._index, configurations, out), configurations
-        )
-        return out
-
-    def _raise_for_row(self, row: int, configurations: np.ndarray) -> None:
-        if row >= 0:
-            bad = int(np.flatnonzero(~(np.abs(configurations[row]) <= LARGEST_POSITION))[0])
-            raise ConfigurationError(
-                f"row {row}: joint '{self.joint_names[bad]}' is at {configurations[row, bad]:.6g}; "
-                f"a finite number is needed, at most {LARGEST_POSITION:g}"
-            )
-
     def refusal(self, code: int, q: Sequence[float] | np.ndarray) -> Exception:
         """The error for the return code of a kernel: -1 no pairs, -2 - k an invalid q[k]."""
-        if code == -1:
-            return self._nothing_to_check()
-        return ConfigurationError(
-            f"joint '{self.joint_names[-2 - code]}' is at {q[-2 - code]:.6g}; "
-            f"a finite number is needed, at most {LARGEST_POSITION:g}"
-        )
-
-    def _require_pairs(self) -> None:
-        if not self.pairs:
-            raise self._nothing_to_check()
-
-    def _nothing_to_check(self) -> NothingToCheckError:
-        if not self.unmonitored_pairs:
-            return NothingToCheckError(
-                f"'{self.name}' has no pair of links to check: only {self.link_names[0]!r} has a "
-                "shape; add obstacles"
-            )
-        return NothingToCheckError(
-            f"'{self.name}' has no pair of links to check: of {len(self.link_names)} links with "
-            f"shapes, all {len(self.unmonitored_pairs)} pairs are left out (unmonitored_pairs "
-            "says why); add obstacles or enable pairs"
-        )
+        return self._leaves.refusal(code, q)

@@ -34,11 +34,11 @@ def test_a_twin_writes_nothing_into_the_model(model):
     q, other = model.random_configurations(2, seed=4)
     twin = model.twin()
     model.distance(q)
-    before = model._numbers.copy(), model._index.copy()
+    before = model.work_space()
     twin.distance(other)
     twin.contacts(other, 0.5)
-    assert np.array_equal(before[0], model._numbers)
-    assert np.array_equal(before[1], model._index)
+    for array, now in zip(before, model.work_space(), strict=True):
+        assert np.array_equal(array, now)
 
 
 def test_a_twin_may_check_fewer_pairs_and_the_model_keeps_its_own(model):
