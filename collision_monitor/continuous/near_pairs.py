@@ -38,18 +38,18 @@ def separation_rate(view, i, j, velocities):
 
 
 @kernel
-def measure_links(view, a, b, rows, row):
-    """Set the distance of links a and b, and their nearest leaves; begins with those in the row."""
-    i, j = int(rows[row, LEAF_A]), int(rows[row, LEAF_B])
-    best = capsule_distance(view.ends, view.radii, i, j)
-    for m in range(view.links[a, 0], view.links[a, 1]):
-        for n in range(view.links[b, 0], view.links[b, 1]):
-            if surely_farther(view.ends, view.radii, m, n, best):
+def nearest_of_links(view, a, b, i, j):
+    """Return (distance, leaf, leaf) of links a and b; their leaves i and j are measured first."""
+    links = view.links
+    least, best_i, best_j = capsule_distance(view.ends, view.radii, i, j), i, j
+    for m in range(links[a, 0], links[a, 1]):
+        for n in range(links[b, 0], links[b, 1]):
+            if (m == i and n == j) or surely_farther(view.ends, view.radii, m, n, least):
                 continue
             distance = capsule_distance(view.ends, view.radii, m, n)
-            if distance < best:
-                best, i, j = distance, m, n
-    rows[row, DISTANCE], rows[row, LEAF_A], rows[row, LEAF_B] = best, i, j
+            if distance < least:
+                least, best_i, best_j = distance, m, n
+    return least, best_i, best_j
 
 
 class EarlierPairs(NamedTuple):
@@ -198,17 +198,20 @@ def near_pairs(numbers, index, path, enough, now, nearest, distance, earlier, ro
                 continue
             if now and earlier.distances[pair] - _moved(earlier, pair) >= enough[pair]:
                 continue
-        rows[size, LEAF_A], rows[size, LEAF_B] = earlier.leaves[pair, 0], earlier.leaves[pair, 1]
-        measure_links(view, view.pairs[pair, 0], view.pairs[pair, 1], rows, size)
-        apart, travel = rows[size, DISTANCE], _take_last_path(earlier, pair)
+        apart, i, j = nearest_of_links(
+            view, view.pairs[pair, 0], view.pairs[pair, 1],
+            earlier.leaves[pair, 0], earlier.leaves[pair, 1],
+        )  # fmt: skip
+        travel = _take_last_path(earlier, pair)
         least = max(least, apart - travel)
         earlier.distances[pair], earlier.bounds[pair] = apart, least
         earlier.until[pair], earlier.reactions[pair] = least + total, reaction
-        earlier.leaves[pair, 0] = int(rows[size, LEAF_A])
-        earlier.leaves[pair, 1] = int(rows[size, LEAF_B])
+        earlier.leaves[pair, 0], earlier.leaves[pair, 1] = i, j
         if (apart if now else least) >= enough[pair] and pair != nearest:
             continue
-        rows[size, PAIR], rows[size, TRAVEL], rows[size, LEAST] = pair, travel, least
+        rows[size, PAIR], rows[size, DISTANCE] = pair, apart
+        rows[size, LEAF_A], rows[size, LEAF_B] = i, j
+        rows[size, TRAVEL], rows[size, LEAST] = travel, least
         size += 1
     return size
 

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import inlined_kernel, kernel, small_kernel
+from collision_monitor.common.compiled import ONE, inlined_kernel, kernel, small_kernel
 from collision_monitor.geometry.segments import capsule_distance, surely_farther
 
 
@@ -199,19 +199,15 @@ def nearest_leaves(view):
 
 
 @kernel
-def any_closer(view, margin):
-    """Whether a checked pair of leaves is closer than ``margin``, metres.
+def leaves_closer(view, margin, most, leaf_pairs):
+    """Write checked pairs of leaves closer than ``margin``, metres, to ``leaf_pairs`` (k, 2).
 
-    Stops at the first such pair. That of the last call is measured first: configurations in a row
-    often have the same.
+    Returns their number, those that do not fit included. The search ends at ``most`` pairs.
     """
-    i, j = view.warm_start[0, 0], view.warm_start[0, 1]
-    if i >= 0 and capsule_distance(view.ends, view.radii, i, j) < margin:
-        return True
     nodes = view.nodes
     waiting = work_space(ROOT, STACK, 2)
-    size = push_roots(view, waiting)
-    while size > 0:
+    size, count = push_roots(view, waiting), 0
+    while size > 0 and count < most:
         size -= 1
         i, j = waiting[size, 0], waiting[size, 1]
         if i == j or nodes[i, 0] >= 0 or nodes[j, 0] >= 0:
@@ -219,57 +215,19 @@ def any_closer(view, margin):
             continue
         a, b = nodes[i, 1], nodes[j, 1]
         if capsule_distance(view.ends, view.radii, a, b) < margin:
-            view.warm_start[0, 0], view.warm_start[0, 1] = a, b
-            return True
-    return False
+            if count < len(leaf_pairs):
+                leaf_pairs[count, 0], leaf_pairs[count, 1] = a, b
+            count += 1
+    return count
 
 
 @kernel
-def touching_leaves(view, margin, leaf_pairs):
-    """Write checked pairs closer than ``margin`` to ``leaf_pairs`` (k, 2); return their number.
+def any_closer(view, margin):
+    """Whether a checked pair of leaves is closer than ``margin``, metres.
 
-    Breadth first: all node pairs of one level are tested before those of the next. Only pairs of
-    overlapping boxes (grown by ``margin``) are opened. ``leaf_pairs`` is also the queue. A result
-    is written after it has left the queue, so results never overwrite queued pairs. If the queue
-    does not fit, the return value is one more than the rows, and the rows are invalid.
+    That of the last call is measured first: configurations in a row often have the same.
     """
-    nodes, boxes = view.nodes, view.boxes
-    count, head, tail, room = 0, 0, 0, len(leaf_pairs)
-    if view.moving_nodes > 0:
-        if room < 2:
-            return room + 1
-        if is_open(view, ROOT, ROOT):
-            leaf_pairs[tail, 0], leaf_pairs[tail, 1] = ROOT, ROOT
-            tail += 1
-        static = view.moving_nodes  # root of the static tree
-        if (
-            len(nodes) > static
-            and is_open(view, ROOT, static)
-            and boxes_overlap(boxes, ROOT, static, margin)
-        ):
-            leaf_pairs[tail, 0], leaf_pairs[tail, 1] = ROOT, static
-            tail += 1
-    while head < tail:
-        i, j = leaf_pairs[head, 0], leaf_pairs[head, 1]
-        head += 1
-        i_is_leaf, j_is_leaf = nodes[i, 0] < 0, nodes[j, 0] < 0
-        if i_is_leaf and j_is_leaf:
-            a, b = nodes[i, 1], nodes[j, 1]
-            if capsule_distance(view.ends, view.radii, a, b) < margin:
-                leaf_pairs[count, 0], leaf_pairs[count, 1] = a, b
-                count += 1
-            continue
-        if tail + 4 > room:
-            return room + 1
-        # A leaf stays on its level until the other side is a leaf, too.
-        for m in range(1 if i_is_leaf else 2):
-            child_i = i if i_is_leaf else nodes[i, m]
-            # For a node against itself, skip mirrored pairs.
-            for n in range(m if i == j else 0, 1 if j_is_leaf else 2):
-                child_j = j if j_is_leaf else nodes[j, n]
-                if is_open(view, child_i, child_j) and (
-                    child_i == child_j or boxes_overlap(boxes, child_i, child_j, margin)
-                ):
-                    leaf_pairs[tail, 0], leaf_pairs[tail, 1] = child_i, child_j
-                    tail += 1
-    return count
+    i, j = view.warm_start[0, 0], view.warm_start[0, 1]
+    if i >= 0 and capsule_distance(view.ends, view.radii, i, j) < margin:
+        return True
+    return leaves_closer(view, margin, ONE, view.warm_start) > 0

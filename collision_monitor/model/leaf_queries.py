@@ -35,6 +35,8 @@ class LeafQueries:
         self.arrays = arrays
         self._robot, self._joint_names, self._link_names = robot, joint_names, link_names
         self._unmonitored, self._shape = unmonitored, (len(joint_names),)
+        view = windows(*arrays)
+        self._pairs, self._links, self._count = view.pairs, view.links, len(view.leaf_bodies)
         self._contacts = np.empty((4096, 2), dtype=np.int64)  # work space
 
     # -- checks --
@@ -88,7 +90,7 @@ class LeafQueries:
             raise ConfigurationError(f"row {row}: {self.refusal(-2 - bad, q)}")
 
     def _require_pairs(self) -> None:
-        if not len(windows(*self.arrays).pairs):
+        if not len(self._pairs):
             raise self._nothing_to_check()
 
     def _nothing_to_check(self) -> NothingToCheckError:
@@ -125,7 +127,7 @@ class LeafQueries:
     def segments(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
         """End points (leaves, 2, 3) of the leaves, base frame, metres."""
         q = self.configuration(q)
-        out = np.empty((len(windows(*self.arrays).leaf_bodies), 6))
+        out = np.empty((self._count, 6))
         code = query.leaf_segments(*self.arrays, q, out)
         if code < 0:
             raise self.refusal(code, q)
@@ -135,9 +137,9 @@ class LeafQueries:
 
     def pair_distances(self, configurations: np.ndarray) -> np.ndarray:
         """Distances (N, pairs) of all pairs, metres."""
-        out = np.empty((len(configurations), len(windows(*self.arrays).pairs)))
+        out = np.empty((len(configurations), len(self._pairs)))
         self._raise_for_row(
-            query.pair_distances(*self.arrays, configurations, out), configurations
+            query.pair_distances(*self.arrays, configurations, self._pairs, out), configurations
         )
         return out
 
@@ -159,14 +161,14 @@ class LeafQueries:
 
     def near_shares(self, configurations: np.ndarray, margin: float) -> np.ndarray:
         """Share (pairs,) of configurations with leaves nearer than ``margin``, by the tree."""
-        view, count = windows(*self.arrays), len(self._link_names)
-        link_of = np.repeat(np.arange(count), np.diff(view.links, axis=1).ravel())
+        count = len(self._link_names)
+        link_of = np.repeat(np.arange(count), np.diff(self._links, axis=1).ravel())
 
         def keys(links: np.ndarray) -> np.ndarray:
             links = np.sort(links, axis=1)
             return links[:, 0] * count + links[:, 1]
 
-        known = keys(view.pairs)
+        known = keys(self._pairs)
         order = np.argsort(known)
         known = known[order]
         hits = np.zeros(len(known))

@@ -14,7 +14,7 @@ import numpy as np
 
 from collision_monitor.common.limits import array_range_problem, range_problem
 from collision_monitor.errors import FitError, LiveSceneError
-from collision_monitor.hierarchy import object_slots, query
+from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.live.live_objects import Bounds, LiveObject
 from collision_monitor.model.live.object_distance import ObjectDistance
@@ -394,21 +394,19 @@ class LiveScene:
 
         Distances up to ``within`` metres are exact, unless shapes touch; see `LiveScene`.
         """
-        pairs = [
-            (other if isinstance(other, int) else self.row_of(other.name), obj.node)
-            for obj, other in self._each_pair()
-        ]
-        out = np.empty(len(pairs))
-        if pairs:
-            bad = object_slots.link_distances(
-                *self.arrays(), q, np.array(pairs, dtype=np.int64), len(pairs), out
-            )
-            if bad >= 0:
-                raise self.model.refusal(-2 - bad, q)
+        numbers = np.array([self.pair_number(*pair) for pair in self._each_pair()], dtype=int)
+        out = np.empty((1, len(numbers)))
+        if not len(numbers):
+            return out[0]
+        bad = query.pair_distances(*self.arrays(), q[None], self.pair_rows[numbers], out)
+        if bad >= 0:
+            raise self.model.refusal(-2 - query.first_bad(q), q)
+        out = out[0]
         near = np.flatnonzero(out <= within)
         if len(near):
-            numbers = [self.pair_number(*self._each_pair()[k]) for k in near.tolist()]
-            out[near] = self.exact_bounds(q, numbers, out[near], math.inf, _TOLERANCE, math.inf)
+            out[near] = self.exact_bounds(
+                q, numbers[near], out[near], math.inf, _TOLERANCE, math.inf
+            )
         return out
 
     def segments(self, q: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
