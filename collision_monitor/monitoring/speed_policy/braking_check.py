@@ -122,7 +122,7 @@ class BrakingCheck:
     @property
     def widest_warning(self) -> float:
         """Largest warning distance of all pairs, metres."""
-        return self._paths.widest_warning
+        return self._paths.classes.widest_warning
 
     def prepare_exact(self) -> None:
         """Get ready for decisions with exact distances."""
@@ -137,12 +137,12 @@ class BrakingCheck:
 
         ``of_objects``: thresholds of pairs with objects of a live scene. Metres.
         """
-        self._paths.set_thresholds(thresholds, of_objects)
+        self._paths.classes.set_thresholds(thresholds, of_objects)
 
     @property
     def thresholds(self) -> np.ndarray:
         """(pairs, 2) stop and warning distance of the pairs of the model, then of objects."""
-        return self._paths.thresholds
+        return self._paths.classes.thresholds
 
     def pair(self, number: int) -> tuple[str, str]:
         """Names of the pair with this number; see `Decision.pair`."""
@@ -183,7 +183,7 @@ class BrakingCheck:
         )
         paths, count, distance = self._paths, 0, measured.nearest.distance
         # Written so that NaN counts as near.
-        is_calm = distance > paths.widest_warning + s.release_distance
+        is_calm = distance > paths.classes.widest_warning + s.release_distance
         is_calm = is_calm and distance > paths.limits(inputs)
         if not is_calm and measured.exact is None:
             count = self._use_leaves(inputs, measured.nearest)
@@ -197,14 +197,14 @@ class BrakingCheck:
             rows[:count, RATE] = 0.0
         rise = passed / s.rise_time if s.rise_time > 0.0 else math.inf
         scale, inside, near, stop, slow, approach, row, least, self._calm = decision_kernels.decide(
-            rows, count, paths.thresholds, s.release_distance, s.release_cycles, rise,
+            rows, count, paths.classes.thresholds, s.release_distance, s.release_cycles, rise,
             s.escape_scale, s.parting_speed, self._tolerance, self._memory,
         )  # fmt: skip
         if row < 0:
             return Decision(scale, inside, near, stop, slow, approach)
         deciding = rows[row]
         pair = int(deciding[PAIR])
-        low, high = paths.thresholds[pair].tolist()
+        low, high = paths.classes.thresholds[pair].tolist()
         rate = float(deciding[RATE]) if known else math.nan
         distance = float(deciding[DISTANCE])
         is_measured = measured.exact is None or pair == paths.number_of(measured.nearest.links)
@@ -224,7 +224,7 @@ class BrakingCheck:
         rows = paths.rows[:count]
         rows[:, LEAST] = np.minimum(rows[:, LEAST], rows[:, DISTANCE])
         pairs = rows[:, PAIR].astype(int)
-        stop, warn = paths.thresholds[pairs].T
+        stop, warn = paths.classes.thresholds[pairs].T
         enough = released(warn, inputs.settings)
         is_open = ~(rows[:, LEAST] > enough)
         if is_open.any() and inputs.initial_velocities.any():
@@ -246,16 +246,17 @@ class BrakingCheck:
         """
         paths = self._paths
         number = paths.number_of(nearest.links)
-        if not nearest.distance > paths.thresholds[number, 0]:
+        if not nearest.distance > paths.classes.thresholds[number, 0]:
             # The same pair probably decides alone as in the last cycle; others are not searched.
             is_short = self._decides_alone
             count = self._search_coarsely(inputs, is_short, number, nearest.distance)
             rows = paths.rows[:count]
             pairs = rows[:, PAIR].astype(int)
-            rows = rows[(pairs == number) | ~(rows[:, DISTANCE] > paths.thresholds[pairs, 0])]
+            stop = paths.classes.thresholds[pairs, 0]
+            matters = (pairs == number) | ~(rows[:, DISTANCE] > stop)
+            rows, pairs, stop = rows[matters], pairs[matters], stop[matters]
             paths.set_rates(inputs, rows)
-            pairs = rows[:, PAIR].astype(int)
-            stop, is_nearest = paths.thresholds[pairs, 0], pairs == number
+            is_nearest = pairs == number
             for row in np.flatnonzero(is_nearest):
                 rows[row, DISTANCE] = nearest.distance
                 rows[row, RATE] = _rate_of(paths, inputs, nearest, rows[row])
@@ -313,7 +314,7 @@ class BrakingCheck:
         pairs = rows[:, PAIR].astype(int)
         is_nearest, is_live = pairs == number, pairs >= model_count
         is_exact = paths.have_few_parts(pairs)
-        stop, warn = paths.thresholds[pairs].T
+        stop, warn = paths.classes.thresholds[pairs].T
         enough = released(warn, inputs.settings)
         distances = np.full(count, nearest.distance)  # no pair is closer
         if not is_nearest.all():
@@ -322,7 +323,7 @@ class BrakingCheck:
             # Farther away than this, a pair does not matter: now, or after it has braked.
             within = near + rows[:, TRAVEL]
             others = is_live != (number >= model_count)
-            if paths.object_classes and others.any():
+            if paths.classes.object_classes and others.any():
                 # The nearest of them, by its leaves, is measured exactly, too.
                 loose[np.where(others, rows[:, DISTANCE], np.inf).argmin()] = 0.0
             # What is known from earlier cycles is enough for pairs that are not near now: if they
@@ -410,7 +411,7 @@ class BrakingCheck:
         if not is_open.any():
             return False
         pairs, rates = rows[:, PAIR].astype(int), rows[:, RATE]
-        thresholds, parting = self._paths.thresholds[pairs], self._settings.parting_speed
+        thresholds, parting = self._paths.classes.thresholds[pairs], self._settings.parting_speed
         limits_speed = rates <= parting
         holding, warn = thresholds.T
         if self._memory[decision_kernels.STOP] > 0.0:
@@ -457,7 +458,7 @@ class BrakingCheck:
 
     def _weights(self, rows: np.ndarray) -> np.ndarray:
         """(k, nq) how far the links of pairs come nearer at most for a unit of a joint."""
-        return self._paths.joint_weights[rows[:, GROUP].astype(int)]
+        return self._paths.classes.joint_weights[rows[:, GROUP].astype(int)]
 
     def collision_time(
         self, q: np.ndarray, velocities: np.ndarray, horizon: float = 10.0
@@ -490,7 +491,8 @@ class BrakingCheck:
         self._paths.set_rates(inputs, rows)
         self._paths.bound_leaves(inputs, rows[:0], np.empty(0), np.empty(0))
         decision_kernels.decide(
-            self._paths.rows, 0, self._paths.thresholds, 0.0, 1, 1.0, 1.0, 0.0, 0.0, self._memory
+            self._paths.rows, 0, self._paths.classes.thresholds, 0.0, 1, 1.0, 1.0, 0.0, 0.0,
+            self._memory,
         )
         self._reset()
         self.collision_time(q, moving, 0.0)

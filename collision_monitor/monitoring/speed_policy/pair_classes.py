@@ -1,0 +1,253 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Classes of pairs with the same reach and warning distance, for braking paths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from collision_monitor.errors import LoadingLimitError
+from collision_monitor.fitting.shapes import leaves_of
+from collision_monitor.geometry.leaf import moved
+from collision_monitor.model.live.live_objects import LiveObject
+from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.proximity import ModelPairs
+from collision_monitor.model.thresholds import Thresholds
+from collision_monitor.robot.bodies import reach, relative_reach
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
+
+_MOST_WEIGHTS = 20_000_000  # numbers; some arrays of this size are needed at a time
+
+
+def distinct_weights(
+    reach: np.ndarray, distances: np.ndarray, ends: np.ndarray, name: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """(weights (kinds, joints), kind of each pair).
+
+    Args:
+        reach: (links, joints) as of `CollisionModel.link_reach`.
+        distances: (links, joints) as of `CollisionModel.axis_distances`.
+        ends: (pairs, 2) numbers of links.
+        name: of the robot, for the message.
+
+    Raises:
+        LoadingLimitError: they would not fit into memory.
+    """
+    if not reach.shape[1] or not len(ends):
+        return np.zeros((1, reach.shape[1])), np.zeros(len(ends), dtype=np.int64)
+    link_kinds, of_link = np.unique(np.hstack([reach, distances]), axis=0, return_inverse=True)
+    kinds, of_pair = np.unique(
+        np.sort(of_link.ravel()[ends], axis=1), axis=0, return_inverse=True
+    )
+    if kinds.shape[0] * reach.shape[1] > _MOST_WEIGHTS:
+        raise LoadingLimitError(
+            f"'{name}' cannot be monitored: {len(kinds)} kinds of pairs times {reach.shape[1]} "
+            f"joints are {len(kinds) * reach.shape[1]} weights of the braking check; at most "
+            f"{_MOST_WEIGHTS} are possible: leave out links, or disable pairs in the SRDF"
+        )
+    travel, away = np.hsplit(link_kinds, 2)
+    one, other = kinds.T
+    weights = relative_reach(travel[one], travel[other], (away[one], away[other]))
+    # By their bytes: sorting rows of many joints takes seconds.
+    number: dict[bytes, int] = {}
+    of_kind = np.array([number.setdefault(row.tobytes(), len(number)) for row in weights])
+    first = np.unique(of_kind, return_index=True)[1]
+    return weights[first], of_kind[of_pair.ravel()]
+
+
+class PairClasses:
+    """Thresholds and classes of the pairs of a model and its live scene.
+
+    Classes are first those of the model, then those with objects. An object that is added or
+    removed changes only its own row of the tables: each link forms one class with all static
+    objects of the same warning distance.
+
+    Attributes:
+        tables: of the pairs, as of `model.proximity`.
+        live: the live scene, or None.
+        table: like ``pair_table``, with classes instead of pairs.
+        of_pairs: (pairs of the model,) their classes.
+        thresholds: (pairs, 2) stop and warning distance of each pair, metres.
+        widest_warning: the largest warning distance of the pairs that are there, metres.
+        warn: (classes,) warning distances, metres.
+        weights: (joints, classes) how far the links of a pair come nearer at most for a unit of a
+            joint, while no sliding joint is more than `SLIDES_BEYOND` beyond its limits.
+        joint_weights: (classes, nq) the same by value of q: several joints may follow one.
+        changes: number of calls of `set_thresholds`.
+    """
+
+    def __init__(self, model: CollisionModel, live: LiveScene | None = None) -> None:
+        self.tables, self.live = ModelPairs(model) if live is None else live, live
+        count, model_count = len(self.tables.pair_rows), len(model.pairs)
+        self.thresholds = np.zeros((count, 2))
+        self.table = np.full_like(self.tables.pair_table, -1)
+        bodies = model.bodies
+        self.columns = np.ascontiguousarray(bodies.columns, dtype=np.int64)
+        self.gains = np.ascontiguousarray(bodies.gains, dtype=float)
+        self._values_of_q = len(model.joint_names)
+        self._reach, self._distances = model.link_reach(), model.axis_distances()
+        self._kinds, self._kind_of_pairs = distinct_weights(
+            self._reach, self._distances, self.tables.pair_rows[:model_count], model.name
+        )
+        self._of_objects, self.changes = Thresholds(), 0
+        self.set_thresholds(self.thresholds[:model_count])
+        if live is not None:
+            live.watch(self._on_change)
+
+    @property
+    def pair_weights(self) -> np.ndarray:
+        """(pairs of the model, nq) weights as ``joint_weights``, by pair."""
+        return self._by_value(self._kinds)[self._kind_of_pairs]
+
+    def set_thresholds(
+        self, thresholds: np.ndarray, of_objects: Thresholds | None = None
+    ) -> None:
+        """Set ``thresholds`` (pairs, 2): stop and warning distance of each pair of the model.
+
+        ``of_objects``: of all present and future pairs with objects. Metres.
+        """
+        pairs, links = len(thresholds), len(self._reach)
+        self.thresholds[:pairs] = thresholds
+        keys = np.column_stack([self._kind_of_pairs, thresholds[:, 1]])
+        groups, group_of = np.unique(keys, axis=0, return_inverse=True)
+        self._of_model = self._kinds[groups[:, 0].astype(int)], groups[:, 1]
+        self.of_pairs = group_of.ravel().astype(np.int64)
+        self.changes += 1
+        classes = np.append(self.of_pairs, -1)  # one more entry, so that -1 stays -1
+        self.table[:links, :links] = classes[self.tables.pair_table[:links, :links]]
+        if of_objects is not None:
+            self._of_objects = of_objects
+            self.thresholds[pairs:] = self._usual_thresholds
+        # By object: thresholds of its pairs with all links.
+        self._own: dict[str, np.ndarray] = {}
+        self._on_change(None)
+
+    def _by_value(self, weights: np.ndarray) -> np.ndarray:
+        """(k, nq) weights (k, joints) by value of q: several joints may follow one."""
+        by_value = np.zeros((len(weights), self._values_of_q))
+        for column, gain, weight in zip(self.columns, self.gains, weights.T, strict=True):
+            by_value[:, column] += abs(gain) * weight
+        return by_value
+
+    @property
+    def object_classes(self) -> range:
+        """Numbers of the classes of pairs with objects."""
+        return range(len(self._of_model[0]), len(self.warn))
+
+    @property
+    def _usual_thresholds(self) -> tuple[float, float]:
+        return self._of_objects.stop, max(self._of_objects.warn, self._of_objects.stop)
+
+    def _on_change(self, thing: LiveObject | None) -> None:
+        """Update the tables for one object of the live scene, or for all."""
+        if thing is not None:
+            if self.live.objects.get(thing.name) is thing:
+                self._add(thing)
+            self._publish_classes()
+            return
+        # Those of objects, behind those of the model.
+        self._classes: dict[tuple, int] = {}
+        self._rows: list[tuple[np.ndarray, float]] = []
+        if self.live is not None:
+            self._add_all(self.live)
+        self._publish_classes(is_new=True)
+
+    def _add_all(self, live: LiveScene) -> None:
+        links = len(self._reach)
+        self._reach_of_carried = [self._reach_of(live, each) for each in live.carried]
+        warn = self._usual_thresholds[1]
+        self._usual = np.array([self._class(k, -1, warn) for k in range(links)])
+        objects = list(live.objects.values())
+        if not self._of_objects.rules:
+            standing = [each.slot for each in objects if each.carrier < 0]
+            rows = links + np.array(standing, dtype=np.int64)
+            self.table[rows, :links] = self._usual
+            self.table[:links, rows] = self._usual[:, None]
+            objects = live.carried
+        for each in objects:
+            self._add(each)
+
+    def _class(self, one: int, other: int, warn: float) -> int:
+        """Class of pairs with an object.
+
+        ``one``: a link, or -2 less the carrier of an object; ``other``: a carrier, or -1 for
+        objects that stand still.
+        """
+        key = (one, other, warn)
+        if key not in self._classes:
+            self._classes[key] = len(self._of_model[0]) + len(self._rows)
+            first, away = self._reach_of_carrier(-2 - one), np.inf
+            if one >= 0:
+                first, away = self._reach[one], self._distances[one]
+            weights = relative_reach(first, self._reach_of_carrier(other), (away, np.inf))
+            self._rows.append((weights, warn))
+        return self._classes[key]
+
+    def _reach_of_carrier(self, carrier: int) -> np.ndarray:
+        if carrier < 0:
+            return np.zeros(self._reach.shape[1])
+        return self._reach_of_carried[carrier]
+
+    def _publish_classes(self, is_new: bool = False) -> None:
+        """Use all classes in the next search, those of objects only if there are any."""
+        of_objects = [] if self.live is None or self.live.is_empty else self._rows
+        weights, warn = self._of_model
+        if not is_new and len(warn) + len(of_objects) == len(self.warn):
+            return
+        if of_objects:
+            more = zip(*of_objects, strict=True)
+            weights, warn = (
+                np.concatenate(both) for both in zip(self._of_model, more, strict=True)
+            )
+        self.weights, self.joint_weights = np.ascontiguousarray(weights.T), self._by_value(weights)
+        self.warn = np.ascontiguousarray(warn)
+        usual = 0.0 if self.live is None else self._usual_thresholds[1]
+        self.widest_warning = max(float(warn.max(initial=0.0)), usual)
+
+    def _add(self, thing: LiveObject) -> None:
+        """Set the thresholds and classes of the pairs of an object."""
+        links, live = len(self._reach), self.live
+        row = links + thing.slot
+        if thing.carrier < 0 and not self._of_objects.rules:
+            self.table[row, :links] = self.table[:links, row] = self._usual
+        else:
+            own = self._thresholds_with_links(live, thing)
+            first = live.pair_number(thing, 0)
+            self.thresholds[first : first + links] = own
+            for k in np.flatnonzero(thing.is_allowed).tolist():
+                number = self._class(k, thing.carrier, float(own[k, 1]))
+                self.table[row, k] = self.table[k, row] = number
+        for other in live.partner_objects(thing):
+            one, two = sorted((thing.carrier, other.carrier))
+            stop, warn = self._thresholds_with(thing, other)
+            number = self._class(-2 - two, one, warn)
+            place = links + other.slot
+            self.table[row, place] = self.table[place, row] = number
+            self.thresholds[live.pair_number(thing, other)] = stop, warn
+
+    def _thresholds_with_links(self, live: LiveScene, thing: LiveObject) -> np.ndarray:
+        """(links, 2) stop and warning distance of an object with all links."""
+        if thing.name not in self._own:
+            if len(self._own) > 10_000:
+                self._own.clear()
+            pairs = [(name, thing.name) for name in live.model.link_names]
+            self._own[thing.name] = self._of_objects.of(pairs, must_name=False)
+        return self._own[thing.name]
+
+    def _thresholds_with(self, one: LiveObject, other: LiveObject) -> tuple[float, float]:
+        if not self._of_objects.rules:
+            return self._usual_thresholds
+        pairs = [(one.name, other.name)]
+        stop, warn = self._of_objects.of(pairs, must_name=False)[0].tolist()
+        return stop, warn
+
+    @staticmethod
+    def _reach_of(live: LiveScene, thing: LiveObject) -> np.ndarray:
+        """(joints,) as of `CollisionModel.link_reach`, of an object on a link that moves."""
+        bodies = live.model.bodies
+        pose = bodies.link_poses[thing.link] @ thing.pose
+        return reach(bodies, thing.body, moved(leaves_of(thing.rows), pose, ""))
