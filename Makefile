@@ -55,7 +55,7 @@ demo: $(VENV)/.has-demo
 	"$(BIN)/python" -m collision_monitor warm-up
 	"$(BIN)/python" -m collision_monitor demo $(DEMO_ARGS)
 
-# Those at the top of docs/reports/performance.md, with the options of that page. All take hours.
+# Those at the top of docs/reports/performance.md, with the options of that page: they print its tables. All take hours.
 BENCHMARKS ?= distance first_distance tightness hybrid_tree mesh_hierarchies exact_distance vendor_robots adjustment continuous_check node
 OPTIONS_tightness := --robots ur5,panda,xarm7,baxter,tiago_dual --seconds 20
 OPTIONS_hybrid_tree := --cycle 0.05 --passes 3

@@ -14,12 +14,13 @@ one thread, sample by sample: ``computeCollisions``, which stops at the first, a
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import time
 from collections.abc import Callable
 
 import numpy as np
-from common.command_line import choose
+from common.command_line import TITLES, choose, table_head, table_row
 from scipy.interpolate import CubicSpline
 from support.geometry.reference import Reference, coal, pin
 from support.robots.robots import ROBOTS
@@ -27,7 +28,10 @@ from support.robots.robots import ROBOTS
 from collision_monitor import CollisionModel
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
-from collision_monitor.verification.clearance.clearance_check import check_clearance
+from collision_monitor.verification.clearance.clearance_check import (
+    CollisionVerdict,
+    check_clearance,
+)
 
 SCENE = {
     "obstacles": [
@@ -100,33 +104,32 @@ def seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def measure(name: str, spread: float, blocks: int) -> None:
-    """Time one motion of one robot and print it."""
+def measure(name: str, spread: float, blocks: int) -> str:
+    """Time one motion of one robot; the line of the table."""
     files = ROBOTS[name]
     model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, scene=SCENE)
     motion = motion_of(model, spread)
     thresholds = Thresholds(0.05, 0.01)
-    found = check_clearance(model, motion, thresholds)
+    checked = check_clearance(model, motion, thresholds)
     rows = motion.positions(np.linspace(0.0, DURATION, SAMPLES))
     ways = peer(model, name)
     times: dict[str, list[float]] = {}
     for _ in range(blocks):
-        for threads in (0, 1):
-            key = f"ours, {threads or 'all'} threads"
+        for threads in (1, 0):
             value = seconds(lambda: check_clearance(model, motion, thresholds, threads=threads))  # noqa: B023
-            times.setdefault(key, []).append(value)
+            times.setdefault("one thread" if threads else "all threads", []).append(value)
         for key, ask in ways.items():
             value = seconds(lambda: [ask(q) for q in rows])  # noqa: B023
-            times.setdefault(f"coal {key}", []).append(value / SAMPLES * (DURATION * RATE + 1))
-    print(
-        f"{name}, {len(model.pairs)} pairs, {len(motion.times) - 1} pieces, spread {spread}: "
-        f"{found.verdict.value}, at least {found.at_least:.4f} m, {len(found.violations)} "
-        f"violations, {found.series.looks[0]} configurations looked at"
-    )
-    ours = statistics.median(times["ours, 1 threads"])
-    for key, values in times.items():
-        value = statistics.median(values)
-        print(f"  {key:<20} {value:9.3f} s   {value / ours:9.1f} times ours on one", flush=True)
+            times.setdefault(key, []).append(value / SAMPLES * (DURATION * RATE + 1))
+    medians = {key: statistics.median(values) for key, values in times.items()}
+    ours = medians["one thread"]
+    coals = medians["collisions"], medians["distances"]
+    what = "colliding" if checked.verdict is CollisionVerdict.COLLIDES else "clear"
+    return table_row(
+        f"{TITLES.get(name, name)}, {what}", len(model.pairs), f"{ours:.3f}",
+        f"{medians['all threads']:.3f}",
+        *(f"{coal:.3g} ({coal / ours:,.0f} times)" for coal in coals),
+    )  # fmt: skip
 
 
 def main() -> None:
@@ -135,9 +138,15 @@ def main() -> None:
     parser.add_argument("--robots", default="baxter,ur5")
     parser.add_argument("--blocks", type=int, default=9)
     options = parser.parse_args()
+    print(
+        table_head(
+            "robot, motion", "pairs", "ours, one thread", f"{os.cpu_count()} threads",
+            "coal, collides?", "coal, distances",
+        )
+    )  # fmt: skip
     for name in options.robots.split(","):
         for spread in (0.02, 0.8):
-            measure(name, spread, options.blocks)
+            print(measure(name, spread, options.blocks), flush=True)
 
 
 if __name__ == "__main__":

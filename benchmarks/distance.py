@@ -29,8 +29,8 @@ from collections.abc import Callable
 import coal
 import numba
 import numpy as np
-from common.command_line import ROOT, arguments, microseconds
-from common.distance_tables import HEADER, TITLES, row, write
+from common.command_line import ROOT, TITLES, arguments, microseconds
+from common.distance_tables import HEADER, row, write
 from support.geometry.reference import Reference, pin
 from support.robots.robots import RobotFiles
 

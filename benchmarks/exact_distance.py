@@ -28,7 +28,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from common.command_line import arguments, choose
+from common.command_line import TITLES, arguments, choose, table_head, table_row
 from support.geometry.reference import Reference, pin
 from support.robots.robots import RobotFiles
 from support.robots.smooth_motion import smooth_motion, without_usual_contacts
@@ -142,10 +142,11 @@ def both(files: RobotFiles, count: int) -> dict[str, dict]:
 def table(name: str, results: dict[str, dict]) -> Sequence[str]:
     """Rows of the table."""
     return [
-        f"| {name}, {kind} | {r['median_us']:.1f} | {r['p99_us']:.1f} | {r['all_us']:.0f} "
-        f"| {r['all_ratio']:.0f} | {r['filtered_us']:.1f} | {r['filtered_ratio']:.1f} "
-        f"| {r['left_us']:.1f} | {r['left_ratio']:.1f} | {r['left_pairs']:.1f} "
-        f"| {r['in_contact']:.0%} |"
+        table_row(
+            f"{TITLES.get(name, name)}, {kind}", f"{r['median_us']:.1f}", f"{r['p99_us']:.1f}",
+            f"{r['all_us']:,.0f}", f"{r['all_ratio']:,.0f}", f"{r['filtered_us']:,.1f}",
+            f"{r['filtered_ratio']:.1f}", f"{r['in_contact']:.0%}",
+        )  # fmt: skip
         for kind, r in results.items()
     ]
 
@@ -156,9 +157,11 @@ def main() -> None:
     results = {}
     if not options.json:
         print(
-            "| robot | ours (us) | p99 | all pairs (us) | ratio | filtered (us) | ratio "
-            "| shapes alone (us) | ratio | pairs left | in contact |\n" + "|---" * 11 + "|"
-        )
+            table_head(
+                "robot, configurations", "ours", "p99", "all pairs", "ratio", "filtered", "ratio",
+                "in contact",
+            )
+        )  # fmt: skip
     for name, files in options.robots.items():
         results[name] = both(files, options.configurations)
         if not options.json:

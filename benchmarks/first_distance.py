@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from common.command_line import ROOT, arguments, choose
+from common.command_line import ROOT, TITLES, arguments, choose, table_head, table_row
 from support.robots.robots import RobotFiles
 from support.ros.ros_domains import Domain
 
@@ -179,6 +179,17 @@ def demo(timeout: float) -> dict[str, float]:
         )
 
 
+def _cells(row: dict) -> tuple[str, ...]:
+    """Of the line for a run."""
+    title = TITLES.get(row["robot"], row["robot"])
+    if row["kind"] != "demo":
+        title += ", command" if row["kind"] == "cli" else ", node"
+    if "error" in row:
+        return title, row["error"], "", ""
+    goal = "" if row["goal"] is None else f"{row['goal']:.0f}"
+    return title, f"{row['wall']:.1f}", f"{row['processor']:.1f}", goal
+
+
 def main() -> None:
     """Measure one run after the other, and print a table or JSON."""
     parser = arguments(__doc__, ("ur5", "tiago_dual"))
@@ -197,22 +208,16 @@ def main() -> None:
             if kind not in options.skip:
                 runs.append((name, kind, lambda m=measure, f=files: m(f, options.timeout)))
     rows = []
+    if not options.json:
+        print(table_head("", "wall", "processor", "goal (wall)"))
     for name, kind, measure in runs:
         try:
             row = {"robot": name, "kind": kind, **measure(), "goal": GOALS.get(name)}
         except RuntimeError as problem:
             row = {"robot": name, "kind": kind, "error": str(problem)}
         rows.append(row)
-        if options.json:
-            continue
-        if "error" in row:
-            print(f"{name:12s} {kind:5s} {row['error']}", flush=True)
-            continue
-        goal = "" if row["goal"] is None else f"   goal {row['goal']:.0f} s"
-        print(
-            f"{name:12s} {kind:5s} {row['wall']:6.1f} s wall {row['processor']:6.1f} s processor"
-            + goal, flush=True,
-        )  # fmt: skip
+        if not options.json:
+            print(table_row(*_cells(row)), flush=True)
     if options.json:
         print(json.dumps(rows, indent=2))
 

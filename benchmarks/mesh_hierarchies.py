@@ -23,7 +23,7 @@ from collections.abc import Callable
 
 import coal
 import numpy as np
-from common.command_line import arguments, choose
+from common.command_line import TITLES, arguments, choose, table_head, table_row
 from meshes.link_meshes import link_meshes, relative
 from scipy.spatial.transform import Rotation
 from support.geometry.coal_shapes import coal_mesh
@@ -201,27 +201,30 @@ def main() -> None:
     given = parser.parse_args()
     results = {}
     kinds = (*KINDS, "coal")
+    lines: dict[str, list[tuple[str, ...]]] = {}
     for name, files in given.robots.items():
         robot = Robot(files, given.turned)
         triangles = sum(len(t) for _, t in robot.meshes.values())
         results[name] = {"triangles": triangles, "build": robot.build}
-        if not given.json:
-            print(f"\n{name}: {len(robot.meshes)} links of {triangles} triangles\n")
-            print(f"| task | queries | {' | '.join(kinds)} |\n" + "|---" * 7 + "|")
-            print(f"| build (ms) | | {' | '.join(f'{robot.build[k]:.0f}' for k in kinds)} |")
+        title = TITLES.get(name, name)
+        builds = (f"{robot.build[kind]:.0f}" for kind in kinds)
+        lines.setdefault("build (ms)", []).append((title, *builds))
         for task, times in sorted(measure(robot, given.configurations).items()):
             figures = {
                 kind: [float(np.mean(v)), float(np.median(v)), float(np.quantile(v, 0.99))]
                 for kind, v in times.items()
             }
             results[name][task] = figures
-            if not given.json:
-                cells = (" / ".join(f"{x:.3g}" for x in figures[kind]) for kind in kinds)
-                print(f"| {task} | {len(times['obb'])} | {' | '.join(cells)} |", flush=True)
+            cells = (f"{figures[kind][0]:.2g} / {figures[kind][2]:.3g}" for kind in kinds)
+            lines.setdefault(task, []).append((title, *cells))
     if given.json:
         print(json.dumps(results, indent=1))
     else:
-        print("\nMean / median / 99 % of the queries, microseconds.")
+        print(table_head("task", "robot", *kinds))
+        for task, robots_cells in lines.items():
+            named = f"slantwise: {task}" if given.turned else task
+            print(*(table_row(named, *cells) for cells in robots_cells), sep="\n")
+        print("\nMean / 99 % of the queries, microseconds.")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from xml.etree import ElementTree
 
 import coal
 import numpy as np
-from common.command_line import arguments, counts
+from common.command_line import TITLES, arguments, counts, table_head, table_row
 from scipy.spatial import ConvexHull
 from support.robots.robots import RobotFiles
 
@@ -37,14 +37,6 @@ from collision_monitor.fitting.shapes import single_leaf
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.urdf import load_robot
 
-TITLES = {
-    "ur5": "UR5",
-    "panda": "Panda",
-    "pr2": "PR2",
-    "xarm7": "xArm7",
-    "baxter": "Baxter",
-    "tiago_dual": "TIAGo dual",
-}
 TIMES = (1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100)  # us
 LOSSES = (2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100)  # mm
 NAMES = ("ur5", "panda", "xarm7", "baxter", "tiago_dual")
@@ -241,22 +233,22 @@ def main() -> None:
         variants = [{"max_leaves_per_link": n, "leaf_tolerance": 0.0} for n in options.sweep]
     if not options.json:
         print(
-            "| robot | leaves a link (most) | union/hull | union/OBB | mean loss (mm) "
-            "| 95 % (mm) | configurations | in contact | call (us) |\n" + "|---" * 9 + "|"
-        )
+            table_head(
+                "robot", "leaves a link (most)", "union/hull", "union/OBB", "mean loss (mm)",
+                "95 % (mm)", "call (us)",
+            )
+        )  # fmt: skip
     results: dict[str, list[dict]] = {}
     for name, files in options.robots.items():
         for variant in variants:
             r = measure(name, files, variant, options.configurations, options.seconds)
             results.setdefault(name, []).append({**variant, **r})
             if not options.json:
-                print(
-                    f"| {name} | {r['leaves_per_link']:.1f} ({r['most_leaves']}) "
-                    f"| {r['union_over_hull']:.2f} | {r['union_over_obb']:.2f} "
-                    f"| {r['mean_loss_mm']:.1f} | {r['p95_loss_mm']:.1f} "
-                    f"| {r['configurations']} | {r['touching']} | {r['call_us']:.2f} |",
-                    flush=True,
-                )
+                leaves = f"{r['leaves_per_link']:.1f} ({r['most_leaves']})"
+                figures = f"{r['union_over_hull']:.2f}", f"{r['union_over_obb']:.2f}"
+                keys = "mean_loss_mm", "p95_loss_mm", "call_us"
+                figures += tuple(f"{r[key]:.1f}" for key in keys)
+                print(table_row(TITLES.get(name, name), leaves, *figures), flush=True)
     if options.json:
         print(json.dumps(results, indent=2))
     if options.plot:

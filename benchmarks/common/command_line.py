@@ -17,6 +17,21 @@ sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
 from support.robots.robots import ROBOTS, RobotFiles  # noqa: E402
 
+TITLES = {
+    "ur5": "UR5", "panda": "Panda", "xarm7": "xArm7", "pr2": "PR2", "baxter": "Baxter",
+    "tiago_dual": "TIAGo dual", "talos": "TALOS",
+}  # fmt: skip
+
+
+def table_row(*cells: object) -> str:
+    """A line of a table in markdown."""
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def table_head(*titles: str) -> str:
+    """The first two lines of a table in markdown."""
+    return f"{table_row(*titles)}\n{'|---' * len(titles)}|"
+
 
 def robot(name: str) -> RobotFiles:
     """Files of a robot of example-robot-data, or of ``robot.urdf@folder`` with its packages."""

@@ -11,15 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from common.command_line import ROOT
+from common.command_line import ROOT, TITLES, table_head, table_row
 
 # Pages, and whether they have some columns only.
 PAGES = {ROOT / "docs/reports/performance.md": False, ROOT / "README.md": True}
 BEGIN = "<!-- benchmarks/distance.py --write: begin -->\n"
 END = "<!-- benchmarks/distance.py --write: end -->\n"
-TITLES = {
-    "ur5": "UR5", "panda": "Panda", "pr2": "PR2", "baxter": "Baxter", "tiago_dual": "TIAGo dual",
-}  # fmt: skip
 COLUMNS = (  # title, whether the README has it
     ("robot", True),
     ("joints", False),
@@ -32,7 +29,7 @@ COLUMNS = (  # title, whether the README has it
     ("ratio", True),
     ("largest difference (m)", False),
 )
-HEADER = f"| {' | '.join(title for title, _ in COLUMNS)} |\n{'|---' * len(COLUMNS)}|\n"
+HEADER = table_head(*(title for title, _ in COLUMNS)) + "\n"
 
 
 def _short(value: float, digits: int = 3) -> str:
@@ -48,7 +45,7 @@ def row(name: str, r: Mapping[str, float | list[float]]) -> str:
         ratio, low, high = (_short(x, 2) for x in (r[f"{kind}_ratio"], low, high))
         cells += [_short(r[f"{kind}_us"]), f"{ratio} ({low} to {high})"]
     cells += [f"{r['largest_difference_m']:.0e}"]
-    return f"| {' | '.join(map(str, cells))} |\n"
+    return table_row(*cells) + "\n"
 
 
 def for_readme(block: str) -> str:

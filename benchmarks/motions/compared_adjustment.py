@@ -23,7 +23,7 @@ import logging
 import time
 from dataclasses import asdict, dataclass
 
-from common.command_line import arguments
+from common.command_line import TITLES, arguments, table_head, table_row
 
 import numpy as np  # isort: skip
 from motions.adjustment_peer import GEOMETRIES, Peer
@@ -162,28 +162,32 @@ class Robot:
         )
 
 
-def rows(name: str, desired: list[float], runs: dict[str, list[Run]]) -> str:
+def rows(name: str, runs: dict[str, list[Run]]) -> str:
     """Lines of the table."""
     lines = []
     for way, each in runs.items():
         solved = [run for run in each if run.solved]
         median, late = np.quantile([run.seconds for run in each], [0.5, 0.99])
         changes = [run.deviation for run in solved] or [np.nan]
-        lines.append(
-            f"| {name} | {way} | {len(solved)} of {len(each)} | {median:.2f} / {late:.2f} "
-            f"| {np.median(changes):.2f} / {max(changes):.2f} "
-            f"| {min(run.clearance for run in each if run.clearance == run.clearance):.4f} "
-            f"| {sum(run.limits for run in solved)} of {len(solved)} |"
-        )
+        least = min(run.clearance for run in each if run.clearance == run.clearance)
+        cells = (
+            "" if lines else TITLES.get(name, name), "`adjust`" if way == "adjust" else way,
+            f"{len(solved)} of {len(each)}", f"{median:.2f} / {late:.2f}",
+            f"{np.median(changes):.2f} / {max(changes):.2f}", f"{least:.4f}",
+            f"{sum(run.limits for run in solved)} of {len(solved)}",
+        )  # fmt: skip
+        lines.append(table_row(*cells))
+    return "\n".join(lines)
+
+
+def remark(name: str, desired: list[float], runs: dict[str, list[Run]]) -> str:
+    """What the table does not show of a robot: desired motions in contact, and what is missed."""
     missed = sum(
         not ours.solved and other.solved
         for ours, other in zip(runs["adjust"], runs["OMPL"], strict=True)
     )
     meet = sum(distance < 1e-6 for distance in desired)
-    lines.append(
-        f"| {name} | | meshes meet on {meet}; solved by OMPL and not by adjust: {missed} | | | | |"
-    )
-    return "\n".join(lines)
+    return f"{name}: meshes meet on {meet}; solved by OMPL and not by adjust: {missed}"
 
 
 def main() -> None:
@@ -199,12 +203,14 @@ def main() -> None:
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
     if options.verbose:
         logging.getLogger(__name__).setLevel(logging.INFO)
-    report = {}
+    report, remarks = {}, []
     if not options.json:
         print(
-            "| robot | | solved | median / p99 (s) | largest change, median / most (rad) "
-            "| least mesh distance (m) | limits kept |\n" + "|---" * 7 + "|"
-        )
+            table_head(
+                "robot", "", "solved", "median / p99 (s)", "largest change, median / most (rad)",
+                "least mesh distance (m)", "limits kept",
+            )
+        )  # fmt: skip
     for name, files in options.robots.items():
         robot = Robot(
             name, files, options.seed, options.safe_distance, options.danger_distance,
@@ -215,6 +221,9 @@ def main() -> None:
             way: [asdict(run) for run in each] for way, each in runs.items()
         }
         if not options.json:
-            print(rows(name, desired, runs), flush=True)
+            print(rows(name, runs), flush=True)
+            remarks.append(remark(name, desired, runs))
     if options.json:
         print(json.dumps(report))
+    else:
+        print("", *remarks, sep="\n")

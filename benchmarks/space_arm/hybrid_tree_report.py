@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from common.command_line import TITLES, table_head, table_row
 from space_arm.range_sensor import Sensor
 
 from collision_monitor import CollisionModel
@@ -115,10 +116,10 @@ def report_robots(results: dict[str, dict]) -> str:
         "trees of boxes too",
         "",
     ]
-    lines += [f"| robot | {' | '.join(_COLUMNS)} |", "|---" * (len(_COLUMNS) + 1) + "|"]
+    lines.append(table_head("robot", *_COLUMNS))
     for name, result in results.items():
         cells = [f"{result['times'][way]['median_us']:.2f}" for way in _COLUMNS.values()]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+        lines.append(table_row(TITLES.get(name, name), *cells))
     lines.append("")
     for name, result in results.items():
         lines += [f"{name}, {line}" for line in _savings(result)]
@@ -144,17 +145,12 @@ def report(result: dict) -> str:
         f"{_about(result)}; {result['moving_leaves']} leaves of the arm; "
         + ", ".join(f"{k} {v}" for k, v in result["versions"].items()),
         "",
-        "| way | answers | median (us) | cold | 99 % | 99.9 % | max | worst pose "
-        "| above 50 us | ratio |",
-        "|---" * 10 + "|",
+        table_head("way", "answers", "median", "cold", "worst pose", "ratio to the tree"),
     ]
     for name, r in result["times"].items():
         ratio = "-" if r["ratio"] is None else f"{r['ratio']:.2f}"
-        lines.append(
-            f"| {name} | {r['question']} | {r['median_us']:.2f} | {r['cold_us']:.2f} "
-            f"| {r['p99_us']:.2f} | {r['p999_us']:.2f} | {r['max_us']:.1f} "
-            f"| {r['worst_pose_us']:.1f} | {r['above_budget']} of {r['calls']} | {ratio} |"
-        )
+        figures = f"{r['median_us']:,.2f}", f"{r['cold_us']:,.2f}", f"{r['worst_pose_us']:,.1f}"
+        lines.append(table_row(name, r["question"], *figures, ratio))
     lines.append("")
     lines += _savings(result)
     lines.append(f"published: {PUBLISHED:.0%} less time than other algorithms")
@@ -169,13 +165,9 @@ def report(result: dict) -> str:
         f"mm in the mean, scatter {1000 * seen['scatter_m']:.1f} mm, at most "
         f"{1000 * seen['most_off_m']:.1f} mm",
         "",
-        "| part | leaves | OBBs (m^3) | leaves (m^3) | leaves/OBBs | real (m^3) | real/leaves |",
-        "|---" * 7 + "|",
+        table_head("part", "leaves", "leaves/OBBs", "real/leaves"),
     ]
     for v in result["volumes"]:
-        lines.append(
-            f"| {v['part']} | {v['leaves']} | {v['obb_m3']:.2f} | {v['leaves_m3']:.2f} "
-            f"| {v['leaves_m3'] / v['obb_m3']:.3f} | {v['real_m3']:.2f} "
-            f"| {v['real_m3'] / v['leaves_m3']:.1%} |"
-        )
+        ratios = f"{v['leaves_m3'] / v['obb_m3']:.2f}", f"{v['real_m3'] / v['leaves_m3']:.0%}"
+        lines.append(table_row(v["part"], v["leaves"], *ratios))
     return "\n".join(lines)
