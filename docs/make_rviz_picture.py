@@ -1,10 +1,19 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Take the picture of docs/rviz.md in RViz 1.14 of ROS 1, which Debian has.
+r"""Take the picture of docs/view.md in RViz 1.14 of ROS 1, which Debian has.
 
 ROS 1 has the same messages. ``record FOLDER`` runs with this package and writes a MarkerArray, the
 URDF, the transforms and the configuration of RViz; ``replay FOLDER`` runs with Debian's Python and
-publishes them in ROS 1. docs/rviz.md has the steps.
+publishes them in ROS 1. The steps, in the folder of the package:
+
+    apt-get install rviz xvfb python3-rosmaster python3-rospy python3-visualization-msgs \
+        python3-tf2-msgs imagemagick
+    PYTHONPATH=.:test:docs .venv/bin/python docs/make_rviz_picture.py record recorded
+    xvfb-run -s "-screen 0 1400x900x24" sh -c '
+      export ROS_MASTER_URI=http://127.0.0.1:11311 ROS_HOSTNAME=127.0.0.1 LIBGL_ALWAYS_SOFTWARE=1
+      rosmaster --core & sleep 3
+      /usr/bin/python3 docs/make_rviz_picture.py replay recorded & sleep 3
+      rviz -d recorded/view.rviz & sleep 60; import -window root docs/rviz.png; kill $(jobs -p)'
 """
 
 from __future__ import annotations
