@@ -13,6 +13,7 @@ from support.files import third_party
 from support.files.third_party import (
     GAZEBO,
     IMPORTERS,
+    OPTIONAL,
     ROOT,
     RUN_TIME_ONLY,
     THIRD_PARTY,
@@ -65,6 +66,13 @@ def test_the_page_of_simulations_installs_what_gazebo_needs():
     (line,) = [row for row in page.splitlines() if row.startswith("    sudo apt install")]
     assert set(line.split()[3:]) == names
     assert not GAZEBO & exec_depends()
+
+
+def test_pages_install_what_nodes_use_only_where_it_is_there():
+    for name, page in OPTIONAL.items():
+        command = f"sudo apt install ros-jazzy-{name.replace('_', '-')}"
+        assert command in (ROOT / page).read_text(), name
+        assert name not in exec_depends()
 
 
 def test_modules_are_imported_by_name_in_known_functions_alone():

@@ -20,8 +20,8 @@ from support.paths import ROOT
 PACKAGE = "collision_monitor"
 # ROS packages have the same name as import and as rosdep key, and are not on PyPI by that name.
 ROS = {
-    "action_msgs", "ament_index_python", "builtin_interfaces", "control_msgs", "diagnostic_msgs",
-    "geometry_msgs", "launch", "launch_ros", "moveit_msgs", "rcl_interfaces", "rclpy",
+    "action_msgs", "ament_index_python", "builtin_interfaces", "diagnostic_msgs",
+    "geometry_msgs", "launch", "launch_ros", "rcl_interfaces", "rclpy",
     "rosgraph_msgs", "sensor_msgs", "std_msgs", "std_srvs", "tf2_ros", "trajectory_msgs",
     "visualization_msgs",
 }  # fmt: skip
@@ -70,6 +70,9 @@ GAZEBO = {
     "controller_manager", "gz_ros2_control", "joint_state_broadcaster",
     "joint_trajectory_controller", "ros_gz_bridge", "ros_gz_sim",
 }  # fmt: skip
+# ROS packages of topics and actions that nodes have only where they are installed; pages that say how
+# to install them.
+OPTIONAL = {"control_msgs": "docs/adjust.md", "moveit_msgs": "docs/scene.md"}
 # Functions that import what they are given, and the places where a name is no constant.
 IMPORTERS = {"import_module", "find_spec", "__import__", "_solver", "_library", "missing"}
 
@@ -115,8 +118,9 @@ def started(tree: ast.AST) -> set[str]:
 
 @cache
 def all_imported() -> frozenset[str]:
-    """Of all files."""
-    return frozenset().union(*(imported(ast.parse(path.read_text())) for path in sources()))
+    """Of all files, without those of `OPTIONAL`."""
+    found = frozenset().union(*(imported(ast.parse(path.read_text())) for path in sources()))
+    return found - OPTIONAL.keys()
 
 
 @cache
