@@ -234,14 +234,14 @@ def _state(
     names, positions = joint_names(list(message.name), where), message.position.tolist()
     kept = list(range(len(names)))
     if len(positions) == len(names) and not all(map(math.isfinite, positions)):
-        kept = [k for k in kept if math.isfinite(positions[k]) or not unneeded(names[k])]
-        names, positions = tuple(names[k] for k in kept), [positions[k] for k in kept]
+        kept = [j for j in kept if math.isfinite(positions[j]) or not unneeded(names[j])]
+        names, positions = tuple(names[j] for j in kept), [positions[j] for j in kept]
         if not names:
             return None
         if not all(map(math.isfinite, positions)):
-            k = next(k for k, position in enumerate(positions) if not math.isfinite(position))
+            wrong = next(j for j, value in enumerate(positions) if not math.isfinite(value))
             raise MotionError(
-                f"{where}: positions: {positions[k]} of {names[k]!r} is not a finite number; "
+                f"{where}: positions: {positions[wrong]} of {names[wrong]!r} is not a finite number; "
                 "--ignore JOINT leaves out a joint that the robot does not have"
             )
     positions = np.array(checked_values("positions", positions, names, where))

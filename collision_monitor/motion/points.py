@@ -161,17 +161,17 @@ def points_of(names: Any, points: Any, where: str) -> Points:
     if not isinstance(points, list) or not points:
         raise MotionError(f"{where}: points: expected a list of at least one")
     times = np.empty(len(points))
-    rows = np.full((3, len(points), len(names)), np.nan)
+    states = np.full((3, len(points), len(names)), np.nan)
     efforts = 0
     for number, point in enumerate(points):
         at = f"{where}: points[{number}]"
         if not isinstance(point, Mapping):
             raise MotionError(f"{at}: {shown(point)} is not a point with 'positions'")
-        rows[0, number] = checked_values("positions", point.get("positions"), names, at)
-        for row, key in enumerate(("velocities", "accelerations"), 1):
+        states[0, number] = checked_values("positions", point.get("positions"), names, at)
+        for order, key in enumerate(("velocities", "accelerations"), 1):
             if point.get(key) not in (None, []):
-                rows[row, number] = checked_values(key, point[key], names, at)
-        if np.isnan(rows[1, number, 0]) and not np.isnan(rows[2, number, 0]):
+                states[order, number] = checked_values(key, point[key], names, at)
+        if np.isnan(states[1, number, 0]) and not np.isnan(states[2, number, 0]):
             raise MotionError(
                 f"{at}: accelerations without velocities; controllers take both, or neither"
             )
@@ -182,7 +182,7 @@ def points_of(names: Any, points: Any, where: str) -> Points:
                 f"{at}: time_from_start {times[number]:g} s does not increase after "
                 f"{times[number - 1]:g}"
             )
-    return Points(names, times, rows, efforts)
+    return Points(names, times, states, efforts)
 
 
 def joint_names(names: Any, where: str) -> tuple[str, ...]:

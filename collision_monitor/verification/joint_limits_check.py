@@ -520,13 +520,13 @@ def _plotted(trajectory: Trajectory, steps: Steps) -> tuple[np.ndarray, ...]:
     accelerations, jerks = samples.accelerations, samples.jerks
     if trajectory.is_straight:
         columns = range(len(trajectory.joint_names))
-        at, rows = _sample_rates(steps)
+        at, tables = _sample_rates(steps)
         times = np.unique(np.append(times, at[len(steps.times) :]))
         samples = trajectory.sample(times)
         order = np.argsort(at, kind="stable")
         accelerations, jerks = (
             np.column_stack([np.interp(times, at[order], table[order, j]) for j in columns])
-            for table in rows
+            for table in tables
         )
     return times, samples.positions, samples.velocities, accelerations, jerks
 

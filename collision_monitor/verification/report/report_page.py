@@ -246,8 +246,8 @@ class Section:
 def clearance_section(check: ClearanceCheck, model: CollisionModel) -> Section:
     """Minimum distances by group, both envelopes, the closest pairs, and a table."""
     series = check.series
-    rank = {links: k for k, links in enumerate(series.pairs)}
-    nearest = [rank[pair.links] for pair in series.minima[:_PAIRS_PLOTTED]]
+    column_of = {links: column for column, links in enumerate(series.pairs)}
+    nearest = [column_of[pair.links] for pair in series.minima[:_PAIRS_PLOTTED]]
     by_group = _by_group(check, pair_groups(model))
     plots = [by_group] if len(by_group.curves) > 1 else []
     plots += [
@@ -261,7 +261,7 @@ def clearance_section(check: ClearanceCheck, model: CollisionModel) -> Section:
         ),
         Plot(
             "nearest pairs", "m", series.times,
-            [Curve(" - ".join(series.pairs[k]), series.upper[:, k]) for k in nearest],
+            [Curve(" - ".join(series.pairs[pair]), series.upper[:, pair]) for pair in nearest],
             levels=_levels(series.limits[nearest]),
         ),
     ]  # fmt: skip
@@ -290,13 +290,13 @@ def pair_groups(model: CollisionModel) -> dict[str, np.ndarray]:
     A joint of the scene, such as a solar wing, forms a group with all that it moves. Pairs without
     a link that the robot moves form the group ``within the scene``.
     """
-    bodies, own = model.bodies, {joint.name for joint in model.scene.joints}
+    bodies, scene_joints = model.bodies, {joint.name for joint in model.scene.joints}
     obstacles = {obstacle.name: obstacle.link for obstacle in model.scene.obstacles}
 
     def moved_by(name: str) -> str:
         chain = bodies.chain(bodies.link_bodies[obstacles.get(name, name)])
         joints = [model.joint_names[bodies.columns[k]] for k in chain]
-        if any(joint not in own for joint in joints):
+        if any(joint not in scene_joints for joint in joints):
             return "own links"
         if joints:
             return joints[-1]

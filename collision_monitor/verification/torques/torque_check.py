@@ -195,7 +195,7 @@ def check_torques(
     given = np.array([drive.max_motor_torque for drive in joint_drives])
     both = (effort, np.where(np.isinf(given), effort, given))
     torques = (motion.link_torques, motion.motor_torques)
-    bands = [_bands(rows, joint_drives) for rows in torques]
+    bands = [_bands(table, joint_drives) for table in torques]
     peaks = []
     for j, (name, unit) in enumerate(zip(names, dynamics.units, strict=True)):
         for k, code in enumerate((Code.LINK_TORQUE, Code.MOTOR_TORQUE)):
@@ -203,8 +203,8 @@ def check_torques(
             peaks.append(_peak(code, name, unit, *columns, float(both[k][j])))
     base = None
     if dynamics.floating:
-        rows = motion.positions, motion.velocities
-        base = base_motion(dynamics, motion.times, motion.state, rows)
+        positions_and_rates = motion.positions, motion.velocities
+        base = base_motion(dynamics, motion.times, motion.state, positions_and_rates)
     return TorqueCheck(
         violations_of(peaks), tuple(peaks), _notes(dynamics, peaks), names, motion.times,
         motion.positions, motion.velocities, *torques, *bands, *both, base,

@@ -70,8 +70,8 @@ GAZEBO = {
     "controller_manager", "gz_ros2_control", "joint_state_broadcaster",
     "joint_trajectory_controller", "ros_gz_bridge", "ros_gz_sim",
 }  # fmt: skip
-# ROS packages of topics and actions that nodes have only where they are installed; pages that say how
-# to install them.
+# ROS packages of topics and actions that nodes have only where they are installed; pages that say
+# how to install them.
 OPTIONAL = {"control_msgs": "docs/adjust.md", "moveit_msgs": "docs/scene.md"}
 # Functions that import what they are given, and the places where a name is no constant.
 IMPORTERS = {"import_module", "find_spec", "__import__", "_solver", "_library", "missing"}
