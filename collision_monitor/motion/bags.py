@@ -241,8 +241,8 @@ def _state(
         if not all(map(math.isfinite, positions)):
             wrong = next(j for j, value in enumerate(positions) if not math.isfinite(value))
             raise MotionError(
-                f"{where}: positions: {positions[wrong]} of {names[wrong]!r} is not a finite number; "
-                "--ignore JOINT leaves out a joint that the robot does not have"
+                f"{where}: positions: {positions[wrong]} of {names[wrong]!r} is not a finite "
+                "number; --ignore JOINT leaves out a joint that the robot does not have"
             )
     positions = np.array(checked_values("positions", positions, names, where))
     others = (
