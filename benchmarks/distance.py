@@ -29,7 +29,7 @@ from collections.abc import Callable
 import coal
 import numba
 import numpy as np
-from common.command_line import ROOT, TITLES, arguments, microseconds
+from common.command_line import ROOT, TITLES, arguments, day_and_commit, microseconds
 from common.distance_tables import HEADER, row, write
 from support.geometry.reference import Reference, pin
 from support.robots.robots import RobotFiles
@@ -164,7 +164,8 @@ def main() -> None:
         f"Microseconds of processor time, medians of {BLOCKS} interleaved blocks of "
         f"{options.configurations} configurations;\n"
         f"ratios in the median (10 to 90 % of the blocks). {processor()}; "
-        f"pinocchio {pin.__version__}, coal {coal.__version__}, numba {numba.__version__}.\n\n"
+        f"pinocchio {pin.__version__}, coal {coal.__version__}, numba {numba.__version__}; "
+        f"{day_and_commit()}.\n\n"
         f"{HEADER}"
     )
     if not options.json:

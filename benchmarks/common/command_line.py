@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -90,6 +91,16 @@ def arguments(
         parser.add_argument("--configurations", type=int, default=configurations)
     parser.add_argument("--json", action="store_true")
     return parser
+
+
+def day_and_commit() -> str:
+    """Of a run, as its table names them: the day, and the commit where git knows it."""
+    words = ["git", "-C", str(ROOT), "rev-parse", "--short=8", "HEAD"]
+    try:
+        commit = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        commit = ""
+    return ", ".join(filter(None, (time.strftime("%Y-%m-%d"), commit)))
 
 
 def microseconds(block: Callable[[], object], count: int) -> float:
