@@ -146,38 +146,13 @@ class JointStateBuffer:
             return
         self._settle()
         layout = self._layout(tuple(names))
-        values = np.asarray(positions, dtype=float)[layout.source]
         target, source = layout.target, layout.source
+        values = np.asarray(positions, dtype=float)[source]
         given = np.full(len(source), np.nan)
         if len(velocities):
             given = np.asarray(velocities, dtype=float)[source]
-        if not np.isfinite(values).all():
-            bad = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise JointStateError(
-                f"position of joint '{self.joint_names[target[bad]]}' is {values[bad]}",
-                "not_finite",
-            )
-        for what, numbers, most in (
-            ("position", values, LARGEST_POSITION), ("velocity", given, LARGEST_RATE),
-        ):  # fmt: skip
-            if (large := np.abs(numbers) > most).any():  # NaN is no velocity
-                k = int(np.flatnonzero(large)[0])
-                raise JointStateError(
-                    f"{what} of joint '{self.joint_names[target[k]]}' is {numbers[k]:.6g}; at most "
-                    f"{most:g} is possible",
-                    "not_finite",
-                )
-        if stamp < 0.0:
-            raise JointStateError(
-                f"joint state stamped {stamp:.6g} s, before 1970: leave the stamp 0, or set it to "
-                "the time of the measurement", "stamp",
-            )  # fmt: skip
-        if not stamp <= LATEST_STAMP:
-            raise JointStateError(
-                f"joint state stamped {stamp:.6g} s; at most {LATEST_STAMP:g} is possible", "future"
-            )
-        if lag < -FUTURE_SECONDS:
-            raise JointStateError(f"joint state stamped {-lag:.1f} s in the future", "future")
+        _require_values(values, given, [self.joint_names[k] for k in target])
+        _require_stamp(stamp, lag)
         zeros = not values.any()
         if stamp > 0.0:
             behind = self._stamps[target] - stamp
@@ -392,3 +367,36 @@ class JointStateBuffer:
     def conflict(self, now: float) -> str:
         """Which joint has two conflicting publishers, as a message; empty if there is none."""
         return self._conflict.text(now)
+
+
+def _require_values(positions: np.ndarray, velocities: np.ndarray, names: list[str]) -> None:
+    """Raise JointStateError unless all numbers (k,) are possible; NaN is no velocity."""
+    if not np.isfinite(positions).all():
+        bad = int(np.flatnonzero(~np.isfinite(positions))[0])
+        raise JointStateError(
+            f"position of joint '{names[bad]}' is {positions[bad]}", "not_finite"
+        )
+    for what, numbers, most in (
+        ("position", positions, LARGEST_POSITION), ("velocity", velocities, LARGEST_RATE),
+    ):  # fmt: skip
+        if (large := np.abs(numbers) > most).any():
+            bad = int(np.flatnonzero(large)[0])
+            raise JointStateError(
+                f"{what} of joint '{names[bad]}' is {numbers[bad]:.6g}; at most {most:g} is "
+                "possible", "not_finite",
+            )  # fmt: skip
+
+
+def _require_stamp(stamp: float, lag: float) -> None:
+    """Raise JointStateError unless a joint state can be of this time; ``lag``: its age, seconds."""
+    if stamp < 0.0:
+        raise JointStateError(
+            f"joint state stamped {stamp:.6g} s, before 1970: leave the stamp 0, or set it to "
+            "the time of the measurement", "stamp",
+        )  # fmt: skip
+    if not stamp <= LATEST_STAMP:
+        raise JointStateError(
+            f"joint state stamped {stamp:.6g} s; at most {LATEST_STAMP:g} is possible", "future"
+        )
+    if lag < -FUTURE_SECONDS:
+        raise JointStateError(f"joint state stamped {-lag:.1f} s in the future", "future")
