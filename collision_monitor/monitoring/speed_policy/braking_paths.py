@@ -63,6 +63,11 @@ class BrakingInputs(NamedTuple):
     settings: SpeedSettings
 
     @property
+    def tolerance(self) -> float:
+        """Metres that a pair that moves apart may come closer while it brakes."""
+        return 2.0 * self.settings.resolution
+
+    @property
     def law(self) -> braking.BrakingPath:
         """The braking path, for kernels."""
         return braking.BrakingPath(

@@ -71,7 +71,7 @@ def test_a_collision_on_the_path_is_not_hidden_by_what_was_measured_with_larger_
     for k in range(100):
         check = forgetting.behaviour._braking_check
         forget(check._paths._earlier)
-        check._exact_paths.forget()
+        check._exact.measurements.forget()
         if k == 30:
             for monitor in (kept, forgetting):
                 monitor.set_thresholds(Thresholds(0.03, 0.01))

@@ -272,7 +272,7 @@ def test_in_contact_the_decision_is_that_of_a_search_of_the_braking_path():
             check.set_thresholds(np.tile([0.005, 0.02], (len(model.pairs), 1)))
             check.prepare_exact()
             if searches:
-                check._use_exact = check._measure
+                check._exact.fill = check._exact.search
             clearance = model.distance(q, exact=True, any_contact=True)
             measured = Measured(clearance, exact=partial(model.exact_bounds, q))
             decisions.append(check.decide(q, velocities, measured))

@@ -1,0 +1,328 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The braking check on exact distances: which pairs matter, how near they are and come."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from collision_monitor.continuous.near_pairs import (
+    DISTANCE,
+    GROUP,
+    LEAF_A,
+    LEAF_B,
+    LEAST,
+    PAIR,
+    RATE,
+    TRAVEL,
+)
+from collision_monitor.hierarchy.clearance import Clearance
+from collision_monitor.model.proximity import part_of
+from collision_monitor.monitoring.speed_policy.braking_paths import (
+    BrakingInputs,
+    BrakingPaths,
+    released,
+)
+from collision_monitor.monitoring.speed_policy.exact_paths import (
+    INTERVALS,
+    ExactPaths,
+    PathPairs,
+)
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
+
+# Function of (pairs (k,), their leaf distances (k,), largest distances that matter (k,), tolerance;
+# metres) that returns lower bounds (k,) of their exact distances.
+ExactBounds = Callable[
+    [np.ndarray, np.ndarray, np.ndarray, float | np.ndarray], np.ndarray
+]
+# Tolerated error of a bound of a distance: metres, and a part of the warning distance of its pair.
+LOOSE, _LOOSE_PART = 1e-3, 0.05
+# For exact distances on the braking path while a pair is too close; then the bounds decide.
+_INSIDE_SECONDS = 1e-3
+
+
+class Measured(NamedTuple):
+    """Distances at one configuration.
+
+    Attributes:
+        nearest: the nearest pair, with an object of the live scene or without.
+        exact: gives exact distances of further pairs; without it leaf distances are used.
+        path_seconds: CPU time for exact distances on the braking path; none begins later.
+    """
+
+    nearest: Clearance
+    exact: ExactBounds | None = None
+    path_seconds: float = 8e-3
+
+
+class ExactLevel:
+    """Fills the rows of braking paths with exact distances.
+
+    Attributes:
+        measurements: measures pairs along braking paths.
+    """
+
+    def __init__(self, model: CollisionModel, paths: BrakingPaths) -> None:
+        """``paths``: searches of leaves of the same model and live scene."""
+        live = paths.live
+        self._paths, self._model_count = paths, len(model.pairs)
+        self.measurements = ExactPaths(model.twin() if live is None else model, live)
+        self._decides_alone = True  # one pair that is too close, in the last cycle
+
+    def fill(self, inputs: BrakingInputs, measured: Measured, holds: bool) -> int:
+        """Fill the rows of the paths; how many. ``holds``: whether an earlier stop is held.
+
+        If a pair is too close now, and does not move away, it alone decides: the nearest pair, or
+        one of those whose leaves are too close.
+        """
+        paths, nearest, exact = self._paths, measured.nearest, measured.exact
+        number = paths.number_of(nearest.links)
+        if not nearest.distance > paths.classes.thresholds[number, 0]:
+            # The same pair probably decides alone as in the last cycle; others are not searched.
+            is_short = self._decides_alone
+            count = self._search_coarsely(inputs, is_short, number, nearest.distance)
+            rows = paths.rows[:count]
+            pairs = rows[:, PAIR].astype(int)
+            stop = paths.classes.thresholds[pairs, 0]
+            matters = (pairs == number) | ~(rows[:, DISTANCE] > stop)
+            rows, pairs, stop = rows[matters], pairs[matters], stop[matters]
+            paths.set_rates(inputs, rows)
+            is_nearest = pairs == number
+            for row in np.flatnonzero(is_nearest):
+                rows[row, DISTANCE] = nearest.distance
+                rows[row, RATE] = _rate_of(paths, inputs, nearest, rows[row])
+            stays = ~(rows[:, RATE] > inputs.settings.parting_speed)
+            which = np.flatnonzero(stays & ~(rows[:, DISTANCE] > stop))
+            if not is_nearest[which].any():
+                which = which[np.argsort(rows[which, DISTANCE] - stop[which])]
+                for some in (which[:1], which[1:]):  # the first is probably enough
+                    if not len(some):
+                        break
+                    leaves = rows[some, DISTANCE]
+                    rows[some, DISTANCE] = exact(pairs[some], leaves, stop[some] + LOOSE, LOOSE)
+                    which = some[~(rows[some, DISTANCE] > stop[some])]
+                    if len(which):
+                        break
+            self._decides_alone = len(which) > 0
+            if self._decides_alone:
+                worst = which[np.argmax(is_nearest[which])]
+                paths.rows[0] = rows[worst]
+                paths.rows[0, LEAST] = paths.rows[0, DISTANCE]
+                return 1
+            if not is_short:
+                return self.search(inputs, measured, holds, count)
+        return self.search(inputs, measured, holds)
+
+    def _search_coarsely(
+        self, inputs: BrakingInputs, now: bool, nearest: int, distance: float
+    ) -> int:
+        """Call `BrakingPaths.coarse_search`, which may replace the rows; returns their number."""
+        count = self._paths.coarse_search(inputs, now, nearest, distance)
+        if self._paths.is_beyond:
+            self.measurements.forget()
+        return count
+
+    def search(
+        self,
+        inputs: BrakingInputs,
+        measured: Measured,
+        holds: bool,
+        count: int | None = None,
+    ) -> int:
+        """Fill the rows of a coarse search with exact distances; how many matter.
+
+        ``count``: of the rows of a search of all pairs in this cycle; by default it is done here.
+
+        Rates are those of leaves, except for the nearest pair. So are distances on the braking path
+        to objects of many parts, such as point clouds, unless the distance now less the farthest
+        way of both is more.
+        """
+        paths, nearest = self._paths, measured.nearest
+        number, model_count = paths.number_of(nearest.links), self._model_count
+        if count is None:
+            count = self._search_coarsely(inputs, False, number, nearest.distance)
+        rows = paths.rows[:count]
+        pairs = rows[:, PAIR].astype(int)
+        is_nearest, is_live = pairs == number, pairs >= model_count
+        is_exact = paths.have_few_parts(pairs)
+        stop, warn = paths.classes.thresholds[pairs].T
+        enough = released(warn, inputs.settings)
+        distances = self._distances_now(measured, number, rows, enough)
+        least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
+        is_open = self._is_open(inputs, distances, enough, least, is_exact)
+        bounds = np.empty((count, INTERVALS))
+        if is_open.any():
+            bounds[is_open] = raised = self.measurements.known(
+                inputs.path, pairs[is_open], self._weights(rows[is_open]), distances[is_open],
+                enough[is_open],
+            )  # fmt: skip
+            raised = np.minimum(raised.min(axis=1), distances[is_open])
+            least[is_open] = np.maximum(least[is_open], raised)
+        paths.keep(pairs, distances, least)
+        matters = ~(least > enough)
+        if not matters.any():
+            return 0
+        rows = rows[matters]  # a copy, since further searches write to those of the paths
+        if len(rows) < count:
+            pairs, distances, stop, enough, least, is_live, is_nearest, is_exact, bounds = (
+                each[matters]
+                for each in (
+                    pairs, distances, stop, enough, least, is_live, is_nearest, is_exact, bounds
+                )
+            )  # fmt: skip
+            count = len(rows)
+        paths.set_rates(inputs, rows)
+        for row in np.flatnonzero(is_nearest):
+            rows[row, RATE] = _rate_of(paths, inputs, nearest, rows[row])
+        is_parting = rows[:, RATE] > inputs.settings.parting_speed
+        goes_on = np.zeros(count, dtype=bool)
+        seconds = measured.path_seconds
+        stops = self._raise_least(
+            inputs, rows, distances, enough, least, is_exact, bounds, holds, seconds
+        )
+        is_unproven = (least <= stop) & (distances > stop)
+        may_turn = is_parting & (least < distances - inputs.tolerance)
+        which = is_unproven | (may_turn | ~is_exact) & (least <= enough)
+        which &= ~is_exact | (not stops)
+        if which.any():
+            some = rows[which]
+            paths.bound_leaves(inputs, some, np.full(len(some), -np.inf), enough[which])
+            least[which] = np.maximum(least[which], some[:, LEAST])
+            # Whether leaves of a pair that moves apart do not turn back while it brakes.
+            goes_on[which] = some[:, LEAST] >= some[:, DISTANCE] - inputs.tolerance
+        ignored = is_parting & goes_on & (least <= enough)
+        rows[:, LEAST] = np.where(ignored, distances, np.minimum(least, distances))
+        rows[:, DISTANCE] = distances
+        paths.rows[:count] = rows
+        return count
+
+    def _distances_now(
+        self, measured: Measured, number: int, rows: np.ndarray, enough: np.ndarray
+    ) -> np.ndarray:
+        """Exact distances (k,) now; lower bounds of pairs that do not matter.
+
+        ``number``: of the nearest pair. Pairs up to ``enough`` (k,) metres matter.
+        """
+        paths, nearest, exact = self._paths, measured.nearest, measured.exact
+        count, pairs = len(rows), rows[:, PAIR].astype(int)
+        is_nearest, is_live = pairs == number, pairs >= self._model_count
+        stop, warn = paths.classes.thresholds[pairs].T
+        if is_nearest.all():
+            return np.full(count, nearest.distance)
+        loose = np.minimum(LOOSE, _LOOSE_PART * warn)
+        near = enough + 2.0 * loose
+        # Farther away than this, a pair does not matter: now, or after it has braked.
+        within = near + rows[:, TRAVEL]
+        others = is_live != (number >= self._model_count)
+        if paths.classes.object_classes and others.any():
+            # The nearest of them, by its leaves, is measured exactly, too.
+            loose[np.where(others, rows[:, DISTANCE], np.inf).argmin()] = 0.0
+        # What is known from earlier cycles is enough for pairs that are not near now: if they
+        # come near, they are measured there, if they are measured on the path at all.
+        near = np.where(paths.have_few_parts(pairs), near, within)
+        distances, moves = rows[:, DISTANCE].copy(), within > near
+        if moves.any():
+            distances[moves] = exact(pairs[moves], distances[moves], within[moves], np.inf)
+        which = np.flatnonzero(~is_nearest & ~(distances > near))
+        if len(which):
+            leaves = rows[which, DISTANCE]
+            distances[which] = exact(pairs[which], leaves, within[which], loose[which])
+            # The distance itself decides whether a pair is within a threshold.
+            within_stop, within_warn = stop - distances, warn - distances
+            is_unsure = (within_stop >= 0.0) & (within_stop < loose)
+            is_unsure |= (within_warn >= 0.0) & (within_warn < loose)
+            which = which[is_unsure[which]]
+            if len(which):
+                leaves = distances[which]
+                distances[which] = exact(pairs[which], leaves, within[which], 0.0)
+        distances = np.maximum(distances, nearest.distance)  # no pair is closer
+        distances[is_nearest] = nearest.distance
+        return distances
+
+    def _raise_least(
+        self,
+        inputs: BrakingInputs,
+        rows: np.ndarray,
+        distances: np.ndarray,
+        enough: np.ndarray,
+        least: np.ndarray,
+        is_exact: np.ndarray,
+        bounds: np.ndarray,
+        holds: bool,
+        seconds: float,
+    ) -> bool:
+        """Raise ``least`` (k,), the bounds on the braking path, by exact distances along it.
+
+        ``is_exact`` (k,): whether a pair is measured there; ``bounds`` (k, n): `ExactPaths.known`.
+
+        Returns whether a pair stops the robot; then some others were not measured.
+        """
+        is_open = self._is_open(inputs, distances, enough, least, is_exact)
+        if not is_open.any():
+            return False
+        pairs, rates = rows[:, PAIR].astype(int), rows[:, RATE]
+        thresholds, parting = self._paths.classes.thresholds[pairs], inputs.settings.parting_speed
+        limits_speed = rates <= parting
+        holding, warn = thresholds.T
+        if holds:
+            holding = np.where(rates < -parting, warn, holding + enough - warn)
+        # While a pair is too close, the scale is at most that of leaving.
+        is_inside = (distances <= thresholds[:, 0]).any()
+        scale = inputs.settings.escape_scale if is_inside else math.inf
+        # Successive paths are nearly the same: most of them is known from earlier cycles.
+        is_known = self.measurements.measurements.any()
+        if is_inside and is_known:
+            seconds = min(seconds, _INSIDE_SECONDS)
+        known = np.flatnonzero(is_exact & ~is_open & limits_speed & (least > thresholds[:, 0]))
+        if len(known):
+            if (least[known] <= holding[known]).any():
+                least[is_open] = distances[is_open]
+                return True
+            scale = min(scale, float(part_of(least[known], thresholds[known]).min()))
+        chosen = np.flatnonzero(is_open)
+        measured, proven, stops = self.measurements.least(
+            inputs.path,
+            PathPairs(
+                pairs[chosen], self._weights(rows[chosen]), distances[chosen], thresholds[chosen],
+                holding[chosen], enough[chosen], limits_speed[chosen],
+            ),
+            bounds[chosen], scale, inputs.settings.resolution, inputs.tolerance,
+            time.thread_time() + seconds,
+        )  # fmt: skip
+        self._paths.keep(pairs[chosen], distances[chosen], proven)
+        least[chosen] = np.maximum(least[chosen], measured)
+        return stops
+
+    def _is_open(
+        self,
+        inputs: BrakingInputs,
+        distances: np.ndarray,
+        enough: np.ndarray,
+        least: np.ndarray,
+        is_exact: np.ndarray,
+    ) -> np.ndarray:
+        """(k,) whether distances on the braking path may raise the bounds ``least``."""
+        moves = inputs.initial_velocities.any()
+        return moves & is_exact & (least <= enough) & (least < distances) & (distances > 0.0)
+
+    def _weights(self, rows: np.ndarray) -> np.ndarray:
+        """(k, nq) how far the links of pairs come nearer at most for a unit of a joint."""
+        return self._paths.classes.joint_weights[rows[:, GROUP].astype(int)]
+
+
+def _rate_of(
+    paths: BrakingPaths, inputs: BrakingInputs, nearest: Clearance, row: np.ndarray
+) -> float:
+    """Rate of separation of the nearest points, m/s; any leaf of a link represents it."""
+    leaves = row[[LEAF_A, LEAF_B]].astype(np.int64)
+    points, normal = nearest.points, nearest.normal
+    if paths.tables.leaf_links[leaves[0]] != paths.tables.row_of(nearest.links[0]):
+        leaves = leaves[::-1].copy()
+    return paths.parting_rate(inputs.q, inputs.velocities, leaves, points, normal)
