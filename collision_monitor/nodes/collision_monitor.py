@@ -4,40 +4,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rclpy.node import Node
 
 from collision_monitor.nodes.common.executor import run_program, split_arguments
-from collision_monitor.nodes.common.failures import left_if_interrupted
 from collision_monitor.nodes.monitor_core import MonitorCore
+from collision_monitor.nodes.node_core import RobotNode
 
 
-class CollisionMonitorNode(Node):
+class CollisionMonitorNode(RobotNode):
     """Monitors a robot from its start; see `MonitorCore`."""
 
-    def __init__(self, **options) -> None:
+    def __init__(self, **options: Any) -> None:
         """Declare parameters, load a robot given by parameter, and start.
 
         Raises:
             CollisionMonitorError: inconsistent parameters, or a robot given by parameter cannot be
                 loaded.
         """
-        super().__init__("collision_monitor", **options)
-        with left_if_interrupted(self):
-            self._core = MonitorCore(self)
-            self._core.configure(is_active=True)
-            self._core.activate()
+        super().__init__("collision_monitor", _started, **options)
 
-    def failed(self, error: Exception) -> None:
-        """Publish that a callback has failed."""
-        self._core.failed(error)
 
-    def publish_stale(self, reason: str) -> None:
-        """Publish that nothing is monitored now."""
-        self._core.publish_stale(reason)
-
-    def close(self) -> None:
-        """Publish that monitoring has ended; write pending recordings."""
-        self._core.end()
+def _started(node: Node) -> MonitorCore:
+    core = MonitorCore(node)
+    core.configure(is_active=True)
+    core.activate()
+    return core
 
 
 def main(args: list[str] | None = None) -> None:

@@ -12,11 +12,12 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.nodes.common.executor import run_program, split_arguments
 from collision_monitor.nodes.monitor_core import MonitorCore
+from collision_monitor.nodes.node_core import CoreNode
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 
 
-class CollisionMonitorLifecycleNode(LifecycleNode):
+class CollisionMonitorLifecycleNode(CoreNode, LifecycleNode):
     """Monitors a robot while it is active; see `MonitorCore`."""
 
     def __init__(self, **options) -> None:
@@ -59,18 +60,6 @@ class CollisionMonitorLifecycleNode(LifecycleNode):
         if state.label in ("active", "inactive"):
             self._core.cleanup()
         return SUCCESS
-
-    def failed(self, error: Exception) -> None:
-        """Publish that a callback has failed."""
-        self._core.failed(error)
-
-    def publish_stale(self, reason: str) -> None:
-        """Publish that nothing is monitored now."""
-        self._core.publish_stale(reason)
-
-    def close(self) -> None:
-        """Publish that monitoring has ended; write pending recordings."""
-        self._core.end()
 
 
 def main(args: list[str] | None = None) -> None:

@@ -16,19 +16,72 @@ from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS, Watchdogs
 from collision_monitor.nodes.monitor_topics import MonitorReport
 from collision_monitor.nodes.recorder import Recorder
-from collision_monitor.nodes.robot_topics import JointStateSource
+from collision_monitor.nodes.robot_topics import JointStateSource, RobotTopics
 
 
-class JointStateCycle:
-    """Reads joint states with their age by the clock of the node, and processes the newest.
+class JointStateReader:
+    """Reads joint states with their age by the clock of the node.
 
     Attributes:
         recorder: to which joint states go; None without recording.
     """
 
+    def __init__(self, node: Node, robots: RobotTopics, watchdogs: Watchdogs) -> None:
+        """Start without a message.
+
+        Args:
+            node: provides the clock.
+            robots: the subscriptions.
+            watchdogs: of the monitor.
+        """
+        self._node, self._robots, self._watchdogs = node, robots, watchdogs
+        self._time_is_simulated = node.get_clock().ros_time_is_active
+        self.recorder: Recorder | None = None
+
+    def record(self, source: JointStateSource, data: bytes) -> None:
+        """Record a joint state, if there is a recorder."""
+        if self.recorder is not None:
+            self.recorder.joint_state(data, source.topic)
+
+    def read(self, source: JointStateSource, data: bytes) -> JointState:
+        """Read and record a joint state, with its lag.
+
+        Raises:
+            JointStateError: the bytes are not a joint state.
+        """
+        self.record(source, data)  # after the states of earlier ones
+        now = time.monotonic()
+        message = source.read(data, now)
+        self._watchdogs.publishers.report_message(source.topic, now, message.names)
+        return message._replace(lag=self.lag(message.stamp, now))
+
+    def lag(self, stamp: float, now: float) -> float:
+        """Age of a message with this stamp, seconds; see `ClockWatch.lag`."""
+        clock = self.seconds(), now, self._time_is_simulated
+        return self._watchdogs.clock.lag(stamp, *clock)
+
+    def watch(self, monitor: Monitor | None) -> float | None:
+        """Report clock and publishers, a few times a second; simulated time, None without it."""
+        self._time_is_simulated = self._node.get_clock().ros_time_is_active  # slow
+        seconds, now = self.seconds(), time.monotonic()
+        self._watchdogs.clock.update(seconds, now, self._time_is_simulated)
+        if self._robots.watch_publishers(self._watchdogs.publishers, now) and monitor is not None:
+            monitor.report_other_publishers(now)
+        return seconds if self._time_is_simulated else None
+
+    def seconds(self) -> float:
+        """Time of the node, seconds; system time is read directly, which is faster."""
+        if self._time_is_simulated:
+            return 1e-9 * self._node.get_clock().now().nanoseconds
+        return time.time()
+
+
+class JointStateCycle:
+    """Processes the newest joint state; those that waited before it are merged."""
+
     def __init__(
         self,
-        node: Node,
+        reader: JointStateReader,
         watchdogs: Watchdogs,
         report: MonitorReport,
         waiting: Callable[[], Iterator[tuple[JointStateSource, bytes]]],
@@ -37,25 +90,20 @@ class JointStateCycle:
         """Start without a message.
 
         Args:
-            node: provides the clock.
+            reader: of joint states.
             watchdogs: of the monitor.
             report: counts the joint states.
             waiting: takes the waiting joint states, of each topic oldest first.
             process_scene: processes scene messages that wait.
         """
-        self._node, self._watchdogs, self._report = node, watchdogs, report
+        self._read, self._watchdogs, self._report = reader.read, watchdogs, report
+        self._record = reader.record
         self._waiting, self._process_scene = waiting, process_scene
-        self._time_is_simulated = node.get_clock().ros_time_is_active
-        self.recorder: Recorder | None = None
 
     def pass_over(self, source: JointStateSource, data: bytes) -> None:
         """Count and record a joint state while no robot is monitored."""
         self._report.messages += 1
         self._record(source, data)
-
-    def _record(self, source: JointStateSource, data: bytes) -> None:
-        if self.recorder is not None:
-            self.recorder.joint_state(data, source.topic)
 
     def process(
         self, monitor: Monitor, source: JointStateSource, data: bytes, start: float
@@ -86,33 +134,3 @@ class JointStateCycle:
             monitor.merge(self._read(source, data))
         except JointStateError as error:
             monitor.reject(error, time.monotonic())
-
-    def _read(self, source: JointStateSource, data: bytes) -> JointState:
-        """Read a joint state, with its lag.
-
-        Raises:
-            JointStateError: the bytes are not a joint state.
-        """
-        self._record(source, data)  # after the states of earlier ones
-        now = time.monotonic()
-        message = source.read(data, now)
-        self._watchdogs.publishers.report_message(source.topic, now, message.names)
-        return message._replace(lag=self.lag(message.stamp, now))
-
-    def lag(self, stamp: float, now: float) -> float:
-        """Age of a message with this stamp, seconds; see `ClockWatch.lag`."""
-        clock = self._clock_seconds(), now, self._time_is_simulated
-        return self._watchdogs.clock.lag(stamp, *clock)
-
-    def watch_clock(self) -> float | None:
-        """Report the clock, a few times a second; return simulated time, None without it."""
-        self._time_is_simulated = self._node.get_clock().ros_time_is_active  # slow
-        seconds = self._clock_seconds()
-        self._watchdogs.clock.update(seconds, time.monotonic(), self._time_is_simulated)
-        return seconds if self._time_is_simulated else None
-
-    def _clock_seconds(self) -> float:
-        """Time of the node, seconds; system time is read directly, which is faster."""
-        if self._time_is_simulated:
-            return 1e-9 * self._node.get_clock().now().nanoseconds
-        return time.time()

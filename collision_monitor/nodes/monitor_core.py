@@ -9,23 +9,17 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
-from rclpy.parameter import Parameter
 
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.errors import (
     CollisionMonitorError,
     ConfigurationError,
-    reason_of,
 )
 from collision_monitor.model.live.desired_scene import DesiredScene
 from collision_monitor.model.loading import Loaded, Recipe
 from collision_monitor.monitoring.monitor import NARROW_PHASES, Level, Monitor, MonitorState
-from collision_monitor.monitoring.watchdogs import Watchdogs
-from collision_monitor.nodes.common.executor import bridge_logs
-from collision_monitor.nodes.common.sentinel import repeated
-from collision_monitor.nodes.joint_state_cycle import JointStateCycle
+from collision_monitor.nodes.joint_state_cycle import JointStateCycle, JointStateReader
 from collision_monitor.nodes.markers.marker_topic import MarkerTopic
 from collision_monitor.nodes.monitor_services import MonitorServices
 from collision_monitor.nodes.monitor_state import StatePublisher
@@ -34,6 +28,7 @@ from collision_monitor.nodes.monitor_topics import (
     log_robot,
     log_rules,
 )
+from collision_monitor.nodes.node_core import NodeCore
 from collision_monitor.nodes.obstacles.cloud import Cloud
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
 from collision_monitor.nodes.parameters.monitor_parameters import (
@@ -45,7 +40,6 @@ from collision_monitor.nodes.parameters.monitor_parameters import (
     recipe_of,
     thresholds_of,
 )
-from collision_monitor.nodes.parameters.parameter import changed_values, declare_parameters
 from collision_monitor.nodes.parameters.thresholds_file import ThresholdsFile
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.nodes.robot_loader import (
@@ -65,7 +59,7 @@ _ENDED = MonitorState(
 )
 
 
-class MonitorCore:
+class MonitorCore(NodeCore):
     """Publishes the minimum distance of a robot, and the required action.
 
     `configure` creates publishers and loads the robot, `activate` starts monitoring; `deactivate`
@@ -78,11 +72,7 @@ class MonitorCore:
         Raises:
             CollisionMonitorError: inconsistent parameters.
         """
-        self._node = node
-        bridge_logs(node)
-        self._watchdogs = Watchdogs()
-        self._faults = self._watchdogs.faults
-        self._values = declare_parameters(node, PARAMETERS, check)
+        super().__init__(node, PARAMETERS, check)
         self._file_rules = file_rules(self._values)
         self._thresholds_file = ThresholdsFile()
         log_compiling()
@@ -101,14 +91,15 @@ class MonitorCore:
         self._robots = RobotTopics(
             node, declare_robots(node, self._values), self._on_description, self._on_joint_state
         )
+        self._reader = JointStateReader(node, self._robots, self._watchdogs)
         self._cycle = JointStateCycle(
-            node, self._watchdogs, self._state.report, lambda: self._robots.waiting(),
+            self._reader, self._watchdogs, self._state.report, lambda: self._robots.waiting(),
             self._process_scene,
         )  # fmt: skip
         self._loader = RobotLoader(
             node, self._start_monitoring, self._refresh, self._announce_replacement, self._faults
         )
-        node.add_on_set_parameters_callback(self._on_parameters)
+        self._accept_parameters()
 
     # -- life cycle --
 
@@ -121,7 +112,7 @@ class MonitorCore:
             CollisionMonitorError: the robot cannot be loaded, or recording is not possible.
         """
         self._recorder = Recorder(self._node, self._values) if self._values["record"] else None
-        self._cycle.recorder = self._recorder
+        self._reader.recorder = self._recorder
         self._robots.subscribe_descriptions()
         self._idle = self._waiting()
         self._topics = MonitorTopics(
@@ -138,7 +129,7 @@ class MonitorCore:
         )  # fmt: skip
         self._cloud = Cloud(
             self._node, self._values, self._scene, self._refresh,
-            lambda stamp: self._cycle.lag(stamp, time.monotonic()), self._recorder, self._timed,
+            lambda stamp: self._reader.lag(stamp, time.monotonic()), self._recorder, self._timed,
             self._faults,
         )  # fmt: skip
         self._set_stops()
@@ -166,8 +157,9 @@ class MonitorCore:
         self._topics.set_timer("diagnostics", 1.0, self._timed(self._state.send_diagnostics))
 
     def _set_watchdog(self) -> None:
-        period = self._state.watch_period
-        self._topics.set_timer("watchdog", period, self._timed(self._on_watchdog))
+        if self._state.is_active:
+            period = self._state.watch_period
+            self._topics.set_timer("watchdog", period, self._timed(self._on_watchdog))
 
     def deactivate(self) -> None:
         """Publish once that monitoring is disabled, and stop publishing."""
@@ -200,19 +192,11 @@ class MonitorCore:
             self._state.publish(_ENDED)
         self.close()
 
-    def failed(self, error: Exception) -> None:
-        """Publish that a callback has failed."""
-        self._state.failed(error)
-
-    def publish_stale(self, reason: str) -> None:
-        """As of `StatePublisher`."""
-        self._state.publish_stale(reason)
-
     def close(self) -> None:
         """Write pending recordings, if the node records."""
         if self._recorder is not None:
             self._recorder.close()
-            self._recorder = self._cycle.recorder = None
+            self._recorder = self._reader.recorder = None
 
     # -- robots --
 
@@ -235,14 +219,10 @@ class MonitorCore:
         if self._monitor is not None:
             self._loader.request(recipe)
             return
-        try:
-            self._load_first(recipe)
-        except Exception as error:
-            if not isinstance(error, CollisionMonitorError):
-                self._state.failures.add(error)
-            reason = f"robot_description cannot be monitored: {reason_of(error)}"
-            self._idle = MonitorState(Level.ERROR, reason, "fault")
-            self._node.get_logger().error(reason)
+        if reason := self._refusal(lambda: self._load_first(recipe)):
+            text = f"robot_description cannot be monitored: {reason}"
+            self._idle = MonitorState(Level.ERROR, text, "fault")
+            self._node.get_logger().error(text)
         self._refresh()
 
     def _load_first(self, recipe: Recipe) -> None:
@@ -254,8 +234,7 @@ class MonitorCore:
         start = time.monotonic()
         text = _LOADING if has_kernels(self._prepared != "leaf") else _COMPILING
         self._state.publish(MonitorState(Level.STALE, text, "waiting"))
-        with repeated(lambda: self.publish_stale(text)):
-            self._loader.load(recipe)
+        self._load_reporting(lambda: self._loader.load(recipe), text)
         for _ in self._robots.waiting():  # joint states received while it was loaded
             pass
         self._watchdogs.cycles.expect_delay()  # the state has reported that no robot was monitored
@@ -331,35 +310,27 @@ class MonitorCore:
 
     # -- parameters --
 
-    def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
-        try:
-            changes = changed_values(self._values, parameters, PARAMETERS, check)
-            _check_narrow_phase(changes, self._prepared)
-            values = {**self._values, **changes}
-            rules = self._file_rules
-            if "thresholds_file" in changes:
-                rules = self._thresholds_file.read(values["thresholds_file"])
-            if self._monitor is not None:
-                check_for_model(values, rules, self._monitor.model, self._limits)
-        except CollisionMonitorError as error:
-            return SetParametersResult(successful=False, reason=str(error))
-        self._values.update(changes)
-        _warn_of_no_watchdog(self._node, changes)
-        self._file_rules = rules
-        self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
+    def _use_values(self, changed: Mapping[str, Any]) -> None:
+        """See `NodeCore`."""
+        values, rules = self._values, self._file_rules
+        _check_narrow_phase(changed, self._prepared)
+        if "thresholds_file" in changed:
+            rules = self._thresholds_file.read(values["thresholds_file"])
         if self._monitor is not None:
-            use_values(self._monitor, self._values, rules, self._limits)
-            if changes.keys() & {"pair_thresholds", "thresholds_file"}:
-                thresholds = thresholds_of(self._values, rules)
+            check_for_model(values, rules, self._monitor.model, self._limits)
+        _warn_of_no_watchdog(self._node, changed)
+        self._file_rules = rules
+        self._watchdogs.cycles.deadline = values["cycle_deadline"]
+        if self._monitor is not None:
+            use_values(self._monitor, values, rules, self._limits)
+            if changed.keys() & {"pair_thresholds", "thresholds_file"}:
+                thresholds = thresholds_of(values, rules)
                 log_rules(self._node.get_logger(), self._monitor, thresholds)
         if self._topics is not None:
             self._set_stops()
-            self._topics.stop_timers(set(changes))
-            if changes.keys() & {"marker_rate", "show_aabb_levels", "show_mesh_level"}:
+            self._topics.stop_timers(set(changed))
+            if changed.keys() & {"marker_rate", "show_aabb_levels", "show_mesh_level"}:
                 self._markers.forget()  # the lifetime of markers depends on the rate
-        if "state_rate" in changes and self._state.is_active:
-            self._set_watchdog()
-        return SetParametersResult(successful=True)
 
     def _set_stops(self) -> None:
         self._services.use_values(self._values)
@@ -370,16 +341,14 @@ class MonitorCore:
     def _on_watchdog(self) -> None:
         """Check timeouts, clocks and publishers; repeat the state at its rate."""
         self._topics.check_subscribers(self._values)
-        self._state.watch_names()
         if self._recorder is not None:
             self._recorder.update()
-        self._scene.watch(self._cycle.watch_clock())
+        self._scene.watch(self._reader.watch(self._monitor))
         self._cloud.watch()
-        now, watchdogs = time.monotonic(), self._watchdogs
-        watchdogs.cycles.report_timer(now, self._state.watch_period)
-        if self._robots.watch_publishers(watchdogs.publishers, now) and self._monitor is not None:
-            self._monitor.report_other_publishers(now)
-        self._state.watch(now)
+        now = time.monotonic()
+        self._watchdogs.cycles.report_timer(now, self._state.watch_period)
+        if self._state.watch(now):
+            self._topics.new_pair_names(self._monitor)
 
     def _refresh(self) -> None:
         if not self._is_merging:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -26,6 +25,7 @@ from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.watchdogs import Watchdogs
 from collision_monitor.nodes.common.executor import StateLog
 from collision_monitor.nodes.common.messages import LATCHED, SAFE, STATE, VALUES
+from collision_monitor.nodes.common.steady_timer import steady_timer
 from collision_monitor.nodes.recorder import RecordedPublisher, Recorder
 from collision_monitor.robot.pairs import by_reason, may_also_collide
 
@@ -234,8 +234,6 @@ class MonitorTopics:
     ) -> None:
         """``send_distances`` and ``send_markers`` are called while these have subscribers."""
         self._node, self._recorder = node, recorder
-        # A steady clock: a watchdog on simulated time would stop while that is paused.
-        self.clock = Clock(clock_type=ClockType.STEADY_TIME)
         create, recorded = node.create_publisher, self._recorded
         self._min_distance = recorded(Float64, "~/min_distance", VALUES)
         self._speed_scale = create(Float64, "~/speed_scale", VALUES)
@@ -307,7 +305,7 @@ class MonitorTopics:
         if name in self._timers:
             self._node.destroy_timer(self._timers.pop(name))
         if callback is not None:
-            self._timers[name] = self._node.create_timer(period, callback, clock=self.clock)
+            self._timers[name] = steady_timer(self._node, period, callback)
 
     def check_subscribers(self, rates: Mapping[str, float]) -> None:
         """Start and end timers of topics by whether they have subscribers; ``rates`` in Hz."""

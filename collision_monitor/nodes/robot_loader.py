@@ -13,7 +13,6 @@ import pickle
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from collision_monitor.common.compiled import compiling, is_on_disk
@@ -29,6 +28,7 @@ from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.exact_paths import measure_pair
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
+from collision_monitor.nodes.common.steady_timer import steady_timer
 from collision_monitor.nodes.obstacles.scene_topics import bounds_of
 from collision_monitor.nodes.parameters.monitor_parameters import (
     decelerations_of,
@@ -128,8 +128,6 @@ class RobotLoader:
         """
         self._node, self._ready, self._changed, self._large = node, ready, changed, large
         self._faults = faults
-        # Steady: simulated time may be paused.
-        self._clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer: Any = None
         self._process: LoadingProcess | None = None
         self.current: Recipe | None = None
@@ -169,7 +167,7 @@ class RobotLoader:
                 "loading a new robot description; still monitoring the current robot"
             )
             self._process = LoadingProcess(recipe)
-            self._timer = self._node.create_timer(_POLL_SECONDS, self._poll, clock=self._clock)
+            self._timer = steady_timer(self._node, _POLL_SECONDS, self._poll)
         self._changed()
 
     def cancel(self) -> None:

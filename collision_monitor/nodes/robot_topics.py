@@ -146,6 +146,7 @@ class RobotTopics:
         ports: Sequence[RobotPort],
         described: Callable[[], None],
         moved: Callable[[JointStateSource, bytes], None],
+        depth: int = _DEPTH,
     ) -> None:
         """Start without subscriptions.
 
@@ -154,8 +155,9 @@ class RobotTopics:
             ports: topics of each robot.
             described: called for each received description.
             moved: called with the source and each serialized joint state.
+            depth: of the queues of joint states, messages.
         """
-        self._node, self._ports = node, ports
+        self._node, self._ports, self._depth = node, ports, depth
         self._described, self._on_joint_state = described, moved
         self._urdfs: dict[str, ReceivedText] = {}  # by name of the robot
         self._descriptions: list[Subscription] = []
@@ -211,7 +213,7 @@ class RobotTopics:
     def _subscribe(self, topic: str, prefix: str) -> None:
         if topic not in self._joint_states:
             self._joint_states[topic] = JointStateSource(
-                self._node, self._on_joint_state, topic, prefix
+                self._node, self._on_joint_state, topic, prefix, self._depth
             )
 
     def waiting(self) -> Iterator[tuple[JointStateSource, bytes]]:

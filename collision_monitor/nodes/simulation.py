@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.node import Node
 from rclpy.timer import Timer
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
@@ -21,12 +22,16 @@ from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.common.text import named_numbers, shortened
 from collision_monitor.errors import SimulationError, TrajectoryError
 from collision_monitor.monitoring.monitor import Level
-from collision_monitor.nodes.common.executor import StateLog, run_program
+from collision_monitor.nodes.common.executor import run_program
 from collision_monitor.nodes.common.messages import LATCHED, STATE, VALUES, diagnostic, time_message
-from collision_monitor.nodes.common.robot_node import RobotNode
-from collision_monitor.nodes.follow_joint_trajectory import follow_joint_trajectory_type
+from collision_monitor.nodes.common.node_state import Report, ReportState
+from collision_monitor.nodes.common.steady_timer import steady_timer
+from collision_monitor.nodes.node_core import RobotNode, SingleRobotCore
 from collision_monitor.nodes.parameters.simulation_parameters import PARAMETERS, check
 from collision_monitor.nodes.simulation_action import TrajectoryAction, command_of
+from collision_monitor.nodes.trajectories.follow_joint_trajectory import (
+    follow_joint_trajectory_type,
+)
 from collision_monitor.simulation.simulation import Contact, Pair, Simulation, Touch
 from collision_monitor.simulation.trajectory_execution import Run, SpeedScale
 
@@ -96,22 +101,21 @@ def contacts_status(
     return diagnostic(Level.OK, name, text, robot, values)
 
 
-class SimulationNode(RobotNode):
-    """A simulated robot that follows trajectories and reports contacts."""
+class SimulationCore(SingleRobotCore):
+    """A simulated robot that follows trajectories and reports contacts.
 
-    def __init__(self, **options: Any) -> None:
+    Faults: the "simulation" has ended, and the last "request" was refused.
+    """
+
+    def __init__(self, node: Node) -> None:
         """Declare parameters, load a robot given by parameter, and start.
 
         Raises:
             CollisionMonitorError: inconsistent parameters, MuJoCo is missing, or a robot given by
                 parameter cannot be simulated.
         """
-        super().__init__("simulation", PARAMETERS, check, **options)
-        self._log = StateLog(self)
+        super().__init__(node, PARAMETERS, check)
         self._simulation: Simulation | None = None
-        self._robot = ""
-        self._fault = ""
-        self._refused = ""
         self._request = 0
         self._touching: tuple | None = None
         self._touched: bool | None = None
@@ -121,39 +125,40 @@ class SimulationNode(RobotNode):
         )
         self._stepper: Timer | None = None
         self._next_feedback = -math.inf
+        self._state = ReportState(
+            node, self._values, self._faults, self._report, self._robot_and_values
+        )
         self._make_publishers()
         self._action = self._make_action()
         self._start()
-        self.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10)
-        self.create_subscription(Float64, "~/speed_scale", self._on_speed_scale, 10)
-        self.create_service(Trigger, "~/reset", self._on_reset)
+        node.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10)
+        node.create_subscription(Float64, "~/speed_scale", self._on_speed_scale, 10)
+        node.create_service(Trigger, "~/reset", self._on_reset)
 
-    def close(self) -> None:
+    def end(self) -> None:
         """Publish that the robot is no longer simulated."""
-        if self.context.ok():
+        if self._node.context.ok():
             text = "node is shutting down; the robot is no longer simulated"
-            values = {"event": "ended", "request": str(self._request)}
-            status = diagnostic(Level.STALE, self.get_name(), text, self._robot, values)
-            self._publish_status(status)
+            self._state.publish(Report(Level.STALE, "ended", text, serial=self._request))
 
     # -- set-up --
 
     def _make_publishers(self) -> None:
-        self._time_publisher = self.create_publisher(ClockMessage, "/clock", VALUES)
-        self._joint_states = self.create_publisher(JointState, "joint_states", VALUES)
-        self._contacts = self.create_publisher(DiagnosticStatus, "~/contacts", STATE)
-        self._touched_ever = self.create_publisher(Bool, "~/touched", LATCHED)
+        self._time_publisher = self._node.create_publisher(ClockMessage, "/clock", VALUES)
+        self._joint_states = self._node.create_publisher(JointState, "joint_states", VALUES)
+        self._contacts = self._node.create_publisher(DiagnosticStatus, "~/contacts", STATE)
+        self._touched_ever = self._node.create_publisher(Bool, "~/touched", LATCHED)
 
     def _make_action(self) -> TrajectoryAction | None:
         action_type = follow_joint_trajectory_type()
         if action_type is None:
-            self.get_logger().info(
+            self._node.get_logger().info(
                 "control_msgs is not installed: there is no FollowJointTrajectory action; use "
                 "the topic"
             )
             return None
         return TrajectoryAction(
-            self,
+            self._node,
             action_type,
             self._follow,
             lambda run: self._simulation.execution.drop(run),
@@ -161,7 +166,7 @@ class SimulationNode(RobotNode):
         )
 
     def _load(self, description: str | ReceivedText) -> None:
-        """See `RobotNode`; trajectories of the previous robot end."""
+        """See `SingleRobotCore`; trajectories of the previous robot end."""
         start, v = time.monotonic(), self._values
         simulation = Simulation.from_urdf(
             description,
@@ -177,37 +182,34 @@ class SimulationNode(RobotNode):
             simulation.continue_from(self._simulation.time)
             if self._action is not None:
                 self._action.watch(self._simulation)
-        self._simulation, self._description = simulation, description
-        self._fault = self._refused = ""
-        self._robot = simulation.robot.name
+        self._simulation = simulation
+        self._faults.clear("simulation", "request")
         self._scale = SpeedScale(v["heed_speed_scale"], v["speed_scale_timeout"])
         self._pacer = Pacer(v["real_time_factor"])
         self._message = JointState(name=list(simulation.joint_names))
         self._steps = max(1, round(1.0 / (v["joint_state_rate"] * v["timestep"])))
         self._restart_timer()
-        self.get_logger().info(
-            f"simulating '{self._robot}': {len(simulation.joint_names)} joints; loaded in "
-            f"{time.monotonic() - start:.1f} s"
+        self._node.get_logger().info(
+            f"simulating '{simulation.robot.name}': {len(simulation.joint_names)} joints; loaded "
+            f"in {time.monotonic() - start:.1f} s"
         )
         if simulation.contacts:
-            names = [" - ".join(pair) for pair in simulation.contacts]
-            self.get_logger().warning(f"in contact at the start positions: {shortened(names)}")
-        self._publish_state()
+            names = shortened(" - ".join(pair) for pair in simulation.contacts)
+            self._node.get_logger().warning(f"in contact at the start positions: {names}")
+        self._state.refresh()
 
     def _restart_timer(self) -> None:
         if self._stepper is not None:
-            self.destroy_timer(self._stepper)
+            self._node.destroy_timer(self._stepper)
         period = self._steps * self._simulation.timestep / self._pacer.factor
-        self._stepper = self.create_timer(
-            max(period, _LEAST_PERIOD), self._advance, clock=self._steady
-        )
+        self._stepper = steady_timer(self._node, max(period, _LEAST_PERIOD), self._advance)
 
     # -- simulation --
 
     def _advance(self) -> None:
         """Simulate up to the current time, and publish joint states."""
         simulation = self._simulation
-        if simulation is None or self._fault:
+        if simulation is None or self._faults.get("simulation"):
             return
         due = self._pacer.due(simulation.time, time.monotonic())
         span = self._steps * simulation.timestep
@@ -219,8 +221,9 @@ class SimulationNode(RobotNode):
                 self._publish_joint_state()
                 most -= 1
         except SimulationError as error:
-            self._fault = str(error)
-            self._publish_state()
+            text = f"the simulation {error}"
+            self._faults.put("simulation", Level.ERROR, "fault", text)
+            self._state.refresh()
             return
         if self._contacts_key() != self._touching:
             self._publish_contacts()
@@ -258,11 +261,10 @@ class SimulationNode(RobotNode):
                 )
             run = simulation.command(command)
         except TrajectoryError as error:
-            self._refused = f"refused: the trajectory {error}"
-            self._publish_state()
+            self._refuse(f"refused: the trajectory {error}")
             raise
-        self._refused = ""
-        self._publish_state()
+        self._faults.clear("request")
+        self._state.refresh()
         return run
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
@@ -283,16 +285,19 @@ class SimulationNode(RobotNode):
             response.message = "no robot is loaded"
             return response
         self._simulation.reset()
-        self._fault = self._refused = ""
-        self._publish_state()
+        self._faults.clear("simulation", "request")
+        self._state.refresh()
         self._publish_contacts()
         response.success, response.message = True, "the robot is back at its start positions"
         return response
 
     def _refuse_description(self, reason: str) -> None:
-        self._refused = reason
         self._request += 1
-        self._publish_state()
+        self._refuse(reason)
+
+    def _refuse(self, reason: str) -> None:
+        self._faults.put("request", Level.ERROR, "refused", reason)
+        self._state.refresh()
 
     def _use_values(self, changed: Mapping[str, Any]) -> None:
         self._scale.enabled = self._values["heed_speed_scale"]
@@ -304,63 +309,65 @@ class SimulationNode(RobotNode):
 
     # -- state and contacts --
 
-    def _status(self) -> tuple[Level, str, str]:
-        """Level, event and message of the state."""
-        if fault := self._faults.text("callback", time.monotonic()):
-            return Level.ERROR, "fault", fault
-        if self._fault:
-            return Level.ERROR, "fault", f"the simulation {self._fault}"
-        if self._refused:
-            return Level.ERROR, "refused", self._refused
-        if self._simulation is None:
+    def _report(self) -> Report:
+        return Report(*self._condition(), serial=self._request)
+
+    def _condition(self) -> tuple[Level, str, str]:
+        """Level, event and message."""
+        simulation = self._simulation
+        if fault := self._faults.first(("simulation", "request"), time.monotonic()):
+            return fault.level, fault.cause, fault.text
+        if simulation is None:
             return Level.STALE, "waiting", "waiting for a robot description"
-        moving = self._simulation.moving
-        if reason := self._scale.reason(self._simulation.time):
+        moving = simulation.moving
+        if reason := self._scale.reason(simulation.time):
             what = "stopped during a trajectory" if moving else "holding, motion is not allowed"
             return Level.WARN, "stopped", f"{what}: {reason}"
         if moving:
             return Level.OK, "moving", "following a trajectory"
         return Level.OK, "holding", "holding the last commanded position"
 
-    def _watch(self) -> None:
-        """Publish the state at its rate, and changes immediately."""
-        if self._beat_is_due(time.monotonic()):
-            self._publish_state()
-            self._publish_contacts()
-        elif self._status()[:2] + (self._request,) != self._published:
-            self._publish_state()
-
-    def _publish_state(self) -> None:
-        level, event, text = self._status()
-        if (level, event, self._request) != self._published:
-            self._published = level, event, self._request
-            self._log.add(level, event, text)
-        values = {"event": event, "request": str(self._request)} | self._failures.values()
-        if self._simulation is not None:
-            values["time"] = f"{self._simulation.time:.3f}"
-            values["speed_scale"] = f"{self._scale.at(self._simulation.time):.4f}"
+    def _robot_and_values(self, report: Report) -> tuple[str, dict[str, str]]:
+        simulation, values = self._simulation, {"request": str(report.serial)}
+        if simulation is not None:
+            values["time"] = f"{simulation.time:.3f}"
+            values["speed_scale"] = f"{self._scale.at(simulation.time):.4f}"
         values["real_time_factor"] = f"{self._pacer.achieved:.3f}"
         values["wanted_real_time_factor"] = f"{self._pacer.factor:g}"
-        self._publish_status(diagnostic(level, self.get_name(), text, self._robot, values))
+        return "" if simulation is None else simulation.robot.name, values
+
+    def _watch(self) -> None:
+        """Publish the state and contacts at their rate, and changes immediately."""
+        if self._state.watch(time.monotonic()):
+            self._publish_contacts()
 
     def _publish_contacts(self) -> None:
         simulation = self._simulation
         if simulation is None:
             return
         touches = simulation.log.touches
-        message = contacts_status(simulation.contacts, touches, self.get_name(), self._robot)
+        names = self._node.get_name(), simulation.robot.name
+        message = contacts_status(simulation.contacts, touches, *names)
         self._contacts.publish(message)
         touched = bool(touches)
         if touched != self._touched:
             self._touched = touched
             self._touched_ever.publish(Bool(data=touched))
             if touched:
-                self.get_logger().error(f"touched: {message.message}")
+                self._node.get_logger().error(f"touched: {message.message}")
         self._touching = self._contacts_key()
 
     def _contacts_key(self) -> tuple:
         """Contacts are published when this changes: current pairs, number of pairs so far."""
         return tuple(self._simulation.contacts), len(self._simulation.log.touches)
+
+
+class SimulationNode(RobotNode):
+    """A simulated robot; see `SimulationCore`."""
+
+    def __init__(self, **options: Any) -> None:
+        """As of `SimulationCore`."""
+        super().__init__("simulation", SimulationCore, **options)
 
 
 def main(args: list[str] | None = None) -> None:

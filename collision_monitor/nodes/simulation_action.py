@@ -13,7 +13,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.nodes.common.messages import duration_message, seconds_of
-from collision_monitor.nodes.follow_joint_trajectory import DeferredActionServer
+from collision_monitor.nodes.trajectories.follow_joint_trajectory import DeferredActionServer
 from collision_monitor.simulation.simulation import Simulation
 from collision_monitor.simulation.trajectory_execution import Command, Phase, Run, checked_command
 

@@ -17,7 +17,7 @@ from collision_monitor.model.sampled_distances import sampled_configurations
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.standing import Standing
-from collision_monitor.monitoring.watchdogs import REMARKS
+from collision_monitor.monitoring.watchdogs import REMARKS, Watchdogs
 from collision_monitor.robot.angles import apart
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.margins import often_near, sides
@@ -182,8 +182,11 @@ class HoldSupervisor:
         danger_distance: float = 0.05,
         joint_state_timeout: float = 0.5,
         zero_state_confirmation: float = 0.3,
+        watchdogs: Watchdogs | None = None,
     ) -> None:
         """Distances are in metres; d_saf and d_dan are totals for both arms.
+
+        ``watchdogs``: those of a node, if it keeps them for several robots.
 
         Raises:
             ArmsError: no pair of the arms is checked, or all are structurally close.
@@ -196,6 +199,9 @@ class HoldSupervisor:
             [twin.distances(q) for q in sampled_configurations(model, ())]
         )  # (samples, guarded pairs), metres
         self.monitor = self._monitor(safe_distance, danger_distance)
+        if watchdogs is not None:
+            self.monitor.watchdogs = watchdogs
+            self.monitor.forget()
         self.in_event = False
         self.events = 0
         self._now = 0.0

@@ -2,19 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks and adjusts desired trajectories of arms before they are sent to the controller.
 
-Inputs are checked before they are used. Adjustments take long: a `BackgroundWorker` computes them
-one after the other.
+Inputs are checked before they are used. Adjustments take long: let a thread compute them one after
+the other.
 """
 
 from __future__ import annotations
 
-import queue
-import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from threading import Event
-from typing import Any
 
 import numpy as np
 
@@ -33,40 +29,6 @@ from collision_monitor.self_collision.hold_supervisor import Execution, HoldSupe
 from collision_monitor.self_collision.margins import is_idle
 from collision_monitor.self_collision.mesh_proximity import prepare_meshes
 from collision_monitor.self_collision.settings import AdjustmentSettings, limit_of
-
-
-class BackgroundWorker:
-    """An executor of `concurrent.futures` with a single daemon thread.
-
-    With a ThreadPoolExecutor, the program would end only after its last computation.
-    """
-
-    def __init__(self) -> None:
-        """Start the thread."""
-        self._jobs: queue.SimpleQueue[tuple[Future, Callable, tuple] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="adjusting", daemon=True)
-        self._thread.start()
-
-    def submit(self, work: Callable[..., Any], *arguments: Any) -> Future:
-        """Future of ``work(*arguments)``; cancelling has no effect once it is running."""
-        future: Future = Future()
-        self._jobs.put((future, work, arguments))
-        return future
-
-    def _run(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            future, work, arguments = job
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                future.set_result(work(*arguments))
-            except Exception as error:  # any error is reported to the caller
-                future.set_exception(error)
-
-    def end(self) -> None:
-        """End the thread after all submitted work; does not wait for it."""
-        self._jobs.put(None)
-
 
 # -- desired trajectories, checked --
 

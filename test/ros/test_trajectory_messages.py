@@ -26,7 +26,7 @@ from collision_monitor.nodes.common.trajectory_reading import (  # noqa: E402
     read_beginning,
     read_trajectory,
 )
-from collision_monitor.nodes.trajectory_messages import (
+from collision_monitor.nodes.trajectories.trajectory_messages import (
     PointStreaming,
     Report,
     Shortage,

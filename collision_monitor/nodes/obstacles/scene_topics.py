@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -29,6 +28,7 @@ from collision_monitor.model.live.object_geometry import ObjectGeometry
 from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.nodes.common.messages import seconds_of
+from collision_monitor.nodes.common.steady_timer import steady_timer
 from collision_monitor.nodes.obstacles.mesh_worker import MeshWorker
 from collision_monitor.nodes.obstacles.message_shapes import (
     Frames,
@@ -242,9 +242,7 @@ class SceneTopics:
         self._messages: deque[_Message] = deque()  # which are not decoded yet
         self._process_soon = work(self.process_pending)
         self._rest_until = -math.inf
-        self._timer = node.create_timer(
-            _REST_SECONDS, self._process_soon, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self._timer = steady_timer(node, _REST_SECONDS, self._process_soon)
         self._timer.cancel()
         self._is_recorded = recorder is not None
         self._planning = PlanningSceneTopic(self, self._most)

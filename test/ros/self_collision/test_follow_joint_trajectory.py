@@ -15,7 +15,7 @@ from rclpy.action import CancelResponse  # isort: skip
 from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
 from collision_monitor.errors import TrajectoryError  # isort: skip
-from collision_monitor.nodes import follow_joint_trajectory as actions  # isort: skip
+from collision_monitor.nodes.trajectories import follow_joint_trajectory as actions  # isort: skip
 from collision_monitor.nodes.simulation_action import TrajectoryAction  # isort: skip
 from collision_monitor.simulation.trajectory_execution import checked_command  # isort: skip
 from collision_monitor.simulation.trajectory_execution import TrajectoryExecution  # isort: skip

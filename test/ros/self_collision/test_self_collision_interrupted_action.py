@@ -25,8 +25,9 @@ from std_msgs.msg import String  # isort: skip
 from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
 from collision_monitor.motion.trajectory import Motion
-from collision_monitor.nodes import self_collision
-from collision_monitor.nodes.trajectory_messages import motion_message
+from collision_monitor.nodes.self_collision import SelfCollisionNode
+from collision_monitor.nodes.trajectories import trajectory_requests
+from collision_monitor.nodes.trajectories.trajectory_messages import motion_message
 from collision_monitor.self_collision import trajectory_filter
 from collision_monitor.self_collision.adjustment import adjust
 
@@ -69,8 +70,8 @@ class Scene(Planner):
         super().__init__()
         (folder / "slides.urdf").write_text(URDF)
         self.coal = CoalCheck(folder / "slides.urdf", model())
-        patch.setattr(self_collision, "follow_joint_trajectory_type", lambda: TYPE)
-        patch.setattr(self_collision, "FollowJointTrajectoryRelay", self.make_relay)
+        patch.setattr(trajectory_requests, "follow_joint_trajectory_type", lambda: TYPE)
+        patch.setattr(trajectory_requests, "FollowJointTrajectoryRelay", self.make_relay)
         patch.setattr(trajectory_filter, "adjust", slowly)
         self.context = rclpy.Context()
         self.context.init(domain_id=domain.number)
@@ -81,9 +82,7 @@ class Scene(Planner):
             "joint_state_timeout": TIMEOUT,
         }  # fmt: skip
         overrides = [Parameter(name, value=value) for name, value in values.items()]
-        self.node = self_collision.SelfCollisionNode(
-            context=self.context, parameter_overrides=overrides
-        )
+        self.node = SelfCollisionNode(context=self.context, parameter_overrides=overrides)
         self.listener = rclpy.create_node("listener", context=self.context)
         self.state, self.sent = None, []
         self.listener.create_subscription(

@@ -14,7 +14,7 @@ from builtin_interfaces.msg import Duration  # isort: skip
 from rclpy.action import CancelResponse, GoalResponse  # isort: skip
 from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
-from collision_monitor.nodes import follow_joint_trajectory as actions
+from collision_monitor.nodes.trajectories import follow_joint_trajectory as actions
 
 FIELDS = (
     "path_tolerance", "component_path_tolerance", "goal_tolerance", "component_goal_tolerance",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from collision_monitor.monitoring.monitor import Level, MonitorState
 from collision_monitor.monitoring.watchdogs import REMARKS
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.nodes.common.messages import duration_message, seconds_of, time_message
+from collision_monitor.nodes.common.node_state import Report
 from collision_monitor.self_collision.adjustment import Adjustment
 from collision_monitor.self_collision.point_stream import ROUNDING, PointStream, Streamed, Streamer
 from collision_monitor.self_collision.retiming import MovingEnd
@@ -177,35 +178,6 @@ class PointStreaming:
 
 
 # -- the state of self_collision as a DiagnosticStatus --
-
-
-@dataclass(frozen=True)
-class Report:
-    """Outcome of the last request.
-
-    Attributes:
-        level: OK done, WARN done with a remark, ERROR not done, STALE not possible yet.
-        event: ``waiting``, ``ready``, ``adjusting``, ``forwarded``, ``refused``, ``hold``,
-            ``streaming``, ``ended`` ...
-        reason: one sentence.
-        values: key-values.
-        serial: number of the request: the same outcome of another request is published again.
-    """
-
-    level: Level
-    event: str
-    reason: str
-    values: Mapping[str, str] = field(default_factory=dict)
-    serial: int = 0
-
-    @property
-    def key(self) -> tuple:
-        """A report is published immediately when this changes."""
-        return self.level, self.event, self.serial
-
-    def key_values(self, extra: Mapping[str, str]) -> dict[str, str]:
-        """Key-values of the state: event, reason, ``extra``; own values take precedence."""
-        return {"event": self.event, "reason": self.reason, **extra, **self.values}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,250 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""The topic ``~/state`` of a node: published when the state changes, and repeated at its rate."""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.node import Node
+
+from collision_monitor.monitoring.faults import FaultRegister, Level
+from collision_monitor.nodes.common.executor import StateLog
+from collision_monitor.nodes.common.failures import CallbackFailures
+from collision_monitor.nodes.common.messages import STATE, diagnostic
+from collision_monitor.nodes.common.name_watch import NameWatch
+
+_WATCHDOG_SECONDS = 0.05
+_REMARKS = ("description", "names")
+
+
+S = TypeVar("S")  # a state, with the methods `with_remark` and `with_fault`
+
+
+class NodeState(ABC, Generic[S]):
+    """Publishes the state of a node, with the faults of any node.
+
+    Attributes:
+        is_active: whether anything is published.
+        failures: of callbacks.
+    """
+
+    remarks = _REMARKS  # sources of faults with which a state is at least WARN
+
+    def __init__(self, node: Node, values: Mapping[str, Any], faults: FaultRegister) -> None:
+        """``values``: parameters of the node; ``faults``: its register."""
+        self._node, self._values, self._faults = node, values, faults
+        self.failures = CallbackFailures(node.get_logger(), faults)
+        self._names = NameWatch(node, faults)
+        self.is_active = True
+        self._published: Any = None  # key of the last state
+        self._last: tuple[DiagnosticStatus, S] | None = None
+        self._next_beat = -math.inf
+
+    @abstractmethod
+    def _own(self) -> S:
+        """The state now, without faults of the node."""
+
+    @abstractmethod
+    def _key(self, state: S) -> Any:
+        """A state is published immediately when this changes."""
+
+    @abstractmethod
+    def _status(self, state: S) -> DiagnosticStatus:
+        """The message of a state."""
+
+    @abstractmethod
+    def _bare(self, level: Level, reason: str) -> tuple[DiagnosticStatus, S]:
+        """A state without details and its message: STALE, or a fault. Called in any thread."""
+
+    @abstractmethod
+    def _changed(self, state: S) -> None:
+        """Log a state that is published and differs from the last one."""
+
+    @abstractmethod
+    def _send(self, status: DiagnosticStatus, state: S) -> None:
+        """Publish a message. Called in any thread."""
+
+    def _watched(self, state: S) -> bool:
+        """Called in each `watch`, before a publication; returns whether there is news."""
+        return False
+
+    def current(self) -> S:
+        """The state now."""
+        return self.with_faults(self._own())
+
+    def with_faults(self, state: S) -> S:
+        """The state; an ERROR after a failure, and not OK with a remark."""
+        if not self._faults:
+            return state
+        now = time.monotonic()
+        for source in self.remarks:
+            if remark := self._faults.text(source, now):
+                state = state.with_remark(remark)
+        if fault := self._faults.text("callback", now):
+            state = state.with_fault(fault)
+        return state
+
+    def refresh(self) -> None:
+        """Publish the state now."""
+        self.publish(self.current())
+
+    def publish_change(self, state: S) -> None:
+        """Publish a state if it differs from the last one in more than numbers."""
+        if self._key(state) != self._published:
+            self.publish(state)
+
+    def publish(self, state: S) -> None:
+        """Publish a state, and log it if it is another one."""
+        if not self.is_active:
+            return
+        if (key := self._key(state)) != self._published:
+            self._published = key
+            self._changed(state)
+        self._last = self._status(state), state
+        self._send(*self._last)
+
+    def publish_stale(self, reason: str) -> None:
+        """Publish that the node does nothing now, or repeat the last state if that is STALE.
+
+        May be called from any thread.
+        """
+        if not (self.is_active and self._node.context.ok()):
+            return
+        last = self._last
+        if last is None or last[0].level != bytes([Level.STALE]):
+            last = self._bare(Level.STALE, reason)
+            self._published = None  # the next state is published at once
+        self._send(*last)
+
+    def failed(self, error: Exception) -> None:
+        """Publish that a callback has failed."""
+        self.failures.add(error)
+        try:
+            self.refresh()
+        except Exception:  # it may be the state that fails: publish it without any details
+            if self.is_active:
+                reason = self._faults.text("callback", time.monotonic())
+                with suppress(Exception):
+                    self._send(*self._bare(Level.ERROR, reason))
+
+    def beat_at_once(self) -> None:
+        """Repeat the state in the next `watch`."""
+        self._next_beat = -math.inf
+
+    @property
+    def watch_period(self) -> float:
+        """Period in seconds of the common timer of watchdog and heartbeat."""
+        return min(_WATCHDOG_SECONDS, 1.0 / self._values["state_rate"])
+
+    def watch(self, now: float) -> bool:
+        """Publish the state if it has changed or is to be repeated; look for its twins.
+
+        ``now``: seconds of a steady clock. Returns whether it is to be repeated.
+        """
+        self._names.update(now)
+        state = self.current()
+        period = 1.0 / self._values["state_rate"]
+        if is_beat := now >= self._next_beat - 0.5 * self.watch_period:
+            # The mean rate of heartbeats does not depend on the period of the watchdog.
+            self._next_beat = max(self._next_beat + period, now + 0.5 * period)
+        if self._watched(state) or is_beat or self._key(state) != self._published:
+            self.publish(state)
+        return is_beat
+
+
+# -- states of nodes that answer requests --
+
+
+@dataclass(frozen=True)
+class Report:
+    """Outcome of the last request.
+
+    Attributes:
+        level: OK done, WARN done with a remark, ERROR not done, STALE not possible yet.
+        event: ``waiting``, ``ready``, ``adjusting``, ``forwarded``, ``refused``, ``hold``,
+            ``streaming``, ``ended`` ...
+        reason: one sentence.
+        values: key-values.
+        serial: number of the request: the same outcome of another request is published again.
+    """
+
+    level: Level
+    event: str
+    reason: str
+    values: Mapping[str, str] = field(default_factory=dict)
+    serial: int = 0
+
+    @property
+    def key(self) -> tuple:
+        """A report is published immediately when this changes."""
+        return self.level, self.event, self.serial
+
+    def with_remark(self, text: str) -> Report:
+        """The report with a remark, and at least WARN."""
+        level = max(self.level, Level.WARN)
+        return replace(self, level=level, reason=f"{self.reason}; {text}")
+
+    def with_fault(self, text: str) -> Report:
+        """The fault of the node instead."""
+        return replace(self, level=Level.ERROR, event="fault", reason=text)
+
+
+class ReportState(NodeState[Report]):
+    """The state of a node that reports the outcome of requests."""
+
+    remarks = ("names",)
+
+    def __init__(
+        self,
+        node: Node,
+        values: Mapping[str, Any],
+        faults: FaultRegister,
+        now: Callable[[], Report],
+        details: Callable[[Report], tuple[str, dict[str, str]]],
+        log_seconds: float = 0.0,
+    ) -> None:
+        """Publish nothing yet.
+
+        Args:
+            node: the node.
+            values: its parameters.
+            faults: its register.
+            now: returns the state, without faults of the node.
+            details: returns the name of the robot, and further key-values of a report.
+            log_seconds: minimum time between two log entries of the same event.
+        """
+        super().__init__(node, values, faults)
+        self._now, self._details = now, details
+        self._log = StateLog(node, log_seconds)
+        self._publisher = node.create_publisher(DiagnosticStatus, "~/state", STATE)
+
+    def _own(self) -> Report:
+        return self._now()
+
+    def _key(self, state: Report) -> tuple:
+        return state.key
+
+    def _status(self, state: Report) -> DiagnosticStatus:
+        values = {"event": state.event, "reason": state.reason}
+        robot, details = self._details(state)
+        values |= details | self.failures.values() | dict(state.values)
+        return diagnostic(state.level, self._node.get_name(), state.reason, robot, values)
+
+    def _bare(self, level: Level, reason: str) -> tuple[DiagnosticStatus, Report]:
+        report = Report(level, "blocked" if level is Level.STALE else "fault", reason)
+        values = {"event": report.event}
+        return diagnostic(level, self._node.get_name(), reason, "", values), report
+
+    def _changed(self, state: Report) -> None:
+        self._log.add(state.level, state.event, f"{state.level.name}: {state.reason}")
+
+    def _send(self, status: DiagnosticStatus, state: Report) -> None:
+        self._publisher.publish(status)

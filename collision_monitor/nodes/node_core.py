@@ -1,0 +1,218 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Base of all nodes: parameters, robot descriptions, joint states, faults, heartbeat, end."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
+from rclpy.timer import Timer
+
+from collision_monitor.common.safe_files import ReceivedText
+from collision_monitor.errors import CollisionMonitorError, reason_of
+from collision_monitor.model.loading import RobotSource
+from collision_monitor.monitoring.watchdogs import Watchdogs
+from collision_monitor.nodes.common.executor import bridge_logs
+from collision_monitor.nodes.common.failures import left_if_interrupted
+from collision_monitor.nodes.common.node_state import NodeState
+from collision_monitor.nodes.common.sentinel import repeated
+from collision_monitor.nodes.common.steady_timer import steady_timer
+from collision_monitor.nodes.parameters.monitor_parameters import RobotPort
+from collision_monitor.nodes.parameters.parameter import (
+    Check,
+    Parameter,
+    changed_values,
+    declare_parameters,
+    package_dirs_of,
+)
+from collision_monitor.nodes.robot_topics import RobotTopics
+
+
+class NodeCore(ABC):
+    """What a node does; the node itself may be a lifecycle node.
+
+    A subclass sets ``_state`` and ``_robots``, and calls `_accept_parameters` once it can use new
+    ones.
+    """
+
+    _state: NodeState
+    _robots: RobotTopics
+
+    def __init__(self, node: Node, parameters: Sequence[Parameter], check: Check) -> None:
+        """Declare parameters.
+
+        Raises:
+            CollisionMonitorError: inconsistent parameters.
+        """
+        bridge_logs(node)
+        self._node, self._table, self._check = node, parameters, check
+        self._watchdogs = Watchdogs()
+        self._faults = self._watchdogs.faults
+        self._values = declare_parameters(node, parameters, check)
+
+    @abstractmethod
+    def _use_values(self, changed: Mapping[str, Any]) -> None:
+        """Use parameters that were set, which are in ``_values``.
+
+        Raises:
+            CollisionMonitorError: they cannot be used; none was.
+        """
+
+    @abstractmethod
+    def _set_watchdog(self) -> None:
+        """Restart the timer of the heartbeat: its period may be another one."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """Publish a last state."""
+
+    def failed(self, error: Exception) -> None:
+        """Publish that a callback has failed."""
+        self._state.failed(error)
+
+    def publish_stale(self, reason: str) -> None:
+        """Publish that the node does nothing now; see `NodeState.publish_stale`."""
+        self._state.publish_stale(reason)
+
+    def _accept_parameters(self) -> None:
+        self._node.add_on_set_parameters_callback(self._on_parameters)
+
+    def _on_parameters(self, parameters: list[RosParameter]) -> SetParametersResult:
+        before = dict(self._values)
+        try:
+            changed = changed_values(before, parameters, self._table, self._check)
+            self._values.update(changed)
+            self._use_values(changed)
+        except CollisionMonitorError as error:
+            self._values.update(before)
+            return SetParametersResult(successful=False, reason=str(error))
+        if "state_rate" in changed:
+            self._set_watchdog()
+        return SetParametersResult(successful=True)
+
+    def _load_reporting(self, load: Callable[[], None], text: str) -> None:
+        """Load in this thread; another one repeats ``text`` as a state, so that all hear of it."""
+        with repeated(lambda: self.publish_stale(text)):
+            load()
+
+    def _refusal(self, load: Callable[[], None]) -> str:
+        """Load a received description; returns why it cannot be used, empty if it is."""
+        try:
+            load()
+        except Exception as error:
+            if not isinstance(error, CollisionMonitorError):
+                self._state.failures.add(error)
+            return reason_of(error)
+        return ""
+
+
+class SingleRobotCore(NodeCore):
+    """The core of a node with one robot, from the parameter or topic ``robot_description``.
+
+    A subclass calls `_start` after it has created its publishers.
+    """
+
+    def __init__(
+        self, node: Node, parameters: Sequence[Parameter], check: Check, depth: int = 1
+    ) -> None:
+        """``depth``: of the queue of joint states, messages. See `NodeCore`."""
+        super().__init__(node, parameters, check)
+        port = RobotPort(RobotSource(self._values["robot_description"]))
+        self._robots = RobotTopics(
+            node, (port,), self._on_description, self._on_joint_state, depth
+        )
+        self._description: str | ReceivedText = ""  # of the robot in use
+        self._watchdog: Timer | None = None
+
+    @abstractmethod
+    def _load(self, description: str | ReceivedText) -> None:
+        """Use a robot.
+
+        Raises:
+            CollisionMonitorError: it cannot be used; the previous one stays.
+        """
+
+    @abstractmethod
+    def _refuse_description(self, reason: str) -> None:
+        """Publish that a received description cannot be used."""
+
+    @abstractmethod
+    def _watch(self) -> None:
+        """Called by a timer."""
+
+    def _on_joint_state(self, source: Any, data: bytes) -> None:
+        """Process a serialized joint state, if there is a subscription."""
+
+    def _start(self) -> None:
+        """Load the robot given by parameter, or wait for one; start the watchdog.
+
+        Raises:
+            CollisionMonitorError: the robot given by parameter cannot be used.
+        """
+        self._accept_parameters()
+        self._robots.subscribe_descriptions()
+        if not self._robots.missing:
+            self._load_received()
+        self._set_watchdog()
+
+    def _set_watchdog(self) -> None:
+        if self._watchdog is not None:
+            self._node.destroy_timer(self._watchdog)
+        self._watchdog = steady_timer(self._node, self._state.watch_period, self._watch)
+
+    def _load_received(self) -> None:
+        (source,) = self._robots.sources
+        self._load_reporting(lambda: self._load(source.urdf), "loading a robot description")
+        self._description = source.urdf
+
+    def _on_description(self) -> None:
+        if self._robots.sources[0].urdf == self._description:
+            return
+        if reason := self._refusal(self._load_received):
+            self._refuse_description(f"robot_description cannot be used: {reason}")
+
+    def _sources(self) -> dict[str, Any]:
+        """SRDF, packages and scene, as arguments of ``from_urdf``."""
+        return {
+            "srdf": self._values["robot_description_semantic"] or None,
+            "package_dirs": package_dirs_of(self._values),
+            "scene": self._values["scene"] or None,
+        }
+
+
+class CoreNode:
+    """The part of a node that `run_node` calls: its core does it."""
+
+    _core: NodeCore
+
+    def failed(self, error: Exception) -> None:
+        """Publish that a callback has failed."""
+        self._core.failed(error)
+
+    def publish_stale(self, reason: str) -> None:
+        """Publish that the node does nothing now."""
+        self._core.publish_stale(reason)
+
+    def close(self) -> None:
+        """Publish a last state."""
+        self._core.end()
+
+
+class RobotNode(CoreNode, Node):
+    """A node that does its work from its start."""
+
+    def __init__(self, name: str, make_core: Callable[[Node], NodeCore], **options: Any) -> None:
+        """Create the node and its core.
+
+        Raises:
+            CollisionMonitorError: inconsistent parameters, or a robot given by parameter cannot be
+                used.
+        """
+        super().__init__(name, **options)
+        with left_if_interrupted(self):
+            self._core = make_core(self)

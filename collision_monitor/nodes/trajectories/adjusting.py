@@ -1,0 +1,105 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Adjusts one trajectory at a time in a thread, and hands it over when it is due."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
+
+from rclpy.node import Node
+from trajectory_msgs.msg import JointTrajectory
+
+from collision_monitor.nodes.common.steady_timer import steady_timer
+from collision_monitor.nodes.trajectories.trajectory_messages import motion_message
+from collision_monitor.self_collision.adjustment import Adjustment
+from collision_monitor.self_collision.trajectory_filter import (
+    Job,
+    TrajectoryFilter,
+)
+
+_POLL_SECONDS = 0.005
+
+
+class Adjusted(NamedTuple):
+    """An adjusted trajectory: also as a message, which is slow to create for many points."""
+
+    adjustment: Adjustment
+    seconds: float  # that it took
+    message: JointTrajectory
+
+
+class Computing(NamedTuple):
+    """The trajectory that is being adjusted, and the number of its request."""
+
+    job: Job
+    future: Future[Adjusted]
+    serial: int
+
+
+class Adjusting:
+    """Adjusts the last trajectory that was submitted.
+
+    Attributes:
+        current: what is being adjusted, or waits for its start; None without any.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        seconds: Callable[[], float],
+        finished: Callable[[Job, Future[Adjusted], int], None],
+    ) -> None:
+        """Adjust nothing yet.
+
+        Args:
+            node: provides a timer.
+            seconds: time of the clock of stamps.
+            finished: called with a trajectory that is adjusted and due, or could not be adjusted.
+        """
+        self._seconds, self._finished = seconds, finished
+        # The events executor of rclpy 7 has no guard conditions, so a thread cannot wake it.
+        self._polling = steady_timer(node, _POLL_SECONDS, self.poll)
+        self._polling.cancel()
+        self._worker = ThreadPoolExecutor(1)
+        self.current: Computing | None = None
+
+    def restart(self) -> None:
+        """Use another thread, for another robot; the previous one ends with its work."""
+        self._worker.shutdown(wait=False)
+        self._worker = ThreadPoolExecutor(1)
+
+    def submit(self, trajectories: TrajectoryFilter, job: Job, serial: int) -> None:
+        """Adjust this trajectory; `drop` the previous one first."""
+        future = self._worker.submit(_work, trajectories, job)
+        self.current = Computing(job, future, serial)
+        self._polling.reset()
+
+    def drop(self) -> Computing | None:
+        """Forget the trajectory that is being adjusted; returns it."""
+        dropped, self.current = self.current, None
+        if dropped is not None:
+            dropped.future.cancel()  # a running one ends soon; its result is ignored
+            dropped.job.cancelled.set()
+        return dropped
+
+    def poll(self) -> None:
+        """Hand over what is finished."""
+        current = self.current
+        if current is not None and self._is_finished(current.job, current.future):
+            self.current = None
+            self._finished(*current)
+        if self.current is None:
+            self._polling.cancel()
+
+    def _is_finished(self, job: Job, future: Future[Adjusted]) -> bool:
+        return future.done() and (future.exception() is not None or job.is_due(self._seconds()))
+
+
+def _work(trajectories: TrajectoryFilter, job: Job) -> Adjusted:
+    start = time.monotonic()
+    adjustment = trajectories.adjust(job)
+    seconds = time.monotonic() - start
+    return Adjusted(adjustment, seconds, motion_message(adjustment.motion))
