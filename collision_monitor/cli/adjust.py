@@ -15,14 +15,15 @@ from collision_monitor.cli import adjust_report
 from collision_monitor.cli.options import (
     add_bag_arguments,
     add_positions_argument,
+    add_setting,
     check_outputs,
     files_read,
-    number,
     output_path,
     parse_positions,
     print_json,
 )
 from collision_monitor.cli.robots import add_model_arguments, add_soft_limits, load_model
+from collision_monitor.common.settings import settings_of
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import AdjustmentError, ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
@@ -33,12 +34,11 @@ from collision_monitor.robot.limits import JointLimits, tightened_limits, urdf_l
 from collision_monitor.self_collision import AdjustmentSettings, adjustment, find_chains
 from collision_monitor.self_collision.preparation import mimics
 from collision_monitor.self_collision.retiming import moving_ends, moving_ends_warnings
-from collision_monitor.self_collision.settings import METHODS
 
 EXIT_NO_ADJUSTMENT = 1
 _ROUNDING = 1e-6  # rad or m beyond a position limit that `verify` treats as rounding
 _READ = ("motion", "urdf", "srdf", "scene", "leaves", "limits")
-_DEFAULTS = AdjustmentSettings()
+_SETTINGS = settings_of(AdjustmentSettings)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -73,35 +73,15 @@ def add_parser(commands: Any) -> None:
         "--output", type=output_path, metavar="FILE",
         help="write the adjusted motion: *.yaml as JointTrajectory, others as CSV",
     )  # fmt: skip
-    not_negative = number(lambda x: 0.0 <= x < math.inf, "a finite number of at least 0")
-    parser.add_argument(
-        "--safe-distance", type=not_negative, default=_DEFAULTS.safe_distance,
-        metavar="METRES",
-        help="clearance between leaves that is kept (default %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--danger-distance", type=not_negative, default=_DEFAULTS.danger_distance,
-        metavar="METRES",
-        help="clearance between leaves below which the field is infinite (default %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--method", choices=METHODS, default=_DEFAULTS.method,
-        help="robust: all pairs at once, certified; field: the repulsion field, arm against arm, "
-        "as in the paper; published: another name of field (default %(default)s)",
-    )  # fmt: skip
+    add_setting(parser, _SETTINGS["safe_distance"], "METRES")
+    add_setting(parser, _SETTINGS["danger_distance"], "METRES")
+    add_setting(parser, _SETTINGS["method"], None)
     parser.add_argument(
         "--arms", type=_names, metavar="RIGHT,LEFT",
         help="groups of the SRDF, or base_link:tip_link, of one arm or more; detected if not given",
     )  # fmt: skip
-    parser.add_argument(
-        "--yielding", default=_DEFAULTS.yielding, metavar="ARM",
-        help="which arm gives way: both for all, left or right of two, or its name "
-        "(default %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--tip-weight", type=not_negative, default=_DEFAULTS.tip_weight, metavar="W",
-        help="weight of a metre of a tip against a radian of a joint (default %(default)s)",
-    )  # fmt: skip
+    add_setting(parser, _SETTINGS["yielding"], "ARM")
+    add_setting(parser, _SETTINGS["tip_weight"], "W")
     parser.add_argument(
         "--limits", metavar="FILE",
         help="joint_limits.yaml: accelerations, jerks, and limits tighter than in the URDF",

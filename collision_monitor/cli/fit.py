@@ -334,7 +334,7 @@ def run(options: argparse.Namespace) -> int:
         about = {"made by": "python -m collision_monitor fit", "fit": options.fit}
         if options.fit == FITS[0]:
             about |= {
-                "max_leaves_per_link": options.max_leaves,
+                "max_leaves_per_link": options.max_leaves_per_link,
                 "leaf_tolerance": options.leaf_tolerance,
             }
         obstacles = {obstacle.name for obstacle in model.scene.obstacles}

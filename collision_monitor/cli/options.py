@@ -19,6 +19,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from collision_monitor.common.settings import Setting
 from collision_monitor.common.text import closest, named_numbers
 from collision_monitor.errors import ConfigurationError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
@@ -39,6 +40,27 @@ def number(accepts: Callable[[float], bool], expected: str) -> Callable[[str], f
         return value
 
     return convert
+
+
+def add_setting(
+    parser: argparse._ActionsContainer, setting: Setting, metavar: str | None, flag: str = ""
+) -> None:
+    """Add the option of a setting; ``flag`` is its name if it differs from that of the setting."""
+
+    def convert(text: str) -> Any:
+        try:
+            value = type(setting.default)(text)
+        except ValueError:
+            value = text  # which has a problem
+        if problem := setting.problem(value):
+            raise argparse.ArgumentTypeError(problem)
+        return value
+
+    parser.add_argument(
+        flag or f"--{setting.name.replace('_', '-')}", dest=setting.name, type=convert,
+        choices=setting.choices or None, default=setting.default, metavar=metavar,
+        help=f"{setting.text} (default %(default)s)",
+    )  # fmt: skip
 
 
 def vector(lengths: Sequence[int], expected: str) -> Callable[[str], tuple[float, ...]]:

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from collision_monitor.cli.options import LiveProgress, number, vector
+from collision_monitor.cli.options import LiveProgress, add_setting, vector
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.common.limits import LoadingLimits, limited
 from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.common.settings import settings_of
 from collision_monitor.common.text import one_line
 from collision_monitor.errors import (
     ConfigurationError,
@@ -67,15 +67,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         "--unchecked-leaves", action="store_true",
         help="use the leaves of a file even if they do not enclose the robot",
     )  # fmt: skip
-    parser.add_argument(
-        "--max-leaves", type=int, default=FitSettings.max_leaves_per_link, metavar="N",
-        help="maximum number of leaves of a link (default %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--leaf-tolerance", type=float, default=FitSettings.leaf_tolerance, metavar="METRES",
-        help="no more leaves are added once their mean distance from the link is below this "
-        "(default %(default)s)",
-    )  # fmt: skip
+    of_fit = settings_of(FitSettings)
+    add_setting(parser, of_fit["max_leaves_per_link"], "N", "--max-leaves")
+    add_setting(parser, of_fit["leaf_tolerance"], "METRES")
     parser.add_argument(
         "--fit", choices=FITS, default=FITS[0],
         help="published: one capsule or sphere for each shape of the robot, as in the paper "
@@ -89,18 +83,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         "such as octree:depth=5,leaf=4 (default %(default)s)",
     )
     group = parser.add_argument_group("limits of loading")
-    for name, what in (
-        ("links", "links with shapes"), ("shapes", "shapes and obstacles"),
-        ("triangles", "triangles of all meshes"), ("pairs", "pairs to check"),
-    ):  # fmt: skip
-        group.add_argument(
-            f"--max-{name}", type=int, default=getattr(LoadingLimits, f"max_{name}"), metavar="N",
-            help=f"maximum number of {what} (default %(default)s)",
-        )  # fmt: skip
-    group.add_argument(
-        "--max-load-seconds", type=number(lambda value: value > 0.0, "a time above 0 s"),
-        default=math.inf, metavar="S", help="maximum time to load, fit and compile (default: none)",
-    )  # fmt: skip
+    for limit in settings_of(LoadingLimits).values():
+        add_setting(group, limit, "N" if limit.is_integer else "S")
 
 
 def add_soft_limits(parser: Any) -> None:
@@ -142,7 +126,7 @@ def make_model(options: argparse.Namespace) -> CollisionModel:
         srdf=options.srdf,
         package_dirs=options.package_dir,
         scene=options.scene,
-        max_leaves_per_link=options.max_leaves,
+        max_leaves_per_link=options.max_leaves_per_link,
         leaf_tolerance=options.leaf_tolerance,
         leaves=options.leaves,
         check_leaves=not options.unchecked_leaves,
@@ -228,7 +212,7 @@ def _load_both(options: argparse.Namespace) -> tuple[CollisionModel, Robot]:
         root += "_"
     robot = compose(parts, f"{first.name} and {other.name}", root)
     scene = load_scene(options.scene, robot, options.package_dir) if options.scene else None
-    settings = FitSettings(options.max_leaves, options.leaf_tolerance)
+    settings = FitSettings(options.max_leaves_per_link, options.leaf_tolerance)
     leaves = given_leaves(
         robot, settings, options.leaves, options.fit, not options.unchecked_leaves
     )

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from collision_monitor.common.settings import setting
 from collision_monitor.errors import LoadingLimitError
 
 # -- magnitudes, and sizes of files --
@@ -78,21 +79,23 @@ def read_bounded(path: Path, largest: int = LARGEST_FILE) -> bytes | None:
 
 @dataclass(frozen=True)
 class LoadingLimits:
-    """Upper limits of a robot and its scene.
+    """Upper limits of a robot and its scene; those of nodes and commands also have bounds."""
 
-    Attributes:
-        max_links: links with shapes, of all robots; and joints that move, of one.
-        max_shapes: shapes of links, and obstacles.
-        max_triangles: of the meshes of links and obstacles.
-        max_pairs: pairs of links and obstacles that are checked.
-        max_load_seconds: for loading, fitting and compiling.
-    """
-
-    max_links: int = 2000
-    max_shapes: int = 20_000
-    max_triangles: int = 5_000_000
-    max_pairs: int = 2_500_000
-    max_load_seconds: float = math.inf
+    # fmt: off
+    max_links: int = setting(
+        2000, "maximum number of links with shapes, of all robots, and of joints that move, of "
+        "one", most=10_000)
+    max_shapes: int = setting(
+        20_000, "maximum number of shapes of links and obstacles of the scene file", most=1_000_000)
+    max_triangles: int = setting(
+        5_000_000, "maximum number of triangles of all meshes of the robot and the scene file",
+        most=1_000_000_000)
+    max_pairs: int = setting(
+        2_500_000, "maximum number of pairs to check", most=100_000_000)
+    max_load_seconds: float = setting(
+        math.inf, "maximum time to load, fit and compile, seconds; then the description is "
+        "rejected", most=86400.0, positive=True)
+    # fmt: on
 
 
 _NOUNS = {

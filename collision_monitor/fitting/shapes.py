@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from collision_monitor.common.settings import check_settings, setting
 from collision_monitor.errors import FitError
 from collision_monitor.fitting.body import Body, outermost
 from collision_monitor.fitting.bounding_shapes import (
@@ -50,16 +51,18 @@ class FitSettings:
         FitError: a value is out of range.
     """
 
-    max_leaves_per_link: int = 8
-    leaf_tolerance: float = 0.002
+    # fmt: off
+    max_leaves_per_link: int = setting(
+        8, "maximum number of capsules and spheres per link (up to four times as many where these "
+        "take more than 9 mm from other links): more are tighter and slower", most=64)
+    leaf_tolerance: float = setting(
+        0.002, "stop adding leaves to a link when their mean distance from its mesh is below "
+        "this, metres", most=1.0)
+    # fmt: on
 
     def __post_init__(self) -> None:
         """Check the values."""
-        count, tolerance = self.max_leaves_per_link, self.leaf_tolerance
-        if not (isinstance(count, int) and 1 <= count <= 64):
-            raise FitError(f"max_leaves_per_link: {count!r} is not an integer from 1 to 64")
-        if not (math.isfinite(tolerance) and tolerance >= 0.0):
-            raise FitError(f"leaf_tolerance: {tolerance!r} is not a length in metres, 0 or more")
+        check_settings(self, FitError)
 
 
 # -- volume of overlapping leaves --

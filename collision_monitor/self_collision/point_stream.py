@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from collision_monitor.common.settings import is_number
 from collision_monitor.common.text import told_apart
 from collision_monitor.errors import AdjustmentError, ConfigurationError, TrajectoryError
 from collision_monitor.hierarchy.query import warm_up_for_states
@@ -24,7 +25,7 @@ from collision_monitor.self_collision.preparation import (
     velocity_limits_of_mimics,
     with_mimics_within_limits,
 )
-from collision_monitor.self_collision.settings import AdjustmentSettings, is_number
+from collision_monitor.self_collision.settings import AdjustmentSettings
 from collision_monitor.self_collision.stepper import Stepper, joint_weights
 
 if TYPE_CHECKING:

@@ -9,20 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 
+from collision_monitor.common.settings import check_settings, setting
 from collision_monitor.errors import ConfigurationError
 
 METHODS = ("robust", "published", "field")  # published: the former name of field
 YIELDING = ("both", "left", "right")  # of two arms; the name of an arm is also valid
-MOST_TIP_WEIGHT = 1e6  # rad/m: joint displacement is negligible then
 RATE_LIMITS = ("velocity_limits", "acceleration_limits", "jerk_limits")
-
-
-def is_number(value: object) -> bool:
-    """Whether a value is a finite real number, and not a text."""
-    try:
-        return not isinstance(value, (str, bytes)) and math.isfinite(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return False
 
 
 def _is_limit(value: object) -> bool:
@@ -47,18 +39,14 @@ class AdjustmentSettings:
     """How `adjust` changes a motion.
 
     Attributes:
-        safe_distance: d_saf, the clearance to keep between leaves, metres.
-        danger_distance: d_dan; a motion that starts closer is rejected, metres.
-        method: ``robust`` (all pairs, all waypoints at once) or ``field``, the linear repulsion
-            field (Wu et al., 2018, with its printed errors corrected; right arm against left arm
-            only). ``published`` is another name of ``field``.
+        safe_distance: d_saf.
+        danger_distance: d_dan; a motion that starts closer is rejected.
+        method: ``field`` is the linear repulsion field (Wu et al., 2018, with its printed errors
+            corrected).
         every_pair: whether the result of ``field`` must be certified for all pairs that ``robust``
             checks, and is rejected otherwise: this method moves an arm away from the other arm
             only.
-        yielding: the arm that is adjusted: ``both`` for all, ``left`` or ``right`` of two, or its
-            name.
-        tip_weight: weight of tip displacement against joint displacement, rad/m, from 0 to 1e6;
-            ``robust`` only. Redundant joints then move first.
+        tip_weight: rad/m; ``robust`` only. Redundant joints then move first.
         acceleration_limits: rad/s^2 or m/s^2 by joint, or one value for all; by default the
             velocity limit divided by half a second, or the acceleration of the desired motion if
             that is higher; none if obstacles move in the motion.
@@ -77,12 +65,25 @@ class AdjustmentSettings:
         ConfigurationError: a value is invalid. Names of joints and arms are checked by `adjust`.
     """
 
-    safe_distance: float = 0.1
-    danger_distance: float = 0.05
-    method: str = "robust"
+    # fmt: off
+    safe_distance: float = setting(
+        0.1, "minimum distance of the arms from each other and from everything else, metres "
+        "between leaves", most=10.0)
+    danger_distance: float = setting(
+        0.05, "a motion that begins closer than this is refused, and the node self_collision is "
+        "ERROR and holds arms that are closer to each other, metres; at most safe_distance",
+        most=10.0)
+    method: str = setting(
+        "robust", "how trajectories are adjusted: robust (all pairs at once, certified), or field "
+        "(the repulsion field, arm against arm, as in the paper; also called published)",
+        choices=METHODS)
     every_pair: bool = False
-    yielding: str = "both"
-    tip_weight: float = 0.0
+    yielding: str = setting(
+        "both", "which arm gives way: both for all, left or right of two, or its name")
+    tip_weight: float = setting(  # with more than this, joint displacement is negligible
+        0.0, "cost of a metre of tip displacement relative to a radian of joint displacement; "
+        "higher values keep the tips closer to their path", most=1e6)
+    # fmt: on
     acceleration_limits: Mapping[str, float] | float | None = None
     velocity_limits: Mapping[str, float] | float | None = None
     jerk_limits: Mapping[str, float] | float | None = None
@@ -92,22 +93,11 @@ class AdjustmentSettings:
 
     def __post_init__(self) -> None:
         """Check the values."""
-        for name in ("safe_distance", "danger_distance"):
-            value = getattr(self, name)
-            if not is_number(value) or value < 0.0:
-                raise ConfigurationError(
-                    f"{name}: {value!r} is not a length in metres of at least 0"
-                )
+        check_settings(self, ConfigurationError)
         if self.danger_distance > self.safe_distance:
             raise ConfigurationError(
                 f"danger_distance: {self.danger_distance!r} m is above safe_distance, "
                 f"{self.safe_distance!r} m"
-            )
-        if self.method not in METHODS:
-            raise ConfigurationError(f"method: {self.method!r} is not one of {', '.join(METHODS)}")
-        if not (is_number(self.tip_weight) and 0.0 <= self.tip_weight <= MOST_TIP_WEIGHT):
-            raise ConfigurationError(
-                f"tip_weight: {self.tip_weight!r} is not a number from 0 to {MOST_TIP_WEIGHT:g}"
             )
         for option in RATE_LIMITS:
             limits = getattr(self, option)

@@ -14,6 +14,7 @@ from threading import Event
 
 import numpy as np
 
+from collision_monitor.common.settings import setting
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import CollisionMonitorError, TrajectoryError
 from collision_monitor.model.collision_model import CollisionModel
@@ -178,15 +179,14 @@ _LATE = 0.05  # s after its stamp at which the start of a trajectory is remarked
 
 @dataclass(frozen=True)
 class FilterSettings(AdjustmentSettings):
-    """Settings of adjustments, and of the checks before and after them.
+    """Settings of adjustments, and of the checks before and after them."""
 
-    Attributes:
-        start_tolerance: of the start of a trajectory to the current joint state, rad or m.
-        max_points: trajectories with more points are rejected.
-    """
-
-    start_tolerance: float = 0.01
-    max_points: int = 20000
+    # fmt: off
+    start_tolerance: float = setting(
+        0.01, "maximum difference between a trajectory's start and the current joint state, and "
+        "of a streamed robot from its commanded positions, in any joint, rad or m", most=1.0)
+    max_points: int = setting(20000, "trajectories with more points are rejected", most=1_000_000)
+    # fmt: on
 
 
 @dataclass(frozen=True, eq=False)

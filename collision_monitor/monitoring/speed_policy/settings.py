@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import numpy as np
 
 from collision_monitor.common.limits import LARGEST_RATE, SMALLEST_DECELERATION
+from collision_monitor.common.settings import check_settings, setting
 from collision_monitor.errors import BehaviourError, ThresholdsError
 from collision_monitor.model.thresholds import Rule
 from collision_monitor.monitoring.speed_policy.decision_kernels import MOST_CYCLES
@@ -21,46 +21,40 @@ from collision_monitor.monitoring.speed_policy.decision_kernels import MOST_CYCL
 class SpeedSettings:
     """Settings of the speed policy, besides distances and thresholds.
 
-    Attributes:
-        prediction: check the braking path; otherwise only the present pose.
-        reaction_time: seconds from a joint state until the robot begins to brake.
-        parting_speed: a pair moves away if its distance grows faster than this, m/s.
-        escape_scale: speed scale while a pair within its stop distance moves away.
-        release_distance: metres beyond a threshold at which a flag that it raised may fall.
-        release_cycles: number of consecutive joint states after which it falls.
-        rise_time: seconds in which the scale may rise from 0 to 1.
-        velocity_window: seconds of joint states from which velocities are estimated.
-        resolution: metres to which the clearance on the braking path is certified.
-
     Raises:
-        BehaviourError: a value is not finite or out of its range.
+        BehaviourError: a value is out of its range.
     """
 
-    prediction: bool = True
-    reaction_time: float = 0.05
-    parting_speed: float = 0.005
-    escape_scale: float = 0.25
-    release_distance: float = 0.005
-    release_cycles: int = 5
-    rise_time: float = 1.0
-    velocity_window: float = 0.05
-    resolution: float = 0.001
+    # fmt: off
+    prediction: bool = setting(
+        True, "slow down and stop based on the clearance along the braking path, not only on the "
+        "current one")
+    reaction_time: float = setting(
+        0.05, "time from a joint state until the robot begins to brake on command, seconds",
+        most=5.0)
+    parting_speed: float = setting(
+        0.005, "two links count as moving away when their distance grows faster than this, m/s",
+        most=10.0)
+    escape_scale: float = setting(
+        0.25, "value of ~/speed_scale while links within their stop distance move away", most=1.0)
+    release_distance: float = setting(
+        0.005, "hysteresis: a level is left only when the distance exceeds its threshold by this, "
+        "metres", most=1.0)
+    release_cycles: int = setting(
+        5, "number of consecutive joint states that must allow it before a level is left and the "
+        "scale rises", most=MOST_CYCLES)
+    rise_time: float = setting(
+        1.0, "minimum time for ~/speed_scale to rise from 0 to 1, seconds; it falls immediately",
+        most=60.0)
+    velocity_window: float = setting(
+        0.05, "seconds of joint states from which velocities are estimated", positive=True)
+    resolution: float = setting(
+        0.001, "metres to which the clearance on the braking path is certified", positive=True)
+    # fmt: on
 
     def __post_init__(self) -> None:
         """Check all values."""
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if not math.isfinite(value) or value < 0.0:
-                raise BehaviourError(f"{field.name}: {value!r} is not a number of 0 or more")
-        if self.escape_scale > 1.0:
-            raise BehaviourError(f"escape_scale: {self.escape_scale!r} is above 1")
-        if not 1 <= self.release_cycles <= MOST_CYCLES:
-            raise BehaviourError(
-                f"release_cycles: {self.release_cycles!r} is not from 1 to {MOST_CYCLES}"
-            )
-        for name in ("velocity_window", "resolution"):
-            if getattr(self, name) == 0.0:
-                raise BehaviourError(f"{name}: must be above 0")
+        check_settings(self, BehaviourError)
 
 
 # By default a joint stops from its velocity limit in half a second, within bounds for URDFs with

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -36,10 +36,10 @@ from collision_monitor.nodes.markers.markers import levels_of
 from collision_monitor.nodes.parameters.parameter import (
     SLOWEST,
     Parameter,
-    check_choice,
     check_fit_values,
     declare_parameters,
     fixed,
+    from_settings,
     package_dirs_of,
 )
 from collision_monitor.robot.limits import read_joint_limits
@@ -59,16 +59,11 @@ GENERAL = (
           text="use the visual geometry of links without collision geometry; other links keep "
                "their collision geometry"),
     fixed("scene", "", text="YAML file with obstacles and pairs to ignore"),
-    fixed("max_leaves_per_link", FitSettings.max_leaves_per_link, most=64,
-          text="maximum number of capsules and spheres per link (up to four times as many where "
-               "these take more than 9 mm from other links): more are tighter and slower"),
-    fixed("leaf_tolerance", FitSettings.leaf_tolerance, most=1.0,
-          text="stop adding leaves to a link when their mean distance from its mesh is below "
-               "this, metres"),
+    *from_settings(FitSettings, "max_leaves_per_link", "leaf_tolerance", read_only=True),
     fixed("leaves", "",
           text="YAML file of leaves, as written by 'fit --output', used instead of fitting; "
                "rejected if they do not enclose the robot"),
-    fixed("fit", FITS[0],
+    fixed("fit", FITS[0], choices=FITS,
           text="how leaves are fitted: 'optimised', or 'published': one capsule or sphere for each "
                "shape of the robot, looser, for comparison; only with the defaults of "
                "max_leaves_per_link and leaf_tolerance, and without leaves"),
@@ -81,7 +76,7 @@ GENERAL = (
     Parameter("stop_distance", STOP_DISTANCE, most=10.0,
               text="ERROR and stop when the distance of two links is at or below this, metres; "
                    "at most warn_distance"),
-    Parameter("narrow_phase", "auto",
+    Parameter("narrow_phase", "auto", choices=NARROW_PHASES,
               text="geometry for distances: 'auto': triangles where capsules and spheres are "
                    "within warn_distance, in bounded time; 'leaf': capsules and spheres only, "
                    "which are nearer than the meshes. A node started with 'leaf' cannot be changed "
@@ -89,7 +84,7 @@ GENERAL = (
     Parameter("joint_state_timeout", 0.5, most=60.0,
               text="STALE when the position of any joint is older than this, seconds; 0 disables "
                    "the watchdog, which is unsafe and logged as a warning"),
-    Parameter("cycle_deadline", 0.05, most=10.0,
+    Parameter("cycle_deadline", 0.05, most=10.0, positive=True,
               text="WARN when the time from receiving a joint state to publishing its distance "
                    "exceeds this, seconds; at most reaction_time is recommended"),
     fixed("zero_state_confirmation", 0.3, most=60.0,
@@ -112,20 +107,20 @@ GENERAL = (
                    "overlap; '0': the boxes of links; empty: none"),
 )  # fmt: skip
 
+
+def _in_thousands(name: str) -> Parameter:
+    (each,) = from_settings(LoadingLimits, name, read_only=True)
+    return replace(
+        each, name=name.replace("max_", "max_thousand_"), text=f"{each.text}, thousands",
+        default=each.default // 1000, most=each.most // 1000,
+    )  # fmt: skip
+
+
 LIMITS = (
-    fixed("max_links", LoadingLimits.max_links, most=10_000,
-          text="maximum number of links with shapes, of all robots, and of joints that move, of "
-               "one"),
-    fixed("max_shapes", LoadingLimits.max_shapes, most=1_000_000,
-          text="maximum number of shapes of links and obstacles of the scene file"),
-    fixed("max_thousand_triangles", LoadingLimits.max_triangles // 1000, most=1_000_000,
-          text="maximum number of triangles of all meshes of the robot and the scene file, "
-               "thousands"),
-    fixed("max_thousand_pairs", LoadingLimits.max_pairs // 1000, most=100_000,
-          text="maximum number of pairs to check, thousands"),
-    fixed("max_load_seconds", 900.0, most=86400.0,
-          text="maximum time to load, fit and compile, seconds; then the description is rejected"),
-)  # fmt: skip
+    *from_settings(LoadingLimits, "max_links", "max_shapes", read_only=True),
+    *map(_in_thousands, ("max_triangles", "max_pairs")),
+    *from_settings(LoadingLimits, "max_load_seconds", default=900.0, read_only=True),
+)
 
 RECORDING = (
     fixed("record", "",
@@ -181,31 +176,17 @@ SPEED_POLICY = (
     Parameter("thresholds_file", "",
               text="YAML file with a list 'pairs' of such thresholds, read when it is set; "
                    "pair_thresholds take precedence"),
-    Parameter("prediction", SpeedSettings.prediction,
-              text="slow down and stop based on the clearance along the braking path, not only "
-                   "on the current one"),
-    Parameter("reaction_time", SpeedSettings.reaction_time, most=5.0,
-              text="time from a joint state until the robot begins to brake on command, seconds"),
+    *from_settings(SpeedSettings, "prediction", "reaction_time"),
     Parameter("braking_decelerations", [""],
               text="braking deceleration of joints, 'left_*=3.0', rad/s^2 or m/s^2; later "
                    "entries take precedence. Default: from joint_limits, else the velocity limit "
                    "divided by 0.5 s"),
     fixed("joint_limits", "",
           text="joint_limits.yaml whose max_acceleration is used as braking deceleration"),
-    Parameter("parting_speed", SpeedSettings.parting_speed, most=10.0,
-              text="two links count as moving away when their distance grows faster than this, "
-                   "m/s"),
-    Parameter("escape_scale", SpeedSettings.escape_scale, most=1.0,
-              text="value of ~/speed_scale while links within their stop distance move away"),
-    Parameter("release_distance", SpeedSettings.release_distance, most=1.0,
-              text="hysteresis: a level is left only when the distance exceeds its threshold by "
-                   "this, metres"),
-    Parameter("release_cycles", SpeedSettings.release_cycles, most=100,
-              text="number of consecutive joint states that must allow it before a level is left "
-                   "and the scale rises"),
-    Parameter("rise_time", SpeedSettings.rise_time, most=60.0,
-              text="minimum time for ~/speed_scale to rise from 0 to 1, seconds; it falls "
-                   "immediately"),
+    *from_settings(
+        SpeedSettings, "parting_speed", "escape_scale", "release_distance", "release_cycles",
+        "rise_time",
+    ),
     Parameter("latch_stops", False, text="a stop lasts until ~/reset is called"),
     Parameter("acknowledge_stops", False,
               text="a stop lasts until ~/acknowledge is called, which is allowed while its cause "
@@ -244,9 +225,6 @@ def check(values: Mapping[str, Any]) -> None:
             f"stop_distance {values['stop_distance']:g} is above warn_distance "
             f"{values['warn_distance']:g}: the robot would stop before the warning"
         )
-    check_choice(values, "narrow_phase", NARROW_PHASES)
-    if values["cycle_deadline"] <= 0.0:
-        raise ConfigurationError("cycle_deadline 0: must be above 0; it cannot be disabled")
     if values["stop_service"] and values["stop_service_timeout"] <= 0.0:
         raise BehaviourError("stop_service_timeout 0: must be above 0")
     for name in ("show_aabb_levels", "show_mesh_level"):

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +16,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.validate_full_topic_name import validate_full_topic_name
 
+from collision_monitor.common.settings import Setting, settings_of
 from collision_monitor.common.text import without_place
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.fitter import check_fit
@@ -30,26 +30,14 @@ MOST_ENTRIES = 1000
 
 
 @dataclass(frozen=True)
-class Parameter:
+class Parameter(Setting):
     """One parameter; its values are checked by `problem` at the start and at run time alike.
 
     Attributes:
-        name: its name.
-        default: its default value, which has its type.
-        text: its description.
-        most: upper bound of a number.
-        least: lower bound of a number; that of an integer is 1.
-        or_zero: whether 0 is allowed as well.
         is_name: whether it is a name in the ROS graph; empty only if the default is.
         read_only: whether it is read at the start only.
     """
 
-    name: str
-    default: Any
-    text: str
-    most: float | None = None
-    least: float = 0.0
-    or_zero: bool = False
     is_name: bool = False
     read_only: bool = False
 
@@ -58,12 +46,13 @@ class Parameter:
         descriptor = ParameterDescriptor(
             description=self.text, read_only=self.read_only, additional_constraints=self.constraint
         )
-        if self.most is not None and isinstance(self.default, int):
-            descriptor.integer_range = [IntegerRange(from_value=1, to_value=int(self.most), step=0)]
+        least, most = self.range
+        if self.most is not None and self.is_integer:
+            descriptor.integer_range = [IntegerRange(from_value=least, to_value=int(most), step=0)]
         elif self.most is not None:
-            least = 0.0 if self.or_zero else self.least
+            least = 0.0 if self.or_zero else least
             descriptor.floating_point_range = [
-                FloatingPointRange(from_value=least, to_value=self.most, step=0.0)
+                FloatingPointRange(from_value=least, to_value=most, step=0.0)
             ]
         return descriptor
 
@@ -77,17 +66,18 @@ class Parameter:
         return f"0, or at least {self.least:g}" if self.or_zero else ""
 
     def problem(self, value: Any) -> str:
-        """Why a value is rejected; empty if it is valid. ROS checks types, and most ranges."""
-        if isinstance(value, float):
-            if not math.isfinite(value):  # ROS accepts NaN in a range
-                return f"{value} is not a finite number"
-            if self.or_zero and 0.0 < value < self.least:
-                return f"{value:g} is neither 0 nor at least {self.least:g}"
+        """Why a value is rejected; empty if it is valid. ROS checks types."""
         if isinstance(self.default, list) and len(value) > MOST_ENTRIES:
             return f"{len(value)} entries; at most {MOST_ENTRIES} are allowed"
         if self.is_name and (value or self.default):
             return _name_problem(value)
-        return ""
+        return super().problem(value)
+
+
+def from_settings(kind: type, *names: str, **more: Any) -> list[Parameter]:
+    """Parameters of these fields of a dataclass of settings; ``more``: as of `Parameter`."""
+    known = settings_of(kind)
+    return [Parameter(**{**vars(known[name]), **more}) for name in names]
 
 
 def _name_problem(name: str) -> str:
@@ -174,19 +164,6 @@ def _check_each(values: Mapping[str, Any], parameters: Sequence[Parameter]) -> N
     for parameter in parameters:
         if parameter.name in values and (problem := parameter.problem(values[parameter.name])):
             raise ConfigurationError(f"{parameter.name}: {problem}")
-
-
-def check_positive(values: Mapping[str, Any], names: Iterable[str]) -> None:
-    """Raise ConfigurationError if one of these values is not positive."""
-    for name in names:
-        if not values[name] > 0.0:
-            raise ConfigurationError(f"{name} {values[name]:g} is not above 0")
-
-
-def check_choice(values: Mapping[str, Any], name: str, choices: Sequence[str]) -> None:
-    """Raise ConfigurationError if a value is not one of the choices."""
-    if values[name] not in choices:
-        raise ConfigurationError(f"{name} {values[name]!r} is not one of {', '.join(choices)}")
 
 
 def check_fit_values(values: Mapping[str, Any]) -> None:

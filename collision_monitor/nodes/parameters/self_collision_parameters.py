@@ -13,16 +13,14 @@ from collision_monitor.nodes.parameters import monitor_parameters
 from collision_monitor.nodes.parameters.parameter import (
     SLOWEST,
     Parameter,
-    check_choice,
     check_fit_values,
-    check_positive,
     fixed,
+    from_settings,
 )
-from collision_monitor.self_collision.settings import MOST_TIP_WEIGHT, YIELDING
+from collision_monitor.self_collision.settings import YIELDING
 from collision_monitor.self_collision.trajectory_filter import FilterSettings
 
 GUARDS = ("running", "always")
-_DEFAULTS = FilterSettings()
 _CHAIN = ("right_base_link", "right_tip_link", "left_base_link", "left_tip_link")
 _SHARED = (
     "robot_description", "robot_description_semantic", "package_dirs", "visual_meshes", "scene",
@@ -41,39 +39,28 @@ PARAMETERS = (
             text="{1} link of the {0} arm, instead of a group; set all four or none".format(
                 *name.split("_")))
       for name in _CHAIN),
-    Parameter("safe_distance", _DEFAULTS.safe_distance, most=10.0,
-              text="minimum distance of the arms from each other and from everything else, "
-                   "metres between leaves"),
-    Parameter("danger_distance", _DEFAULTS.danger_distance, most=10.0,
-              text="ERROR and hold the arms when they are closer to each other than this, "
-                   "metres; at most safe_distance"),
-    Parameter("method", _DEFAULTS.method,
-              text="how trajectories are adjusted: robust, or field (also called published)"),
-    Parameter("yielding", _DEFAULTS.yielding,
-              text=f"which arm gives way: {', '.join(YIELDING)}"),
-    Parameter("tip_weight", _DEFAULTS.tip_weight, most=MOST_TIP_WEIGHT,
-              text="cost of a metre of tip displacement relative to a radian of joint "
-                   "displacement; higher values keep the tips closer to their path"),
+    *from_settings(FilterSettings, "safe_distance", positive=True),
+    *from_settings(FilterSettings, "danger_distance", "method"),
+    *from_settings(FilterSettings, "yielding", choices=YIELDING,
+                   text=f"which arm gives way: {', '.join(YIELDING)}"),
+    *from_settings(FilterSettings, "tip_weight"),
     Parameter("acceleration_limit", 0.0, most=1e6,
               text="maximum joint acceleration of adjusted trajectories, rad/s^2 or m/s^2; 0: no "
                    "limit"),
     Parameter("jerk_limit", 0.0, most=1e6,
               text="maximum joint jerk of adjusted trajectories, rad/s^3 or m/s^3; 0: no limit"),
-    Parameter("start_tolerance", _DEFAULTS.start_tolerance, most=1.0,
-              text="maximum difference between a trajectory's start and the current joint state, "
-                   "and of a streamed robot from its commanded positions, in any joint, rad or m"),
-    Parameter("joint_state_timeout", 0.5, most=60.0,
+    *from_settings(FilterSettings, "start_tolerance"),
+    Parameter("joint_state_timeout", 0.5, most=60.0, positive=True,
               text="STALE, and trajectories are rejected, when the position of any joint is "
                    "older than this, seconds"),
-    Parameter("max_points", _DEFAULTS.max_points, most=1000000,
-              text="trajectories with more points are rejected"),
-    Parameter("guard", "running",
+    *from_settings(FilterSettings, "max_points"),
+    Parameter("guard", GUARDS[0], choices=GUARDS,
               text="which arms are held when they are closer than danger_distance: those that may "
                    "move by what this node has sent, or always all that may move: "
                    f"{' or '.join(GUARDS)}"),
-    Parameter("stream_horizon", 1.0, most=60.0,
+    Parameter("stream_horizon", 1.0, most=60.0, positive=True,
               text="maximum time of a desired point in the future, seconds"),
-    Parameter("stream_timeout", 0.5, most=60.0,
+    Parameter("stream_timeout", 0.5, most=60.0, positive=True,
               text="a stream ends after this time without a desired point, seconds; the next one "
                    "starts at the current position"),
     fixed("controller_action", "", is_name=True,
@@ -91,10 +78,6 @@ def check(values: Mapping[str, Any]) -> None:
         CollisionMonitorError: they are inconsistent.
     """
     settings_of(values)
-    check_choice(values, "yielding", YIELDING)
-    check_choice(values, "guard", GUARDS)
-    positive = ("joint_state_timeout", "stream_horizon", "stream_timeout", "safe_distance")
-    check_positive(values, positive)
     check_fit_values(values)
     groups = [name for name in values["arms"] if name]
     links = [name for name in _CHAIN if values[name]]

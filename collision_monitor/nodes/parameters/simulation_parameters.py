@@ -9,12 +9,7 @@ from typing import Any
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.nodes.parameters import monitor_parameters
-from collision_monitor.nodes.parameters.parameter import (
-    SLOWEST,
-    Parameter,
-    check_positive,
-    fixed,
-)
+from collision_monitor.nodes.parameters.parameter import SLOWEST, Parameter, fixed
 from collision_monitor.simulation.simulation import BANDWIDTH
 
 _SHARED = ("robot_description", "robot_description_semantic", "package_dirs", "scene")
@@ -26,7 +21,7 @@ PARAMETERS = (
                "or at the nearer limit"),
     fixed("timestep", 0.002, least=1e-5, most=0.02, text="integration time step, seconds"),
     fixed("gravity", 9.81, most=100.0, text="gravity along -z of the robot's root link, m/s^2"),
-    fixed("servo_bandwidth", BANDWIDTH, most=100.0,
+    fixed("servo_bandwidth", BANDWIDTH, most=100.0, positive=True,
           text="bandwidth of the servos, Hz; doubling it reduces the tracking error to a quarter"),
     fixed("effort_limits", True, text="apply the effort limits of the URDF to the servos"),
     fixed("joint_state_rate", 200.0, least=SLOWEST, most=1000.0,
@@ -36,15 +31,14 @@ PARAMETERS = (
               text="maximum speed of the simulation relative to real time"),
     Parameter("heed_speed_scale", False,
               text="scale trajectories by ~/speed_scale, and stop while it is 0 or silent"),
-    Parameter("speed_scale_timeout", 0.5, most=60.0,
+    Parameter("speed_scale_timeout", 0.5, most=60.0, positive=True,
               text="~/speed_scale is silent when no message was received for this time, "
                    "simulated seconds"),
-    Parameter("goal_tolerance", 0.01, most=1.0,
+    Parameter("goal_tolerance", 0.01, most=1.0, positive=True,
               text="an action goal is reached when every joint is within this distance of it, "
                    "rad or m"),
     *(p for p in monitor_parameters.GENERAL if p.name == "state_rate"),
 )  # fmt: skip
-_POSITIVE = ("servo_bandwidth", "speed_scale_timeout", "goal_tolerance")
 
 
 def check(values: Mapping[str, Any]) -> None:
@@ -53,7 +47,6 @@ def check(values: Mapping[str, Any]) -> None:
     Raises:
         ConfigurationError: they are inconsistent.
     """
-    check_positive(values, _POSITIVE)
     if values["joint_state_rate"] * values["timestep"] > 1.0:
         raise ConfigurationError(
             f"joint_state_rate {values['joint_state_rate']:g} Hz is more than one message per "

@@ -332,11 +332,11 @@ def test_input_that_cannot_be_used_is_exit_code_2(place, capsys, monkeypatch, op
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--safe-distance", "-1"], "-1 is not a finite number"),
+        (["--safe-distance", "-1"], "-1.0 is not a finite number from 0 to 10"),
         (["--danger-distance", "nan"], "nan is not a finite number"),
         (["--tip-weight", "inf"], "inf is not a finite number"),
         (["--arms", "right_arm,"], "is not a comma-separated list of names"),
-        (["--method", "magic"], "invalid choice: 'magic'"),
+        (["--method", "magic"], "'magic' is not one of robust"),
         (["--output", "nowhere/out.csv"], "there is no folder nowhere"),
         (["--plot", "nowhere/out.png"], "there is no folder nowhere"),
         (["--output", "."], "'.' is not the path of a file to write"),

@@ -22,10 +22,10 @@ from collision_monitor.monitoring.speed_policy.settings import (
     [
         ({"reaction_time": -0.1}, "reaction_time: -0.1"),
         ({"reaction_time": math.nan}, "reaction_time: nan"),
-        ({"escape_scale": 1.5}, "escape_scale: 1.5 is above 1"),
-        ({"release_cycles": 0}, "release_cycles: 0 is not from 1 to 100"),
+        ({"escape_scale": 1.5}, "escape_scale: 1.5 is not a finite number from 0 to 1"),
+        ({"release_cycles": 0}, "release_cycles: 0 is not an integer from 1 to 100"),
         ({"release_cycles": 101}, "101"),
-        ({"velocity_window": 0.0}, "velocity_window"),
+        ({"velocity_window": 0.0}, "velocity_window: 0 is not allowed"),
         ({"resolution": 0.0}, "resolution"),
     ],
 )
