@@ -23,7 +23,7 @@ from collision_monitor.cli.options import (
     print_json,
 )
 from collision_monitor.cli.robots import add_model_arguments, add_soft_limits, load_model
-from collision_monitor.common.settings import settings_of
+from collision_monitor.common.settings import settings_of, values_of
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import AdjustmentError, ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
@@ -114,12 +114,8 @@ def run(options: argparse.Namespace) -> int:
             model,
             motion,
             arms,
-            safe_distance=safe,
-            danger_distance=danger,
-            method=options.method,
-            yielding=options.yielding,
-            tip_weight=options.tip_weight,
             held=held,
+            **values_of(AdjustmentSettings, vars(options)),
             **limits,
         )
     except AdjustmentError as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from collision_monitor.cli.options import LiveProgress, add_setting, vector
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.common.limits import LoadingLimits, limited
 from collision_monitor.common.optional_dependencies import optional_dependency
-from collision_monitor.common.settings import settings_of
+from collision_monitor.common.settings import settings_of, values_of
 from collision_monitor.common.text import one_line
 from collision_monitor.errors import (
     ConfigurationError,
@@ -106,8 +106,7 @@ def _hierarchy(text: str) -> str:
 
 def loading_limits(options: argparse.Namespace) -> LoadingLimits:
     """Limits of loading from the arguments."""
-    names = [field.name for field in fields(LoadingLimits)]
-    return LoadingLimits(**{name: getattr(options, name) for name in names})
+    return LoadingLimits(**values_of(LoadingLimits, vars(options)))
 
 
 def load_model(options: argparse.Namespace) -> CollisionModel:

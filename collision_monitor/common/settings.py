@@ -9,6 +9,7 @@ wherever a value comes from.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from numbers import Integral
 from typing import Any
@@ -92,6 +93,11 @@ def settings_of(kind: type) -> dict[str, Setting]:
         for each in fields(kind)
         if each.metadata
     }
+
+
+def values_of(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of ``values`` that are settings of a dataclass."""
+    return {name: values[name] for name in settings_of(kind) if name in values}
 
 
 def check_settings(values: object, error: type[Exception]) -> None:

@@ -147,6 +147,7 @@ class Watchdogs:
     Attributes:
         faults: the register in which all of them, the monitor and its node raise faults.
         cycles, clock, publishers: see their classes.
+        messages: number of joint states.
         refused: number of rejected joint states by kind (`REFUSALS`).
         late: number of joint states that were ignored because all joints had newer positions.
         clock_resets: number of joint states with stamps so old that a clock was set back.
@@ -159,7 +160,7 @@ class Watchdogs:
         self.clock = ClockWatch(self.faults)
         self.publishers = PublisherWatch(self.faults)
         self.refused: Counter[str] = Counter()
-        self.late = self.clock_resets = 0
+        self.messages = self.late = self.clock_resets = 0
 
     def report_late(self, seconds: float, now: float) -> None:
         """Report a joint state that was ignored because it was older than the previous one."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from rclpy.node import Node
 
@@ -14,13 +14,12 @@ from collision_monitor.errors import JointStateError
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS, Watchdogs
-from collision_monitor.nodes.monitor_topics import MonitorReport
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.nodes.robot_topics import JointStateSource, RobotTopics
 
 
-class JointStateReader:
-    """Reads joint states with their age by the clock of the node.
+class JointStates:
+    """Reads joint states with their age by the clock of the node, and has a monitor process them.
 
     Attributes:
         recorder: to which joint states go; None without recording.
@@ -38,18 +37,19 @@ class JointStateReader:
         self._time_is_simulated = node.get_clock().ros_time_is_active
         self.recorder: Recorder | None = None
 
-    def record(self, source: JointStateSource, data: bytes) -> None:
-        """Record a joint state, if there is a recorder."""
+    def pass_over(self, source: JointStateSource, data: bytes) -> None:
+        """Count and record a joint state."""
+        self._watchdogs.messages += 1
         if self.recorder is not None:
             self.recorder.joint_state(data, source.topic)
 
     def read(self, source: JointStateSource, data: bytes) -> JointState:
-        """Read and record a joint state, with its lag.
+        """Count, record and read a joint state, with its lag.
 
         Raises:
             JointStateError: the bytes are not a joint state.
         """
-        self.record(source, data)  # after the states of earlier ones
+        self.pass_over(source, data)  # after the states of earlier ones
         now = time.monotonic()
         message = source.read(data, now)
         self._watchdogs.publishers.report_message(source.topic, now, message.names)
@@ -75,52 +75,26 @@ class JointStateReader:
             return 1e-9 * self._node.get_clock().now().nanoseconds
         return time.time()
 
-
-class JointStateCycle:
-    """Processes the newest joint state; those that waited before it are merged."""
-
-    def __init__(
-        self,
-        reader: JointStateReader,
-        watchdogs: Watchdogs,
-        report: MonitorReport,
-        waiting: Callable[[], Iterator[tuple[JointStateSource, bytes]]],
-        process_scene: Callable[[], None],
-    ) -> None:
-        """Start without a message.
-
-        Args:
-            reader: of joint states.
-            watchdogs: of the monitor.
-            report: counts the joint states.
-            waiting: takes the waiting joint states, of each topic oldest first.
-            process_scene: processes scene messages that wait.
-        """
-        self._read, self._watchdogs, self._report = reader.read, watchdogs, report
-        self._record = reader.record
-        self._waiting, self._process_scene = waiting, process_scene
-
-    def pass_over(self, source: JointStateSource, data: bytes) -> None:
-        """Count and record a joint state while no robot is monitored."""
-        self._report.messages += 1
-        self._record(source, data)
-
     def process(
-        self, monitor: Monitor, source: JointStateSource, data: bytes, start: float
+        self,
+        monitor: Monitor,
+        source: JointStateSource,
+        data: bytes,
+        start: float,
+        process_scene: Callable[[], None],
     ) -> tuple[MonitorState, float]:
         """The state after a serialized joint state that was received at ``start``, seconds.
 
-        Also the age at ``start`` of the message that was processed; NaN if it is unknown.
+        If others wait, all are merged, scene messages that wait are processed, and the newest is
+        checked. Also returns the age at ``start`` of that message; NaN if it is unknown.
         """
-        self._report.messages += 1
         try:
-            if self._watchdogs.cycles.is_behind(start):  # merge waiting ones, check the newest
-                for newer in self._waiting():
+            if self._watchdogs.cycles.is_behind(start):
+                for newer in self._robots.waiting():
                     self._merge(monitor, source, data)
-                    self._report.messages += 1
                     source, data = newer
-                self._process_scene()
-            joint_state = self._read(source, data)
+                process_scene()
+            joint_state = self.read(source, data)
         except JointStateError as error:
             return monitor.reject(error, time.monotonic()), math.nan
         state = monitor.process(joint_state)
@@ -131,6 +105,6 @@ class JointStateCycle:
     def _merge(self, monitor: Monitor, source: JointStateSource, data: bytes) -> None:
         """Process a joint state without a query; faults are reported with the next state."""
         try:
-            monitor.merge(self._read(source, data))
+            monitor.merge(self.read(source, data))
         except JointStateError as error:
             monitor.reject(error, time.monotonic())

@@ -9,10 +9,10 @@ robot_state_publisher, so `view` starts it together with RViz.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext, LaunchDescriptionEntity
 from launch.actions import DeclareLaunchArgument, LogInfo
@@ -20,6 +20,8 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from collision_monitor.errors import ConfigurationError
+from collision_monitor.nodes.parameters.given import given_in_file
 from collision_monitor.robot.packages import publishable
 
 PACKAGE = "collision_monitor"
@@ -220,27 +222,13 @@ def file_parameters(params_file: str, node: str) -> dict[str, Any]:
 
     Empty if it cannot be read: the node reports the error.
     """
-    for_all: dict[str, Any] = {}
-    for_node: dict[str, Any] = {}
-
-    def collect(tree: dict, name: str) -> None:
-        for key, value in tree.items():
-            if not isinstance(value, dict):
-                continue
-            if key != "ros__parameters":
-                collect(value, str(key).rsplit("/", 1)[-1])
-            elif name in ("*", "**"):
-                for_all.update(value)
-            elif name == node:
-                for_node.update(value)
-
-    try:
-        tree = yaml.safe_load(Path(params_file).read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError):
-        return {}
-    if isinstance(tree, dict):
-        collect(tree, "")
-    return {**for_all, **for_node}
+    values: dict[str, Any] = {}
+    with suppress(ConfigurationError):
+        given = [(each.node.rsplit("/", 1)[-1], each.values) for each in given_in_file(params_file)]
+        for names in (("*", "**"), (node,)):  # the latter take precedence
+            for name, found in given:
+                values |= found if name in names else {}
+    return values
 
 
 def view(

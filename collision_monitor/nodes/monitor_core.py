@@ -19,7 +19,7 @@ from collision_monitor.errors import (
 from collision_monitor.model.live.desired_scene import DesiredScene
 from collision_monitor.model.loading import Loaded, Recipe
 from collision_monitor.monitoring.monitor import NARROW_PHASES, Level, Monitor, MonitorState
-from collision_monitor.nodes.joint_state_cycle import JointStateCycle, JointStateReader
+from collision_monitor.nodes.joint_state_cycle import JointStates
 from collision_monitor.nodes.markers.marker_topic import MarkerTopic
 from collision_monitor.nodes.monitor_services import MonitorServices
 from collision_monitor.nodes.monitor_state import StatePublisher
@@ -91,11 +91,7 @@ class MonitorCore(NodeCore):
         self._robots = RobotTopics(
             node, declare_robots(node, self._values), self._on_description, self._on_joint_state
         )
-        self._reader = JointStateReader(node, self._robots, self._watchdogs)
-        self._cycle = JointStateCycle(
-            self._reader, self._watchdogs, self._state.report, lambda: self._robots.waiting(),
-            self._process_scene,
-        )  # fmt: skip
+        self._joint_states = JointStates(node, self._robots, self._watchdogs)
         self._loader = RobotLoader(
             node, self._start_monitoring, self._refresh, self._announce_replacement, self._faults
         )
@@ -112,7 +108,7 @@ class MonitorCore(NodeCore):
             CollisionMonitorError: the robot cannot be loaded, or recording is not possible.
         """
         self._recorder = Recorder(self._node, self._values) if self._values["record"] else None
-        self._reader.recorder = self._recorder
+        self._joint_states.recorder = self._recorder
         self._robots.subscribe_descriptions()
         self._idle = self._waiting()
         self._topics = MonitorTopics(
@@ -129,8 +125,8 @@ class MonitorCore(NodeCore):
         )  # fmt: skip
         self._cloud = Cloud(
             self._node, self._values, self._scene, self._refresh,
-            lambda stamp: self._reader.lag(stamp, time.monotonic()), self._recorder, self._timed,
-            self._faults,
+            lambda stamp: self._joint_states.lag(stamp, time.monotonic()), self._recorder,
+            self._timed, self._faults,
         )  # fmt: skip
         self._set_stops()
         self._state.start(self._topics, self._recorder, is_active)
@@ -188,15 +184,14 @@ class MonitorCore(NodeCore):
 
     def end(self) -> None:
         """Publish that monitoring has ended, and write pending recordings."""
-        if self._node.context.ok():
-            self._state.publish(_ENDED)
+        self._state.end(_ENDED)
         self.close()
 
     def close(self) -> None:
         """Write pending recordings, if the node records."""
         if self._recorder is not None:
             self._recorder.close()
-            self._recorder = self._reader.recorder = None
+            self._recorder = self._joint_states.recorder = None
 
     # -- robots --
 
@@ -285,11 +280,13 @@ class MonitorCore(NodeCore):
         """Process a serialized sensor_msgs/JointState."""
         start, monitor, cycles = time.monotonic(), self._monitor, self._watchdogs.cycles
         if monitor is None:
-            self._cycle.pass_over(source, data)
+            self._joint_states.pass_over(source, data)
             return
         if self._cloud.is_ready:
             self._cloud.apply_result()
-        state, lag_at_start = self._cycle.process(monitor, source, data, start)
+        state, lag_at_start = self._joint_states.process(
+            monitor, source, data, start, self._process_scene
+        )
         state = self._state.with_faults(state)
         if state.clearance is not None:
             self._topics.cycle(state)
@@ -343,7 +340,7 @@ class MonitorCore(NodeCore):
         self._topics.check_subscribers(self._values)
         if self._recorder is not None:
             self._recorder.update()
-        self._scene.watch(self._reader.watch(self._monitor))
+        self._scene.watch(self._joint_states.watch(self._monitor))
         self._cloud.watch()
         now = time.monotonic()
         self._watchdogs.cycles.report_timer(now, self._state.watch_period)

@@ -25,7 +25,7 @@ class StatePublisher(NodeState[MonitorState]):
     """Publishes the state of the monitor with what is known of its node.
 
     Attributes:
-        report: counts joint states, and creates key-values.
+        report: creates key-values.
         stop_service: called when the state becomes a stop.
     """
 
@@ -49,9 +49,8 @@ class StatePublisher(NodeState[MonitorState]):
             more: returns further key-values of the state.
         """
         super().__init__(node, values, watchdogs.faults)
-        self._watchdogs = watchdogs
         self._monitor, self._idle, self._more = monitor, idle, more
-        self.report = MonitorReport(node)
+        self.report = MonitorReport(node, watchdogs)
         self.stop_service = StopService(node)
         self.is_active = False
         self._topics: MonitorTopics | None = None
@@ -95,7 +94,7 @@ class StatePublisher(NodeState[MonitorState]):
     def send_diagnostics(self) -> None:
         """Publish the state with figures on /diagnostics."""
         status = self._status(self.current())
-        status.values += key_values(self.report.figures(self._watchdogs))
+        status.values += key_values(self.report.figures())
         status.name = f"{self._node.get_fully_qualified_name().lstrip('/')}: clearance"
         message = DiagnosticArray(status=[status])
         message.header.stamp = self._node.get_clock().now().to_msg()

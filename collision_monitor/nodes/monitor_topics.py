@@ -35,16 +35,11 @@ _MOST_NAMED = 20  # of those left out for one reason, in the state; of near pair
 
 
 class MonitorReport:
-    """Counts joint states, logs changes, and creates the key-values of the state.
+    """Logs changes, and creates the key-values of the state."""
 
-    Attributes:
-        messages: joint states so far.
-    """
-
-    def __init__(self, node: Node) -> None:
-        """Start counting."""
-        self._log = StateLog(node, _LOG_SECONDS)
-        self.messages = 0
+    def __init__(self, node: Node, watchdogs: Watchdogs) -> None:
+        """``watchdogs``: of the monitor."""
+        self._log, self._watchdogs = StateLog(node, _LOG_SECONDS), watchdogs
         self._mark = (time.monotonic(), 0, 0.0)  # start time, messages then, last rate
         self._pairs: tuple[Any, dict[str, str]] = (None, {})  # thresholds, and texts of them
 
@@ -84,8 +79,9 @@ class MonitorReport:
             self._pairs = monitor.behaviour.structural_pairs, values
         return values
 
-    def figures(self, watchdogs: Watchdogs) -> dict[str, str]:
+    def figures(self) -> dict[str, str]:
         """Key-values in /diagnostics only: rates (Hz), seconds, counts since the start."""
+        watchdogs = self._watchdogs
         cycles = watchdogs.cycles.figures(time.monotonic())
         return {
             "cycle_rate": f"{cycles.rate:.1f}",
@@ -96,7 +92,7 @@ class MonitorReport:
             "latency_mean": f"{cycles.latency_mean:.6f}",
             "latency_max": f"{cycles.latency_most:.6f}",
             "publishers": str(watchdogs.publishers.count),
-            "joint_states": str(self.messages),
+            "joint_states": str(watchdogs.messages),
             **{name: str(count) for name, count in watchdogs.counts().items()},
         }
 
@@ -105,8 +101,8 @@ class MonitorReport:
         since, count, rate = self._mark
         elapsed = time.monotonic() - since
         if elapsed >= 1.0:
-            rate = (self.messages - count) / elapsed
-            self._mark = (time.monotonic(), self.messages, rate)
+            rate = (self._watchdogs.messages - count) / elapsed
+            self._mark = (time.monotonic(), self._watchdogs.messages, rate)
         return rate
 
     def log(self, state: MonitorState) -> None:

@@ -21,8 +21,9 @@ from collision_monitor.errors import (
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.nodes.common.executor import run_program
+from collision_monitor.nodes.common.node_state import Report
 from collision_monitor.nodes.common.trajectory_reading import COMMANDS, read_trajectory
-from collision_monitor.nodes.joint_state_cycle import JointStateReader
+from collision_monitor.nodes.joint_state_cycle import JointStates
 from collision_monitor.nodes.markers.path_marker_topic import PathMarkerTopic
 from collision_monitor.nodes.node_core import RobotNode, SingleRobotCore
 from collision_monitor.nodes.parameters.monitor_parameters import limits_of
@@ -66,8 +67,8 @@ class SelfCollisionCore(SingleRobotCore):
             node.get_logger().warning(text)
         self._stream: PointStreaming | None = None
         self._note = ""  # trajectory dropped because of the last description
-        self._reader = JointStateReader(node, self._robots, self._watchdogs)
-        self._motions = ReleasedMotions(self._reader.seconds)
+        self._joint_states = JointStates(node, self._robots, self._watchdogs)
+        self._motions = ReleasedMotions(self._joint_states.seconds)
         self._markers = PathMarkerTopic(node, self._values)
         self._state = RequestState(
             node, self._values, self._faults, self._shortage, self._motions
@@ -75,7 +76,7 @@ class SelfCollisionCore(SingleRobotCore):
         self._state.refresh()
         self._requests = TrajectoryRequests(
             node, self._values, self._state, self._shortage, self._motions, self._markers,
-            self._reader.seconds, self._end_stream,
+            self._joint_states.seconds, self._end_stream,
         )  # fmt: skip
         self._start()
         self._robots.subscribe_joint_states()
@@ -84,14 +85,10 @@ class SelfCollisionCore(SingleRobotCore):
             JointTrajectory, "~/desired_point", self._on_point, COMMANDS, raw=True
         )
 
-    @property
-    def _filter(self) -> TrajectoryFilter | None:
-        return self._motions.filter
-
     def end(self) -> None:
         """Publish that trajectories are no longer forwarded."""
-        if self._node.context.ok():
-            self._state.end()
+        text = "node is shutting down; trajectories are no longer forwarded"
+        self._state.end(Report(Level.STALE, "ended", text, serial=self._state.request))
 
     # -- set-up --
 
@@ -99,7 +96,7 @@ class SelfCollisionCore(SingleRobotCore):
         """See `SingleRobotCore`; a trajectory being adjusted for the previous robot is dropped."""
         start, v = time.monotonic(), self._values
         dropped = self._requests.adjusting.current
-        if self._filter is not None:
+        if self._motions.filter is not None:
             self._note = self._requests.drop("a new robot description was received")
             text = (
                 "loading a new robot description; the distance of the arms is not monitored until "
@@ -161,7 +158,7 @@ class SelfCollisionCore(SingleRobotCore):
 
     def _on_point(self, data: bytes) -> None:
         self._state.request += 1
-        clock = self._reader.seconds()
+        clock = self._joint_states.seconds()
         try:
             if reason := self._state.no_robot:
                 raise TrajectoryError(f"was received while no robot is loaded: {reason}")
@@ -173,7 +170,7 @@ class SelfCollisionCore(SingleRobotCore):
             if self._shortage.points:
                 raise TrajectoryError(f"cannot be followed: {self._shortage.points}")
             if self._stream is None:  # or its settings have changed
-                self._stream = PointStreaming(self._model, self._filter, self._values)
+                self._stream = PointStreaming(self._model, self._motions.filter, self._values)
             followed = self._stream.follow(message, clock, time.monotonic())
         except CollisionMonitorError as error:
             what = "the desired point " if isinstance(error, TrajectoryError) else ""
@@ -191,19 +188,19 @@ class SelfCollisionCore(SingleRobotCore):
     # -- supervisor --
 
     def _on_joint_state(self, source: JointStateSource, data: bytes) -> None:
-        if self._filter is None:
+        if self._motions.filter is None:
             return
         try:
-            message = self._reader.read(source, data)
+            message = self._joint_states.read(source, data)
         except JointStateError as error:
-            self._filter.supervisor.monitor.reject(error, time.monotonic())
+            self._motions.filter.supervisor.monitor.reject(error, time.monotonic())
             return
-        if self._filter.update(message, self._reader.seconds()):
+        if self._motions.filter.update(message, self._joint_states.seconds()):
             self._hold()
 
     def _hold(self) -> None:
         """Hold the arms that may move: they are closer than danger_distance."""
-        supervisor = self._filter.supervisor
+        supervisor = self._motions.filter.supervisor
         nearest, (a, b) = supervisor.nearest, supervisor.nearest.links
         note = self._requests.drop("the arms came closer than danger_distance")
         self._end_stream()
@@ -231,8 +228,8 @@ class SelfCollisionCore(SingleRobotCore):
         self._note = ""
 
     def _use_values(self, changed: Mapping[str, Any]) -> None:
-        if self._filter is not None:
-            supervisor = self._filter.supervisor
+        if self._motions.filter is not None:
+            supervisor = self._motions.filter.supervisor
             supervisor.set_distances(self._values["safe_distance"], self._values["danger_distance"])
             supervisor.monitor.joint_state_timeout = self._values["joint_state_timeout"]
         self._stream = None
@@ -242,11 +239,11 @@ class SelfCollisionCore(SingleRobotCore):
         """Publish the state and markers at their rates, and changes immediately."""
         self._requests.adjusting.poll()
         now = time.monotonic()
-        supervisor = None if self._filter is None else self._filter.supervisor
-        self._reader.watch(None if supervisor is None else supervisor.monitor)
+        supervisor = None if self._motions.filter is None else self._motions.filter.supervisor
+        self._joint_states.watch(None if supervisor is None else supervisor.monitor)
         self._state.watch(now)
         if supervisor is not None:
-            self._markers.watch(now, supervisor.model, self._filter.arms[0])
+            self._markers.watch(now, supervisor.model, self._motions.filter.arms[0])
 
 
 class SelfCollisionNode(RobotNode):

@@ -73,11 +73,6 @@ class RequestState(ReportState):
         self._report = Report(level, event, reason, values or {}, serial)
         self.publish_change(self.current())
 
-    def end(self) -> None:
-        """Publish that trajectories are no longer forwarded."""
-        reason = "node is shutting down; trajectories are no longer forwarded"
-        self.publish(Report(Level.STALE, "ended", reason, serial=self.request))
-
     def _worst(self) -> Report:
         """The last report, or the state of the supervisor if that is worse."""
         if (trajectories := self._motions.filter) is None:

@@ -137,9 +137,8 @@ class SimulationCore(SingleRobotCore):
 
     def end(self) -> None:
         """Publish that the robot is no longer simulated."""
-        if self._node.context.ok():
-            text = "node is shutting down; the robot is no longer simulated"
-            self._state.publish(Report(Level.STALE, "ended", text, serial=self._request))
+        text = "node is shutting down; the robot is no longer simulated"
+        self._state.end(Report(Level.STALE, "ended", text, serial=self._request))
 
     # -- set-up --
 

@@ -124,6 +124,11 @@ class NodeState(ABC, Generic[S]):
             self._published = None  # the next state is published at once
         self._send(*last)
 
+    def end(self, state: S) -> None:
+        """Publish a last state, unless the middleware has ended."""
+        if self._node.context.ok():
+            self.publish(state)
+
     def failed(self, error: Exception) -> None:
         """Publish that a callback has failed."""
         self.failures.add(error)

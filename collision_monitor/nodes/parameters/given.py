@@ -22,12 +22,11 @@ _PARAMETERS = "ros__parameters"
 _OF_ROS = re.compile(r"qos_overrides\.|start_type_description_service$")
 
 
-class _Given(NamedTuple):
-    """Parameters given for the nodes that match a name."""
+class Given(NamedTuple):
+    """Parameters given for the nodes that match a name; nested ones are joined by dots."""
 
-    source: str
     node: str
-    names: tuple[str, ...]
+    values: dict[str, Any]
 
 
 def unused_parameters(node: Node, arguments: Sequence[str]) -> list[str]:
@@ -48,7 +47,7 @@ def unused_parameters(node: Node, arguments: Sequence[str]) -> list[str]:
                 f"name the section {full_name} or /**"
             )
         for entry in matching:
-            for name in entry.names:
+            for name in entry.values:
                 if name not in known and not _OF_ROS.match(name):
                     hint = did_you_mean(name, known)
                     warnings.append(
@@ -58,7 +57,7 @@ def unused_parameters(node: Node, arguments: Sequence[str]) -> list[str]:
     return warnings
 
 
-def _sources(arguments: Sequence[str]) -> Iterator[tuple[str, list[_Given]]]:
+def _sources(arguments: Sequence[str]) -> Iterator[tuple[str, list[Given]]]:
     """Each option or file of parameters, with what it gives."""
     is_for_ros = False
     for argument, value in zip(arguments, [*arguments[1:], ""], strict=True):
@@ -66,33 +65,39 @@ def _sources(arguments: Sequence[str]) -> Iterator[tuple[str, list[_Given]]]:
             is_for_ros = argument == "--ros-args"
         elif is_for_ros and argument in ("-p", "--param"):
             target, is_for_node, name = value.partition(":=")[0].rpartition(":")
-            yield f"-p {value}", [_Given(value, target if is_for_node else "/**", (name,))]
+            yield f"-p {value}", [Given(target if is_for_node else "/**", {name: value})]
         elif is_for_ros and argument == "--params-file":
             with suppress(ConfigurationError):
-                content = read_document(
-                    Path(value), ConfigurationError, LARGEST_FILE, "parameters"
-                )
-                yield value, list(_sections(value, content, ""))
+                yield value, given_in_file(value)
 
 
-def _sections(source: str, content: Any, name: str) -> Iterator[_Given]:
+def given_in_file(path: str) -> list[Given]:
+    """The sections of a file of parameters.
+
+    Raises:
+        ConfigurationError: it cannot be read.
+    """
+    content = read_document(Path(path), ConfigurationError, LARGEST_FILE, "parameters")
+    return list(_sections(content, ""))
+
+
+def _sections(content: Any, name: str) -> Iterator[Given]:
     """The sections of a file of parameters; namespaces may be nested."""
     if not isinstance(content, Mapping):
         return
     for key, value in content.items():
         if key == _PARAMETERS:
-            yield _Given(source, name, tuple(_names(value, "")))
+            yield Given(name, dict(_flat(value, "")))
         else:
-            yield from _sections(source, value, f"{name}/{str(key).strip('/')}")
+            yield from _sections(value, f"{name}/{str(key).strip('/')}")
 
 
-def _names(values: Any, prefix: str) -> Iterator[str]:
-    """Names of parameters; nested ones are joined by dots."""
+def _flat(values: Any, prefix: str) -> Iterator[tuple[str, Any]]:
     for key, value in values.items() if isinstance(values, Mapping) else ():
         if isinstance(value, Mapping):
-            yield from _names(value, f"{prefix}{key}.")
+            yield from _flat(value, f"{prefix}{key}.")
         else:
-            yield f"{prefix}{key}"
+            yield f"{prefix}{key}", value
 
 
 def _matches(pattern: str, full_name: str) -> bool:

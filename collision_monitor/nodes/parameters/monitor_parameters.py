@@ -7,13 +7,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from rclpy.node import Node
 
 from collision_monitor.common.limits import LoadingLimits
+from collision_monitor.common.settings import values_of
 from collision_monitor.errors import BehaviourError, ConfigurationError, RobotDescriptionError
 from collision_monitor.fitting.fitter import FITS
 from collision_monitor.fitting.shapes import FitSettings
@@ -240,8 +241,7 @@ def settings_of(values: Mapping[str, Any]) -> SpeedSettings:
     Raises:
         BehaviourError: invalid values.
     """
-    names = {field.name for field in fields(SpeedSettings)}
-    return SpeedSettings(**{name: value for name, value in values.items() if name in names})
+    return SpeedSettings(**values_of(SpeedSettings, values))
 
 
 def file_rules(values: Mapping[str, Any]) -> tuple[Rule, ...]:

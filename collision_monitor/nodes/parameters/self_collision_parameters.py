@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
+from collision_monitor.common.settings import values_of
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.nodes.parameters import monitor_parameters
 from collision_monitor.nodes.parameters.parameter import (
@@ -99,9 +99,8 @@ def settings_of(values: Mapping[str, Any]) -> FilterSettings:
     Raises:
         ConfigurationError: invalid values.
     """
-    names = {field.name for field in fields(FilterSettings)}
     return FilterSettings(
-        **{name: value for name, value in values.items() if name in names},
+        **values_of(FilterSettings, values),
         acceleration_limits=values["acceleration_limit"] or None,
         jerk_limits=values["jerk_limit"] or None,
     )

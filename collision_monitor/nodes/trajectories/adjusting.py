@@ -21,14 +21,8 @@ from collision_monitor.self_collision.trajectory_filter import (
 )
 
 _POLL_SECONDS = 0.005
-
-
-class Adjusted(NamedTuple):
-    """An adjusted trajectory: also as a message, which is slow to create for many points."""
-
-    adjustment: Adjustment
-    seconds: float  # that it took
-    message: JointTrajectory
+# With its duration in seconds, and as a message, which is slow to create for many points.
+Adjusted = tuple[Adjustment, float, JointTrajectory]
 
 
 class Computing(NamedTuple):
@@ -101,5 +95,4 @@ class Adjusting:
 def _work(trajectories: TrajectoryFilter, job: Job) -> Adjusted:
     start = time.monotonic()
     adjustment = trajectories.adjust(job)
-    seconds = time.monotonic() - start
-    return Adjusted(adjustment, seconds, motion_message(adjustment.motion))
+    return adjustment, time.monotonic() - start, motion_message(adjustment.motion)

@@ -10,6 +10,7 @@ from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.model.thresholds import Rule, Thresholds
+from collision_monitor.monitoring.watchdogs import Watchdogs
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
@@ -51,7 +52,7 @@ def state_values(monitor, q):
     for k in range(2):
         state = monitor.update(monitor.model.joint_names, np.full(2, q), now=10.0 + 0.01 * k)
     given = {"warn_distance": 0.1, "stop_distance": 0.02, "stop_service": ""}
-    report = MonitorReport(SimpleNamespace(get_logger=lambda: None))
+    report = MonitorReport(SimpleNamespace(get_logger=lambda: None), Watchdogs())
     return report.values({**given, "joint_state_timeout": 1.0}, monitor, state, "")
 
 
