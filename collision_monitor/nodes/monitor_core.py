@@ -19,7 +19,7 @@ from collision_monitor.errors import (
 from collision_monitor.model.live.desired_scene import DesiredScene
 from collision_monitor.model.loading import Loaded, Recipe
 from collision_monitor.monitoring.monitor import NARROW_PHASES, Level, Monitor, MonitorState
-from collision_monitor.nodes.joint_state_cycle import JointStates
+from collision_monitor.nodes.joint_states import SCENE_JOINTS, JointStates, JointStateSource
 from collision_monitor.nodes.markers.marker_topic import MarkerTopic
 from collision_monitor.nodes.monitor_services import MonitorServices
 from collision_monitor.nodes.monitor_state import StatePublisher
@@ -42,13 +42,13 @@ from collision_monitor.nodes.parameters.monitor_parameters import (
 )
 from collision_monitor.nodes.parameters.thresholds_file import ThresholdsFile
 from collision_monitor.nodes.recorder import Recorder
+from collision_monitor.nodes.robot_descriptions import RobotDescriptions
 from collision_monitor.nodes.robot_loader import (
     RobotLoader,
     build_monitor,
     has_kernels,
     use_values,
 )
-from collision_monitor.nodes.robot_topics import JointStateSource, RobotTopics
 
 _LOADING = "loading the robot (the first load fits leaves and compiles kernels)"
 _COMPILING = "compiling kernels, once on this machine; nothing is monitored yet"
@@ -88,10 +88,9 @@ class MonitorCore(NodeCore):
             node, self._values, self._watchdogs, lambda: self._monitor, lambda: self._idle,
             self._further_values,
         )  # fmt: skip
-        self._robots = RobotTopics(
-            node, declare_robots(node, self._values), self._on_description, self._on_joint_state
-        )
-        self._joint_states = JointStates(node, self._robots, self._watchdogs)
+        ports = declare_robots(node, self._values)
+        self._robots = RobotDescriptions(node, ports, self._on_description)
+        self._joint_states = JointStates(node, self._watchdogs, self._on_joint_state)
         self._loader = RobotLoader(
             node, self._start_monitoring, self._refresh, self._announce_replacement, self._faults
         )
@@ -109,7 +108,7 @@ class MonitorCore(NodeCore):
         """
         self._recorder = Recorder(self._node, self._values) if self._values["record"] else None
         self._joint_states.recorder = self._recorder
-        self._robots.subscribe_descriptions()
+        self._robots.subscribe()
         self._idle = self._waiting()
         self._topics = MonitorTopics(
             self._node,
@@ -145,9 +144,9 @@ class MonitorCore(NodeCore):
         if self._monitor is not None:
             self._monitor.forget()
         self._refresh()
-        self._robots.subscribe_joint_states()
+        self._joint_states.subscribe(self._robots.ports)
         if self._monitor is not None and self._monitor.model.scene.joints:
-            self._robots.subscribe_scene_joints()
+            self._joint_states.subscribe([SCENE_JOINTS])
         self._state.beat_at_once()
         self._set_watchdog()
         self._topics.set_timer("diagnostics", 1.0, self._timed(self._state.send_diagnostics))
@@ -162,7 +161,7 @@ class MonitorCore(NodeCore):
         self._state.publish(_INACTIVE)
         self._state.is_active = False
         self._topics.stop()
-        self._robots.unsubscribe_joint_states()
+        self._joint_states.unsubscribe()
         if self._monitor is not None:
             self._monitor.forget()  # no positions are received while inactive
         self._watchdogs.publishers.forget()
@@ -172,6 +171,7 @@ class MonitorCore(NodeCore):
         """Unload the robot, and destroy publishers and subscriptions."""
         self._monitor = None
         self._loader.forget()
+        self._joint_states.unsubscribe()
         self._robots.destroy()
         self._state.stop_service.close()
         self._cloud.destroy()
@@ -230,7 +230,7 @@ class MonitorCore(NodeCore):
         text = _LOADING if has_kernels(self._prepared != "leaf") else _COMPILING
         self._state.publish(MonitorState(Level.STALE, text, "waiting"))
         self._load_reporting(lambda: self._loader.load(recipe), text)
-        for _ in self._robots.waiting():  # joint states received while it was loaded
+        for _ in self._joint_states.waiting():  # joint states received while it was loaded
             pass
         self._watchdogs.cycles.expect_delay()  # the state has reported that no robot was monitored
         self._node.get_logger().info(f"loaded in {time.monotonic() - start:.1f} s")
@@ -260,10 +260,10 @@ class MonitorCore(NodeCore):
         self._monitor, self._limits = monitor, limits
         self._markers.forget()
         if self._state.is_active and monitor.model.scene.joints:
-            self._robots.subscribe_scene_joints()
+            self._joint_states.subscribe([SCENE_JOINTS])
         if self._recorder is not None:
             for robot in recipe.robots:
-                self._recorder.description(robot.urdf, self._robots.description_topic(robot.name))
+                self._recorder.description(robot.urdf, self._robots.topic_of(robot.name))
         _freeze_loaded_objects(is_first=old is None)
         log_robot(self._node.get_logger(), monitor)
         log_rules(self._node.get_logger(), monitor, thresholds_of(self._values, self._file_rules))

@@ -30,7 +30,7 @@ from collision_monitor.nodes.parameters.parameter import (
     declare_parameters,
     package_dirs_of,
 )
-from collision_monitor.nodes.robot_topics import RobotTopics
+from collision_monitor.nodes.robot_descriptions import RobotDescriptions
 
 
 class NodeCore(ABC):
@@ -41,7 +41,7 @@ class NodeCore(ABC):
     """
 
     _state: NodeState
-    _robots: RobotTopics
+    _robots: RobotDescriptions
 
     def __init__(self, node: Node, parameters: Sequence[Parameter], check: Check) -> None:
         """Declare parameters.
@@ -117,15 +117,11 @@ class SingleRobotCore(NodeCore):
     A subclass calls `_start` after it has created its publishers.
     """
 
-    def __init__(
-        self, node: Node, parameters: Sequence[Parameter], check: Check, depth: int = 1
-    ) -> None:
-        """``depth``: of the queue of joint states, messages. See `NodeCore`."""
+    def __init__(self, node: Node, parameters: Sequence[Parameter], check: Check) -> None:
+        """See `NodeCore`."""
         super().__init__(node, parameters, check)
         port = RobotPort(RobotSource(self._values["robot_description"]))
-        self._robots = RobotTopics(
-            node, (port,), self._on_description, self._on_joint_state, depth
-        )
+        self._robots = RobotDescriptions(node, (port,), self._on_description)
         self._description: str | ReceivedText = ""  # of the robot in use
         self._watchdog: Timer | None = None
 
@@ -145,9 +141,6 @@ class SingleRobotCore(NodeCore):
     def _watch(self) -> None:
         """Called by a timer."""
 
-    def _on_joint_state(self, source: Any, data: bytes) -> None:
-        """Process a serialized joint state, if there is a subscription."""
-
     def _start(self) -> None:
         """Load the robot given by parameter, or wait for one; start the watchdog.
 
@@ -155,7 +148,7 @@ class SingleRobotCore(NodeCore):
             CollisionMonitorError: the robot given by parameter cannot be used.
         """
         self._accept_parameters()
-        self._robots.subscribe_descriptions()
+        self._robots.subscribe()
         if not self._robots.missing:
             self._load_received()
         self._set_watchdog()

@@ -23,7 +23,7 @@ from collision_monitor.monitoring.monitor import Level
 from collision_monitor.nodes.common.executor import run_program
 from collision_monitor.nodes.common.node_state import Report
 from collision_monitor.nodes.common.trajectory_reading import COMMANDS, read_trajectory
-from collision_monitor.nodes.joint_state_cycle import JointStates
+from collision_monitor.nodes.joint_states import JointStates, JointStateSource
 from collision_monitor.nodes.markers.path_marker_topic import PathMarkerTopic
 from collision_monitor.nodes.node_core import RobotNode, SingleRobotCore
 from collision_monitor.nodes.parameters.monitor_parameters import limits_of
@@ -32,7 +32,6 @@ from collision_monitor.nodes.parameters.self_collision_parameters import (
     arm_names,
     check,
 )
-from collision_monitor.nodes.robot_topics import JointStateSource
 from collision_monitor.nodes.self_collision_state import RequestState
 from collision_monitor.nodes.trajectories.released_motions import ReleasedMotions
 from collision_monitor.nodes.trajectories.trajectory_messages import (
@@ -61,13 +60,13 @@ class SelfCollisionCore(SingleRobotCore):
             CollisionMonitorError: inconsistent parameters, or the arms of a robot given by
                 parameter cannot be monitored.
         """
-        super().__init__(node, PARAMETERS, check, _DEPTH)
+        super().__init__(node, PARAMETERS, check)
         self._shortage = Shortage(missing())
         for text in self._shortage.warnings:
             node.get_logger().warning(text)
         self._stream: PointStreaming | None = None
         self._note = ""  # trajectory dropped because of the last description
-        self._joint_states = JointStates(node, self._robots, self._watchdogs)
+        self._joint_states = JointStates(node, self._watchdogs, self._on_joint_state, _DEPTH)
         self._motions = ReleasedMotions(self._joint_states.seconds)
         self._markers = PathMarkerTopic(node, self._values)
         self._state = RequestState(
@@ -79,7 +78,7 @@ class SelfCollisionCore(SingleRobotCore):
             self._joint_states.seconds, self._end_stream,
         )  # fmt: skip
         self._start()
-        self._robots.subscribe_joint_states()
+        self._joint_states.subscribe(self._robots.ports)
         self._requests.subscribe()
         node.create_subscription(
             JointTrajectory, "~/desired_point", self._on_point, COMMANDS, raw=True

@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState as JointStateMessage  # noqa: E402
 from support.ros.scene_stub import stub_node  # noqa: E402
 
 from collision_monitor.errors import JointStateError  # noqa: E402
-from collision_monitor.nodes.robot_topics import JointStateSource  # noqa: E402
+from collision_monitor.nodes.joint_states import JointStateSource  # noqa: E402
 
 NAMES = ["shoulder", "elbow", "wrist"]
 

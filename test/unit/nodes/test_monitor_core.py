@@ -36,7 +36,7 @@ def node(domain, monkeypatch):
 @pytest.mark.parametrize("is_behind", [True, False])
 def test_waiting_obstacles_count_for_the_next_joint_state_if_the_node_is_behind(node, is_behind):
     core = node._core
-    (source,) = core._robots._joint_states.values()
+    (source,) = core._joint_states._sources.values()
     core._watchdogs.cycles.is_behind = lambda start: is_behind
     names = list(core._monitor.model.joint_names)
     publisher = node.create_publisher(MarkerArray, f"/{node.get_name()}/scene", 10)
@@ -57,11 +57,11 @@ def test_waiting_obstacles_count_for_the_next_joint_state_if_the_node_is_behind(
 
 def test_a_joint_state_is_not_lost_if_one_before_it_is_unreadable_and_the_node_is_behind(node):
     core = node._core
-    (source,) = core._robots._joint_states.values()
+    (source,) = core._joint_states._sources.values()
     core._watchdogs.cycles.is_behind = lambda start: True
     names = list(core._monitor.model.joint_names)
     newest = serialize_message(JointState(name=names, position=[0.5] * len(names)))
-    core._robots.waiting = lambda: iter([(source, b"no message"), (source, newest)])
+    core._joint_states.waiting = lambda: iter([(source, b"no message"), (source, newest)])
     core._on_joint_state(source, b"no message")
     assert core._monitor.buffer.q.tolist() == [0.5] * len(names)
     assert core._watchdogs.refused["unreadable"] == 2

@@ -1,32 +1,32 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Subscriptions to robot descriptions and joint states."""
+"""Joint states: subscribed, read with their age, and processed by a monitor."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
-from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState as JointStateMessage
-from std_msgs.msg import String
 
-from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.common.text import one_line
 from collision_monitor.errors import JointStateError
 from collision_monitor.model.loading import RobotSource
 from collision_monitor.monitoring.joint_state_buffer import JointState
+from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.publisher_watch import Publisher, PublisherWatch
+from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS, Watchdogs
 from collision_monitor.nodes.common.executor import take_serialized
-from collision_monitor.nodes.common.messages import LATCHED, seconds_of
+from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.common.name_watch import NAMES_SECONDS, node_of
 from collision_monitor.nodes.parameters.monitor_parameters import RobotPort
+from collision_monitor.nodes.recorder import Recorder
 
 # Deeper than for sensor data: with several publishers no joint state is lost during a cycle. All
 # waiting messages are taken at once, so they do not delay the next.
@@ -133,108 +133,127 @@ def _qos(depth: int) -> QoSProfile:
     )
 
 
-# Topic of joints of the scene, which belong to no robot, if robots have separate topics.
-_SCENE_TOPIC = "joint_states"
+# Of joints of the scene, which belong to no robot, if robots have separate topics.
+SCENE_JOINTS = RobotPort(RobotSource(""))
 
 
-class RobotTopics:
-    """The subscriptions of all robots."""
+class JointStates:
+    """All subscribed joint states.
+
+    Attributes:
+        recorder: to which they go; None without recording.
+    """
 
     def __init__(
         self,
         node: Node,
-        ports: Sequence[RobotPort],
-        described: Callable[[], None],
-        moved: Callable[[JointStateSource, bytes], None],
+        watchdogs: Watchdogs,
+        received: Callable[[JointStateSource, bytes], None],
         depth: int = _DEPTH,
     ) -> None:
         """Start without subscriptions.
 
         Args:
-            node: the node.
-            ports: topics of each robot.
-            described: called for each received description.
-            moved: called with the source and each serialized joint state.
-            depth: of the queues of joint states, messages.
+            node: the node, which also provides the clock.
+            watchdogs: of the monitor.
+            received: called with the source and each serialized joint state.
+            depth: of the queues, messages.
         """
-        self._node, self._ports, self._depth = node, ports, depth
-        self._described, self._on_joint_state = described, moved
-        self._urdfs: dict[str, ReceivedText] = {}  # by name of the robot
-        self._descriptions: list[Subscription] = []
-        self._joint_states: dict[str, JointStateSource] = {}
+        self._node, self._watchdogs = node, watchdogs
+        self._received, self._depth = received, depth
+        self._sources: dict[str, JointStateSource] = {}  # by topic
+        self._time_is_simulated = node.get_clock().ros_time_is_active
+        self.recorder: Recorder | None = None
 
-    def subscribe_descriptions(self) -> None:
-        """Subscribe to descriptions that are not given by parameters."""
-        self._urdfs.clear()
-        for port in self._ports:
-            if not port.source.urdf:
-                listener = partial(self._on_description, port.source.name)
-                self._descriptions.append(
-                    self._node.create_subscription(
-                        String, port.description_topic, listener, LATCHED
-                    )
+    def subscribe(self, ports: Sequence[RobotPort]) -> None:
+        """Subscribe to the joint states of these robots."""
+        for port in ports:
+            if port.joint_states not in self._sources:
+                self._sources[port.joint_states] = JointStateSource(
+                    self._node, self._received, port.joint_states, port.source.prefix, self._depth
                 )
 
-    def _on_description(self, name: str, message: String) -> None:
-        self._urdfs[name] = ReceivedText(message.data)
-        self._described()
-
-    @property
-    def sources(self) -> tuple[RobotSource, ...]:
-        """The robots; a URDF that was not received is empty."""
-        return tuple(
-            port.source if port.source.urdf
-            else replace(port.source, urdf=self._urdfs.get(port.source.name, ""))
-            for port in self._ports
-        )  # fmt: skip
-
-    def description_topic(self, name: str) -> str:
-        """Topic of the description of a robot."""
-        return next(p.description_topic for p in self._ports if p.source.name == name)
-
-    @property
-    def missing(self) -> list[str]:
-        """Topics of descriptions that were not received."""
-        return [
-            port.description_topic
-            for port in self._ports
-            if not port.source.urdf and port.source.name not in self._urdfs
-        ]
-
-    def subscribe_joint_states(self) -> None:
-        """Subscribe to the joint states of all robots."""
-        for port in self._ports:
-            self._subscribe(port.joint_states, port.source.prefix)
-
-    def subscribe_scene_joints(self) -> None:
-        """Subscribe to joints of the scene as well."""
-        self._subscribe(_SCENE_TOPIC, "")
-
-    def _subscribe(self, topic: str, prefix: str) -> None:
-        if topic not in self._joint_states:
-            self._joint_states[topic] = JointStateSource(
-                self._node, self._on_joint_state, topic, prefix, self._depth
-            )
+    def unsubscribe(self) -> None:
+        """End the subscriptions."""
+        for source in self._sources.values():
+            source.destroy()
+        self._sources.clear()
 
     def waiting(self) -> Iterator[tuple[JointStateSource, bytes]]:
         """Take the waiting joint states, of each topic oldest first."""
-        for source in self._joint_states.values():
+        for source in self._sources.values():
             for data in source.waiting():
                 yield source, data
 
-    def watch_publishers(self, watch: PublisherWatch, now: float) -> bool:
-        """Report the publishers of each topic; return whether there are others than before."""
-        return any([source.watch_publishers(watch, now) for source in self._joint_states.values()])
+    def pass_over(self, source: JointStateSource, data: bytes) -> None:
+        """Count and record a joint state."""
+        self._watchdogs.messages += 1
+        if self.recorder is not None:
+            self.recorder.joint_state(data, source.topic)
 
-    def unsubscribe_joint_states(self) -> None:
-        """End the subscriptions to joint states."""
-        for source in self._joint_states.values():
-            source.destroy()
-        self._joint_states.clear()
+    def read(self, source: JointStateSource, data: bytes) -> JointState:
+        """Count, record and read a joint state, with its lag.
 
-    def destroy(self) -> None:
-        """End all subscriptions."""
-        self.unsubscribe_joint_states()
-        for subscription in self._descriptions:
-            self._node.destroy_subscription(subscription)
-        self._descriptions.clear()
+        Raises:
+            JointStateError: the bytes are not a joint state.
+        """
+        self.pass_over(source, data)  # after the states of earlier ones
+        now = time.monotonic()
+        message = source.read(data, now)
+        self._watchdogs.publishers.report_message(source.topic, now, message.names)
+        return message._replace(lag=self.lag(message.stamp, now))
+
+    def lag(self, stamp: float, now: float) -> float:
+        """Age of a message with this stamp, seconds; see `ClockWatch.lag`."""
+        clock = self.seconds(), now, self._time_is_simulated
+        return self._watchdogs.clock.lag(stamp, *clock)
+
+    def watch(self, monitor: Monitor | None) -> float | None:
+        """Report clock and publishers, a few times a second; simulated time, None without it."""
+        self._time_is_simulated = self._node.get_clock().ros_time_is_active  # slow
+        seconds, now = self.seconds(), time.monotonic()
+        self._watchdogs.clock.update(seconds, now, self._time_is_simulated)
+        sources, watch = self._sources.values(), self._watchdogs.publishers
+        if any([each.watch_publishers(watch, now) for each in sources]) and monitor is not None:
+            monitor.report_other_publishers(now)
+        return seconds if self._time_is_simulated else None
+
+    def seconds(self) -> float:
+        """Time of the node, seconds; system time is read directly, which is faster."""
+        if self._time_is_simulated:
+            return 1e-9 * self._node.get_clock().now().nanoseconds
+        return time.time()
+
+    def process(
+        self,
+        monitor: Monitor,
+        source: JointStateSource,
+        data: bytes,
+        start: float,
+        process_scene: Callable[[], None],
+    ) -> tuple[MonitorState, float]:
+        """The state after a serialized joint state that was received at ``start``, seconds.
+
+        If others wait, all are merged, scene messages that wait are processed, and the newest is
+        checked. Also returns the age at ``start`` of that message; NaN if it is unknown.
+        """
+        try:
+            if self._watchdogs.cycles.is_behind(start):
+                for newer in self.waiting():
+                    self._merge(monitor, source, data)
+                    source, data = newer
+                process_scene()
+            joint_state = self.read(source, data)
+        except JointStateError as error:
+            return monitor.reject(error, time.monotonic()), math.nan
+        state = monitor.process(joint_state)
+        if joint_state.stamp > 0.0 and joint_state.lag >= -FUTURE_SECONDS:
+            return state, joint_state.lag + start - joint_state.now
+        return state, math.nan
+
+    def _merge(self, monitor: Monitor, source: JointStateSource, data: bytes) -> None:
+        """Process a joint state without a query; faults are reported with the next state."""
+        try:
+            monitor.merge(self.read(source, data))
+        except JointStateError as error:
+            monitor.reject(error, time.monotonic())
