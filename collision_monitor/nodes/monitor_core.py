@@ -84,7 +84,7 @@ class MonitorCore(NodeCore):
         self._keeper: DesiredScene | None = None
         self._watchdogs.cycles.deadline = self._values["cycle_deadline"]
         self._timed = self._watchdogs.cycles.timed
-        self._state = StatePublisher(
+        self.state = StatePublisher(
             node, self._values, self._watchdogs, lambda: self._monitor, lambda: self._idle,
             self._further_values,
         )  # fmt: skip
@@ -112,8 +112,8 @@ class MonitorCore(NodeCore):
         self._idle = self._waiting()
         self._topics = MonitorTopics(
             self._node,
-            self._timed(self._state.send_distances),
-            self._timed(lambda: self._markers.send(self._monitor, self._state.current())),
+            self._timed(self.state.send_distances),
+            self._timed(lambda: self._markers.send(self._monitor, self.state.current())),
             self._recorder,
         )
         self._markers = MarkerTopic(self._node, self._values, self._topics.markers)
@@ -128,8 +128,8 @@ class MonitorCore(NodeCore):
             self._timed, self._faults,
         )  # fmt: skip
         self._set_stops()
-        self._state.start(self._topics, self._recorder, is_active)
-        self._state.publish(self._idle)
+        self.state.start(self._topics, self._recorder, is_active)
+        self.state.publish(self._idle)
         _warn_of_no_watchdog(self._node, self._values)
         if not self._robots.missing:
             try:
@@ -140,26 +140,26 @@ class MonitorCore(NodeCore):
 
     def activate(self) -> None:
         """Subscribe to joint states, and publish."""
-        self._state.is_active = True
+        self.state.is_active = True
         if self._monitor is not None:
             self._monitor.forget()
         self._refresh()
         self._joint_states.subscribe(self._robots.ports)
         if self._monitor is not None and self._monitor.model.scene.joints:
             self._joint_states.subscribe([SCENE_JOINTS])
-        self._state.beat_at_once()
+        self.state.beat_at_once()
         self._set_watchdog()
-        self._topics.set_timer("diagnostics", 1.0, self._timed(self._state.send_diagnostics))
+        self._topics.set_timer("diagnostics", 1.0, self._timed(self.state.send_diagnostics))
 
     def _set_watchdog(self) -> None:
-        if self._state.is_active:
-            period = self._state.watch_period
+        if self.state.is_active:
+            period = self.state.watch_period
             self._topics.set_timer("watchdog", period, self._timed(self._on_watchdog))
 
     def deactivate(self) -> None:
         """Publish once that monitoring is disabled, and stop publishing."""
-        self._state.publish(_INACTIVE)
-        self._state.is_active = False
+        self.state.publish(_INACTIVE)
+        self.state.is_active = False
         self._topics.stop()
         self._joint_states.unsubscribe()
         if self._monitor is not None:
@@ -173,18 +173,18 @@ class MonitorCore(NodeCore):
         self._loader.forget()
         self._joint_states.unsubscribe()
         self._robots.destroy()
-        self._state.stop_service.close()
+        self.state.stop_service.close()
         self._cloud.destroy()
         self._scene.destroy()
         self._keeper = self._scene.keeper  # obstacles are not published again
         self._services.destroy()
         self._topics.destroy()
-        self._topics, self._state.is_active = None, False
+        self._topics, self.state.is_active = None, False
         self.close()
 
     def end(self) -> None:
         """Publish that monitoring has ended, and write pending recordings."""
-        self._state.end(_ENDED)
+        self.state.end(_ENDED)
         self.close()
 
     def close(self) -> None:
@@ -228,7 +228,7 @@ class MonitorCore(NodeCore):
         """
         start = time.monotonic()
         text = _LOADING if has_kernels(self._prepared != "leaf") else _COMPILING
-        self._state.publish(MonitorState(Level.STALE, text, "waiting"))
+        self.state.publish(MonitorState(Level.STALE, text, "waiting"))
         self._load_reporting(lambda: self._loader.load(recipe), text)
         for _ in self._joint_states.waiting():  # joint states received while it was loaded
             pass
@@ -237,7 +237,7 @@ class MonitorCore(NodeCore):
 
     def _announce_replacement(self) -> None:
         """Invalidate the last state before a large robot replaces it: monitoring is interrupted."""
-        self._state.publish(MonitorState(Level.STALE, _REPLACING, "waiting"))
+        self.state.publish(MonitorState(Level.STALE, _REPLACING, "waiting"))
         self._watchdogs.cycles.expect_delay()
 
     def _start_monitoring(self, recipe: Recipe, loaded: Loaded) -> None:
@@ -259,7 +259,7 @@ class MonitorCore(NodeCore):
             raise
         self._monitor, self._limits = monitor, limits
         self._markers.forget()
-        if self._state.is_active and monitor.model.scene.joints:
+        if self.state.is_active and monitor.model.scene.joints:
             self._joint_states.subscribe([SCENE_JOINTS])
         if self._recorder is not None:
             for robot in recipe.robots:
@@ -287,10 +287,10 @@ class MonitorCore(NodeCore):
         state, lag_at_start = self._joint_states.process(
             monitor, source, data, start, self._process_scene
         )
-        state = self._state.with_faults(state)
+        state = self.state.with_faults(state)
         if state.clearance is not None:
             self._topics.cycle(state)
-        self._state.publish_change(state)
+        self.state.publish_change(state)
         if cycles.add(start, time.monotonic(), lag_at_start):
             self._refresh()
 
@@ -331,7 +331,7 @@ class MonitorCore(NodeCore):
 
     def _set_stops(self) -> None:
         self._services.use_values(self._values)
-        self._state.use_stop_service()
+        self.state.stop_service.use_values(self._values)
 
     # -- publishing --
 
@@ -343,13 +343,13 @@ class MonitorCore(NodeCore):
         self._scene.watch(self._joint_states.watch(self._monitor))
         self._cloud.watch()
         now = time.monotonic()
-        self._watchdogs.cycles.report_timer(now, self._state.watch_period)
-        if self._state.watch(now):
+        self._watchdogs.cycles.report_timer(now, self.state.watch_period)
+        if self.state.watch(now):
             self._topics.new_pair_names(self._monitor)
 
     def _refresh(self) -> None:
         if not self._is_merging:
-            self._state.refresh()
+            self.state.refresh()
 
     def _further_values(self) -> dict[str, str]:
         values = self._loader.values()

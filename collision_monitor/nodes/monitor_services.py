@@ -31,7 +31,7 @@ class StopService:
     """A client of a Trigger or SetBool service, depending on the type in the graph."""
 
     def __init__(self, node: Node) -> None:
-        """Start without a service; see `set`."""
+        """Start without a service; see `use_values`."""
         self._node = node
         self.call = StopCall()
         self._name, self._data = "", False
@@ -40,13 +40,15 @@ class StopService:
         self._searched = -_SEARCH_SECONDS
         self._logged = "none"
 
-    def set(self, name: str, data: bool, attempts: int, timeout: float) -> None:
-        """Use this service from the next stop on; none if the name is empty."""
+    def use_values(self, values: Mapping[str, Any]) -> None:
+        """Use the service of these parameters from the next stop on."""
+        name = values["stop_service"]
         if name != self._name:
             self.close()
             self.call = StopCall()
-        self._name, self._data = name, data
-        self.call.retries, self.call.timeout = attempts - 1, timeout
+        self._name, self._data = name, values["stop_service_data"]
+        self.call.retries = values["stop_service_attempts"] - 1
+        self.call.timeout = values["stop_service_timeout"]
 
     def close(self) -> None:
         """Destroy the client."""

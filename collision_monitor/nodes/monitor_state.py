@@ -108,14 +108,6 @@ class StatePublisher(NodeState[MonitorState]):
         self._topics.new_pair_names(monitor)
         self._topics.distances.publish(distances_message(monitor.distances().tolist()))
 
-    def use_stop_service(self) -> None:
-        """Use the parameters of the stop service."""
-        v = self._values
-        self.stop_service.set(
-            v["stop_service"], v["stop_service_data"], v["stop_service_attempts"],
-            v["stop_service_timeout"],
-        )  # fmt: skip
-
     def _status(self, state: MonitorState) -> DiagnosticStatus:
         monitor = self._monitor()
         extra = self.report.values(self._values, monitor, state, self.stop_service.call.text)

@@ -36,11 +36,11 @@ from collision_monitor.nodes.robot_descriptions import RobotDescriptions
 class NodeCore(ABC):
     """What a node does; the node itself may be a lifecycle node.
 
-    A subclass sets ``_state`` and ``_robots``, and calls `_accept_parameters` once it can use new
+    A subclass sets ``state`` and ``_robots``, and calls `_accept_parameters` once it can use new
     ones.
     """
 
-    _state: NodeState
+    state: NodeState
     _robots: RobotDescriptions
 
     def __init__(self, node: Node, parameters: Sequence[Parameter], check: Check) -> None:
@@ -71,14 +71,6 @@ class NodeCore(ABC):
     def end(self) -> None:
         """Publish a last state."""
 
-    def failed(self, error: Exception) -> None:
-        """Publish that a callback has failed."""
-        self._state.failed(error)
-
-    def publish_stale(self, reason: str) -> None:
-        """Publish that the node does nothing now; see `NodeState.publish_stale`."""
-        self._state.publish_stale(reason)
-
     def _accept_parameters(self) -> None:
         self._node.add_on_set_parameters_callback(self._on_parameters)
 
@@ -97,7 +89,7 @@ class NodeCore(ABC):
 
     def _load_reporting(self, load: Callable[[], None], text: str) -> None:
         """Load in this thread; another one repeats ``text`` as a state, so that all hear of it."""
-        with repeated(lambda: self.publish_stale(text)):
+        with repeated(lambda: self.state.publish_stale(text)):
             load()
 
     def _refusal(self, load: Callable[[], None]) -> str:
@@ -106,7 +98,7 @@ class NodeCore(ABC):
             load()
         except Exception as error:
             if not isinstance(error, CollisionMonitorError):
-                self._state.failures.add(error)
+                self.state.failures.add(error)
             return reason_of(error)
         return ""
 
@@ -156,7 +148,7 @@ class SingleRobotCore(NodeCore):
     def _set_watchdog(self) -> None:
         if self._watchdog is not None:
             self._node.destroy_timer(self._watchdog)
-        self._watchdog = steady_timer(self._node, self._state.watch_period, self._watch)
+        self._watchdog = steady_timer(self._node, self.state.watch_period, self._watch)
 
     def _load_received(self) -> None:
         (source,) = self._robots.sources
@@ -185,11 +177,11 @@ class CoreNode:
 
     def failed(self, error: Exception) -> None:
         """Publish that a callback has failed."""
-        self._core.failed(error)
+        self._core.state.failed(error)
 
     def publish_stale(self, reason: str) -> None:
         """Publish that the node does nothing now."""
-        self._core.publish_stale(reason)
+        self._core.state.publish_stale(reason)
 
     def close(self) -> None:
         """Publish a last state."""

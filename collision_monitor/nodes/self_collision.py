@@ -69,12 +69,12 @@ class SelfCollisionCore(SingleRobotCore):
         self._joint_states = JointStates(node, self._watchdogs, self._on_joint_state, _DEPTH)
         self._motions = ReleasedMotions(self._joint_states.seconds)
         self._markers = PathMarkerTopic(node, self._values)
-        self._state = RequestState(
+        self.state = RequestState(
             node, self._values, self._faults, self._shortage, self._motions
         )
-        self._state.refresh()
+        self.state.refresh()
         self._requests = TrajectoryRequests(
-            node, self._values, self._state, self._shortage, self._motions, self._markers,
+            node, self._values, self.state, self._shortage, self._motions, self._markers,
             self._joint_states.seconds, self._end_stream,
         )  # fmt: skip
         self._start()
@@ -87,7 +87,7 @@ class SelfCollisionCore(SingleRobotCore):
     def end(self) -> None:
         """Publish that trajectories are no longer forwarded."""
         text = "node is shutting down; trajectories are no longer forwarded"
-        self._state.end(Report(Level.STALE, "ended", text, serial=self._state.request))
+        self.state.end(Report(Level.STALE, "ended", text, serial=self.state.request))
 
     # -- set-up --
 
@@ -101,7 +101,7 @@ class SelfCollisionCore(SingleRobotCore):
                 "loading a new robot description; the distance of the arms is not monitored until "
                 "it is loaded"
             )
-            self._state.report(Level.STALE, "loading", f"{text}{self._note}")
+            self.state.report(Level.STALE, "loading", f"{text}{self._note}")
         model = CollisionModel.from_urdf(
             description,
             **self._sources(),
@@ -138,7 +138,7 @@ class SelfCollisionCore(SingleRobotCore):
             prepare_field(model, arms)
         self._requests.use_robot(trajectory_filter)
         self._stream, self._model = None, model
-        self._state.no_robot = ""
+        self.state.no_robot = ""
         self._markers.use_robot(model.root)
         names = " and ".join(f"'{arm.name}' ({len(arm.joint_names)} joints)" for arm in arms)
         pairs = len(supervisor.pairs)
@@ -148,18 +148,18 @@ class SelfCollisionCore(SingleRobotCore):
         )
         self._node.get_logger().info(text)
         if dropped is None:
-            self._state.report(*self._shortage.ready)
+            self.state.report(*self._shortage.ready)
         else:
             reason = "refused: a new robot description was received during adjustment"
-            self._state.report(Level.ERROR, "refused", reason, serial=dropped.serial)
+            self.state.report(Level.ERROR, "refused", reason, serial=dropped.serial)
 
     # -- points --
 
     def _on_point(self, data: bytes) -> None:
-        self._state.request += 1
+        self.state.request += 1
         clock = self._joint_states.seconds()
         try:
-            if reason := self._state.no_robot:
+            if reason := self.state.no_robot:
                 raise TrajectoryError(f"was received while no robot is loaded: {reason}")
             message = read_trajectory(data, self._values["max_points"])
             if self._requests.adjusting.current is not None:
@@ -173,12 +173,12 @@ class SelfCollisionCore(SingleRobotCore):
             followed = self._stream.follow(message, clock, time.monotonic())
         except CollisionMonitorError as error:
             what = "the desired point " if isinstance(error, TrajectoryError) else ""
-            self._state.report(Level.ERROR, "point refused", f"refused: {what}{error}")
+            self.state.report(Level.ERROR, "point refused", f"refused: {what}{error}")
             return
         self._requests.follow(followed.message, followed.ahead)
         ended = followed.level is Level.ERROR
         event, serial = ("stream ended", None) if ended else ("streaming", 0)
-        self._state.report(followed.level, event, followed.text, followed.values, serial)
+        self.state.report(followed.level, event, followed.text, followed.values, serial)
 
     def _end_stream(self) -> None:
         if self._stream is not None:
@@ -203,10 +203,10 @@ class SelfCollisionCore(SingleRobotCore):
         nearest, (a, b) = supervisor.nearest, supervisor.nearest.links
         note = self._requests.drop("the arms came closer than danger_distance")
         self._end_stream()
-        self._state.request += 1
+        self.state.request += 1
         held = self._requests.hold(str(nearest))
         done = "held" if held else "not held: no arm that this node has sent is moving"
-        self._state.report(
+        self.state.report(
             Level.ERROR,
             "hold" if held else "near",
             f"{done}: {nearest}{note}",
@@ -220,10 +220,10 @@ class SelfCollisionCore(SingleRobotCore):
 
         Monitoring continues with the previous robot.
         """
-        self._state.request += 1
-        self._state.no_robot, self._description = reason, ""
+        self.state.request += 1
+        self.state.no_robot, self._description = reason, ""
         self._end_stream()
-        self._state.report(Level.ERROR, "no robot", f"{reason}{self._note}")
+        self.state.report(Level.ERROR, "no robot", f"{reason}{self._note}")
         self._note = ""
 
     def _use_values(self, changed: Mapping[str, Any]) -> None:
@@ -240,7 +240,7 @@ class SelfCollisionCore(SingleRobotCore):
         now = time.monotonic()
         supervisor = None if self._motions.filter is None else self._motions.filter.supervisor
         self._joint_states.watch(None if supervisor is None else supervisor.monitor)
-        self._state.watch(now)
+        self.state.watch(now)
         if supervisor is not None:
             self._markers.watch(now, supervisor.model, self._motions.filter.arms[0])
 

@@ -125,7 +125,7 @@ class SimulationCore(SingleRobotCore):
         )
         self._stepper: Timer | None = None
         self._next_feedback = -math.inf
-        self._state = ReportState(
+        self.state = ReportState(
             node, self._values, self._faults, self._report, self._robot_and_values
         )
         self._make_publishers()
@@ -138,7 +138,7 @@ class SimulationCore(SingleRobotCore):
     def end(self) -> None:
         """Publish that the robot is no longer simulated."""
         text = "node is shutting down; the robot is no longer simulated"
-        self._state.end(Report(Level.STALE, "ended", text, serial=self._request))
+        self.state.end(Report(Level.STALE, "ended", text, serial=self._request))
 
     # -- set-up --
 
@@ -195,7 +195,7 @@ class SimulationCore(SingleRobotCore):
         if simulation.contacts:
             names = shortened(" - ".join(pair) for pair in simulation.contacts)
             self._node.get_logger().warning(f"in contact at the start positions: {names}")
-        self._state.refresh()
+        self.state.refresh()
 
     def _restart_timer(self) -> None:
         if self._stepper is not None:
@@ -222,7 +222,7 @@ class SimulationCore(SingleRobotCore):
         except SimulationError as error:
             text = f"the simulation {error}"
             self._faults.put("simulation", Level.ERROR, "fault", text)
-            self._state.refresh()
+            self.state.refresh()
             return
         if self._contacts_key() != self._touching:
             self._publish_contacts()
@@ -263,7 +263,7 @@ class SimulationCore(SingleRobotCore):
             self._refuse(f"refused: the trajectory {error}")
             raise
         self._faults.clear("request")
-        self._state.refresh()
+        self.state.refresh()
         return run
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
@@ -285,7 +285,7 @@ class SimulationCore(SingleRobotCore):
             return response
         self._simulation.reset()
         self._faults.clear("simulation", "request")
-        self._state.refresh()
+        self.state.refresh()
         self._publish_contacts()
         response.success, response.message = True, "the robot is back at its start positions"
         return response
@@ -296,7 +296,7 @@ class SimulationCore(SingleRobotCore):
 
     def _refuse(self, reason: str) -> None:
         self._faults.put("request", Level.ERROR, "refused", reason)
-        self._state.refresh()
+        self.state.refresh()
 
     def _use_values(self, changed: Mapping[str, Any]) -> None:
         self._scale.enabled = self._values["heed_speed_scale"]
@@ -337,7 +337,7 @@ class SimulationCore(SingleRobotCore):
 
     def _watch(self) -> None:
         """Publish the state and contacts at their rate, and changes immediately."""
-        if self._state.watch(time.monotonic()):
+        if self.state.watch(time.monotonic()):
             self._publish_contacts()
 
     def _publish_contacts(self) -> None:

@@ -232,9 +232,11 @@ class TrajectoryRequests:
             return
         self._released()
         self._motions.release(job.owner, serial)
-        self._send(
-            message if release.motion is motion else motion_message(release.motion), job.owner
-        )
+        message = message if release.motion is motion else motion_message(release.motion)
+        if job.owner is None:
+            self.publisher.publish(message)
+        else:
+            self._relay.forward(job.owner, message)
         how = "adjusted" if adjustment.changed else "unchanged"
         text = f"forwarded, {how}: {len(release.motion.times)} waypoints"
         if adjustment.changed:
@@ -245,12 +247,6 @@ class TrajectoryRequests:
             text += f"; {'; '.join(notes)}"
         level = Level.WARN if notes else Level.OK
         self._state.report(level, "forwarded", text, values, serial)
-
-    def _send(self, message: JointTrajectory, goal: RelayedGoal | None) -> None:
-        if goal is None:
-            self.publisher.publish(message)
-        else:
-            self._relay.forward(goal, message)
 
     # -- other motions --
 

@@ -65,5 +65,5 @@ def test_a_joint_state_is_not_lost_if_one_before_it_is_unreadable_and_the_node_i
     core._on_joint_state(source, b"no message")
     assert core._monitor.buffer.q.tolist() == [0.5] * len(names)
     assert core._watchdogs.refused["unreadable"] == 2
-    state = core._state.current()  # it is at fault all the same
+    state = core.state.current()  # it is at fault all the same
     assert state.level == Level.ERROR and "unreadable joint state" in state.message

@@ -67,11 +67,17 @@ class Graph:
         return logging.getLogger("driver")
 
 
+def halting(attempts):
+    """Parameters of a service that is called so often."""
+    values = {"": "halt", "_data": True, "_attempts": attempts, "_timeout": 100.0}
+    return {f"stop_service{name}": value for name, value in values.items()}
+
+
 @pytest.mark.parametrize("lingers", [False, True])
 def test_a_service_that_comes_back_with_another_type_is_called_with_it(lingers):
     graph = Graph()
     service = StopService(graph)
-    service.set("halt", True, 4, 100.0)
+    service.use_values(halting(4))
     service.update(True)
     assert service.call.outcome == "done" and graph.made == [Trigger]
     service.update(False)
@@ -93,7 +99,7 @@ def answer(call, success):
 
 def test_a_late_answer_to_one_stop_does_not_stand_for_the_next(driver):
     service = StopService(driver)
-    service.set("halt", True, 1, 100.0)
+    service.use_values(halting(1))
     service.update(True)
     service.update(False)
     service.update(True)
@@ -106,7 +112,7 @@ def test_a_late_answer_to_one_stop_does_not_stand_for_the_next(driver):
 
 def test_an_answer_to_this_stop_settles_it(driver):
     service = StopService(driver)
-    service.set("halt", True, 2, 100.0)
+    service.use_values(halting(2))
     service.update(True)
     answer(driver.calls[0], True)
     assert service.call.outcome == "done"
