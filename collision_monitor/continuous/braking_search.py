@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.common.compiled import ZERO, kernel, part_kernel, small_kernel
+from collision_monitor.common.compiled import ZERO, kernel, small_kernel
 from collision_monitor.continuous.braking import braked, braking_time
 from collision_monitor.continuous.near_pairs import (
     DISTANCE,
@@ -81,7 +81,7 @@ def _measure(view, balls, rows, row, hints):
     return distance, i, j
 
 
-@part_kernel
+@kernel
 def _stops(rows, stop, resolution):
     """Whether a pair outside its stop distance comes within it, which decides the search."""
     for row in range(len(rows)):
