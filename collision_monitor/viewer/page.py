@@ -13,7 +13,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -326,17 +326,8 @@ class Page:
                 self._update_slowly(now)
 
     def _run_actions(self, now: float) -> None:
-        while True:
-            try:
-                action = self._todo.get_nowait()
-            except queue.Empty:
-                return
-            self._note = ""
+        if _run_all(self._todo, self._set_note):
             self._active_until = now + _ACTIVE
-            try:
-                action()
-            except CollisionMonitorError as problem:
-                self._note = str(problem)
 
     def _use(self, model: CollisionModel) -> None:
         self._model = model
@@ -363,9 +354,7 @@ class Page:
         self._last_good = model, q
 
     def _update_text(self, now: float) -> None:
-        recent = [tick for tick in self._ticks if now - tick <= 1.0]
-        rate = (len(recent) - 1) / (now - recent[0]) if len(recent) > 1 else 0.0
-        note = self._note
+        rate, note = _rate(self._ticks, now), self._note
         if not note and self._node is not None and self._editor.edited:
             note = "the monitor node monitors the scene as it was loaded"
         text = status_html(
@@ -385,3 +374,25 @@ class Page:
                 self._changed_at = None
                 self._motions.measure(self._model, self._warn, self._stop)
             self._motions.show()
+
+
+def _run_all(todo: queue.Queue[Callable[[], None]], note: Callable[[str], None]) -> int:
+    """Run what browsers asked for; return the number of actions. ``note`` gets problems."""
+    count = 0
+    while True:
+        try:
+            action = todo.get_nowait()
+        except queue.Empty:
+            return count
+        count += 1
+        note("")
+        try:
+            action()
+        except CollisionMonitorError as problem:
+            note(str(problem))
+
+
+def _rate(ticks: Iterable[float], now: float) -> float:
+    """Ticks per second in the last second."""
+    recent = [tick for tick in ticks if now - tick <= 1.0]
+    return (len(recent) - 1) / (now - recent[0]) if len(recent) > 1 else 0.0
