@@ -22,9 +22,9 @@ from collision_monitor.acm.pair_search import (
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.mesh_contacts import where_they_meet
+from collision_monitor.model.sampled_distances import few_joints_of, sampled_configurations
 from collision_monitor.robot.bodies import link_poses
 
-_FIRST_SAMPLES = 200  # samples of every pair; sometimes in contact means decided
 _NEARLY_ALL = 0.9  # share of the samples above which coal checks the meshes as well
 # Boxes and descents in a round of a search; every round has four times as many boxes.
 _BOXES, _DESCENTS, _GROWTH = 250, 8, 4
@@ -39,7 +39,8 @@ class SearchSettings:
 
     Attributes:
         seconds: total time for all pairs, after loading; every pair is sampled in any case.
-        samples: number of configurations, within the joint limits.
+        samples: number of configurations, within the joint limits: first those of
+            `sampled_configurations`, then random ones.
         confidence: of bounds from samples.
         seed: of all random numbers.
     """
@@ -77,6 +78,16 @@ def link_columns(model: CollisionModel, pair: tuple[str, str]) -> np.ndarray:
     return np.unique(bodies.columns[[*up, *down]]) if up or down else np.empty(0, dtype=int)
 
 
+def first_samples(model: CollisionModel, pair: tuple[str, str]) -> np.ndarray:
+    """Return the configurations (n, nq) in which a model measures how near two links are.
+
+    Random ones, or a grid of the few joints that move the pair, in random order: the first contact
+    along a grid is hardly one.
+    """
+    rows = sampled_configurations(model, few_joints_of(model, pair))
+    return np.random.default_rng(0).permutation(rows)
+
+
 def where_links_meet(
     model: CollisionModel, pair: tuple[str, str], rows: np.ndarray
 ) -> np.ndarray:
@@ -92,9 +103,10 @@ def classify(
 ) -> list[SearchResult]:
     """Return verdicts on ``pairs`` of links with shapes, in their order; by default on all.
 
-    Every pair is sampled. For pairs that never met, a proof of separation by bisection of the joint
-    ranges and a descent from the nearest samples to contact alternate until ``settings.seconds``
-    are over. The remaining pairs are sampled in the unproved boxes.
+    Every pair is sampled, first where a model measures how near its pairs are. For pairs that never
+    met, a proof of separation by bisection of the joint ranges and a descent from the nearest
+    samples to contact alternate until ``settings.seconds`` are over. The remaining pairs are
+    sampled in the unproved boxes.
 
     Args:
         model: the robot; it does not matter which pairs it checks.
@@ -126,12 +138,12 @@ def classify(
     if searches:
         _compile(next(iter(searches)), geometries, samples)
     stop = time.perf_counter() + settings.seconds
-    _sample_first(searches.values(), samples, report)
+    _sample_first(model, searches.values(), samples, report)
     _search(list(searches.values()), samples, stop, settings, report)
     report("decided", len(searches), len(searches))
     for pair, search in searches.items():
         results[pair] = search.verdict(default, settings.confidence)
-    return [_confirmed(model, results[pair], samples, settings.confidence) for pair in pairs]
+    return [_confirmed(model, results[pair], settings.confidence) for pair in pairs]
 
 
 def _compile(pair: tuple[str, str], geometries: PairGeometries, samples: np.ndarray) -> None:
@@ -146,14 +158,14 @@ def _compile(pair: tuple[str, str], geometries: PairGeometries, samples: np.ndar
 
 
 def _sample_first(
-    searches: Collection[PairSearch], samples: np.ndarray, report: Progress
+    model: CollisionModel, searches: Collection[PairSearch], samples: np.ndarray, report: Progress
 ) -> None:
     """Evaluate the first samples, and all samples for pairs that meet in each of these."""
     for k, search in enumerate(searches):
         report("sampled", k, len(searches))
-        search.sample(samples[:_FIRST_SAMPLES, search.pair.columns])
+        search.sample(first_samples(model, search.pair.links)[:, search.pair.columns])
         if search.meets == search.samples:
-            search.sample(samples[_FIRST_SAMPLES:, search.pair.columns])
+            search.sample(samples[search.samples :, search.pair.columns])
 
 
 def _search(
@@ -191,14 +203,14 @@ def _search(
 
 
 def _confirmed(
-    model: CollisionModel, verdict: SearchResult, samples: np.ndarray, confidence: float
+    model: CollisionModel, verdict: SearchResult, confidence: float
 ) -> SearchResult:
     """Return the verdict; if links nearly always meet, with the result of coal on the meshes."""
     if verdict.ground in (Ground.RIGID, Ground.NO_RANGE) or verdict.meets == 0:
         return verdict
     if verdict.meets < _NEARLY_ALL * verdict.samples:
         return verdict
-    configurations = samples[:_FIRST_SAMPLES]
+    configurations = first_samples(model, verdict.links)
     meets = int(where_links_meet(model, verdict.links, configurations).sum())
     if meets == len(configurations) and verdict.meeting is Meeting.ALWAYS:
         return verdict
