@@ -16,7 +16,7 @@ from support.robots.vendor_robots import at_rest
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.__main__ import main as command
-from collision_monitor.model.left_out_pairs import samples_around_zero
+from collision_monitor.model.sampled_distances import samples_around_zero
 from collision_monitor.model.thresholds import Thresholds, load_thresholds
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.motion import Motion, write_motion

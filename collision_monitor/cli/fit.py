@@ -50,7 +50,7 @@ _MOST_NAMED = 8
 _WORST = 5
 _TIGHT = 5e-4  # metres; leaves with a smaller mean distance from the link are not listed
 _MOST_LEAVES = 64
-_VERSION = 2  # of the cached contacts of neighbours
+_VERSION = 3  # of the cached contacts of neighbours
 
 
 def add_parser(commands: Any) -> None:
@@ -130,7 +130,7 @@ def report(model: CollisionModel, given: Thresholds) -> dict[str, Any]:
         "pairs": len(model.pairs),
         "unmonitored_pairs": [list(pair) for pair in model.unmonitored_pairs],
         "structural_pairs": [
-            {**asdict(pair), "reason": pair.reason} for pair in _structural(model, given)
+            {**asdict(pair), "reason": pair.reason} for pair in _near_pairs(model, given)
         ],
         "loosest_links": loosest_links(model),
         "meeting_neighbours": meeting_neighbours(model),
@@ -241,7 +241,7 @@ def _meeting_table(pairs: list[dict[str, Any]]) -> str:
     )
 
 
-def _structural(model: CollisionModel, given: Thresholds) -> list[NearPair]:
+def _near_pairs(model: CollisionModel, given: Thresholds) -> list[NearPair]:
     """Pairs near by design, with the distances of a monitor, unless rules give both."""
     given = replace(given, stop=given.stop or STOP_DISTANCE, warn=given.warn or WARN_DISTANCE)
     near = near_by_design(model, given.stop, given.warn)
@@ -249,7 +249,7 @@ def _structural(model: CollisionModel, given: Thresholds) -> list[NearPair]:
     return list(given.structural(near, limits).values())
 
 
-def _structural_table(pairs: list[dict[str, Any]]) -> str:
+def _near_table(pairs: list[dict[str, Any]]) -> str:
     rows = [
         [" - ".join(pair["links"]), *(f"{1e3 * pair[key]:.1f}" for key in ("warn", "stop"))]
         + [pair["reason"]]
@@ -351,7 +351,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     print(tables(result))
     print(f"\n{_loosest_table(result['loosest_links'])}", end="")
-    print(f"{_structural_table(result['structural_pairs'])}", end="")
+    print(f"{_near_table(result['structural_pairs'])}", end="")
     print(f"{_meeting_table(result['meeting_neighbours'])}", end="")
     print(f"{_tree_table(result['hierarchy'])}", end="")
     print(f"{result['robot']}: {counted(len(result['links']), 'link')}, {_left_out(model)}")

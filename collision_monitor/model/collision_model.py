@@ -264,9 +264,9 @@ class CollisionModel:
         queries = self._not_by_design.get(exact)
         if queries is None:
             defaults = Thresholds(WARN_DISTANCE, STOP_DISTANCE)
-            structural = near_by_design(self, STOP_DISTANCE, WARN_DISTANCE, exact)
-            warn = defaults.of(self.pairs, structural=structural)[:, 1]
-            near = {*structural, *self.sampled_distances(exact).constant}
+            by_design = near_by_design(self, STOP_DISTANCE, WARN_DISTANCE, exact)
+            warn = defaults.of(self.pairs, structural=by_design)[:, 1]
+            near = {*by_design, *self.sampled_distances(exact).constant}
             queries = self._not_by_design[exact] = DistanceNotByDesign(self, near, warn, exact)
         nearest = self.distance(q, exact, any_contact)
         return queries.of(q, nearest, np.inf if exact else -np.inf)

@@ -18,6 +18,7 @@ Pairs with an obstacle, or of two robots in a cell, are never left out: the user
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,7 @@ import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time
+from collision_monitor.common.text import counted
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 from collision_monitor.model.range_contacts import RangeContacts, coordinates_between
 from collision_monitor.model.sampled_distances import (
@@ -34,25 +36,25 @@ from collision_monitor.model.sampled_distances import (
 )
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.pair_rules import (
+    ALWAYS,
+    AT_REST,
+    COVER,
+    DEEPER,
+    FEW,
+    GRAZE,
+    PLACE,
+    SAMPLES_AROUND_ZERO,
+    TOUCH,
+    USUALLY,
+)
 from collision_monitor.robot.pairs import MAY_COLLIDE, are_of_one_robot
 
 # Increase when the same input gives another result.
-_VERSION = 38
+_VERSION = 49
 
-_SAMPLES_AROUND_ZERO = 100
-# Shares of configurations in which links that overlap by design meet: of all, and around zero.
-# Links that can be apart met in at most 0.57 of all in tests. Leaves overlap in more, but not all
-# pairs are sampled evenly for them.
-_MOSTLY, _LEAVES_MOSTLY, _OFTEN = 2.0 / 3.0, 0.5, 0.2
-# Links that meet in this share overlap at rest, or are worth a warning if one is an obstacle.
-_ALWAYS = 0.95
-_FEW = 2  # joints; more of them can bring links together in many ways
-# Metres: between links that nearly meet, as the tolerance of distances on a braking path; of a
-# graze; and of an overlap around one joint.
-_TOUCH, _GRAZE, _COVER = 0.001, 0.002, 0.02
-
-_MEASURED = 25  # configurations for depths in reasons
-_DEEPER = 0.01  # metres deeper than around zero: the pair may also collide
+_LEAVES_USUALLY = 0.5  # share in which leaves overlap: not all pairs are sampled evenly for them
+_MEASURED = 25  # configurations for depths and places in reasons
 
 
 def pairs_to_leave_out(model: Any) -> tuple[dict[int, str], tuple[str, ...]]:
@@ -76,7 +78,7 @@ class _Search:
     def __init__(self, model: Any) -> None:
         self._model = model
         self._everywhere = {(): sampled_configurations(model, ())}  # by the joints of a pair
-        self._around_zero = samples_around_zero(model, _SAMPLES_AROUND_ZERO)
+        self._around_zero = samples_around_zero(model, SAMPLES_AROUND_ZERO)
         self._solids: dict[str, Solid] = {}
         self._obstacles = {obstacle.name: obstacle for obstacle in model.scene.obstacles}
         names = {self._frame(name) for name in model.link_names}
@@ -96,9 +98,9 @@ class _Search:
         for pair, (a, b) in enumerate(model.pairs):
             check_time("looking for pairs that overlap by design")
             if a in self._obstacles or b in self._obstacles or not are_of_one_robot(a, b):
-                if overlap[pair] >= _ALWAYS:
+                if overlap[pair] >= ALWAYS:
                     contacts = self._contacts((a, b), self._everywhere[()])
-                    if (share := contacts.share(_ALWAYS)) >= _ALWAYS:
+                    if (share := contacts.share(ALWAYS)) >= ALWAYS:
                         warnings.append(
                             f"'{a}' and '{b}': shapes meet in {share:.1%} of {len(contacts)} "
                             "sampled configurations; if they are meant to touch, list the pair "
@@ -112,15 +114,15 @@ class _Search:
     def _reason(self, pair: int, overlap: float, at_rest: float) -> str:
         """Return why a pair is omitted; empty if it is checked, or its leaves are apart."""
         links, bodies = self._model.pairs[pair], self._model.bodies
-        if overlap >= _LEAVES_MOSTLY and at_rest > 0.0:
+        if overlap >= _LEAVES_USUALLY and at_rest > 0.0:
             up, down = bodies.between(*(bodies.link_bodies[link] for link in links))
             contacts = self._contacts(links, self._samples(links))
-            share = contacts.share(_MOSTLY)
-            is_usual = share == 1.0 or share >= _MOSTLY and len(up) + len(down) <= _FEW
+            share = contacts.share(USUALLY)
+            is_usual = share == 1.0 or share >= USUALLY and len(up) + len(down) <= FEW
             if is_usual and self._rest_together(links, bool(up and down)):
                 return (
-                    f"shapes meet in {share:.1%} of {len(contacts)} sampled configurations, "
-                    f"{self._how_deep(links)}"
+                    f"overlap in most configurations: shapes meet in {share:.1%} of "
+                    f"{len(contacts)} sampled configurations, {self._how_deep(links, contacts)}"
                 )
         return self._over_range(pair) if overlap > 0.0 or at_rest > 0.0 else ""
 
@@ -129,60 +131,64 @@ class _Search:
         at_home = self._contacts(links, self._model.home_configurations())
         if any(at_home.meet(k) for k in range(len(at_home))):
             return True
-        return not on_branches and self._contacts(links, self._around_zero).share(_OFTEN) >= _OFTEN
+        around = self._contacts(links, self._around_zero)
+        return not on_branches and around.share(AT_REST) >= AT_REST
 
-    def _how_deep(self, links: tuple[str, str]) -> str:
-        """How deep shapes meet, and whether they may also collide, in words."""
-        samples = self._samples(links)
-        spread = samples[:: len(samples) // _MEASURED]  # a grid is ordered
-        most, near = (
-            self._contacts(links, rows).largest_depth(np.inf)
-            for rows in (spread, self._around_zero[:_MEASURED])
-        )
+    def _how_deep(self, links: tuple[str, str], contacts: LinkContacts) -> str:
+        """How deep and where shapes meet, and whether they may also collide, in words."""
+        around = self._contacts(links, self._around_zero).some(slice(_MEASURED))
+        contacts = contacts.some(slice(None, None, len(contacts) // _MEASURED))  # a grid is ordered
+        most, near = (each.largest_depth(np.inf) for each in (contacts, around))
         text = f"up to {1e3 * most:.0f} mm deep" if most < np.inf else "more than 80 mm deep"
-        if near + _DEEPER >= most:
-            return text
-        around = f"at most {1e3 * near:.0f} mm" if near > 0.0 else "not at all"
-        return (
-            f"{text}, around zero {around}: {MAY_COLLIDE}; a rule in the thresholds file has the "
-            "pair checked"
-        )
+        if near + DEEPER < most:
+            text += f", around zero {f'{1e3 * near:.0f} mm' if near > 0.0 else 'apart'}"
+        else:
+            part = contacts.place_part()
+            text += f", at places within {10.0 * math.ceil(10.0 * part):.0f}% of the size of a link"
+            if part <= PLACE:
+                return text
+        return f"{text}: {MAY_COLLIDE}; a rule in the thresholds file has the pair checked"
 
     def _over_range(self, pair: int) -> str:
         """Why a pair that one or two joints move is left out for its contacts at rest, or empty."""
         links = self._model.pairs[pair]
         bodies = self._model.bodies
         columns = bodies.joints_between(*links)
-        if sum(bodies.joints[k].kind != "prismatic" for k in columns) > _FEW:
+        if sum(bodies.joints[k].kind != "prismatic" for k in columns) > FEW:
             return ""
         coordinates = coordinates_between(self._model, links)
-        if not 1 <= len(coordinates) <= _FEW:
+        if not 1 <= len(coordinates) <= FEW:
             return ""
         over = RangeContacts(
-            self._model, pair, coordinates, partial(self._contacts, links), _TOUCH
+            self._model, pair, coordinates, partial(self._contacts, links), TOUCH
         )
         if not (rests := over.rests()):
             return ""
-        most = (_COVER if over.is_one_joint else _GRAZE) + _GRAZE
-        if (depth := over.largest_depth(most)) == np.inf:
+        most = (COVER if over.is_one_joint else GRAZE) + GRAZE
+        few = few_joints_of(self._model, links)
+        rows = sampled_configurations(self._model, few, corners=True)
+        contacts = self._contacts(links, rows[::-1])  # corners first: overlaps are deepest there
+        if (depth := contacts.largest_depth(most=most)) == np.inf:
             around = self._contacts(links, self._around_zero)
-            if around.share(_ALWAYS) < _ALWAYS:
+            if around.share(ALWAYS) < ALWAYS:
                 return ""
-            most = around.largest_depth() + _GRAZE
-            if (depth := over.largest_depth(most)) > most:
+            most = around.largest_depth() + GRAZE
+            if (depth := contacts.largest_depth(most=most)) > most:
                 return ""
-        depth = _GRAZE if depth <= _GRAZE else min(depth + _GRAZE, most)
+        depth = GRAZE if depth <= GRAZE else min(depth + GRAZE, most)
         count, resting = over.parts(depth, rests)
         # Two joints may rub anywhere: a graze is hardly a collision.
-        may_be_many = depth <= _GRAZE and len(coordinates) > 1
+        may_be_many = depth <= GRAZE and len(coordinates) > 1
         if count == 0 or not may_be_many and (count, resting) != (1, 1):
             return ""
         names = " and ".join(f"'{self._model.joint_names[k]}'" for k in columns)
-        if depth == np.inf:
-            return f"shapes meet by over 80 mm around zero, in one part of the range of {names}"
+        samples = range(2 ** len(few) if few else 0, len(contacts))  # without corners
+        share = np.mean([contacts.meet(index) for index in samples])
+        most_text = "around zero (over 80 mm)" if depth == np.inf else f"{1e3 * depth:.0f} mm"
         return (
-            f"shapes meet or nearly meet, but nowhere deeper than {1e3 * depth:.0f} mm over the "
-            f"range of {names}"
+            f"overlap at home: shapes meet in {share:.1%} of {len(samples)} sampled "
+            f"configurations, or nearly meet, but nowhere deeper than {most_text} over the range "
+            f"of {names}, in {counted(count, 'part')} of it"
         )
 
     def _samples(self, links: tuple[str, str]) -> np.ndarray:

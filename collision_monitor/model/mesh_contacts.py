@@ -8,6 +8,7 @@ Exact, on the triangles (by the library coal), so independent of the leaves. Use
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 from types import ModuleType
@@ -18,6 +19,7 @@ from collision_monitor.errors import MissingDependencyError
 from collision_monitor.mesh_distance.parts import merged
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.insides import Inside
+from collision_monitor.robot.pair_rules import GRAZE
 from collision_monitor.robot.shape_kinds import bounding_ball, unknown_kind
 
 
@@ -38,7 +40,8 @@ def where_they_meet(
 
 
 _DEPTHS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08)  # metres, tried one after the other
-_DEPTH_ERROR = 0.002  # metres
+_DEPTH_ERROR = GRAZE
+_MOST_CROSSINGS, _SOME_CROSSINGS = 2000, 50  # of two meshes that are found, and used
 
 
 def _coal() -> ModuleType:
@@ -64,21 +67,25 @@ class LinkContacts:
         self._a, self._b = a, b
         self._far = np.linalg.norm(a.centers - b.centers, axis=1) > a.radius + b.radius
         self._directions = list(_DIRECTIONS)
+        self._meet: dict[int, bool] = {}
 
     def __len__(self) -> int:
         """Number of configurations."""
         return len(self._far)
 
+    def some(self, which: slice) -> LinkContacts:
+        """Return the contacts at some of the configurations."""
+        return LinkContacts(*(each.at(each.poses[which]) for each in (self._a, self._b)))
+
     def meet(self, index: int) -> bool:
         """Whether the shapes meet at configuration ``index``."""
-        return self.come_near(index, 0.0)
+        if index not in self._meet:
+            self._meet[index] = self.come_near(index, 0.0)
+        return self._meet[index]
 
     def come_near(self, index: int, margin: float) -> bool:
         """Whether the shapes meet at configuration ``index``, or may if moved ``margin`` metres."""
-        a, b = self._a, self._b
-        if np.linalg.norm(a.centers[index] - b.centers[index]) > a.radius + b.radius + margin:
-            return False
-        return _surfaces_meet(a, b, index, margin) or _one_holds_the_other(a, b, index)
+        return _come_near(self._a, self._b, index, margin)
 
     def is_shallow(self, index: int, depth: float) -> bool:
         """Whether a motion by ``depth`` metres in one of 26 directions separates the shapes.
@@ -86,11 +93,11 @@ class LinkContacts:
         They turn with the first link, so that it does not matter how a robot is mounted.
         """
         a, here = self._a.at(self._a.poses[index : index + 1]), self._b.poses[index : index + 1]
-        axes = a.poses[0, :3, :3]
+        axes = depth * a.poses[0, :3, :3]
         for n, direction in enumerate(self._directions):
             there = here.copy()
-            there[0, :3, 3] += depth * axes @ direction
-            if not LinkContacts(a, self._b.at(there)).meet(0):
+            there[0, :3, 3] += axes @ direction
+            if not _come_near(a, self._b.at(there), 0, 0.0):
                 self._directions.insert(0, self._directions.pop(n))  # tried first at the next call
                 return True
         return False
@@ -101,12 +108,12 @@ class LinkContacts:
         At most ``error`` metres too large, but at least 2, 5, 10, 20, 40 or 80 mm are tried. Depths
         are those of `is_shallow`.
         """
-        meet = [index for index in range(len(self)) if self.meet(index)]
-
         def is_enough(depth: float) -> bool:
-            return all(self.is_shallow(index, depth) for index in meet)
+            return all(
+                self.is_shallow(index, depth) for index in range(len(self)) if self.meet(index)
+            )
 
-        if not meet:
+        if not any(self.meet(index) for index in range(len(self))):
             return 0.0
         depths = [depth for depth in _DEPTHS if depth < most] + [most] * (most < np.inf)
         if not is_enough(depths[-1]):
@@ -117,6 +124,29 @@ class LinkContacts:
             middle = 0.5 * (low + high)
             low, high = (low, middle) if is_enough(middle) else (middle, high)
         return high
+
+    def place_part(self) -> float:
+        """How far contacts are apart, as a part of the size of the link for which that is less.
+
+        Largest distance of a place of contact from the median place, over the radius of a ball
+        around the link; 0 if
+        surfaces never cross. Links that meet at one place have a small part on one of both links:
+        around a wheel that turns in a frame, contacts are all over the wheel, but not the frame.
+        """
+        places = [place for index in range(len(self)) if self.meet(index)
+                  for place in self._places(index)]  # fmt: skip
+        if not places:
+            return 0.0
+        spread = np.linalg.norm(places - np.median(places, axis=0), axis=2).max(axis=0)
+        return float(min(spread[0] / self._a.radius, spread[1] / self._b.radius))
+
+    def _places(self, index: int) -> list[np.ndarray]:
+        """Middle of the contacts at configuration ``index`` in the frames of both links (2, 3)."""
+        points = _crossings(self._a, self._b, index)
+        if not len(points):
+            return []
+        middle, poses = points.mean(axis=0), (self._a.poses[index], self._b.poses[index])
+        return [np.array([(middle - pose[:3, 3]) @ pose[:3, :3] for pose in poses])]
 
     def share(self, threshold: float) -> float:
         """Share of the configurations in which the shapes meet; 0 without shapes.
@@ -197,6 +227,31 @@ class Solid:
                 for geometry, pose in ((g, self.poses[index] @ local) for g, local in self.pieces)
             ]
         return self._placed[index]
+
+
+def _crossings(a: Solid, b: Solid, index: int) -> np.ndarray:
+    """Some points (n, 3) in the base frame where surfaces cross."""
+    coal = _coal()
+    request, result = coal.CollisionRequest(), coal.CollisionResult()
+    request.num_max_contacts, request.enable_contact = _MOST_CROSSINGS, True
+    points: list[np.ndarray] = []
+    for one, pose_one in a.placed(index):
+        for other, pose_other in b.placed(index):
+            result.clear()
+            coal.collide(one, pose_one, other, pose_other, request, result)
+            contacts = result.getContacts()
+            step = max(1, len(contacts) // _SOME_CROSSINGS)
+            points += [contacts[k].pos for k in range(0, len(contacts), step)]
+    crossings = np.array(points).reshape(-1, 3)
+    return crossings[np.isfinite(crossings).all(axis=1)]  # coal has none for some primitives
+
+
+def _come_near(a: Solid, b: Solid, index: int, margin: float) -> bool:
+    """Whether shapes meet, or may if moved ``margin`` metres."""
+    apart = a.centers[index] - b.centers[index]
+    if math.sqrt(apart @ apart) > a.radius + b.radius + margin:
+        return False
+    return _surfaces_meet(a, b, index, margin) or _one_holds_the_other(a, b, index)
 
 
 def _surfaces_meet(a: Solid, b: Solid, index: int, margin: float = 0.0) -> bool:

@@ -3,9 +3,9 @@
 """Pairs that are near by design, and the smallest distance of all others.
 
 Forearm and wrist of an arm are 20 mm apart in nearly every configuration, and the fingers of an
-open hand 3 mm where it rests: common thresholds would raise a permanent alarm. Such a pair is
-judged by its usual distance instead. A monitor does not apply this to pairs with an obstacle of the
-scene, or of two robots, because the user chooses their position.
+open hand 3 mm where it rests: common thresholds would always raise an alarm. Such a pair is checked
+against a distance of its own. A monitor does not apply this to pairs with an obstacle of the scene,
+or of two robots, because the user chooses their position.
 
 The smallest distance of all pairs would nearly always be that of such a pair, a constant. So would
 the distance of two shoulders, which no joint changes, until something comes nearer. These pairs
@@ -20,23 +20,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from collision_monitor.model.sampled_distances import REACH
+from collision_monitor.robot.pair_rules import (
+    LEAST_DISTANCE,
+    OFTEN_NEAR,
+    REACH,
+    STOP_PART,
+    USUAL_QUANTILE,
+    WARN_PART,
+)
 from collision_monitor.robot.pairs import are_of_one_robot
 
 if TYPE_CHECKING:
     from collision_monitor.hierarchy.clearance import Clearance
 
-# Share of the configurations in which a pair that is usually near is within its warning distance.
-# With a half, UR10's forearm and flange (49 %) would warn in most random poses.
-_SHARE = 0.4
-# Its usual distance: in this share of the configurations without contact it is nearer.
-_USUAL_QUANTILE = 0.05
-# Warning and stop distance as parts of the usual distance: a margin for what differs from the
-# samples, and room between the two.
-WARN_PART, STOP_PART = 0.8, 0.4
-# Smaller distances (metres) may be errors of the meshes.
-_LEAST = 0.0002
 _NEAR = 0.99 * REACH  # distances up to `REACH` are measured
+_OFTEN, _NEVER, _HOME = "often near", "never in contact", "near at home"
 
 
 @dataclass(frozen=True)
@@ -54,6 +52,7 @@ class NearPair:
         largest: largest distance in these configurations, at most `REACH`.
         warn: warning distance of this pair.
         stop: stop distance of this pair.
+        rule: which of the rules gives these distances, in words.
     """
 
     links: tuple[str, str]
@@ -65,17 +64,21 @@ class NearPair:
     largest: float
     warn: float
     stop: float
+    rule: str
 
     @property
     def reason(self) -> str:
-        """What is known of the distance."""
+        """The rule, and what is known of the distance."""
         share = f"{self.contact:.0%}" if self.contact >= 0.005 else "less than 1%"
         touching = f", in contact in {share}" if self.contact > 0.0 else ""
         home = f", {1e3 * self.at_home:.1f} mm apart at home" if self.at_home < _NEAR else ""
         always = f", always within {1e3 * self.largest:.1f} mm" if self.largest < _NEAR else ""
         word = "never found nearer than" if self.is_smallest else "usually at least"
         usual = f", {word} {1e3 * self.usual:.1f} mm" if self.usual < _NEAR else ""
-        return f"near in {self.near:.0%} of the configurations{touching}{usual}{home}{always}"
+        return (
+            f"{self.rule}: near in {self.near:.0%} of the configurations{touching}{usual}{home}"
+            f"{always}"
+        )
 
     def __str__(self) -> str:
         a, b = self.links
@@ -86,7 +89,7 @@ class NearPair:
 
 
 def near_by_design(
-    model: Any, stop: float, warn: float, exact: bool = True, share: float = _SHARE,
+    model: Any, stop: float, warn: float, exact: bool = True, share: float = OFTEN_NEAR,
     at_home: bool = True, with_obstacles: bool = False,
 ) -> dict[int, NearPair]:  # fmt: skip
     """Return the pairs of a CollisionModel, by index, that are near by design.
@@ -102,15 +105,14 @@ def near_by_design(
     """
     sampled, warn = model.sampled_distances(exact), max(warn, stop)
     within = min(warn, _NEAR)
-    nears, usual = sampled.share_within(within), sampled.apart_quantile(_USUAL_QUANTILE)
+    nears, usual = sampled.share_within(within), sampled.apart_quantile(USUAL_QUANTILE)
     is_often = (nears >= share) & (sampled.contacts < 1.0)
     home = sampled.at_home
-    is_at_home = at_home & (home >= _LEAST) & (home <= within)
-    never = sampled.least >= _LEAST
-    usual = np.where(never, sampled.least, usual).clip(_LEAST)
-    judged = np.minimum(
-        np.where(is_often | never, usual, np.inf), np.where(is_at_home, home, np.inf)
-    )
+    is_at_home = at_home & (home >= LEAST_DISTANCE) & (home <= within)
+    never = sampled.least >= LEAST_DISTANCE
+    usual = np.where(never, sampled.least, usual).clip(LEAST_DISTANCE)
+    rows = np.where(is_often | never, usual, np.inf), np.where(is_at_home, home, np.inf)
+    judged, is_home = np.minimum(*rows), rows[1] < rows[0]
     obstacles = set() if with_obstacles else {each.name for each in model.scene.obstacles}
     found = {}
     for row in np.flatnonzero(judged < max(warn / WARN_PART, stop / STOP_PART)).tolist():
@@ -121,6 +123,7 @@ def near_by_design(
                 links, float(nears[row]), float(sampled.contacts[row]), float(usual[row]),
                 bool(never[row]), float(home[row]), float(sampled.quantiles[row, -1]),
                 min(warn, WARN_PART * distance), min(stop, STOP_PART * distance),
+                _HOME if is_home[row] else _NEVER if never[row] else _OFTEN,
             )  # fmt: skip
     return found
 

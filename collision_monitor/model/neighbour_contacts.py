@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
+from collision_monitor.model.sampled_distances import sampled_configurations
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Joint
+from collision_monitor.robot.pair_rules import GRAZE
 from collision_monitor.robot.pairs import NEIGHBOURS
 
-_POSITIONS = 81  # of the joint
-_VERSION = 1  # increase when the same input gives another result
-_GRAZE = 0.002  # metres of overlap that may be faces in touch, as of two round housings
+_VERSION = 2  # increase when the same input gives another result
 _MOST_NAMED = 4
 
 
@@ -42,11 +40,11 @@ class ContactsOfJoint(NamedTuple):
 
 
 def contacts_of_joint(model: Any, pair: tuple[str, str]) -> ContactsOfJoint:
-    """Contacts of two links of a CollisionModel that one joint connects, at 81 even positions.
+    """Contacts of two links of a CollisionModel that one joint connects, over its range.
 
-    The other joints do not move these links relative to each other. The joint of a mimic joint is
-    moved over its range; a continuous joint turns once. The depth is only measured if the shapes
-    can be apart.
+    The positions are those of `sampled_configurations`, and the ends. The other joints do not move
+    these links relative to each other. The joint of a mimic joint is moved over its range; a
+    continuous joint turns once. The depth is only measured if the shapes can be apart.
 
     Raises:
         MissingDependencyError: the library coal is not installed.
@@ -68,15 +66,11 @@ def _joint_between(model: Any, pair: tuple[str, str]) -> Joint:
 
 
 def _over_joint(model: Any, pair: tuple[str, str]) -> LinkContacts:
-    """The links at even positions of the joint between them."""
+    """The links over the range of the joint between them."""
     bodies = model.bodies
     up, down = bodies.between(*(bodies.link_bodies[link] for link in pair))
     column = int(bodies.columns[(up + down)[0]])
-    configurations = np.tile(np.clip(0.0, model.lower, model.upper), (_POSITIONS, 1))
-    configurations[:, column] = np.linspace(
-        model.lower[column], model.upper[column], _POSITIONS,
-        endpoint=bodies.joints[column].kind != "continuous",
-    )  # fmt: skip
+    configurations = sampled_configurations(model, (column,), corners=True)
     poses = link_poses(bodies, pair, configurations)
     return LinkContacts(*(Solid(model.robot.links[link].shapes, poses[link]) for link in pair))
 
@@ -115,4 +109,4 @@ def meeting_around_turns(model: Any) -> tuple[str, ...]:
 
 def _meet_in_part(contacts: LinkContacts) -> bool:
     """Whether the shapes meet at some positions, but not at all, by more than a graze."""
-    return 0.0 < contacts.share(0.0) < 1.0 and contacts.largest_depth(most=_GRAZE) > _GRAZE
+    return 0.0 < contacts.share(0.0) < 1.0 and contacts.largest_depth(most=GRAZE) > GRAZE

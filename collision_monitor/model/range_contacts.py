@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contacts of two links over the whole range of the one or two coordinates that move them.
 
-A coordinate is a joint, or all sections of a telescope: their sum alone matters. The range is
-divided into cells. Cells in which the shapes may meet are halved until the links move by less than
-a few millimetres from one centre to the next; all others are excluded for certain.
+A coordinate is a joint, or all sections of a telescope: their sum alone matters. Cells of the range
+in which the shapes may meet are halved until the links move by less than a few millimetres from one
+centre to the next; all others are excluded for certain.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ import numpy as np
 from scipy import ndimage
 
 from collision_monitor.model.mesh_contacts import LinkContacts
+from collision_monitor.robot.pair_rules import RANGE_CELLS, RANGE_STEP
 
-_STEP = 0.01  # metres that links may move from one centre to the next
 _MAX_CELLS = 50_000  # limits the time of loading
-_GRID = {1: 81, 2: 17}  # positions of a coordinate, by the number that a pair depends on
 _PARALLEL = 1.0 - 1e-9  # cosine of the angle between sections of a telescope
 
 
@@ -132,13 +131,6 @@ class RangeContacts:
         contacts = self._at(np.array(values))
         return [value for k, value in enumerate(values) if contacts.come_near(k, self._touch)]
 
-    def largest_depth(self, most: float) -> float:
-        """Metres that shapes overlap at most on a coarse grid; inf if more than ``most``."""
-        grid = self._grid()
-        # Limits first: overlaps are deepest there.
-        order = np.argsort(-np.abs(grid - 0.5).max(axis=1), kind="stable")
-        return self._at(grid[order]).largest_depth(most=most)
-
     def parts(self, depth: float, rests: list[np.ndarray]) -> tuple[int, int]:
         """Numbers of connected parts of the range in which shapes nearly meet: all, and with rests.
 
@@ -160,9 +152,6 @@ class RangeContacts:
             reached |= set(labels[tuple((cells[near] - first).T)].tolist())
         return count, len(reached)
 
-    def _grid(self) -> np.ndarray:
-        return _even_grid(_GRID[len(self._coordinates)], len(self._coordinates))
-
     def _at(self, values: np.ndarray) -> LinkContacts:
         """Contacts with ``values`` (n, coordinates), all other joints near zero."""
         rows = np.tile(self._zero, (len(values), 1))
@@ -175,32 +164,30 @@ class RangeContacts:
 
         None if shapes overlap by more than ``depth`` metres in a centre, or there are too many.
         """
-        count = _GRID[len(self._coordinates)] - 1
-        half = np.full(len(self._coordinates), 0.5 / count)
-        centers = _even_grid(count, len(self._coordinates), endpoint=False) + half
-        travel, checked, meet = float(self._speeds @ half), 0, [False] * len(centers)
-        contacts = self._at(centers)
+        # Not one cell: finding that shapes come within a large margin takes long.
+        dimensions, checked = len(self._coordinates), 0
+        count = RANGE_CELLS[dimensions - 1]
+        half = np.full(dimensions, 0.5 / count)
+        centers = (np.array(list(product(range(count), repeat=dimensions))) + 0.5) / count
         while True:
+            contacts, travel = self._at(centers), float(self._speeds @ half)
             margin = travel + self._touch
-            near = [meet[k] or contacts.come_near(k, margin) for k in range(len(centers))]
-            centers = centers[near]
-            if 2.0 * travel <= _STEP:
+            # Most of the first cells are far apart.
+            meet = [checked > 0 and contacts.meet(index) for index in range(len(centers))]
+            if depth < np.inf and not all(
+                contacts.is_shallow(index, depth) for index in np.flatnonzero(meet).tolist()
+            ):
+                return None
+            centers = centers[
+                [meet[k] or contacts.come_near(k, margin) for k in range(len(centers))]
+            ]
+            if 2.0 * travel <= RANGE_STEP:
                 return centers, half
             widest = int(np.argmax(self._speeds * half))
             half = half.copy()
             half[widest] *= 0.5
             offset = np.where(np.arange(len(half)) == widest, half, 0.0)
             centers = np.concatenate((centers - offset, centers + offset))
-            travel, checked = float(self._speeds @ half), checked + len(centers)
+            checked += len(centers)
             if checked > _MAX_CELLS:
                 return None
-            contacts, meet = self._at(centers), []
-            for k in range(len(centers)):
-                meet.append(contacts.meet(k))
-                if meet[k] and depth < np.inf and not contacts.is_shallow(k, depth):
-                    return None
-
-
-def _even_grid(count: int, dimensions: int, endpoint: bool = True) -> np.ndarray:
-    """Points (count ** dimensions, dimensions) from 0 to 1."""
-    return np.array(list(product(np.linspace(0.0, 1.0, count, endpoint), repeat=dimensions)))

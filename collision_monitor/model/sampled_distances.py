@@ -18,20 +18,13 @@ import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time
+from collision_monitor.robot.pair_rules import AROUND_ZERO, COMES_NEAR, GRID, REACH, SAMPLES
 from collision_monitor.robot.pairs import are_of_one_robot
 
 # Increment when the same input gives another result.
 _VERSION = 18
-# Metres. Larger distances are not measured: pairs that are usually farther apart are not near.
-REACH = 0.15
-_SAMPLES = 256  # random configurations
-# Parts of the range of each joint for pairs that one, two or three joints move, with one
-# configuration in each cell. The corners are added: links are often nearest there.
-_GRID = (64, 16, 6)
-# The least distance is searched from so many of these, by steps in parts of the joint ranges; for
-# pairs within `REACH` in this share of them: others are near by accident.
-_STARTS, _FIRST_STEP, _LAST_STEP, _SEARCHED_SHARE = 4, 0.1, 1e-3, 0.1
-_AROUND_ZERO = 0.15  # part of the range of each joint
+# The least distance is searched from so many of these, by steps in parts of the joint ranges.
+_STARTS, _FIRST_STEP, _LAST_STEP = 4, 0.1, 1e-3
 # Pairs whose leaves are within `REACH` in fewer of these are not measured, unless near at home.
 _LEAST_SHARE = 0.35
 _LEVELS = np.linspace(0.0, 1.0, 21)
@@ -102,17 +95,22 @@ class SampledDistances:
         return self.pairs[self.contacts >= 1.0].tolist()
 
 
-def sampled_configurations(model: Any, columns: tuple[int, ...]) -> np.ndarray:
+def sampled_configurations(
+    model: Any, columns: tuple[int, ...], corners: bool = False
+) -> np.ndarray:
     """Return the configurations (n, nq) of pairs with these `few_joints_of`: random, or a grid.
 
-    Without its corners, which would count too much in a share.
+    ``corners``: with those of the grid, at the end. They would count too much in a share.
     """
-    return _grid(model, [columns])[: -(2 ** len(columns))] if columns else _random(model)
+    if not columns:
+        return _random(model)
+    rows = _grid(model, [columns])
+    return rows if corners else rows[: -(2 ** len(columns))]
 
 
 def samples_around_zero(model: Any, count: int, seed: int = 0) -> np.ndarray:
     """Return configurations (count, nq) near zero, or near the limit nearest to zero."""
-    half = _AROUND_ZERO * (model.upper - model.lower)
+    half = AROUND_ZERO * (model.upper - model.lower)
     offsets = np.random.default_rng(seed).uniform(-1.0, 1.0, (count, len(half))) * half
     return np.clip(np.clip(0.0, model.lower, model.upper) + offsets, model.lower, model.upper)
 
@@ -158,7 +156,7 @@ def _measured(model: Any, home: np.ndarray, exact: bool) -> list[list]:
         for columns, pairs in batch.items():
             for pair in pairs if is_grid else ():
                 own = distances[:, np.searchsorted(numbers, pair)]
-                if np.mean(own < REACH) >= _SEARCHED_SHARE:
+                if np.mean(own < REACH) >= COMES_NEAR:
                     least[pair] = _least(model, pair, configurations, own, columns, exact)
         for pair, *row in zip(numbers.tolist(), quantiles, contacts, strict=True):
             table[pair] = *row, least[pair], at_home.get(pair, REACH)
@@ -168,7 +166,7 @@ def _measured(model: Any, home: np.ndarray, exact: bool) -> list[list]:
 
 
 def _random(model: Any) -> np.ndarray:
-    return model.random_configurations(_SAMPLES, seed=2)
+    return model.random_configurations(SAMPLES, seed=2)
 
 
 def _distances(
@@ -193,7 +191,7 @@ def few_joints_of(model: Any, pair: tuple[str, str]) -> tuple[int, ...]:
         return ()
     columns = model.bodies.joints_between(*pair)
     columns = [k for k in columns if model.lower[k] < model.upper[k]]
-    return tuple(columns) if len(columns) <= len(_GRID) else ()
+    return tuple(columns) if len(columns) <= len(GRID) else ()
 
 
 def _batches(
@@ -220,8 +218,8 @@ def _grid(model: Any, groups: Collection[tuple[int, ...]]) -> np.ndarray:
     Other joints are at zero.
     """
     count = len(next(iter(groups)))
-    cells = np.array(list(product(range(_GRID[count - 1]), repeat=count)))
-    inside = (cells + np.random.default_rng(2).random(cells.shape)) / _GRID[count - 1]
+    cells = np.array(list(product(range(GRID[count - 1]), repeat=count)))
+    inside = (cells + np.random.default_rng(2).random(cells.shape)) / GRID[count - 1]
     parts = np.vstack((inside, list(product((0.0, 1.0), repeat=count))))
     rows = np.tile(np.clip(0.0, model.lower, model.upper), (len(parts), 1))
     for columns in map(list, groups):

@@ -175,12 +175,18 @@ def link_poses(
         links: names of links, keys of ``bodies.link_bodies``.
         configurations: (n, nq), radians and metres, in the order of ``bodies.joint_names``.
     """
-    configurations = np.asarray(configurations, dtype=float)
-    poses = [np.broadcast_to(np.eye(4), (len(configurations), 4, 4))]
-    for k, parent in enumerate(bodies.parents):
+    configurations, links = np.asarray(configurations, dtype=float), list(links)
+    poses = {0: np.broadcast_to(np.eye(4), (len(configurations), 4, 4))}
+    needed: set[int] = set()
+    for body in {bodies.link_bodies[link] for link in links}:
+        while body > 0 and body not in needed:
+            needed.add(body)
+            body = int(bodies.parents[body - 1])
+    for body in sorted(needed):  # parents come first
+        k = body - 1
         positions = bodies.gains[k] * configurations[:, bodies.columns[k]] + bodies.offsets[k]
         motions = _z_motions(bool(bodies.slides[k]), positions)
-        poses.append(poses[parent] @ bodies.placements[k] @ motions)
+        poses[body] = poses[int(bodies.parents[k])] @ bodies.placements[k] @ motions
     return {link: poses[bodies.link_bodies[link]] @ bodies.link_poses[link] for link in links}
 
 

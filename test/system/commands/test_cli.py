@@ -126,7 +126,7 @@ def test_fit_names_eight_pairs_of_a_reason_and_all_as_json(tmp_path, capsys):
 def test_fit_lists_neighbours_that_meet_in_a_part_of_the_range_of_their_joint(tmp_path, capsys):
     path = tmp_path / "neck.urdf"
     path.write_text(robot(
-        link("neck", '<box size="0.1 0.1 0.1"/>'), link("head", '<box size="0.1 0.1 0.1"/>'),
+        link("neck", '<box size="0.3 0.3 0.3"/>'), link("head", '<box size="0.3 0.3 0.3"/>'),
         link("hat", '<box size="0.1 0.1 0.1"/>'),
         joint("nod", "neck", "head", "prismatic", xyz="1 0 0", axis="1 0 0"),
         joint("lift", "head", "hat", xyz="0 0 1"),
@@ -134,7 +134,7 @@ def test_fit_lists_neighbours_that_meet_in_a_part_of_the_range_of_their_joint(tm
     assert main(["fit", str(path), "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["meeting_neighbours"]
     assert set(row["links"]) == {"neck", "head"} and row["joint"] == "nod"
-    assert row["share"] == pytest.approx(0.2 / 4.0, abs=0.02) and row["depth"] is None
+    assert row["share"] == pytest.approx(0.6 / 4.0, abs=2.0 / 64) and row["depth"] is None
     assert main(["fit", str(path)]) == 0
     table = capsys.readouterr().out.split("Neighbours over one joint that meet in a part")[1]
     line = next(line for line in table.splitlines() if "nod" in line)

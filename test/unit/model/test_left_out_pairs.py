@@ -298,15 +298,32 @@ def test_the_reason_says_how_deep_shapes_meet_and_whether_they_may_collide_elsew
     flat = hand((-0.02, 0.0), (-0.02, 0.0))
     (shallow,) = reasons(flat).values()
     assert may_also_collide(flat.unmonitored_pairs) == []
-    assert "sampled configurations, " in shallow and shallow.endswith(" 20 mm deep")
+    assert shallow.startswith("overlap in most configurations: shapes meet in ")
+    assert shallow.endswith(" 20 mm deep, at places within 20% of the size of a link")
     # Boxes of 60 mm that touch at zero, and can be pushed into each other completely.
     urdf = hand_urdf((-0.03, 0.0), (-0.03, 0.0)).replace("0.1 0.02 0.02", "0.1 0.06 0.06")
     urdf = urdf.replace('xyz="0 0.01 0"', 'xyz="0 0.03 0"').replace("0 -0.01 0", "0 -0.03 0")
     model = CollisionModel.from_urdf(urdf)
     (deep,) = reasons(model).values()
     assert [set(pair) for pair in may_also_collide(model.unmonitored_pairs)] == [{"left", "right"}]
-    assert " 80 mm deep, around zero at most 10 mm: they may also collide elsewhere" in deep
+    assert " 80 mm deep, around zero 10 mm: they may also collide elsewhere; " in deep
     assert "a rule in the thresholds file has the pair checked" in deep
+
+
+@pytest.mark.parametrize(("reach", "may_collide"), [(0.45, True), (0.1, False)])
+def test_places_of_contact_are_measured_against_the_size_of_the_links(reach, may_collide):
+    """Two rods of 1 m that cross each other, and slide along both: always equally deep."""
+    slides = [
+        up_to(reach, joint(name, *links, "prismatic", "0 0 0", axis))
+        for name, links, axis in (
+            ("x", ("rod", "carriage"), "1 0 0"), ("y", ("carriage", "other"), "0 1 0")
+        )
+    ]  # fmt: skip
+    rods = box("rod", "1 0.02 0.02"), link("carriage", ""), box("other", "0.02 1 0.02")
+    model = CollisionModel.from_urdf(robot(*rods, *slides))
+    (reason,) = reasons(model).values()
+    assert f"within {90 if may_collide else 20}% of the size of a link" in reason
+    assert bool(may_also_collide(model.unmonitored_pairs)) == may_collide
 
 
 @pytest.mark.parametrize("pattern", ["left right", "right left", "l* r*"])
@@ -398,8 +415,8 @@ def elbow(bent, knob=""):
 
 def test_links_that_overlap_around_zero_only_are_left_out():
     (reason,) = reasons(elbow(1.9)).values()
-    assert reason.startswith("shapes meet or nearly meet, but nowhere deeper than ")
-    assert reason.endswith("range of 'fold' and 'slide'")
+    assert reason.startswith("overlap at home: shapes meet in ")
+    assert reason.endswith("range of 'fold' and 'slide', in 1 part of it")
     assert [set(pair) for pair in elbow(2.5).pairs] == [{"upper", "wrist"}]  # they meet in a fold
     # A knob beside the elbow, which the wrist reaches before it has left the upper arm.
     knob = (

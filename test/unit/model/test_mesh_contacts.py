@@ -245,7 +245,7 @@ def test_neighbours_are_measured_over_the_range_of_the_joint_between_them():
     """They meet from 0.15 of 0.2 m on, and are 0.05 m deep at its end."""
     model = CollisionModel.from_urdf(slider())
     found = contacts_of_joint(model, ("b", "a"))
-    assert found[:2] == ("slide", pytest.approx(21 / 81, abs=1.5 / 81))
+    assert found[:2] == ("slide", pytest.approx(0.25, abs=2.0 / 64))
     assert found.depth == pytest.approx(0.0515, abs=0.002)
     for lower, upper, share in ((0.0, 0.1, 0.0), (0.17, 0.2, 1.0)):
         limit = f'<limit lower="{lower}" upper="{upper}" effort="1" velocity="1"/>'
@@ -258,7 +258,7 @@ def test_mimic_joints_are_measured_over_the_range_that_their_leader_gives():
     urdf += toys.link("far") + toys.joint("lead", "root", "far", "prismatic", xyz="5 0 0")
     urdf = urdf.replace('lower="-2" upper="2"', 'lower="0" upper="0.4"') + "</robot>"
     found = contacts_of_joint(CollisionModel.from_urdf(urdf), ("a", "b"))
-    assert found[:2] == ("slide", pytest.approx(21 / 81, abs=1.5 / 81))
+    assert found[:2] == ("slide", pytest.approx(0.25, abs=2.0 / 64))
     assert found.depth == pytest.approx(0.0515, abs=0.002)
 
 
@@ -271,7 +271,7 @@ def test_continuous_joints_are_measured_over_one_turn():
     )
     found = contacts_of_joint(CollisionModel.from_urdf(urdf), ("post", "bar"))
     half = np.arcsin(0.1 / 0.5)  # the post is half a width off the axis of the bar
-    assert found.joint == "turn" and found.share == pytest.approx(half / np.pi, abs=2.0 / 81)
+    assert found.joint == "turn" and found.share == pytest.approx(half / np.pi, abs=2.0 / 64)
     assert found.depth == np.inf
 
 
@@ -295,3 +295,19 @@ def test_neighbours_that_no_limit_keeps_apart_are_a_warning(caplog):
     assert warned(shin, checked=["thigh shin"]) == []
     for length, meets in ((0.979, False), (0.983, False), (0.99, True)):  # apart, 1.5 and 5 mm
         assert bool(warned(toys.link("shin", f'<box size="{length} 0.01 0.01"/>'))) == meets
+
+
+@pytest.mark.parametrize(
+    ("places", "part"),
+    [
+        ([[0.4, 0, 0], [0, 0, 0], [-0.4, 0, 0]], 0.0),  # all at the middle of the second bar
+        ([[0.4, 0.4, 0], [0, 0, 0], [-0.4, -0.4, 0]], 0.8),
+        ([[2, 0, 0], [3, 0, 0], [4, 0, 0]], 0.0),  # no contact
+    ],
+)
+def test_places_of_contact_are_apart_if_they_are_on_both_links(places, part):
+    """Two bars of 1 m that cross each other."""
+    sizes = (1.0, 0.02, 0.02), (0.02, 1.0, 0.02)
+    bars = [mesh_shape(trimesh.creation.box(size)) for size in sizes]
+    contacts = LinkContacts(Solid(bars[:1], at(*[[0, 0, 0]] * 3)), Solid(bars[1:], at(*places)))
+    assert contacts.place_part() == pytest.approx(part, abs=0.05)

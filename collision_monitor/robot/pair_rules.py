@@ -1,0 +1,67 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""All numbers of the rules by which pairs are left out, or are near by design.
+
+docs/behaviour.md states the rules. The numbers were tuned on 41 vendor robots
+(benchmarks/vendor_robots.py): no contact is missed there, and hardly an alarm is without cause.
+"""
+
+from __future__ import annotations
+
+# -- pairs that are left out --
+
+# Share of the sampled configurations in which links meet that overlap by design, if they also meet
+# at rest. Shoulders of Baxter (0.73) and PR2 (0.77) do, which their vendors exempt.
+USUALLY = 2.0 / 3.0
+FEW = 2  # joints that move links; more of them can bring links together in many ways
+# Poses around zero: up to this part of the range of each joint away from it.
+AROUND_ZERO = 0.15
+# Share of the poses around zero in which links in series meet that overlap at rest. Fingers without
+# real joint limits are mostly in the palm, but rest apart.
+AT_REST = 0.2
+# Share of the poses around zero in which links always overlap, so that only deeper contacts would
+# be news. Of configurations, for an obstacle that is worth a warning.
+ALWAYS = 0.95
+# Metres between shapes that nearly meet, as the tolerance of distances on a braking path.
+TOUCH = 0.001
+# Metres of overlap that may be faces in touch; and the error of a depth.
+GRAZE = 0.002
+# Metres that shapes may overlap around one joint: limits keep its two sides apart.
+COVER = 0.02
+# Metres deeper than around zero: the links may also collide. Depths are tried in steps of 2, 5, 10,
+# 20, 40 and 80 mm, and those of a few samples differ by one step.
+DEEPER = 0.01
+# Part of the size of a link (radius of a ball around it): contacts that are farther apart on both
+# links are at several places. A joint's housing turns within 0.46; the flange of an LR Mate that
+# meets its fork at four places, 0.69.
+PLACE = 0.5
+
+# -- pairs near by design --
+
+# Share of the configurations in which a pair that is usually near is within its warning distance.
+# With a half, UR10's forearm and flange (49 %) would warn in most random poses.
+OFTEN_NEAR = 0.4
+# Share of the grid in which a pair is within `REACH` whose smallest distance counts: others come
+# near by accident.
+COMES_NEAR = 0.1
+# Usual distance: in this share of the configurations without contact the pair is nearer.
+USUAL_QUANTILE = 0.05
+# Warning and stop distance as parts of the usual distance: a margin for what differs from the
+# samples, and room between the two.
+WARN_PART, STOP_PART = 0.8, 0.4
+
+# -- how distances are sampled --
+
+SAMPLES = 256  # random configurations
+SAMPLES_AROUND_ZERO = 100
+# Parts of the range of each joint for pairs that one, two or three joints move, with one
+# configuration in each cell.
+GRID = (64, 16, 6)
+# Metres. Larger distances are not measured: pairs that are usually farther apart are not near.
+REACH = 0.15
+# Smaller distances (metres) may be errors of the meshes.
+LEAST_DISTANCE = 0.0002
+# The range of one or two joints is divided into so many cells each, and these further, until links
+# move by at most so many metres in a cell. Shapes that come within a cell's motion and `TOUCH` are
+# near in it: with other cells, gaps of 2 mm would count in PR2's head, or not in TALOS' grippers.
+RANGE_CELLS, RANGE_STEP = (80, 16), 0.01
