@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``thresholds``: pairs near by design, and a file with their thresholds.
 
-A pair that is within its warning distance while the robot rests would be a permanent warning, or a
+A pair that is within its warning distance while the robot rests would always be a warning, or a
 stop: such a pair gets distances below that of the pose of rest. Motions that the robot has made
 show which stops are artefacts of the meshes: such a pair gets distances below what was seen.
 """
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"warning: {text}", file=sys.stderr)
     exact = not options.leaves_only
     ruled = start.named(model.pairs)
-    structural = {
+    by_design = {
         k: pair
         for k, pair in near_by_design(
             model, start.stop, start.warn, exact, with_obstacles=True
@@ -114,40 +114,44 @@ def run(options: argparse.Namespace) -> int:
         if k not in ruled
     }
     always = model.sampled_distances(exact).always_touching()
-    limits = start.of(model.pairs, must_name=False, structural=structural)
+    limits = start.of(model.pairs, must_name=False, structural=by_design)
     near, touching = near_and_touching(model, q, limits[:, 1], exact)
     seen = {
         k: each
         for k, each in seen_near(model, motions, q, limits[:, 0], exact).items()
         if k not in ruled
     }
-    suggested = _suggested(model, structural, near, seen, ruled, limits)
+    suggested = _suggested(model, by_design, near, seen, ruled, limits)
     print(
-        f"# '{model.name}': {len(structural)} of {len(model.pairs)} pairs are near by design."
+        f"# '{model.name}': {len(by_design)} of {len(model.pairs)} pairs are near by design."
     )
     print(f"warn: {start.warn:g}\nstop: {start.stop:g}")
     lines = [_line(rule) for rule in start.rules]
     lines += suggested
     left_out = [pair for pair in model.unmonitored_pairs if pair.by_design]
-    print("pairs:" if lines or left_out else "pairs: []")
+    print("pairs:" if lines or left_out or touching else "pairs: []")
     for line in lines:
         print(line)
     if left_out:
         print("  # Not checked because they overlap by design; without its # a pair is checked:")
     for a, b, reason in left_out:
         print(f"  #{_line(Rule(pattern_of((a, b)), 0.0, 0.0)).strip()}  # {reason}")
-    texts = [
-        _always_touching(model, model.pairs[k], options.leaves_only)
+    texts = {
+        k: _always_touching(model, model.pairs[k], options.leaves_only)
         for k in always if k not in seen
-    ]  # fmt: skip
-    texts += [
-        f"{' '.join(model.pairs[k])}: {'leaves overlap' if options.leaves_only else 'meshes meet'} "
-        "at rest, which is a stop: give a pose without contact as --q; if they overlap by design, "
-        "leave the pair out by check: false here, or in the SRDF"
+    }  # fmt: skip
+    meeting = "leaves overlap" if options.leaves_only else "meshes meet"
+    texts |= {
+        k: f"{' '.join(model.pairs[k])}: {meeting} at rest, which is a stop: give a pose without "
+        "contact as --q; if they overlap by design, leave the pair out by check: false here, or in "
+        "the SRDF"
         for k in touching if k not in always and k not in seen
-    ]  # fmt: skip
-    for text in texts:
+    }  # fmt: skip
+    for k, text in texts.items():
         print(f"  # {text}")
+        if k not in always:
+            rule = Rule(pattern_of(model.pairs[k]), check=False)
+            print(f"  #{_line(rule).strip()}  # without its first #, the pair is left out")
         print(f"warning: {text}", file=sys.stderr)
     return 0
 
@@ -185,7 +189,7 @@ def _quoted(text: str) -> str:
 
 def _suggested(
     model: CollisionModel,
-    structural: Mapping[int, NearPair],
+    by_design: Mapping[int, NearPair],
     near: Mapping[int, float],
     seen: Mapping[int, Seen],
     ruled: set[int],
@@ -193,12 +197,12 @@ def _suggested(
 ) -> list[str]:
     """Lines of pairs without a rule: near by design, ``near`` at rest, and ``seen`` near."""
     lines = []
-    for pair in sorted(structural.keys() | near.keys() - ruled | seen.keys()):
+    for pair in sorted(by_design.keys() | near.keys() - ruled | seen.keys()):
         if pair in seen and seen[pair].distance <= 0.0:
             lines.append(_left_out(model.pairs[pair], seen[pair]))
             continue
         stop, warn = limits[pair].tolist()
-        reasons = [structural[pair].reason] if pair in structural else []
+        reasons = [by_design[pair].reason] if pair in by_design else []
         if pair in near:
             warn, stop = WARN_PART * near[pair], min(stop, STOP_PART * near[pair])
             reasons.append(f"{1e3 * near[pair]:.1f} mm apart at rest")

@@ -446,9 +446,13 @@ def test_thresholds_makes_the_pose_of_rest_clear(tmp_path, capsys):
     said = capsys.readouterr()
     assert "e-" not in said.out and "0.00 mm apart at rest, so that it stops" in said.err
     assert main(["thresholds", str(urdf), "--q", "ja=0.1"]) == 0
-    said = capsys.readouterr().err
-    assert "warning: a b: meshes meet at rest, which is a stop: give" in said
-    assert "check: false here, or in the SRDF" in said
+    said = capsys.readouterr()
+    assert "warning: a b: meshes meet at rest, which is a stop: give" in said.err
+    assert "check: false here, or in the SRDF" in said.err
+    # The rule is there to be used.
+    rule = "- {pair: 'a b', check: false}"
+    file.write_text(said.out.replace(f"#{rule}", rule))
+    assert load_thresholds(file).rules[-1].check is False
     # A rule that is given is kept.
     file.write_text("pairs: [{pair: 'a b', warn: 0.09}]")
     assert main(["thresholds", str(urdf), "--thresholds", str(file)]) == 0
