@@ -25,6 +25,7 @@ from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.cli.seen_distances import Seen, seen_near
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.near_by_design import NearPair, near_by_design
+from collision_monitor.model.pair_rules import STOP_PART, WARN_PART
 from collision_monitor.model.sampled_distances import near_and_touching
 from collision_monitor.model.thresholds import (
     STOP_DISTANCE,
@@ -36,7 +37,6 @@ from collision_monitor.model.thresholds import (
 )
 from collision_monitor.motion import read_motion
 from collision_monitor.motion.motion_files import Kind, open_motion
-from collision_monitor.robot.pair_rules import STOP_PART, WARN_PART
 from collision_monitor.robot.pairs import are_of_one_robot
 
 # Pairs nearer than this at rest (metres) are named on standard error.

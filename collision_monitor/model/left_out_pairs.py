@@ -28,15 +28,7 @@ from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time
 from collision_monitor.common.text import counted
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
-from collision_monitor.model.range_contacts import RangeContacts, coordinates_between
-from collision_monitor.model.sampled_distances import (
-    few_joints_of,
-    sampled_configurations,
-    samples_around_zero,
-)
-from collision_monitor.robot.bodies import link_poses
-from collision_monitor.robot.description import Shape
-from collision_monitor.robot.pair_rules import (
+from collision_monitor.model.pair_rules import (
     ALWAYS,
     AT_REST,
     COVER,
@@ -48,6 +40,14 @@ from collision_monitor.robot.pair_rules import (
     TOUCH,
     USUALLY,
 )
+from collision_monitor.model.range_contacts import RangeContacts, coordinates_between
+from collision_monitor.model.sampled_distances import (
+    few_joints_of,
+    sampled_configurations,
+    samples_around_zero,
+)
+from collision_monitor.robot.bodies import link_poses
+from collision_monitor.robot.description import Shape
 from collision_monitor.robot.pairs import MAY_COLLIDE, are_of_one_robot
 
 # Increase when the same input gives another result.

@@ -17,9 +17,9 @@ import numpy as np
 
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.mesh_distance.parts import merged
+from collision_monitor.model.pair_rules import GRAZE
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.insides import Inside
-from collision_monitor.robot.pair_rules import GRAZE
 from collision_monitor.robot.shape_kinds import bounding_ball, unknown_kind
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from collision_monitor.robot.pair_rules import (
+from collision_monitor.model.pair_rules import (
     LEAST_DISTANCE,
     OFTEN_NEAR,
     REACH,

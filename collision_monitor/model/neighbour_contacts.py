@@ -13,10 +13,10 @@ from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
+from collision_monitor.model.pair_rules import GRAZE
 from collision_monitor.model.sampled_distances import sampled_configurations
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Joint
-from collision_monitor.robot.pair_rules import GRAZE
 from collision_monitor.robot.pairs import NEIGHBOURS
 
 _VERSION = 2  # increase when the same input gives another result

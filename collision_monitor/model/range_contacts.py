@@ -17,7 +17,7 @@ import numpy as np
 from scipy import ndimage
 
 from collision_monitor.model.mesh_contacts import LinkContacts
-from collision_monitor.robot.pair_rules import RANGE_CELLS, RANGE_STEP
+from collision_monitor.model.pair_rules import RANGE_CELLS, RANGE_STEP
 
 _MAX_CELLS = 50_000  # limits the time of loading
 _PARALLEL = 1.0 - 1e-9  # cosine of the angle between sections of a telescope

@@ -18,7 +18,7 @@ import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time
-from collision_monitor.robot.pair_rules import AROUND_ZERO, COMES_NEAR, GRID, REACH, SAMPLES
+from collision_monitor.model.pair_rules import AROUND_ZERO, COMES_NEAR, GRID, REACH, SAMPLES
 from collision_monitor.robot.pairs import are_of_one_robot
 
 # Increment when the same input gives another result.
