@@ -255,6 +255,8 @@ class BrakingPaths:
             rows[:, LEAST] = np.minimum(
                 np.maximum(rows[:, LEAST], before), rows[:, [DISTANCE, SAMPLED]].min(axis=1)
             )
+            # Too fast for numbers: samples of such a path say nothing.
+            rows[~np.isfinite(before), LEAST] = -np.inf
         return stops
 
     def parting_rate(
