@@ -204,6 +204,12 @@ def test_bound_of_a_search_that_was_cut_short_holds(check):
     assert loose > 0.005  # it was
 
 
+def test_velocities_whose_path_is_beyond_numbers_leave_no_distance(check):
+    rows = rows_of(check, np.zeros(6), np.full(6, 1e200))
+    assert rows
+    assert all(row[LEAST] == -np.inf for row in rows.values())
+
+
 def test_a_joint_stands_after_v_squared_over_2a():
     assert braking.braked(2.0, 4.0, 0.05, np.inf) == pytest.approx(0.1 + 4.0 / 8.0)
     both = np.array([1.0, -3.0])
