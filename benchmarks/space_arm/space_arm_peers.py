@@ -98,7 +98,7 @@ def all_pairs_distance(model: CollisionModel, filters: bool) -> Query:
     compiled = compiled_distance(model, filters)
 
     def ask(q: np.ndarray) -> Clearance:
-        result = compiled(model._configuration(q))
+        result = compiled(model.configuration(q))
         i, j = result[0], result[1]
         if i < 0:
             raise model.refusal(i, q)
@@ -109,14 +109,12 @@ def all_pairs_distance(model: CollisionModel, filters: bool) -> Query:
 
 def all_pairs_contacts(model: CollisionModel, margin: float, filters: bool) -> Query:
     """As `CollisionModel.contacts`; no tree."""
-    found = np.empty((ROOM, 2), dtype=np.int64)
+    (numbers, index), found = model.work_space(), np.empty((ROOM, 2), dtype=np.int64)
 
     def ask(q: np.ndarray) -> list[tuple[int, int]]:
         _require_length(margin)
-        q = model._configuration(q)
-        count = _all_pairs_contacts(
-            model._numbers, model._index, q, float(margin), found, filters
-        )
+        q = model.configuration(q)
+        count = _all_pairs_contacts(numbers, index, q, float(margin), found, filters)
         if count < 0:
             raise model.refusal(count, q)
         return pairs_found(count, found)
@@ -126,13 +124,13 @@ def all_pairs_contacts(model: CollisionModel, margin: float, filters: bool) -> Q
 
 def compiled_distance(model: CollisionModel, filters: bool) -> Query:
     """The compiled call of `all_pairs_distance` alone."""
-    numbers, index, warm_start = model._numbers, model._index, np.array([[-1, -1]])
+    (numbers, index), warm_start = model.work_space(), np.array([[-1, -1]])
     return lambda q: _all_pairs_distance(numbers, index, q, warm_start, filters)
 
 
 def compiled_contacts(model: CollisionModel, margin: float, filters: bool) -> Query:
     """The compiled call of `all_pairs_contacts` alone."""
-    numbers, index, found = model._numbers, model._index, np.empty((ROOM, 2), dtype=np.int64)
+    (numbers, index), found = model.work_space(), np.empty((ROOM, 2), dtype=np.int64)
     return lambda q: _all_pairs_contacts(numbers, index, q, margin, found, filters)
 
 
@@ -167,7 +165,7 @@ def box_tree_contacts(model: CollisionModel, margin: float, oriented: bool) -> t
 
     def ask(q: np.ndarray) -> list[tuple[int, int]]:
         _require_length(margin)
-        found, count = compiled(model._configuration(q))
+        found, count = compiled(model.configuration(q))
         if count < 0:
             raise model.refusal(count, q)
         return pairs_found(count, found)
@@ -188,7 +186,7 @@ def pairs_found(count: int, found: np.ndarray) -> list[tuple[int, int]]:
 
 def compiled_tree(model: CollisionModel, margin: float) -> tuple[Query, Query]:
     """The compiled calls of the tree alone: for distance, for contacts."""
-    numbers, index, found = model._numbers, model._index, np.empty((ROOM, 2), dtype=np.int64)
+    (numbers, index), found = model.work_space(), np.empty((ROOM, 2), dtype=np.int64)
     return (
         lambda q: query.distance(numbers, index, q),
         lambda q: query.contacts(numbers, index, q, margin, found),

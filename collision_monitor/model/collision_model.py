@@ -711,6 +711,14 @@ class CollisionModel:
         self._sampled: dict[bool, SampledDistances] = {}
         self._not_by_design: dict[bool, DistanceNotByDesign] = {}
 
+    def configuration(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
+        """Return ``q`` as an array (nq,) of numbers; queries check the values.
+
+        Raises:
+            ConfigurationError: it has another shape, or is not of numbers.
+        """
+        return self._leaves.configuration(q)
+
     def refusal(self, code: int, q: Sequence[float] | np.ndarray) -> Exception:
         """The error for the return code of a kernel: -1 no pairs, -2 - k an invalid q[k]."""
         return self._leaves.refusal(code, q)

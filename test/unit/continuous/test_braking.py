@@ -201,7 +201,7 @@ def test_bound_of_a_search_that_was_cut_short_holds(check):
         for pair, row in rows_of(check, q, v, most=2).items():
             assert row[LEAST] <= truth[pair] + 1e-9
             loose = max(loose, truth[pair] - row[LEAST])
-    assert loose > 0.005  # it was
+    assert loose > 0.01  # it was
 
 
 def test_velocities_whose_path_is_beyond_numbers_leave_no_distance(check):

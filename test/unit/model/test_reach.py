@@ -43,7 +43,7 @@ def load(name):
 def test_no_point_of_a_link_is_faster_than_its_reach_says(name):
     model = load(name)
     reach = model.link_reach()
-    bodies = model._bodies
+    bodies = model.bodies
     rng = np.random.default_rng(0)
     for q in model.random_configurations(100):
         step = rng.normal(size=len(q))
