@@ -167,15 +167,17 @@ def _advance(earlier, path):
 
 
 @kernel
-def near_pairs(numbers, index, path, enough, now, nearest, distance, earlier, rows, size):
+def near_pairs(
+    numbers, index, path, classes, enough, now, nearest, distance, earlier, rows, size
+):
     """Write rows of pairs of a model that may come near while braking, without RATE.
 
     A row has the pair, its distance now (m) and the leaves with it, the maximum TRAVEL of both
     links towards each other while braking, and LEAST, a lower bound of the distance meanwhile.
-    Near: nearer than ``enough`` (pairs,). With ``now``: only pairs whose leaves are near at the
-    start of the ``path``, a `BrakingPath`. Only pairs are measured that may be near by what is
-    known from earlier paths. ``nearest`` (-1: none) always has a row. If its ``distance``, which is
-    exact, contradicts what is known, nothing of that is used.
+    Near: nearer than ``enough`` (pairs,). GROUP is the class (pairs,) of a pair. With ``now``: only
+    pairs whose leaves are near at the start of the ``path``, a `BrakingPath`. Only pairs are
+    measured that may be near by what is known from earlier paths. ``nearest`` (-1: none) always has
+    a row. If its ``distance``, which is exact, contradicts what is known, nothing of that is used.
 
     Rows are written from ``size`` on; returns one past the last.
     """
@@ -209,7 +211,7 @@ def near_pairs(numbers, index, path, enough, now, nearest, distance, earlier, ro
         earlier.leaves[pair, 0], earlier.leaves[pair, 1] = i, j
         if (apart if now else least) >= enough[pair] and pair != nearest:
             continue
-        rows[size, PAIR], rows[size, DISTANCE] = pair, apart
+        rows[size, PAIR], rows[size, GROUP], rows[size, DISTANCE] = pair, classes[pair], apart
         rows[size, LEAF_A], rows[size, LEAF_B] = i, j
         rows[size, TRAVEL], rows[size, LEAST] = travel, least
         size += 1

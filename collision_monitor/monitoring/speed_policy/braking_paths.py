@@ -174,13 +174,11 @@ class BrakingPaths:
                 rows = self.rows[:count]
                 self._room(len(self._found), 2 * (count + model_count))
                 self.rows[:count] = rows
-        total = near_pairs.near_pairs(
-            *self.tables.arrays(), inputs.law, self._enough(inputs.settings), now,
-            nearest if nearest < model_count else -1, distance, self._earlier, self.rows, count,
+        return near_pairs.near_pairs(
+            *self.tables.arrays(), inputs.law, self.classes.of_pairs,
+            self._enough(inputs.settings), now, nearest if nearest < model_count else -1,
+            distance, self._earlier, self.rows, count,
         )  # fmt: skip
-        own = self.rows[count:total]
-        own[:, GROUP] = self.classes.of_pairs[own[:, PAIR].astype(int)]
-        return total
 
     def _enough(self, settings: SpeedSettings) -> np.ndarray:
         """(pairs,) distances beyond which pairs of the model hold no flag, metres."""

@@ -145,16 +145,15 @@ class ExactLevel:
         way of both is more.
         """
         paths, nearest = self._paths, measured.nearest
-        number, model_count = paths.number_of(nearest.links), self._model_count
+        number = paths.number_of(nearest.links)
         if count is None:
             count = self._search_coarsely(inputs, False, number, nearest.distance)
         rows = paths.rows[:count]
         pairs = rows[:, PAIR].astype(int)
-        is_nearest, is_live = pairs == number, pairs >= model_count
-        is_exact = paths.have_few_parts(pairs)
+        is_nearest, is_exact = pairs == number, paths.have_few_parts(pairs)
         stop, warn = paths.classes.thresholds[pairs].T
         enough = released(warn, inputs.settings)
-        distances = self._distances_now(measured, number, rows, enough)
+        distances = self._distances_now(measured, rows, pairs, is_nearest, is_exact, enough)
         least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
         is_open = self._is_open(inputs, distances, enough, least, is_exact)
         bounds = np.empty((count, INTERVALS))
@@ -171,12 +170,10 @@ class ExactLevel:
             return 0
         rows = rows[matters]  # a copy, since further searches write to those of the paths
         if len(rows) < count:
-            pairs, distances, stop, enough, least, is_live, is_nearest, is_exact, bounds = (
+            pairs, distances, stop, enough, least, is_nearest, is_exact, bounds = (
                 each[matters]
-                for each in (
-                    pairs, distances, stop, enough, least, is_live, is_nearest, is_exact, bounds
-                )
-            )  # fmt: skip
+                for each in (pairs, distances, stop, enough, least, is_nearest, is_exact, bounds)
+            )
             count = len(rows)
         paths.set_rates(inputs, rows)
         for row in np.flatnonzero(is_nearest):
@@ -204,29 +201,30 @@ class ExactLevel:
         return count
 
     def _distances_now(
-        self, measured: Measured, number: int, rows: np.ndarray, enough: np.ndarray
-    ) -> np.ndarray:
-        """Exact distances (k,) now; lower bounds of pairs that do not matter.
+        self, measured: Measured, rows: np.ndarray, pairs: np.ndarray, is_nearest: np.ndarray,
+        is_exact: np.ndarray, enough: np.ndarray,
+    ) -> np.ndarray:  # fmt: skip
+        """Exact distances (k,) of ``pairs`` now; lower bounds of those that do not matter.
 
-        ``number``: of the nearest pair. Pairs up to ``enough`` (k,) metres matter.
+        Pairs up to ``enough`` (k,) metres matter; see `search`.
         """
         paths, nearest, exact = self._paths, measured.nearest, measured.exact
-        count, pairs = len(rows), rows[:, PAIR].astype(int)
-        is_nearest, is_live = pairs == number, pairs >= self._model_count
-        stop, warn = paths.classes.thresholds[pairs].T
         if is_nearest.all():
-            return np.full(count, nearest.distance)
+            return np.full(len(rows), nearest.distance)
+        stop, warn = paths.classes.thresholds[pairs].T
         loose = np.minimum(LOOSE, _LOOSE_PART * warn)
         near = enough + 2.0 * loose
         # Farther away than this, a pair does not matter: now, or after it has braked.
         within = near + rows[:, TRAVEL]
-        others = is_live != (number >= self._model_count)
-        if paths.classes.object_classes and others.any():
-            # The nearest of them, by its leaves, is measured exactly, too.
-            loose[np.where(others, rows[:, DISTANCE], np.inf).argmin()] = 0.0
+        if paths.classes.object_classes:
+            is_live = pairs >= self._model_count
+            others = is_live != is_live[is_nearest].any()
+            if others.any():
+                # The nearest of them, by its leaves, is measured exactly, too.
+                loose[np.where(others, rows[:, DISTANCE], np.inf).argmin()] = 0.0
         # What is known from earlier cycles is enough for pairs that are not near now: if they
         # come near, they are measured there, if they are measured on the path at all.
-        near = np.where(paths.have_few_parts(pairs), near, within)
+        near = np.where(is_exact, near, within)
         distances, moves = rows[:, DISTANCE].copy(), within > near
         if moves.any():
             distances[moves] = exact(pairs[moves], distances[moves], within[moves], np.inf)
@@ -321,7 +319,7 @@ def _rate_of(
     paths: BrakingPaths, inputs: BrakingInputs, nearest: Clearance, row: np.ndarray
 ) -> float:
     """Rate of separation of the nearest points, m/s; any leaf of a link represents it."""
-    leaves = row[[LEAF_A, LEAF_B]].astype(np.int64)
+    leaves = np.array([int(row[LEAF_A]), int(row[LEAF_B])])
     points, normal = nearest.points, nearest.normal
     if paths.tables.leaf_links[leaves[0]] != paths.tables.row_of(nearest.links[0]):
         leaves = leaves[::-1].copy()
