@@ -32,7 +32,7 @@ are left out since their meshes meet in the motion.
 
 ``--loss``: smallest mesh distance (coal) minus smallest leaf distance in random poses without
 contact in which the meshes are within 0.3 m, mean and 95 %, mm: of all pairs, and of pairs that are
-not structural; as `benchmarks/tightness.py`.
+not near by design; as `benchmarks/tightness.py`.
 
 ``--number``: smallest distance (of meshes) in 1,000 random poses, those without contact: median and
 5 and 95 % of all pairs, and of those that are not near by design (`~/min_distance`); and in what
@@ -148,9 +148,9 @@ def hierarchies(name: str) -> dict[str, float]:
 
 
 def leaf_losses(model: CollisionModel) -> tuple[dict, list[str]]:
-    """Losses of all pairs and of those that are not structural, and their cells."""
-    structural = Monitor(model).behaviour.structural_pairs
-    others = [pair for k, pair in enumerate(model.pairs) if k not in structural]
+    """Losses of all pairs and of those not near by design, and their cells."""
+    near = Monitor(model).behaviour.structural_pairs
+    others = [pair for index, pair in enumerate(model.pairs) if index not in near]
     most = max(sum(len(fit.leaves) for fit in model.fits[name]) for name in model.link_names)
     row: dict[str, float] = {"leaves": len(model.leaves), "most leaves": most}
     cells = [f"{len(model.leaves)} ({most})"]
@@ -189,7 +189,7 @@ def number_of(model: CollisionModel) -> tuple[dict, list[str]]:
     return found, [*cells, found["not near by design"]["most"]]
 
 
-_LOSS = ["leaves (most)", "mean / 95 %, all pairs", "without structural pairs"]
+_LOSS = ["leaves (most)", "mean / 95 %, all pairs", "not near by design"]
 _NUMBER = [
     "poses", "all pairs (m)", "constant", "not near by design (m)", "constant", "most often held by"
 ]  # fmt: skip
@@ -242,9 +242,9 @@ def results_of(name: str, options: argparse.Namespace) -> tuple[dict, list[str]]
         f"{each['warn']:.0%} ({each['false_warn']:.1%})"
         for each in shares.values()
     ]
-    structural = len(Monitor(model).behaviour.structural_pairs)
+    near = len(Monitor(model).behaviour.structural_pairs)
     cells += [str(sum(each[key] for each in shares.values())) for key in ("missed", "above")]
-    return shares, [*cells, f"{len(model.pairs)}, {structural} structural"]
+    return shares, [*cells, f"{len(model.pairs)}, {near} near by design"]
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ adjusted by `adjust` (robust method, defaults), by RRT-Connect with path simplif
 inverse kinematics with self-collision barriers (adjustment_peer.py). A motion is solved if
 it reaches its end (within 1e-3 rad), and the meshes of the two arms are at least d_saf apart at 20
 samples between waypoints, by pinocchio and coal (test/support/geometry/mesh_clearance.py).
-Barriers are linearised, so they are allowed a millimetre less. Links that are structurally closer
+Barriers are linearised, so they are allowed a millimetre less. Links that by design are closer
 than d_saf are ignored.
 Limits: positions, velocities and the default accelerations of `adjust`; a path of the planner has
 the times of the desired motion. Times are processor times; set OMP_NUM_THREADS=1.

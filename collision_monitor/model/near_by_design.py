@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collision_monitor.hierarchy.clearance import Clearance
 
 _NEAR = 0.99 * REACH  # distances up to `REACH` are measured
-_OFTEN, _NEVER, _HOME = "often near", "never in contact", "near at home"
+_MANY, _NEVER, _HOME = "near in many configurations", "never in contact", "near at home"
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def near_by_design(
                 links, float(nears[row]), float(sampled.contacts[row]), float(usual[row]),
                 bool(never[row]), float(home[row]), float(sampled.quantiles[row, -1]),
                 min(warn, WARN_PART * distance), min(stop, STOP_PART * distance),
-                _HOME if is_home[row] else _NEVER if never[row] else _OFTEN,
+                _HOME if is_home[row] else _NEVER if never[row] else _MANY,
             )  # fmt: skip
     return found
 

@@ -189,7 +189,7 @@ class HoldSupervisor:
         ``watchdogs``: those of a node, if it keeps them for several robots.
 
         Raises:
-            ArmsError: no pair of the arms is checked, or all are structurally close.
+            ArmsError: no pair of the arms is checked, or all are near by design.
         """
         self.arms, self._robot = arms, model
         self._guarded = np.flatnonzero(_guarded(model, arms))
@@ -253,7 +253,7 @@ class HoldSupervisor:
         """Change d_saf and d_dan, metres.
 
         Raises:
-            ArmsError: all pairs are structurally close; nothing is changed.
+            ArmsError: all pairs are near by design; nothing is changed.
         """
         if (safe_distance, danger_distance) == self._distances:
             return

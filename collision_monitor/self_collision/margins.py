@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 _SAMPLES = 400
-# Structural pairs: closer than d_saf in this fraction of the samples, such as an upper arm and the
-# torso. Between two arms the fraction is higher: only pairs such as two shoulders.
+# Closer than d_saf in this fraction of the samples is by design: an upper arm and the torso.
+# Between two arms the fraction is higher: only pairs such as two shoulders.
 _BY_DESIGN = 0.5
 _BETWEEN_BY_DESIGN = 0.95
 # Links whose meshes are nearer than d_saf in this fraction are judged by their usual distance. That

@@ -174,7 +174,7 @@ def test_named_states_of_the_srdf_are_home():
 
 
 def test_reasons_name_the_distance_at_home_where_it_is_near():
-    pair = NearPair(("a", "b"), 1.0, 0.004, 0.01, False, 0.015, 0.02, 0.012, 0.008, "often near")
+    pair = NearPair(("a", "b"), 1.0, 0.004, 0.01, False, 0.015, 0.02, 0.012, 0.008, "near in many")
     assert "15.0 mm apart at home" in pair.reason and "less than 1%" in pair.reason
     assert "at home" not in replace(pair, at_home=sampled_distances.REACH).reason
 
