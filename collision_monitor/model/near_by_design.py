@@ -111,21 +111,22 @@ def near_by_design(
     is_at_home = at_home & (home >= LEAST_DISTANCE) & (home <= within)
     never = sampled.least >= LEAST_DISTANCE
     usual = np.where(never, sampled.least, usual).clip(LEAST_DISTANCE)
-    rows = np.where(is_often | never, usual, np.inf), np.where(is_at_home, home, np.inf)
-    judged, is_home = np.minimum(*rows), rows[1] < rows[0]
+    over_range = np.where(is_often | never, usual, np.inf)
+    resting = np.where(is_at_home, home, np.inf)
+    judged, is_home = np.minimum(over_range, resting), resting < over_range
     obstacles = set() if with_obstacles else {each.name for each in model.scene.obstacles}
-    found = {}
+    near_pairs = {}
     for row in np.flatnonzero(judged < max(warn / WARN_PART, stop / STOP_PART)).tolist():
         pair, distance = int(sampled.pairs[row]), float(judged[row])
         links = model.pairs[pair]
         if obstacles.isdisjoint(links) and (with_obstacles or are_of_one_robot(*links)):
-            found[pair] = NearPair(
+            near_pairs[pair] = NearPair(
                 links, float(nears[row]), float(sampled.contacts[row]), float(usual[row]),
                 bool(never[row]), float(home[row]), float(sampled.quantiles[row, -1]),
                 min(warn, WARN_PART * distance), min(stop, STOP_PART * distance),
                 _HOME if is_home[row] else _NEVER if never[row] else _MANY,
             )  # fmt: skip
-    return found
+    return near_pairs
 
 
 class DistanceNotByDesign:

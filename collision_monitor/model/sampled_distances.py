@@ -155,9 +155,9 @@ def _measured(model: Any, home: np.ndarray, exact: bool) -> list[list]:
         least = dict.fromkeys(numbers.tolist(), 0.0)
         for columns, pairs in batch.items():
             for pair in pairs if is_grid else ():
-                own = distances[:, np.searchsorted(numbers, pair)]
-                if np.mean(own < REACH) >= COMES_NEAR:
-                    least[pair] = _least(model, pair, configurations, own, columns, exact)
+                of_pair = distances[:, np.searchsorted(numbers, pair)]
+                if np.mean(of_pair < REACH) >= COMES_NEAR:
+                    least[pair] = _least(model, pair, configurations, of_pair, columns, exact)
         for pair, *row in zip(numbers.tolist(), quantiles, contacts, strict=True):
             table[pair] = *row, least[pair], at_home.get(pair, REACH)
     pairs = sorted(table)
@@ -173,13 +173,13 @@ def _distances(
     model: Any, configurations: np.ndarray, pairs: np.ndarray, exact: bool
 ) -> np.ndarray:
     """Distances (n, k) of ``pairs`` (k,) at configurations (n, nq), metres, from 0 to `REACH`."""
-    found = np.empty((len(configurations), len(pairs)))
-    for q, row in zip(configurations, found, strict=True):
+    distances = np.empty((len(configurations), len(pairs)))
+    for q, row in zip(configurations, distances, strict=True):
         check_time("measuring how near pairs usually are")
         row[:] = (
             model.surface_distances(q, pairs, limit=REACH) if exact else model.distances(q)[pairs]
         )
-    return np.clip(found, 0.0, REACH)
+    return np.clip(distances, 0.0, REACH)
 
 
 def few_joints_of(model: Any, pair: tuple[str, str]) -> tuple[int, ...]:

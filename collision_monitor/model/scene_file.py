@@ -32,15 +32,16 @@ def as_scene(objects: Iterable[LiveObject]) -> dict[str, Any]:
     written. Pairs under ``ignore`` may name links and obstacles that are not listed.
     """
     parts = {each.name: _parts(each) for each in objects}
-    names = {name: [one["name"] for one in found] for name, found in parts.items()}
+    names = {name: [part["name"] for part in of_object] for name, of_object in parts.items()}
     ignore = [
-        [own, other]
+        [name, other]
         for each in objects
-        for own in names[each.name]
+        for name in names[each.name]
         for touched in sorted(each.touch)
         for other in names.get(touched, [touched])
     ]
-    return {"obstacles": [one for found in parts.values() for one in found], "ignore": ignore}
+    obstacles = [part for of_object in parts.values() for part in of_object]
+    return {"obstacles": obstacles, "ignore": ignore}
 
 
 def _parts(obj: LiveObject) -> list[dict[str, Any]]:
