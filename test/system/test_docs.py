@@ -256,6 +256,23 @@ def test_the_readme_is_short():
     assert len(text_of(ROOT / "README.md").splitlines()) <= 150
 
 
+def test_the_rules_the_decisions_and_the_glossary_are_short():
+    page = text_of(ROOT / "docs/behaviour.md")
+    rules = page.split("### Pairs that are near by design")[1].split("### What overrules")[0]
+    assert len([line for line in rules.splitlines() if line and line[0] != "#"]) <= 25
+    for decision in (ROOT / "docs/decisions").glob("0*.md"):
+        assert len(text_of(decision).splitlines()) <= 15, decision.name
+    glossary = text_of(ROOT / "docs/architecture.md").split("## Glossary")[1]
+    assert 2 < len(re.findall(r"^\| ", glossary, re.MULTILINE)) <= 31  # with the title
+
+
+def test_pages_speak_of_special_pairs_with_two_words():
+    other = re.compile(r"\b(?:unmonitored|structural|permanent|often near)\b")
+    for page in PAGES:
+        found = other.findall(re.sub(r"`[^`\n]*`", "", text_of(page)))
+        assert not found, f"{page.name}: {found}"
+
+
 # -- docs/safety.md: every promise and every fault has a test --
 
 TESTS = {path.name: path for path in (ROOT / "test").rglob("test_*.py")}
