@@ -136,9 +136,9 @@ class Thresholds:
     def structural(
         self, pairs: Mapping[int, NearPair], limits: np.ndarray
     ) -> dict[int, NearPair]:
-        """Return structural pairs by index with their ``limits`` of `of`.
+        """Return pairs near by design, by index, with their ``limits`` of `of`.
 
-        Pairs with rules for both distances are left out.
+        Pairs with rules for both distances are not among them.
         """
         links = [pair.links for pair in pairs.values()]
         ruled = self.named(links, "stop") & self.named(links, "warn")

@@ -84,7 +84,7 @@ class Nearest(NamedTuple):
 
     def __str__(self) -> str:
         a, b = self.links
-        limit = "the danger distance of these links, which are often near each other,"
+        limit = "the danger distance of these links, which are near by design,"
         return (
             f"{a} and {b} are {self.distance:.4f} m apart, "
             f"{limit if self.often_near else 'danger_distance'} is {self.danger:.4g} m"

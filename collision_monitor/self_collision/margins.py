@@ -214,7 +214,7 @@ def is_idle(model: CollisionModel, arms: Sequence[Arm], name: str) -> bool:
 def often_near(
     model: CollisionModel, kept: np.ndarray, shares: np.ndarray, safe: float, danger: float
 ) -> dict[int, NearPair]:
-    """Pairs of links that have distances of their own, since they are often near each other.
+    """Pairs of links that are near by design, and have distances of their own.
 
     For example, the upper arms of two arms on one small torso. ``kept`` (pairs,) bool: pairs to
     judge; ``shares`` (pairs,): of random configurations in which their leaves are below ``safe``.

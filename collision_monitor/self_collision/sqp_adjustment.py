@@ -438,7 +438,7 @@ class SqpAdjustment:
         margins = self._problem.margins
         limit = "danger_distance" if margins.kept[pair] else "required"
         if not margins.kept[pair] and margins.danger[pair] < margins.safe[pair]:
-            limit = "the danger distance of these links, which are often near each other"
+            limit = "the danger distance of these links, which are near by design"
         reason = f"the {end} is closer than {limit}"
         needed = margins.danger[pair]
         if margins.goal is not None and margins.goal[pair] > -np.inf:  # leaves its danger distance

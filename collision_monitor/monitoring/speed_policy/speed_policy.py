@@ -276,7 +276,7 @@ class SpeedPolicy(DistancePolicy):
         return self._braking_check.thresholds
 
     def set_thresholds(self, thresholds: Thresholds, exact: bool = True) -> None:
-        """Set the distances of all pairs at once; structural pairs get their own.
+        """Set the distances of all pairs at once; pairs near by design get their own.
 
         ``exact``: whether distances are measured on meshes instead of leaves.
 
