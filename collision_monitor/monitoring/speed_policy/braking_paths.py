@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 
-_MOST = 96  # configurations of a search
+# Configurations of a search. Searches of arms take 4 to 20; where 96 are not enough, in contact and
+# at high speed, bounds are too low.
+_MOST = 96
 _NOWHERE = -1e6  # metres, a warning distance that is never reached
 _TOUCHING = 0.001  # distance in metres that counts as a collision, for the time to collision
 _TESTS = 300
