@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pairs of links whose shapes overlap by design, so that checking them is useless.
 
-A pair of links is left out if its shapes, measured on the meshes,
+This is rule 2 of docs/behaviour.md. A pair of links overlaps by design if its shapes, measured on
+the meshes,
 
-- meet in all sampled configurations, or in most of them if at most two joints move the pair; and
+- meet in most configurations: in all, or in two thirds if at most two joints move the pair; and
   also at rest. Fingers without real joint limits are mostly in the palm, but rest apart. An arm
   that many joints move can meet the walls of a narrow cell in most configurations; or
-- meet at rest, are moved by at most two joints, and over the whole range of these overlap hardly
+- meet at home, are moved by at most two joints, and over the whole range of these overlap hardly
   deeper than around zero, in one connected part of it: covers around a joint, a closing gripper, an
   upper arm and a forearm that overlap while the elbow is straight. Limits keep the two sides of one
   joint apart, so that these may overlap somewhat deeper. Links that also meet in a fold, or a post
@@ -29,14 +30,13 @@ from collision_monitor.common.limits import check_time
 from collision_monitor.common.text import counted
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 from collision_monitor.model.pair_rules import (
-    ALWAYS,
-    AT_REST,
     COVER,
-    DEEPER,
     FEW,
     GRAZE,
     PLACE,
+    RARELY,
     SAMPLES_AROUND_ZERO,
+    SOMETIMES,
     TOUCH,
     USUALLY,
 )
@@ -51,10 +51,11 @@ from collision_monitor.robot.description import Shape
 from collision_monitor.robot.pairs import MAY_COLLIDE, are_of_one_robot
 
 # Increase when the same input gives another result.
-_VERSION = 49
+_VERSION = 50
 
 _LEAVES_USUALLY = 0.5  # share in which leaves overlap: not all pairs are sampled evenly for them
 _MEASURED = 25  # configurations for depths and places in reasons
+_ALWAYS = 1.0 - RARELY
 
 
 def pairs_to_leave_out(model: Any) -> tuple[dict[int, str], tuple[str, ...]]:
@@ -98,9 +99,9 @@ class _Search:
         for pair, (a, b) in enumerate(model.pairs):
             check_time("looking for pairs that overlap by design")
             if a in self._obstacles or b in self._obstacles or not are_of_one_robot(a, b):
-                if overlap[pair] >= ALWAYS:
+                if overlap[pair] >= _ALWAYS:
                     contacts = self._contacts((a, b), self._everywhere[()])
-                    if (share := contacts.share(ALWAYS)) >= ALWAYS:
+                    if (share := contacts.share(_ALWAYS)) >= _ALWAYS:
                         warnings.append(
                             f"'{a}' and '{b}': shapes meet in {share:.1%} of {len(contacts)} "
                             "sampled configurations; if they are meant to touch, list the pair "
@@ -132,7 +133,7 @@ class _Search:
         if any(at_home.meet(k) for k in range(len(at_home))):
             return True
         around = self._contacts(links, self._around_zero)
-        return not on_branches and around.share(AT_REST) >= AT_REST
+        return not on_branches and around.share(SOMETIMES) >= SOMETIMES
 
     def _how_deep(self, links: tuple[str, str], contacts: LinkContacts) -> str:
         """How deep and where shapes meet, and whether they may also collide, in words."""
@@ -140,7 +141,8 @@ class _Search:
         contacts = contacts.some(slice(None, None, len(contacts) // _MEASURED))  # a grid is ordered
         most, near = (each.largest_depth(np.inf) for each in (contacts, around))
         text = f"up to {1e3 * most:.0f} mm deep" if most < np.inf else "more than 80 mm deep"
-        if near + DEEPER < most:
+        # Depths are the next of 2, 5, 10, 20, 40 and 80 mm: one step may be an error.
+        if most > 2.0 * near + GRAZE:
             text += f", around zero {f'{1e3 * near:.0f} mm' if near > 0.0 else 'apart'}"
         else:
             part = contacts.place_part()
@@ -170,7 +172,7 @@ class _Search:
         contacts = self._contacts(links, rows[::-1])  # corners first: overlaps are deepest there
         if (depth := contacts.largest_depth(most=most)) == np.inf:
             around = self._contacts(links, self._around_zero)
-            if around.share(ALWAYS) < ALWAYS:
+            if around.share(_ALWAYS) < _ALWAYS:
                 return ""
             most = around.largest_depth() + GRAZE
             if (depth := contacts.largest_depth(most=most)) > most:

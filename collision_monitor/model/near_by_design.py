@@ -23,9 +23,9 @@ import numpy as np
 from collision_monitor.model.pair_rules import (
     LEAST_DISTANCE,
     OFTEN_NEAR,
+    RARELY,
     REACH,
     STOP_PART,
-    USUAL_QUANTILE,
     WARN_PART,
 )
 from collision_monitor.robot.pairs import are_of_one_robot
@@ -105,7 +105,7 @@ def near_by_design(
     """
     sampled, warn = model.sampled_distances(exact), max(warn, stop)
     within = min(warn, _NEAR)
-    nears, usual = sampled.share_within(within), sampled.apart_quantile(USUAL_QUANTILE)
+    nears, usual = sampled.share_within(within), sampled.apart_quantile(RARELY)
     is_often = (nears >= share) & (sampled.contacts < 1.0)
     home = sampled.at_home
     is_at_home = at_home & (home >= LEAST_DISTANCE) & (home <= within)

@@ -8,44 +8,35 @@ docs/behaviour.md states the rules. The numbers were tuned on 41 vendor robots
 
 from __future__ import annotations
 
-# -- pairs that are left out --
+# -- the rules --
 
 # Share of the sampled configurations in which links meet that overlap by design, if they also meet
 # at rest. Shoulders of Baxter (0.73) and PR2 (0.77) do, which their vendors exempt.
 USUALLY = 2.0 / 3.0
+# Share that is no accident: of the poses around zero in which links in series meet (fingers without
+# real joint limits are mostly in the palm, but rest apart), and of the configurations in which a
+# pair comes within `REACH` whose smallest distance counts.
+SOMETIMES = 0.1
+# Share that does not count: links "always" meet in all others, so that only deeper contacts would
+# be news, and the usual distance is the one below which a pair is in so many of those without
+# contact.
+RARELY = 0.05
+# Share of the configurations in which a pair that is usually near is within its warning distance.
+# With a half, UR10's forearm and flange (49 %) would warn in most random poses.
+OFTEN_NEAR = 0.4
 FEW = 2  # joints that move links; more of them can bring links together in many ways
 # Poses around zero: up to this part of the range of each joint away from it.
 AROUND_ZERO = 0.15
-# Share of the poses around zero in which links in series meet that overlap at rest. Fingers without
-# real joint limits are mostly in the palm, but rest apart.
-AT_REST = 0.2
-# Share of the poses around zero in which links always overlap, so that only deeper contacts would
-# be news. Of configurations, for an obstacle that is worth a warning.
-ALWAYS = 0.95
 # Metres between shapes that nearly meet, as the tolerance of distances on a braking path.
 TOUCH = 0.001
 # Metres of overlap that may be faces in touch; and the error of a depth.
 GRAZE = 0.002
 # Metres that shapes may overlap around one joint: limits keep its two sides apart.
 COVER = 0.02
-# Metres deeper than around zero: the links may also collide. Depths are tried in steps of 2, 5, 10,
-# 20, 40 and 80 mm, and those of a few samples differ by one step.
-DEEPER = 0.01
 # Part of the size of a link (radius of a ball around it): contacts that are farther apart on both
 # links are at several places. A joint's housing turns within 0.46; the flange of an LR Mate that
 # meets its fork at four places, 0.69.
 PLACE = 0.5
-
-# -- pairs near by design --
-
-# Share of the configurations in which a pair that is usually near is within its warning distance.
-# With a half, UR10's forearm and flange (49 %) would warn in most random poses.
-OFTEN_NEAR = 0.4
-# Share of the grid in which a pair is within `REACH` whose smallest distance counts: others come
-# near by accident.
-COMES_NEAR = 0.1
-# Usual distance: in this share of the configurations without contact the pair is nearer.
-USUAL_QUANTILE = 0.05
 # Warning and stop distance as parts of the usual distance: a margin for what differs from the
 # samples, and room between the two.
 WARN_PART, STOP_PART = 0.8, 0.4

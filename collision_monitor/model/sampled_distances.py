@@ -18,7 +18,7 @@ import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time
-from collision_monitor.model.pair_rules import AROUND_ZERO, COMES_NEAR, GRID, REACH, SAMPLES
+from collision_monitor.model.pair_rules import AROUND_ZERO, GRID, REACH, SAMPLES, SOMETIMES
 from collision_monitor.robot.pairs import are_of_one_robot
 
 # Increment when the same input gives another result.
@@ -156,7 +156,7 @@ def _measured(model: Any, home: np.ndarray, exact: bool) -> list[list]:
         for columns, pairs in batch.items():
             for pair in pairs if is_grid else ():
                 of_pair = distances[:, np.searchsorted(numbers, pair)]
-                if np.mean(of_pair < REACH) >= COMES_NEAR:
+                if np.mean(of_pair < REACH) >= SOMETIMES:
                     least[pair] = _least(model, pair, configurations, of_pair, columns, exact)
         for pair, *row in zip(numbers.tolist(), quantiles, contacts, strict=True):
             table[pair] = *row, least[pair], at_home.get(pair, REACH)

@@ -308,6 +308,13 @@ def test_the_reason_says_how_deep_shapes_meet_and_whether_they_may_collide_elsew
     assert [set(pair) for pair in may_also_collide(model.unmonitored_pairs)] == [{"left", "right"}]
     assert " 80 mm deep, around zero 10 mm: they may also collide elsewhere; " in deep
     assert "a rule in the thresholds file has the pair checked" in deep
+    # Boxes that overlap by 12 mm at zero, and by 32 mm at most: one step of depth is no news.
+    urdf = hand_urdf((-0.01, 0.0), (-0.01, 0.0)).replace("0.1 0.02 0.02", "0.1 0.06 0.06")
+    urdf = urdf.replace('xyz="0 0.01 0"', 'xyz="0 0.024 0"').replace("0 -0.01 0", "0 -0.024 0")
+    model = CollisionModel.from_urdf(urdf)
+    (deeper,) = reasons(model).values()
+    assert may_also_collide(model.unmonitored_pairs) == []
+    assert " 40 mm deep, at places within " in deeper
 
 
 @pytest.mark.parametrize(("reach", "may_collide"), [(0.45, True), (0.1, False)])
