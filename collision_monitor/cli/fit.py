@@ -245,8 +245,8 @@ def _near_pairs(model: CollisionModel, given: Thresholds) -> list[NearPair]:
     """Pairs near by design, with the distances of a monitor, unless rules give both."""
     given = replace(given, stop=given.stop or STOP_DISTANCE, warn=given.warn or WARN_DISTANCE)
     near = near_by_design(model, given.stop, given.warn)
-    limits = given.of(model.pairs, must_name=False, structural=near)
-    return list(given.structural(near, limits).values())
+    limits = given.of(model.pairs, must_name=False, near=near)
+    return list(given.without_rules(near, limits).values())
 
 
 def _near_table(pairs: list[dict[str, Any]]) -> str:

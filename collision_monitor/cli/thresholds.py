@@ -114,7 +114,7 @@ def run(options: argparse.Namespace) -> int:
         if k not in ruled
     }
     always = model.sampled_distances(exact).always_touching()
-    limits = start.of(model.pairs, must_name=False, structural=by_design)
+    limits = start.of(model.pairs, must_name=False, near=by_design)
     near, touching = near_and_touching(model, q, limits[:, 1], exact)
     seen = {
         k: each

@@ -265,7 +265,7 @@ class CollisionModel:
         if queries is None:
             defaults = Thresholds(WARN_DISTANCE, STOP_DISTANCE)
             by_design = near_by_design(self, STOP_DISTANCE, WARN_DISTANCE, exact)
-            warn = defaults.of(self.pairs, structural=by_design)[:, 1]
+            warn = defaults.of(self.pairs, near=by_design)[:, 1]
             near = {*by_design, *self.sampled_distances(exact).constant}
             queries = self._not_by_design[exact] = DistanceNotByDesign(self, near, warn, exact)
         nearest = self.distance(q, exact, any_contact)

@@ -72,14 +72,14 @@ class Thresholds:
         pairs: Sequence[tuple[str, str]],
         must_name: bool = True,
         objects: Collection[str] | None = None,
-        structural: Mapping[int, NearPair] | None = None,
+        near: Mapping[int, NearPair] | None = None,
         left_out: Sequence[UnmonitoredPair] = (),
     ) -> np.ndarray:
         """Return (len(pairs), 2) stop and warning distance of each pair, metres.
 
         ``must_name``: whether a rule that matches no pair is an error. With ``objects``, the names
         of links, it is not an error if it may match objects added later: see `may_be_object`.
-        ``structural``: pairs by index that have their own distances where no rule gives them.
+        ``near``: pairs by index that have their own distances where no rule gives them.
         ``left_out``: pairs that are not checked. A rule that matches only them has no effect (see
         `without_effect`), and is an error if they can be checked: it was not there when the robot
         was loaded.
@@ -91,7 +91,7 @@ class Thresholds:
         _check(f"{self.source}: warn", self.warn)
         _check(f"{self.source}: stop", self.stop)
         out = np.tile([float(self.stop), float(self.warn)], (len(pairs), 1))
-        for k, pair in (structural or {}).items():
+        for k, pair in (near or {}).items():
             out[k] = pair.stop, pair.warn
         matches, left = PairNames(pairs), PairNames(left_out)
         for k, rule in enumerate(self.rules):
@@ -133,7 +133,7 @@ class Thresholds:
         matches = PairNames(pairs)
         return {int(k) for rule in rules for k in matches.indices(rule.pattern.split())}
 
-    def structural(
+    def without_rules(
         self, pairs: Mapping[int, NearPair], limits: np.ndarray
     ) -> dict[int, NearPair]:
         """Return pairs near by design, by index, with their ``limits`` of `of`.

@@ -122,11 +122,11 @@ def log_robot(log: Any, monitor: Monitor) -> None:
             f"left out because they overlap, though they may also collide elsewhere: {names}; a "
             "rule that names a pair has it checked"
         )
-    structural = list(monitor.behaviour.structural_pairs.values())
-    if structural:
+    near_pairs = list(monitor.behaviour.structural_pairs.values())
+    if near_pairs:
         log.info(
-            f"near by design ({counted(len(structural), 'pair')}, all listed by "
-            f"fit): {shortened(map(str, structural), _MOST_NAMED, '; ')}"
+            f"near by design ({counted(len(near_pairs), 'pair')}, all listed by "
+            f"fit): {shortened(map(str, near_pairs), _MOST_NAMED, '; ')}"
         )
     if text := stops_at_zero(monitor):
         log.warning(text)
@@ -204,8 +204,8 @@ def _decision_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:
         values["pair_distance"] = f"{decision.distance:.6f}"
         values["pair_rate"] = f"{decision.rate:.4f}"
         values["pair_thresholds"] = f"{decision.warn_distance:.4f} {decision.stop_distance:.4f}"
-        if (structural := behaviour.structural_pairs.get(decision.pair)) is not None:
-            values["pair_reason"] = structural.reason
+        if (near_pair := behaviour.structural_pairs.get(decision.pair)) is not None:
+            values["pair_reason"] = near_pair.reason
     if decision.inside:
         out = behaviour.escape_direction(q)
         values["way_out"] = (

@@ -101,8 +101,8 @@ class Page:
         self._warn, self._stop = warn, stop
         # Pairs near by design, and their warning distances: measured once, before objects move.
         self._near = {model.pairs[k]: warn for k in model.sampled_distances(exact=False).constant}
-        structural = near_by_design(model, stop, warn, exact=False)
-        self._near |= {pair.links: pair.warn for pair in structural.values()}
+        near_pairs = near_by_design(model, stop, warn, exact=False)
+        self._near |= {pair.links: pair.warn for pair in near_pairs.values()}
         self._use(model)
         held = [planned(model, label, motion, self._q) for label, motion in motions]
         specs = slider_specs(model)

@@ -286,14 +286,14 @@ class SpeedPolicy(DistancePolicy):
         pairs = self.model.pairs
         if exact:
             self._braking_check.prepare_exact()
-        structural = near_by_design(self.model, thresholds.stop, thresholds.warn, exact)
+        near_pairs = near_by_design(self.model, thresholds.stop, thresholds.warn, exact)
         of_pairs = thresholds.of(
             pairs, objects=None if self.live is None else self.model.link_names,
-            structural=structural, left_out=self.model.unmonitored_pairs,
+            near=near_pairs, left_out=self.model.unmonitored_pairs,
         )  # fmt: skip
-        self.structural_pairs = thresholds.structural(structural, of_pairs)
+        self.structural_pairs = thresholds.without_rules(near_pairs, of_pairs)
         self._braking_check.set_thresholds(of_pairs, thresholds)
-        near = {*structural, *self.model.sampled_distances(exact).constant}
+        near = {*near_pairs, *self.model.sampled_distances(exact).constant}
         self.by_design = DistanceNotByDesign(self.model, near, self.thresholds[:, 1], exact)
 
     def update(self, buffer: Buffer, message: JointState, measured: Measured) -> None:

@@ -70,9 +70,11 @@ GAZEBO = {
     "controller_manager", "gz_ros2_control", "joint_state_broadcaster",
     "joint_trajectory_controller", "ros_gz_bridge", "ros_gz_sim",
 }  # fmt: skip
-# ROS packages of topics and actions that nodes have only where they are installed; pages that say
-# how to install them.
-OPTIONAL = {"control_msgs": "docs/adjust.md", "moveit_msgs": "docs/scene.md"}
+# ROS packages of topics and actions that nodes have only where they are installed, and of what a
+# launch file starts on request; pages that say how to install them.
+OPTIONAL = {
+    "control_msgs": "docs/adjust.md", "moveit_msgs": "docs/scene.md", "rviz2": "docs/view.md",
+}  # fmt: skip
 # Functions that import what they are given, and the places where a name is no constant.
 IMPORTERS = {"import_module", "find_spec", "__import__", "_solver", "_library", "missing"}
 
@@ -125,9 +127,9 @@ def all_imported() -> frozenset[str]:
 
 @cache
 def all_started() -> frozenset[str]:
-    """Of all files, without those of `GAZEBO`."""
+    """Of all files, without those of `GAZEBO` and `OPTIONAL`."""
     found = frozenset().union(*(started(ast.parse(path.read_text())) for path in sources()))
-    return found - GAZEBO
+    return found - GAZEBO - OPTIONAL.keys()
 
 
 @cache

@@ -550,7 +550,7 @@ def test_names_with_spaces_and_brackets_give_a_file_that_can_be_read(capsys, tmp
     assert found.named(model.pairs) == {0} and len(found.rules) == 1
 
 
-def test_thresholds_of_a_robot_without_structural_pairs_are_an_empty_list(cell, capsys):
+def test_thresholds_of_a_robot_without_pairs_near_by_design_are_an_empty_list(cell, capsys):
     assert main(["thresholds", cell[0]]) == 0
     assert yaml.safe_load(capsys.readouterr().out)["pairs"] == []
 

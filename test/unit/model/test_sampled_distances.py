@@ -258,7 +258,7 @@ def rests(monitor, q):
     return state
 
 
-def test_rules_come_before_structural_distances(ur5):
+def test_rules_come_before_distances_by_design(ur5):
     monitor = Monitor(ur5)
     row = ur5.pairs.index(("wrist_2_link", "ee_link"))
     assert monitor.behaviour.thresholds[row] == pytest.approx([0.0079, 0.0158], abs=2e-4)
@@ -269,7 +269,7 @@ def test_rules_come_before_structural_distances(ur5):
     assert (monitor.behaviour.thresholds == [0.02, 0.1]).all()
 
 
-def test_a_rule_leaves_the_structural_distance_that_it_does_not_give(ur5):
+def test_a_rule_leaves_the_distance_by_design_that_it_does_not_give(ur5):
     monitor, pair = Monitor(ur5), ("forearm_link", "wrist_2_link")
     row = ur5.pairs.index(pair)
     stop, warn = monitor.behaviour.thresholds[row]
@@ -287,12 +287,12 @@ def test_a_rule_leaves_the_structural_distance_that_it_does_not_give(ur5):
 
 def test_a_vendor_robot_is_clear_without_any_configuration(ur5):
     """Every pair near by design is within 20 mm, and would always be a stop."""
-    structural = Monitor(ur5).behaviour.structural_pairs
-    assert {tuple(sorted(pair.links)) for pair in structural.values()} >= {
+    near = Monitor(ur5).behaviour.structural_pairs
+    assert {tuple(sorted(pair.links)) for pair in near.values()} >= {
         ("base_link", "upper_arm_link"), ("forearm_link", "wrist_2_link"),
         ("wrist_1_link", "wrist_3_link"), ("ee_link", "wrist_2_link"),
     }  # fmt: skip
-    reasons = {pair.links: pair.reason for pair in structural.values()}
+    reasons = {pair.links: pair.reason for pair in near.values()}
     assert reasons["wrist_1_link", "wrist_3_link"] == (
         "never in contact: near in 100% of the configurations, never found nearer than 13.4 mm, "
         "14.3 mm apart at home, always within 14.5 mm"
@@ -305,11 +305,11 @@ def test_a_vendor_robot_is_clear_without_any_configuration(ur5):
     assert state.distance == ur5.distance(q, by_design=False).distance > 0.2
 
 
-def test_contact_of_a_structural_pair_is_a_stop(ur5):
+def test_contact_of_a_pair_near_by_design_is_a_stop(ur5):
     rows = ur5.random_configurations(3000, 3)
-    structural = np.array(list(Monitor(ur5).behaviour.structural_pairs))
+    by_design = np.array(list(Monitor(ur5).behaviour.structural_pairs))
     near = rows[ur5.min_distances(rows) < 0.0]
-    touching = [q for q in near if ur5.surface_distances(q, structural).min() <= 0.0][:20]
+    touching = [q for q in near if ur5.surface_distances(q, by_design).min() <= 0.0][:20]
     assert len(touching) == 20
     for q in touching:
         monitor = Monitor(ur5)
@@ -318,7 +318,7 @@ def test_contact_of_a_structural_pair_is_a_stop(ur5):
         assert (state.level, state.action) == (Level.ERROR, "stop")
 
 
-def test_structural_pairs_do_not_stop_a_robot_that_moves(ur5):
+def test_pairs_near_by_design_do_not_stop_a_robot_that_moves(ur5):
     """Their leaves touch on the braking path, and by its reach a joint could close the gap."""
     monitor, levels = Monitor(ur5), set()
     start = np.array([0.3, -1.2, 1.4, -0.9, 1.57, 0.2])
