@@ -72,9 +72,20 @@ def check_root(
     for element in root.iter(etree.Element):
         if element.tag.startswith("{") and "xacro" in element.tag:
             name = etree.QName(element).localname
+            if name == "property" and not _has_expressions(root):
+                continue  # vendors leave some behind
             raise error(
                 f"{document.where(element)}: <xacro:{name}> is not expanded; run xacro first"
             )
+
+
+def _has_expressions(root: etree._Element) -> bool:
+    """Whether a value of a xacro property is asked for anywhere."""
+    return any(
+        "${" in text
+        for element in root.iter(etree.Element)
+        for text in (element.text or "", *element.attrib.values())
+    )
 
 
 def prune(document: XmlDocument, visual_meshes: bool = False) -> Elements:

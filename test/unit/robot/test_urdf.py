@@ -168,6 +168,19 @@ def test_meshes_are_found_scaled_and_placed(tmp_path):
         load_robot(text.replace("-2", "0"), [tmp_path])
 
 
+PROPERTY = "<xacro:property xmlns:xacro='http://www.ros.org/wiki/xacro' name='a' value='1'/>"
+
+
+def left_behind(urdf):
+    """A description with a property of xacro."""
+    return urdf.replace("</robot>", f"{PROPERTY}</robot>")
+
+
+def test_a_xacro_property_that_nothing_uses_is_ignored():
+    text = two()
+    assert load_robot(left_behind(text)).links.keys() == load_robot(text).links.keys()
+
+
 ORIGIN = "<origin {}/><geometry><sphere radius='1'/></geometry>"
 CASES = {
     "another document": ("<sdf/>", ":1: the root element is <sdf>"),
@@ -176,6 +189,10 @@ CASES = {
     "xacro": (
         "<robot name='r' xmlns:xacro='http://www.ros.org/wiki/xacro'>\n<xacro:arm/></robot>",
         ":2: <xacro:arm> is not expanded; run xacro first",
+    ),
+    "xacro property that is used": (
+        left_behind(collision("<geometry><box size='${a} 1 1'/></geometry>")),
+        "<xacro:property> is not expanded; run xacro first",
     ),
     "no links": (robot(), "'r' has no links"),
     "nothing to monitor": (robot(link("a", "<visual/>")), "'r' has no collision geometry: nothing"),
