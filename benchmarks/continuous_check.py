@@ -111,7 +111,7 @@ def measure(name: str, spread: float, blocks: int) -> str:
     motion = motion_of(model, spread)
     thresholds = Thresholds(0.05, 0.01)
     checked = check_clearance(model, motion, thresholds)
-    rows = motion.positions(np.linspace(0.0, DURATION, SAMPLES))
+    samples = motion.positions(np.linspace(0.0, DURATION, SAMPLES))
     ways = peer(model, name)
     times: dict[str, list[float]] = {}
     for _ in range(blocks):
@@ -119,7 +119,7 @@ def measure(name: str, spread: float, blocks: int) -> str:
             value = seconds(lambda: check_clearance(model, motion, thresholds, threads=threads))  # noqa: B023
             times.setdefault("one thread" if threads else "all threads", []).append(value)
         for key, ask in ways.items():
-            value = seconds(lambda: [ask(q) for q in rows])  # noqa: B023
+            value = seconds(lambda: [ask(q) for q in samples])  # noqa: B023
             times.setdefault(key, []).append(value / SAMPLES * (DURATION * RATE + 1))
     medians = {key: statistics.median(values) for key, values in times.items()}
     ours = medians["one thread"]

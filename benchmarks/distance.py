@@ -74,16 +74,16 @@ def measure(files: RobotFiles, count: int, settings: dict) -> dict:
     """All figures of one robot, loaded with ``settings``."""
     model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, **settings)
     reference = Reference(files.urdf, files.package_dirs, model)
-    rows = model.random_configurations(count, seed=1)
-    difference = compare(model, reference, rows[:200])
+    configurations = model.random_configurations(count, seed=1)
+    difference = compare(model, reference, configurations[:200])
     peer_query = coal_query(reference)
-    theirs = [reference.configuration(q) for q in rows]
-    ours = list(rows)
+    theirs = [reference.configuration(q) for q in configurations]
+    ours = list(configurations)
     calls, batches, coals = [], [], []
     for _ in range(BLOCKS):
         calls.append(microseconds(lambda: [model.distance(q) for q in ours], count))
         coals.append(microseconds(lambda: [peer_query(q) for q in theirs], count))
-        batches.append(microseconds(lambda: model.min_distances(rows), count))
+        batches.append(microseconds(lambda: model.min_distances(configurations), count))
     call, batch, peer = map(statistics.median, (calls, batches, coals))
     call_ratios, batch_ratios = np.array(coals) / calls, np.array(coals) / batches
     return {

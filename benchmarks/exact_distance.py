@@ -83,11 +83,11 @@ def microseconds(call: Callable[[], object]) -> float:
     return 1e-3 * (time.perf_counter_ns() - begin)
 
 
-def measure(model: CollisionModel, peers: Peers, rows: np.ndarray) -> dict:
-    """Times of all three at each row, in microseconds."""
+def measure(model: CollisionModel, peers: Peers, configurations: np.ndarray) -> dict:
+    """Times of all three at each configuration, in microseconds."""
     ours, everything, filters, left, counts, touches = [], [], [], [], [], 0
     all_pairs = np.ones(len(model.pairs), dtype=bool)
-    for block in np.array_split(rows, max(1, len(rows) // BLOCK)):
+    for block in np.array_split(configurations, max(1, len(configurations) // BLOCK)):
         # Once unmeasured: what others have pushed out of the caches comes back.
         model.distance(block[0], exact=True)
         answers = []
@@ -114,7 +114,7 @@ def measure(model: CollisionModel, peers: Peers, rows: np.ndarray) -> dict:
         "all_ratio": float(np.median(everything / ours)),
         "filtered_ratio": float(np.median((filters + left) / ours)),
         "left_ratio": float(np.median(left / ours)),
-        "in_contact": touches / len(rows),
+        "in_contact": touches / len(configurations),
     }
 
 

@@ -141,26 +141,26 @@ def node(files: RobotFiles, timeout: float) -> dict[str, float]:
     words += ["-p", f"robot_description:={files.urdf}", "-p", f"package_dirs:=[{folders}]"]
     words += ["-p", f"robot_description_semantic:={files.srdf}"] if files.srdf else []
     rclpy.init(args=[])
-    own = rclpy.create_node("first_distance")
+    listener = rclpy.create_node("first_distance")
     heard: list[float] = []
-    own.create_subscription(
+    listener.create_subscription(
         Float64, "/collision_monitor/min_distance", lambda m: heard.append(m.data),
         qos_profile_sensor_data,
     )  # fmt: skip
-    publisher = own.create_publisher(JointState, "/joint_states", qos_profile_sensor_data)
+    publisher = listener.create_publisher(JointState, "/joint_states", qos_profile_sensor_data)
 
     def is_there() -> bool:
         message = JointState(name=names, position=middle)
-        message.header.stamp = own.get_clock().now().to_msg()
+        message.header.stamp = listener.get_clock().now().to_msg()
         publisher.publish(message)
-        rclpy.spin_once(own, timeout_sec=_LOOK)
+        rclpy.spin_once(listener, timeout_sec=_LOOK)
         return any(math.isfinite(distance) for distance in heard)
 
     try:
         with started(words, stdout=subprocess.DEVNULL) as watch:
             return watch.wait(is_there, timeout)
     finally:
-        own.destroy_node()
+        listener.destroy_node()
         rclpy.try_shutdown()
 
 
@@ -207,7 +207,7 @@ def main() -> None:
         for kind, measure in (("cli", cli), ("node", node)):
             if kind not in options.skip:
                 runs.append((name, kind, lambda m=measure, f=files: m(f, options.timeout)))
-    rows = []
+    results = []
     if not options.json:
         print(table_head("", "wall", "processor", "goal (wall)"))
     for name, kind, measure in runs:
@@ -215,11 +215,11 @@ def main() -> None:
             row = {"robot": name, "kind": kind, **measure(), "goal": GOALS.get(name)}
         except RuntimeError as problem:
             row = {"robot": name, "kind": kind, "error": str(problem)}
-        rows.append(row)
+        results.append(row)
         if not options.json:
             print(table_row(*_cells(row)), flush=True)
     if options.json:
-        print(json.dumps(rows, indent=2))
+        print(json.dumps(results, indent=2))
 
 
 if __name__ == "__main__":

@@ -44,23 +44,23 @@ ALLOWED_GROWTH, WANTED_RATIO = 10.0, 3.0
 def obstacles(count: int) -> list[dict]:
     """The first ``count`` entries of the endless scene."""
     rng = np.random.default_rng(0)
-    found: list[dict] = []
-    while len(found) < count:
+    entries: list[dict] = []
+    while len(entries) < count:
         position, turn = rng.uniform(*HALL), rng.normal(size=4)
         box, radius, length = rng.uniform(0.02, 0.1, 3), *rng.uniform((0.01, 0.02), (0.05, 0.15))
         if np.linalg.norm(position) - 0.5 * length - 0.1 < CLEAR:
             continue
         entry = {
-            "name": f"obstacle_{len(found)}",
+            "name": f"obstacle_{len(entries)}",
             "position": position.tolist(),
             "orientation": (turn / np.linalg.norm(turn)).tolist(),
         }
-        if len(found) % 2:
+        if len(entries) % 2:
             entry |= {"type": "capsule", "radius": float(radius), "length": float(length)}
         else:
             entry |= {"type": "box", "size": box.tolist()}
-        found.append(entry)
-    return found
+        entries.append(entry)
+    return entries
 
 
 class Coal:
@@ -196,21 +196,21 @@ def measure(size: int, count: int) -> dict:
     load = time.perf_counter() - start
     samples = model.random_configurations(5 * count, seed=1)
     free = model.min_distances(samples) > 0.0
-    rows = samples[free][:count]
-    ours, overlapping = list(rows), list(samples[~free][: len(rows)])
+    configurations = samples[free][:count]
+    ours, overlapping = list(configurations), list(samples[~free][: len(configurations)])
     leaves, shapes = Coal(model, False), Coal(model, True)
-    theirs = [leaves.reference.configuration(q) for q in rows]
-    difference, overlooked = compare(model, leaves, rows[:COMPARED])
+    theirs = [leaves.reference.configuration(q) for q in configurations]
+    difference, overlooked = compare(model, leaves, configurations[:COMPARED])
     times: dict[str, list[float]] = {}
 
-    def note(name: str, block: Callable[[], object], count: int = len(rows)) -> None:
+    def note(name: str, block: Callable[[], object], count: int = len(configurations)) -> None:
         times.setdefault(name, []).append(microseconds(block, count))
 
     for _ in range(BLOCKS):
         note("call_us", lambda: [model.distance(q) for q in ours])
         note("coal_us", lambda: [leaves.query(q) for q in theirs])
         note("coal_moved_us", lambda: [leaves.move(q) for q in theirs])
-        note("batch_us", lambda: model.min_distances(rows))
+        note("batch_us", lambda: model.min_distances(configurations))
         note("shapes_us", lambda: [shapes.query(q) for q in theirs])
         note("overlapping_us", lambda: [model.distance(q) for q in overlapping], len(overlapping))
     scene_alone = [a - b for a, b in zip(times["coal_us"], times["coal_moved_us"], strict=True)]
@@ -219,7 +219,7 @@ def measure(size: int, count: int) -> dict:
         "leaves": len(model.leaves),
         "pairs": len(model.pairs),
         "free_share": float(free.mean()),
-        "configurations": len(rows),
+        "configurations": len(configurations),
         "load_s": load,
         "largest_difference_m": difference,
         "overlooked_by_coal": overlooked,

@@ -90,9 +90,9 @@ class Times:
 
 def compare(
     model: CollisionModel,
-    found: dict[str, Way],
+    methods: dict[str, Way],
     truth: Callable[[np.ndarray], tuple[float, set[tuple[str, str]]]],
-    rows: np.ndarray,
+    configurations: np.ndarray,
     margin: float = MARGIN,
 ) -> None:
     """Raise an error if methods disagree.
@@ -105,18 +105,18 @@ def compare(
             or boxes.
     """
     body_of = body_links(model)
-    for q in rows:
+    for q in configurations:
         ours = model.distance(q).distance
         near = {frozenset(pair) for pair in model.contacts(q, margin)}
         for name in ALL:
-            theirs, their_near = found[name].ask(q).distance, found[f"{name}, near"].ask(q)
+            theirs, their_near = methods[name].ask(q).distance, methods[f"{name}, near"].ask(q)
             if abs(ours - theirs) > 1e-12 or near != {*map(frozenset, their_near)}:
                 raise RuntimeError(f"tree {ours}, {near} and {name} {theirs} differ at {q}")
         true, true_near = truth(q)
         links = {frozenset(model.leaves[k].link for k in pair) for pair in near}
         touching = {*map(frozenset, true_near)}
         for name in BOXES:
-            seen = {frozenset(body_of[k] for k in pair) for pair in found[name].ask(q)}
+            seen = {frozenset(body_of[k] for k in pair) for pair in methods[name].ask(q)}
             if not touching <= seen:
                 raise RuntimeError(f"{name} misses {touching - seen} at {q}")
         if 0.0 < true < ours - 1e-6 or not touching <= links:
@@ -140,9 +140,9 @@ def near_pairs(
     return {name: float(np.mean(values)) for name, values in counts.items()}
 
 
-def run(found: dict[str, Way], rows: np.ndarray, passes: int) -> dict[str, Times]:
+def run(methods: dict[str, Way], rows: np.ndarray, passes: int) -> dict[str, Times]:
     """Call every method in every cycle, after a short pass to warm up."""
-    asks = [way.ask for way in found.values()]
+    asks = [way.ask for way in methods.values()]
     cycles = len(rows) - LEAD
     hot, cold = np.zeros((2, len(asks), passes, cycles))
     configurations = list(rows)
@@ -170,20 +170,20 @@ def run(found: dict[str, Way], rows: np.ndarray, passes: int) -> dict[str, Times
                     hot[(which, *at)] = end - begin
     finally:
         gc.enable()
-    return {name: Times(hot[m] * 1e-3, cold[m] * 1e-3) for m, name in enumerate(found)}
+    return {name: Times(hot[m] * 1e-3, cold[m] * 1e-3) for m, name in enumerate(methods)}
 
 
-def summary(found: dict[str, Way], times: dict[str, Times]) -> dict[str, dict]:
+def summary(methods: dict[str, Way], times: dict[str, Times]) -> dict[str, dict]:
     """Percentiles in us, and ratios to those of the tree for the same query."""
-    ours = {(w.question, w.kind): times[name].hot for name, w in found.items() if w.ours}
+    ours = {(w.question, w.kind): times[name].hot for name, w in methods.items() if w.ours}
     result = {}
-    for name, way in found.items():
+    for name, method in methods.items():
         t = times[name]
-        same = ours.get((way.question, way.kind))
+        same = ours.get((method.question, method.kind))
         result[name] = {
-            "question": way.question,
-            "kind": way.kind,
-            "ours": way.ours,
+            "question": method.question,
+            "kind": method.kind,
+            "ours": method.ours,
             "median_us": float(np.median(t.hot)),
             "cold_us": float(np.median(t.cold)),
             "p99_us": float(np.percentile(t.hot, 99.0)),
@@ -197,29 +197,29 @@ def summary(found: dict[str, Way], times: dict[str, Times]) -> dict[str, dict]:
     return result
 
 
-def savings(rows: dict[str, dict], times: dict[str, Times]) -> list[dict]:
+def savings(summaries: dict[str, dict], times: dict[str, Times]) -> list[dict]:
     """How much less time each of ours takes than all pairs, and than the fastest of all peers.
 
     ``less`` is of the medians; ``least`` and ``most`` are those of single passes.
     """
     result = []
-    for name, own in rows.items():
-        if not own["ours"]:
+    for name, entry in summaries.items():
+        if not entry["ours"]:
             continue
         peers = [
-            n for n, r in rows.items()
-            if not r["ours"] and n != NOTHING and r["kind"] == own["kind"]
+            n for n, r in summaries.items()
+            if not r["ours"] and n != NOTHING and r["kind"] == entry["kind"]
         ]  # fmt: skip
-        same = [n for n in peers if rows[n]["question"] == own["question"]]
+        same = [n for n in peers if summaries[n]["question"] == entry["question"]]
         others = [n for n in same if n.startswith(ALL + BOXES)]
-        others += [min(g, key=lambda n: rows[n]["median_us"]) for g in (same, peers)]
+        others += [min(g, key=lambda n: summaries[n]["median_us"]) for g in (same, peers)]
         for other in dict.fromkeys(others):
             passes = 1.0 - np.median(times[name].hot, 1) / np.median(times[other].hot, 1)
             result.append(
                 {
                     "way": name,
                     "other": other,
-                    "less": 1.0 - own["median_us"] / rows[other]["median_us"],
+                    "less": 1.0 - entry["median_us"] / summaries[other]["median_us"],
                     "least": float(passes.min()),
                     "most": float(passes.max()),
                 }
@@ -237,20 +237,20 @@ def leaf_settings(parser: argparse.ArgumentParser, options: argparse.Namespace) 
 
 
 def measure(
-    model: CollisionModel, found: dict[str, Way], rows: np.ndarray, passes: int
+    model: CollisionModel, methods: dict[str, Way], configurations: np.ndarray, passes: int
 ) -> tuple[dict, dict[str, Times]]:
     """The printed times of all methods, and the times."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
-    times = run(found, rows, passes)
+    times = run(methods, configurations, passes)
     preemptions = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
-    summed = summary(found, times)
+    summed = summary(methods, times)
     counts = {n: sum(len(f.leaves) for f in model.fits[n]) for n in model.link_names}
     return {
         "leaves": len(model.leaves),
         "shapes": len(body_links(model)),
         "link_pairs": len(model.pairs),
         "leaf_pairs": sum(counts[a] * counts[b] for a, b in model.pairs),
-        "rows": len(rows),
+        "rows": len(configurations),
         "passes": passes,
         "versions": {
             "pinocchio": pin.__version__, "coal": coal.__version__, "numba": numba.__version__,
@@ -264,25 +264,25 @@ def measure(
 def space_arm(options: argparse.Namespace, settings: dict) -> dict:
     """Results of the space arm; draws its picture if requested."""
     model = load_space_arm(**settings)
-    rows = approach(model, options.cycle)
-    if len(rows) <= LEAD + 1:
+    configurations = approach(model, options.cycle)
+    if len(configurations) <= LEAD + 1:
         raise ConfigurationError(
-            f"--cycle {options.cycle:g}: the approach has {len(rows)} cycles, and more than "
-            f"{LEAD + 1} are needed: take a shorter cycle"
+            f"--cycle {options.cycle:g}: the approach has {len(configurations)} cycles, and more "
+            f"than {LEAD + 1} are needed: take a shorter cycle"
         )
     coals, obb, meshes = coal_ways(model)
-    found = ways(model) | coals
+    methods = ways(model) | coals
     compare(
-        model, found, lambda q: (meshes.least_distance(q), obb.contacts(q)),
-        rows[:: max(1, len(rows) // 50)],
+        model, methods, lambda q: (meshes.least_distance(q), obb.contacts(q)),
+        configurations[:: max(1, len(configurations) // 50)],
     )  # fmt: skip
-    result, times = measure(model, found, rows, options.passes)
+    result, times = measure(model, methods, configurations, options.passes)
     arm = [leaf for leaf in model.leaves if leaf.link.startswith("arm_")]
     result |= {
         "cycle_s": options.cycle, "moving_leaves": len(arm), "fit": options.fit,
-        "alarm": alarm(model, rows), "volumes": volumes(model),
+        "alarm": alarm(model, configurations), "volumes": volumes(model),
     }  # fmt: skip
-    sensor = experiment(model, rows, options.cycle, MARGIN)
+    sensor = experiment(model, configurations, options.cycle, MARGIN)
     result["sensor"] = sensor.summary()
     if options.plot:
         names = ["hybrid tree, level-first", f"{FILTERED}, near", *BOXES]
@@ -294,16 +294,16 @@ def space_arm(options: argparse.Namespace, settings: dict) -> dict:
 def real_robot(files: RobotFiles, options: argparse.Namespace, settings: dict) -> dict:
     """Results of a robot between copies of itself."""
     model = load_between_copies(files, **settings)
-    rows, found = motions(model, options.cycle), ways(model, NEAR)
+    configurations, methods = motions(model, options.cycle), ways(model, NEAR)
 
     def truth(q: np.ndarray) -> tuple[float, set[tuple[str, str]]]:
         exact = model.distances(q, exact=True)
         return exact.min(), {p for p, d in zip(model.pairs, exact, strict=True) if d < NEAR}
 
-    some = rows[:: max(1, len(rows) // 20)]
-    compare(model, found, truth, some, NEAR)
-    near = near_pairs(model, found, truth, some)
-    result, _ = measure(model, found, rows, options.passes)
+    some = configurations[:: max(1, len(configurations) // 20)]
+    compare(model, methods, truth, some, NEAR)
+    near = near_pairs(model, methods, truth, some)
+    result, _ = measure(model, methods, configurations, options.passes)
     return result | {"cycle_s": options.cycle, "fit": options.fit, "near_pairs": near}
 
 

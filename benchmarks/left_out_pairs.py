@@ -73,14 +73,14 @@ def result_of(name: str, count: int) -> dict[str, Any]:
     """Numbers of pairs of a robot, and the reasons that do not hold."""
     model, coal = load(name, False)
     left = [pair for pair in model.unmonitored_pairs if pair.by_design]
-    rows = model.random_configurations(count, seed=77)
+    configurations = model.random_configurations(count, seed=77)
     rng = np.random.default_rng(78)
-    limits = np.where(rng.random(rows.shape) < 0.5, model.lower, model.upper)
-    at_limits = np.where(rng.random(rows.shape) < 0.25, limits, rows)
+    limits = np.where(rng.random(configurations.shape) < 0.5, model.lower, model.upper)
+    at_limits = np.where(rng.random(configurations.shape) < 0.25, limits, configurations)
     share, deeper = [], []
     for pair in left:
         links = pair.link_a, pair.link_b
-        meet = [coal.distance_between(links, coal.poses(q)) <= 0.0 for q in rows]
+        meet = [coal.distance_between(links, coal.poses(q)) <= 0.0 for q in configurations]
         claimed, samples = claimed_share(pair.reason)
         variance = claimed * (1.0 - claimed) * (1.0 / samples + 1.0 / count)
         if abs(np.mean(meet) - claimed) > 4.0 * math.sqrt(variance) + 1.0 / samples:
@@ -89,7 +89,7 @@ def result_of(name: str, count: int) -> dict[str, Any]:
         if depth == math.inf:
             continue
         more = (q for q in at_limits if coal.distance_between(links, coal.poses(q)) <= 0.0)
-        touching = [*rows[meet][:_CONTACTS], *itertools.islice(more, _CONTACTS)]
+        touching = [*configurations[meet][:_CONTACTS], *itertools.islice(more, _CONTACTS)]
         if not all(leads_out(coal, q, links, _MORE * depth) for q in touching):
             deeper.append(f"{links}: deeper than {depth:.3f} m: {pair.reason}")
     return {"left out": len(left), "share": share, "deeper": deeper}

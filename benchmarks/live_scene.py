@@ -126,12 +126,12 @@ def loaded(name: str) -> CollisionModel:
 
 def some_balls(count: int, rng: np.random.Generator) -> list[np.ndarray]:
     """Rows of leaves, up to 1.5 m from the root, that keep 25 cm from its axis."""
-    found = []
-    while len(found) < count:
+    balls = []
+    while len(balls) < count:
         centre = rng.uniform(-1.5, 1.5, 3)
         if np.hypot(*centre[:2]) > 0.25:
-            found.append(np.array([*centre, *centre, rng.uniform(0.03, 0.08)]))
-    return found
+            balls.append(np.array([*centre, *centre, rng.uniform(0.03, 0.08)]))
+    return balls
 
 
 def timed(work, *given) -> tuple[float, object]:
@@ -155,42 +155,43 @@ def measure(model: CollisionModel, count: int, seconds: float) -> dict[str, floa
     live = LiveScene(model.twin([]), Bounds(objects=max(count, 1), leaves_per_object=1))
     balls = some_balls(count, rng)
     origin = [np.r_[np.zeros(6), ball[6]].reshape(1, 7) for ball in balls]
-    for k, ball in enumerate(balls):
-        live.add(f"b/{k}", origin[k], None, at(ball[:3]))
+    for number, ball in enumerate(balls):
+        live.add(f"b/{number}", origin[number], None, at(ball[:3]))
     other = Coal(model, balls)
-    found: dict[str, list[float]] = {}
-    rows = model.random_configurations(2000, count)
+    times: dict[str, list[float]] = {}
+    configurations = model.random_configurations(2000, count)
     end = time.monotonic() + seconds
     worst = 0.0
-    for step, q in enumerate(np.tile(rows, (20, 1))):
+    for step, q in enumerate(np.tile(configurations, (20, 1))):
         if time.monotonic() > end and step > 20:
             break
-        found.setdefault("robot alone", []).append(timed(model.distance, q)[0])
+        times.setdefault("robot alone", []).append(timed(model.distance, q)[0])
         if not count:
             continue
-        k = int(rng.integers(count))
+        number = int(rng.integers(count))
         centre = some_balls(1, rng)[0][:3]
         other.place(q)
         if step % 2:
-            ours, theirs = timed(live.move, f"b/{k}", at(centre)), timed(other.move, k, centre)
+            ours = timed(live.move, f"b/{number}", at(centre))
+            theirs = timed(other.move, number, centre)
             kind = "move"
         else:
             begin = time.thread_time()
-            live.remove(f"b/{k}")
-            live.add(f"b/{k}", origin[k], None, at(centre))
+            live.remove(f"b/{number}")
+            live.add(f"b/{number}", origin[number], None, at(centre))
             ours = (time.thread_time() - begin,)
-            theirs = timed(other.replace, k, centre)
+            theirs = timed(other.replace, number, centre)
             kind = "replace"
-        found.setdefault(kind, []).append(ours[0])
-        found.setdefault(f"coal {kind}", []).append(theirs[0])
+        times.setdefault(kind, []).append(ours[0])
+        times.setdefault(f"coal {kind}", []).append(theirs[0])
         first, theirs = timed(live.minimum_distance, q), timed(other.query)
-        found.setdefault(f"query after {kind}", []).append(first[0])
-        found.setdefault("query", []).append(timed(live.minimum_distance, q)[0])
-        found.setdefault("coal query", []).append(theirs[0])
+        times.setdefault(f"query after {kind}", []).append(first[0])
+        times.setdefault("query", []).append(timed(live.minimum_distance, q)[0])
+        times.setdefault("coal query", []).append(theirs[0])
         if step % 40 == 0 and (least := other.least()) > 1e-3:
             worst = max(worst, abs(least - first[1].distance))
     assert worst < 1e-6, f"coal differs by {worst} m"
-    return {name: float(np.median(values)) * 1e6 for name, values in found.items()}
+    return {name: float(np.median(values)) * 1e6 for name, values in times.items()}
 
 
 def cycles(model: CollisionModel, count: int, seconds: float) -> dict[str, float]:
@@ -200,8 +201,8 @@ def cycles(model: CollisionModel, count: int, seconds: float) -> dict[str, float
     behaviour = SpeedPolicy(model, live=live)
     monitor = Monitor(model, zero_state_confirmation=0.0, behaviour=behaviour, live=live)
     balls = some_balls(count, rng)
-    for k, ball in enumerate(balls):
-        live.add(f"b/{k}", ball.reshape(1, 7))
+    for number, ball in enumerate(balls):
+        live.add(f"b/{number}", ball.reshape(1, 7))
     names, q = list(model.joint_names), model.random_configurations(1, 1)[0]
     speeds = rng.uniform(-0.5, 0.5, len(q)) * np.minimum(model.velocity_limits, 1.0)
     if count:
@@ -210,13 +211,13 @@ def cycles(model: CollisionModel, count: int, seconds: float) -> dict[str, float
     for step in range(int(RATE * seconds)):
         now = 1.0 + step / RATE
         if count and step % (RATE // CHANGES) == 0:
-            k = int(rng.integers(count))
+            number = int(rng.integers(count))
             begin = time.thread_time()
             if step % 3:
-                live.move(f"b/{k}", at(rng.uniform(-0.2, 0.2, 3)))
+                live.move(f"b/{number}", at(rng.uniform(-0.2, 0.2, 3)))
             else:
-                live.remove(f"b/{k}")
-                live.add(f"b/{k}", balls[k].reshape(1, 7))
+                live.remove(f"b/{number}")
+                live.add(f"b/{number}", balls[number].reshape(1, 7))
             changes.append(time.thread_time() - begin)
         here = q + 0.5 * speeds * np.sin(2.0 * np.pi * 0.2 * step / RATE)
         begin = time.thread_time()
@@ -239,21 +240,21 @@ def meshes(model: CollisionModel, seconds: float) -> dict[str, float]:
     segments = model.leaf_segments(q)
     moving = [k for k, leaf in enumerate(model.leaves) if leaf.link in set(model.moving_links)]
     shapes, bvh = {}, {}
-    for k in range(12):
+    for number in range(12):
         ball = trimesh.creation.icosphere(3, rng.uniform(0.04, 0.1))
         mesh = Shape("mesh", np.eye(4), (), np.array(ball.vertices), np.array(ball.faces))
-        scenes["query"].add(f"m/{k}", mesh)
+        scenes["query"].add(f"m/{number}", mesh)
         gap = 0.0
         while not 0.02 < gap < 0.2:
             pose = at(segments[rng.choice(moving)].mean(axis=0) + rng.normal(scale=0.15, size=3))
-            scenes["query"].move(f"m/{k}", pose)
+            scenes["query"].move(f"m/{number}", pose)
             gap = scenes["query"].distances(q, 0.2)[-len(model.moving_links) :].min()
         for live in scenes.values():
-            live.add(f"m/{k}", mesh, None, pose)
-        bvh[f"m/{k}"] = [(coal_shape(mesh), coal.Transform3s(pose[:3, :3], pose[:3, 3]))]
+            live.add(f"m/{number}", mesh, None, pose)
+        bvh[f"m/{number}"] = [(coal_shape(mesh), coal.Transform3s(pose[:3, :3], pose[:3, 3]))]
     for name in model.moving_links:
-        found = model.exact_shapes.links()[name].shapes
-        shapes[name] = [(coal_shape(shape), shape.pose) for shape in found]
+        of_link = model.exact_shapes.links()[name].shapes
+        shapes[name] = [(coal_shape(shape), shape.pose) for shape in of_link]
     monitors = {
         phase: Monitor(
             model, zero_state_confirmation=0.0, live=scenes[phase],
@@ -269,14 +270,14 @@ def meshes(model: CollisionModel, seconds: float) -> dict[str, float]:
         here = q + 0.5 * speeds * np.sin(2.0 * np.pi * 0.2 * step / RATE)
         for phase, monitor in monitors.items():
             times[phase].append(timed(monitor.update, names, here.tolist(), now, now)[0])
-        ours, found = timed(live.distance, here, True)
+        ours, answer = timed(live.distance, here, True)
         leaves, poses = live.distances(here), model.link_poses(here)
         for name in model.moving_links:
             bvh[name] = [
                 (shape, coal.Transform3s((poses[name] @ pose)[:3, :3], (poses[name] @ pose)[:3, 3]))
                 for shape, pose in shapes[name]
             ]
-        near = [live.pairs[k] for k in np.flatnonzero(leaves <= max(found.distance, 0.0) + 1e-9)]
+        near = [live.pairs[k] for k in np.flatnonzero(leaves <= max(answer.distance, 0.0) + 1e-9)]
         near = [(a, b) for a, b in near if a in bvh]
         begin = time.thread_time()
         least = min(
@@ -284,12 +285,12 @@ def meshes(model: CollisionModel, seconds: float) -> dict[str, float]:
             for a, b in near for one in bvh[a] for other in bvh[b]
         )  # fmt: skip
         theirs = time.thread_time() - begin
-        if found.distance > 0.0:
-            assert abs(least - found.distance) < 1e-5, (least, found)
+        if answer.distance > 0.0:
+            assert abs(least - answer.distance) < 1e-5, (least, answer)
         times["query"].append(ours)
         times["coal"].append(theirs)
         times["ratio"].append(theirs / ours)
-        times["contact"].append(found.distance <= 0.0)
+        times["contact"].append(answer.distance <= 0.0)
     out = {"in contact, %": 100.0 * float(np.mean(times.pop("contact")))}
     out["coal / query, median ratio"] = float(np.median(times.pop("ratio")))
     for name, values in times.items():
@@ -315,14 +316,14 @@ def main() -> None:
         print(json.dumps(node_cycles(options.seconds), indent=2))
         return
     model = loaded(options.robot)
-    found = {}
+    results = {}
     for count in map(int, options.counts.split(",")):
-        found[count] = measure(model, count, options.seconds)
-        found[count] |= cycles(model, count, options.seconds)
+        results[count] = measure(model, count, options.seconds)
+        results[count] |= cycles(model, count, options.seconds)
     if options.json:
-        print(json.dumps(found))
+        print(json.dumps(results))
         return
-    for count, row in found.items():
+    for count, row in results.items():
         print(f"{options.robot}, {count} objects, microseconds")
         for name, value in row.items():
             print(f"    {name:22} {value:9.1f}")

@@ -79,14 +79,14 @@ class Robot:
 
     def motions(self) -> list[list[Query]]:
         """Along straight motions, the pair that is nearest in their middle."""
-        found = []
+        motions = []
         for k in range(MOTIONS):
             first, last = self.model.random_configurations(2, seed=100 + k)
             step = 1e-3 * (last - first) / np.abs(last - first).max()
             rows = 0.5 * (first + last) + step * (np.arange(SAMPLES)[:, None] - SAMPLES / 2)
             a, b = self.model.distance(rows[SAMPLES // 2]).links
-            found.append([self.query(q, a, b) for q in rows])
-        return found
+            motions.append([self.query(q, a, b) for q in rows])
+        return motions
 
     def distance(self, kind: str, query: Query, guess: tuple[int, int] = (-1, -1)) -> tuple:
         """As `mesh_distance`; by coal the distance alone."""
@@ -161,11 +161,11 @@ def same_yes(answers: dict[str, bool]) -> bool:
 
 def measure(robot: Robot, count: int) -> dict[str, dict[str, list[float]]]:
     """Microseconds of every query, by task and kind."""
-    found: dict[str, dict[str, list[float]]] = {}
+    spent: dict[str, dict[str, list[float]]] = {}
 
     def note(task: str, times: dict[str, float]) -> None:
         for kind, value in times.items():
-            found.setdefault(task, {}).setdefault(kind, []).append(value)
+            spent.setdefault(task, {}).setdefault(kind, []).append(value)
 
     queries = robot.queries(robot.model.random_configurations(count, seed=5))
     for ask in (robot.distance, robot.crosses):  # compiled before anything is timed
@@ -191,7 +191,7 @@ def measure(robot: Robot, count: int) -> dict[str, dict[str, list[float]]]:
                 return answer
 
             note("distance, smooth", timed(ask, query, same_distance))
-    return found
+    return spent
 
 
 def main() -> None:

@@ -272,18 +272,18 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="collision_monitor_soak_"))
     try:
         with Domain() as domain:
-            found = Soak(options, folder, domain).run()
+            results = Soak(options, folder, domain).run()
     finally:
         if options.keep:
             print(f"logs: {folder}", file=sys.stderr)
         else:
             shutil.rmtree(folder, ignore_errors=True)
     if options.json:
-        print(json.dumps(found, indent=1))
+        print(json.dumps(results, indent=1))
     else:
-        for key, value in found.items():
+        for key, value in results.items():
             print(f"{key.replace('_', ' '):36s}{value}")
-    return 1 if found["faults"] else 0
+    return 1 if results["faults"] else 0
 
 
 if __name__ == "__main__":

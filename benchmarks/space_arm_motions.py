@@ -62,17 +62,17 @@ class Line:
         body = bodies.link_bodies[TOOL]
         s = self.due(times)
         rates = np.diff(s) / np.diff(times)
-        rows = [self.trajectory.positions(times[:1])[0]]
+        configurations = [self.trajectory.positions(times[:1])[0]]
         for k, step in enumerate(np.diff(times)):
-            at = Jacobians(bodies, rows[-1])
+            at = Jacobians(bodies, configurations[-1])
             pose = at.link_pose(TOOL)
             ahead = self.line.ahead(s[k : k + 1], pose[None])[0]
             twist = self.line.twist * rates[k] + feedback * ahead
             jacobian = at.of_point(body, pose[:3, 3])[:, :ARM]
-            row = rows[-1].copy()
+            row = configurations[-1].copy()
             row[:ARM] += step * (np.linalg.pinv(jacobian) @ twist)
-            rows.append(row)
-        return np.array(rows)
+            configurations.append(row)
+        return np.array(configurations)
 
 
 def springs(chapter: Chapter) -> list[tuple[str, float, float]]:
@@ -102,12 +102,12 @@ def main() -> None:
     line = Line(motion(STORY[0]).trajectory)
     times = np.arange(0.0, line.trajectory.duration, step)
     print(f"deviation from the line of {STORY[0].motion}.yaml, at steps of {step:g} s:")
-    for name, rows in (
+    for name, positions in (
         ("Euler, open loop", line.euler(times, 0.0)),
         (f"Euler, feedback of {0.5 / step:g}/s", line.euler(times, 0.5 / step)),
         ("as verified", line.trajectory.positions(times)),
     ):
-        print(f"  {name}: {line.deviation(times, rows):.3g} mm")
+        print(f"  {name}: {line.deviation(times, positions):.3g} mm")
     print("largest torques, rigid and with springs:")
     for chapter in (names[name] for name in options.motions.split(",")):
         found = springs(chapter)

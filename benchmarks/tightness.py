@@ -98,10 +98,10 @@ class Meshes:
 def losses(model: CollisionModel, count: int, seconds: float) -> tuple[np.ndarray, int]:
     """(losses of up to ``count`` configurations, how many were in contact and left out)."""
     meshes = Meshes(model)
-    found, touching = [], 0
+    lost, touching = [], 0
     deadline = time.monotonic() + seconds
     for q in model.random_configurations(20 * count, seed=2):
-        if len(found) >= count or time.monotonic() > deadline:
+        if len(lost) >= count or time.monotonic() > deadline:
             break
         by_leaves = model.distances(q)
         poses = model.link_poses(q)
@@ -113,19 +113,19 @@ def losses(model: CollisionModel, count: int, seconds: float) -> tuple[np.ndarra
         if true <= 0.0:
             touching += 1
         elif true < FARTHEST:
-            found.append(true - float(by_leaves.min()))
-    return np.array(found), touching
+            lost.append(true - float(by_leaves.min()))
+    return np.array(lost), touching
 
 
 def call_time(model: CollisionModel) -> float:
     """Microseconds of a distance query in the mean; the least of many short passes."""
-    rows = model.random_configurations(100, seed=3)
+    configurations = model.random_configurations(100, seed=3)
     times = []
     for _ in range(60):
         start = time.perf_counter()
-        for q in rows:
+        for q in configurations:
             model.distance(q)
-        times.append((time.perf_counter() - start) / len(rows) * 1e6)
+        times.append((time.perf_counter() - start) / len(configurations) * 1e6)
     return min(times)
 
 

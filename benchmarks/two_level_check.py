@@ -108,11 +108,11 @@ def _cover(times, numbers, index, rows, body, point, box, radius, places, marks)
 def as_published(blocks: int) -> None:
     """The tip only, in compiled loops, so that only the method is timed."""
     model = probe_arm()
-    rows, end = points(trajectory(model.joint_names)), tip(model)
-    places, marks = np.empty((len(rows), 3)), np.empty((2, len(rows)), dtype=bool)
+    waypoints, end = points(trajectory(model.joint_names)), tip(model)
+    places, marks = np.empty((len(waypoints), 3)), np.empty((2, len(waypoints)), dtype=bool)
     for name, center in (("clear", CLEAR), ("near miss", NEAR)):
         obstacle = box(center)
-        given = (REPEAT, *end.arguments(rows, obstacle))
+        given = (REPEAT, *end.arguments(waypoints, obstacle))
         more = end.reaches, places, marks
         as_printed = (*given[:-1], 0.0)
         ways = {
@@ -126,30 +126,31 @@ def as_published(blocks: int) -> None:
         }
         for way in ways.values():
             way()
-        found = {key: value / REPEAT for key, value in medians(ways, blocks, 1).items()}
-        show(f"the tip, {name} (published: {PUBLISHED[name]} % less)", found, "all points")
-        print(figures(name, model, rows, center))
+        spent = {key: value / REPEAT for key, value in medians(ways, blocks, 1).items()}
+        show(f"the tip, {name} (published: {PUBLISHED[name]} % less)", spent, "all points")
+        print(figures(name, model, waypoints, center))
 
 
-def figures(name: str, model: CollisionModel, rows: np.ndarray, center: np.ndarray) -> str:
+def figures(name: str, model: CollisionModel, waypoints: np.ndarray, center: np.ndarray) -> str:
     """Results of the methods for the tip and one obstacle."""
     end, obstacle = tip(model), box(center)
-    ends = np.array([model.link_poses(q)["tip"][:3, 3] for q in rows[[0, -1]]])
+    ends = np.array([model.link_poses(q)["tip"][:3, 3] for q in waypoints[[0, -1]]])
     gaps = 1e3 * np.linalg.norm(ends - center, axis=1).sum()
     fine = trajectory(model.joint_names).positions(np.linspace(0.0, DURATION, 2000))
     at = np.array([model.link_poses(q)["tip"][:3, 3] for q in fine])
-    way = 1e3 * np.linalg.norm(np.diff(at, axis=0), axis=1).sum()
+    length = 1e3 * np.linalg.norm(np.diff(at, axis=0), axis=1).sum()
+    bound = 1e3 * end.way_bound(waypoints[0], waypoints[-1])
     lines = [
-        f"the tip, {name}: {len(rows)} points",
+        f"the tip, {name}: {len(waypoints)} points",
         f"  clearances to the centre at both ends: {gaps:.2f} mm together",
-        f"  path of the tip: {way:.2f} mm; at most {1e3 * end.way_bound(rows[0], rows[-1]):.1f} mm "
-        f"by the sum over the joints; printed {1e3 * PRINTED_WAY:.2f} mm",
-        f"  points in the ball: {shown(end.all_points(rows, obstacle))}",
+        f"  path of the tip: {length:.2f} mm; at most {bound:.1f} mm by the sum over the joints; "
+        f"printed {1e3 * PRINTED_WAY:.2f} mm",
+        f"  points in the ball: {shown(end.all_points(waypoints, obstacle))}",
     ]
     for key, answer in (
-        ("two levels", end.two_levels(rows, obstacle)),
-        ("two levels, gaps as printed", end.two_levels(rows, obstacle, printed=True)),
-        ("two levels, ours", end.check(rows, obstacle)),
+        ("two levels", end.two_levels(waypoints, obstacle)),
+        ("two levels, gaps as printed", end.two_levels(waypoints, obstacle, printed=True)),
+        ("two levels, ours", end.check(waypoints, obstacle)),
     ):
         lines.append(
             f"  {key}: suspects {shown(answer.suspects)}, in the box {shown(answer.hits)}; "
@@ -190,28 +191,29 @@ def plot(path: str) -> None:
     from matplotlib.figure import Figure
 
     model = probe_arm()
-    rows, end = points(trajectory(model.joint_names)), tip(model)
-    at = np.array([1e3 * model.link_poses(q)["tip"][:3, 3] for q in rows])
-    numbers = np.arange(1, len(rows) + 1)
+    waypoints, end = points(trajectory(model.joint_names)), tip(model)
+    at = np.array([1e3 * model.link_poses(q)["tip"][:3, 3] for q in waypoints])
+    numbers = np.arange(1, len(waypoints) + 1)
     figure = Figure(figsize=(9.5, 5.5), layout="constrained")
     for axis, (name, center) in zip(
         figure.subplots(2, 1, sharex=True), (("clear", CLEAR), ("near miss", NEAR)), strict=True
     ):
-        print(figures(name, model, rows, center))
+        print(figures(name, model, waypoints, center))
         obstacle = box(center)
         gaps = np.linalg.norm(at - 1e3 * center, axis=1) - 1e3 * obstacle.radius
-        found, printed = end.two_levels(rows, obstacle), end.two_levels(rows, obstacle, True)
+        sound = end.two_levels(waypoints, obstacle)
+        printed = end.two_levels(waypoints, obstacle, True)
         axis.plot(numbers, gaps, ".-", markersize=3, linewidth=0.8, label="tip to ball")
         for label, style, chosen in (
-            ("suspects, sound", "o", found.suspects),
+            ("suspects, sound", "o", sound.suspects),
             ("suspects, as printed", "x", printed.suspects),
         ):
             if chosen:
                 axis.plot(numbers[list(chosen)], gaps[list(chosen)], style, label=label)
         axis.axhline(0.0, color="C3", linewidth=0.8, label="ball")
         axis.set_title(
-            f"{name}: {found.tests} tests, {found.placed} of {len(rows)} points placed, "
-            f"{len(found.suspects)} suspects, {len(found.hits)} in the box",
+            f"{name}: {sound.tests} tests, {sound.placed} of {len(waypoints)} points placed, "
+            f"{len(sound.suspects)} suspects, {len(sound.hits)} in the box",
             loc="left", fontsize=10,
         )  # fmt: skip
         axis.set_ylabel("mm")

@@ -101,7 +101,7 @@ def motion(model: CollisionModel, rate: float, seconds: float, seed: int) -> np.
 
 def cycles(model: CollisionModel, seconds: float) -> dict[str, float]:
     """Times of `Monitor.update` along motions, microseconds."""
-    found: dict[str, float] = {}
+    percentiles: dict[str, float] = {}
     in_contact: list[float] = []
     free = []
     for name, rate in (("1 kHz", 1000.0), ("125 Hz", 125.0)):
@@ -116,8 +116,9 @@ def cycles(model: CollisionModel, seconds: float) -> dict[str, float]:
                 free.append(state.action == "none")
                 if state.distance <= 0.0:
                     in_contact.append(spent[-1])
-        found |= _percentiles(name, spent)
-    return found | _percentiles("contact", in_contact) | {"no action": 100.0 * float(np.mean(free))}
+        percentiles |= _percentiles(name, spent)
+    percentiles |= _percentiles("contact", in_contact)
+    return percentiles | {"no action": 100.0 * float(np.mean(free))}
 
 
 def hierarchies(name: str) -> dict[str, float]:
@@ -128,13 +129,13 @@ def hierarchies(name: str) -> dict[str, float]:
         for kind in ("aabb", "obb")
     }
     poses = models["aabb"].random_configurations(300, seed=1)
-    found = {}
-    for task, rows in (
+    ratios = {}
+    for task, configurations in (
         ("motion", motion(models["aabb"], 1000.0, 1.0, 0)), ("random", poses), ("all", poses[:100])
     ):  # fmt: skip
         spent: dict[str, list[float]] = {kind: [] for kind in models}
         order = list(models)
-        for q in rows:
+        for q in configurations:
             order.reverse()  # the first one finds less in the caches of the processor
             for kind in order:
                 model, begin = models[kind], time.thread_time()
@@ -143,8 +144,8 @@ def hierarchies(name: str) -> dict[str, float]:
                 else:
                     model.distance(q, exact=True, any_contact=True)
                 spent[kind].append(time.thread_time() - begin)
-        found[task] = float(np.median(spent["aabb"]) / np.median(spent["obb"]))
-    return found
+        ratios[task] = float(np.median(spent["aabb"]) / np.median(spent["obb"]))
+    return ratios
 
 
 def leaf_losses(model: CollisionModel) -> tuple[dict, list[str]]:
@@ -164,12 +165,14 @@ def leaf_losses(model: CollisionModel) -> tuple[dict, list[str]]:
 
 def number_of(model: CollisionModel) -> tuple[dict, list[str]]:
     """The smallest distance of all pairs, and of those that are not near by design."""
-    rows = model.random_configurations(1000, seed=9)
-    every = [model.distance(q, exact=True, any_contact=True) for q in rows]
+    configurations = model.random_configurations(1000, seed=9)
+    every = [model.distance(q, exact=True, any_contact=True) for q in configurations]
     apart = [k for k, each in enumerate(every) if each.distance > 0.0]
-    rows, every = rows[apart], [every[k] for k in apart]
-    others = [model.distance(q, exact=True, any_contact=True, by_design=False) for q in rows]
-    found: dict[str, dict] = {}
+    configurations, every = configurations[apart], [every[k] for k in apart]
+    others = [
+        model.distance(q, exact=True, any_contact=True, by_design=False) for q in configurations
+    ]
+    results: dict[str, dict] = {}
     for name, clearances in (("all pairs", every), ("not near by design", others)):
         held: dict[tuple[str, ...], list[float]] = {}
         for each in clearances:
@@ -177,16 +180,16 @@ def number_of(model: CollisionModel) -> tuple[dict, list[str]]:
         distances = [each.distance for each in clearances] or [np.nan]
         constant = [len(some) for some in held.values() if np.ptp(some) < 0.005]
         most = max(held.items(), key=lambda item: len(item[1]), default=(("-",), []))
-        found[name] = {
+        results[name] = {
             "quantiles": np.quantile(distances, (0.05, 0.5, 0.95)).tolist(),
-            "constant": max(constant, default=0) / max(1, len(rows)),
+            "constant": max(constant, default=0) / max(1, len(configurations)),
             "most": " - ".join(most[0]),
         }
-    cells = [str(len(rows))]
-    for each in found.values():
+    cells = [str(len(configurations))]
+    for each in results.values():
         low, median, high = each["quantiles"]
         cells += [f"{median:.3f} ({low:.3f} to {high:.3f})", f"{each['constant']:.0%}"]
-    return found, [*cells, found["not near by design"]["most"]]
+    return results, [*cells, results["not near by design"]["most"]]
 
 
 _LOSS = ["leaves (most)", "mean / 95 %, all pairs", "not near by design"]

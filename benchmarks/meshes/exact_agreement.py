@@ -33,24 +33,24 @@ TOLERANCE = 1e-6
 
 def compare(model: CollisionModel, reference: ExactReference, rows: np.ndarray) -> dict:
     """Counts, and the largest difference where neither finds contact, metres."""
-    found = {"rows": len(rows), "contact": 0, "held": 0, "wrong": 0, "largest": 0.0}
+    counts = {"rows": len(rows), "contact": 0, "held": 0, "wrong": 0, "largest": 0.0}
     for q in rows:
         ours = model.distance(q, exact=True)
         theirs, links = reference.least(q, max(ours.distance, 0.0) + 0.01)
         if ours.distance <= 0.0:
-            found["contact"] += 1
+            counts["contact"] += 1
             if theirs > TOLERANCE and reference.holds(q, ours.links):
-                found["held"] += 1
+                counts["held"] += 1
             elif theirs > TOLERANCE:
-                found["wrong"] += 1
+                counts["wrong"] += 1
                 print(f"contact of {ours.links}, not to coal: {theirs} m at {q.tolist()}")
             continue
         difference = abs(ours.distance - theirs)
-        found["largest"] = max(found["largest"], difference)
+        counts["largest"] = max(counts["largest"], difference)
         if difference > TOLERANCE:
-            found["wrong"] += 1
+            counts["wrong"] += 1
             print(f"{ours.distance} m of {ours.links}, coal {theirs} of {links} at {q.tolist()}")
-    return found
+    return counts
 
 
 def main() -> int:

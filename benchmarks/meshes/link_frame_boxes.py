@@ -137,15 +137,15 @@ class Robot:
         """The last tenth of motions from clear configurations to the first contact."""
         rows = self.model.random_configurations(8 * count, seed=3)
         hits = self.collides(rows)
-        found = []
+        approaches = []
         for clear, hit in zip(rows[~hits], rows[hits], strict=False):
             motion = clear + np.linspace(0, 1, STEPS)[:, None] * (hit - clear)
             first = int(self.collides(motion).argmax())
             part = np.linspace(0.9, 1.0, APPROACH)[:, None]
-            found.append(clear + part * (motion[first] - clear))
-            if len(found) * APPROACH >= count:
+            approaches.append(clear + part * (motion[first] - clear))
+            if len(approaches) * APPROACH >= count:
                 break
-        return np.concatenate(found)
+        return np.concatenate(approaches)
 
 
 def measure(robot: Robot, poses: np.ndarray) -> dict[str, np.ndarray]:
@@ -182,14 +182,14 @@ def main() -> None:
             "random": robot.model.random_configurations(given.configurations, seed=1),
             "approaching": robot.approaching(given.configurations),
         }
-        for case, rows in cases.items():
-            hit = float(robot.collides(rows).mean())
-            times = measure(robot, robot.poses(rows))
+        for case, configurations in cases.items():
+            hit = float(robot.collides(configurations).mean())
+            times = measure(robot, robot.poses(configurations))
             medians = {way: statistics.median(found) for way, found in times.items()}
             savings = {what: saved(times, *ways) for what, ways in SAVINGS.items()}
             results[name][case] = {"hit": hit, "us": medians, "saved": savings}
             cells = [f"{value:.2f}" for value in medians.values()]
-            columns.append((f"{name}, {len(rows)} {case}, {hit:.0%} hit", cells))
+            columns.append((f"{name}, {len(configurations)} {case}, {hit:.0%} hit", cells))
             if case == "random":
                 for way, forest in trees.items():
                     once = 1e-3 * medians[way]

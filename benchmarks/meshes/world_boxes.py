@@ -6,7 +6,8 @@ The same descent, the same triangles, the same test of them; what differs are th
 `link_frame_boxes`.
 
 A forest is all trees of a robot's links in two arrays; ``starts`` (links, 2) says where each
-begins. ``poses`` (links, 3, 4) are the links' in the base frame, ``pairs`` (p, 2) rows of links.
+begins. ``poses`` (links, 3, 4) are the links' in the base frame, ``all_poses`` (n, links, 3, 4)
+those of all configurations, ``pairs`` (p, 2) rows of links.
 """
 
 from __future__ import annotations
@@ -43,16 +44,16 @@ def _take_pose(pose, out):
 
 
 @kernel
-def by_links(numbers, index, starts, pairs, rows, out):
-    """Whether any pair crosses, by boxes of links: ``out`` (n,) at ``rows`` (n, links, 3, 4)."""
+def by_links(numbers, index, starts, pairs, all_poses, out):
+    """Whether any pair crosses, by boxes of links: ``out`` (n,) at ``all_poses``."""
     rotation, translation = np.empty((3, 3)), np.empty(3)
     none = np.empty((0, 2), dtype=np.int64)
     pose = work_space(0.0, 7, 3)
-    for n in range(len(rows)):
+    for n in range(len(all_poses)):
         out[n] = False
         for p in range(len(pairs)):
             i, j = pairs[p, 0], pairs[p, 1]
-            _relative(rows[n], i, j, rotation, translation)
+            _relative(all_poses[n], i, j, rotation, translation)
             place(pose, rotation, translation)
             a = unpack_tree(numbers, index, starts[i, 0], starts[i, 1])
             b = unpack_tree(numbers, index, starts[j, 0], starts[j, 1])
@@ -183,7 +184,7 @@ def _cross_in_world(a, boxes_a, corners_a, pose_a, b, boxes_b, corners_b, pose_b
 
 
 @kernel
-def by_world(numbers, index, starts, pairs, rows, space, places, refits, out):
+def by_world(numbers, index, starts, pairs, all_poses, space, places, refits, out):
     """As `by_links`, with boxes of the world.
 
     ``refits``: to the placed corners, of links whose outermost boxes meet another link's; otherwise
@@ -193,11 +194,11 @@ def by_world(numbers, index, starts, pairs, rows, space, places, refits, out):
     links = len(starts)
     ready = np.empty(links, dtype=np.bool_)
     pose_a, pose_b = work_space(0.0, 3, 4), work_space(0.0, 3, 4)
-    for n in range(len(rows)):
+    for n in range(len(all_poses)):
         out[n] = False
         for i in range(links):
             tree = unpack_tree(numbers, index, starts[i, 0], starts[i, 1])
-            _take_pose(rows[n, i], pose_a)
+            _take_pose(all_poses[n, i], pose_a)
             _world_box(tree, 0, pose_a, borrow(space, places[i, 0], len(tree.nodes), 6))
             ready[i] = not refits
         for p in range(len(pairs)):
@@ -210,8 +211,8 @@ def by_world(numbers, index, starts, pairs, rows, space, places, refits, out):
                 continue
             corners_a = borrow(space, places[i, 1], len(a.corners), 9)
             corners_b = borrow(space, places[j, 1], len(b.corners), 9)
-            _take_pose(rows[n, i], pose_a)
-            _take_pose(rows[n, j], pose_b)
+            _take_pose(all_poses[n, i], pose_a)
+            _take_pose(all_poses[n, j], pose_b)
             if not ready[i]:
                 _refit(a, pose_a, boxes_a, corners_a)
                 ready[i] = True

@@ -167,11 +167,11 @@ class Peer:
         ]
         tangent = [joint.idx_v for joint in self._joints]
         x = positions[0].copy()
-        rows, reason = [x.copy()], ""
+        reached, reason = [x.copy()], ""
         arriving = np.repeat(positions[-1:], len(positions), axis=0)
         before = positions[0]
-        for k, target in enumerate(np.vstack([positions[1:], arriving])):
-            if k >= len(positions) - 1 and np.abs(x - positions[-1]).max() < _ARRIVED:
+        for waypoint, target in enumerate(np.vstack([positions[1:], arriving])):
+            if waypoint >= len(positions) - 1 and np.abs(x - positions[-1]).max() < _ARRIVED:
                 break
             for part in np.arange(1, _SUBSTEPS + 1) / _SUBSTEPS:
                 task.set_target(self._to_pin(before + part * (target - before)))
@@ -187,13 +187,13 @@ class Peer:
                         safety_break=False,
                     )
                 except PinkError as error:
-                    reason = f"{type(error).__name__} at waypoint {k + 1}"
+                    reason = f"{type(error).__name__} at waypoint {waypoint + 1}"
                     break
                 # Angles are counted here: pinocchio keeps those of continuous joints modulo 2 pi.
                 x = x + velocity[tangent] * _DT
                 configuration.update(self._to_pin(x))
-            rows.append(x.copy())
+            reached.append(x.copy())
             before = target
             if reason:
                 break
-        return Followed(np.array(rows), time.process_time() - start, reason)
+        return Followed(np.array(reached), time.process_time() - start, reason)

@@ -83,19 +83,19 @@ class Robot:
 
     def measure(self, count: int) -> tuple[list[float], dict[str, list[Run]]]:
         """Mesh clearance of ``count`` desired motions, and the results of each method."""
-        desired, runs = [], {way: [] for way in WAYS}
-        for k in range(count + 1):
+        desired, runs = [], {method: [] for method in WAYS}
+        for number in range(count + 1):
             motion = next(self._source.motions)
             ours = self._adjust(motion)
-            budget = max(_PLANNING, _PLANNING * ours.seconds) if k else 1.0
-            found = ours, self._plan(motion, budget), self._follow(motion)
-            if k == 0:
+            budget = max(_PLANNING, _PLANNING * ours.seconds) if number else 1.0
+            answers = ours, self._plan(motion, budget), self._follow(motion)
+            if number == 0:
                 continue  # loads machine code
             desired.append(self._clearance(motion.positions))
-            for way, run in zip(WAYS, found, strict=True):
-                runs[way].append(run)
+            for method, run in zip(WAYS, answers, strict=True):
+                runs[method].append(run)
             logging.getLogger(__name__).info(
-                "%s %d: %.3f; %s; %s; %s", self.name, k, desired[-1], *found
+                "%s %d: %.3f; %s; %s; %s", self.name, number, desired[-1], *answers
             )
         return desired, runs
 
@@ -137,15 +137,15 @@ class Robot:
     def _adjust(self, motion: Motion) -> Run:
         start = time.process_time()
         try:
-            found = adjust(
+            adjusted = adjust(
                 self._model, motion, self._arms,
                 safe_distance=self._safe, danger_distance=self._danger,
             )  # fmt: skip
         except AdjustmentError as error:
             return Run(False, np.nan, np.nan, time.process_time() - start, True, str(error))
         spent = time.process_time() - start
-        run = self._judged(motion, found.motion.positions, found.motion.times, spent)
-        run.deviation = found.largest_change
+        run = self._judged(motion, adjusted.motion.positions, adjusted.motion.times, spent)
+        run.deviation = adjusted.largest_change
         return run
 
     def _plan(self, motion: Motion, seconds: float) -> Run:
@@ -165,13 +165,13 @@ class Robot:
 def rows(name: str, runs: dict[str, list[Run]]) -> str:
     """Lines of the table."""
     lines = []
-    for way, each in runs.items():
+    for method, each in runs.items():
         solved = [run for run in each if run.solved]
         median, late = np.quantile([run.seconds for run in each], [0.5, 0.99])
         changes = [run.deviation for run in solved] or [np.nan]
         least = min(run.clearance for run in each if run.clearance == run.clearance)
         cells = (
-            "" if lines else TITLES.get(name, name), "`adjust`" if way == "adjust" else way,
+            "" if lines else TITLES.get(name, name), "`adjust`" if method == "adjust" else method,
             f"{len(solved)} of {len(each)}", f"{median:.2f} / {late:.2f}",
             f"{np.median(changes):.2f} / {max(changes):.2f}", f"{least:.4f}",
             f"{sum(run.limits for run in solved)} of {len(solved)}",

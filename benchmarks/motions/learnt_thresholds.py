@@ -35,26 +35,26 @@ def jogged(model: CollisionModel) -> np.ndarray:
     """Rows (n, nq) of a motion in which joints swing one after another; those of legs stand."""
     start = np.clip(0.0, model.lower, model.upper)
     swing = 0.2 * np.sin(np.linspace(0.0, 2.0 * np.pi, 41))
-    rows = [start]
+    positions = [start]
     for k, name in enumerate(model.joint_names):
         if not any(leg in name.lower() for leg in ("hip", "knee", "ankle")):
             turned = np.tile(start, (len(swing), 1))
             turned[:, k] += swing
-            rows.append(np.clip(turned, model.lower, model.upper))
-    return np.vstack(rows)
+            positions.append(np.clip(turned, model.lower, model.upper))
+    return np.vstack(positions)
 
 
 def learnt(files: RobotFiles, count: int) -> tuple[dict[str, int | float], str]:
     """Shares of stops in ``count`` poses around zero, own distances, and pairs left out."""
     model = CollisionModel.from_urdf(files.urdf, None, files.package_dirs)
-    rows = jogged(model)
+    positions = jogged(model)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "motion.csv"
-        write_motion(path, Motion(model.joint_names, 0.05 * np.arange(len(rows)), rows))
+        write_motion(path, Motion(model.joint_names, 0.05 * np.arange(len(positions)), positions))
         files_of = {"before": printed_thresholds(files)}
         files_of["after"] = printed_thresholds(files, "--motion", str(path))
     poses = samples_around_zero(model, count, seed=1)
-    found: dict[str, int | float] = {}
+    figures: dict[str, int | float] = {}
     for which, rules in files_of.items():
         unchecked = rules.patterns(check=False)
         monitored = CollisionModel.from_urdf(
@@ -65,10 +65,10 @@ def learnt(files: RobotFiles, count: int) -> tuple[dict[str, int | float], str]:
             monitor = Monitor(monitored)
             monitor.set_thresholds(rules)
             stops += at_rest(monitor, q).level is Level.ERROR
-        found[f"stop {which}"] = stops / count
+        figures[f"stop {which}"] = stops / count
     before, after = (
         {(rule.pattern, rule.warn, rule.stop) for rule in rules.rules if rule.check}
         for rules in files_of.values()
     )
-    found["own distances"] = len(after - before)
-    return found, ", ".join(unchecked)
+    figures["own distances"] = len(after - before)
+    return figures, ", ".join(unchecked)

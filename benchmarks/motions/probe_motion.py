@@ -42,13 +42,13 @@ def double_s(duration: float = DURATION, cruise: float = CRUISE) -> PPoly:
     jerk = cruise / half**2
     times = np.array([0.0, half, ramp, duration - ramp, duration - half, duration])
     jerks = [jerk, -jerk, 0.0, -jerk, jerk]
-    rows, place, rate, acceleration = [], 0.0, 0.0, 0.0
+    pieces, place, rate, acceleration = [], 0.0, 0.0, 0.0
     for step, j in zip(np.diff(times), jerks, strict=True):
-        rows.append([j / 6.0, acceleration / 2.0, rate, place])
+        pieces.append([j / 6.0, acceleration / 2.0, rate, place])
         place += step * (rate + step * (acceleration / 2.0 + step * j / 6.0))
         rate += step * (acceleration + step * j / 2.0)
         acceleration += step * j
-    return PPoly(np.array(rows).T, times)
+    return PPoly(np.array(pieces).T, times)
 
 
 def trajectory(

@@ -94,13 +94,13 @@ def compare(
     while min(leaves.collide, shapes.collide if exact else wanted) < wanted:
         motion = random_motion(model, rng)
         motions += 1
-        rows = motion.positions(np.linspace(0.0, motion.duration, samples))
-        least = model.min_distances(rows)
+        configurations = motion.positions(np.linspace(0.0, motion.duration, samples))
+        least = model.min_distances(configurations)
         by_leaves = check_clearance(model, motion, bins=20, threads=1)
         leaves.add(bool(least.min() < 0.0), by_leaves.verdict)
         if exact:
             by_shapes = check_clearance(model, motion, exact=True, bins=20, threads=1)
-            shapes.add(shapes_meet(model, rows, least), by_shapes.verdict)
+            shapes.add(shapes_meet(model, configurations, least), by_shapes.verdict)
     return leaves, shapes, motions
 
 

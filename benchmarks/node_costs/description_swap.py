@@ -88,13 +88,13 @@ def main() -> None:
         graph.until(lambda: stamps and graph.heard["pair_names"], 300.0)
         graph.spin(2.0)
         alone, loading, swaps, seconds = [], [], [], []
-        for k in range(options.swaps):
+        for swap in range(options.swaps):
             first = len(stamps)
             graph.spin(4.0)
             alone.append(np.diff(stamps[first:]).max())
             first, pairs = len(stamps), len(graph.heard["pair_names"])
             began = time.time()
-            tool = _TOOL.format(k=k, parent=robot.root)
+            tool = _TOOL.format(k=swap, parent=robot.root)
             descriptions.publish(String(data=text.replace("</robot>", tool)))
             # The names of pairs are the last thing that is said of a new robot.
             graph.until(lambda pairs=pairs: len(graph.heard["pair_names"]) > pairs, 300.0,

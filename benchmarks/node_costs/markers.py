@@ -81,14 +81,14 @@ def measure(
     nearness = Nearness(model, live)
     nearness.of_leaves(q, thresholds)  # compiled when a robot is loaded
     spent, builder = [], None
-    for k in range(TIMES):
+    for step in range(TIMES):
         if live is not None:
             things = list(live.objects.values())
-            for thing in things[k % 5 :: len(things) // 20]:
+            for thing in things[step % 5 :: len(things) // 20]:
                 live.move(thing.name, thing.pose)
         begin = time.process_time()
         builder = MarkerBuilder(model, 1.0, live, levels) if builder is None else builder
-        stamp = Time(sec=k // 10, nanosec=k % 10 * 10**8)
+        stamp = Time(sec=step // 10, nanosec=step % 10 * 10**8)
         found = builder.build(q, state, stamp, nearness.of_leaves(q, thresholds))
         size = sum(
             len(m if isinstance(m, bytes) else serialize_message(m)) for m in found

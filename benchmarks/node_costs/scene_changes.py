@@ -53,29 +53,29 @@ def node_cycles(seconds: float) -> dict[str, dict[str, float]]:
     """Joint states and how many of them the node did not answer, without and with messages."""
     domain = Domain()
     os.environ.setdefault("ROS_DOMAIN_ID", str(domain.number))
-    motion, rows = approach(seconds)
+    motion, configurations = approach(seconds)
     command = [sys.executable, "-m", "collision_monitor.nodes.collision_monitor", "--ros-args"]
     for name, value in demo_parameters().items():
         command += ["-p", f"{name}:={value}"]
     rclpy.init()
     player = Busy(motion.joint_names)
     with running(command, "ours") as process:
-        found = {}
+        results = {}
         for name in ("without", "with", "without again", "with again"):
-            player.wait(rows[0])
+            player.wait(configurations[0])
             player.is_busy, before = not name.startswith("without"), player.messages
             begin = cpu_seconds(process.pid)
-            sent = player.play(rows)
+            sent = player.play(configurations)
             taken = cpu_seconds(process.pid) - begin
-            found[name] = {
+            results[name] = {
                 "joint states": len(sent), "not answered": len(sent) - len(player.answers),
                 "scene messages": player.messages - before, "cpu %": 100.0 * taken / seconds,
             }  # fmt: skip
             if len(player.answers) == len(sent):
                 late = np.array(player.answers) - sent
                 for part in (50, 99, 100):
-                    found[name][f"p{part} ms"] = float(np.percentile(late, part)) * 1e3
+                    results[name][f"p{part} ms"] = float(np.percentile(late, part)) * 1e3
             player.answers.clear()
     rclpy.try_shutdown()
     domain.release()
-    return found
+    return results

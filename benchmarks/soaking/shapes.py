@@ -44,19 +44,19 @@ class Shapes:
         apart = np.linalg.norm(centres[self.first] - centres[self.second], axis=1)
         least = apart - self._radii[self.first] - self._radii[self.second]
         best, place, result = math.inf, -1, coal.DistanceResult()
-        for k in np.argsort(least):
-            if least[k] >= best or best <= 0.0:
+        for pair in np.argsort(least):
+            if least[pair] >= best or best <= 0.0:
                 break
-            if int(k) in without:
+            if int(pair) in without:
                 continue
-            i, j = self.first[k], self.second[k]
+            i, j = self.first[pair], self.second[pair]
             result.clear()
             distance = coal.distance(
                 self._shapes[i], _transform(poses[i]), self._shapes[j], _transform(poses[j]),
                 self._request, result,
             )  # fmt: skip
             if distance < best:
-                best, place = distance, int(k)
+                best, place = distance, int(pair)
         return best, place
 
 

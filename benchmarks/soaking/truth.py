@@ -69,12 +69,12 @@ class Truth(Robot):
     def partners(self, things: dict[str, Thing]) -> Iterator[tuple[str, str]]:
         """Pairs of links and objects that must be checked (docs/scene.md)."""
         items = list(things.items())
-        for k, (name, thing) in enumerate(items):
+        for number, (name, thing) in enumerate(items):
             body = self.body(thing.frame)
             for link in dict.fromkeys(self.owners):
                 if self.body(link) != body and link not in thing.touch:
                     yield link, name
-            for other, what in items[:k]:
+            for other, what in items[:number]:
                 is_touch = other in thing.touch or name in what.touch
                 if self.body(what.frame) != body and not is_touch:
                     yield other, name
@@ -227,12 +227,12 @@ class Observer:
         scene = self._scene
         scene.expire(self.seen)
         sure = scene.sure(self.seen)
-        found = self._robot.distance(self._shapes(sure))
+        nearest = self._robot.distance(self._shapes(sure))
         if len(sure) < len(scene.things):
             self.counts["lifetimes_ending"] += 1
             with_all = self._robot.distance(self._robot.around(scene.things))
-            self.counts["lifetimes_that_mattered"] += with_all[0] < found[0] - _ROUNDING
-        return found
+            self.counts["lifetimes_that_mattered"] += with_all[0] < nearest[0] - _ROUNDING
+        return nearest
 
     def _shapes(self, things: dict[str, Thing]) -> Shapes:
         key = id(self._robot), self._scene.changes, *things

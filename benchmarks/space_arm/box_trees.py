@@ -156,7 +156,7 @@ def _nodes_meet(view, tree, i, j, margin, oriented):
 
 
 @kernel
-def contacts(numbers, index, q, margin, found, local, world, tree, oriented):
+def contacts(numbers, index, q, margin, pairs, local, world, tree, oriented):
     """As `hierarchy.query.contacts`, between boxes; ``oriented``: the tree of OBBs."""
     bad = first_bad(q)
     if bad >= 0:
@@ -170,22 +170,22 @@ def contacts(numbers, index, q, margin, found, local, world, tree, oriented):
     else:
         _refit_aabbs(view, world, 0, view.moving_nodes)
     nodes, static = view.nodes, view.moving_nodes
-    found[0, 0], found[0, 1] = 0, 0
-    count, head, tail, room = 0, 0, 1, len(found)
+    pairs[0, 0], pairs[0, 1] = 0, 0
+    count, head, tail, room = 0, 0, 1, len(pairs)
     if (
         len(nodes) > static
         and is_open(view, 0, static)
         and _nodes_meet(view, tree, 0, static, margin, oriented)
     ):
-        found[1, 0], found[1, 1] = 0, static
+        pairs[1, 0], pairs[1, 1] = 0, static
         tail = 2
     while head < tail:
-        i, j = found[head, 0], found[head, 1]
+        i, j = pairs[head, 0], pairs[head, 1]
         head += 1
         i_is_leaf, j_is_leaf = nodes[i, 0] < 0, nodes[j, 0] < 0
         if i_is_leaf and j_is_leaf:
             if oriented or _boxes_meet(world, nodes[i, 1], world, nodes[j, 1], margin):
-                found[count, 0], found[count, 1] = nodes[i, 1], nodes[j, 1]
+                pairs[count, 0], pairs[count, 1] = nodes[i, 1], nodes[j, 1]
                 count += 1
             continue
         if tail + 4 > room:
@@ -197,7 +197,7 @@ def contacts(numbers, index, q, margin, found, local, world, tree, oriented):
                 if is_open(view, child_i, child_j) and _nodes_meet(
                     view, tree, child_i, child_j, margin, oriented
                 ):
-                    found[tail, 0], found[tail, 1] = child_i, child_j
+                    pairs[tail, 0], pairs[tail, 1] = child_i, child_j
                     tail += 1
     return count
 

@@ -61,10 +61,10 @@ def volumes(model: CollisionModel) -> list[dict]:
     arm = [name for name in model.link_names if name.startswith("arm_")]
     parts = {"arm": arm, **{n: [n] for n in model.link_names if n not in arm}}
     parts["total"] = list(model.link_names)
-    rows = []
+    entries = []
     for part, names in parts.items():
         fits = [fit for name in names for fit in model.fits[name]]
-        rows.append(
+        entries.append(
             {
                 "part": part,
                 "leaves": sum(len(fit.leaves) for fit in fits),
@@ -73,7 +73,7 @@ def volumes(model: CollisionModel) -> list[dict]:
                 "real_m3": sum(fit.volumes.shape for fit in fits),
             }
         )
-    return rows
+    return entries
 
 
 def _leaves_volume(fit: Fit) -> float:

@@ -80,22 +80,22 @@ def cast(origin: np.ndarray, directions: np.ndarray, corners: np.ndarray) -> flo
     return float(along[hit].min(initial=np.inf))
 
 
-def readings(model: CollisionModel, rows: np.ndarray, seed: int = 0) -> np.ndarray:
+def readings(model: CollisionModel, configurations: np.ndarray, seed: int = 0) -> np.ndarray:
     """Range (n,) of the sensor at every configuration, with noise; metres."""
     rng = np.random.default_rng(seed)
     station = [
         (name, shape) for name, link in model.robot.links.items() for shape in link.shapes
         if shape.kind == "mesh" and not name.startswith("arm_")
     ]  # fmt: skip
-    still = model.link_poses(rows[0])
+    still = model.link_poses(configurations[0])
     corners = []
     for name, shape in station:
         pose = still[name] @ shape.pose
         corners.append((shape.vertices @ pose[:3, :3].T + pose[:3, 3])[shape.triangles])
     corners, beam = np.concatenate(corners), rays()
-    poses = [model.link_poses(q)[LINK] for q in rows]
+    poses = [model.link_poses(q)[LINK] for q in configurations]
     true = [cast(pose[:3, 3], beam @ pose[:3, :3].T, corners) for pose in poses]
-    noisy = np.array(true) + SCATTER * rng.normal(size=len(rows))
+    noisy = np.array(true) + SCATTER * rng.normal(size=len(configurations))
     return np.maximum(RESOLUTION * np.round(noisy / RESOLUTION), 0.0)
 
 

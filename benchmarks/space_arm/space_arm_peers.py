@@ -109,15 +109,15 @@ def all_pairs_distance(model: CollisionModel, filters: bool) -> Query:
 
 def all_pairs_contacts(model: CollisionModel, margin: float, filters: bool) -> Query:
     """As `CollisionModel.contacts`; no tree."""
-    (numbers, index), found = model.work_space(), np.empty((ROOM, 2), dtype=np.int64)
+    (numbers, index), pairs = model.work_space(), np.empty((ROOM, 2), dtype=np.int64)
 
     def ask(q: np.ndarray) -> list[tuple[int, int]]:
         _require_length(margin)
         q = model.configuration(q)
-        count = _all_pairs_contacts(numbers, index, q, float(margin), found, filters)
+        count = _all_pairs_contacts(numbers, index, q, float(margin), pairs, filters)
         if count < 0:
             raise model.refusal(count, q)
-        return pairs_found(count, found)
+        return pairs_found(count, pairs)
 
     return ask
 
@@ -229,12 +229,12 @@ def bvh(shape: Shape, kind: type) -> tuple[object, np.ndarray]:
 
 def box(shape: Shape) -> tuple[object, np.ndarray]:
     """(coal's box, pose in the link): the oriented box of a shape."""
-    found = fit_box(triangles(shape)[0])
+    oriented = fit_box(triangles(shape)[0])
     pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = found.axes, found.center
-    if np.linalg.det(found.axes) < 0.0:
+    pose[:3, :3], pose[:3, 3] = oriented.axes, oriented.center
+    if np.linalg.det(oriented.axes) < 0.0:
         pose[:3, 0] *= -1.0
-    return coal.Box(*found.extents), shape.pose @ pose
+    return coal.Box(*oriented.extents), shape.pose @ pose
 
 
 class Peer:

@@ -63,13 +63,13 @@ def coal_ways(model: CollisionModel) -> tuple[dict[str, Way], Peer, Peer]:
     obb = Peer(model, urdf, lambda shape: bvh(shape, coal.BVHModelOBB), MARGIN)
     boxes = Peer(model, urdf, box, MARGIN)
     meshes = Peer(model, urdf, lambda shape: bvh(shape, coal.BVHModelOBBRSS))
-    found = {
+    peers = {
         "coal, capsules on the leaves": Way(capsule_peer(model), "distance"),
         "coal, OBB tree of triangles": Way(obb.test, "contacts"),
         "coal, OBBs of the bodies": Way(boxes.test, "contacts"),
         "coal, OBBRSS tree of triangles": Way(meshes.measure, "distance"),
     }
-    return found, obb, meshes
+    return peers, obb, meshes
 
 
 def ways(model: CollisionModel, margin: float = MARGIN) -> dict[str, Way]:
