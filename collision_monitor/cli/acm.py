@@ -282,11 +282,11 @@ def _audit_text(model: CollisionModel, result: Audit, settings: SearchSettings) 
     """Text: a table of findings with poses, and confirmed entries."""
     parts = []
     if result.findings:
-        rows = []
+        table = []
         for item, finding in enumerate(result.findings, 1):
             verdict = finding.verdict
             low, high = verdict.share
-            rows.append(
+            table.append(
                 [
                     f"{item}  {' - '.join(finding.links)}",
                     finding.reason or "-",
@@ -298,7 +298,7 @@ def _audit_text(model: CollisionModel, result: Audit, settings: SearchSettings) 
             )
         header = ("exempted pair that can collide", "reason", "neighbours", "meets in", "share",
                   "warned by")  # fmt: skip
-        parts.append(text_table(header, rows))
+        parts.append(text_table(header, table))
         lines = ["Where they meet (joints not named as in the default pose):"]
         for item, finding in enumerate(result.findings, 1):
             doubt = "" if finding.confirmed else "  (closer than 0.02 mm, contact not confirmed)"

@@ -187,13 +187,14 @@ def _limits_of_leaders(
         given |= tightened_limits(model.robot, path, tuple(of_urdf), soft)
     limits = {name: both for name, both in given.items() if name in model.joint_names}
     for joint, leader, gain, offset in mimics(model):
-        own, urdf = given.get(joint.name), of_urdf[joint.name]
-        if own is None:
+        of_follower, urdf = given.get(joint.name), of_urdf[joint.name]
+        if of_follower is None:
             continue
         ends = -math.inf, math.inf
-        if (own.lower, own.upper) != (urdf.lower, urdf.upper):
-            ends = sorted((end - offset) / gain for end in (own.lower, own.upper))
-        rates = (each / abs(gain) for each in (own.velocity, own.acceleration, own.jerk))
+        if (of_follower.lower, of_follower.upper) != (urdf.lower, urdf.upper):
+            ends = sorted((end - offset) / gain for end in (of_follower.lower, of_follower.upper))
+        largest = of_follower.velocity, of_follower.acceleration, of_follower.jerk
+        rates = (each / abs(gain) for each in largest)
         limits[leader] = limits.get(leader, of_urdf[leader]).tightened(JointLimits(*ends, *rates))
     return limits
 

@@ -181,12 +181,12 @@ def _arms_row(result: Mapping[str, Any]) -> tuple[str, str]:
 def text(result: Mapping[str, Any]) -> str:
     """Text of `report`, and of the written file."""
     clearance, pairs = result["clearance"], result["pairs"]
-    rows = [_arms_row(result)]
+    lines = [_arms_row(result)]
     if result["window"]:
         first, last = result["window"]["first"], result["window"]["last"]
         change, tips = result["largest_change"], result["tip_displacement"]
         moved = (f"{1000.0 * tip['value']:.1f} mm {side}" for side, tip in tips.items())
-        rows += [
+        lines += [
             ("changed", f"t = {first['time']:g} .. {last['time']:g} s, waypoints "
              f"{first['waypoint']} .. {last['waypoint']} of {result['waypoints']}"),
             ("largest change", f"{_amount(change['value'], change['unit'])}: "
@@ -195,7 +195,7 @@ def text(result: Mapping[str, Any]) -> str:
         ]  # fmt: skip
     before, after = clearance["before"], clearance["after"]
     if after["value"] is not None:
-        rows += [
+        lines += [
             ("least clearance", f"before {before['value']:.4f} m at t = {before['time']:g} s"),
             ("", f"after  {after['value']:.4f} m at t = {after['time']:g} s, "
              f"{' - '.join(after['pair'])}"),
@@ -204,28 +204,28 @@ def text(result: Mapping[str, Any]) -> str:
     for where, key in (("between the arms", "certified"), ("elsewhere", "certified_elsewhere")):
         if clearance[key] is not None:
             less = ", as in the desired motion" if clearance[key] < result["safe_distance"] else ""
-            rows.append((head, f"{clearance[key]:.4f} m {where} at every instant{less}"))
+            lines.append((head, f"{clearance[key]:.4f} m {where} at every instant{less}"))
             head = ""
-    rows.append(("pairs", f"{pairs['kept']} are kept apart"))
+    lines.append(("pairs", f"{pairs['kept']} are kept apart"))
     if pairs["eased"]:
-        rows.append(("", f"{pairs['eased']} are eased; each keeps at every instant, at least:"))
+        lines.append(("", f"{pairs['eased']} are eased; each keeps at every instant, at least:"))
         for each in pairs["eased_keep"][:_SHOWN]:
             where = f"{1000.0 * each['value']:.1f} mm between {each['between']}"
-            rows.append(("", f"  {' - '.join(each['pair'])}: {where}"))
+            lines.append(("", f"  {' - '.join(each['pair'])}: {where}"))
         if pairs["eased"] > _SHOWN:
-            rows.append(("", f"  and {pairs['eased'] - _SHOWN} more (--json lists them)"))
+            lines.append(("", f"  and {pairs['eased'] - _SHOWN} more (--json lists them)"))
     if pairs["not_looked_at"]:
         why = "not between arms" if result["method"] != "robust" else "not moved by an arm"
-        rows.append(("", f"{pairs['not_looked_at']} others do not touch ({why})"))
+        lines.append(("", f"{pairs['not_looked_at']} others do not touch ({why})"))
     duration = result["duration"]
     slower = duration["after"] - duration["before"]
     share = f" ({slower / duration['before']:.1%})" if 100.0 * duration["before"] > slower else ""
     longer = f"{slower:.3g} s{share} longer" if slower > 0.0 else "as before"
-    rows.append(("duration", f"{duration['after']:g} s, {longer}"))
+    lines.append(("duration", f"{duration['after']:g} s, {longer}"))
     if result.get("output"):
-        rows.append(("written", result["output"]))
+        lines.append(("written", result["output"]))
     title = f"{result['robot']}: {result['result']}, method {result['method']}"
-    return "\n".join([title, *(f"  {head:18} {line}" for head, line in rows)])
+    return "\n".join([title, *(f"  {head:18} {line}" for head, line in lines)])
 
 
 def failure_text(result: Mapping[str, Any]) -> str:

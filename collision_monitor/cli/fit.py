@@ -186,14 +186,14 @@ def _advice(model: CollisionModel, link: str) -> str:
 def _loosest_table(links: list[dict[str, Any]]) -> str:
     if not links:
         return ""
-    rows = [
+    table = [
         [row["link"], str(row["leaves"]), f"{1e3 * row['mean']:.1f}", f"{1e3 * row['max']:.1f}",
          row["advice"]]
         for row in links
     ]  # fmt: skip
     return (
         "Links whose leaves stand off farthest: from the surface of the leaves to the shapes\n\n"
-        f"{text_table(_LOOSE, rows)}\n\n"
+        f"{text_table(_LOOSE, table)}\n\n"
         "A monitor measures the meshes of near pairs (narrow_phase auto): loose leaves cost it "
         "time.\nWith narrow_phase leaf they cause false alarms.\n\n"
     )
@@ -228,14 +228,14 @@ def meeting_neighbours(model: CollisionModel) -> list[dict[str, Any]]:
 def _meeting_table(pairs: list[dict[str, Any]]) -> str:
     if not pairs:
         return ""
-    rows = [
+    table = [
         [" - ".join(pair["links"]), pair["joint"], f"{100.0 * pair['share']:.0f}",
          "more" if pair["depth"] is None else f"{1e3 * pair['depth']:.0f}"]
         for pair in pairs
     ]  # fmt: skip
     return (
         "Neighbours over one joint that meet in a part of its range\n\n"
-        f"{text_table(_MEETING, rows)}\n\n"
+        f"{text_table(_MEETING, table)}\n\n"
         "The monitor does not check these pairs: the limits of the joint have to keep them apart. "
         "A rule in\nthe thresholds file that names a pair has it checked.\n\n"
     )
@@ -250,24 +250,24 @@ def _near_pairs(model: CollisionModel, given: Thresholds) -> list[NearPair]:
 
 
 def _near_table(pairs: list[dict[str, Any]]) -> str:
-    rows = [
+    table = [
         [" - ".join(pair["links"]), *(f"{1e3 * pair[key]:.1f}" for key in ("warn", "stop"))]
         + [pair["reason"]]
         for pair in pairs
     ]
     title = "Pairs that are near by design"
-    return f"{title}\n\n{text_table(_NEAR, rows)}\n\n" if rows else ""
+    return f"{title}\n\n{text_table(_NEAR, table)}\n\n" if table else ""
 
 
 def _tree_table(hierarchy: dict[str, Any]) -> str:
-    rows = [
+    table = [
         [*(str(tree[key]) for key in ("link", "triangles", "levels", "cells", "leaves")),
          f"{tree['indices'] / tree['leaves']:.1f}", str(tree["indices"]),
          f"{tree['indices'] / tree['triangles']:.1f} times"]
         for tree in hierarchy["links"]
     ]  # fmt: skip
     title = f"Hierarchies over the triangles of links ({hierarchy['name']})"
-    return f"{title}\n\n{text_table(_TREES, rows)}\n\n" if rows else ""
+    return f"{title}\n\n{text_table(_TREES, table)}\n\n" if table else ""
 
 
 def _kinds(leaves: list[dict]) -> str:

@@ -52,17 +52,17 @@ def braking_range(path, center, half, q, motion):
     """
     for joint in range(len(q)):
         v, a = path.velocities[joint], path.decelerations[joint]
-        way = braked(v, a, path.reaction, center)
-        q[joint] = path.q[joint] + way
+        travel = braked(v, a, path.reaction, center)
+        q[joint] = path.q[joint] + travel
         slope, stray, before, after = 0.0, 0.0, 0.0, 0.0
         if half > 0.0 and v != 0.0:
-            before = way - braked(v, a, path.reaction, center - half)
-            after = braked(v, a, path.reaction, center + half) - way
+            before = travel - braked(v, a, path.reaction, center - half)
+            after = braked(v, a, path.reaction, center + half) - travel
             slope = 0.5 * (before + after) / half
             stray = 0.5 * abs(after - before)
             if abs(slope) < abs(v):
                 time = path.reaction + (abs(v) - abs(slope)) / a
-                off = braked(v, a, path.reaction, time) - way - slope * (time - center)
+                off = braked(v, a, path.reaction, time) - travel - slope * (time - center)
                 stray = max(stray, abs(off))
         motion[joint, SLOPE] = slope
         motion[joint, SPAN] = max(abs(before), abs(after))
@@ -70,36 +70,36 @@ def braking_range(path, center, half, q, motion):
 
 
 @small_kernel
-def _measure(view, balls, rows, row, hints):
+def _measure(view, balls, candidates, row, hints):
     """Measure a pair where its links are; return (distance, leaf, leaf)."""
-    pair = int(rows[row, PAIR])
+    pair = int(candidates[row, PAIR])
     distance, i, j = pair_nearest(
         view, balls, view.pairs[pair, 0], view.pairs[pair, 1], hints[row, 0], hints[row, 1], np.inf
     )
     hints[row, 0], hints[row, 1] = i, j
-    rows[row, SAMPLED] = min(rows[row, SAMPLED], distance)
+    candidates[row, SAMPLED] = min(candidates[row, SAMPLED], distance)
     return distance, i, j
 
 
 @kernel
-def _stops(rows, stop, resolution):
+def _stops(candidates, stop, resolution):
     """Whether a pair outside its stop distance comes within it, which decides the search."""
-    for row in range(len(rows)):
-        if rows[row, SAMPLED] <= stop[row]:
-            if rows[row, DISTANCE] > stop[row] + _CLEARLY * resolution:
+    for row in range(len(candidates)):
+        if candidates[row, SAMPLED] <= stop[row]:
+            if candidates[row, DISTANCE] > stop[row] + _CLEARLY * resolution:
                 return True
     return False
 
 
 @kernel
-def bound_leaves(numbers, index, space, path, stop, enough, resolution, most, rows):
-    """Set LEAST of ``rows`` to lower bounds of their distances on a braking path, metres.
+def bound_leaves(numbers, index, space, path, stop, enough, resolution, most, candidates):
+    """Set LEAST of ``candidates`` to lower bounds of their distances on a braking path, metres.
 
-    ``rows`` have PAIR, DISTANCE and two leaves, as `near_pairs` writes them. LEAST is at most
-    ``resolution`` metres below the least distance, or not below ``enough`` (rows,), if ``most``
-    configurations are enough. The search ends if a pair comes within its ``stop`` distance (rows,):
-    then LEAST is the least distance so far, of all rows. `scan_space.fill_balls` must have filled
-    ``space`` for the pairs.
+    ``candidates`` (k, columns) have PAIR, DISTANCE and two leaves, as `near_pairs` writes them.
+    LEAST is at most ``resolution`` metres below the least distance, or not below ``enough`` (k,),
+    if ``most`` configurations are enough. The search ends if a pair comes within its ``stop``
+    distance (k,): then LEAST is the least distance so far, of all candidates.
+    `scan_space.fill_balls` must have filled ``space`` for the pairs.
 
     Returns (number of configurations, whether a pair comes within its stop distance).
     """
@@ -108,19 +108,19 @@ def bound_leaves(numbers, index, space, path, stop, enough, resolution, most, ro
     space.filled[:] = -1
     end = braking_time(path.velocities, path.decelerations, path.reaction)
     q, motion = np.empty(len(path.q)), np.empty((len(path.q), 3))
-    hints = np.empty((len(rows), 2), np.int64)
+    hints = np.empty((len(candidates), 2), np.int64)
     times, counts = np.empty((most, 2)), np.zeros(most, np.int64)  # centre and half length
-    active = np.empty((most, len(rows)), np.int64)
+    active = np.empty((most, len(candidates)), np.int64)
     braking_range(path, end, 0.0, q, motion)
     move(view, balls, q)
-    for row in range(len(rows)):
+    for row in range(len(candidates)):
         active[0, row] = row
-        hints[row, 0], hints[row, 1] = int(rows[row, LEAF_A]), int(rows[row, LEAF_B])
-        rows[row, SAMPLED], rows[row, LEAST] = rows[row, DISTANCE], np.inf
-        _measure(view, balls, rows, row, hints)
+        hints[row, 0], hints[row, 1] = int(candidates[row, LEAF_A]), int(candidates[row, LEAF_B])
+        candidates[row, SAMPLED], candidates[row, LEAST] = candidates[row, DISTANCE], np.inf
+        _measure(view, balls, candidates, row, hints)
     times[0, 0] = times[0, 1] = 0.5 * end
-    counts[0], size, head = len(rows), 1, ZERO
-    while head < size and not _stops(rows, stop, resolution):
+    counts[0], size, head = len(candidates), 1, ZERO
+    while head < size and not _stops(candidates, stop, resolution):
         half = times[head, 1]
         braking_range(path, times[head, 0], half, q, motion)
         move(view, balls, q)
@@ -128,11 +128,11 @@ def bound_leaves(numbers, index, space, path, stop, enough, resolution, most, ro
         left, has_room = 0, size + 2 <= most
         for item in range(counts[head]):
             row = active[head, item]
-            pair = int(rows[row, PAIR])
+            pair = int(candidates[row, PAIR])
             bound, travel = ball_bound(view, balls, sweep, pair, head)
-            if bound < min(enough[row], rows[row, SAMPLED] - resolution):
-                distance, i, j = _measure(view, balls, rows, row, hints)
-                target = min(enough[row], rows[row, SAMPLED] - resolution)
+            if bound < min(enough[row], candidates[row, SAMPLED] - resolution):
+                distance, i, j = _measure(view, balls, candidates, row, hints)
+                target = min(enough[row], candidates[row, SAMPLED] - resolution)
                 bound = distance - travel - ROUNDING
                 if bound < target:
                     bound = max(
@@ -146,7 +146,7 @@ def bound_leaves(numbers, index, space, path, stop, enough, resolution, most, ro
                         bound = distance - travel - ROUNDING
                         low, _ = leaf_bound(view, balls, sweep, pair, travel, enough[row], head)
                         bound = max(bound, low)
-            rows[row, LEAST] = min(rows[row, LEAST], bound)
+            candidates[row, LEAST] = min(candidates[row, LEAST], bound)
         if left > 0:  # the later half first: a robot is usually nearest at the end
             counts[size] = counts[size + 1] = left
             times[size, 0] = times[head, 0] + 0.5 * half
@@ -154,9 +154,9 @@ def bound_leaves(numbers, index, space, path, stop, enough, resolution, most, ro
             times[size, 1] = times[size + 1, 1] = 0.5 * half
             size += 2
         head += 1
-    stops = _stops(rows, stop, resolution)
-    for row in range(len(rows)):
+    stops = _stops(candidates, stop, resolution)
+    for row in range(len(candidates)):
         if stops:
-            rows[row, LEAST] = np.inf
-        rows[row, LEAST] = min(rows[row, LEAST], rows[row, SAMPLED])
+            candidates[row, LEAST] = np.inf
+        candidates[row, LEAST] = min(candidates[row, LEAST], candidates[row, SAMPLED])
     return head + 1, stops

@@ -19,7 +19,7 @@ from collision_monitor.hierarchy.kinematics import forward_kinematics, place_lea
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import move, near_leaves
 
-# Columns of ``rows``: one row for each pair of links.
+# Columns of ``candidates``: one row for each pair of links that may come near.
 PAIR, GROUP, DISTANCE, RATE, LEAST, TRAVEL, SAMPLED, LEAF_A, LEAF_B = range(9)
 COLUMNS = 9
 # Beyond this sum of ways, in metres, rounding would hide small ones.
@@ -168,9 +168,9 @@ def _advance(earlier, path):
 
 @kernel
 def near_pairs(
-    numbers, index, path, classes, enough, now, nearest, distance, earlier, rows, size
+    numbers, index, path, classes, enough, now, nearest, distance, earlier, candidates, size
 ):
-    """Write rows of pairs of a model that may come near while braking, without RATE.
+    """Write the pairs of a model that may come near while braking to ``candidates``, but no RATE.
 
     A row has the pair, its distance now (m) and the leaves with it, the maximum TRAVEL of both
     links towards each other while braking, and LEAST, a lower bound of the distance meanwhile.
@@ -211,21 +211,22 @@ def near_pairs(
         earlier.leaves[pair, 0], earlier.leaves[pair, 1] = i, j
         if (apart if now else least) >= enough[pair] and pair != nearest:
             continue
-        rows[size, PAIR], rows[size, GROUP], rows[size, DISTANCE] = pair, classes[pair], apart
-        rows[size, LEAF_A], rows[size, LEAF_B] = i, j
-        rows[size, TRAVEL], rows[size, LEAST] = travel, least
+        candidates[size, PAIR], candidates[size, GROUP] = pair, classes[pair]
+        candidates[size, LEAF_A], candidates[size, LEAF_B] = i, j
+        candidates[size, DISTANCE] = apart
+        candidates[size, TRAVEL], candidates[size, LEAST] = travel, least
         size += 1
     return size
 
 
 @kernel
 def near_objects(
-    numbers, index, leaf_links, pair_table, class_table, limits, q, near, values, slots, rows
+    numbers, index, leaf_links, pair_table, class_table, limits, q, near, values, slots, candidates
 ):
-    """Write rows of the pairs with objects that are nearer than ``limits`` (classes,) at q (nq,).
+    """Write the pairs with objects that are nearer than ``limits`` (classes,) at q (nq,).
 
-    All but RATE, LEAST and TRAVEL, as `near_pairs`. Returns the number of rows; -1: they do not
-    fit; -k: ``near`` and ``values`` need k rows. ``slots`` (pairs,) of -1 is work space.
+    All but RATE, LEAST and TRAVEL, as `near_pairs`. Returns the number of candidates; -1: they do
+    not fit; -k: ``near`` and ``values`` need k rows. ``slots`` (pairs,) of -1 is work space.
     """
     view = unpack(numbers, index)
     move(view, q)
@@ -238,27 +239,29 @@ def near_objects(
         row = slots[pair]
         if row < 0:
             row = size
-            if row < len(rows):
+            if row < len(candidates):
                 slots[pair] = row
-                rows[row, PAIR], rows[row, GROUP], rows[row, DISTANCE] = pair, group, np.inf
+                candidates[row, PAIR], candidates[row, GROUP] = pair, group
+                candidates[row, DISTANCE] = np.inf
             size += 1
-        if row < len(rows) and values[item, 0] < rows[row, DISTANCE]:
-            rows[row, DISTANCE] = values[item, 0]
+        if row < len(candidates) and values[item, 0] < candidates[row, DISTANCE]:
+            candidates[row, DISTANCE] = values[item, 0]
             is_first = leaf_links[i] == view.pairs[pair, 0]
-            rows[row, LEAF_A], rows[row, LEAF_B] = (i, j) if is_first else (j, i)
-    for row in range(min(size, len(rows))):
-        slots[int(rows[row, PAIR])] = -1
-    return size if size <= len(rows) else -1
+            candidates[row, LEAF_A], candidates[row, LEAF_B] = (i, j) if is_first else (j, i)
+    for row in range(min(size, len(candidates))):
+        slots[int(candidates[row, PAIR])] = -1
+    return size if size <= len(candidates) else -1
 
 
 @kernel
-def set_rates(numbers, index, q, velocities, rows):
-    """Set RATE in rows of `near_pairs`, of links at q (nq,)."""
+def set_rates(numbers, index, q, velocities, candidates):
+    """Set RATE in ``candidates`` of `near_pairs`, of links at q (nq,)."""
     view = unpack(numbers, index)
     forward_kinematics(view, q)
     place_leaves(view, view.moving_leaves)
-    for row in range(len(rows)):
-        i, j, pair = int(rows[row, LEAF_A]), int(rows[row, LEAF_B]), int(rows[row, PAIR])
+    for row in range(len(candidates)):
+        pair = int(candidates[row, PAIR])
+        i, j = int(candidates[row, LEAF_A]), int(candidates[row, LEAF_B])
         rate = separation_rate(view, i, j, velocities)
         near = capsule_distance(view.ends, view.radii, i, j) + NEARLY_NEAREST
         a, b = view.pairs[pair, 0], view.pairs[pair, 1]
@@ -268,4 +271,4 @@ def set_rates(numbers, index, q, velocities, rows):
                     continue
                 if capsule_distance(view.ends, view.radii, m, n) <= near:
                     rate = min(rate, separation_rate(view, m, n, velocities))
-        rows[row, RATE] = rate
+        candidates[row, RATE] = rate

@@ -42,12 +42,12 @@ def place_static(numbers, index, space):
 @offline_kernel
 def _turn(view, sweep, start, end, half):
     """Set the rows of `Sweep.joints` for ``half`` of a motion to both sides."""
-    for k in range(len(view.joint_table)):
-        column = view.joint_table[k, 2]
-        turn = view.joint_motion[k, 0] * (end[column] - start[column]) * half
-        sweep.joints[k, TURN] = turn
-        sweep.joints[k, SIZE] = sweep.joints[k, FAR] = abs(turn)
-        sweep.joints[k, OFF] = 0.0
+    for joint in range(len(view.joint_table)):
+        column = view.joint_table[joint, 2]
+        turn = view.joint_motion[joint, 0] * (end[column] - start[column]) * half
+        sweep.joints[joint, TURN] = turn
+        sweep.joints[joint, SIZE] = sweep.joints[joint, FAR] = abs(turn)
+        sweep.joints[joint, OFF] = 0.0
 
 
 @offline_kernel

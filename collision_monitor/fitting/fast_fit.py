@@ -107,14 +107,14 @@ def _row_of_capsules(
 ) -> np.ndarray:
     """The capsules (k, 7) of one grid; ``sides`` ascend, ``order`` gives their axes."""
     a, b, c = sides
-    rows, columns = grid
-    u = (np.arange(rows) + 0.5) * (a / rows) - 0.5 * a
-    v = (np.arange(columns) + 0.5) * (b / columns) - 0.5 * b
+    count_u, count_v = grid
+    u = (np.arange(count_u) + 0.5) * (a / count_u) - 0.5 * a
+    v = (np.arange(count_v) + 0.5) * (b / count_v) - 0.5 * b
     half = 0.5 * c - inset
-    capsules = np.zeros((rows * columns, 7))
+    capsules = np.zeros((count_u * count_v, 7))
     for end, sign in ((0, -1.0), (3, 1.0)):
-        capsules[:, end + order[0]] = np.repeat(u, columns)
-        capsules[:, end + order[1]] = np.tile(v, rows)
+        capsules[:, end + order[0]] = np.repeat(u, count_v)
+        capsules[:, end + order[1]] = np.tile(v, count_u)
         capsules[:, end + order[2]] = sign * half
     capsules[:, 6] = radius * (1.0 + 1e-12) + 1e-12 * c
     return capsules

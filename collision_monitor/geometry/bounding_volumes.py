@@ -244,8 +244,8 @@ def _parallel_edges(d0, d1, d2, e, wx, wy, wz, ha, sa, ox, oy, oz, hb, sb):
     likewise. All along the axes of A; d is centre B less centre A.
     """
     best = 1e300
-    k, o = (wx, wy) if e == 0 else (wy, wx)
-    # Not 1 - k^2, which has lost all digits where the edges are nearly parallel.
+    cosine, o = (wx, wy) if e == 0 else (wy, wx)
+    # Not 1 - cosine^2, which has lost all digits where the edges are nearly parallel.
     square = o * o + wz * wz
     scale = 1.0 / square if square > _PARALLEL_SIDES else 0.0
     for side in range(4):
@@ -258,9 +258,9 @@ def _parallel_edges(d0, d1, d2, e, wx, wy, wz, ha, sa, ox, oy, oz, hb, sb):
             x -= a
         along_e, across = (x, y) if e == 0 else (y, x)
         along_w = x * wx + y * wy + z * wz
-        s = _limited((along_e * square - k * (across * o + z * wz)) * scale, ha)
-        t = _limited(k * s - along_w, hb)
-        s = _limited(along_e + k * t, ha)
+        s = _limited((along_e * square - cosine * (across * o + z * wz)) * scale, ha)
+        t = _limited(cosine * s - along_w, hb)
+        s = _limited(along_e + cosine * t, ha)
         x, y, z = x + t * wx, y + t * wy, z + t * wz
         if e == 0:
             x -= s

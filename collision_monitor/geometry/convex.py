@@ -80,43 +80,43 @@ def _on_segment(s, i, j):
 
 
 @kernel
-def _on_triangle(s, i, j, k):
+def _on_triangle(s, row_a, row_b, row_c):
     """(squared distance from the origin, three weights) of the triangle of three rows."""
-    ux, uy, uz = s[j, 0] - s[i, 0], s[j, 1] - s[i, 1], s[j, 2] - s[i, 2]
-    vx, vy, vz = s[k, 0] - s[i, 0], s[k, 1] - s[i, 1], s[k, 2] - s[i, 2]
+    ux, uy, uz = s[row_b, 0] - s[row_a, 0], s[row_b, 1] - s[row_a, 1], s[row_b, 2] - s[row_a, 2]
+    vx, vy, vz = s[row_c, 0] - s[row_a, 0], s[row_c, 1] - s[row_a, 1], s[row_c, 2] - s[row_a, 2]
     nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
     nn = nx * nx + ny * ny + nz * nz
     uu, vv = ux * ux + uy * uy + uz * uz, vx * vx + vy * vy + vz * vz
     if nn > _FLAT * uu * vv:
         # Weights by the areas that the foot of the origin makes with the edges.
-        px, py, pz = -s[i, 0], -s[i, 1], -s[i, 2]
+        px, py, pz = -s[row_a, 0], -s[row_a, 1], -s[row_a, 2]
         b = (nx * (py * vz - pz * vy) + ny * (pz * vx - px * vz) + nz * (px * vy - py * vx)) / nn
         c = (nx * (uy * pz - uz * py) + ny * (uz * px - ux * pz) + nz * (ux * py - uy * px)) / nn
         if b >= 0.0 and c >= 0.0 and b + c <= 1.0:
-            height = nx * s[i, 0] + ny * s[i, 1] + nz * s[i, 2]
+            height = nx * s[row_a, 0] + ny * s[row_a, 1] + nz * s[row_a, 2]
             return height * height / nn, 1.0 - b - c, b, c
-    best, wi, wj, wk = math.inf, 1.0, 0.0, 0.0
+    best, wa, wb, wc = math.inf, 1.0, 0.0, 0.0
     for edge in range(3):
-        a = i if edge == 0 else (j if edge == 1 else k)
-        b = j if edge == 0 else (k if edge == 1 else i)
-        square, first, second = _on_segment(s, a, b)
+        start = row_a if edge == 0 else (row_b if edge == 1 else row_c)
+        end = row_b if edge == 0 else (row_c if edge == 1 else row_a)
+        square, first, second = _on_segment(s, start, end)
         if square < best:
             best = square
-            wi = first if edge == 0 else (second if edge == 2 else 0.0)
-            wj = second if edge == 0 else (first if edge == 1 else 0.0)
-            wk = second if edge == 1 else (first if edge == 2 else 0.0)
-    return best, wi, wj, wk
+            wa = first if edge == 0 else (second if edge == 2 else 0.0)
+            wb = second if edge == 0 else (first if edge == 1 else 0.0)
+            wc = second if edge == 1 else (first if edge == 2 else 0.0)
+    return best, wa, wb, wc
 
 
 @part_kernel
-def _beyond_face(s, i, j, k, other):
+def _beyond_face(s, row_a, row_b, row_c, other):
     """Whether the origin lies on the other side of a face than the fourth point, or may."""
-    ux, uy, uz = s[j, 0] - s[i, 0], s[j, 1] - s[i, 1], s[j, 2] - s[i, 2]
-    vx, vy, vz = s[k, 0] - s[i, 0], s[k, 1] - s[i, 1], s[k, 2] - s[i, 2]
+    ux, uy, uz = s[row_b, 0] - s[row_a, 0], s[row_b, 1] - s[row_a, 1], s[row_b, 2] - s[row_a, 2]
+    vx, vy, vz = s[row_c, 0] - s[row_a, 0], s[row_c, 1] - s[row_a, 1], s[row_c, 2] - s[row_a, 2]
     nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
-    wx, wy, wz = s[other, 0] - s[i, 0], s[other, 1] - s[i, 1], s[other, 2] - s[i, 2]
+    wx, wy, wz = s[other, 0] - s[row_a, 0], s[other, 1] - s[row_a, 1], s[other, 2] - s[row_a, 2]
     inside = nx * wx + ny * wy + nz * wz
-    here = -(nx * s[i, 0] + ny * s[i, 1] + nz * s[i, 2])
+    here = -(nx * s[row_a, 0] + ny * s[row_a, 1] + nz * s[row_a, 2])
     size = (nx * nx + ny * ny + nz * nz) * (wx * wx + wy * wy + wz * wz)
     if inside * inside <= _FLAT * size:
         return True
@@ -140,13 +140,13 @@ def _shrink(s, size):
     else:
         best = math.inf
         for face in range(4):  # the face without this point
-            i, j, k = (face + 1) % 4, (face + 2) % 4, (face + 3) % 4
-            if not _beyond_face(s, i, j, k, face):
+            row_a, row_b, row_c = (face + 1) % 4, (face + 2) % 4, (face + 3) % 4
+            if not _beyond_face(s, row_a, row_b, row_c, face):
                 continue
-            square, a, b, c = _on_triangle(s, i, j, k)
+            square, a, b, c = _on_triangle(s, row_a, row_b, row_c)
             if square < best:
                 best = square
-                s[i, 6], s[j, 6], s[k, 6], s[face, 6] = a, b, c, 0.0
+                s[row_a, 6], s[row_b, 6], s[row_c, 6], s[face, 6] = a, b, c, 0.0
                 w0, w1, w2, w3 = s[0, 6], s[1, 6], s[2, 6], s[3, 6]
         if best == math.inf:
             return 0

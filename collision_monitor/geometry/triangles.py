@@ -380,27 +380,27 @@ def _walk(p, i, j, bound, extent):
     again. Settled: no pair of points is nearer, or none nearer than the root of ``bound``,
     and the triangles are apart for sure. Most are settled by the first or second pair.
     """
-    k, m = _first_edges(p, i, j)
+    edge_i, edge_j = _first_edges(p, i, j)
     best = _nothing()
     tried = 0
-    while not tried >> (3 * k + m) & 1:
-        tried |= 1 << (3 * k + m)
-        pair, s, t = _edges(p, i, k, j, m)
+    while not tried >> (3 * edge_i + edge_j) & 1:
+        tried |= 1 << (3 * edge_i + edge_j)
+        pair, s, t = _edges(p, i, edge_i, j, edge_j)
         best = _nearer(best, pair)
         square, ax, ay, az, bx, by, bz = pair
         dx, dy, dz = bx - ax, by - ay, bz - az
         # The edges' own ends lie as they should; so look at the third vertices first.
-        nearer_i = max(0.0, _beyond(p, i + (k + 2) % 3, ax, ay, az, dx, dy, dz))
-        nearer_j = max(0.0, -_beyond(p, j + (m + 2) % 3, bx, by, bz, dx, dy, dz))
+        nearer_i = max(0.0, _beyond(p, i + (edge_i + 2) % 3, ax, ay, az, dx, dy, dz))
+        nearer_j = max(0.0, -_beyond(p, j + (edge_j + 2) % 3, bx, by, bz, dx, dy, dz))
         slack = _TOLERANCE * extent * math.sqrt(square)
         if _is_settled(square - nearer_i - nearer_j, square, bound, slack):
             gap = _gap_along(p, i, j, dx, dy, dz)
             if _is_settled(gap, square, bound, slack):
                 return best, gap > slack
         if nearer_i > 0.0:
-            k = (k + (1 if s > 0.5 else 2)) % 3
+            edge_i = (edge_i + (1 if s > 0.5 else 2)) % 3
         if nearer_j > 0.0:
-            m = (m + (1 if t > 0.5 else 2)) % 3
+            edge_j = (edge_j + (1 if t > 0.5 else 2)) % 3
     return best, False
 
 

@@ -97,20 +97,20 @@ def open_range(index, pattern, first_row, last_row, first, count):
 
 @kernel
 def mark_above(numbers, index, leaf_links, marked, first, out):
-    """out[k] = 1 if node first + k is above a leaf of a link in ``marked`` (links,), else 0.
+    """Write 1 for each node from ``first`` on that is above a leaf of ``marked`` (links,), else 0.
 
     The nodes are complete trees, parents before their children.
     """
     nodes = unpack(numbers, index).nodes
-    for k in range(len(out) - 1, -1, -1):
-        left, right = nodes[first + k, 0], nodes[first + k, 1]
+    for node in range(first + len(out) - 1, first - 1, -1):
+        left, right = nodes[node, 0], nodes[node, 1]
         if left < 0:
-            out[k] = marked[leaf_links[right]]
+            out[node - first] = marked[leaf_links[right]]
             continue
-        out[k] = 0
+        out[node - first] = 0
         for child in (left, right):
             if first <= child < first + len(out):
-                out[k] |= out[child - first]
+                out[node - first] |= out[child - first]
 
 
 @kernel

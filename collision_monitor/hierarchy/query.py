@@ -88,52 +88,52 @@ def distance(numbers, index, q):
 
 @offline_kernel
 def min_distances(numbers, index, configurations, out):
-    """out[k] = minimum signed distance at configurations[k]; return an invalid row, or -1."""
+    """Write the minimum signed distance at each configuration; return an invalid row, or -1."""
     view = unpack(numbers, index)
-    for k in range(len(configurations)):
-        q = configurations[k]
+    for configuration in range(len(configurations)):
+        q = configurations[configuration]
         if first_bad(q) >= 0:
-            return k
+            return configuration
         move(view, q)
-        out[k] = nearest_leaves(view)[0]
+        out[configuration] = nearest_leaves(view)[0]
     return -1
 
 
 @offline_kernel
 def clear_rows(numbers, index, configurations, margin, out):
-    """out[k] = whether no pair is closer than ``margin``; return an invalid row, or -1."""
+    """Write whether no pair is closer than ``margin``; return an invalid row, or -1."""
     view = unpack(numbers, index)
-    for k in range(len(configurations)):
-        q = configurations[k]
+    for configuration in range(len(configurations)):
+        q = configurations[configuration]
         if first_bad(q) >= 0:
-            return k
+            return configuration
         move(view, q)
-        out[k] = not any_closer(view, margin)
+        out[configuration] = not any_closer(view, margin)
     return -1
 
 
 @kernel
 def pair_distances(numbers, index, configurations, pairs, out):
-    """out[k, p] = signed distance of two links, ``pairs[p]``, at configurations[k].
+    """Write signed distances (configurations, pairs) of two links, ``pairs`` (pairs, 2).
 
     Returns the row of an invalid configuration, or -1.
     """
     view = unpack(numbers, index)
     links = view.links
-    for k in range(len(configurations)):
-        q = configurations[k]
+    for configuration in range(len(configurations)):
+        q = configurations[configuration]
         if first_bad(q) >= 0:
-            return k
+            return configuration
         forward_kinematics(view, q)
         place_leaves(view, view.moving_leaves)
-        for p in range(len(pairs)):
-            a, b = pairs[p, 0], pairs[p, 1]
+        for pair in range(len(pairs)):
+            a, b = pairs[pair, 0], pairs[pair, 1]
             least = np.inf  # without the leaves, which would take a sixth longer
             for i in range(links[a, 0], links[a, 1]):
                 for j in range(links[b, 0], links[b, 1]):
                     if not surely_farther(view.ends, view.radii, i, j, least):
                         least = min(least, capsule_distance(view.ends, view.radii, i, j))
-            out[k, p] = least
+            out[configuration, pair] = least
     return -1
 
 

@@ -143,17 +143,17 @@ def _edge_axes(corners, axes):
 def _make_orthonormal(axes):
     """Set the length of the first column to 1, the second to last x first, the last to match."""
     length = math.sqrt(axes[0, 0] ** 2 + axes[1, 0] ** 2 + axes[2, 0] ** 2)
-    for i in range(3):
-        axes[i, 0] /= length
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        axes[i, 1] = axes[j, 2] * axes[k, 0] - axes[k, 2] * axes[j, 0]
+    for x in range(3):
+        axes[x, 0] /= length
+    for x in range(3):
+        y, z = (x + 1) % 3, (x + 2) % 3
+        axes[x, 1] = axes[y, 2] * axes[z, 0] - axes[z, 2] * axes[y, 0]
     length = math.sqrt(axes[0, 1] ** 2 + axes[1, 1] ** 2 + axes[2, 1] ** 2)
-    for i in range(3):
-        axes[i, 1] /= length
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        axes[i, 2] = axes[j, 0] * axes[k, 1] - axes[k, 0] * axes[j, 1]
+    for x in range(3):
+        axes[x, 1] /= length
+    for x in range(3):
+        y, z = (x + 1) % 3, (x + 2) % 3
+        axes[x, 2] = axes[y, 0] * axes[z, 1] - axes[z, 0] * axes[y, 1]
 
 
 @offline_kernel

@@ -341,13 +341,13 @@ def exact_bounds(
     numbers, index, shape_numbers, shape_index, work, work_index, calls, q, which, within, loose,
     unsure, out,
 ):  # fmt: skip
-    """out[k] = lower bound of the signed distance of the shapes of link pair which[k], metres.
+    """Write lower bounds (n,) of the signed distances of the shapes of pairs ``which``, metres.
 
-    ``out`` initially holds the distances of the leaves; those not above ``within[k]`` are raised.
+    ``out`` initially holds the distances of the leaves; those not above ``within`` (n,) are raised.
     Two bounds are used: the result of an earlier query less the motion of the links since then, and
     a plane between the last nearest triangles. Touching shapes get the distance of their leaves.
-    ``loose`` (n,): tolerated errors, metres. ``unsure[k]`` is set to the possible error of a bound,
-    for `exact_bound`; 0 if measuring is useless.
+    ``loose`` (n,): tolerated errors, metres. ``unsure`` (n,) is set to the possible errors of the
+    bounds, for `exact_bound`; 0 where measuring is useless.
 
     Returns -1, or the index of a value of q that is not finite.
     """
@@ -360,21 +360,21 @@ def exact_bounds(
     forward_kinematics(view, q)
     pose, points = work_space(1.0, 7, 3), work_space(1.0, 3, 3)
     nearest = work_space(bad, 1, 4)
-    for k in range(len(which)):
-        unsure[k] = 0.0
-        leaves, limit = out[k], within[k]
+    for asked in range(len(which)):
+        unsure[asked] = 0.0
+        leaves, limit = out[asked], within[asked]
         if leaves > limit:
             continue
         least, guess = _bounds_without_search(
-            view, shapes, state, data, which[k], limit, loose[k], pose, nearest, points
+            view, shapes, state, data, which[asked], limit, loose[asked], pose, nearest, points
         )
         if least > leaves and least > 0.0:
-            out[k] = least
+            out[asked] = least
         if guess != TOUCH:
-            if out[k] > 0.0:
-                unsure[k] = min(guess, limit) - out[k]
+            if out[asked] > 0.0:
+                unsure[asked] = min(guess, limit) - out[asked]
             else:
-                unsure[k] = max(limit, loose[k]) + min(guess, limit)
+                unsure[asked] = max(limit, loose[asked]) + min(guess, limit)
     return bad
 
 
@@ -385,13 +385,14 @@ def exact_bound(
 ):  # fmt: skip
     """Measure one pair after `exact_bounds`, at the same q; return whether there was one.
 
-    Of the pairs that may be more than ``loose[k]`` metres below the truth, or may touch, it takes
+    Of the pairs that may be more than ``loose`` (n,) metres below the truth, or may touch, it takes
     the one whose bound is farthest below its ``within``.
     """
     best = -1
-    for k in range(len(which)):
-        if unsure[k] > loose[k] and (best < 0 or within[k] - out[k] > within[best] - out[best]):
-            best = k
+    for asked in range(len(which)):
+        if unsure[asked] > loose[asked]:
+            if best < 0 or within[asked] - out[asked] > within[best] - out[best]:
+                best = asked
     if best < 0:
         return False
     view = unpack(numbers, index)

@@ -315,12 +315,12 @@ def read_bag(
     for topic in topics:
         try:
             if topic.kind == STATES:
-                found, zero, more = recorded(topic, stamps, where, turning)
+                polynomials, zero, more = recorded(topic, stamps, where, turning)
             else:
-                found, zero, more = commanded(topic, stamps, where)
+                polynomials, zero, more = commanded(topic, stamps, where)
         except TrajectoryError as error:
             raise MotionError(f"{path}: {topic.name}: {error}") from None
-        motions += [(name, polynomial, zero) for name, polynomial in found]
+        motions += [(name, polynomial, zero) for name, polynomial in polynomials]
         zeros.append(zero)
         warnings += more
     parts = [

@@ -284,18 +284,18 @@ def checked_points(
     return clock, table
 
 
-def checked_rows(field: str, rows: Rows, joint_names: Sequence[str]) -> np.ndarray:
+def checked_rows(field: str, of_points: Rows, joint_names: Sequence[str]) -> np.ndarray:
     """Return one field of all points, such as ``velocities``, as an array (n, joints).
 
     Raises:
         TrajectoryError: a row has another length, or a number is not finite.
     """
-    for point, row in enumerate(rows):
-        if len(row) != len(joint_names):
+    for point, of_point in enumerate(of_points):
+        if len(of_point) != len(joint_names):
             raise TrajectoryError(
-                f"point {point} has {len(row)} {field} for {len(joint_names)} joints"
+                f"point {point} has {len(of_point)} {field} for {len(joint_names)} joints"
             )
-    table = np.fromiter(chain.from_iterable(rows), dtype=float).reshape(-1, len(joint_names))
+    table = np.fromiter(chain.from_iterable(of_points), dtype=float).reshape(-1, len(joint_names))
     bad = np.argwhere(~np.isfinite(table))
     if len(bad):
         point, j = bad[0]

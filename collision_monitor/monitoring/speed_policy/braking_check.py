@@ -145,19 +145,19 @@ class BrakingCheck:
             count = self._use_leaves(inputs, measured.nearest)
         elif not is_calm:
             count = self._exact.fill(inputs, measured, self._memory[decision_kernels.STOP] > 0.0)
-        rows = paths.rows
+        candidates = paths.candidates
         if is_calm and self._calm:
             return CALM
         if not known:
-            rows[:count, RATE] = 0.0
+            candidates[:count, RATE] = 0.0
         rise = passed / s.rise_time if s.rise_time > 0.0 else math.inf
         scale, inside, near, stop, slow, approach, row, least, self._calm = decision_kernels.decide(
-            rows, count, paths.classes.thresholds, s.release_distance, s.release_cycles, rise,
+            candidates, count, paths.classes.thresholds, s.release_distance, s.release_cycles, rise,
             s.escape_scale, s.parting_speed, inputs.tolerance, self._memory,
         )  # fmt: skip
         if row < 0:
             return Decision(scale, inside, near, stop, slow, approach)
-        deciding = rows[row]
+        deciding = candidates[row]
         pair = int(deciding[PAIR])
         low, high = paths.classes.thresholds[pair].tolist()
         rate = float(deciding[RATE]) if known else math.nan
@@ -171,27 +171,27 @@ class BrakingCheck:
         )
 
     def _use_leaves(self, inputs: BrakingInputs, nearest: Clearance) -> int:
-        """Fill the rows of the paths, with distances of leaves; how many."""
+        """Fill the candidates of the paths, with distances of leaves; how many."""
         paths = self._paths
         count = paths.coarse_search(
             inputs, nearest=paths.number_of(nearest.links), distance=nearest.distance
         )
-        rows = paths.rows[:count]
-        rows[:, LEAST] = np.minimum(rows[:, LEAST], rows[:, DISTANCE])
-        pairs = rows[:, PAIR].astype(int)
+        candidates = paths.candidates[:count]
+        candidates[:, LEAST] = np.minimum(candidates[:, LEAST], candidates[:, DISTANCE])
+        pairs = candidates[:, PAIR].astype(int)
         stop, warn = paths.classes.thresholds[pairs].T
         enough = released(warn, inputs.settings)
-        is_open = ~(rows[:, LEAST] > enough)
+        is_open = ~(candidates[:, LEAST] > enough)
         if is_open.any() and inputs.initial_velocities.any():
-            some = rows[is_open]
+            some = candidates[is_open]
             stops = paths.bound_leaves(inputs, some, stop[is_open], enough[is_open])
-            rows[is_open] = some
+            candidates[is_open] = some
             if not stops:
                 paths.keep(pairs[is_open], some[:, DISTANCE], some[:, LEAST])
-        rows = rows[~(rows[:, LEAST] > enough)]
-        paths.set_rates(inputs, rows)
-        paths.rows[: len(rows)] = rows
-        return len(rows)
+        candidates = candidates[~(candidates[:, LEAST] > enough)]
+        paths.set_rates(inputs, candidates)
+        paths.candidates[: len(candidates)] = candidates
+        return len(candidates)
 
     def collision_time(
         self, q: np.ndarray, velocities: np.ndarray, horizon: float = 10.0
@@ -220,11 +220,11 @@ class BrakingCheck:
         inputs.path(2)
         self._paths.limits(inputs)
         count = self._paths.coarse_search(inputs)
-        rows = self._paths.rows[:count].copy()
-        self._paths.set_rates(inputs, rows)
-        self._paths.bound_leaves(inputs, rows[:0], np.empty(0), np.empty(0))
+        candidates = self._paths.candidates[:count].copy()
+        self._paths.set_rates(inputs, candidates)
+        self._paths.bound_leaves(inputs, candidates[:0], np.empty(0), np.empty(0))
         decision_kernels.decide(
-            self._paths.rows, 0, self._paths.classes.thresholds, 0.0, 1, 1.0, 1.0, 0.0, 0.0,
+            self._paths.candidates, 0, self._paths.classes.thresholds, 0.0, 1, 1.0, 1.0, 0.0, 0.0,
             self._memory,
         )
         self._reset()

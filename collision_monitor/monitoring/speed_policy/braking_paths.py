@@ -98,7 +98,7 @@ class BrakingPaths:
         tables: of the pairs, as of `model.proximity`.
         is_beyond: whether a sliding joint was far beyond its limits in this or the last
             `coarse_search`: then nothing is known from earlier configurations.
-        rows: results of the last search, as of `near_pairs`.
+        candidates: pairs of the last search, in rows as of `near_pairs`.
         tests: number of configurations in the last search.
     """
 
@@ -137,7 +137,7 @@ class BrakingPaths:
     def _room(self, leaf_pairs: int, pairs: int) -> None:
         self._found = np.empty((leaf_pairs, 3), dtype=np.int64)
         self._values = np.empty((leaf_pairs, 2))
-        self.rows = np.empty((pairs, COLUMNS))
+        self.candidates = np.empty((pairs, COLUMNS))
 
     def limits(self, inputs: BrakingInputs) -> float:
         """Largest distance now at which a pair can still matter, metres."""
@@ -157,7 +157,7 @@ class BrakingPaths:
     def coarse_search(
         self, inputs: BrakingInputs, now: bool = False, nearest: int = -1, distance: float = np.inf
     ) -> int:
-        """Fill ``rows`` with all pairs, with LEAST at the start; returns their number.
+        """Fill ``candidates`` with all pairs, with LEAST at the start; returns their number.
 
         Call `set_rates` after it. ``now``: only with pairs that are near without any motion.
         ``nearest`` is the nearest pair, which always gets a row, and ``distance`` its exact
@@ -172,14 +172,14 @@ class BrakingPaths:
         count, model_count = 0, len(self.classes.of_pairs)
         if self.classes.object_classes:
             count = self._search_objects(inputs, now)
-            if len(self.rows) < count + model_count:
-                rows = self.rows[:count]
+            if len(self.candidates) < count + model_count:
+                candidates = self.candidates[:count]
                 self._room(len(self._found), 2 * (count + model_count))
-                self.rows[:count] = rows
+                self.candidates[:count] = candidates
         return near_pairs.near_pairs(
             *self.tables.arrays(), inputs.law, self.classes.of_pairs,
             self._enough(inputs.settings), now, nearest if nearest < model_count else -1,
-            distance, self._earlier, self.rows, count,
+            distance, self._earlier, self.candidates, count,
         )  # fmt: skip
 
     def _enough(self, settings: SpeedSettings) -> np.ndarray:
@@ -191,7 +191,7 @@ class BrakingPaths:
         return self._enough_for[1]
 
     def _search_objects(self, inputs: BrakingInputs, now: bool) -> int:
-        """Fill ``rows`` with pairs with live objects; returns their number."""
+        """Fill ``candidates`` with pairs with live objects; returns their number."""
         if now:
             inputs = inputs._replace(initial_velocities=np.zeros_like(inputs.q))
         tables, classes = self.tables, self.classes
@@ -200,32 +200,32 @@ class BrakingPaths:
         while True:
             count = near_pairs.near_objects(
                 *tables.arrays(), tables.leaf_links, tables.pair_table, classes.table, limits,
-                inputs.q, self._found, self._values, self._slots, self.rows,
+                inputs.q, self._found, self._values, self._slots, self.candidates,
             )  # fmt: skip
             if count >= 0:
                 break
             if count == -1:
-                self._room(len(self._found), 2 * len(self.rows))
+                self._room(len(self._found), 2 * len(self.candidates))
             else:
-                self._room(-2 * count, len(self.rows))
-        rows = self.rows[:count]
-        groups = rows[:, GROUP].astype(int)
+                self._room(-2 * count, len(self.candidates))
+        candidates = self.candidates[:count]
+        groups = candidates[:, GROUP].astype(int)
         enough = classes.warn[groups] + inputs.settings.release_distance
-        rows[:, TRAVEL] = limits[groups] - enough
-        rows[:, LEAST] = rows[:, DISTANCE] - rows[:, TRAVEL]
+        candidates[:, TRAVEL] = limits[groups] - enough
+        candidates[:, LEAST] = candidates[:, DISTANCE] - candidates[:, TRAVEL]
         return count
 
-    def set_rates(self, inputs: BrakingInputs, rows: np.ndarray) -> None:
-        """Set RATE in some rows (k, columns) of `coarse_search`."""
+    def set_rates(self, inputs: BrakingInputs, candidates: np.ndarray) -> None:
+        """Set RATE in some candidates (k, columns) of `coarse_search`."""
         near_pairs.set_rates(
-            *self.tables.arrays(), inputs.q, inputs.velocities, rows
+            *self.tables.arrays(), inputs.q, inputs.velocities, candidates
         )
 
     def keep(self, pairs: np.ndarray, distances: np.ndarray, bounds: np.ndarray) -> None:
         """Keep lower bounds (k,) of exact distances of pairs now, and on the braking path, metres.
 
-        They must be in the rows of the last `coarse_search`. Those that stay away are left out of
-        the next ones.
+        They must be among the candidates of the last `coarse_search`. Those that stay away are left
+        out of the next ones.
         """
         is_own, known = pairs < len(self.classes.of_pairs), self._earlier
         pairs = pairs[is_own]
@@ -234,29 +234,30 @@ class BrakingPaths:
         known.until[pairs] = known.bounds[pairs] + known.way[0]
 
     def bound_leaves(
-        self, inputs: BrakingInputs, rows: np.ndarray, stop: np.ndarray, enough: np.ndarray,
+        self, inputs: BrakingInputs, candidates: np.ndarray, stop: np.ndarray, enough: np.ndarray,
         most: int = _MOST,
     ) -> bool:  # fmt: skip
-        """Raise LEAST in some rows (k, columns) of `coarse_search` by leaves along the path.
+        """Raise LEAST in some candidates (k, columns) of `coarse_search` by leaves along the path.
 
         It is searched up to ``enough`` (k,) metres, in ``most`` configurations. Returns whether a
         pair comes within its ``stop`` distance (k,), metres: then LEAST of all is a distance.
         """
-        pairs = rows[:, PAIR].astype(int)
+        pairs = candidates[:, PAIR].astype(int)
         with_objects = pairs[pairs >= len(self.classes.of_pairs)]
         if len(with_objects):
             fill_balls(*self.tables.arrays(), self._space, with_objects)
-        before = rows[:, LEAST].copy()
+        before = candidates[:, LEAST].copy()
         self.tests, stops = braking_search.bound_leaves(
             *self.tables.arrays(), self._space, inputs.law, stop, enough,
-            inputs.settings.resolution, most, rows,
+            inputs.settings.resolution, most, candidates,
         )  # fmt: skip
         if not stops:
-            rows[:, LEAST] = np.minimum(
-                np.maximum(rows[:, LEAST], before), rows[:, [DISTANCE, SAMPLED]].min(axis=1)
+            candidates[:, LEAST] = np.minimum(
+                np.maximum(candidates[:, LEAST], before),
+                candidates[:, [DISTANCE, SAMPLED]].min(axis=1),
             )
             # Too fast for numbers: samples of such a path say nothing.
-            rows[~np.isfinite(before), LEAST] = -np.inf
+            candidates[~np.isfinite(before), LEAST] = -np.inf
         return stops
 
     def parting_rate(

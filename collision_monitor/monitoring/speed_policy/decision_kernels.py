@@ -58,15 +58,17 @@ def _hold(memory, flag, raised, held, cycles):
 
 
 @kernel
-def decide(rows, count, thresholds, release, cycles, rise, escape, parting, tolerance, memory):
+def decide(
+    candidates, count, thresholds, release, cycles, rise, escape, parting, tolerance, memory
+):
     """(scale, inside, near, stop, slow, approach, row, braking, calm) of one cycle.
 
-    ``rows`` as `near_pairs` writes them, with rates. inside, near: a pair is within its stop or its
-    warning distance. Of pairs that do not move away: stop: one is within its stop distance, or will
-    be while braking; slow, approach: one is within its warning distance, or will be while braking.
-    row: index of the row that decides, -1 without one; pairs that are too close now come before
-    pairs that will be. braking: minimum clearance on the braking path of the pair with the lowest
-    allowed scale among those that come within their warning distance, inf without any.
+    ``candidates`` as `near_pairs` writes them, with rates. inside, near: a pair is within its stop
+    or its warning distance. Of pairs that do not move away: stop: one is within its stop distance,
+    or will be while braking; slow, approach: one is within its warning distance, or will be while
+    braking. row: that of the candidate that decides, -1 without one; pairs that are too close now
+    come before pairs that will be. braking: minimum clearance on the braking path of the pair with
+    the lowest allowed scale among those that come within their warning distance, inf without any.
     calm: no flag is held, and the scale is 1.
     """
     scale, worst, worst_margin, worst_is_now = 1.0, -1, np.inf, False
@@ -74,16 +76,16 @@ def decide(rows, count, thresholds, release, cycles, rise, escape, parting, tole
     inside = near = stop = slow = approach = False
     held_inside = held_near = held_stop = held_slow = held_approach = False
     for row in range(count):
-        pair = int(rows[row, PAIR])
+        pair = int(candidates[row, PAIR])
         low, high = thresholds[pair, 0], thresholds[pair, 1]
         reserve = min(release, RELEASE_PART * high)
-        distance, least = rows[row, DISTANCE], rows[row, LEAST]
+        distance, least = candidates[row, DISTANCE], candidates[row, LEAST]
         # Written so that NaN counts as near.
         inside |= not distance > low
         held_inside |= not distance > low + reserve
         near |= not distance > high
         held_near |= not distance > high + reserve
-        if parts(rows[row, RATE], distance, least, parting, tolerance):
+        if parts(candidates[row, RATE], distance, least, parting, tolerance):
             allowed = escape if not distance > low else 1.0
             margin = distance - low
         else:
@@ -95,7 +97,7 @@ def decide(rows, count, thresholds, release, cycles, rise, escape, parting, tole
             held_slow |= not distance > high + reserve
             approach |= not least > high
             held_approach |= not least > high + reserve
-            held_stop |= rows[row, RATE] < -parting and not least > high
+            held_stop |= candidates[row, RATE] < -parting and not least > high
             if allowed < braking_scale and not least > high:
                 braking, braking_scale = least, allowed
         is_now = not distance > low

@@ -63,7 +63,7 @@ class Measured(NamedTuple):
 
 
 class ExactLevel:
-    """Fills the rows of braking paths with exact distances.
+    """Fills the candidates of braking paths with exact distances.
 
     Attributes:
         measurements: measures pairs along braking paths.
@@ -77,7 +77,7 @@ class ExactLevel:
         self._decides_alone = True  # one pair that is too close, in the last cycle
 
     def fill(self, inputs: BrakingInputs, measured: Measured, holds: bool) -> int:
-        """Fill the rows of the paths; how many. ``holds``: whether an earlier stop is held.
+        """Fill the candidates of the paths; how many. ``holds``: whether an earlier stop is held.
 
         If a pair is too close now, and does not move away, it alone decides: the nearest pair, or
         one of those whose leaves are too close.
@@ -88,33 +88,33 @@ class ExactLevel:
             # The same pair probably decides alone as in the last cycle; others are not searched.
             is_short = self._decides_alone
             count = self._search_coarsely(inputs, is_short, number, nearest.distance)
-            rows = paths.rows[:count]
-            pairs = rows[:, PAIR].astype(int)
+            candidates = paths.candidates[:count]
+            pairs = candidates[:, PAIR].astype(int)
             stop = paths.classes.thresholds[pairs, 0]
-            matters = (pairs == number) | ~(rows[:, DISTANCE] > stop)
-            rows, pairs, stop = rows[matters], pairs[matters], stop[matters]
-            paths.set_rates(inputs, rows)
+            matters = (pairs == number) | ~(candidates[:, DISTANCE] > stop)
+            candidates, pairs, stop = candidates[matters], pairs[matters], stop[matters]
+            paths.set_rates(inputs, candidates)
             is_nearest = pairs == number
             for row in np.flatnonzero(is_nearest):
-                rows[row, DISTANCE] = nearest.distance
-                rows[row, RATE] = _rate_of(paths, inputs, nearest, rows[row])
-            stays = ~(rows[:, RATE] > inputs.settings.parting_speed)
-            which = np.flatnonzero(stays & ~(rows[:, DISTANCE] > stop))
+                candidates[row, DISTANCE] = nearest.distance
+                candidates[row, RATE] = _rate_of(paths, inputs, nearest, candidates[row])
+            stays = ~(candidates[:, RATE] > inputs.settings.parting_speed)
+            which = np.flatnonzero(stays & ~(candidates[:, DISTANCE] > stop))
             if not is_nearest[which].any():
-                which = which[np.argsort(rows[which, DISTANCE] - stop[which])]
+                which = which[np.argsort(candidates[which, DISTANCE] - stop[which])]
                 for some in (which[:1], which[1:]):  # the first is probably enough
                     if not len(some):
                         break
-                    leaves = rows[some, DISTANCE]
-                    rows[some, DISTANCE] = exact(pairs[some], leaves, stop[some] + LOOSE, LOOSE)
-                    which = some[~(rows[some, DISTANCE] > stop[some])]
+                    leaves, within = candidates[some, DISTANCE], stop[some] + LOOSE
+                    candidates[some, DISTANCE] = exact(pairs[some], leaves, within, LOOSE)
+                    which = some[~(candidates[some, DISTANCE] > stop[some])]
                     if len(which):
                         break
             self._decides_alone = len(which) > 0
             if self._decides_alone:
                 worst = which[np.argmax(is_nearest[which])]
-                paths.rows[0] = rows[worst]
-                paths.rows[0, LEAST] = paths.rows[0, DISTANCE]
+                paths.candidates[0] = candidates[worst]
+                paths.candidates[0, LEAST] = paths.candidates[0, DISTANCE]
                 return 1
             if not is_short:
                 return self.search(inputs, measured, holds, count)
@@ -123,7 +123,7 @@ class ExactLevel:
     def _search_coarsely(
         self, inputs: BrakingInputs, now: bool, nearest: int, distance: float
     ) -> int:
-        """Call `BrakingPaths.coarse_search`, which may replace the rows; returns their number."""
+        """Number of candidates of `BrakingPaths.coarse_search`, which may replace the array."""
         count = self._paths.coarse_search(inputs, now, nearest, distance)
         if self._paths.is_beyond:
             self.measurements.forget()
@@ -136,9 +136,9 @@ class ExactLevel:
         holds: bool,
         count: int | None = None,
     ) -> int:
-        """Fill the rows of a coarse search with exact distances; how many matter.
+        """Fill the candidates of a coarse search with exact distances; how many matter.
 
-        ``count``: of the rows of a search of all pairs in this cycle; by default it is done here.
+        ``count``: of the candidates of a search of all pairs in this cycle; by default done here.
 
         Rates are those of leaves, except for the nearest pair. So are distances on the braking path
         to objects of many parts, such as point clouds, unless the distance now less the farthest
@@ -148,18 +148,18 @@ class ExactLevel:
         number = paths.number_of(nearest.links)
         if count is None:
             count = self._search_coarsely(inputs, False, number, nearest.distance)
-        rows = paths.rows[:count]
-        pairs = rows[:, PAIR].astype(int)
+        candidates = paths.candidates[:count]
+        pairs = candidates[:, PAIR].astype(int)
         is_nearest, is_exact = pairs == number, paths.have_few_parts(pairs)
         stop, warn = paths.classes.thresholds[pairs].T
         enough = released(warn, inputs.settings)
-        distances = self._distances_now(measured, rows, pairs, is_nearest, is_exact, enough)
-        least = np.maximum(rows[:, LEAST], distances - rows[:, TRAVEL])
+        distances = self._distances_now(measured, candidates, pairs, is_nearest, is_exact, enough)
+        least = np.maximum(candidates[:, LEAST], distances - candidates[:, TRAVEL])
         is_open = self._is_open(inputs, distances, enough, least, is_exact)
         bounds = np.empty((count, INTERVALS))
         if is_open.any():
             bounds[is_open] = raised = self.measurements.known(
-                inputs.path, pairs[is_open], self._weights(rows[is_open]), distances[is_open],
+                inputs.path, pairs[is_open], self._weights(candidates[is_open]), distances[is_open],
                 enough[is_open],
             )  # fmt: skip
             raised = np.minimum(raised.min(axis=1), distances[is_open])
@@ -168,40 +168,41 @@ class ExactLevel:
         matters = ~(least > enough)
         if not matters.any():
             return 0
-        rows = rows[matters]  # a copy, since further searches write to those of the paths
-        if len(rows) < count:
+        # A copy, since further searches write to those of the paths.
+        candidates = candidates[matters]
+        if len(candidates) < count:
             pairs, distances, stop, enough, least, is_nearest, is_exact, bounds = (
                 each[matters]
                 for each in (pairs, distances, stop, enough, least, is_nearest, is_exact, bounds)
             )
-            count = len(rows)
-        paths.set_rates(inputs, rows)
+            count = len(candidates)
+        paths.set_rates(inputs, candidates)
         for row in np.flatnonzero(is_nearest):
-            rows[row, RATE] = _rate_of(paths, inputs, nearest, rows[row])
-        is_parting = rows[:, RATE] > inputs.settings.parting_speed
+            candidates[row, RATE] = _rate_of(paths, inputs, nearest, candidates[row])
+        is_parting = candidates[:, RATE] > inputs.settings.parting_speed
         goes_on = np.zeros(count, dtype=bool)
         seconds = measured.path_seconds
         stops = self._raise_least(
-            inputs, rows, distances, enough, least, is_exact, bounds, holds, seconds
+            inputs, candidates, distances, enough, least, is_exact, bounds, holds, seconds
         )
         is_unproven = (least <= stop) & (distances > stop)
         may_turn = is_parting & (least < distances - inputs.tolerance)
         which = is_unproven | (may_turn | ~is_exact) & (least <= enough)
         which &= ~is_exact | (not stops)
         if which.any():
-            some = rows[which]
+            some = candidates[which]
             paths.bound_leaves(inputs, some, np.full(len(some), -np.inf), enough[which])
             least[which] = np.maximum(least[which], some[:, LEAST])
             # Whether leaves of a pair that moves apart do not turn back while it brakes.
             goes_on[which] = some[:, LEAST] >= some[:, DISTANCE] - inputs.tolerance
         ignored = is_parting & goes_on & (least <= enough)
-        rows[:, LEAST] = np.where(ignored, distances, np.minimum(least, distances))
-        rows[:, DISTANCE] = distances
-        paths.rows[:count] = rows
+        candidates[:, LEAST] = np.where(ignored, distances, np.minimum(least, distances))
+        candidates[:, DISTANCE] = distances
+        paths.candidates[:count] = candidates
         return count
 
     def _distances_now(
-        self, measured: Measured, rows: np.ndarray, pairs: np.ndarray, is_nearest: np.ndarray,
+        self, measured: Measured, candidates: np.ndarray, pairs: np.ndarray, is_nearest: np.ndarray,
         is_exact: np.ndarray, enough: np.ndarray,
     ) -> np.ndarray:  # fmt: skip
         """Exact distances (k,) of ``pairs`` now; lower bounds of those that do not matter.
@@ -210,27 +211,27 @@ class ExactLevel:
         """
         paths, nearest, exact = self._paths, measured.nearest, measured.exact
         if is_nearest.all():
-            return np.full(len(rows), nearest.distance)
+            return np.full(len(candidates), nearest.distance)
         stop, warn = paths.classes.thresholds[pairs].T
         loose = np.minimum(LOOSE, _LOOSE_PART * warn)
         near = enough + 2.0 * loose
         # Farther away than this, a pair does not matter: now, or after it has braked.
-        within = near + rows[:, TRAVEL]
+        within = near + candidates[:, TRAVEL]
         if paths.classes.object_classes:
             is_live = pairs >= self._model_count
             others = is_live != is_live[is_nearest].any()
             if others.any():
                 # The nearest of them, by its leaves, is measured exactly, too.
-                loose[np.where(others, rows[:, DISTANCE], np.inf).argmin()] = 0.0
+                loose[np.where(others, candidates[:, DISTANCE], np.inf).argmin()] = 0.0
         # What is known from earlier cycles is enough for pairs that are not near now: if they
         # come near, they are measured there, if they are measured on the path at all.
         near = np.where(is_exact, near, within)
-        distances, moves = rows[:, DISTANCE].copy(), within > near
+        distances, moves = candidates[:, DISTANCE].copy(), within > near
         if moves.any():
             distances[moves] = exact(pairs[moves], distances[moves], within[moves], np.inf)
         which = np.flatnonzero(~is_nearest & ~(distances > near))
         if len(which):
-            leaves = rows[which, DISTANCE]
+            leaves = candidates[which, DISTANCE]
             distances[which] = exact(pairs[which], leaves, within[which], loose[which])
             # The distance itself decides whether a pair is within a threshold.
             within_stop, within_warn = stop - distances, warn - distances
@@ -247,7 +248,7 @@ class ExactLevel:
     def _raise_least(
         self,
         inputs: BrakingInputs,
-        rows: np.ndarray,
+        candidates: np.ndarray,
         distances: np.ndarray,
         enough: np.ndarray,
         least: np.ndarray,
@@ -265,7 +266,7 @@ class ExactLevel:
         is_open = self._is_open(inputs, distances, enough, least, is_exact)
         if not is_open.any():
             return False
-        pairs, rates = rows[:, PAIR].astype(int), rows[:, RATE]
+        pairs, rates = candidates[:, PAIR].astype(int), candidates[:, RATE]
         thresholds, parting = self._paths.classes.thresholds[pairs], inputs.settings.parting_speed
         limits_speed = rates <= parting
         holding, warn = thresholds.T
@@ -288,8 +289,8 @@ class ExactLevel:
         measured, proven, stops = self.measurements.least(
             inputs.path,
             PathPairs(
-                pairs[chosen], self._weights(rows[chosen]), distances[chosen], thresholds[chosen],
-                holding[chosen], enough[chosen], limits_speed[chosen],
+                pairs[chosen], self._weights(candidates[chosen]), distances[chosen],
+                thresholds[chosen], holding[chosen], enough[chosen], limits_speed[chosen],
             ),
             bounds[chosen], scale, inputs.settings.resolution, inputs.tolerance,
             time.thread_time() + seconds,
@@ -310,9 +311,9 @@ class ExactLevel:
         moves = inputs.initial_velocities.any()
         return moves & is_exact & (least <= enough) & (least < distances) & (distances > 0.0)
 
-    def _weights(self, rows: np.ndarray) -> np.ndarray:
+    def _weights(self, candidates: np.ndarray) -> np.ndarray:
         """(k, nq) how far the links of pairs come nearer at most for a unit of a joint."""
-        return self._paths.classes.joint_weights[rows[:, GROUP].astype(int)]
+        return self._paths.classes.joint_weights[candidates[:, GROUP].astype(int)]
 
 
 def _rate_of(

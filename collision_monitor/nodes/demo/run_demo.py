@@ -273,9 +273,9 @@ class Demo:
     def summary(self, executions: list[tuple[str, Execution]]) -> str:
         """A table that compares the command, as verified and executed, with the adjusted motion."""
         plan, worst = self._plan, self._plan.verification.worst
-        rows = [("", "least distance", "at", "between", "arms apart", "largest change", "verdict")]
+        table = [("", "least distance", "at", "between", "arms apart", "largest change", "verdict")]
         if worst is not None:
-            rows.append((
+            table.append((
                 "command, verified", f"{worst.distance:.4f} m", f"{worst.time:.1f} s",
                 " - ".join(worst.pair), "", "", plan.verification.verdict.value,
             ))  # fmt: skip
@@ -283,14 +283,14 @@ class Demo:
             verdict = "arrived" if run.arrived else "stopped before contact"
             if run.least <= 0.0:
                 verdict = "in contact"
-            rows.append((
+            table.append((
                 f"{name}, executed", f"{run.least:.4f} m", f"{run.at:.1f} s", run.links,
                 f"{run.arms:.4f} m", plan.change() if name == "adjusted" else "none", verdict,
             ))  # fmt: skip
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
         lines = [
             "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
-            for row in rows
+            for row in table
         ]
         sent, received = self._controller.sent, self._state.received
         counts = f"  {sent} joint states sent, {received} distances received"

@@ -100,40 +100,40 @@ def least_push(gradient, amount, q, lower, upper, change):
     """
     count = len(q)
     free = np.empty(count, dtype=np.bool_)
-    for k in range(count):
-        change[k], free[k] = 0.0, True
+    for joint in range(count):
+        change[joint], free[joint] = 0.0, True
     missing, stopped = amount, True
     while stopped and missing > 0.0:
         slope = 0.0
-        for k in range(count):
-            if free[k]:
-                slope += gradient[k] * gradient[k]
+        for joint in range(count):
+            if free[joint]:
+                slope += gradient[joint] * gradient[joint]
         if slope <= _IMMOVABLE:
             return
         stopped = False
-        for k in range(count):
-            if free[k]:
-                wanted = change[k] + gradient[k] * missing / slope
-                change[k] = min(max(wanted, lower[k] - q[k]), upper[k] - q[k])
-                if change[k] != wanted:
-                    free[k], stopped = False, True
+        for joint in range(count):
+            if free[joint]:
+                wanted = change[joint] + gradient[joint] * missing / slope
+                change[joint] = min(max(wanted, lower[joint] - q[joint]), upper[joint] - q[joint])
+                if change[joint] != wanted:
+                    free[joint], stopped = False, True
         missing = amount
-        for k in range(count):
-            missing -= gradient[k] * change[k]
+        for joint in range(count):
+            missing -= gradient[joint] * change[joint]
 
 
 @offline_kernel
-def _solve_least(rows, right, out):
-    """Add the least ``out`` (k,) with rows . out = right, in the sense of least squares.
+def _solve_least(matrix, right, out):
+    """Add the least ``out`` (k,) with matrix . out = right, in the sense of least squares.
 
-    Rows (n, k) and ``right`` (n,) are overwritten: pairs of rows are rotated until all are
+    ``matrix`` (n, k) and ``right`` (n,) are overwritten: pairs of rows are rotated until all are
     orthogonal (Hestenes, 1958). Their lengths are the singular values then.
     """
-    n, count = rows.shape
+    n, count = matrix.shape
     total = 0.0
     for i in range(n):
-        for k in range(count):
-            total += rows[i, k] * rows[i, k]
+        for column in range(count):
+            total += matrix[i, column] * matrix[i, column]
     nothing = 1e-24 * total  # squared length of a row that is rounding only
     turned, sweep = True, 0
     while turned and sweep < _SWEEPS:
@@ -141,10 +141,10 @@ def _solve_least(rows, right, out):
         for i in range(n - 1):
             for j in range(i + 1, n):
                 a, b, ab = 0.0, 0.0, 0.0
-                for k in range(count):
-                    a += rows[i, k] * rows[i, k]
-                    b += rows[j, k] * rows[j, k]
-                    ab += rows[i, k] * rows[j, k]
+                for column in range(count):
+                    a += matrix[i, column] * matrix[i, column]
+                    b += matrix[j, column] * matrix[j, column]
+                    ab += matrix[i, column] * matrix[j, column]
                 if ab * ab <= _ORTHOGONAL * a * b or min(a, b) <= nothing:
                     continue
                 turned = True
@@ -152,20 +152,21 @@ def _solve_least(rows, right, out):
                 tangent = math.copysign(1.0, half) / (abs(half) + math.sqrt(1.0 + half * half))
                 cosine = 1.0 / math.sqrt(1.0 + tangent * tangent)
                 sine = cosine * tangent
-                for k in range(count):
-                    x, y = rows[i, k], rows[j, k]
-                    rows[i, k], rows[j, k] = cosine * x - sine * y, sine * x + cosine * y
+                for column in range(count):
+                    x, y = matrix[i, column], matrix[j, column]
+                    matrix[i, column] = cosine * x - sine * y
+                    matrix[j, column] = sine * x + cosine * y
                 x, y = right[i], right[j]
                 right[i], right[j] = cosine * x - sine * y, sine * x + cosine * y
     squares, largest = np.zeros(n), 0.0
     for i in range(n):
-        for k in range(count):
-            squares[i] += rows[i, k] * rows[i, k]
+        for column in range(count):
+            squares[i] += matrix[i, column] * matrix[i, column]
         largest = max(largest, squares[i])
     for i in range(n):
         if squares[i] > _SINGULAR * _SINGULAR * largest:
-            for k in range(count):
-                out[k] += rows[i, k] * (right[i] / squares[i])
+            for column in range(count):
+                out[column] += matrix[i, column] * (right[i] / squares[i])
 
 
 @offline_kernel
@@ -181,30 +182,30 @@ def held_push(gradient, tip, amount, change):
     """
     n, count = tip.shape
     gg = 0.0
-    for k in range(count):
-        gg += gradient[k] * gradient[k]
+    for joint in range(count):
+        gg += gradient[joint] * gradient[joint]
     if gg <= _IMMOVABLE:
         return False
-    rows, right = np.empty((n, count)), np.empty(n)
+    projected, right = np.empty((n, count)), np.empty(n)
     for i in range(n):
         along = 0.0
-        for k in range(count):
-            along += tip[i, k] * gradient[k]
+        for joint in range(count):
+            along += tip[i, joint] * gradient[joint]
         right[i] = -along * amount / gg
-        for k in range(count):
-            rows[i, k] = tip[i, k] - along / gg * gradient[k]
+        for joint in range(count):
+            projected[i, joint] = tip[i, joint] - along / gg * gradient[joint]
     alone = 0.0
-    for k in range(count):
-        change[k] = gradient[k] * amount / gg
-        alone = max(alone, abs(change[k]))
-    _solve_least(rows, right, change)
-    for k in range(count):
-        if not abs(change[k]) <= _HELD_COST * alone:
+    for joint in range(count):
+        change[joint] = gradient[joint] * amount / gg
+        alone = max(alone, abs(change[joint]))
+    _solve_least(projected, right, change)
+    for joint in range(count):
+        if not abs(change[joint]) <= _HELD_COST * alone:
             return False
     for i in range(n):
         moved = 0.0
-        for k in range(count):
-            moved += tip[i, k] * change[k]
+        for joint in range(count):
+            moved += tip[i, joint] * change[joint]
         if not abs(moved) <= _HELD_ERROR * amount:
             return False
     return True
@@ -235,19 +236,19 @@ def _keeps_tip(view, arm, of_point, gradient, amount, q, change):
     columns = arm.columns
     of_tip, beyond = _tip_jacobian(view, arm, len(q)), False
     tip = np.empty((6, len(columns)))
-    for k in range(len(columns)):
+    for joint in range(len(columns)):
         of_both, of_one = 0.0, 0.0
         for row in range(6):
-            tip[row, k] = of_tip[row, columns[k]]
-            of_one += abs(tip[row, k])
-            of_both += abs(of_point[row, columns[k]])
+            tip[row, joint] = of_tip[row, columns[joint]]
+            of_one += abs(tip[row, joint])
+            of_both += abs(of_point[row, columns[joint]])
         if of_both == 0.0 and of_one > 0.0:
             beyond = True  # a joint between the point and the tip
     if not beyond or not held_push(gradient, tip, amount, change):
         return False
-    for k in range(len(columns)):
-        reached = q[columns[k]] + change[k]
-        if reached < arm.lower[k] or reached > arm.upper[k]:
+    for joint in range(len(columns)):
+        reached = q[columns[joint]] + change[joint]
+        if reached < arm.lower[joint] or reached > arm.upper[joint]:
             return False
     return True
 

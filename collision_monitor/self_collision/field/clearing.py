@@ -135,16 +135,16 @@ def _first_short(pairs, gaps, target):
     is short of most.
     """
     first, most = -1, 0.0
-    for k in range(len(gaps)):
-        short = target[k] - gaps[k]
+    for pair in range(len(gaps)):
+        short = target[pair] - gaps[pair]
         if not short > 0.0:
             continue
         if (
             first < 0
-            or pairs.depth[k] < pairs.depth[first]
-            or (pairs.depth[k] == pairs.depth[first] and short > most)
+            or pairs.depth[pair] < pairs.depth[first]
+            or (pairs.depth[pair] == pairs.depth[first] and short > most)
         ):
-            first, most = k, short
+            first, most = pair, short
     return first
 
 
@@ -194,27 +194,27 @@ def pair_gaps(numbers, index, pairs, q, enough, out):
 
 
 @offline_kernel
-def least_spare(numbers, index, pairs, rows, safe, enough, sample, out):
-    """Write for each interval of ``rows`` (n, nq) the least distance beyond ``safe`` (m,) in it.
+def least_spare(numbers, index, pairs, waypoints, safe, enough, sample, out):
+    """Write the least distance beyond ``safe`` (m,) in each interval of ``waypoints`` (n, nq).
 
     ``out`` (n - 1,), metres, at samples of the straight motion at most ``sample`` (rad or m) apart.
     Distances above ``enough`` metres may be underestimated, but not below it.
     """
     view = unpack(numbers, index)
-    gaps, q = np.empty(len(safe)), np.empty(rows.shape[1])
-    for interval in range(len(rows) - 1):
+    gaps, q = np.empty(len(safe)), np.empty(waypoints.shape[1])
+    for interval in range(len(waypoints) - 1):
         largest = 0.0
-        for k in range(len(q)):
-            largest = max(largest, abs(rows[interval + 1, k] - rows[interval, k]))
+        for joint in range(len(q)):
+            largest = max(largest, abs(waypoints[interval + 1, joint] - waypoints[interval, joint]))
         count, least = max(2, math.ceil(largest / sample)), np.inf
         for i in range(1, count):
-            for k in range(len(q)):
-                a = rows[interval, k]
-                q[k] = a + i / count * (rows[interval + 1, k] - a)
+            for joint in range(len(q)):
+                start = waypoints[interval, joint]
+                q[joint] = start + i / count * (waypoints[interval + 1, joint] - start)
             _place(view, q)
             leaf_gaps(view.ends, view.radii, pairs.right, pairs.left, enough, gaps)
-            for k in range(len(safe)):
-                least = min(least, gaps[k] - safe[k])
+            for pair in range(len(safe)):
+                least = min(least, gaps[pair] - safe[pair])
         out[interval] = least
 
 
@@ -263,10 +263,12 @@ class CrossPairs:
             raise self._model.refusal(code, q)
         return out
 
-    def spare(self, rows: np.ndarray, safe: np.ndarray, enough: float, sample: float) -> np.ndarray:
+    def spare(
+        self, waypoints: np.ndarray, safe: np.ndarray, enough: float, sample: float
+    ) -> np.ndarray:
         """Least distance beyond ``safe`` (m,) in each interval (n - 1,); see `least_spare`."""
-        out = np.empty(len(rows) - 1)
-        least_spare(*self.arrays, self.tables, rows, safe, enough, sample, out)
+        out = np.empty(len(waypoints) - 1)
+        least_spare(*self.arrays, self.tables, waypoints, safe, enough, sample, out)
         return out
 
 

@@ -103,14 +103,14 @@ def nine_cases(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz):
 
 @kernel
 def leaf_gaps(ends, radii, first, second, enough, out):
-    """Signed distances ``out`` (m,) of the leaves first[k] and second[k], metres.
+    """Signed distances ``out`` (m,) of the leaves ``first`` and ``second`` (m,), metres.
 
     ``ends`` (leaves, 6) end points of their segments, ``radii`` (leaves, 1); by `nine_cases`.
     If the bounding spheres of two leaves are ``enough`` metres apart, their distance is returned
     instead: it is a lower bound.
     """
-    for k in range(len(first)):
-        i, j = first[k], second[k]
+    for pair in range(len(first)):
+        i, j = first[pair], second[pair]
         px, py, pz = ends[i, 0], ends[i, 1], ends[i, 2]
         qx, qy, qz = ends[j, 0], ends[j, 1], ends[j, 2]
         ux, uy, uz = ends[i, 3] - px, ends[i, 4] - py, ends[i, 5] - pz
@@ -125,7 +125,7 @@ def leaf_gaps(ends, radii, first, second, enough, out):
         )
         if not apart - radii[i, 0] - radii[j, 0] >= enough:  # nan is not enough
             apart = nine_cases(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz)[0]
-        out[k] = apart - radii[i, 0] - radii[j, 0]
+        out[pair] = apart - radii[i, 0] - radii[j, 0]
 
 
 # -- the direction of a push --
@@ -144,13 +144,13 @@ def _normal_at_contact(ux, uy, uz, vx, vy, vz, approach, normal):
         if uu < vv:
             ux, uy, uz, uu = vx, vy, vz, vv
         # The component of the approach perpendicular to the segment, or any perpendicular.
-        for k in range(4):
-            if k == 0:
+        for direction in range(4):
+            if direction == 0:
                 x, y, z = approach[0], approach[1], approach[2]
             else:
-                x = 1.0 if k == 1 else 0.0
-                y = 1.0 if k == 2 else 0.0
-                z = 1.0 if k == 3 else 0.0
+                x = 1.0 if direction == 1 else 0.0
+                y = 1.0 if direction == 2 else 0.0
+                z = 1.0 if direction == 3 else 0.0
             size = math.sqrt(x * x + y * y + z * z)
             along = (ux * x + uy * y + uz * z) / max(uu, 1e-300)
             x, y, z = x - along * ux, y - along * uy, z - along * uz

@@ -271,7 +271,7 @@ def clearance_section(check: ClearanceCheck, model: CollisionModel) -> Section:
         + (f" Of {len(series.minima)} pairs the nearest {_PAIRS_LISTED} are listed." * (more > 0))
     )
     head = ("Pair", "Certain", "Measured", "At", "Between")
-    rows = [
+    table = [
         (
             " - ".join(pair.links),
             value(pair.lower, "m"),
@@ -281,7 +281,7 @@ def clearance_section(check: ClearanceCheck, model: CollisionModel) -> Section:
         )
         for pair in series.minima[:_PAIRS_LISTED]
     ]
-    return Section("Distances", text, plots, head, rows)
+    return Section("Distances", text, plots, head, table)
 
 
 def pair_groups(model: CollisionModel) -> dict[str, np.ndarray]:
@@ -373,14 +373,14 @@ def limits_section(check: LimitsCheck, measured: MeasuredMotion | None = None) -
                 curves.append(Curve(check.joint_names[column], values, lower, upper))
             plot = Plot(f"joint {attribute}", unit + per, check.times, curves)
             plots.append(_with_measured(plot, attribute, measured))
-    rows = []
+    table = []
     for name in check.joint_names:
         mine = [peaks[name, code] for _, _, code, _ in _RATES]
         cells = (f"{value(peak.value, peak.unit)} ({value(peak.limit, '')})" for peak in mine)
-        rows.append((name, *cells))
+        table.append((name, *cells))
     head = ("Joint", *(f"{limit} (limit)" for _, limit, _, _ in _RATES))
     text = "Dashed: limits. Largest values are exact, between samples too."
-    return Section("Joints", text if len(moving) else "No joint moves.", plots, head, rows)
+    return Section("Joints", text if len(moving) else "No joint moves.", plots, head, table)
 
 
 def _with_measured(plot: Plot, quantity: str, measured: MeasuredMotion | None) -> Plot:
@@ -418,21 +418,21 @@ def torque_section(check: TorqueCheck, measured: MeasuredMotion | None = None) -
             plot = Plot(title, unit, check.times, curves)
             last = title == kinds[-1][0]
             plots.append(_with_measured(plot, TORQUES, measured) if last else plot)
-    rows = [
+    table = [
         (name, *(_torque_cell(peak) for peak in check.peaks if peak.joint == name))
         for name in names
     ]
     text = "Shaded: the margin around the computed torque. Dashed: limits."
-    return Section("Torques", text, plots, ("Joint", "link (limit)", "motor (limit)"), rows)
+    return Section("Torques", text, plots, ("Joint", "link (limit)", "motor (limit)"), table)
 
 
 def _measured_section(result: Verification, measured: MeasuredMotion) -> Section:
-    rows = [
+    table = [
         (d.joint, d.quantity, value(d.value, d.unit), f"{d.time:.3f} s")
         for d in differences(result, measured)
     ]
     text = f"Largest differences, {measured.source} minus {result.source}. Dotted: measured."
-    return Section("Measured motion", text, (), ("Joint", "quantity", "difference", "at"), rows)
+    return Section("Measured motion", text, (), ("Joint", "quantity", "difference", "at"), table)
 
 
 def _torque_cell(peak: Peak) -> str:
@@ -555,7 +555,7 @@ def listing(results: Sequence[Verification], pages: Sequence[str]) -> str:
         MissingDependencyError: jinja2 is not installed.
     """
     worst = max((result.verdict for result in results), key=lambda verdict: verdict.exit_code)
-    rows = [
+    motions = [
         {
             "result": result,
             "page": page,
@@ -565,7 +565,8 @@ def listing(results: Sequence[Verification], pages: Sequence[str]) -> str:
         for result, page in zip(results, pages, strict=True)
     ]
     return _template("report_list.html").render(
-        rows=rows, look=_LOOKS[worst], summary=summary(results), made_at=_now(), number=value
+        motions=motions, look=_LOOKS[worst], summary=summary(results), made_at=_now(),
+        number=value,
     )
 
 

@@ -52,7 +52,7 @@ def rows_of(check, q, v, reaction=REACTION, **options):
     paths, inputs = check._paths, BrakingInputs(q, v, v, check.decelerations, reaction, cautious)
     near_pairs.forget(paths._earlier)
     count = paths.coarse_search(inputs)
-    rows = paths.rows[:count].copy()
+    rows = paths.candidates[:count].copy()
     paths.set_rates(inputs, rows)
     stop, enough = np.full(len(rows), -np.inf), np.full(len(rows), WARN)
     paths.bound_leaves(inputs, rows, stop, enough, **options)
@@ -136,9 +136,9 @@ def test_only_pairs_are_left_out_that_stay_away_while_braking(seed, keeps):
         path = path_of(q, v, check.decelerations, reaction, count=60)
         truth = np.array([MODEL.distances(row) for row in path]).min(axis=0)
         count = paths.coarse_search(inputs, now=True)
-        assert set(paths.rows[:count, PAIR].astype(int)) == set(np.flatnonzero(now < enough))
+        assert set(paths.candidates[:count, PAIR].astype(int)) == set(np.flatnonzero(now < enough))
         count = paths.coarse_search(inputs)
-        paths.set_rates(inputs, rows := paths.rows[:count].copy())
+        paths.set_rates(inputs, rows := paths.candidates[:count].copy())
         found = {int(row[PAIR]): row for row in rows}
         assert (truth[list(set(range(len(now))) - found.keys())] >= enough - 1e-9).all()
         if keeps:
