@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -31,6 +32,15 @@ FLOORS = [
     {"cli", "__init__", "__main__"},
 ]
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
+# Names that say nothing of what they hold: after so many lines nobody remembers it.
+EMPTY_NAMES = {"k", "found", "rows", "way", "own"}
+LONGEST_LIFE = 5  # lines
+EXEMPT = {  # until their variables are renamed
+    "collision_monitor/acm/srdf_exemptions.py",
+    "collision_monitor/model/live/object_distance.py",
+    "collision_monitor/model/thresholds.py",
+    "collision_monitor/self_collision/smoothing.py",
+}
 
 
 def name_of(path: Path) -> str:
@@ -147,3 +157,42 @@ def test_every_file_says_whose_it_is_and_what_it_does():
             "# SPDX-License-Identifier: Apache-2.0",
         ], path
         assert ast.get_docstring(ast.parse(text)), f"{path} has no docstring"
+
+
+def uses(tree: ast.AST, name: str) -> set[ast.Name]:
+    """Where a variable occurs in a part of the code."""
+    return {node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name}
+
+
+def lives(function: ast.AST, name: str) -> Iterator[int]:
+    """How many lines a variable lives in each for loop over it, and in the rest of a function.
+
+    Variables of comprehensions do not count.
+    """
+    parts = list(ast.walk(function))
+    comprehensions = [
+        uses(part, name)
+        for part in parts
+        if any(uses(each.target, name) for each in getattr(part, "generators", ()))
+    ]
+    loops = [
+        uses(part, name).difference(*comprehensions)
+        for part in parts
+        if isinstance(part, ast.For) and uses(part.target, name)
+    ]
+    rest = uses(function, name).difference(*comprehensions, *loops)
+    for nodes in filter(None, [*loops, rest]):
+        lines = [node.lineno for node in nodes]
+        yield max(lines) - min(lines) + 1
+
+
+def test_names_that_say_nothing_live_for_a_few_lines():
+    long = set()
+    for path in [*SOURCES, *sorted((ROOT / "benchmarks").rglob("*.py"))]:
+        file = path.relative_to(ROOT).as_posix()
+        for part in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(part, ast.FunctionDef) and file not in EXEMPT:
+                names = EMPTY_NAMES & {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
+                too_long = [n for n in names if max(lives(part, n), default=0) > LONGEST_LIFE]
+                long |= {f"{file}: {name} in {part.name}" for name in too_long}
+    assert not long
