@@ -59,7 +59,7 @@ demo: $(VENV)/.has-demo
 BENCHMARKS ?= distance first_distance tightness hybrid_tree mesh_hierarchies exact_distance vendor_robots adjustment continuous_check node
 OPTIONS_tightness := --robots ur5,panda,xarm7,baxter,tiago_dual --seconds 20
 OPTIONS_hybrid_tree := --cycle 0.05 --passes 3
-OPTIONS_vendor_robots := --poses 100
+OPTIONS_vendor_robots := --poses 300
 OPTIONS_adjustment := --motions 30
 ENVIRONMENT_adjustment := OMP_NUM_THREADS=1
 bench: $(VENV)/.has-bench

@@ -287,12 +287,12 @@ def excluded_by(
     patterns: Sequence[tuple[str, str]], pairs: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], str]:
     """Return those of ``pairs`` that are not to be checked, and the first pattern of each."""
-    found: dict[int, str] = {}
+    patterns_of: dict[int, str] = {}
     matches = PairNames(pairs if patterns else ())
     for names in patterns:
-        for k in matches.indices(names):
-            found.setdefault(int(k), " ".join(names))
-    return {pairs[k]: found[k] for k in sorted(found)}
+        for pair in matches.indices(names):
+            patterns_of.setdefault(int(pair), " ".join(names))
+    return {pairs[pair]: patterns_of[pair] for pair in sorted(patterns_of)}
 
 
 def mixed_rules(

@@ -225,28 +225,28 @@ class Smoother:
         if len(change) < 3:
             return change
         cost = self._objective(change.shape)
-        rows = self._near(window, change, need)
+        near = self._near(window, change, need)
         trust = _TRUST
         for _ in range(rounds):
-            step = self._solve(window, change, rows, cost, trust)
+            step = self._solve(window, change, near, cost, trust)
             if step is None:
                 break
             after = change.copy()
             after[1:-1] += step
             there = self._near(window, after, need)
-            if there.worst > max(_DRIFT, _WORSE_RATIO * rows.worst):
+            if there.worst > max(_DRIFT, _WORSE_RATIO * near.worst):
                 trust *= _SHRINK  # the linearisation is not valid over this distance
                 continue
-            change, rows = after, there
+            change, near = after, there
             if np.abs(step).max(initial=0.0) < _STILL:
                 break
-        return self._with_lower_peak(window, change, rows, need, cost)
+        return self._with_lower_peak(window, change, near, need, cost)
 
     def _with_lower_peak(
         self,
         window: SmoothingWindow,
         change: np.ndarray,
-        rows: _Rows,
+        near: _Rows,
         need: np.ndarray,
         cost: tuple,
     ) -> np.ndarray:
@@ -255,16 +255,16 @@ class Smoother:
         most = _PEAK_COST * float(change[1:-1].ravel() @ (inner @ change.ravel()))
         for _ in range(_PEAK_ROUNDS):
             peak = _PEAK * np.abs(change[1:-1]).max(initial=0.0)
-            step = self._solve(window, change, rows, cost, _TRUST, peak)
+            step = self._solve(window, change, near, cost, _TRUST, peak)
             if step is None:
                 break
             lower = change.copy()
             lower[1:-1] += step
             there = self._near(window, lower, need)
             costly = float(lower[1:-1].ravel() @ (inner @ lower.ravel())) > most
-            if costly or there.worst > max(_BROKEN, rows.worst):
+            if costly or there.worst > max(_BROKEN, near.worst):
                 break
-            change, rows = lower, there
+            change, near = lower, there
         return change
 
     def _objective(self, shape: tuple[int, int]) -> tuple:
@@ -325,19 +325,20 @@ class Smoother:
         self,
         window: SmoothingWindow,
         change: np.ndarray,
-        rows: _Rows,
+        near: _Rows,
         cost: tuple,
         trust: float,
         peak: float | None = None,
     ) -> np.ndarray | None:
-        """The step (k - 2, m) of one program; None if the solver finds none.
+        """The step (knots - 2, m) of one program; None if the solver finds none.
 
         ``peak``: bound of the largest change after the step; no constraint is relaxed to reach it.
         """
-        k, m = change.shape
+        knots, m = change.shape
+        steps = knots - 1
         inner, hessian = cost
         between = sparse.kron(
-            sparse.diags([-np.ones(k - 1), np.ones(k - 1)], [0, 1], shape=(k - 1, k)).tocsc()[
+            sparse.diags([-np.ones(steps), np.ones(steps)], [0, 1], shape=(steps, knots)).tocsc()[
                 :, 1:-1
             ],
             sparse.eye(m),
@@ -357,12 +358,12 @@ class Smoother:
             self._solver, hessian, inner @ change.ravel(), between,
             -np.maximum(most + steps, less), np.maximum(most - steps, less), lower, upper,
         )  # fmt: skip
-        clearances = _Clearances(window, rows, k, m)
-        missing = np.minimum(rows.missing, _GAIN)
+        clearances = _Clearances(window, near, knots, m)
+        missing = np.minimum(near.missing, _GAIN)
         step = program.solve(clearances, missing)
         if step is None and peak is None:
             # Existing violations become soft constraints.
             short = clearances.worst(missing)
             program.relax(clearances.matrix(short), missing[short])
             step = program.solve(clearances, np.where(missing > 0.0, -np.inf, missing))
-        return None if step is None else step.reshape(k - 2, m)
+        return None if step is None else step.reshape(knots - 2, m)

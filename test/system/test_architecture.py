@@ -37,9 +37,6 @@ EMPTY_NAMES = {"k", "found", "rows", "way", "own"}
 LONGEST_LIFE = 5  # lines
 EXEMPT = {  # until their variables are renamed
     "collision_monitor/acm/srdf_exemptions.py",
-    "collision_monitor/model/live/object_distance.py",
-    "collision_monitor/model/thresholds.py",
-    "collision_monitor/self_collision/smoothing.py",
 }
 
 

@@ -195,17 +195,17 @@ class ObjectDistance:
 
     def _write_solids(self, solids: Solids, first: int) -> np.ndarray:
         """Write solids from part ``first`` on; return their extents (k, 6)."""
-        shapes, (rows, places) = self._shapes, solids
-        if not len(rows):
+        shapes, (solid_rows, places) = self._shapes, solids
+        if not len(solid_rows):
             return np.empty((0, 6))
-        here = slice(first, first + len(rows))
+        here = slice(first, first + len(solid_rows))
         shapes.parts[here] = self._free_parts[here]
-        shapes.solids[here], shapes.places[here] = rows, pose_rows(places)
-        shapes.balls[here] = balls_of_solids(rows, places[:, :3, 3])
+        shapes.solids[here], shapes.places[here] = solid_rows, pose_rows(places)
+        shapes.balls[here] = balls_of_solids(solid_rows, places[:, :3, 3])
         shapes.probes[shapes.parts[here, 6]] = places[:, :3, 3]
-        volumes = volumes_of_solids(self._kind, rows)
-        self._volumes[first - self._first_part :][: len(rows)] = volumes
-        return extents_of_solids(rows, places)
+        volumes = volumes_of_solids(self._kind, solid_rows)
+        self._volumes[first - self._first_part :][: len(solid_rows)] = volumes
+        return extents_of_solids(solid_rows, places)
 
     # -- meshes --
 
