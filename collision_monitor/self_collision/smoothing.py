@@ -335,10 +335,10 @@ class Smoother:
         ``peak``: bound of the largest change after the step; no constraint is relaxed to reach it.
         """
         knots, m = change.shape
-        steps = knots - 1
+        gaps = knots - 1
         inner, hessian = cost
         between = sparse.kron(
-            sparse.diags([-np.ones(steps), np.ones(steps)], [0, 1], shape=(steps, knots)).tocsc()[
+            sparse.diags([-np.ones(gaps), np.ones(gaps)], [0, 1], shape=(gaps, knots)).tocsc()[
                 :, 1:-1
             ],
             sparse.eye(m),
