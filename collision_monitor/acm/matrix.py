@@ -19,6 +19,7 @@ from collision_monitor.acm.pair_search import (
     SearchResult,
     share_bounds,
 )
+from collision_monitor.common.settings import check_settings, setting
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.mesh_contacts import where_they_meet
@@ -37,33 +38,29 @@ Progress = Callable[[str, int, int], None]
 class SearchSettings:
     """Time and confidence of a search.
 
-    Attributes:
-        seconds: total time for all pairs, after loading; every pair is sampled in any case.
-        samples: number of configurations, within the joint limits: first those of
-            `sampled_configurations`, then random ones.
-        confidence: of bounds from samples.
-        seed: of all random numbers.
+    Raises:
+        ConfigurationError: a value is out of range.
     """
 
-    seconds: float = 30.0
-    samples: int = 2000
-    confidence: float = 0.95
-    seed: int = 0
+    seconds: float = setting(
+        30.0,
+        "total time for proofs and searches of all pairs, after loading; every pair is sampled in "
+        "any case",
+    )
+    samples: int = setting(
+        2000,
+        "configurations to sample for each pair: first those by which a model knows how near its "
+        "pairs are, then random ones",
+        most=1_000_000,
+    )
+    confidence: float = setting(
+        0.95, "confidence of bounds from samples", most=0.999999, positive=True
+    )
+    seed: int = setting(0, "of all random numbers")
 
     def __post_init__(self) -> None:
-        """Check the ranges.
-
-        Raises:
-            ConfigurationError: a value is out of range.
-        """
-        if not (np.isfinite(self.seconds) and self.seconds >= 0.0):
-            raise ConfigurationError(f"seconds: {self.seconds!r} is not a time of 0 s or more")
-        if self.samples < 1:
-            raise ConfigurationError(f"samples: {self.samples!r} is not 1 or more")
-        if not 0.0 < self.confidence < 1.0:
-            raise ConfigurationError(
-                f"confidence: {self.confidence!r} is not between 0 and 1, such as 0.95"
-            )
+        """Check the ranges."""
+        check_settings(self, ConfigurationError)
 
 
 def default_pose(model: CollisionModel) -> np.ndarray:

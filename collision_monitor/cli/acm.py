@@ -24,9 +24,17 @@ from collision_monitor.acm.srdf_exemptions import (
     grounds,
     srdf_text,
 )
-from collision_monitor.cli.options import LiveProgress, number, output_path, print_json, text_table
+from collision_monitor.cli.options import (
+    LiveProgress,
+    add_setting,
+    number,
+    output_path,
+    print_json,
+    text_table,
+)
 from collision_monitor.cli.robots import add_robot_arguments
 from collision_monitor.common.atomic_file import write_text
+from collision_monitor.common.settings import settings_of, values_of
 from collision_monitor.common.text import counted
 from collision_monitor.model.collision_model import CollisionModel
 
@@ -83,28 +91,15 @@ def add_parser(commands: Any) -> None:
         "pairs that a monitor leaves out "
         "(default %(default)s)",
     )  # fmt: skip
-    parser.add_argument(
-        "--seconds", type=float, default=SearchSettings.seconds,
-        help="time for proofs and searches (default %(default)g)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--samples", type=int, default=SearchSettings.samples,
-        help="configurations to sample for each pair (default %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--confidence", type=float, default=SearchSettings.confidence,
-        help="confidence of bounds from samples (default %(default)s)",
-    )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="of the samples (default 0)")
+    for each in settings_of(SearchSettings).values():
+        add_setting(parser, each, None)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the result; write the SRDF if requested."""
-    settings = SearchSettings(
-        options.seconds, options.samples, options.confidence, options.seed
-    )
+    settings = SearchSettings(**values_of(SearchSettings, vars(options)))
     if options.audit:
         if options.output or options.renew or options.proved_only or options.default_pose:
             options.parser.error("--audit writes nothing: run without it to write an SRDF")
