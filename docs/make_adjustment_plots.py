@@ -39,7 +39,7 @@ from collision_monitor.self_collision.field.repulsion_field import (  # noqa: E4
 )
 from collision_monitor.self_collision.margins import Problem  # noqa: E402
 from collision_monitor.self_collision.motion_clearance import LinearField  # noqa: E402
-from collision_monitor.self_collision.sqp_adjustment import SqpAdjustment  # noqa: E402
+from collision_monitor.self_collision.robust.sqp_adjustment import SqpAdjustment  # noqa: E402
 
 METHODS: dict[str, Callable[[Problem], np.ndarray]] = {
     "field": adjust_published,

@@ -22,10 +22,10 @@ from ompl import base, geometric, util
 from collision_monitor import CollisionModel
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.arms import Arm
-from collision_monitor.self_collision.detour import spread
 from collision_monitor.self_collision.margins import Problem, choose_margins
 from collision_monitor.self_collision.motion_clearance import start_limits
 from collision_monitor.self_collision.preparation import configurations, refined, standing
+from collision_monitor.self_collision.robust.detour import spread
 
 _STEP = 0.05  # rad or m between poses of a path that is spread
 _SIMPLIFYING = 0.1  # of the time

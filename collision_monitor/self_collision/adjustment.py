@@ -22,7 +22,6 @@ from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion.trajectory import Motion, Trajectory
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.self_collision.arms import Arm, find_chains
-from collision_monitor.self_collision.detour import Effort
 from collision_monitor.self_collision.field.repulsion_field import adjust_published
 from collision_monitor.self_collision.margins import (
     Margins,
@@ -52,8 +51,9 @@ from collision_monitor.self_collision.preparation import (
     within,
 )
 from collision_monitor.self_collision.retiming import retime
+from collision_monitor.self_collision.robust.detour import Effort
+from collision_monitor.self_collision.robust.sqp_adjustment import BUFFER, SqpAdjustment
 from collision_monitor.self_collision.settings import RATE_LIMITS, AdjustmentSettings
-from collision_monitor.self_collision.sqp_adjustment import BUFFER, SqpAdjustment
 from collision_monitor.verification.clearance.clearance_check import (
     Certifier,
     CollisionVerdict,

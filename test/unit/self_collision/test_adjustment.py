@@ -52,10 +52,10 @@ from collision_monitor.robot.limits import JointLimits
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.self_collision import AdjustmentSettings, Streamer, adjust
 from collision_monitor.self_collision import adjustment as adjustment_module
-from collision_monitor.self_collision.detour import Effort
 from collision_monitor.self_collision.margins import sides
 from collision_monitor.self_collision.preparation import checked
 from collision_monitor.self_collision.preparation import refined as refined_motion
+from collision_monitor.self_collision.robust.detour import Effort
 from collision_monitor.self_collision.stepper import Stepper
 from collision_monitor.verification.clearance.clearance_check import check_clearance
 from collision_monitor.verification.joint_limits_check import check_joint_limits, steps_of

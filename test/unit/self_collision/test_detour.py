@@ -12,7 +12,7 @@ from support.robots.dual_arm_cases import refined
 from support.robots.planar_arms import arm_distance, ball, meeting, planar_model
 
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.detour import (
+from collision_monitor.self_collision.robust.detour import (
     Effort,
     continued,
     explore,

@@ -8,7 +8,7 @@ import pytest
 from support.robots.planar_arms import meeting, planar_model
 
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.self_collision.smoothing import Smoother, SmoothingWindow
+from collision_monitor.self_collision.robust.smoothing import Smoother, SmoothingWindow
 from collision_monitor.self_collision.stepper import Stepper
 
 MODEL = planar_model()

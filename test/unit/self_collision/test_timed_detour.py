@@ -10,7 +10,7 @@ from collision_monitor.errors import AdjustmentError
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision import adjust
-from collision_monitor.self_collision.detour import Effort, TimedRows, find_timed_detour
+from collision_monitor.self_collision.robust.detour import Effort, TimedRows, find_timed_detour
 from collision_monitor.self_collision.stepper import Stepper
 
 # A box that crosses the place of the right arm, which has to give way and to come back.
