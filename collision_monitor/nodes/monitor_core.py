@@ -123,7 +123,7 @@ class MonitorCore(NodeCore):
             self._faults,
         )  # fmt: skip
         self._cloud = Cloud(
-            self._node, self._values, self._scene, self._refresh,
+            self._node, self._values, self._scene.objects, self._refresh,
             lambda stamp: self._joint_states.lag(stamp, time.monotonic()), self._recorder,
             self._timed, self._faults,
         )  # fmt: skip
@@ -176,7 +176,7 @@ class MonitorCore(NodeCore):
         self.state.stop_service.close()
         self._cloud.destroy()
         self._scene.destroy()
-        self._keeper = self._scene.keeper  # obstacles are not published again
+        self._keeper = self._scene.objects.keeper  # obstacles are not published again
         self._services.destroy()
         self._topics.destroy()
         self._topics, self.state.is_active = None, False
@@ -271,7 +271,7 @@ class MonitorCore(NodeCore):
 
     def _connect(self, monitor: Monitor) -> None:
         self._services.use(monitor)
-        self._scene.use_robot(monitor)
+        self._scene.objects.use_robot(monitor)
         self._cloud.use_robot()
 
     # -- joint states --

@@ -21,7 +21,7 @@ from collision_monitor.model.live.point_cloud import Voxels, voxels_of
 from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS
 from collision_monitor.nodes.common.messages import seconds_of
-from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
+from collision_monitor.nodes.obstacles.scene_objects import SceneObjects
 from collision_monitor.nodes.recorder import Recorder
 
 # -- points of a sensor_msgs/PointCloud2 --
@@ -95,7 +95,7 @@ class Cloud:
     """Keeps the newest cloud in the live scene; reports if it is old or unusable."""
 
     def __init__(
-        self, node: Node, values: Mapping[str, Any], scene: SceneTopics,
+        self, node: Node, values: Mapping[str, Any], objects: SceneObjects,
         changed: Callable[[], None], lag: Callable[[float], float],
         recorder: Recorder | None = None,
         work: Callable[[Callable[..., None]], Callable[..., None]] = lambda callback: callback,
@@ -103,10 +103,10 @@ class Cloud:
     ) -> None:  # fmt: skip
         """Arguments as of `SceneTopics`. A cloud that is too old is the fault "cloud".
 
-        ``lag`` returns the age of a message with this stamp by the clock of the node, as
-        `ClockWatch.lag`, seconds.
+        ``objects``: those that are requested for the robot. ``lag`` returns the age of a message
+        with this stamp by the clock of the node, as `ClockWatch.lag`, seconds.
         """
-        self._values, self._scene, self._changed = values, scene, changed
+        self._values, self._objects, self._changed = values, objects, changed
         self._node, self._lag = node, lag
         self._faults = FaultRegister() if faults is None else faults
         self._begin = self._measured = time.monotonic()
@@ -142,7 +142,7 @@ class Cloud:
         if (job := self._next_job or running) is not None and self._waiting is None:
             self._waiting = job.message, job.measured
         self._next_job = self._running = None
-        live, last = self._scene.live, self._last
+        live, last = self._objects.live, self._last
         if last is None or live is None:
             return
         try:
@@ -205,14 +205,14 @@ class Cloud:
 
     def retry(self, is_new: bool = False) -> None:
         """Process a cloud that waited until the position of the robot is known."""
-        live, q = self._scene.live, self._scene.q
+        live, q = self._objects.live, self._objects.q
         if self._waiting is None or live is None or q is None:
             return  # no robot is monitored yet; the state reports it
         (message, measured), self._waiting = self._waiting, None
         try:
-            link, frame = self._scene.find(message.header.frame_id)
+            link, frame = self._objects.find(message.header.frame_id)
             stamp = seconds_of(message.header.stamp)
-            then = self._scene.q_at(stamp) if stamp > 0.0 else None
+            then = self._objects.q_at(stamp) if stamp > 0.0 else None
             if then is None and live.is_moving(link) and (stamp > 0.0 or not is_new):
                 if not is_new and self._last is not None:
                     return  # keep the last cloud until the next one
@@ -245,7 +245,7 @@ class Cloud:
         """Put the result of the thread into the scene, instead of the last cloud."""
         (job, future), self._running = self._running, None
         self._start()
-        live = self._scene.live
+        live = self._objects.live
         if live is None:
             return
         try:
@@ -260,14 +260,14 @@ class Cloud:
         self._last, self._measured, self._root = made, job.measured, live.model.root
         self._has_stamp = seconds_of(job.message.header.stamp) > 0.0
         self._raise_fault()
-        if CLOUD in self._scene.keeper.refused:
-            self._scene.keeper.clear_refusal(CLOUD)
+        if CLOUD in self._objects.keeper.refused:
+            self._objects.keeper.clear_refusal(CLOUD)
             self._changed()
 
     def _refuse(self, error: CollisionMonitorError) -> None:
         """Keep the last cloud, and report why this one is not used."""
-        is_new = CLOUD not in self._scene.keeper.refused
-        self._scene.keeper.refuse(CLOUD, str(error).removeprefix(f"{CLOUD}: "))
+        is_new = CLOUD not in self._objects.keeper.refused
+        self._objects.keeper.refuse(CLOUD, str(error).removeprefix(f"{CLOUD}: "))
         if is_new:
             self._node.get_logger().error(f"cloud refused: {error}")
             self._changed()

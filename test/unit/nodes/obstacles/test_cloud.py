@@ -32,14 +32,14 @@ class Cell:
         self.scene = SceneTopics(stub_node(), VALUES, lambda: None)
         self.values = dict(VALUES)
         self.cloud = Cloud(
-            stub_node(), self.values, self.scene, lambda: None,
+            stub_node(), self.values, self.scene.objects, lambda: None,
             lambda stamp: time.time() - stamp if stamp else 0.0,
         )  # fmt: skip
         self.use_robot(model)
 
     def use_robot(self, model):
         self.monitor = watch(model)
-        self.scene.use_robot(self.monitor)
+        self.scene.objects.use_robot(self.monitor)
         self.cloud.use_robot()
 
     def say(self, points, frame="l0", stamp=0.0):
@@ -55,7 +55,7 @@ class Cell:
     @property
     def centre(self):
         """Of the cloud, (3,); None without one."""
-        found = self.scene.live.objects.get(CLOUD)
+        found = self.scene.objects.live.objects.get(CLOUD)
         return None if found is None else found.rows[:, :3].mean(axis=0)
 
 
@@ -85,13 +85,13 @@ def test_a_cloud_seen_from_a_link_that_was_not_known_where_is_an_error_until_the
     assert cell.centre is None
     cell.say([[0.0, 3.0, 0.0]], "l3")
     cell.until(lambda: not cell.scene.fault(0.0))
-    pose = cell.scene.live.model.link_poses(np.array(Q))["l3"]
+    pose = cell.scene.objects.live.model.link_poses(np.array(Q))["l3"]
     assert is_near(cell, pose[:3, :3] @ [0.0, 3.0, 0.0] + pose[:3, 3])()
 
 
 def test_a_cloud_is_where_its_camera_was_when_it_looked(cell):
     # A second ago: no stamp is of the future.
-    model, now = cell.scene.live.model, time.time() - 1.0
+    model, now = cell.scene.objects.live.model, time.time() - 1.0
     moved = np.array(Q) + [0.8, 0.0, 0.0]
     for k in range(11):  # a second
         at = np.array(Q) + 0.1 * k * (moved - Q)

@@ -24,15 +24,15 @@ from collision_monitor.model.live.live_objects import Bounds  # noqa: E402
 from collision_monitor.model.live.live_scene import LiveScene  # noqa: E402
 from collision_monitor.nodes.obstacles import mesh_worker  # noqa: E402
 from collision_monitor.nodes.obstacles.message_shapes import AT_ONCE, ManyTriangles  # noqa: E402
-from collision_monitor.nodes.obstacles.scene_topics import (
+from collision_monitor.nodes.obstacles.planning_scene import (
     ADD,
     APPEND,
     MOVE,
     REMOVE,
     PlanningSceneTopic,
-    SceneTopics,
     message_type,
 )
+from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
 
 Q = np.array([0.5, 0.5, 0.3])
 TRIANGLE = np.array([[[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]])
@@ -191,17 +191,17 @@ def test_shapes_are_measured_as_they_are(taken):
 def finish(topics):
     """Wait for the worker, and deliver what it made."""
     end = time.monotonic() + 30.0
-    while topics._jobs.names and time.monotonic() < end:
+    while topics.objects.jobs.names and time.monotonic() < end:
         topics.watch()
         time.sleep(0.01)
-    assert not topics._jobs.names
+    assert not topics.objects.jobs.names
 
 
 @pytest.fixture
 def topics(only):
     found = SceneTopics(stub_node(), VALUES, lambda: None)
     model = only.keeper.live.model
-    found.keeper.use_scene(
+    found.objects.keeper.use_scene(
         LiveScene(model, Bounds(objects=4, leaves_per_object=32, voxels=4))
     )
     yield found
@@ -213,9 +213,9 @@ MANY = np.random.default_rng(1).uniform(-0.1, 0.1, (AT_ONCE + 1, 3, 3))
 
 def test_an_object_that_moves_or_grows_while_its_mesh_is_processed_gets_the_mesh(topics):
     """The worker is held up until both have happened."""
-    live = topics.live
+    live = topics.objects.live
     is_free = threading.Event()
-    topics._jobs._pool.submit(is_free.wait)
+    topics.objects.jobs._pool.submit(is_free.wait)
 
     def geometry(name):
         return live.objects[f"planning_scene/{name}"].geometry
@@ -242,7 +242,7 @@ def test_an_object_that_moves_or_grows_while_its_mesh_is_processed_gets_the_mesh
         assert live.objects["planning_scene/moved"].pose[1, 3] == 3.0
         assert len(geometry("grown").solids.rows) == 1
         assert not geometry("replaced").meshes
-        assert topics.keeper.fault(0.0) == ""
+        assert topics.objects.keeper.fault(0.0) == ""
     finally:
         is_free.set()
 
@@ -251,19 +251,19 @@ def test_the_same_mesh_again_is_measured_as_it_was(topics):
     topic, name = topics._on_planning_scene, "planning_scene/rock"
     topic(scene(thing("rock", meshes=[mesh(MANY)], mesh_poses=[at()])))
     finish(topics)
-    made = topics.live.objects[name].geometry
+    made = topics.objects.live.objects[name].geometry
     for y in (2.0, 3.0):
         rock = thing("rock", pose=at(0, y), meshes=[mesh(MANY)], mesh_poses=[at()])
         topic(scene(rock, is_diff=False))
-        assert topics.live.objects[name].geometry is made
-        assert topics.live.objects[name].pose[1, 3] == y
+        assert topics.objects.live.objects[name].geometry is made
+        assert topics.objects.live.objects[name].pose[1, 3] == y
         topic(scene(thing("rock", MOVE, at(0, 1))))
-        assert topics.live.objects[name].geometry is made
+        assert topics.objects.live.objects[name].geometry is made
     other = thing("rock", meshes=[mesh(MANY + 0.1)], mesh_poses=[at()])
     topic(scene(other))
-    assert not topics.live.objects[name].geometry.meshes  # the box around it
+    assert not topics.objects.live.objects[name].geometry.meshes  # the box around it
     finish(topics)
-    assert topics.live.objects[name].geometry.meshes
+    assert topics.objects.live.objects[name].geometry.meshes
 
 
 def test_a_mesh_that_cannot_be_processed_stays_a_fault_when_it_moves(topics, monkeypatch):
@@ -277,14 +277,14 @@ def test_a_mesh_that_cannot_be_processed_stays_a_fault_when_it_moves(topics, mon
         topic(scene(rock))
         finish(topics)
         for _ in range(2):
-            assert "planning_scene/rock: too deep" in topics.keeper.fault(0.0)
-            assert name in topics.live.objects  # the box around it
+            assert "planning_scene/rock: too deep" in topics.objects.keeper.fault(0.0)
+            assert name in topics.objects.live.objects  # the box around it
             topic(scene(thing("rock", MOVE, at(0, 1))))
             finish(topics)
     topic(scene(thing("rock", MOVE, at(0, 2))))
     finish(topics)
-    assert topics.keeper.fault(0.0) == ""
-    assert topics.live.objects[name].geometry.meshes
+    assert topics.objects.keeper.fault(0.0) == ""
+    assert topics.objects.live.objects[name].geometry.meshes
 
 
 BAD = {

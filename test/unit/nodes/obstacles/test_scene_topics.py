@@ -45,7 +45,7 @@ def scene(model, tmp_path):
     found = SceneTopics(stub_node(), values, lambda: None, faults=faults)
     found.monitor = monitor
     hear(found.monitor)
-    found.use_robot(found.monitor)
+    found.objects.use_robot(found.monitor)
     yield found
     found.destroy()
 
@@ -71,20 +71,20 @@ def refused(scene):
 def test_all_of_a_namespace_goes_and_nothing_of_one_that_begins_alike(scene):
     say(scene, marker(ns="cell"), marker(ns="cell/left"), marker(ns="cells"), marker(ns=""))
     say(scene, marker(ns="cell", action=Marker.DELETEALL))
-    assert set(scene.live.objects) == {"cell/left/1", "cells/1", "/1"}
+    assert set(scene.objects.live.objects) == {"cell/left/1", "cells/1", "/1"}
     say(scene, Marker(action=Marker.DELETEALL))
-    assert not scene.live.objects
+    assert not scene.objects.live.objects
 
 
 def test_what_a_planning_scene_has_put_there_is_not_meant_by_all_markers(scene):
     say(scene, marker(ns="planning_scene"), marker())
     say(scene, Marker(action=Marker.DELETEALL))
-    assert set(scene.live.objects) == {"planning_scene/1"}
+    assert set(scene.objects.live.objects) == {"planning_scene/1"}
 
 
 def test_a_frame_may_begin_with_a_slash(scene):
     say(scene, marker(frame="/l2"))
-    assert scene.live.objects["cell/1"].link == "l2"
+    assert scene.objects.live.objects["cell/1"].link == "l2"
     say(scene, marker(frame="//l2"))
     assert "frame '/l2' is not a link" in refused(scene)
 
@@ -93,13 +93,13 @@ def test_what_is_attached_while_nobody_knows_where_the_robot_is_waits(scene, mod
     say(scene, marker())
     scene.monitor = watch(model)
     hear(scene.monitor, ago=2.0)  # where it was then is not where it is
-    scene.use_robot(scene.monitor)
+    scene.objects.use_robot(scene.monitor)
     attach(scene, marker(frame="l3", size=0.0))
     assert "the pose of the robot is unknown" in refused(scene)
-    assert not scene.keeper.carried()
+    assert not scene.objects.keeper.carried()
     hear(scene.monitor)
     scene.watch()
-    assert scene.keeper.carried() == ["cell/1"]
+    assert scene.objects.keeper.carried() == ["cell/1"]
     assert not refused(scene)
 
 
@@ -107,8 +107,8 @@ def test_an_attachment_may_arrive_before_its_object(scene):
     attach(scene, marker(frame="l3", size=0.0, text="l2"))
     assert "no such object" in refused(scene)
     say(scene, marker())
-    assert scene.keeper.carried() == ["cell/1"]
-    assert scene.live.objects["cell/1"].touch == {"l2"}
+    assert scene.objects.keeper.carried() == ["cell/1"]
+    assert scene.objects.live.objects["cell/1"].touch == {"l2"}
     assert not refused(scene)
 
 
@@ -124,7 +124,7 @@ def test_a_mesh_outside_of_packages_and_given_folders_is_refused(scene, tmp_path
         scene.watch()
         time.sleep(0.01)
     assert "rock.stl' is refused" in refused(scene)
-    assert not scene.live.objects
+    assert not scene.objects.live.objects
 
 
 def test_a_bad_word_about_a_mesh_that_is_being_loaded_stays_said(scene, tmp_path):
@@ -139,10 +139,10 @@ def test_a_bad_word_about_a_mesh_that_is_being_loaded_stays_said(scene, tmp_path
     bad = marker(size=-1.0)
     say(scene, bad)
     end = time.monotonic() + 20.0
-    while not scene.live.objects and time.monotonic() < end:
+    while not scene.objects.live.objects and time.monotonic() < end:
         scene.watch()
         time.sleep(0.01)
-    assert "cell/1" in scene.live.objects
+    assert "cell/1" in scene.objects.live.objects
     assert "its scale is" in refused(scene)
     say(scene, mesh)
     assert not refused(scene)
@@ -153,7 +153,7 @@ def test_many_triangles_that_are_deleted_or_moved_meanwhile_do_not_come_back(sce
     many = marker(size=1.0, points=[Point(x=x, y=y, z=z) for x, y, z in corners])
     many.type = Marker.TRIANGLE_LIST
     say(scene, many)
-    assert "cell/1" in scene.live.objects
+    assert "cell/1" in scene.objects.live.objects
     say(scene, marker(action=Marker.DELETE))
     other = marker(2, at=(0.0, 4.0, 0.0), size=1.0, points=many.points)
     other.type = Marker.TRIANGLE_LIST
@@ -161,11 +161,11 @@ def test_many_triangles_that_are_deleted_or_moved_meanwhile_do_not_come_back(sce
     other.pose.position.y = 5.0
     say(scene, other)
     end = time.monotonic() + 20.0
-    while scene._jobs._jobs and time.monotonic() < end:
+    while scene.objects.jobs.names and time.monotonic() < end:
         scene.watch()
         time.sleep(0.01)
-    assert set(scene.live.objects) == {"cell/2"}
-    assert scene.live.objects["cell/2"].pose[1, 3] == 5.0
+    assert set(scene.objects.live.objects) == {"cell/2"}
+    assert scene.objects.live.objects["cell/2"].pose[1, 3] == 5.0
 
 
 def test_a_mesh_file_that_is_known_replaces_triangles_that_are_being_processed(scene, tmp_path):
@@ -177,7 +177,7 @@ def test_a_mesh_file_that_is_known_replaces_triangles_that_are_being_processed(s
 
     def wait():
         end = time.monotonic() + 20.0
-        while scene._jobs.names and time.monotonic() < end:
+        while scene.objects.jobs.names and time.monotonic() < end:
             scene.watch()
             time.sleep(0.01)
 
@@ -185,14 +185,14 @@ def test_a_mesh_file_that_is_known_replaces_triangles_that_are_being_processed(s
     mesh.type = Marker.MESH_RESOURCE
     say(scene, mesh)
     wait()
-    rock = scene.live.objects["cell/1"].geometry
+    rock = scene.objects.live.objects["cell/1"].geometry
     corners = np.random.default_rng(1).uniform(-0.1, 0.1, (900, 3)).tolist()
     many = marker(size=1.0, points=[Point(x=x, y=y, z=z) for x, y, z in corners])
     many.type = Marker.TRIANGLE_LIST
     say(scene, many)
     say(scene, mesh)
     wait()
-    assert scene.live.objects["cell/1"].geometry is rock
+    assert scene.objects.live.objects["cell/1"].geometry is rock
 
 
 def test_lifetimes_pause_with_simulated_time(scene, monkeypatch):
@@ -209,14 +209,14 @@ def test_lifetimes_pause_with_simulated_time(scene, monkeypatch):
     scene.watch(clock[0])
     say(scene, marker(lifetime=Duration(sec=1)), marker(2, size=-1.0, lifetime=Duration(sec=1)))
     pass_by(5.0, 0.0)
-    assert "cell/1" in scene.live.objects and "cell/2" in refused(scene)
+    assert "cell/1" in scene.objects.live.objects and "cell/2" in refused(scene)
     clock[0] -= 50.0  # set back
     pass_by(0.5, 0.5)
     clock[0] += 500.0  # and forward
     pass_by(0.3, 1.0)
-    assert "cell/1" in scene.live.objects
+    assert "cell/1" in scene.objects.live.objects
     pass_by(1.0, 1.0)
-    assert not scene.live.objects and not refused(scene)
+    assert not scene.objects.live.objects and not refused(scene)
 
 
 def test_lifetimes_stand_still_while_the_node_is_delayed(scene, monkeypatch):
@@ -233,11 +233,11 @@ def test_lifetimes_stand_still_while_the_node_is_delayed(scene, monkeypatch):
         say(scene, marker(lifetime=half), marker(2, size=-1.0, lifetime=half))
         now[0] += delay
         hear(scene.monitor)
-        assert "cell/1" in scene.live.objects and "cell/2" in refused(scene)
+        assert "cell/1" in scene.objects.live.objects and "cell/2" in refused(scene)
         pass_by(seconds)
-        assert "cell/1" in scene.live.objects and "cell/2" in refused(scene)
+        assert "cell/1" in scene.objects.live.objects and "cell/2" in refused(scene)
         pass_by(0.25)  # sums of steps are rounded
-        assert not scene.live.objects and not refused(scene)
+        assert not scene.objects.live.objects and not refused(scene)
 
     scene.watch()
     remains(0.45)
@@ -245,7 +245,7 @@ def test_lifetimes_stand_still_while_the_node_is_delayed(scene, monkeypatch):
     remains(3.9, delay=2.0)  # the process stood still: messages are sent again within 3 s
     say(scene, marker(lifetime=Duration(sec=1)))
     pass_by(1.1, step=0.1)  # a node that is always a little late
-    assert not scene.live.objects
+    assert not scene.objects.live.objects
 
 
 EXTREME = (0.0, -0.0, 5e-324, 1e-300, 1e-9, 1.0, 1e5, 1e9, 1e160, 1.7e308, -1.0, -1e308,
@@ -274,7 +274,7 @@ def test_whatever_numbers_come_what_is_near_is_not_lost(scene):
         x, y, z = values[10::3], values[11::3], values[12::3]
         one.points = [Point(x=x[m], y=y[m], z=z[m]) for m in range(3)]
         say(scene, one)
-        assert refused(scene) or "cell/1" in scene.live.objects
+        assert refused(scene) or "cell/1" in scene.objects.live.objects
         taken += not refused(scene)
         state = hear(scene.monitor)
         if refused(scene) or state.clearance is None:
@@ -345,7 +345,7 @@ def test_a_valid_attachment_clears_the_faults_of_earlier_ones(scene):
         attach(scene, bad)
         assert why in refused(scene)
         attach(scene, marker(frame="l3", size=0.0))
-        assert scene.keeper.carried() == ["cell/1"] and not refused(scene)
+        assert scene.objects.keeper.carried() == ["cell/1"] and not refused(scene)
         attach(scene, marker(action=Marker.DELETE))
     say(scene, marker(size=-1.0))  # a fault of the object, not of its attachment
     attach(scene, marker(frame="l3", size=0.0))
@@ -357,9 +357,9 @@ def test_many_markers_are_applied_in_parts_and_the_latest_of_each_counts(scene):
     start = time.thread_time()
     scene._on_scene(MarkerArray(markers=many))
     assert time.thread_time() - start < 0.5  # merging takes no longer than decoding
-    assert not scene.live.objects
+    assert not scene.objects.live.objects
     scene.process_pending(math.inf)
-    assert {k: each.pose[1, 3] for k, each in scene.live.objects.items()} == pytest.approx(
+    assert {k: each.pose[1, 3] for k, each in scene.objects.live.objects.items()} == pytest.approx(
         {f"cell/{k}": 3.0 + 0.001 * (3992 + k) for k in range(8)}
     )
     assert not refused(scene)
@@ -368,10 +368,10 @@ def test_many_markers_are_applied_in_parts_and_the_latest_of_each_counts(scene):
 def parts(scene, *markers):
     """Objects after each part of a message that is applied in the smallest parts."""
     receive(scene, "scene", *markers)
-    yield dict(scene.live.objects)
-    while scene.has_pending:
+    yield dict(scene.objects.live.objects)
+    while scene.waiting:
         scene.process_pending(0.0)
-        yield dict(scene.live.objects)
+        yield dict(scene.objects.live.objects)
 
 
 def numbered(first, last, y):
@@ -380,7 +380,7 @@ def numbered(first, last, y):
 
 def test_nothing_is_missing_while_a_message_deletes_all_and_adds_it_again(scene, monkeypatch):
     say(scene, *numbered(0, 4, 3.0))
-    before = set(scene.live.objects)
+    before = set(scene.objects.live.objects)
     clock = iter(range(10**6))
     monkeypatch.setattr(time, "thread_time", lambda: float(next(clock)))  # one at a time
     replaced = [Marker(action=Marker.DELETEALL), *numbered(0, 3, 4.0)]
@@ -393,11 +393,11 @@ def test_nothing_is_missing_while_a_message_deletes_all_and_adds_it_again(scene,
     say(scene, *numbered(0, 8, 3.0))
     receive(scene, "scene", Marker(action=Marker.DELETEALL), *numbered(8, 16, 4.0))
     faults = []
-    while scene.has_pending:
+    while scene.waiting:
         faults.append(scene.fault(time.monotonic()))
         scene.process_pending(0.0)
     assert any("objects on ~/scene are being replaced" in fault for fault in faults)
-    assert set(scene.live.objects) == {f"cell/{k}" for k in range(8, 16)}
+    assert set(scene.objects.live.objects) == {f"cell/{k}" for k in range(8, 16)}
     assert scene.fault(time.monotonic()) == ""
 
 
@@ -407,10 +407,10 @@ def test_an_attachment_is_applied_after_the_markers_before_it(scene, monkeypatch
     receive(scene, "scene", *numbered(0, 3, 3.0))
     receive(scene, "attach", marker(2, frame="l3", size=0.0))
     receive(scene, "scene", *numbered(0, 2, 4.0))
-    assert len(scene.live.objects) < 3 and not scene.fault(time.monotonic())
+    assert len(scene.objects.live.objects) < 3 and not scene.fault(time.monotonic())
     scene.process_pending(math.inf)
-    assert scene.keeper.carried() == ["cell/2"] and not scene.fault(time.monotonic())
-    assert scene.live.objects["cell/0"].pose[1, 3] == 4.0
+    assert scene.objects.keeper.carried() == ["cell/2"] and not scene.fault(time.monotonic())
+    assert scene.objects.live.objects["cell/0"].pose[1, 3] == 4.0
 
 
 def test_markers_that_wait_are_late_and_no_lifetime_ends_meanwhile(scene, monkeypatch):
@@ -424,4 +424,4 @@ def test_markers_that_wait_are_late_and_no_lifetime_ends_meanwhile(scene, monkey
     for _ in range(60):
         now[0] += 0.05
         scene.watch()
-    assert "cell/1" in scene.live.objects
+    assert "cell/1" in scene.objects.live.objects

@@ -1,0 +1,205 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Messages on scene topics that wait to be applied, while joint states come first."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from rclpy.node import Node
+from visualization_msgs.msg import Marker
+
+from collision_monitor.nodes.common.steady_timer import steady_timer
+
+_REST_SECONDS = 1e-3  # between two callbacks for pending markers: joint states that wait come first
+_LATE_SECONDS = 0.5  # maximum age of unprocessed messages: obstacles may have moved
+# Messages that wait may take this much memory, bytes: minutes of more than can be processed.
+_MOST_BYTES = 64 << 20
+
+
+class PendingMarkers:
+    """The latest state of each object on ``~/scene`` that is not applied yet, oldest first.
+
+    Many markers take longer than joint states may wait. So a message is applied in parts, and
+    several of them count as one. Objects that are deleted stay until all that are added or changed
+    are there: a message that deletes all and adds them again never leaves them out in between.
+    """
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._changed: dict[str, tuple[float, Marker]] = {}  # received when first, the latest
+        self._deleted: dict[str, float] = {}
+        self._is_partial = False
+
+    def __len__(self) -> int:
+        """Number of objects."""
+        return len(self._changed) + len(self._deleted)
+
+    def change(self, name: str, marker: Marker, now: float) -> None:
+        """Add or change an object. Times are seconds of a steady clock."""
+        since = self._deleted.pop(name, now)
+        since, _ = self._changed.get(name, (since, marker))
+        self._changed[name] = since, marker
+
+    def delete(self, names: Iterable[str], now: float) -> None:
+        """Delete objects."""
+        for name in names:
+            since, _ = self._changed.pop(name, (now, None))
+            self._deleted.setdefault(name, since)
+
+    def names(self) -> list[str]:
+        """Names of the objects that are to be added or changed."""
+        return list(self._changed)
+
+    def waited(self, now: float) -> float:
+        """How long the oldest one has waited, seconds; 0 without any."""
+        first = next(iter(self._changed.values()), (math.inf,))[0]
+        return max(0.0, now - min(first, next(iter(self._deleted.values()), math.inf)))
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether objects were deleted before those that replace them were added."""
+        return self._is_partial and bool(self._changed)
+
+    def apply_one(
+        self,
+        has_room: Callable[[str], bool],
+        change: Callable[[Marker], None],
+        delete: Callable[[str], None],
+    ) -> None:
+        """Apply the next one; ``has_room`` tells whether an object can be added now."""
+        if self._changed:
+            name = next(iter(self._changed))
+            if not self._deleted or has_room(name):
+                _, marker = self._changed.pop(name)
+                change(marker)
+                return
+        self._is_partial = bool(self._changed)
+        name = next(iter(self._deleted))
+        del self._deleted[name]
+        delete(name)
+
+
+class _Message(NamedTuple):
+    topic: str
+    received: float
+    size: int
+    decode: Callable[[], None]  # and process it
+
+
+class WaitingMessages:
+    """Messages that are not applied yet, in the order in which they came; and those that were lost.
+
+    Markers of several messages on ``~/scene`` are merged; other messages wait for those before.
+
+    Attributes:
+        markers: of messages that are decoded.
+    """
+
+    def __init__(self, node: Node, process: Callable[[], None]) -> None:
+        """``process`` is called soon after a message is received, to call `apply` and `rest`."""
+        self.markers = PendingMarkers()
+        self._messages: deque[_Message] = deque()  # which are not decoded yet
+        self._lost: dict[str, int] = {}  # messages, by topic
+        self._lost_before: dict[str, int] = {}  # a DELETEALL that is not applied yet
+        self._node, self._process = node, process
+        self._rest_until = -math.inf
+        self._timer = steady_timer(node, _REST_SECONDS, process)
+        self._timer.cancel()
+
+    def close(self) -> None:
+        """Stop the timer."""
+        self._node.destroy_timer(self._timer)
+
+    def __bool__(self) -> bool:
+        """Whether messages were received that are not applied yet."""
+        return bool(self._messages or self.markers)
+
+    def receive(self, topic: str, size: int, decode: Callable[[], None]) -> bool:
+        """Process a message after all before it: now, unless joint states may have to wait.
+
+        Returns whether there was room for it; ``size``: bytes.
+        """
+        if self._messages and sum(each.size for each in self._messages) + size > _MOST_BYTES:
+            return False
+        now = time.monotonic()
+        self._messages.append(_Message(topic, now, size, decode))
+        if now >= self._rest_until:
+            self._process()
+        else:
+            self._continue_later()
+        return True
+
+    def apply(
+        self,
+        seconds: float,
+        has_room: Callable[[str], bool],
+        change: Callable[[Marker], None],
+        delete: Callable[[str], None],
+    ) -> None:
+        """Decode and apply messages for this CPU time; arguments as of `PendingMarkers`."""
+        end = time.thread_time() + seconds
+        while self:
+            if self._messages and (not self.markers or self._messages[0].topic == "scene"):
+                self._messages.popleft().decode()
+            else:
+                self.markers.apply_one(has_room, change, delete)
+            if not time.thread_time() < end:
+                break
+        if not self.markers:
+            self._lost_before.clear()
+
+    def rest(self, begin: float) -> None:
+        """Continue soon if more remain; `apply` was called after ``begin``, steady seconds."""
+        # Messages that an executor has queued one after the other would be one long callback.
+        self._rest_until = 2.0 * time.monotonic() - begin
+        if self:
+            self._continue_later()
+        else:
+            self._timer.cancel()
+
+    def _continue_later(self) -> None:
+        if self._timer.is_canceled():
+            self._timer.reset()
+
+    # -- lost and late messages --
+
+    def lose(self, topic: str, count: int) -> None:
+        """Remember messages that were lost, until the scene is cleared."""
+        self._lost[topic] = self._lost.get(topic, 0) + count
+
+    def clear(self) -> None:
+        """What was lost no longer matters once the markers so far, which clear all, are applied."""
+        self._lost_before |= self._lost
+        self._lost.clear()
+
+    def waited(self, now: float) -> tuple[float, str]:
+        """How long the oldest message has waited, seconds, and its topic."""
+        waited = self.markers.waited(now), "scene"
+        if not self._messages:
+            return waited
+        return max(waited, (now - self._messages[0].received, self._messages[0].topic))
+
+    def fault(self, late: float, topic: str) -> str:
+        """Why the scene is not known, one sentence; empty if it is.
+
+        ``late``: how long the oldest message, on ``topic``, has waited, seconds.
+        """
+        if lost := self._lost_before | self._lost:
+            counts = " and ".join(f"{count} on ~/{topic}" for topic, count in lost.items())
+            return (
+                f"messages were lost, {counts}: the scene is unknown until a DELETEALL of "
+                "everything"
+            )
+        if late > _LATE_SECONDS:
+            return (
+                f"messages on ~/{topic} have waited for {late:.1f} s: more arrive than can be "
+                f"processed; {_LATE_SECONDS:g} s are allowed"
+            )
+        if self.markers.is_partial:
+            return f"{len(self.markers)} objects on ~/scene are being replaced"
+        return ""
