@@ -9,10 +9,10 @@ import logging
 import math
 import os
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache
 from heapq import heapify, heappop, heappush
 from pathlib import Path
@@ -175,6 +175,40 @@ def needs_watchers(links: Mapping[str, Sequence[Shape]]) -> bool:
     return any(shape.kind not in ROUNDED for shapes in links.values() for shape in shapes)
 
 
+@dataclass(eq=False)
+class _Part:
+    """A shape of a link or obstacle, and its fits.
+
+    Attributes:
+        key: the same for equal shapes.
+        shape: the shape.
+        most: maximum number of leaves.
+        watchers: of all equal shapes, as in `Job`.
+        choices: fits in ascending numbers of leaves.
+        fit: the chosen one.
+    """
+
+    key: str
+    shape: Shape
+    most: int
+    watchers: np.ndarray | tuple = ()
+    choices: Sequence[Fit] = ()
+    fit: Fit | None = None
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether fits of all numbers of leaves are known in closed form."""
+        return self.shape.kind in _CLOSED_FORMS
+
+    @property
+    def looseness(self) -> float:
+        """How much the leaves take from other links where these come near, metres."""
+        if not len(self.watchers):
+            return 0.0
+        # How much the leaves of boxes take is not measured: about what they stand off.
+        return self.fit.stand_off if self.is_closed else self.fit.lost
+
+
 def fit_all(
     links: Mapping[str, Sequence[Shape]],
     obstacles: Mapping[str, Sequence[Shape]],
@@ -187,125 +221,113 @@ def fit_all(
     `watchers_of`). Fits are cached on disk under a digest of the shape, its watchers, the settings
     and the method. Progress is logged if fitting takes long.
     """
-    tolerance = settings.leaf_tolerance
-    jobs: dict[str, list[tuple[str, Shape, int]]] = {}
-    budgets: dict[str, int] = {}
-    watched: dict[str, list[np.ndarray]] = {}
-    for factor, group in ((1, links), (_OBSTACLE_FACTOR, obstacles)):
-        for name, shapes in group.items():
-            budgets[name] = factor * settings.max_leaves_per_link
-            most = max(1, budgets[name] - len(shapes) + 1)
-            jobs[name] = [(_content(shape, most, tolerance), shape, most) for shape in shapes]
-            for k, (content, _, _) in enumerate(jobs[name]):
-                if watchers is not None and name in watchers:
-                    watched.setdefault(content, []).append(watchers[name][k])
-    distinct: dict[str, Job] = {}
-    for keyed in jobs.values():
-        for content, shape, most in keyed:
-            if content not in distinct:
-                rows = watched.get(content, ()) if shape.kind not in _CLOSED_FORMS else ()
-                distinct[content] = Job(shape, most, merged(np.vstack(rows) if rows else ()))
-    done = _fit_distinct(distinct, tolerance)
-    choices = {name: [done[content] for content, _, _ in keyed] for name, keyed in jobs.items()}
-    chosen = {
-        name: share_out(fits, budgets[name], tolerance) for name, fits in choices.items()
+    tolerance, usual = settings.leaf_tolerance, settings.max_leaves_per_link
+    budgets = dict.fromkeys(links, usual) | dict.fromkeys(obstacles, _OBSTACLE_FACTOR * usual)
+    parts = {
+        name: _parts(shapes, budgets[name], tolerance)
+        for name, shapes in {**links, **obstacles}.items()
     }
-    tightened = {}
-    if settings.max_leaves_per_link > 1:
-        watched_contents = {content for content, rows in watched.items() if len(np.vstack(rows))}
-        tightened = _tightened(
-            {name: jobs[name] for name in links}, chosen, choices, distinct, watched_contents,
-            settings,
-        )  # fmt: skip
+    jobs = _jobs(parts, watchers or {})
+    done = _fit_distinct(jobs, tolerance)
+    for name, own in parts.items():
+        for part in own:
+            part.watchers, part.choices = jobs[part.key].watchers, done[part.key]
+        _share_out(own, budgets[name], tolerance)
+    tightened = _tighten({name: parts[name] for name in links}, settings) if usual > 1 else ()
     others = [name for name in links if name not in tightened]
-    mean = _MEAN_SHARE * settings.max_leaves_per_link
-    total = math.ceil(sum(max(mean, len(links[name])) for name in others))
-    thinner = iter(
-        thin_out(
-            [fit for name in others for fit in chosen[name]],
-            [fits for name in others for fits in choices[name]],
-            total,
-        )
-    )
-    chosen |= tightened | {name: [next(thinner) for _ in chosen[name]] for name in others}
+    total = math.ceil(sum(max(_MEAN_SHARE * usual, len(links[name])) for name in others))
+    rest = [part for name in others for part in parts[name]]
+    _choose(rest, thin_out([p.fit for p in rest], [p.choices for p in rest], total))
     return {
-        name: [
-            placed(fit, shape.pose, name)
-            for fit, (_, shape, _) in zip(chosen[name], keyed, strict=True)
-        ]
-        for name, keyed in jobs.items()
+        name: [placed(part.fit, part.shape.pose, name) for part in own]
+        for name, own in parts.items()
     }
 
 
-def _tightened(
-    links: Mapping[str, Sequence[tuple[str, Shape, int]]],
-    chosen: Mapping[str, Sequence[Fit]],
-    choices: Mapping[str, Sequence[list[Fit]]],
-    distinct: Mapping[str, Job],
-    watched: Collection[str],
-    settings: FitSettings,
-) -> dict[str, list[Fit]]:
-    """Return fits with more leaves of loose links, the loosest first while there is room.
+def _parts(shapes: Sequence[Shape], budget: int, tolerance: float) -> list[_Part]:
+    """The shapes of a link that may have ``budget`` leaves, of which one shape may need most."""
+    most = max(1, budget - len(shapes) + 1)
+    return [_Part(_content(shape, most, tolerance), shape, most) for shape in shapes]
 
-    Args:
-        links: key, shape and maximum number of leaves of each shape of a link.
-        chosen: the fits of the shapes.
-        choices: all fits of the shapes, with ascending numbers of leaves.
-        distinct: the jobs of all shapes, by key.
-        watched: keys of the shapes that other links come near.
-        settings: of the fits.
+
+def _jobs(
+    parts: Mapping[str, Sequence[_Part]], watchers: Mapping[str, Sequence[np.ndarray]]
+) -> dict[str, Job]:
+    """The jobs of distinct shapes by key, each with the watchers of all equal shapes."""
+    distinct: dict[str, _Part] = {}
+    watched: dict[str, list[np.ndarray]] = {}
+    for name, own in parts.items():
+        for k, part in enumerate(own):
+            distinct.setdefault(part.key, part)
+            if name in watchers:
+                watched.setdefault(part.key, []).append(watchers[name][k])
+    rows = {key: np.vstack(watched[key]) if key in watched else () for key in distinct}
+    return {key: Job(part.shape, part.most, merged(rows[key])) for key, part in distinct.items()}
+
+
+def _choose(parts: Sequence[_Part], fits: Sequence[Fit]) -> None:
+    for part, fit in zip(parts, fits, strict=True):
+        part.fit = fit
+
+
+def _share_out(parts: Sequence[_Part], budget: int, tolerance: float) -> None:
+    _choose(parts, share_out([part.choices for part in parts], budget, tolerance))
+
+
+def _count(parts: Sequence[_Part]) -> int:
+    return sum(len(part.fit.leaves) for part in parts)
+
+
+def _tighten(links: Mapping[str, Sequence[_Part]], settings: FitSettings) -> set[str]:
+    """Choose fits with more leaves for loose links, the loosest first while there is room.
+
+    Returns the names of these links.
     """
-    limit = max(_LOOSE, settings.leaf_tolerance)
-
-    def looseness(name: str, number: int) -> float:
-        content, shape, _ = links[name][number]
-        fit = chosen[name][number]
-        if content not in watched:
-            return 0.0
-        # How much the leaves of boxes take is not measured: about what they stand off.
-        return fit.stand_off if shape.kind in _CLOSED_FORMS else fit.lost
-
-    worst = {name: max(looseness(name, k) for k in range(len(links[name]))) for name in links}
-    counts = {name: sum(len(fit.leaves) for fit in chosen[name]) for name in links}
-    room = int(_ADDED_SHARE * settings.max_leaves_per_link * len(links))
+    limit, usual = max(_LOOSE, settings.leaf_tolerance), settings.max_leaves_per_link
+    worst = {name: max(part.looseness for part in own) for name, own in links.items()}
     waiting = sorted((n for n in links if worst[n] > limit), key=lambda name: -worst[name])
-    tightened: dict[str, list[Fit]] = {}
+    room = int(_ADDED_SHARE * usual * len(links))
+    tightened: set[str] = set()
     while True:
-        more: dict[str, Job] = {}
         budgets: dict[str, int] = {}
-        ways: dict[str, list[tuple[list[Fit], str]]] = {}
         for name in waiting:
-            budget = min(
-                _LOOSE_FACTOR * settings.max_leaves_per_link, _MOST_LEAVES, counts[name] + room
-            )
-            if budget < _WORTH * counts[name]:
-                continue
-            room -= budget - counts[name]
-            budgets[name], ways[name] = budget, []
-            loose = [k for k in range(len(links[name])) if looseness(name, k) > limit]
-            kept = sum(len(fit.leaves) for k, fit in enumerate(chosen[name]) if k not in loose)
-            for number, (content, shape, _) in enumerate(links[name]):
-                fits, key = choices[name][number], ""
-                if number in loose:
-                    # Boxes have fits of all numbers of leaves, other shapes one more.
-                    is_closed = shape.kind in _CLOSED_FORMS
-                    most = budget if is_closed else (budget - kept) // len(loose)
-                    key = content_key("more", content, most)
-                    known = None if is_closed else fits[-1]
-                    more[key] = Job(shape, most, distinct[content].watchers, known)
-                ways[name].append((fits, key))
-        if not ways:
+            count = _count(links[name])
+            budget = min(_LOOSE_FACTOR * usual, _MOST_LEAVES, count + room)
+            if budget >= _WORTH * count:
+                budgets[name] = budget
+                room -= budget - count
+        if not budgets:
             return tightened
-        new_fits = _fit_distinct(more, settings.leaf_tolerance)
-        for name, shapes in ways.items():
-            longer = [
-                [*fits, *(f for f in new_fits.get(key, ()) if len(f.leaves) > len(fits[-1].leaves))]
-                for fits, key in shapes
-            ]
-            tightened[name] = share_out(longer, budgets[name], 0.5 * limit)
+        larger = {n: _larger_jobs(links[n], budget, limit) for n, budget in budgets.items()}
+        more = {key: job for own in larger.values() for _, key, job in own}
+        done = _fit_distinct(more, settings.leaf_tolerance)
+        for name, own in larger.items():
+            for part, key, _ in own:
+                most = len(part.choices[-1].leaves)
+                longer = [fit for fit in done[key] if len(fit.leaves) > most]
+                part.choices = [*part.choices, *longer]
+            _share_out(links[name], budgets[name], 0.5 * limit)
             # Others get the leaves that are not used.
-            room += budgets[name] - sum(len(fit.leaves) for fit in tightened[name])
-        waiting = [name for name in waiting if name not in ways]
+            room += budgets[name] - _count(links[name])
+        tightened |= larger.keys()
+        waiting = [name for name in waiting if name not in tightened]
+
+
+def _larger_jobs(
+    parts: Sequence[_Part], budget: int, limit: float
+) -> list[tuple[_Part, str, Job]]:
+    """Shapes of a link with ``budget`` leaves that are looser than ``limit``, metres: key and job.
+
+    Boxes have fits of all numbers of leaves, other shapes get one more.
+    """
+    loose = [part for part in parts if part.looseness > limit]
+    share = (budget - _count(parts) + _count(loose)) // len(loose)
+    jobs = []
+    for part in loose:
+        most, known = (budget, None) if part.is_closed else (share, part.choices[-1])
+        key = content_key("more", part.key, most)
+        jobs.append((part, key, Job(part.shape, most, part.watchers, known)))
+    return jobs
 
 
 # -- the fit of Zhang et al., for comparison --
