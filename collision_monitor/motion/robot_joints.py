@@ -53,60 +53,63 @@ def on_robot(
     """
     joints = {joint.name: joint for joint in robot.joints}
     independent = [joint for joint in robot.joints if joint.moves and joint.mimic is None]
-    column = {joint.name: k for k, joint in enumerate(independent)}
-    held = _held(held or {}, joints, column, robot, where)
+    names = tuple(joint.name for joint in independent)
+    held = _held(held or {}, joints, names, robot, where)
     named = _columns_by_joint(motion, joints, robot, where, ignored)
-    source = motion.polynomial.c
-    out = np.zeros((*source.shape[:2], len(independent)))
-    given: set[str] = set()
-    warnings = []
-    for name, source_column in named.items():
-        if name in column:
-            out[:, :, column[name]] = source[:, :, source_column]
-            given.add(name)
-        elif not joints[name].moves:
-            warnings.append(_fixed_joint_warning(motion, source_column, joints[name], where))
-    following = [joints[name] for name in named if joints[name].moves and joints[name].mimic]
-    for joint in following:
-        leader, gain, offset = leading_joint(joint, joints)
-        if leader is None or gain == 0.0 or leader in given:
-            continue
-        out[:, :, column[leader]] = source[:, :, named[joint.name]] / gain
-        out[-1, :, column[leader]] -= offset / gain
-        given.add(leader)
-        warnings.append(
-            f"{where}: joint {leader!r} is not named: its motion follows from that of "
-            f"{joint.name!r}, which mimics it"
-        )
-    both = given & held.keys()
-    if both:
-        names = _quoted(sorted(both))
-        raise MotionError(f"{where}: held: {names}: also moved by the motion")
-    start = start or {}
-    at_rest = {
-        j.name: held.get(j.name, start.get(j.name, _default_position(j)))
-        for j in independent
-        if j.name not in given
-    }
-    for name, value in at_rest.items():
-        out[-1, :, column[name]] = value
-    unasked = {
-        name: value
-        for name, value in at_rest.items()
-        if name not in held and name not in start and name not in elsewhere
-    }
+    warnings = [
+        _fixed_joint_warning(motion, column, joints[name], where)
+        for name, column in named.items() if not joints[name].moves
+    ]  # fmt: skip
+    moved, derived = _moved(motion.polynomial.c, joints, named, where)
+    if both := moved.keys() & held.keys():
+        raise MotionError(f"{where}: held: {_quoted(sorted(both))}: also moved by the motion")
+    start = dict(start or {})
+    rest = {joint.name: _default_position(joint) for joint in independent} | start | held
+    unasked = [
+        f"{name} at {rest[name]:g}"
+        for name in names if name not in {*moved, *held, *start, *elsewhere}
+    ]  # fmt: skip
+    warnings += derived
     if unasked:
-        held_at = ", ".join(f"{name} at {value:g}" for name, value in unasked.items())
-        warnings.append(f"{where}: joints that are not named are held: {held_at}")
+        warnings.append(f"{where}: joints that are not named are held: {', '.join(unasked)}")
+    out = np.zeros((*motion.polynomial.c.shape[:2], len(names)))
+    for k, name in enumerate(names):
+        if name in moved:
+            out[:, :, k] = moved[name]
+        else:
+            out[-1, :, k] = rest[name]
     if not np.isfinite(out).all():
         raise MotionError(f"{where}: positions too large, or too close in time")
     if problem := array_range_problem(out[-1], LARGEST_POSITION):
         raise MotionError(f"{where}: positions too large: {problem}")
-    names = tuple(joint.name for joint in independent)
     result = Trajectory(names, PPoly(out, motion.polynomial.x))
-    for joint in following:
-        warnings += _mimic_warning(motion, named[joint.name], result, joint, joints, where)
+    for name, column in named.items():
+        if joints[name].moves and joints[name].mimic:
+            warnings += _mimic_warning(motion, column, result, joints[name], joints, where)
     return result, tuple(warnings)
+
+
+def _moved(
+    source: np.ndarray, joints: Mapping[str, Joint], named: Mapping[str, int], where: str
+) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Coefficients (order, pieces) of each independent joint that moves.
+
+    Also warnings of those that are not named themselves, but lead a mimic joint that is.
+    """
+    moving = [joints[name] for name in named if joints[name].moves]
+    moved = {j.name: source[:, :, named[j.name]] for j in moving if not j.mimic}
+    warnings = []
+    for joint in moving:
+        leader, gain, offset = leading_joint(joint, joints)
+        if leader is None or gain == 0.0 or leader in moved:
+            continue
+        moved[leader] = source[:, :, named[joint.name]] / gain
+        moved[leader][-1] -= offset / gain
+        warnings.append(
+            f"{where}: joint {leader!r} is not named: its motion follows from that of "
+            f"{joint.name!r}, which mimics it"
+        )
+    return moved, warnings
 
 
 def is_unneeded(robot: Robot, ignored: Sequence[str], name: str) -> bool:
@@ -161,14 +164,14 @@ def _columns_by_joint(
 def _held(
     held: Mapping[str, float],
     joints: Mapping[str, Joint],
-    column: Mapping[str, int],
+    independent: Collection[str],
     robot: Robot,
     where: str,
 ) -> dict[str, float]:
     for name, value in held.items():
         if name not in joints:
             raise MotionError(f"{where}: held: robot {robot.name!r} has no joint {name!r}")
-        if name not in column:
+        if name not in independent:
             reason = "follows another" if joints[name].moves else "does not move"
             raise MotionError(f"{where}: held: joint {name!r} {reason}")
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
