@@ -18,7 +18,6 @@ from collision_monitor.errors import (
     MotionError,
     NothingToCheckError,
 )
-from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion.trajectory import Motion, Trajectory
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.self_collision.arms import Arm, find_chains
@@ -36,10 +35,7 @@ from collision_monitor.self_collision.motion_clearance import (
     field_changed,
     start_limits,
 )
-from collision_monitor.self_collision.possible_distances import (
-    add_possible_distances,
-    is_at_an_end,
-)
+from collision_monitor.self_collision.possible_distances import add_possible_distances, is_at_an_end
 from collision_monitor.self_collision.preparation import (
     checked,
     configurations,
@@ -232,7 +228,7 @@ def adjust(
 
         def trial(safe: float, danger: float) -> AdjustmentError | None:
             changed = replace(settings, safe_distance=safe, danger_distance=danger)
-            tried = _solve(task, changed, one_attempt=True)
+            tried = _solve(task, changed, is_trial=True)
             return None if isinstance(tried, Adjustment) else tried.error
 
         add_possible_distances(
@@ -268,53 +264,73 @@ class _Refusal:
     motion: Motion
 
 
+class _Attempts:
+    """Waypoints, metres kept above limits, and perhaps a known detour, to be tried in turn."""
+
+    def __init__(self, given: Motion, is_robust: bool, is_trial: bool) -> None:
+        """``is_trial``: only one attempt, with little effort."""
+        self._given, self._further = given, 0 if is_trial or not is_robust else _FURTHER
+        self._planned = list(_ATTEMPTS if is_robust else _ATTEMPTS[:2])
+        if is_trial or _FINER * len(given.times) > _MOST_FINE:
+            del self._planned[1:]
+        self.effort = Effort(*_LITTLE) if is_trial else Effort()
+        self.known: np.ndarray | None = None
+        self._closer: tuple[Motion, np.ndarray | None] | None = None  # for a further attempt
+
+    def begin(self) -> tuple[Motion, float]:
+        """The motion and the buffer of the next attempt."""
+        if self._planned:
+            times, buffer = self._planned.pop(0)
+            return refined(self._given, times), buffer
+        (motion, self.known), self._closer = self._closer, None
+        self._further -= 1
+        self.effort.smoothing = _SMOOTHING
+        return motion, 4.0 * BUFFER
+
+    def has_more(self, motion: Motion, work: SqpAdjustment | None) -> bool:
+        """Whether there is another one, after ``work`` has failed on ``motion``."""
+        more = _with_more_waypoints(motion, work, self.known)
+        if more and (more[1] is not None or not self._planned):
+            self._closer = more
+        return bool(self._planned or (self._further and self._closer))
+
+
 def _solve(
-    task: _Task, settings: AdjustmentSettings, one_attempt: bool = False
+    task: _Task, settings: AdjustmentSettings, is_trial: bool = False
 ) -> Adjustment | _Refusal:
-    """The adjustment, or the error of the last attempt; ``one_attempt``: with little effort."""
-    model, given = task.model, task.given
-    robust = settings.method == "robust"
-    attempts = list(_ATTEMPTS if robust else _ATTEMPTS[:2])
-    if one_attempt or _FINER * len(given.times) > _MOST_FINE:
-        del attempts[1:]
-    further = _FURTHER if robust and not one_attempt else 0
-    effort = Effort(*_LITTLE) if one_attempt else Effort()
-    known, work, closer = None, None, None  # closer: for a further attempt
+    """The adjustment, or the error of the last attempt; ``is_trial``: with little effort."""
+    is_robust = settings.method == "robust"
+    attempts = _Attempts(task.given, is_robust, is_trial)
     while True:
-        if attempts:
-            times, buffer = attempts.pop(0)
-            motion = refined(given, times)
-        else:
-            (motion, known), closer = closer, None
-            buffer, further = 4.0 * BUFFER, further - 1
-            effort.smoothing = _SMOOTHING
+        motion, buffer = attempts.begin()
         problem, rates = _problem(task, settings, motion)
+        work = None
+        if is_robust:
+            work = SqpAdjustment(problem, buffer, attempts.effort, attempts.known)
         try:
-            if robust:
-                work = SqpAdjustment(problem, buffer, effort, known)
-                adjusted, limits = work.run(), work.limits
-            else:
-                adjusted = _published(problem, problem.proximity)
-                limits = problem.margins.safe[None, :]
+            adjusted = work.run() if work else _published(problem)
             _refuse_contact(problem, adjusted)
         except AdjustmentError as error:
             # More waypoints may allow a solution, except at the ends, and where the search for a
             # detour, which does not depend on them, has ended.
-            if is_at_an_end(error) or (work and work.is_stuck):
+            is_over = is_at_an_end(error) or (work and work.is_stuck)
+            if is_over or not attempts.has_more(motion, work):
                 return _Refusal(error, motion)
-            more = _with_more_waypoints(motion, work, known)
-            if more and (more[1] is not None or not attempts):
-                closer = more
-            if attempts or (further and closer):
-                continue
-            return _Refusal(error, motion)
+            continue
+        limits = work.limits if work else problem.margins.safe[None, :]
         adjustment = _report(problem, motion, settings.method, adjusted, limits)
-        if not settings.retime:
-            return adjustment
-        times = retime(motion.times, adjustment.motion.positions, *rates, desired=motion.positions)
-        if slowed := _slowed_obstacles(model, motion, times):
-            return _Refusal(slowed, motion)
-        return replace(adjustment, motion=replace(adjustment.motion, times=times))
+        return _retimed(task.model, adjustment, rates) if settings.retime else adjustment
+
+
+def _retimed(
+    model: CollisionModel, adjustment: Adjustment, rates: tuple[np.ndarray, np.ndarray, np.ndarray]
+) -> Adjustment | _Refusal:
+    """The adjustment within ``rates``, as of `_problem`, or the error if obstacles prevent it."""
+    desired, adjusted = adjustment.desired, adjustment.motion
+    times = retime(desired.times, adjusted.positions, *rates, desired=desired.positions)
+    if slowed := _slowed_obstacles(model, desired, times):
+        return _Refusal(slowed, desired)
+    return replace(adjustment, motion=replace(adjusted, times=times))
 
 
 def _problem(
@@ -355,7 +371,7 @@ def _with_more_waypoints(
 
     None if that would not help. ``known``: the detour that ``work`` was given.
     """
-    window = work and work.uncertified()
+    window = work and work.uncertified
     if window is None:
         return None
     begin, end = window.first, window.last
@@ -392,9 +408,9 @@ def _slowed_obstacles(
     )  # fmt: skip
 
 
-def _published(problem: Problem, proximity: Proximity) -> np.ndarray:
+def _published(problem: Problem) -> np.ndarray:
     adjusted = adjust_published(problem)
-    bad = failures(proximity, adjusted, problem.margins.safe, first_only=True)
+    bad = failures(problem.proximity, adjusted, problem.margins.safe, first_only=True)
     if bad:
         waypoint, pair = bad[0].segment, problem.model.pairs[bad[0].pair]
         distance = float(problem.margins.safe[bad[0].pair] - bad[0].missing)
@@ -559,11 +575,7 @@ def _free_rows(problem: Problem, waypoints: np.ndarray) -> int:
 
 
 def _report(
-    problem: Problem,
-    motion: Motion,
-    method: str,
-    adjusted: np.ndarray,
-    limits: np.ndarray,
+    problem: Problem, motion: Motion, method: str, adjusted: np.ndarray, limits: np.ndarray
 ) -> Adjustment:
     """The adjustment with the desired times; ``limits`` (n - 1 or 1, pairs) are certified."""
     model, proximity = problem.model, problem.proximity

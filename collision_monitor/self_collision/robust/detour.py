@@ -333,9 +333,7 @@ class TimedRows:
     speeds: np.ndarray
 
 
-def find_timed_detour(
-    stepper: Stepper, desired: TimedRows, effort: Effort
-) -> np.ndarray | None:
+def find_timed_detour(stepper: Stepper, desired: TimedRows, effort: Effort) -> np.ndarray | None:
     """Rows (n, nq) at the times of ``desired``, with the same first and last one, or None.
 
     Only the joints of the ``stepper`` differ. The cost is subtracted from ``effort``. The result is

@@ -134,15 +134,9 @@ class RequiredClearances:
         return self.error(waypoint, failure.pair, distance, reason, prefix, time)
 
     def error(
-        self,
-        waypoint: int,
-        pair: int,
-        distance: float,
-        reason: str,
-        prefix: np.ndarray | None = None,
-        time: float | None = None,
-        needed: float | None = None,
-    ) -> AdjustmentError:
+        self, waypoint: int, pair: int, distance: float, reason: str,
+        prefix: np.ndarray | None = None, time: float | None = None, needed: float | None = None,
+    ) -> AdjustmentError:  # fmt: skip
         """The error of a pair at a distance in metres, where ``needed`` (``safe``) are required.
 
         ``time``: seconds, by default of the waypoint; ``prefix``: (k, nq) the safe part.

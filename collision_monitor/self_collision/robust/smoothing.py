@@ -200,11 +200,7 @@ class Smoother:
     """
 
     def __init__(
-        self,
-        proximity: Proximity,
-        columns: np.ndarray,
-        limits: np.ndarray,
-        weights: np.ndarray,
+        self, proximity: Proximity, columns: np.ndarray, limits: np.ndarray, weights: np.ndarray
     ) -> None:
         """Arguments as those of `stepper.Stepper`; ``weights`` may be (k, m, m), one per knot."""
         self._solver = sparse_solver()

@@ -75,15 +75,13 @@ class SqpAdjustment:
 
     Attributes:
         is_stuck: whether a detour was searched for, and none was found.
+        uncertified: after an error of `run`, the window whose certificate failed; None if none did.
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        buffer: float = BUFFER,
-        effort: Effort | None = None,
+        self, problem: Problem, buffer: float = BUFFER, effort: Effort | None = None,
         known: np.ndarray | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Prepare the adjustment of ``problem``; `run` computes it.
 
         ``buffer``: metres kept above limits in the initial motion, for dips between rows.
@@ -93,7 +91,7 @@ class SqpAdjustment:
         """
         self._known = known
         self._detour: tuple[Stepper, np.ndarray] | None = None  # of the current window
-        self._uncertified: tuple[int, int] | None = None
+        self.uncertified: Uncertified | None = None
         self.is_stuck = False
         self._problem, self._buffer, self._effort = problem, buffer, effort or Effort()
         self._proximity = problem.proximity
@@ -138,13 +136,6 @@ class SqpAdjustment:
             begin, at = self._knots[high], 0
             if begin >= len(motion) - 1:
                 return motion
-
-    def uncertified(self) -> Uncertified | None:
-        """The window whose certificate failed, after an error of `run`; None if none failed."""
-        if self._uncertified is None:
-            return None
-        detour = thinned(*self._detour) if self._detour else None
-        return Uncertified(*self._uncertified, detour)
 
     # -- an initial motion that keeps the clearances --
 
@@ -260,14 +251,9 @@ class SqpAdjustment:
     # -- smoothing and certificates --
 
     def _smooth(
-        self,
-        motion: np.ndarray,
-        low: int,
-        high: int,
-        first: np.ndarray,
-        weights: np.ndarray,
-        places: np.ndarray | None = None,
-    ) -> None:
+        self, motion: np.ndarray, low: int, high: int, first: np.ndarray, weights: np.ndarray,
+        places: np.ndarray | None,
+    ) -> None:  # fmt: skip
         """Write into ``motion`` the smallest certified change from knot ``low`` to ``high``.
 
         ``first`` (rows between these knots, nq) keeps the clearances at its rows. If the minimum
@@ -285,7 +271,8 @@ class SqpAdjustment:
                 motion[begin : end + 1] = candidate
                 return
         if bad := self._required.failures(first, begin, first_only=True):
-            self._uncertified = begin, end
+            detour = thinned(*self._detour) if self._detour else None
+            self.uncertified = Uncertified(begin, end, detour)
             raise self._required.violated(motion, begin, first, bad[0])
         motion[begin : end + 1] = first
 
