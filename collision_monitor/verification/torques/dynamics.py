@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dposv
@@ -77,35 +78,26 @@ class RobotDynamics:
                 without mass.
             MissingDependencyError: pinocchio is not installed.
         """
-        self._pin = pin = pinocchio()
+        self._pin = pinocchio()
         bodies = rigid_bodies(robot)
         self.joint_names = tuple(joint_names)
         self.floating = floating
-        default = (0.0, 0.0, 0.0) if floating else EARTH
-        self.gravity = np.array(default if gravity is None else gravity, dtype=float)
+        if gravity is None:
+            gravity = (0.0, 0.0, 0.0) if floating else EARTH
+        self.gravity = np.array(gravity, dtype=float)
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
             raise DynamicsError(f"gravity: {gravity!r} is not three finite numbers in m/s^2")
         self._drive, self._offsets = _leading(bodies, self.joint_names)
         slides = {j.name for j in bodies.joints if j.kind == "prismatic"}
         self.units = tuple("N" if name in slides else "N m" for name in self.joint_names)
-        self._model = model = pin.Model()
-        model.gravity.linear[:] = 0.0 if floating else self.gravity
-        ids = [0]
-        if floating:
-            ids = [model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "base")]
-        for k, parent in enumerate(bodies.parents):
-            kind = pin.JointModelPZ() if bodies.slides[k] else pin.JointModelRZ()
-            place = pin.SE3(bodies.placements[k])
-            ids.append(model.addJoint(ids[parent], kind, place, f"joint {k}"))
-        for link, pose in bodies.link_poses.items():
-            carried = [inertials[link]] if link in inertials else []
-            carried += [payload.inertial] if payload is not None and payload.link == link else []
-            for one in carried:
-                inertia = pin.Inertia(one.mass, one.centre, one.inertia)
-                model.appendBodyToJoint(ids[bodies.link_bodies[link]], inertia, pin.SE3(pose))
-        if payload is not None and payload.link not in bodies.link_poses:
-            raise DynamicsError(_unknown("payload: link", payload.link, bodies.link_poses))
-        self._data = model.createData()
+        carried = {link: [inertial] for link, inertial in inertials.items()}
+        if payload is not None:
+            if payload.link not in bodies.link_poses:
+                raise DynamicsError(_unknown("payload: link", payload.link, bodies.link_poses))
+            carried.setdefault(payload.link, []).append(payload.inertial)
+        self._model, ids = _built(self._pin, bodies, carried, floating)
+        self._model.gravity.linear[:] = 0.0 if floating else self.gravity
+        self._data = self._model.createData()
         self._base = 6 if floating else 0
         moving = {name for name, body in bodies.link_bodies.items() if floating or body}
         self.notes = _notes(robot, inertials, moving)
@@ -160,6 +152,24 @@ class RobotDynamics:
     def _solve_base(inertia: np.ndarray, loads: np.ndarray) -> np.ndarray:
         """``inertia`` (6, 6) of a floating base solved for ``loads`` (6, ...)."""
         return dposv(inertia, loads)[1].reshape(loads.shape)
+
+
+def _built(
+    pin: ModuleType, bodies: Bodies, carried: Mapping[str, Sequence[Inertial]], floating: bool
+) -> tuple[Any, list[int]]:
+    """A model of pinocchio without gravity, and its joint of each body; ``carried`` by links."""
+    model, ids = pin.Model(), [0]
+    if floating:
+        ids = [model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "base")]
+    for k, parent in enumerate(bodies.parents):
+        kind = pin.JointModelPZ() if bodies.slides[k] else pin.JointModelRZ()
+        place = pin.SE3(bodies.placements[k])
+        ids.append(model.addJoint(ids[parent], kind, place, f"joint {k}"))
+    for link, pose in bodies.link_poses.items():
+        for one in carried.get(link, ()):
+            inertia = pin.Inertia(one.mass, one.centre, one.inertia)
+            model.appendBodyToJoint(ids[bodies.link_bodies[link]], inertia, pin.SE3(pose))
+    return model, ids
 
 
 def _leading(bodies: Bodies, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
