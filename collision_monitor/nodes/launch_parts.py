@@ -256,12 +256,7 @@ def view(
     """
     rviz = text_given(context, "rviz") == "true"
     mode = text_given(context, "robot_state_publisher")
-    if mode == "true" and not robot.urdf:
-        raise ValueError(
-            "argument robot_state_publisher: true, but there is no URDF to publish: give "
-            "robot_description a file"
-        )
-    publish = mode == "true" or (mode == "auto" and bool(robot.urdf) and (rviz or needed))
+    publish = _is_published(mode, robot, rviz or needed)
     text, root = "", ""
     if robot.urdf and (rviz or publish):
         text, root = publishable(robot.urdf, robot.package_dirs)
@@ -285,8 +280,7 @@ def view(
         text += "RViz shows the robot if another node publishes robot_description and /tf"
         entities.append(LogInfo(msg=text))
     if rviz:
-        frame = text_given(context, "fixed_frame")
-        frame = frame or robot.frame or root or DEFAULT_FRAME
+        frame = text_given(context, "fixed_frame") or robot.frame or root or DEFAULT_FRAME
         entities.append(
             Node(
                 package="rviz2",
@@ -301,3 +295,13 @@ def view(
             )
         )
     return entities
+
+
+def _is_published(mode: str, robot: Shown, needed: bool) -> bool:
+    """Whether to start robot_state_publisher, by its argument; ``needed`` decides if it is auto."""
+    if mode == "true" and not robot.urdf:
+        raise ValueError(
+            "argument robot_state_publisher: true, but there is no URDF to publish: give "
+            "robot_description a file"
+        )
+    return bool(robot.urdf) and (mode == "true" or (mode == "auto" and needed))

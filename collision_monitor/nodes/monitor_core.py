@@ -12,10 +12,7 @@ from typing import Any
 from rclpy.node import Node
 
 from collision_monitor.common.compiled import log_compiling
-from collision_monitor.errors import (
-    CollisionMonitorError,
-    ConfigurationError,
-)
+from collision_monitor.errors import CollisionMonitorError, ConfigurationError
 from collision_monitor.model.live.desired_scene import DesiredScene
 from collision_monitor.model.loading import Loaded, Recipe
 from collision_monitor.monitoring.monitor import NARROW_PHASES, Level, Monitor, MonitorState
@@ -23,11 +20,7 @@ from collision_monitor.nodes.joint_states import SCENE_JOINTS, JointStates, Join
 from collision_monitor.nodes.markers.marker_topic import MarkerTopic
 from collision_monitor.nodes.monitor_services import MonitorServices
 from collision_monitor.nodes.monitor_state import StatePublisher
-from collision_monitor.nodes.monitor_topics import (
-    MonitorTopics,
-    log_robot,
-    log_rules,
-)
+from collision_monitor.nodes.monitor_topics import MonitorTopics, log_robot, log_rules
 from collision_monitor.nodes.node_core import NodeCore
 from collision_monitor.nodes.obstacles.cloud import Cloud
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
@@ -43,12 +36,7 @@ from collision_monitor.nodes.parameters.monitor_parameters import (
 from collision_monitor.nodes.parameters.thresholds_file import ThresholdsFile
 from collision_monitor.nodes.recorder import Recorder
 from collision_monitor.nodes.robot_descriptions import RobotDescriptions
-from collision_monitor.nodes.robot_loader import (
-    RobotLoader,
-    build_monitor,
-    has_kernels,
-    use_values,
-)
+from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor, has_kernels, use_values
 
 _LOADING = "loading the robot (the first load fits leaves and compiles kernels)"
 _COMPILING = "compiling kernels, once on this machine; nothing is monitored yet"

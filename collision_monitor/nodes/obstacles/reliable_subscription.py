@@ -49,9 +49,9 @@ class ReliableSubscription:
         kind: type,
         topic: str,
         callback: Callable[[Any], None],
+        enqueue: Callable[[int, Callable[[], None]], None],
         lost: Callable[[int], None],
         keep: Callable[[bytes], None] | None = None,
-        later: Callable[[int, Callable[[], None]], None] | None = None,
     ) -> None:
         """Subscribe; call `check_publishers` regularly.
 
@@ -60,16 +60,16 @@ class ReliableSubscription:
             kind: type of the messages.
             topic: name of the topic.
             callback: called with each message.
+            enqueue: called with the size of each message in bytes, and a function that decodes it
+                and calls the callback.
             lost: called with the number of messages that were lost or cannot be read.
             keep: called with each serialized message.
-            later: called with the size of each message in bytes, and a function that decodes it and
-                calls the callback; without it that is done at once.
         """
         self._node, self._kind, self._callback, self._lost = node, kind, callback, lost
         self.late = 0.0
         self._publishers = 0
         self._ignored_until = -math.inf  # losses
-        self._keep, self._later = keep, later
+        self._keep, self._enqueue = keep, enqueue
         events = SubscriptionEventCallbacks(message_lost=self._missed)
         create = node.create_subscription
         try:
@@ -83,10 +83,7 @@ class ReliableSubscription:
         if self._keep is not None:
             self._keep(data)
         self._ignored_until = min(self._ignored_until, time.monotonic() + _FIRST_SECONDS)
-        if self._later is None:
-            self._decode(data)
-        else:
-            self._later(len(data), partial(self._decode, data))
+        self._enqueue(len(data), partial(self._decode, data))
 
     def _decode(self, data: bytes) -> None:
         try:

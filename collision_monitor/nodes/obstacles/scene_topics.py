@@ -82,15 +82,11 @@ class SceneTopics:
     """
 
     def __init__(
-        self,
-        node: Node,
-        values: Mapping[str, Any],
-        changed: Callable[[], None],
-        keeper: DesiredScene | None = None,
-        recorder: Recorder | None = None,
+        self, node: Node, values: Mapping[str, Any], changed: Callable[[], None],
+        keeper: DesiredScene | None = None, recorder: Recorder | None = None,
         work: Callable[[Callable[..., None]], Callable[..., None]] = lambda callback: callback,
         faults: FaultRegister | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Subscribe.
 
         Args:
@@ -115,17 +111,15 @@ class SceneTopics:
         topics = [("scene", MarkerArray, self._on_scene), ("attach", MarkerArray, self._on_attach)]
         if (kind := message_type()) is not None:
             topics.append(("planning_scene", kind, self._on_planning_scene))
-
-        def subscribe(
-            topic: str, kind: type, callback: Callable[[Any], None]
-        ) -> ReliableSubscription:
-            keep = None if recorder is None else recorder.recorded_subscription(f"~/{topic}", kind)
-            lost = partial(self._on_lost, topic)
-            later = partial(self._receive, topic)
-            return ReliableSubscription(node, kind, f"~/{topic}", callback, lost, keep, later)
-
         # An obstacle whose message is lost would not be monitored.
-        self._subscriptions = {topic[0]: subscribe(*topic) for topic in topics}
+        self._subscriptions = {
+            topic: ReliableSubscription(
+                node, kind, f"~/{topic}", callback,
+                partial(self._receive, topic), partial(self._on_lost, topic),
+                recorder and recorder.recorded_subscription(f"~/{topic}", kind),
+            )
+            for topic, kind, callback in topics
+        }  # fmt: skip
         if recorder is not None:
             recorder.follow(self._keeper)
         self._keeper.changed = self._raise_fault
@@ -166,10 +160,11 @@ class SceneTopics:
         self._keeper.retry(self.objects.q)
         self._raise_fault()
 
-    def _raise_fault(self) -> None:
+    def _raise_fault(self) -> str:
         """Raise or clear the fault: at each change, and in each `watch` for what time changes."""
         text = self.fault(time.monotonic())
         self._faults.put("objects", Level.ERROR, "scene", text)
+        return text
 
     def fault(self, now: float) -> str:
         """Why the scene is not fully monitored, one sentence; empty if it is."""
@@ -227,13 +222,11 @@ class SceneTopics:
         """Publish and log at once if the work changes the fault."""
         before = self.fault(time.monotonic())
         yield
-        now = time.monotonic()
-        fault = self.fault(now)
-        self._faults.put("objects", Level.ERROR, "scene", fault)
+        fault = self._raise_fault()
         if fault != before:
             self._changed()
-            if fault and now - self._logged >= _LOG_SECONDS:
-                self._logged = now
+            if fault and time.monotonic() - self._logged >= _LOG_SECONDS:
+                self._logged = time.monotonic()
                 self._node.get_logger().error(fault)
 
     def _on_geometry(self, name: str, made: ObjectGeometry | CollisionMonitorError) -> None:

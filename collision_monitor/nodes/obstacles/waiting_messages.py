@@ -66,11 +66,9 @@ class PendingMarkers:
         return self._is_partial and bool(self._changed)
 
     def apply_one(
-        self,
-        has_room: Callable[[str], bool],
-        change: Callable[[Marker], None],
+        self, has_room: Callable[[str], bool], change: Callable[[Marker], None],
         delete: Callable[[str], None],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Apply the next one; ``has_room`` tells whether an object can be added now."""
         if self._changed:
             name = next(iter(self._changed))
@@ -135,12 +133,9 @@ class WaitingMessages:
         return True
 
     def apply(
-        self,
-        seconds: float,
-        has_room: Callable[[str], bool],
-        change: Callable[[Marker], None],
+        self, seconds: float, has_room: Callable[[str], bool], change: Callable[[Marker], None],
         delete: Callable[[str], None],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Decode and apply messages for this CPU time; arguments as of `PendingMarkers`."""
         end = time.thread_time() + seconds
         while self:

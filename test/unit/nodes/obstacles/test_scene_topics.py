@@ -312,7 +312,9 @@ def test_losses_are_only_ignored_while_the_first_publishers_are_discovered(monke
     node = stub_node()
     node.create_subscription = create_subscription
     node.count_publishers = lambda topic: publishers[0]
-    found = ReliableSubscription(node, MarkerArray, "~/scene", lambda message: None, lost.append)
+    found = ReliableSubscription(
+        node, MarkerArray, "~/scene", lambda message: None, lambda size, decode: None, lost.append
+    )
 
     def report_after(seconds):
         now[0] += seconds
