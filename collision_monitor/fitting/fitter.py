@@ -313,9 +313,7 @@ def _tighten(links: Mapping[str, Sequence[_Part]], settings: FitSettings) -> set
         waiting = [name for name in waiting if name not in tightened]
 
 
-def _larger_jobs(
-    parts: Sequence[_Part], budget: int, limit: float
-) -> list[tuple[_Part, str, Job]]:
+def _larger_jobs(parts: Sequence[_Part], budget: int, limit: float) -> list[tuple[_Part, str, Job]]:
     """Shapes of a link with ``budget`` leaves that are looser than ``limit``, metres: key and job.
 
     Boxes have fits of all numbers of leaves, other shapes get one more.
