@@ -79,68 +79,63 @@ def exemptions(
     """
     given = {} if renew else model.semantics.disabled
     enabled = frozenset() if renew else model.semantics.enabled
-    near = neighbours(model.robot, model.bodies)
-    joined = {frozenset((joint.parent, joint.child)) for joint in model.robot.joints}
-    at_default: set[frozenset[str]] = set()
-    if in_default_pose:
-        rows = default_pose(model)[None]
-        at_default = {
-            frozenset(verdict.links)
-            for verdict in verdicts
-            if verdict.meeting is Meeting.SOMETIMES
-            and where_links_meet(model, verdict.links, rows)[0]
-        }
-    by_design = overlaps_by_design(
-        model,
-        [v.links for v in verdicts if frozenset(v.links) not in given.keys() | joined | near
-         and v.meeting is not Meeting.NEVER and v.ground is not Ground.RIGID],
-    )  # fmt: skip
+    near = dict.fromkeys(neighbours(model.robot, model.bodies), "neighbours over one joint; ")
+    near |= {frozenset((j.parent, j.child)): "joined by one joint; " for j in model.robot.joints}
+    known = given.keys() | enabled | near.keys()
+    others = [verdict for verdict in verdicts if frozenset(verdict.links) not in known]
+    contacts = _contacts(model, others, always, in_default_pose)
     exempted = []
     for verdict in verdicts:
         pair = frozenset(verdict.links)
+        is_hasty = proved_only or verdict.samples < least_samples
         if pair in enabled:
             continue
-        detail = grounds(verdict)
         if pair in given:
-            reason = given[pair] or USER
-            exempted.append(Exemption(verdict.links, reason, f"in the SRDF; {detail}", True))
-            continue
-        if pair in joined:
-            reason = ADJACENT
-            detail = f"joined by one joint; {detail}"
+            reason, why = given[pair] or USER, "in the SRDF; "
         elif pair in near:
-            reason = ADJACENT
-            detail = f"neighbours over one joint; {detail}"
-        elif verdict.ground is Ground.NO_RANGE:
+            reason, why = ADJACENT, near[pair]
+        elif pair in contacts:
+            reason, why = contacts[pair]
+        elif verdict.meeting is Meeting.NEVER and (
+            verdict.ground is not Ground.NO_RANGE
+            and not (verdict.ground is Ground.SAMPLES and is_hasty)
+        ):
+            reason, why = NEVER, ""
+        else:
             continue
-        elif verdict.meeting is Meeting.NEVER:
-            is_hasty = proved_only or verdict.samples < least_samples
-            if verdict.ground is Ground.SAMPLES and is_hasty:
-                continue
-            reason = NEVER
-        elif pair in by_design:
-            reason = ALWAYS
-            detail = f"{by_design[pair]}; {detail}"
+        exempted.append(Exemption(verdict.links, reason, why + grounds(verdict), pair in given))
+    return exempted
+
+
+def _contacts(
+    model: CollisionModel, verdicts: Sequence[SearchResult], always: float, in_default_pose: bool
+) -> dict[frozenset[str], tuple[str, str]]:
+    """Reason and evidence of pairs that are exempted because they are in contact."""
+    meeting = [
+        verdict for verdict in verdicts
+        if verdict.meeting is not Meeting.NEVER and verdict.ground is not Ground.NO_RANGE
+    ]  # fmt: skip
+    separate = [verdict.links for verdict in meeting if verdict.ground is not Ground.RIGID]
+    by_design = overlaps_by_design(model, separate)
+    pose, contacts = default_pose(model)[None], {}
+    for verdict in meeting:
+        pair = frozenset(verdict.links)
+        if pair in by_design:
+            contacts[pair] = ALWAYS, f"{by_design[pair]}; "
         elif verdict.meeting is Meeting.ALWAYS or (
             verdict.samples > 0 and verdict.meets >= always * verdict.samples
         ):
-            reason = ALWAYS
-        elif pair in at_default:
-            reason = DEFAULT
-            detail = f"in the default pose; {detail}"
-        else:
-            continue
-        exempted.append(Exemption(verdict.links, reason, detail))
-    return exempted
+            contacts[pair] = ALWAYS, ""
+        elif in_default_pose and where_links_meet(model, verdict.links, pose)[0]:
+            contacts[pair] = DEFAULT, "in the default pose; "
+    return contacts
 
 
 def overlaps_by_design(
     model: CollisionModel, pairs: Sequence[tuple[str, str]]
 ) -> dict[frozenset[str], str]:
     """Return those of ``pairs`` that a monitor omits because they overlap by design, and why."""
-    return {
-        frozenset(pair): reason for pair, reason in model.overlapping_by_design(pairs).items()
-    }
+    return {frozenset(pair): reason for pair, reason in model.overlapping_by_design(pairs).items()}
 
 
 def grounds(verdict: SearchResult) -> str:

@@ -273,37 +273,38 @@ def _pose(model: CollisionModel, q: np.ndarray) -> str:
     return ",".join(parts) or "the default pose"
 
 
+def _findings_text(model: CollisionModel, findings: Sequence[Finding]) -> list[str]:
+    """A table of findings, the poses where they meet, and those that overlap by design."""
+    table = []
+    lines = ["Where they meet (joints not named as in the default pose):"]
+    for item, finding in enumerate(findings, 1):
+        verdict = finding.verdict
+        low, high = verdict.share
+        table.append(
+            [
+                f"{item}  {' - '.join(finding.links)}",
+                finding.reason or "-",
+                "yes" if finding.neighbours else "no",
+                f"{verdict.meets} of {verdict.samples}",
+                f"{low:.2%} to {high:.2%}",
+                "no pair" if finding.unseen else "other pairs",
+            ]
+        )
+        doubt = "" if finding.confirmed else "  (closer than 0.02 mm, contact not confirmed)"
+        lines.append(f"{item}  {_pose(model, verdict.q)}{doubt}")
+    header = ("exempted pair that can collide", "reason", "neighbours", "meets in", "share",
+              "warned by")  # fmt: skip
+    parts = [text_table(header, table), "\n".join(lines)]
+    by_design = [f"  {' - '.join(f.links)}: {f.by_design}" for f in findings if f.by_design]
+    if by_design:
+        head = "Left out by a monitor without an SRDF as well, as they overlap by design:"
+        parts.append("\n".join([head, *by_design]))
+    return parts
+
+
 def _audit_text(model: CollisionModel, result: Audit, settings: SearchSettings) -> str:
     """Text: a table of findings with poses, and confirmed entries."""
-    parts = []
-    if result.findings:
-        table = []
-        for item, finding in enumerate(result.findings, 1):
-            verdict = finding.verdict
-            low, high = verdict.share
-            table.append(
-                [
-                    f"{item}  {' - '.join(finding.links)}",
-                    finding.reason or "-",
-                    "yes" if finding.neighbours else "no",
-                    f"{verdict.meets} of {verdict.samples}",
-                    f"{low:.2%} to {high:.2%}",
-                    "no pair" if finding.unseen else "other pairs",
-                ]
-            )
-        header = ("exempted pair that can collide", "reason", "neighbours", "meets in", "share",
-                  "warned by")  # fmt: skip
-        parts.append(text_table(header, table))
-        lines = ["Where they meet (joints not named as in the default pose):"]
-        for item, finding in enumerate(result.findings, 1):
-            doubt = "" if finding.confirmed else "  (closer than 0.02 mm, contact not confirmed)"
-            lines.append(f"{item}  {_pose(model, finding.verdict.q)}{doubt}")
-        parts.append("\n".join(lines))
-        by_design = [f for f in result.findings if f.by_design]
-        if by_design:
-            lines = ["Left out by a monitor without an SRDF as well, as they overlap by design:"]
-            lines += [f"  {' - '.join(f.links)}: {f.by_design}" for f in by_design]
-            parts.append("\n".join(lines))
+    parts = _findings_text(model, result.findings) if result.findings else []
     unseen = sum(finding.unseen for finding in result.findings)
     verdicts = [verdict for _, verdict in result.harmless]
     total = len(verdicts) + len(result.findings)
