@@ -106,28 +106,19 @@ def run(options: argparse.Namespace) -> int:
         print(f"warning: {text}", file=sys.stderr)
     exact = not options.leaves_only
     ruled = start.named(model.pairs)
-    by_design = {
-        k: pair
-        for k, pair in near_by_design(
-            model, start.stop, start.warn, exact, with_obstacles=True
-        ).items()
-        if k not in ruled
-    }
+    structural = near_by_design(model, start.stop, start.warn, exact, with_obstacles=True)
+    by_design = {k: pair for k, pair in structural.items() if k not in ruled}
     always = model.sampled_distances(exact).always_touching()
     limits = start.of(model.pairs, must_name=False, near=by_design)
     near, touching = near_and_touching(model, q, limits[:, 1], exact)
-    seen = {
-        k: each
-        for k, each in seen_near(model, motions, q, limits[:, 0], exact).items()
-        if k not in ruled
-    }
+    seen = seen_near(model, motions, q, limits[:, 0], exact)
+    seen = {k: each for k, each in seen.items() if k not in ruled}
     suggested = _suggested(model, by_design, near, seen, ruled, limits)
     print(
         f"# '{model.name}': {len(by_design)} of {len(model.pairs)} pairs are near by design."
     )
     print(f"warn: {start.warn:g}\nstop: {start.stop:g}")
-    lines = [_line(rule) for rule in start.rules]
-    lines += suggested
+    lines = [_line(rule) for rule in start.rules] + suggested
     left_out = [pair for pair in model.unmonitored_pairs if pair.by_design]
     print("pairs:" if lines or left_out or touching else "pairs: []")
     for line in lines:
@@ -136,24 +127,29 @@ def run(options: argparse.Namespace) -> int:
         print("  # Not checked because they overlap by design; without its # a pair is checked:")
     for a, b, reason in left_out:
         print(f"  #{_line(Rule(pattern_of((a, b)), 0.0, 0.0)).strip()}  # {reason}")
-    texts = {
-        k: _always_touching(model, model.pairs[k], options.leaves_only)
-        for k in always if k not in seen
-    }  # fmt: skip
-    meeting = "leaves overlap" if options.leaves_only else "meshes meet"
-    texts |= {
-        k: f"{' '.join(model.pairs[k])}: {meeting} at rest, which is a stop: give a pose without "
-        "contact as --q; if they overlap by design, leave the pair out by check: false here, or in "
-        "the SRDF"
-        for k in touching if k not in always and k not in seen
-    }  # fmt: skip
-    for k, text in texts.items():
-        print(f"  # {text}")
-        if k not in always:
-            rule = Rule(pattern_of(model.pairs[k]), check=False)
-            print(f"  #{_line(rule).strip()}  # without its first #, the pair is left out")
-        print(f"warning: {text}", file=sys.stderr)
+    for k in dict.fromkeys([*always, *touching]):
+        if k not in seen:
+            _note_touching(model, model.pairs[k], k in always, options.leaves_only)
     return 0
+
+
+def _note_touching(
+    model: CollisionModel, pair: tuple[str, str], is_always: bool, leaves_only: bool
+) -> None:
+    """Name a pair that no threshold helps in a comment of the file, and on standard error."""
+    if is_always:
+        text = _always_touching(model, pair, leaves_only)
+    else:
+        text = (
+            f"{' '.join(pair)}: {'leaves overlap' if leaves_only else 'meshes meet'} at rest, "
+            "which is a stop: give a pose without contact as --q; if they overlap by design, leave "
+            "the pair out by check: false here, or in the SRDF"
+        )
+    print(f"  # {text}")
+    if not is_always:
+        line = _line(Rule(pattern_of(pair), check=False)).strip()
+        print(f"  #{line}  # without its first #, the pair is left out")
+    print(f"warning: {text}", file=sys.stderr)
 
 
 def _always_touching(model: CollisionModel, pair: tuple[str, str], leaves_only: bool) -> str:
