@@ -35,9 +35,6 @@ FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 # Names that say nothing of what they hold: after so many lines nobody remembers it.
 EMPTY_NAMES = {"k", "found", "rows", "way", "own"}
 LONGEST_LIFE = 5  # lines
-EXEMPT = {  # until their variables are renamed
-    "collision_monitor/acm/srdf_exemptions.py",
-}
 
 
 def name_of(path: Path) -> str:
@@ -188,7 +185,7 @@ def test_names_that_say_nothing_live_for_a_few_lines():
     for path in [*SOURCES, *sorted((ROOT / "benchmarks").rglob("*.py"))]:
         file = path.relative_to(ROOT).as_posix()
         for part in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(part, ast.FunctionDef) and file not in EXEMPT:
+            if isinstance(part, ast.FunctionDef):
                 names = EMPTY_NAMES & {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
                 too_long = [n for n in names if max(lives(part, n), default=0) > LONGEST_LIFE]
                 long |= {f"{file}: {name} in {part.name}" for name in too_long}

@@ -117,20 +117,20 @@ class RequiredClearances:
         return self.error(k, pair, distance, reason, prefix, float(time))
 
     def violated(
-        self, motion: np.ndarray, begin: int, rows: np.ndarray, failure: Failure
+        self, motion: np.ndarray, begin: int, waypoints: np.ndarray, failure: Failure
     ) -> AdjustmentError:
-        """The error of a failure in ``rows`` (m, nq), which replace ``motion`` from ``begin``."""
+        """The error of a failure in ``waypoints`` (m, nq), which replace ``motion`` from ``begin``."""
         waypoint, times = failure.segment, self._problem.times
         row = waypoint - begin
-        q, time = rows[row], float(times[waypoint])
-        if row + 1 < len(rows):
-            q = q + failure.s * (rows[row + 1] - q)
+        q, time = waypoints[row], float(times[waypoint])
+        if row + 1 < len(waypoints):
+            q = q + failure.s * (waypoints[row + 1] - q)
             time += failure.s * (float(times[waypoint + 1]) - time)
         only = np.full(len(self.safe), -np.inf)
         only[failure.pair] = _FAR
         _, distance = self._proximity.nearest(q, only)
         reason = "the adjusted motion violates the clearance there"
-        prefix = np.vstack([motion[:begin], rows[: row + 1]])
+        prefix = np.vstack([motion[:begin], waypoints[: row + 1]])
         return self.error(waypoint, failure.pair, distance, reason, prefix, time)
 
     def error(
