@@ -213,12 +213,13 @@ def _limited(x, half):
 
 
 @kernel
-def _corners_and_edges(cx, cy, cz, ux, uy, uz, vx, vy, vz, b0, b1, a0, a1):
+def _corners_and_edges(cx, cy, cz, ux, uy, uz, vx, vy, vz, halves, others):
     """Least squared distance of a rectangle's corners from another one; 0 where an edge pierces it.
 
-    The other one is |x| <= a0, |y| <= a1, z = 0; this one has the centre c, half sides b0 along
-    u and b1 along v.
+    The other one is |x| <= a0, |y| <= a1, z = 0 with ``others`` (a0, a1); this one has the centre
+    c, and half sides ``halves`` (b0, b1) along u and v.
     """
+    (b0, b1), (a0, a1) = halves, others
     best = 1e300
     # Around the rectangle: each corner with the one before.
     lx, ly, lz = cx + b0 * ux - b1 * vx, cy + b0 * uy - b1 * vy, cz + b0 * uz - b1 * vz
@@ -237,12 +238,13 @@ def _corners_and_edges(cx, cy, cz, ux, uy, uz, vx, vy, vz, b0, b1, a0, a1):
 
 
 @kernel
-def _parallel_edges(d0, d1, d2, e, wx, wy, wz, ha, sa, ox, oy, oz, hb, sb):
+def _parallel_edges(d0, d1, d2, e, wx, wy, wz, halves_a, ox, oy, oz, halves_b):
     """Least squared distance of two edges of A along axis ``e`` from two edges of B along w.
 
-    ``ha`` half the edges of A, ``sa`` half the side between them; o the other axis of B, hb and sb
-    likewise. All along the axes of A; d is centre B less centre A.
+    ``halves_a``: half the edges of A, and half the side between them; o the other axis of B, and
+    ``halves_b`` likewise. All along the axes of A; d is centre B less centre A.
     """
+    (ha, sa), (hb, sb) = halves_a, halves_b
     best = 1e300
     cosine, o = (wx, wy) if e == 0 else (wy, wx)
     # Not 1 - cosine^2, which has lost all digits where the edges are nearly parallel.
@@ -278,7 +280,8 @@ def rectangle_distance_squared(d0, d1, d2, r, a0, a1, b0, b1):
     A; the third axis is the normal), a and b half sides along the first two axes.
     """
     r00, r01, r02, r10, r11, r12, r20, r21, r22 = r
-    best = _corners_and_edges(d0, d1, d2, r00, r10, r20, r01, r11, r21, b0, b1, a0, a1)
+    halves_a, halves_b = (a0, a1), (b0, b1)
+    best = _corners_and_edges(d0, d1, d2, r00, r10, r20, r01, r11, r21, halves_b, halves_a)
     if best == 0.0:
         return best
     e0, e1, e2 = (
@@ -286,17 +289,17 @@ def rectangle_distance_squared(d0, d1, d2, r, a0, a1, b0, b1):
         -r01 * d0 - r11 * d1 - r21 * d2,
         -r02 * d0 - r12 * d1 - r22 * d2,
     )
-    square = _corners_and_edges(e0, e1, e2, r00, r01, r02, r10, r11, r12, a0, a1, b0, b1)
+    square = _corners_and_edges(e0, e1, e2, r00, r01, r02, r10, r11, r12, halves_a, halves_b)
     best = min(best, square)
     if best == 0.0:
         return best
-    square = _parallel_edges(d0, d1, d2, ZERO, r00, r10, r20, a0, a1, r01, r11, r21, b0, b1)
+    square = _parallel_edges(d0, d1, d2, ZERO, r00, r10, r20, halves_a, r01, r11, r21, halves_b)
     best = min(best, square)
-    square = _parallel_edges(d0, d1, d2, ZERO, r01, r11, r21, a0, a1, r00, r10, r20, b1, b0)
+    square = _parallel_edges(d0, d1, d2, ZERO, r01, r11, r21, halves_a, r00, r10, r20, (b1, b0))
     best = min(best, square)
-    square = _parallel_edges(d0, d1, d2, ONE, r00, r10, r20, a1, a0, r01, r11, r21, b0, b1)
+    square = _parallel_edges(d0, d1, d2, ONE, r00, r10, r20, (a1, a0), r01, r11, r21, halves_b)
     best = min(best, square)
-    square = _parallel_edges(d0, d1, d2, ONE, r01, r11, r21, a1, a0, r00, r10, r20, b1, b0)
+    square = _parallel_edges(d0, d1, d2, ONE, r01, r11, r21, (a1, a0), r00, r10, r20, (b1, b0))
     return min(best, square)
 
 

@@ -65,8 +65,9 @@ def _foot(px, py, pz, ux, uy, uz, qx, qy, qz):
 
 
 @small_kernel
-def _gap(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz, s, t):
-    dx, dy, dz = qx + t * vx - px - s * ux, qy + t * vy - py - s * uy, qz + t * vz - pz - s * uz
+def _gap(wx, wy, wz, ux, uy, uz, vx, vy, vz, s, t):
+    """Distance of p + s u and q + t v, w = q - p."""
+    dx, dy, dz = wx + t * vx - s * ux, wy + t * vy - s * uy, wz + t * vz - s * uz
     return math.sqrt(dx * dx + dy * dy + dz * dz)
 
 
@@ -88,8 +89,9 @@ def nine_cases(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz):
     t1 = _foot(qx, qy, qz, vx, vy, vz, px + s1 * ux, py + s1 * uy, pz + s1 * uz)
     t2 = clamp_to_unit(k2)
     s2 = _foot(px, py, pz, ux, uy, uz, qx + t2 * vx, qy + t2 * vy, qz + t2 * vz)
-    d1 = _gap(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz, s1, t1)
-    d2 = _gap(px, py, pz, ux, uy, uz, qx, qy, qz, vx, vy, vz, s2, t2)
+    wx, wy, wz = qx - px, qy - py, qz - pz
+    d1 = _gap(wx, wy, wz, ux, uy, uz, vx, vy, vz, s1, t1)
+    d2 = _gap(wx, wy, wz, ux, uy, uz, vx, vy, vz, s2, t2)
     # Also if both are inside: for nearly parallel lines, k1 and k2 are inaccurate, but feet are
     # not.
     if a != 1 and b == 1:
