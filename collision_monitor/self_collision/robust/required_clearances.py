@@ -119,7 +119,7 @@ class RequiredClearances:
     def violated(
         self, motion: np.ndarray, begin: int, waypoints: np.ndarray, failure: Failure
     ) -> AdjustmentError:
-        """The error of a failure in ``waypoints`` (m, nq) that replace ``motion`` from ``begin``."""
+        """The error of a failure in ``waypoints`` (m, nq) of ``motion`` from ``begin`` on."""
         waypoint, times = failure.segment, self._problem.times
         row = waypoint - begin
         q, time = waypoints[row], float(times[waypoint])
