@@ -426,6 +426,11 @@ class CollisionModel:
         pairs = self._leaves.contacts(self._leaves.configuration(q), margin)
         return list(map(tuple, pairs.tolist()))
 
+    def leaf_distances(self, q: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+        """Signed distances (k,) of pairs by index (k,) at q (nq,) by their leaves, metres."""
+        q = self._leaves.configuration(q)
+        return self._leaves.pair_distances(q.reshape(1, -1), np.asarray(pairs, np.int64))[0]
+
     def near_shares(self, configurations: np.ndarray, margin: float) -> np.ndarray:
         """Share (len(pairs),) of ``configurations`` (N, nq) with leaves nearer than ``margin``.
 

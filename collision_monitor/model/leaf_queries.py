@@ -135,11 +135,14 @@ class LeafQueries:
 
     # -- batches --
 
-    def pair_distances(self, configurations: np.ndarray) -> np.ndarray:
-        """Distances (N, pairs) of all pairs, metres."""
-        out = np.empty((len(configurations), len(self._pairs)))
+    def pair_distances(
+        self, configurations: np.ndarray, which: np.ndarray | slice = slice(None)
+    ) -> np.ndarray:
+        """Distances (N, k) of pairs by index (k,), by default all, metres."""
+        pairs = self._pairs[which]
+        out = np.empty((len(configurations), len(pairs)))
         self._raise_for_row(
-            query.pair_distances(*self.arrays, configurations, self._pairs, out), configurations
+            query.pair_distances(*self.arrays, configurations, pairs, out), configurations
         )
         return out
 

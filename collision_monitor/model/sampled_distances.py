@@ -177,7 +177,9 @@ def _distances(
     for q, row in zip(configurations, distances, strict=True):
         check_time("measuring how near pairs usually are")
         row[:] = (
-            model.surface_distances(q, pairs, limit=REACH) if exact else model.distances(q)[pairs]
+            model.surface_distances(q, pairs, limit=REACH)
+            if exact
+            else model.leaf_distances(q, pairs)
         )
     return np.clip(distances, 0.0, REACH)
 
