@@ -43,7 +43,11 @@ from collision_monitor.model.near_by_design import DistanceNotByDesign, near_by_
 from collision_monitor.model.neighbour_contacts import meeting_around_turns
 from collision_monitor.model.pair_selection import PairRules, PairSelection
 from collision_monitor.model.placed_leaves import PlacedLeaves
-from collision_monitor.model.sampled_distances import SampledDistances, sampled_distances
+from collision_monitor.model.sampled_distances import (
+    SampledDistances,
+    reach_for,
+    sampled_distances,
+)
 from collision_monitor.model.thresholds import (
     STOP_DISTANCE,
     WARN_DISTANCE,
@@ -450,16 +454,29 @@ class CollisionModel:
         rows = rows.reshape(len(homes), len(zero)).clip(self.lower, self.upper)
         return rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
 
-    def sampled_distances(self, exact: bool = True) -> SampledDistances:
-        """Distances of near pairs at home and over the joint ranges.
+    def sampled_distances(self, exact: bool = True, beyond: float = 0.0) -> SampledDistances:
+        """Distances of near pairs at home and over the joint ranges of the robot.
 
         Measured at the first call, which takes 0.1 s for a UR5 and 10 s for a hand of fine meshes,
         and cached on disk. ``exact``: measured on the shapes, which calls `prepare_exact`;
-        otherwise on the leaves.
+        otherwise on the leaves. ``beyond``: the table reaches beyond this distance, metres.
         """
-        if exact not in self._sampled:
-            self._sampled[exact] = sampled_distances(self, exact)
-        return self._sampled[exact]
+        key = exact, reach_for(beyond)
+        if key not in self._sampled:
+            whole = copy.copy(self)
+            whole._set_joints()  # position limits that were narrowed since do not count
+            self._sampled[key] = sampled_distances(whole, *key)
+            self._exact = whole._exact
+        return self._sampled[key]
+
+    def shares_within(self, distance: float) -> np.ndarray:
+        """Share (len(pairs),) of the sampled configurations with leaves within ``distance``, m.
+
+        From `sampled_distances`; 0 for pairs that are rarely near.
+        """
+        table, shares = self.sampled_distances(False, distance), np.zeros(len(self.pairs))
+        shares[table.pairs] = table.share_within(distance)
+        return shares
 
     def surface_distances(
         self, q: np.ndarray, pairs: np.ndarray, near_last: bool = True, limit: float = np.inf
@@ -713,7 +730,7 @@ class CollisionModel:
             *arrays, self.lower, self.upper, self.joint_names, placed.obstacle_names,
             self.exact_shapes.content,
         )  # fmt: skip
-        self._sampled: dict[bool, SampledDistances] = {}
+        self._sampled: dict[tuple[bool, float], SampledDistances] = {}
         self._not_by_design: dict[bool, DistanceNotByDesign] = {}
 
     def configuration(self, q: Sequence[float] | np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ from collision_monitor.robot.pairs import are_of_one_robot
 _VERSION = 18
 # The least distance is searched from so many of these, by steps in parts of the joint ranges.
 _STARTS, _FIRST_STEP, _LAST_STEP = 4, 0.1, 1e-3
-# Pairs whose leaves are within `REACH` in fewer of these are not measured, unless near at home.
+# Pairs whose leaves are within reach in fewer of these are not measured, unless near at home.
 _LEAST_SHARE = 0.35
 _LEVELS = np.linspace(0.0, 1.0, 21)
 # Distances of leaves that vary by less (metres) over so many of these are constant.
@@ -36,9 +36,10 @@ _LEAST_CHANGE, _CHANGE_SAMPLES = 0.005, 64
 class SampledDistances:
     """Distances of the pairs of a model that are near at home or in many configurations.
 
-    Distances are in metres, 0 in contact, and at most `REACH`.
+    Distances are in metres, 0 in contact, and at most ``reach``.
 
     Attributes:
+        reach: larger distances were not measured; `REACH` unless it was asked for more.
         pairs: (k,) indices into the pairs of the model.
         quantiles: (k, 21) of the distance in steps of 5 %, over random configurations, or over a
             grid of the joints that move the pair if these are at most three.
@@ -51,6 +52,7 @@ class SampledDistances:
         constant: indices of the pairs of the model whose distance hardly varies.
     """
 
+    reach: float
     pairs: np.ndarray
     quantiles: np.ndarray
     contacts: np.ndarray
@@ -60,12 +62,13 @@ class SampledDistances:
 
     @classmethod
     def of_lists(
-        cls, pairs: Sequence[int], quantiles: Sequence[Sequence[float]],
+        cls, reach: float, pairs: Sequence[int], quantiles: Sequence[Sequence[float]],
         contacts: Sequence[float], least: Sequence[float], at_home: Sequence[float],
         constant: Sequence[int],
     ) -> SampledDistances:  # fmt: skip
         """From plain lists, as they are cached."""
         return cls(
+            reach,
             np.array(pairs, dtype=int),
             np.array(quantiles, dtype=float).reshape(len(pairs), len(_LEVELS)),
             np.array(contacts, dtype=float),
@@ -115,29 +118,37 @@ def samples_around_zero(model: Any, count: int, seed: int = 0) -> np.ndarray:
     return np.clip(np.clip(0.0, model.lower, model.upper) + offsets, model.lower, model.upper)
 
 
-def sampled_distances(model: Any, exact: bool) -> SampledDistances:
+def reach_for(distance: float) -> float:
+    """`REACH`, doubled until it is above ``distance``, metres: few tables serve all distances."""
+    reach = REACH
+    while reach <= distance < np.inf:
+        reach *= 2.0
+    return reach
+
+
+def sampled_distances(model: Any, exact: bool, reach: float = REACH) -> SampledDistances:
     """Measure the pairs of a CollisionModel that are near at home or often; cached on disk.
 
     ``exact``: on the shapes instead of the leaves. It compiles exact queries, and builds their
-    hierarchies, unless the result is cached.
+    hierarchies, unless the result is cached. ``reach``: metres, at least `REACH`.
     """
     if not model.pairs:
-        return SampledDistances.of_lists([], [], [], [], [], [])
+        return SampledDistances.of_lists(reach, [], [], [], [], [], [])
     home = model.home_configurations()
-    key = content_key("sampled", _VERSION, exact, home, model.content)
+    key = content_key("sampled", _VERSION, exact, reach, home, model.content)
     with Store("contacts") as store:
         kept = store.get(key)
         if not isinstance(kept, list):
-            kept = _measured(model, home, exact)
+            kept = _measured(model, home, exact, reach)
             store.set(key, kept)
-    return SampledDistances.of_lists(*kept)
+    return SampledDistances.of_lists(reach, *kept)
 
 
-def _measured(model: Any, home: np.ndarray, exact: bool) -> list[list]:
-    """The arguments of `SampledDistances.of_lists`."""
+def _measured(model: Any, home: np.ndarray, exact: bool, reach: float) -> list[list]:
+    """The arguments of `SampledDistances.of_lists` after the first."""
     samples = _random(model)
     # Leaves are nearer than meshes: they exclude pairs that are far apart.
-    shares = model.near_shares(samples, REACH)
+    shares = model.near_shares(samples, reach)
     at_home = _at_home(model, home, exact)
     groups: dict[tuple[int, ...], list[int]] = {}
     for pair in np.flatnonzero(shares > 0.0).tolist() + sorted(at_home):
@@ -149,7 +160,7 @@ def _measured(model: Any, home: np.ndarray, exact: bool) -> list[list]:
         numbers = np.unique(np.concatenate(list(batch.values())))
         is_grid = () not in batch
         configurations = _grid(model, batch) if is_grid else samples
-        distances = _distances(model, configurations, numbers, exact)
+        distances = _distances(model, configurations, numbers, exact, reach)
         quantiles = np.quantile(distances, _LEVELS, axis=0).T.tolist()
         contacts = np.mean(distances <= 0.0, axis=0).tolist()
         least = dict.fromkeys(numbers.tolist(), 0.0)
@@ -170,18 +181,18 @@ def _random(model: Any) -> np.ndarray:
 
 
 def _distances(
-    model: Any, configurations: np.ndarray, pairs: np.ndarray, exact: bool
+    model: Any, configurations: np.ndarray, pairs: np.ndarray, exact: bool, reach: float = REACH
 ) -> np.ndarray:
-    """Distances (n, k) of ``pairs`` (k,) at configurations (n, nq), metres, from 0 to `REACH`."""
+    """Distances (n, k) of ``pairs`` (k,) at configurations (n, nq), metres, from 0 to ``reach``."""
     distances = np.empty((len(configurations), len(pairs)))
     for q, row in zip(configurations, distances, strict=True):
         check_time("measuring how near pairs usually are")
         row[:] = (
-            model.surface_distances(q, pairs, limit=REACH)
+            model.surface_distances(q, pairs, limit=reach)
             if exact
             else model.leaf_distances(q, pairs)
         )
-    return np.clip(distances, 0.0, REACH)
+    return np.clip(distances, 0.0, reach)
 
 
 def few_joints_of(model: Any, pair: tuple[str, str]) -> tuple[int, ...]:

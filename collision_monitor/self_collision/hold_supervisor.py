@@ -13,21 +13,17 @@ import numpy as np
 from collision_monitor.errors import ArmsError
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.sampled_distances import sampled_configurations
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.standing import Standing
 from collision_monitor.monitoring.watchdogs import REMARKS, Watchdogs
 from collision_monitor.robot.angles import apart
 from collision_monitor.self_collision.arms import Arm
-from collision_monitor.self_collision.margins import often_near, sides
+from collision_monitor.self_collision.margins import often_near, rarely_apart, sides
 
 # An event ends when the distance exceeds d_dan by this fraction of d_saf - d_dan. A motion that
 # leads away is stopped when the distance decreases by as much.
 _HYSTERESIS = 0.1
-# Pairs left out: closer than d_dan in this fraction of the samples. `adjust` uses the lower
-# fraction for a link of an arm and a link that no arm moves.
-_BY_DESIGN, _EASED = 0.95, 0.5
 
 
 def names_of(model: CollisionModel, arm: Arm) -> frozenset[str]:
@@ -192,12 +188,8 @@ class HoldSupervisor:
             ArmsError: no pair of the arms is checked, or all are near by design.
         """
         self.arms, self._robot = arms, model
-        self._guarded = np.flatnonzero(_guarded(model, arms))
+        self._guarded, self._sides = _guarded(model, arms), sides(model, arms)
         self._waits = joint_state_timeout, zero_state_confirmation
-        twin = model.twin([model.pairs[k] for k in self._guarded])
-        self._samples = np.array(
-            [twin.distances(q) for q in sampled_configurations(model, ())]
-        )  # (samples, guarded pairs), metres
         self.monitor = self._monitor(safe_distance, danger_distance)
         if watchdogs is not None:
             self.monitor.watchdogs = watchdogs
@@ -212,18 +204,14 @@ class HoldSupervisor:
     def _monitor(self, safe_distance: float, danger_distance: float) -> Monitor:
         """Select the pairs to compare with d_dan, or with one of their own; a monitor of these."""
         model, names = self._robot, self._robot.pairs
-        below_danger, below_safe = np.zeros((2, len(names)))
-        below_danger[self._guarded] = np.mean(self._samples < danger_distance, axis=0)
-        below_safe[self._guarded] = np.mean(self._samples < safe_distance, axis=0)
-        kept = np.zeros(len(names), dtype=bool)
-        kept[self._guarded] = True
-        kept &= below_danger < (_BY_DESIGN if len(self.arms) > 1 else _EASED)
+        below_danger = model.shares_within(danger_distance)
+        kept = self._guarded & ~rarely_apart(self._sides, below_danger)
         if not kept.any():
             raise ArmsError(
                 f"every pair {_between(self.arms)} is nearer than {danger_distance:g} m in nearly "
                 "all configurations: nothing can be monitored"
             )
-        often = often_near(model, kept, below_safe, safe_distance, danger_distance)
+        often = often_near(model, kept, safe_distance, danger_distance)
         others = [names[k] for k in np.flatnonzero(kept) if k not in often]
         # The monitor needs a pair, also where each has a danger distance of its own.
         monitor = Monitor(
@@ -236,7 +224,7 @@ class HoldSupervisor:
         self._compares = bool(others)
         self._often = model.twin([names[k] for k in often])
         self._own_danger = np.array([pair.stop for pair in often.values()])
-        self.left_out = sorted(names[k] for k in self._guarded if not kept[k])
+        self.left_out = sorted(names[k] for k in np.flatnonzero(self._guarded & ~kept))
         return monitor
 
     @property

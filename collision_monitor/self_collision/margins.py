@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -22,14 +21,13 @@ from collision_monitor.verification.clearance.schedule import moved_relatively
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-_SAMPLES = 400
-# Closer than d_saf in this fraction of the samples is by design: an upper arm and the torso.
-# Between two arms the fraction is higher: only pairs such as two shoulders.
+# Closer than a distance in this share of the sampled configurations is by design: an upper arm and
+# the torso. Between two arms the share is higher: only pairs such as two shoulders.
 _BY_DESIGN = 0.5
 _BETWEEN_BY_DESIGN = 0.95
-# Links whose meshes are nearer than d_saf in this fraction are judged by their usual distance. That
-# of their leaves is higher, but both are only sampled.
-_OFTEN_NEAR, _LEAVES_OFTEN_NEAR = 0.35, 0.3
+# Links whose meshes are nearer than d_saf in this share are judged by their usual distance. With
+# the larger share of a monitor, Baxter's elbows would be refused beside its head: 5 % of all poses.
+_OFTEN_NEAR = 0.35
 _EASE = 4e-3  # m below the distance in the desired motion: room to move past it,
 _PART_OF_LEAST = 0.5  # but at least this part of it
 # Links of one arm whose leaves come closer than this are measured on meshes: their leaves would
@@ -158,38 +156,12 @@ def sides(model: CollisionModel, arms: Sequence[Arm]) -> Sides:
     return Sides((a != b) & (a > 0) & (b > 0), (a > 0) != (b > 0), (a == b) & (a > 0))
 
 
-# By model: without near pairs, sampling takes most of the time of an adjustment.
-_MOST_KNOWN = 16
-_KNOWN: WeakKeyDictionary[CollisionModel, dict[tuple, tuple[float, np.ndarray]]] = (
-    WeakKeyDictionary()
-)
+def rarely_apart(kinds: Sides, shares: np.ndarray) -> np.ndarray:
+    """Whether (pairs,) links are near by the structure of the robot.
 
-
-def _sampled_distances(
-    proximity: Proximity, arms: Sequence[Arm], kinds: Sides, rest: np.ndarray, largest: float
-) -> np.ndarray:
-    """Distances of leaves (samples, pairs) in random configurations of the arms, metres.
-
-    inf inside an arm, and for some that are not below ``largest``. Other joints have the positions
-    ``rest`` (nq,).
+    ``shares`` (pairs,): of configurations in which they are within a distance.
     """
-    model = proximity.model
-    columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
-    others = np.delete(rest, columns)
-    known = _KNOWN.setdefault(model, {})
-    key = (tuple(columns), *(arm.links for arm in arms), others.tobytes())
-    if key not in known or known[key][0] < largest:
-        if len(known) >= _MOST_KNOWN:
-            known.clear()  # sensor noise of other joints makes every motion a new key
-        rows = np.repeat(rest[None, :], _SAMPLES, axis=0)
-        rows[:, columns] = model.random_configurations(_SAMPLES)[:, columns]
-        asked = np.where(kinds.outside | kinds.between, largest, -np.inf)
-        found = np.full((_SAMPLES, len(model.pairs)), np.inf, dtype=np.float32)
-        for row, distances in zip(rows, found, strict=True):
-            near = proximity.near(row, asked, 0.0)
-            np.minimum.at(distances, near.pairs, near.distances.astype(np.float32))
-        known[key] = largest, found
-    return known[key][1]
+    return shares >= np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN)
 
 
 def is_idle(model: CollisionModel, arms: Sequence[Arm], name: str) -> bool:
@@ -212,15 +184,15 @@ def is_idle(model: CollisionModel, arms: Sequence[Arm], name: str) -> bool:
 
 
 def often_near(
-    model: CollisionModel, kept: np.ndarray, shares: np.ndarray, safe: float, danger: float
+    model: CollisionModel, kept: np.ndarray, safe: float, danger: float
 ) -> dict[int, NearPair]:
     """Pairs of links that are near by design, and have distances of their own.
 
     For example, the upper arms of two arms on one small torso. ``kept`` (pairs,) bool: pairs to
-    judge; ``shares`` (pairs,): of random configurations in which their leaves are below ``safe``.
-    Pairs with an obstacle are not among them.
+    judge. Pairs with an obstacle are not among them, nor those whose leaves are rarely below
+    ``safe``: arms can keep away from there.
     """
-    candidates = kept & (shares >= _LEAVES_OFTEN_NEAR)
+    candidates = kept & (model.shares_within(safe) >= _OFTEN_NEAR)
     if not candidates.any():
         return {}
     found = near_by_design(model, danger, safe, share=_OFTEN_NEAR, at_home=False)
@@ -248,7 +220,7 @@ def choose_margins(
     measured between their meshes.
 
     *Eased* pairs are pairs inside one arm, and pairs that are closer than ``safe_distance`` in most
-    configurations of the arms (between the arms: in nearly all, or closer than ``danger_distance``
+    configurations of the robot (between the arms: in nearly all, or closer than ``danger_distance``
     in most). They must not come closer than in the desired motion, or than ``danger_distance``,
     whichever is less; if they are ``danger_distance`` apart in most configurations, not closer than
     at the start or end of the motion. If their leaves overlap in the desired motion, or those of
@@ -271,13 +243,9 @@ def choose_margins(
     moved = moved_relatively(model, columns)
     as_desired = moved & ~moved_relatively(model, columns if yielding is None else yielding)
     proximity = Proximity(model, kept=moved)
-    sampled = _sampled_distances(proximity, arms, kinds, desired[0], float(safe_distance))
-    below_safe, below_danger = (
-        np.mean(sampled < distance, axis=0) for distance in (safe_distance, danger_distance)
-    )
-    touching = below_danger >= np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN)
-    close = below_safe >= np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN)
-    close |= below_danger >= _BY_DESIGN
+    below_danger = model.shares_within(danger_distance)
+    touching = rarely_apart(kinds, below_danger)
+    close = rarely_apart(kinds, model.shares_within(safe_distance)) | (below_danger >= _BY_DESIGN)
     if (between := moved & kinds.between).any() and close[between].all():
         raise ConfigurationError(
             f"safe_distance: {safe_distance!r} m: all links of '{arms[0].name}' are closer to "
@@ -291,7 +259,7 @@ def choose_margins(
     eased &= ~leaves
     kept = moved & (kinds.between | kinds.outside) & ~eased
     own = np.tile([float(danger_distance), float(safe_distance)], (len(model.pairs), 1))
-    often = often_near(model, kept, below_safe, safe_distance, danger_distance)
+    often = often_near(model, kept, safe_distance, danger_distance)
     for k, pair in often.items():
         own[k] = pair.stop, pair.warn
     danger_of, safe_of = own.T

@@ -39,6 +39,7 @@ def prepare_meshes(model: CollisionModel) -> None:
     """Compile kernels and measure distances that the first adjustment needs."""
     model.prepare_exact()
     model.sampled_distances()
+    model.sampled_distances(exact=False)
     if model.pairs:
         one = np.arange(len(model.pairs)) == 0
         q = np.clip(0.0, model.lower, model.upper)

@@ -16,6 +16,7 @@ from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.robot.composed import Mounted, compose
 from collision_monitor.robot.srdf import load_srdf
+from collision_monitor.self_collision.preparation import within
 
 # A ball on a slide that stays 45 to 65 mm from a post, and one in a shelf that it overlaps.
 URDF = robot(
@@ -329,3 +330,23 @@ def test_pairs_near_by_design_do_not_stop_a_robot_that_moves(ur5):
         levels.add(state.level)
         assert state.speed_scale == 1.0, state.message
     assert levels == {Level.OK}
+
+
+@pytest.mark.parametrize("distance", [0.05, 0.14, 0.15, 0.4, 2.0])
+def test_shares_are_those_of_random_configurations_at_any_distance(distance):
+    """Two boxes on slides, up to 2 m apart; a table does not reach as far unless it is asked to."""
+    model = two_boxes(0.02, upper=1.0, lower=-0.03)
+    rows = model.random_configurations(4000, seed=8)
+    share = np.mean([model.distances(q)[0] <= distance for q in rows])
+    assert model.shares_within(distance) == pytest.approx([share], abs=0.06)
+    assert model.sampled_distances(False, distance).reach > distance
+    assert model.sampled_distances(False).reach == sampled_distances.REACH
+
+
+def test_narrower_position_limits_do_not_change_the_table_of_a_robot():
+    model = two_boxes(0.02, upper=1.0, lower=-0.03)
+    narrow = within(model, {name: (0.5, 0.6) for name in model.joint_names})
+    assert (narrow.distances(narrow.lower) > 0.15).all()
+    near = narrow.sampled_distances(exact=False).quantiles  # first of all, and kept for the robot
+    whole = two_boxes(0.02, upper=1.0, lower=-0.03).sampled_distances(exact=False).quantiles
+    assert near.tolist() == whole.tolist() != []
