@@ -259,7 +259,7 @@ class Simulation:
     """Somebody who publishes /clock, and joint states stamped with it."""
 
     def __init__(self, graph):
-        self.graph, self.time = graph, 50.0
+        self.graph, self.time = graph, 500.0  # set back by a minute it is still above 0
         self.clock = graph.node.create_publisher(Clock, "/clock", 10)
 
     def send(self, passes=0.02, ticks=True):
