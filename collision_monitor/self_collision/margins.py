@@ -28,6 +28,9 @@ _BETWEEN_BY_DESIGN = 0.95
 # Links whose meshes are nearer than d_saf in this share are judged by their usual distance. With
 # the larger share of a monitor, Baxter's elbows would be refused beside its head: 5 % of all poses.
 _OFTEN_NEAR = 0.35
+# Links that few joints move and that never touch are, too, if their leaves are nearer in this
+# share, as TIAGo's upper arms at its column. Others can keep away: Nextage's shoulders.
+_SOMETIMES_NEAR = 0.3
 _EASE = 4e-3  # m below the distance in the desired motion: room to move past it,
 _PART_OF_LEAST = 0.5  # but at least this part of it
 # Links of one arm whose leaves come closer than this are measured on meshes: their leaves would
@@ -192,7 +195,7 @@ def often_near(
     judge. Pairs with an obstacle are not among them, nor those whose leaves are rarely below
     ``safe``: arms can keep away from there.
     """
-    candidates = kept & (model.shares_within(safe) >= _OFTEN_NEAR)
+    candidates = kept & (model.shares_within(safe) >= _SOMETIMES_NEAR)
     if not candidates.any():
         return {}
     found = near_by_design(model, danger, safe, share=_OFTEN_NEAR, at_home=False)
