@@ -166,6 +166,8 @@ def test_diagnostics_have_rates_latencies_and_counts(two):
     assert mean <= float(values["latency_mean"]) <= float(values["latency_max"])
     assert float(values["joint_state_rate"]) > 1.0
     assert (values["publishers"], float(values["cycle_deadline"])) == ("1", PATIENT_DEADLINE)
+    two.until(lambda: "refused_future" in figures(two, "cell/right/watch"),
+              sending=lambda: send_both(two, 0.5, 0.5))  # fmt: skip
     assert int(figures(two, "cell/right/watch")["refused_future"]) == 0
     two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
 
