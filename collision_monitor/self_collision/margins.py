@@ -160,7 +160,7 @@ def sides(model: CollisionModel, arms: Sequence[Arm]) -> Sides:
 
 
 def rarely_apart(kinds: Sides, shares: np.ndarray) -> np.ndarray:
-    """Whether (pairs,) links are near by the structure of the robot.
+    """Whether (pairs,) links are near by design of the robot.
 
     ``shares`` (pairs,): of configurations in which they are within a distance.
     """

@@ -29,7 +29,7 @@ CONTACT_MARGIN = 0.005  # m: documented distance between the meshes of such a pa
 
 
 def eased_to(least, danger, kind="outside"):
-    """The bound of a pair whose leaves come as near as ``least``, none of them structural."""
+    """The bound of a pair whose leaves come as near as ``least``, none of them near by design."""
     if least < (NEAR_ITSELF if kind == "inside" else 0.0):
         return min(CONTACT_MARGIN, danger)
     near = min(max(least, 0.0), danger)
