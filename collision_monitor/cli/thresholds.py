@@ -106,8 +106,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"warning: {text}", file=sys.stderr)
     exact = not options.leaves_only
     ruled = start.named(model.pairs)
-    structural = near_by_design(model, start.stop, start.warn, exact, with_obstacles=True)
-    by_design = {k: pair for k, pair in structural.items() if k not in ruled}
+    near_pairs = near_by_design(model, start.stop, start.warn, exact, with_obstacles=True)
+    by_design = {k: pair for k, pair in near_pairs.items() if k not in ruled}
     always = model.sampled_distances(exact).always_touching()
     limits = start.of(model.pairs, must_name=False, near=by_design)
     near, touching = near_and_touching(model, q, limits[:, 1], exact)
