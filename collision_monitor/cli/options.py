@@ -56,10 +56,15 @@ def add_setting(
             raise argparse.ArgumentTypeError(problem)
         return value
 
+    flag = flag or f"--{setting.name.replace('_', '-')}"
+    if setting.default is False:
+        parser.add_argument(flag, dest=setting.name, action="store_true", help=setting.text)
+        return
+    has_default = setting.default != ""
     parser.add_argument(
-        flag or f"--{setting.name.replace('_', '-')}", dest=setting.name, type=convert,
-        choices=setting.choices or None, default=setting.default, metavar=metavar,
-        help=f"{setting.text} (default %(default)s)",
+        flag, dest=setting.name, type=convert, choices=setting.choices or None,
+        default=setting.default if has_default else None, metavar=metavar,
+        help=f"{setting.text}{' (default %(default)s)' * has_default}",
     )  # fmt: skip
 
 

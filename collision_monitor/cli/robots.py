@@ -19,14 +19,13 @@ from collision_monitor.common.settings import settings_of, values_of
 from collision_monitor.common.text import one_line
 from collision_monitor.errors import (
     ConfigurationError,
-    FitError,
     MissingDependencyError,
     MotionError,
 )
-from collision_monitor.fitting.fitter import FITS, given_leaves
+from collision_monitor.fitting.fitter import given_leaves
 from collision_monitor.fitting.shapes import FitSettings
-from collision_monitor.mesh_distance.mesh_tree import KINDS, Hierarchy
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.loading import Recipe
 from collision_monitor.model.thresholds import Thresholds, load_thresholds
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.description import Robot
@@ -57,12 +56,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the URDF, ``--srdf``, ``--package-dir``, ``--scene`` and options of leaves."""
     add_robot_arguments(parser)
     parser.add_argument("--srdf", help="SRDF file; its disabled pairs are not checked")
-    parser.add_argument(
-        "--visual-meshes", action="store_true",
-        help="use the visual geometry of links without collision geometry",
-    )  # fmt: skip
-    parser.add_argument("--scene", help="scene file (YAML) with obstacles")
-    parser.add_argument("--leaves", help="file of leaves (YAML), as fit --output writes it")
+    of_model = settings_of(Recipe)
+    for name in ("visual_meshes", "scene", "leaves"):
+        add_setting(parser, of_model[name], "FILE")
     parser.add_argument(
         "--unchecked-leaves", action="store_true",
         help="use the leaves of a file even if they do not enclose the robot",
@@ -70,18 +66,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     of_fit = settings_of(FitSettings)
     add_setting(parser, of_fit["max_leaves_per_link"], "N", "--max-leaves")
     add_setting(parser, of_fit["leaf_tolerance"], "METRES")
-    parser.add_argument(
-        "--fit", choices=FITS, default=FITS[0],
-        help="published: one capsule or sphere for each shape of the robot, as in the paper "
-        "(docs/reports/methods.md); looser; not with --max-leaves, --leaf-tolerance or --leaves "
-        "(default %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--hierarchy", type=_hierarchy, default="aabb", metavar="KIND[:SETTINGS]",
-        help=f"bounding volumes over triangles, for exact distances: {', '.join(KINDS)}; with "
-        "leaf=N triangles in a leaf, and an octree with depth=N levels below the root at most, "
-        "such as octree:depth=5,leaf=4 (default %(default)s)",
-    )
+    add_setting(parser, of_model["fit"], None)
+    add_setting(parser, of_model["hierarchy"], "KIND[:SETTINGS]")
     group = parser.add_argument_group("limits of loading")
     for limit in settings_of(LoadingLimits).values():
         add_setting(group, limit, "N" if limit.is_integer else "S")
@@ -93,15 +79,6 @@ def add_soft_limits(parser: Any) -> None:
         "--soft-limits", action="store_true",
         help="keep the soft position limits (safety_controller) of the URDF, as MoveIt does",
     )  # fmt: skip
-
-
-def _hierarchy(text: str) -> str:
-    """The text, once it is known to be a hierarchy."""
-    try:
-        Hierarchy.parse(text)
-    except FitError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return text
 
 
 def loading_limits(options: argparse.Namespace) -> LoadingLimits:

@@ -9,10 +9,12 @@ wherever a value comes from.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from numbers import Integral
 from typing import Any
+
+from collision_monitor.errors import CollisionMonitorError
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Setting:
         or_zero: whether 0 is allowed as well.
         positive: whether 0 is not allowed.
         choices: the values that a text may have; empty if it may be any.
+        reader: raises a CollisionMonitorError for a text that is not valid; None without one.
     """
 
     name: str
@@ -38,6 +41,7 @@ class Setting:
     or_zero: bool = False
     positive: bool = False
     choices: tuple[str, ...] = ()
+    reader: Callable[[str], object] | None = None
 
     @property
     def is_number(self) -> bool:
@@ -60,6 +64,11 @@ class Setting:
         if self.choices:
             known = value in self.choices
             return "" if known else f"{value!r} is not one of {', '.join(self.choices)}"
+        if self.reader is not None:
+            try:
+                self.reader(value)
+            except CollisionMonitorError as error:
+                return str(error)
         if not self.is_number:
             return ""
         least, most = self.range

@@ -28,9 +28,11 @@ from typing import NamedTuple
 
 from collision_monitor.common.limits import LoadingLimits, limited
 from collision_monitor.common.safe_files import ReceivedText
+from collision_monitor.common.settings import setting
 from collision_monitor.errors import CollisionMonitorError, NothingToCheckError, reason_of
 from collision_monitor.fitting.fitter import FITS, given_leaves
 from collision_monitor.fitting.shapes import FitSettings
+from collision_monitor.mesh_distance.mesh_tree import Hierarchy
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.poses import pose_from_xyz_rpy
@@ -92,15 +94,34 @@ class Recipe:
 
     robots: tuple[RobotSource, ...]
     package_dirs: tuple[str, ...] = ()
-    scene: str = ""
+    scene: str = setting("", "YAML file with obstacles and pairs to ignore")
     max_leaves_per_link: int = FitSettings.max_leaves_per_link
     leaf_tolerance: float = FitSettings.leaf_tolerance
-    leaves: str = ""
-    visual_meshes: bool = False
+    leaves: str = setting(
+        "",
+        "YAML file of leaves, as written by 'fit --output', used instead of fitting; rejected if "
+        "they do not enclose the robot",
+    )
+    visual_meshes: bool = setting(
+        False,
+        "use the visual geometry of links without collision geometry; other links keep their "
+        "collision geometry",
+    )
     root: str = "world"
     exact: bool = False
-    fit: str = FITS[0]
-    hierarchy: str = "aabb"
+    fit: str = setting(
+        FITS[0],
+        "how leaves are fitted: 'optimised', or 'published': one capsule or sphere for each shape "
+        "of the robot, looser, for comparison (docs/reports/methods.md); only with the defaults of "
+        "the number of leaves and their tolerance, and without a file of leaves",
+        choices=FITS,
+    )
+    hierarchy: str = setting(
+        "aabb",
+        "bounding volumes over triangles: 'aabb', 'obb', 'rss' or 'octree', also with settings "
+        "('octree:depth=5,leaf=4', docs/reports/exact.md); all give the same distances",
+        reader=Hierarchy.parse,
+    )
     limits: LoadingLimits = LoadingLimits()
     checked: tuple[str, ...] = field(default=(), compare=False)
     unchecked: tuple[str, ...] = field(default=(), compare=False)

@@ -16,7 +16,6 @@ from rclpy.node import Node
 from collision_monitor.common.limits import LoadingLimits
 from collision_monitor.common.settings import values_of
 from collision_monitor.errors import BehaviourError, ConfigurationError, RobotDescriptionError
-from collision_monitor.fitting.fitter import FITS
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.loading import Recipe, RobotSource
@@ -56,22 +55,9 @@ GENERAL = (
           text="folders that contain packages, at any depth; searched for package:// before the "
                "ament index. Descriptions and messages from topics may name files by a path only "
                "inside these folders, and by file:// inside installed packages, too"),
-    fixed("visual_meshes", False,
-          text="use the visual geometry of links without collision geometry; other links keep "
-               "their collision geometry"),
-    fixed("scene", "", text="YAML file with obstacles and pairs to ignore"),
+    *from_settings(Recipe, "visual_meshes", "scene", read_only=True),
     *from_settings(FitSettings, "max_leaves_per_link", "leaf_tolerance", read_only=True),
-    fixed("leaves", "",
-          text="YAML file of leaves, as written by 'fit --output', used instead of fitting; "
-               "rejected if they do not enclose the robot"),
-    fixed("fit", FITS[0], choices=FITS,
-          text="how leaves are fitted: 'optimised', or 'published': one capsule or sphere for each "
-               "shape of the robot, looser, for comparison; only with the defaults of "
-               "max_leaves_per_link and leaf_tolerance, and without leaves"),
-    fixed("hierarchy", "aabb",
-          text="bounding volumes over triangles: 'aabb', 'obb', 'rss' or 'octree', also with "
-               "settings ('octree:depth=5,leaf=4', docs/reports/exact.md); all give the same "
-               "distances"),
+    *from_settings(Recipe, "leaves", "fit", "hierarchy", read_only=True),
     Parameter("warn_distance", WARN_DISTANCE, most=10.0,
               text="WARN and slow down when the distance of two links is at or below this, metres"),
     Parameter("stop_distance", STOP_DISTANCE, most=10.0,
