@@ -113,7 +113,7 @@ class JointStateBuffer:
         self._oldest_measured_at = -math.inf  # minimum of _measured_at
         # The last message, if it contained all of q.
         self._last_values: tuple[float, ...] | None = None
-        self._last_names: list[str] = []
+        self._last_names: Sequence[str] = []
         self._last_source = np.empty(0, dtype=int)
         self._last_in_order = False
         self._stamp, self._received_last = 0.0, -math.inf
@@ -190,7 +190,8 @@ class JointStateBuffer:
         whole = self._is_complete and self.joints is None
         self._last_values = tuple(map(float, positions)) if whole else None
         if whole:
-            self._last_names, self._last_source, self._stamp = list(names), layout.source, stamp
+            self._last_names = tuple(names) if type(names) is tuple else list(names)
+            self._last_source, self._stamp = layout.source, stamp
             self._last_in_order = layout.in_order
 
     def take_over(self, old: JointStateBuffer) -> None:
@@ -242,7 +243,7 @@ class JointStateBuffer:
         names, positions, now, stamp, lag, _ = message
         if (
             self._last_values is None
-            or type(names) is not list
+            or type(names) is not type(self._last_names)
             or names != self._last_names
             or lag < -FUTURE_SECONDS
             or 0.0 < stamp < self._stamp

@@ -353,6 +353,7 @@ class WithoutShortcut(JointStateBuffer):
             st.sampled_from([0.001, 0.01, 0.4]),  # seconds since the last message
             st.sampled_from([0.0, 0.002, -2.0, 3.0]),  # lag
             st.booleans(),  # whether it has a stamp
+            st.sampled_from([list, list, tuple]),  # of names
         ),
         max_size=30,
     )
@@ -360,7 +361,7 @@ class WithoutShortcut(JointStateBuffer):
 def test_the_short_way_for_ordinary_messages_does_what_the_long_way_does(story):
     short, long = buffer(), WithoutShortcut(NAMES, [1.0, 1.0, 1.0], known_names=["mimic"])
     pose, now = np.array([0.1, 0.2, 0.3]), 10.0
-    for kind, step, wait, lag, stamped in story:
+    for kind, step, wait, lag, stamped, names_type in story:
         now += wait
         pose = pose + step + (1.0 if kind == "far" else 0.0)
         names, values = list(NAMES), pose.tolist()
@@ -378,7 +379,7 @@ def test_the_short_way_for_ordinary_messages_does_what_the_long_way_does(story):
         said = []
         for b in (short, long):
             try:
-                send(b, names, values, now, stamp, lag)
+                send(b, names_type(names), values, now, stamp, lag)
                 said.append(f"{b.behind} {b.set_back}")
             except JointStateError as error:
                 said.append(str(error))
