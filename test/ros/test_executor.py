@@ -234,11 +234,16 @@ def test_a_fault_in_a_callback_is_reported_to_the_node_which_goes_on(start, mode
 # That also across processes, one of them held up: test_scene_node.py.
 
 
+def at_once(size, decode):
+    """A queue in which nothing waits."""
+    decode()
+
+
 def test_what_is_missed_counts_unless_a_publisher_is_new(graph, monkeypatch):
     lost, now = [], [100.0]
     clock = "collision_monitor.nodes.obstacles.reliable_subscription.time.monotonic"
     monkeypatch.setattr(clock, lambda: now[0])
-    subscription = ReliableSubscription(graph.node, String, "talk", print, lost.append)
+    subscription = ReliableSubscription(graph.node, String, "talk", print, at_once, lost.append)
     event = SimpleNamespace(total_count_change=3)
     subscription._missed(event)
     assert lost == [3]
@@ -266,7 +271,7 @@ def test_what_waits_is_taken_a_few_at_a_time_in_order_and_how_long_it_waited_is_
             pass
 
     publisher = graph.node.create_publisher(String, "talk", 100)
-    subscription = ReliableSubscription(graph.node, String, "talk", hear, print)
+    subscription = ReliableSubscription(graph.node, String, "talk", hear, at_once, print)
     graph.until(lambda: publisher.get_subscription_count())
     for k in range(30):
         publisher.publish(String(data=str(k)))
@@ -284,8 +289,8 @@ def test_messages_are_kept_as_they_came_and_what_cannot_be_read_is_lost(graph):
     heard, kept, lost = [], [], []
     publisher = graph.node.create_publisher(String, "talk", 100)
     subscription = ReliableSubscription(
-        graph.node, String, "talk", lambda message: heard.append(message.data), lost.append,
-        kept.append,
+        graph.node, String, "talk", lambda message: heard.append(message.data), at_once,
+        lost.append, kept.append,
     )  # fmt: skip
     graph.until(lambda: publisher.get_subscription_count())
     publisher.publish(String(data="one"))
