@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -33,6 +33,7 @@ class PendingMarkers:
         """Start without any."""
         self._changed: dict[str, tuple[float, Marker]] = {}  # received when first, the latest
         self._deleted: dict[str, float] = {}
+        self._is_sorted = True  # whether the oldest of `_changed` comes first
         self._is_partial = False
 
     def __len__(self) -> int:
@@ -43,6 +44,7 @@ class PendingMarkers:
         """Add or change an object. Times are seconds of a steady clock."""
         since = self._deleted.pop(name, now)
         since, _ = self._changed.get(name, (since, marker))
+        self._is_sorted &= since == now or name in self._changed
         self._changed[name] = since, marker
 
     def delete(self, names: Iterable[str], now: float) -> None:
@@ -57,8 +59,8 @@ class PendingMarkers:
 
     def waited(self, now: float) -> float:
         """How long the oldest one has waited, seconds; 0 without any."""
-        first = next(iter(self._changed.values()), (math.inf,))[0]
-        return max(0.0, now - min(first, next(iter(self._deleted.values()), math.inf)))
+        times = (*(since for since, _ in self._changed.values()), *self._deleted.values())
+        return max(0.0, now - min(times, default=math.inf))
 
     @property
     def is_partial(self) -> bool:
@@ -70,6 +72,9 @@ class PendingMarkers:
         delete: Callable[[str], None],
     ) -> None:  # fmt: skip
         """Apply the next one; ``has_room`` tells whether an object can be added now."""
+        if not self._is_sorted:  # one that is deleted and added again keeps its turn
+            self._changed = dict(sorted(self._changed.items(), key=lambda item: item[1][0]))
+            self._is_sorted = True
         if self._changed:
             name = next(iter(self._changed))
             if not self._deleted or has_room(name):
@@ -87,6 +92,7 @@ class _Message(NamedTuple):
     received: float
     size: int
     decode: Callable[[], None]  # and process it
+    lost: Counter[str]  # messages before it
 
 
 class WaitingMessages:
@@ -102,8 +108,13 @@ class WaitingMessages:
         """``process`` is called soon after a message is received, to call `apply` and `rest`."""
         self.markers = PendingMarkers()
         self._messages: deque[_Message] = deque()  # which are not decoded yet
-        self._lost: dict[str, int] = {}  # messages, by topic
-        self._lost_before: dict[str, int] = {}  # a DELETEALL that is not applied yet
+        # Messages by topic: all that were not received, those of them before a DELETEALL, those
+        # that could not be read since one, and both before one that is not applied yet.
+        self._lost: Counter[str] = Counter()
+        self._cleared: Counter[str] = Counter()
+        self._unread: Counter[str] = Counter()
+        self._lost_before: Counter[str] = Counter()
+        self._decoded: _Message | None = None  # while it is decoded
         self._node, self._process = node, process
         self._rest_until = -math.inf
         self._timer = steady_timer(node, _REST_SECONDS, process)
@@ -125,7 +136,7 @@ class WaitingMessages:
         if self._messages and sum(each.size for each in self._messages) + size > _MOST_BYTES:
             return False
         now = time.monotonic()
-        self._messages.append(_Message(topic, now, size, decode))
+        self._messages.append(_Message(topic, now, size, decode, self._lost.copy()))
         if now >= self._rest_until:
             self._process()
         else:
@@ -140,13 +151,20 @@ class WaitingMessages:
         end = time.thread_time() + seconds
         while self:
             if self._messages and (not self.markers or self._messages[0].topic == "scene"):
-                self._messages.popleft().decode()
+                self._decode(self._messages.popleft())
             else:
                 self.markers.apply_one(has_room, change, delete)
             if not time.thread_time() < end:
                 break
         if not self.markers:
             self._lost_before.clear()
+
+    def _decode(self, message: _Message) -> None:
+        self._decoded = message
+        try:
+            message.decode()
+        finally:
+            self._decoded = None
 
     def rest(self, begin: float) -> None:
         """Continue soon if more remain; `apply` was called after ``begin``, steady seconds."""
@@ -165,12 +183,18 @@ class WaitingMessages:
 
     def lose(self, topic: str, count: int) -> None:
         """Remember messages that were lost, until the scene is cleared."""
-        self._lost[topic] = self._lost.get(topic, 0) + count
+        lost = self._lost if self._decoded is None else self._unread
+        lost[topic] += count
 
     def clear(self) -> None:
-        """What was lost no longer matters once the markers so far, which clear all, are applied."""
-        self._lost_before |= self._lost
-        self._lost.clear()
+        """What was lost no longer matters once the markers so far, which clear all, are applied.
+
+        While a message is decoded, only what was lost before it: a later one may add an object.
+        """
+        lost = self._lost if self._decoded is None else self._decoded.lost
+        self._lost_before += lost - self._cleared + self._unread
+        self._cleared |= lost
+        self._unread.clear()
 
     def waited(self, now: float) -> tuple[float, str]:
         """How long the oldest message has waited, seconds, and its topic."""
@@ -184,7 +208,7 @@ class WaitingMessages:
 
         ``late``: how long the oldest message, on ``topic``, has waited, seconds.
         """
-        if lost := self._lost_before | self._lost:
+        if lost := self._lost_before + (self._lost - self._cleared) + self._unread:
             counts = " and ".join(f"{count} on ~/{topic}" for topic, count in lost.items())
             return (
                 f"messages were lost, {counts}: the scene is unknown until a DELETEALL of "

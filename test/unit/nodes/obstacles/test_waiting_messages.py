@@ -1,0 +1,69 @@
+# Copyright 2026 the collision_monitor developers
+# SPDX-License-Identifier: Apache-2.0
+"""Scene messages that wait: the oldest object comes first, and no loss is forgotten."""
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from support.ros.scene_stub import stub_node  # noqa: E402
+
+from collision_monitor.nodes.obstacles.waiting_messages import (  # noqa: E402
+    PendingMarkers,
+    WaitingMessages,
+)
+
+
+@pytest.fixture
+def waiting():
+    return WaitingMessages(stub_node(), lambda: None)
+
+
+def apply(waiting):
+    waiting.apply(1.0, lambda name: True, lambda marker: None, lambda name: None)
+
+
+def test_objects_that_are_deleted_and_added_again_all_get_their_turn():
+    """Ten times a second all of 100 objects are replaced, of which 40 can be applied."""
+    pending, applied = PendingMarkers(), set()
+    for cycle in range(6):
+        pending.delete({*applied, *pending.names()}, 0.1 * cycle)
+        for number in range(100):
+            pending.change(f"o{number}", f"o{number}", 0.1 * cycle)
+        for _ in range(40):
+            pending.apply_one(lambda name: True, applied.add, lambda name: None)
+    assert len(applied) == 100
+    assert pending.waited(0.6) < 0.35
+
+
+def test_the_oldest_of_all_counts_as_waiting():
+    pending = PendingMarkers()
+    assert pending.waited(7.0) == 0.0
+    pending.change("b", None, 1.0)
+    pending.delete(["a"], 5.0)
+    pending.delete(["b"], 6.0)
+    assert pending.waited(6.0) == 5.0
+
+
+def test_a_loss_after_a_message_that_clears_all_stays(waiting):
+    waiting.lose("scene", 2)
+    waiting.receive("scene", 100, waiting.clear)
+    assert not waiting.receive("scene", 64 << 20, lambda: None)
+    waiting.lose("scene", 1)
+    assert "3 on ~/scene" in waiting.fault(0.0, "scene")
+    apply(waiting)
+    assert "1 on ~/scene" in waiting.fault(0.0, "scene")
+    waiting.receive("scene", 100, waiting.clear)
+    apply(waiting)
+    assert waiting.fault(0.0, "scene") == ""
+
+
+def test_what_cannot_be_read_is_cleared_by_a_message_after_it(waiting):
+    waiting.receive("attach", 5, lambda: waiting.lose("attach", 1))
+    waiting.receive("scene", 100, waiting.clear)
+    apply(waiting)
+    assert waiting.fault(0.0, "scene") == ""
+    waiting.receive("scene", 100, waiting.clear)
+    waiting.receive("attach", 5, lambda: waiting.lose("attach", 1))
+    apply(waiting)
+    assert "1 on ~/attach" in waiting.fault(0.0, "scene")
