@@ -31,6 +31,7 @@ from collision_monitor.common.text import counted
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 from collision_monitor.model.pair_rules import (
     COVER,
+    DEEPER,
     FEW,
     GRAZE,
     PLACE,
@@ -141,8 +142,7 @@ class _Search:
         contacts = contacts.some(slice(None, None, len(contacts) // _MEASURED))  # a grid is ordered
         most, near = (each.largest_depth(np.inf) for each in (contacts, around))
         text = f"up to {1e3 * most:.0f} mm deep" if most < np.inf else "more than 80 mm deep"
-        # Depths are the next of 2, 5, 10, 20, 40 and 80 mm: one step may be an error.
-        if most > 2.0 * near + GRAZE:
+        if most > DEEPER * near + GRAZE:
             text += f", around zero {f'{1e3 * near:.0f} mm' if near > 0.0 else 'apart'}"
         else:
             part = contacts.place_part()

@@ -49,7 +49,7 @@ class NearPair:
         is_smallest: whether it is the smallest one, as few joints move the pair, and it was never
             found in contact.
         at_home: smallest distance at home, at most `REACH`.
-        largest: largest distance in these configurations, at most `REACH`.
+        largest: largest distance in these configurations and at home, at most `REACH`.
         warn: warning distance of this pair.
         stop: stop distance of this pair.
         rule: which of the rules gives these distances, in words.
@@ -113,6 +113,8 @@ def near_by_design(
     usual = np.where(never, sampled.least, usual).clip(LEAST_DISTANCE)
     over_range = np.where(is_often | never, usual, np.inf)
     resting = np.where(is_at_home, home, np.inf)
+    # At home only distances below `REACH` are known.
+    largest = np.maximum(sampled.quantiles[:, -1], np.where(home < REACH, home, 0.0))
     judged, is_home = np.minimum(over_range, resting), resting < over_range
     obstacles = set() if with_obstacles else {each.name for each in model.scene.obstacles}
     near_pairs = {}
@@ -122,7 +124,7 @@ def near_by_design(
         if obstacles.isdisjoint(links) and (with_obstacles or are_of_one_robot(*links)):
             near_pairs[pair] = NearPair(
                 links, float(nears[row]), float(sampled.contacts[row]), float(usual[row]),
-                bool(never[row]), float(home[row]), float(sampled.quantiles[row, -1]),
+                bool(never[row]), float(home[row]), float(largest[row]),
                 min(warn, WARN_PART * distance), min(stop, STOP_PART * distance),
                 _HOME if is_home[row] else _NEVER if never[row] else _MANY,
             )  # fmt: skip

@@ -1,8 +1,9 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""All numbers of the rules by which pairs are left out, or are near by design.
+"""The numbers of the rules by which pairs are left out, or are near by design.
 
-docs/behaviour.md states the rules. The numbers were tuned on 41 vendor robots
+The first twelve are those of the rules that docs/behaviour.md states, the others say how distances
+are sampled. The numbers were tuned on 41 vendor robots
 (benchmarks/vendor_robots.py): no contact is missed there, and hardly an alarm is without cause.
 """
 
@@ -25,14 +26,15 @@ RARELY = 0.05
 # With a half, UR10's forearm and flange (49 %) would warn in most random poses.
 OFTEN_NEAR = 0.4
 FEW = 2  # joints that move links; more of them can bring links together in many ways
-# Poses around zero: up to this part of the range of each joint away from it.
-AROUND_ZERO = 0.15
 # Metres between shapes that nearly meet, as the tolerance of distances on a braking path.
 TOUCH = 0.001
 # Metres of overlap that may be faces in touch; and the error of a depth.
 GRAZE = 0.002
 # Metres that shapes may overlap around one joint: limits keep its two sides apart.
 COVER = 0.02
+# Times as deep as around zero, and a graze more: the links may also collide elsewhere. Depths are
+# the next of 2, 5, 10, 20, 40 and 80 mm, and one step may be an error.
+DEEPER = 2.0
 # Part of the size of a link (radius of a ball around it): contacts that are farther apart on both
 # links are at several places. A joint's housing turns within 0.46; the flange of an LR Mate that
 # meets its fork at four places, 0.69.
@@ -45,6 +47,8 @@ WARN_PART, STOP_PART = 0.8, 0.4
 
 SAMPLES = 256  # random configurations
 SAMPLES_AROUND_ZERO = 100
+# Poses around zero: up to this part of the range of each joint away from it.
+AROUND_ZERO = 0.15
 # Parts of the range of each joint for pairs that one, two or three joints move, with one
 # configuration in each cell.
 GRID = (64, 16, 6)

@@ -80,9 +80,9 @@ def check_root(
 
 
 def _has_expressions(root: etree._Element) -> bool:
-    """Whether a value of a xacro property is asked for anywhere."""
+    """Whether xacro would replace something anywhere."""
     return any(
-        "${" in text
+        "${" in text or "$(" in text
         for element in root.iter(etree.Element)
         for text in (element.text or "", *element.attrib.values())
     )
