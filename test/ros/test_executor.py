@@ -163,8 +163,9 @@ def test_a_callback_that_does_not_end_is_cut_off(start):
     wait_for(process, "in a callback")
     process.send_signal(signal.SIGTERM)
     output, errors = process.communicate(timeout=10)
-    lines = [line for line in output.splitlines() if not line.startswith("stale: the node has")]
-    assert process.returncode == 0 and lines[-1] == "stale: node was ended during a callback"
+    lines = output.splitlines()
+    # On a busy machine it may say once more that it is blocked.
+    assert process.returncode == 0 and "stale: node was ended during a callback" in lines[-2:]
     assert lines[0].startswith("stale: the node has been blocked for 1."), lines
     assert errors.startswith("ended 2 s after a signal")
 
