@@ -54,6 +54,10 @@ AROUND_ZERO = 0.15
 GRID = (64, 16, 6)
 # Metres. Larger distances are not measured: pairs that are usually farther apart are not near.
 REACH = 0.15
+# Share of the configurations: pairs whose leaves are within `REACH` in fewer are not measured,
+# unless near at home. `adjust` takes it for `OFTEN_NEAR`, as the least that is known: with that
+# one, Baxter's elbows would be refused beside its head in 5 % of all poses.
+LEAST_SHARE = 0.35
 # Smaller distances (metres) may be errors of the meshes.
 LEAST_DISTANCE = 0.0002
 # The range of one or two joints is divided into so many cells each, and these further, until links

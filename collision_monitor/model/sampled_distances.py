@@ -18,15 +18,20 @@ import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time
-from collision_monitor.model.pair_rules import AROUND_ZERO, GRID, REACH, SAMPLES, SOMETIMES
+from collision_monitor.model.pair_rules import (
+    AROUND_ZERO,
+    GRID,
+    LEAST_SHARE,
+    REACH,
+    SAMPLES,
+    SOMETIMES,
+)
 from collision_monitor.robot.pairs import are_of_one_robot
 
 # Increment when the same input gives another result.
 _VERSION = 18
 # The least distance is searched from so many of these, by steps in parts of the joint ranges.
 _STARTS, _FIRST_STEP, _LAST_STEP = 4, 0.1, 1e-3
-# Pairs whose leaves are within reach in fewer of these are not measured, unless near at home.
-_LEAST_SHARE = 0.35
 _LEVELS = np.linspace(0.0, 1.0, 21)
 # Distances of leaves that vary by less (metres) over so many of these are constant.
 _LEAST_CHANGE, _CHANGE_SAMPLES = 0.005, 64
@@ -153,7 +158,7 @@ def _measured(model: Any, home: np.ndarray, exact: bool, reach: float) -> list[l
     groups: dict[tuple[int, ...], list[int]] = {}
     for pair in np.flatnonzero(shares > 0.0).tolist() + sorted(at_home):
         columns = few_joints_of(model, model.pairs[pair])
-        if columns or shares[pair] >= _LEAST_SHARE or pair in at_home:
+        if columns or shares[pair] >= LEAST_SHARE or pair in at_home:
             groups.setdefault(columns, []).append(pair)
     table = {}
     for batch in _batches(groups):

@@ -13,6 +13,7 @@ import numpy as np
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.near_by_design import NearPair, near_by_design
+from collision_monitor.model.pair_rules import LEAST_SHARE
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.mesh_proximity import MeshProximity, carriers
@@ -25,10 +26,8 @@ if TYPE_CHECKING:
 # the torso. Between two arms the share is higher: only pairs such as two shoulders.
 _BY_DESIGN = 0.5
 _BETWEEN_BY_DESIGN = 0.95
-# Links whose meshes are nearer than d_saf in this share are judged by their usual distance. With
-# the larger share of a monitor, Baxter's elbows would be refused beside its head: 5 % of all poses.
-_OFTEN_NEAR = 0.35
-# Links that few joints move and that never touch are, too, if their leaves are nearer in this
+# Links whose meshes are nearer than d_saf in `LEAST_SHARE` are judged by their usual distance.
+# Those that few joints move and that never touch are, too, if their leaves are nearer in this
 # share, as TIAGo's upper arms at its column. Others can keep away: Nextage's shoulders.
 _SOMETIMES_NEAR = 0.3
 _EASE = 4e-3  # m below the distance in the desired motion: room to move past it,
@@ -198,7 +197,7 @@ def often_near(
     candidates = kept & (model.shares_within(safe) >= _SOMETIMES_NEAR)
     if not candidates.any():
         return {}
-    found = near_by_design(model, danger, safe, share=_OFTEN_NEAR, at_home=False)
+    found = near_by_design(model, danger, safe, share=LEAST_SHARE, at_home=False)
     return {k: pair for k, pair in found.items() if candidates[k]}
 
 
