@@ -35,7 +35,7 @@ from collision_monitor.mesh_distance.mesh_pair_distance import mesh_distance
 from collision_monitor.mesh_distance.mesh_tree import KINDS, build_triangle_tree
 
 NAMES = ("ur5", "panda", "pr2", "baxter")
-NO_ROOM = np.empty((0, 2), dtype=np.int64)
+ONE_PAIR = np.empty((1, 2), dtype=np.int64)
 NEAR = 1e-3
 MOTIONS, SAMPLES = 6, 150
 REPEATS = 5  # of every query: the fastest counts, what is else is the machine
@@ -115,7 +115,7 @@ class Robot:
             )
         return (
             mesh_crossing(
-                first.numbers, first.index, second.numbers, second.index, *pose, 1, NO_ROOM
+                first.numbers, first.index, second.numbers, second.index, *pose, ONE_PAIR
             )
             > 0
         )

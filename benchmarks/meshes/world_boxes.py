@@ -47,7 +47,7 @@ def _take_pose(pose, out):
 def by_links(numbers, index, starts, pairs, all_poses, out):
     """Whether any pair crosses, by boxes of links: ``out`` (n,) at ``all_poses``."""
     rotation, translation = np.empty((3, 3)), np.empty(3)
-    none = np.empty((0, 2), dtype=np.int64)
+    crossing = np.empty((1, 2), dtype=np.int64)
     pose = work_space(0.0, 7, 3)
     for n in range(len(all_poses)):
         out[n] = False
@@ -57,7 +57,7 @@ def by_links(numbers, index, starts, pairs, all_poses, out):
             place(pose, rotation, translation)
             a = unpack_tree(numbers, index, starts[i, 0], starts[i, 1])
             b = unpack_tree(numbers, index, starts[j, 0], starts[j, 1])
-            if crossing_triangles(a, b, pose, 1, none) > 0:
+            if crossing_triangles(a, b, pose, crossing) > 0:
                 out[n] = True
                 break
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Two bounding volumes, boxes or rectangles swept by spheres: whether they are apart, and how far.
+"""How far two bounding volumes, boxes or rectangles swept by spheres, are apart at least.
 
 The volumes belong to two links; ``pose`` is the transform between these, a (7, 3) window written
 by `place`. Volumes are windows with the rows of `mesh_tree`.
@@ -24,10 +24,6 @@ import math
 from collision_monitor.common.compiled import ONE, TWO, ZERO, kernel, part_kernel, small_kernel
 
 # -- separating axes of two boxes --
-
-# A gap larger than this part of the largest coordinate is not due to rounding: the transform of a
-# corner, and of its box, into the other frame takes a dozen roundings.
-_ROUNDING = 64 * 2.0**-53
 
 
 @kernel
@@ -135,69 +131,6 @@ def gaps_of_edges(i, d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2):
     )
 
 
-@part_kernel
-def rounding(reach_a, reach_b, pose):
-    """Smallest gap that separates the contents of two boxes in spite of rounding, metres.
-
-    ``reach_a`` and ``reach_b``: no coordinate of a box's corner in its link's frame is larger. The
-    rotation may be orthogonal to few digits only; its error is a part of the answer.
-    """
-    skew = 0.0
-    for i in range(3):
-        for j in range(i, 3):
-            product = -1.0 if i == j else 0.0
-            for k in range(3):
-                product += pose[k, i] * pose[k, j]
-            skew = max(skew, math.fabs(product))
-    far = math.fabs(pose[3, 0]) + math.fabs(pose[3, 1]) + math.fabs(pose[3, 2])
-    return _ROUNDING * (reach_a + reach_b + far) + 8.0 * skew * (reach_b + far)
-
-
-@small_kernel
-def _above(gaps, margin):
-    """Whether one of three gaps is."""
-    return gaps[0] > margin or gaps[1] > margin or gaps[2] > margin
-
-
-@kernel
-def _apart(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2, margin):
-    """Whether one of the 15 axes of two boxes shows a gap of more than ``margin``."""
-    if _above(gaps_of_a(d0, d1, d2, f, a0, a1, a2, b0, b1, b2), margin):
-        return True
-    if _above(gaps_of_b(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2), margin):
-        return True
-    for i in range(3):
-        if _above(gaps_of_edges(i, d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2), margin):
-            return True
-    return False
-
-
-@part_kernel
-def aligned_apart(boxes_a, i, boxes_b, j, pose, margin):
-    """Whether two boxes along their links' axes are apart; ``margin`` by `rounding`."""
-    d0, d1, d2, r, f = aligned_relation(boxes_a, i, boxes_b, j, pose)
-    return _apart(
-        d0, d1, d2, r, f, boxes_a[i, 3], boxes_a[i, 4], boxes_a[i, 5],
-        boxes_b[j, 3], boxes_b[j, 4], boxes_b[j, 5], margin,
-    )  # fmt: skip
-
-
-@part_kernel
-def oriented_apart(boxes_a, i, boxes_b, j, pose, margin):
-    """As `aligned_apart`, for boxes that have axes of their own.
-
-    The box around a rectangle swept by a sphere has the same columns: its third half side is
-    the radius.
-    """
-    d0, d1, d2, r, f = oriented_relation(boxes_a, i, boxes_b, j, pose)
-    return _apart(
-        d0, d1, d2, r, f, boxes_a[i, 12], boxes_a[i, 13], boxes_a[i, 14],
-        boxes_b[j, 12], boxes_b[j, 13], boxes_b[j, 14], margin,
-    )  # fmt: skip
-
-
-# -- lower bounds of distances --
-
 # -- the exact distance of two rectangles in space --
 #
 # The nearest points of two rectangles that do not cross are a corner and a point of the other
@@ -302,6 +235,8 @@ def rectangle_distance_squared(d0, d1, d2, r, a0, a1, b0, b1):
     square = _parallel_edges(d0, d1, d2, ONE, r01, r11, r21, (a1, a0), r00, r10, r20, (b1, b0))
     return min(best, square)
 
+
+# -- lower bounds of distances --
 
 # Squared sine below which two axes count as parallel. Their product separates nothing that the
 # axes themselves do not, and its direction is mostly rounding errors.

@@ -50,11 +50,10 @@ def list_contacts(data, shapes, i, j, pose, out):
 
     ``out`` gets the rows of the triangles; -1 for a solid, which is tested as a whole.
     """
-    most = len(out)
     i_is_mesh, j_is_mesh = shapes.parts[i, 0] == MESH, shapes.parts[j, 0] == MESH
     if i_is_mesh and j_is_mesh:
         a, b = tree_of(data, shapes, i), tree_of(data, shapes, j)
-        return min(crossing_triangles(a, b, pose, most, out), most)
+        return crossing_triangles(a, b, pose, out)
     place, placed = work_space(1.0, 7, 3), work_space(1.0, 7, 3)
     points = work_space(1.0, 2, 3)
     if not i_is_mesh and not j_is_mesh:
@@ -77,7 +76,7 @@ def list_contacts(data, shapes, i, j, pose, out):
         fill_absolute(placed)
     tree, volume = tree_of(data, shapes, mesh), tree_of(data, shapes, solid)
     count = touching_rows(
-        tree, volume.volumes, shapes.solids, solid, placed, out, 0 if i_is_mesh else 1
+        tree, volume, shapes.solids, solid, placed, out, 0 if i_is_mesh else 1
     )
     for k in range(count):
         out[k, 1 if i_is_mesh else 0] = -1

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The distance of two meshes, with hierarchies over their triangles.
 
-Branch and bound, depth first, the child with the nearer centre first. A guess, such as the nearest
-triangles of the last query, is measured first: the distance of any two triangles is an upper bound
-of the distance of their meshes.
+A guess, such as the nearest triangles of the last query, is measured first: the distance of any two
+triangles is an upper bound of the distance of their meshes.
 """
 
 from __future__ import annotations
@@ -23,14 +22,10 @@ from collision_monitor.common.compiled import (
     kernel,
     small_kernel,
 )
-from collision_monitor.geometry.bounding_volumes import (
-    aligned_bound,
-    oriented_bound,
-    place,
-    swept_bound,
-)
+from collision_monitor.geometry.bounding_volumes import place
 from collision_monitor.geometry.triangles import squared_distance_below
 from collision_monitor.mesh_distance.mesh_tree import OBB, RSS, STACK, unpack_tree
+from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
 
 # -- exact extents along one direction of the triangles below the nodes of a tree --
 #
@@ -192,28 +187,6 @@ _ROUNDING = 1e-9  # metres; more than errors of sums
 
 
 @kernel
-def bound(kind, volumes_a, i, volumes_b, j, pose, best):
-    """Lower bound of the squared distance of the contents of two volumes (`bounding_volumes`)."""
-    if kind == OBB:
-        return oriented_bound(volumes_a, i, volumes_b, j, pose, best)
-    if kind == RSS:
-        return swept_bound(volumes_a, i, volumes_b, j, pose, best)
-    return aligned_bound(volumes_a, i, volumes_b, j, pose, best)
-
-
-@kernel
-def centers_apart(volumes_a, i, volumes_b, j, pose):
-    """Squared distance of the centres of two volumes."""
-    square = 0.0
-    for k in range(3):
-        d = pose[3, k] - volumes_a[i, k]
-        for m in range(3):
-            d += pose[k, m] * volumes_b[j, m]
-        square += d * d
-    return square
-
-
-@kernel
 def take_corners(corners, row, out):
     """Write the corners of a triangle of A to rows 0 to 2 of ``out``."""
     for k in range(3):
@@ -248,7 +221,6 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
     are rows of ``corners``; other values mean no guess. ``pose`` (7, 3) by `place`. ``points``
     (2, 3) gets the nearest points, in frame A. Without ``search`` only the guess is measured.
     """
-    sizes = 15 if a.kind == OBB or a.kind == RSS else 6
     pair = work_space(limit, 6, 3)
     best, best_a, best_b = limit * limit, np.int64(-1), np.int64(-1)
     if 0 <= guess_a < len(a.corners) and 0 <= guess_b < len(b.corners):
@@ -260,67 +232,33 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
             _copy_points(measured, points)
     if not search or best == 0.0:
         return best, best_a, best_b
-    waiting = work_space(best_a, STACK, 2)
-    bounds = work_space(limit, STACK, 2)  # squares of the bound and the centres' distance
-    waiting[0, 0], waiting[0, 1] = 0, 0
-    bounds[0, 0] = bound(a.kind, a.volumes, ZERO, b.volumes, ZERO, pose, best)
-    size = 1
+    search_space = Search(work_space(best_a, STACK, 2), work_space(limit, STACK, 2))
+    size = start(a, b, pose, best, search_space)
     fills = _MAX_FILLS if len(a.nodes) + len(b.nodes) <= _MAX_NODES else 0
     begin, filled = -np.inf, np.inf
-    if best_a >= 0 and bounds[0, 0] < best:
+    if best_a >= 0 and search_space.bounds[0, 0] < best:
         begin, filled = fill_both_reaches(a, b, pose, points, math.sqrt(best)), best
-    while size > 0:
-        size -= 1
-        if bounds[size, 0] >= best:
-            continue
-        if fills > 0 and best_a >= 0 and best < _MIN_DECREASE * filled:
-            begin, filled = fill_both_reaches(a, b, pose, points, np.inf), best
-            fills -= 1
-        i, j = waiting[size, 0], waiting[size, 1]
-        gap = begin - a.reaches[i, 0] - b.reaches[j, 1]
-        if gap > 0.0 and gap * gap >= best:
-            continue
+    while True:
+        size, i, j = next_leaves(a, b, pose, best, begin, search_space, size)
+        if i < 0:
+            return best, best_a, best_b
         first_a, count_a = a.nodes[i, 0], a.nodes[i, 1]
         first_b, count_b = b.nodes[j, 0], b.nodes[j, 1]
-        if count_a < 0 and count_b < 0:
-            for m in range(first_b, first_b - count_b):
-                row_b = b.slots[m, 0]
-                place_corners(b.corners, row_b, pose, pair)
-                for k in range(first_a, first_a - count_a):
-                    row_a = a.slots[k, 0]
-                    take_corners(a.corners, row_a, pair)
-                    measured = squared_distance_below(pair, ZERO, THREE, best)
-                    if measured[0] < best:
-                        best, best_a, best_b = measured[0], row_a, row_b
-                        _copy_points(measured, points)
-                        if best == 0.0:
-                            return best, best_a, best_b
-            continue
-        opens_a = count_b < 0 or (count_a > 0 and a.volumes[i, sizes] >= b.volumes[j, sizes])
-        base = size
-        for child in range(count_a if opens_a else count_b):
-            if opens_a:
-                i = first_a + child
-            else:
-                j = first_b + child
-            gap = max(0.0, begin - a.reaches[i, 0] - b.reaches[j, 1])
-            gap *= gap
-            if gap >= best:
-                continue
-            gap = max(gap, bound(a.kind, a.volumes, i, b.volumes, j, pose, best))
-            if gap >= best:
-                continue
-            # Insertion sort: the nearest pair is on top.
-            apart = centers_apart(a.volumes, i, b.volumes, j, pose)
-            at = size
-            while at > base and bounds[at - 1, 1] < apart:
-                bounds[at, 0], bounds[at, 1] = bounds[at - 1, 0], bounds[at - 1, 1]
-                waiting[at, 0], waiting[at, 1] = waiting[at - 1, 0], waiting[at - 1, 1]
-                at -= 1
-            bounds[at, 0], bounds[at, 1] = gap, apart
-            waiting[at, 0], waiting[at, 1] = i, j
-            size += 1
-    return best, best_a, best_b
+        for m in range(first_b, first_b - count_b):
+            row_b = b.slots[m, 0]
+            place_corners(b.corners, row_b, pose, pair)
+            for k in range(first_a, first_a - count_a):
+                row_a = a.slots[k, 0]
+                take_corners(a.corners, row_a, pair)
+                measured = squared_distance_below(pair, ZERO, THREE, best)
+                if measured[0] < best:
+                    best, best_a, best_b = measured[0], row_a, row_b
+                    _copy_points(measured, points)
+                    if best == 0.0:
+                        return best, best_a, best_b
+        if fills > 0 and best < _MIN_DECREASE * filled and best_a >= 0:
+            begin, filled = fill_both_reaches(a, b, pose, points, np.inf), best
+            fills -= 1
 
 
 @kernel

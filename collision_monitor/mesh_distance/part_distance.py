@@ -26,11 +26,7 @@ from collision_monitor.common.compiled import (
 )
 from collision_monitor.geometry.convex import RADIUS, solid_distance
 from collision_monitor.geometry.orientation import orient2d, orient3d
-from collision_monitor.mesh_distance.mesh_pair_distance import (
-    bound,
-    centers_apart,
-    nearest_triangles,
-)
+from collision_monitor.mesh_distance.mesh_pair_distance import nearest_triangles
 from collision_monitor.mesh_distance.mesh_tree import (
     OBB,
     OCTREE,
@@ -50,6 +46,7 @@ from collision_monitor.mesh_distance.poses import (
     to_inner,
     to_outer,
 )
+from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
 
 # -- a mesh and a convex solid --
 
@@ -76,11 +73,11 @@ def triangle_to_solid(tree, row, solids, solid, pose, corners, limit, points):
 
 
 @kernel
-def nearest_to_solid(tree, volumes, solids, solid, pose, guess, limit, search, points):
+def nearest_to_solid(tree, volume, solids, solid, pose, guess, limit, search, points):
     """Return (distance, row) of the triangle nearest to a ``solid``; (limit, -1) if none is nearer.
 
-    ``volumes`` (1, columns): around the solid in its own frame; ``pose`` (7, 3) of that frame in
-    the tree's. The radius of the solid is ignored. ``points`` (2, 3) gets the nearest points in the
+    ``volume``: tree of the solid in its own frame; ``pose`` (7, 3) of that frame in the other
+    tree's. The radius of the solid is ignored. ``points`` (2, 3) gets the nearest points in the
     tree's frame, on the mesh and on the solid. Without ``search`` only the guess is measured.
     """
     corners = work_space(limit, 4, 3)
@@ -91,16 +88,14 @@ def nearest_to_solid(tree, volumes, solids, solid, pose, guess, limit, search, p
         if distance < best:
             best, best_row = distance, guess
             _to_mesh_frame(pose, trial, points)
-    waiting = work_space(best_row, STACK, 1)
-    bounds = work_space(limit, STACK, 2)  # as in `mesh_pair_distance`
-    waiting[0, 0] = 0
-    bounds[0, 0] = bound(tree.kind, tree.volumes, ZERO, volumes, ZERO, pose, best * best)
-    size = 1 if search and best > 0.0 else 0
-    while size > 0:
-        size -= 1
-        if bounds[size, 0] >= best * best:
-            continue
-        node = waiting[size, 0]
+    if not search:
+        return best, best_row
+    space = Search(work_space(best_row, STACK, 2), work_space(limit, STACK, 2))
+    size = start(tree, volume, pose, best * best, space)
+    while best > 0.0:
+        size, node, _ = next_leaves(tree, volume, pose, best * best, -np.inf, space, size)
+        if node < 0:
+            break
         first, count = tree.nodes[node, 0], tree.nodes[node, 1]
         for slot in range(first, first - count):
             row = tree.slots[slot, 0]
@@ -108,27 +103,11 @@ def nearest_to_solid(tree, volumes, solids, solid, pose, guess, limit, search, p
             if distance < best:
                 best, best_row = distance, row
                 _to_mesh_frame(pose, trial, points)
-                if best == 0.0:
-                    return best, best_row
-        base = size
-        for child in range(first, first + count):
-            gap = bound(tree.kind, tree.volumes, child, volumes, ZERO, pose, best * best)
-            if gap >= best * best:
-                continue
-            apart = centers_apart(tree.volumes, child, volumes, ZERO, pose)
-            at = size
-            while at > base and bounds[at - 1, 1] < apart:
-                bounds[at, 0], bounds[at, 1] = bounds[at - 1, 0], bounds[at - 1, 1]
-                waiting[at, 0] = waiting[at - 1, 0]
-                at -= 1
-            bounds[at, 0], bounds[at, 1] = gap, apart
-            waiting[at, 0] = child
-            size += 1
     return best, best_row
 
 
 @part_kernel
-def touching_rows(tree, volumes, solids, solid, pose, out, column):
+def touching_rows(tree, volume, solids, solid, pose, out, column):
     """Return the number of triangles that meet a ``solid`` and its radius, at most rows of ``out``.
 
     Their rows are written to a column of ``out``. Other arguments as in `nearest_to_solid`.
@@ -136,34 +115,24 @@ def touching_rows(tree, volumes, solids, solid, pose, out, column):
     corners, points = work_space(1.0, 4, 3), work_space(1.0, 2, 3)
     radius = solids[solid, RADIUS]
     limit = radius + _ROUNDING
-    waiting = work_space(solid, STACK, 1)
-    waiting[0, 0] = 0
-    size, count = 1, np.int64(0)
-    while size > 0:
-        size -= 1
-        node = waiting[size, 0]
-        least = bound(tree.kind, tree.volumes, node, volumes, ZERO, pose, limit * limit)
-        if least >= limit * limit:
-            continue
+    space = Search(work_space(solid, STACK, 2), work_space(1.0, STACK, 2))
+    size, count = start(tree, volume, pose, limit * limit, space), np.int64(0)
+    while count < len(out):
+        size, node, _ = next_leaves(tree, volume, pose, limit * limit, -np.inf, space, size)
+        if node < 0:
+            break
         first, children = tree.nodes[node, 0], tree.nodes[node, 1]
         for slot in range(first, first - children):
             row = tree.slots[slot, 0]
             if triangle_to_solid(tree, row, solids, solid, pose, corners, limit, points) > radius:
                 continue
-            # An octree has a triangle in several leaves.
-            known = False
-            if tree.kind == OCTREE:
+            known = count == len(out)
+            if tree.kind == OCTREE:  # it has a triangle in several leaves
                 for m in range(count):
                     known = known or out[m, column] == row
-            if known:
-                continue
-            out[count, column] = row
-            count += 1
-            if count == len(out):
-                return count
-        for child in range(first, first + children):
-            waiting[size, 0] = child
-            size += 1
+            if not known:
+                out[count, column] = row
+                count += 1
     return count
 
 
@@ -364,7 +333,7 @@ def part_distance(data, shapes, i, j, pose, row_a, row_b, limit, search, points)
         fill_absolute(placed)
         tree, volume = tree_of(data, shapes, i), tree_of(data, shapes, j)
         distance, row = nearest_to_solid(
-            tree, volume.volumes, shapes.solids, j, placed, row_a, limit, search, points
+            tree, volume, shapes.solids, j, placed, row_a, limit, search, points
         )
         return distance, row, none
     take_pose(shapes.places, i, place)
@@ -372,7 +341,7 @@ def part_distance(data, shapes, i, j, pose, row_a, row_b, limit, search, points)
     fill_absolute(placed)
     tree, volume = tree_of(data, shapes, j), tree_of(data, shapes, i)
     distance, row = nearest_to_solid(
-        tree, volume.volumes, shapes.solids, i, placed, row_b, limit, search, points
+        tree, volume, shapes.solids, i, placed, row_b, limit, search, points
     )
     if row >= 0:
         move_points(pose, points)
