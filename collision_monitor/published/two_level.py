@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from collision_monitor.common.compiled import offline_kernel
-from collision_monitor.continuous.pair_sweep import axis_distance
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.hierarchy.kinematics import forward_kinematics
-from collision_monitor.hierarchy.packed import PRISMATIC, unpack
+from collision_monitor.hierarchy.packed import unpack
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -47,13 +46,13 @@ def place_point(view, q, body, point):
 
 
 @offline_kernel
-def _place(view, q, body, point, places, row):
+def place(view, q, body, point, places, row):
     """Write the point at q, base frame, to a ``row`` of ``places`` (n, 3)."""
     places[row, 0], places[row, 1], places[row, 2] = place_point(view, q, body, point)
 
 
 @offline_kernel
-def _ball_gap(places, row, box, radius):
+def ball_gap(places, row, box, radius):
     """Distance of a point from the ball about the middle of a box, negative inside; metres."""
     x, y, z = places[row, 0] - box[3, 0], places[row, 1] - box[3, 1], places[row, 2] - box[3, 2]
     return math.sqrt(x * x + y * y + z * z) - radius
@@ -67,15 +66,6 @@ def _in_box(places, row, box):
         if abs(box[m, 0] * x + box[m, 1] * y + box[m, 2] * z) > box[4, m]:
             return False
     return True
-
-
-@offline_kernel
-def in_ball(numbers, index, waypoints, body, point, box, radius, places, inside):
-    """Mark in ``inside`` (n,) the ``waypoints`` (n, nq) with the point in the ball around a box."""
-    view = unpack(numbers, index)
-    for row in range(len(waypoints)):
-        _place(view, waypoints[row], body, point, places, row)
-        inside[row] = _ball_gap(places, row, box, radius) <= 0.0
 
 
 @offline_kernel
@@ -107,8 +97,8 @@ def two_levels(
             travel += abs(waypoints[j, m] - waypoints[i, m]) * reaches[m]
         for row in (i, j):
             if np.isnan(gaps[row]):
-                _place(view, waypoints[row], body, point, places, row)
-                gaps[row] = _ball_gap(places, row, box, radius)
+                place(view, waypoints[row], body, point, places, row)
+                gaps[row] = ball_gap(places, row, box, radius)
                 placed += 1
         tests += 1
         if travel < gaps[i] + gaps[j]:
@@ -125,101 +115,6 @@ def two_levels(
         first[size + 1], last[size + 1] = i, middle
         size += 2
     return tests, placed, hits
-
-
-@offline_kernel
-def _fill_arms(view, body, x, y, z, arms):
-    """Write path lengths (nq,) of the point (x, y, z) for a unit of each column of q to ``arms``.
-
-    Uses its distances from the axes at the current configuration, with the joints turned one after
-    another from the base outwards.
-    """
-    for column in range(len(arms)):
-        arms[column] = 0.0
-    while body > 0:
-        joint = body - 1
-        arm = 1.0
-        if view.joint_table[joint, 1] != PRISMATIC:
-            arm = axis_distance(view, joint, x, y, z)
-        arms[view.joint_table[joint, 2]] += abs(view.joint_motion[joint, 0]) * arm
-        body = view.joint_table[joint, 0]
-
-
-@offline_kernel
-def _covers(waypoints, row, gap, arms, low, high):
-    """Return (first, last) row between ``low`` and ``high`` that a gap at ``row`` certifies."""
-    first, last, travel = row, row, 0.0
-    while first > low:
-        for m in range(len(arms)):
-            travel += arms[m] * abs(waypoints[first - 1, m] - waypoints[first, m])
-        if travel >= gap:
-            break
-        first -= 1
-    travel = 0.0
-    while last < high:
-        for m in range(len(arms)):
-            travel += arms[m] * abs(waypoints[last + 1, m] - waypoints[last, m])
-        if travel >= gap:
-            break
-        last += 1
-    return first, last
-
-
-@offline_kernel
-def _place_and_measure(view, waypoints, row, body, point, box, radius, places, arms):
-    """Place the point at a ``row``; return its gap to the ball."""
-    _place(view, waypoints[row], body, point, places, row)
-    _fill_arms(view, body, places[row, 0], places[row, 1], places[row, 2], arms)
-    return _ball_gap(places, row, box, radius)
-
-
-@offline_kernel
-def cover(numbers, index, waypoints, body, point, box, radius, places, chosen, inside):
-    """Like `two_levels`, but each gap certifies as many neighbouring rows as it can.
-
-    Returns (rows at which the point was placed, rows in the box). The motion is linear between
-    rows.
-    """
-    view = unpack(numbers, index)
-    count, hits = len(waypoints), 0
-    first = np.empty(64, np.int64)
-    last = np.empty(64, np.int64)
-    for row in range(count):
-        chosen[row] = inside[row] = False
-        places[row, 0] = np.nan
-    arms = np.empty(waypoints.shape[1])
-    gap = _place_and_measure(view, waypoints, 0, body, point, box, radius, places, arms)
-    chosen[0] = gap <= 0.0
-    _, first[0] = _covers(waypoints, 0, gap, arms, 0, count - 1)
-    if first[0] == count - 1:
-        return 1, 0
-    gap = _place_and_measure(view, waypoints, count - 1, body, point, box, radius, places, arms)
-    chosen[count - 1] = gap <= 0.0
-    last[0], _ = _covers(waypoints, count - 1, gap, arms, first[0], count - 1)
-    size, placed = 1, 2
-    while size > 0:
-        size -= 1
-        a, b = first[size], last[size]
-        if a >= b:
-            continue
-        if b - a == 1:
-            chosen[a] = chosen[b] = True
-            continue
-        row = (a + b) // 2
-        gap = _place_and_measure(view, waypoints, row, body, point, box, radius, places, arms)
-        placed += 1
-        low, high = _covers(waypoints, row, gap, arms, a, b)
-        first[size], last[size] = high, b
-        first[size + 1], last[size + 1] = a, low
-        size += 2
-    for row in range(count):
-        if chosen[row]:
-            if np.isnan(places[row, 0]):
-                _place(view, waypoints[row], body, point, places, row)
-                placed += 1
-            inside[row] = _in_box(places, row, box)
-            hits += inside[row]
-    return placed, hits
 
 
 # -- the check --
@@ -277,7 +172,7 @@ class Tip:
         self._point = np.ascontiguousarray(model.bodies.link_poses[link][:3, 3])
 
     def arguments(self, waypoints: np.ndarray, box: Box) -> tuple:
-        """Return the first arguments of the kernels."""
+        """Return the first arguments of `two_levels`, up to ``radius``."""
         return *self._arrays, waypoints, self._body, self._point, box.rows, box.radius
 
     def two_levels(self, waypoints: np.ndarray, box: Box, printed: bool = False) -> TwoLevel:
@@ -292,26 +187,3 @@ class Tip:
         )  # fmt: skip
         chosen, inside = (tuple(mark.nonzero()[0].tolist()) for mark in marks)
         return TwoLevel(tests, placed, chosen, inside if hits else ())
-
-    def check(self, waypoints: np.ndarray, box: Box) -> TwoLevel:
-        """As `two_levels`, in fewer tests, for any path through ``waypoints`` (n, nq).
-
-        The distances from the axes are those of the current configuration. Each gap certifies all
-        rows that it reaches, and these are not tested again.
-        """
-        marks = np.empty((2, len(waypoints)), dtype=bool)
-        placed, hits = cover(
-            *self.arguments(waypoints, box), np.empty((len(waypoints), 3)), marks[0], marks[1]
-        )
-        chosen, inside = (tuple(mark.nonzero()[0].tolist()) for mark in marks)
-        return TwoLevel(placed, placed, chosen, inside if hits else ())
-
-    def all_points(self, waypoints: np.ndarray, box: Box) -> tuple[int, ...]:
-        """Return the rows at which the tip is in the ball around the box; tests every point."""
-        inside = np.empty(len(waypoints), dtype=bool)
-        in_ball(*self.arguments(waypoints, box), np.empty((len(waypoints), 3)), inside)
-        return tuple(inside.nonzero()[0].tolist())
-
-    def way_bound(self, start: np.ndarray, end: np.ndarray) -> float:
-        """Return an upper bound (m) of the tip's path between two configurations (nq,)."""
-        return float(np.abs(end - start) @ self.reaches)
