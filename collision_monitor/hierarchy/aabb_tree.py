@@ -87,11 +87,14 @@ def is_open(view, i, j):
     return (view.open_bits[i, j >> 6] >> (j & 63)) & 1
 
 
+# -- all leaves closer than a margin: a depth-first search without order --
+
+
 @inlined_kernel
 def push_roots(view, waiting):
-    """Write the pairs of roots below which leaves are checked to ``waiting`` (n, 2); their number.
+    """Write the pairs of roots below which leaves are checked to ``waiting`` (STACK, 2).
 
-    With `push_children` for a depth-first search without order.
+    Returns their number, with which `next_leaves` begins.
     """
     size = 0
     if len(view.nodes) > view.moving_nodes and is_open(view, ROOT, view.moving_nodes):
@@ -103,29 +106,68 @@ def push_roots(view, waiting):
     return size
 
 
-@inlined_kernel
-def push_children(view, i, j, margin, waiting, size):
-    """Open the larger of nodes i and j, or both if they are one; return the new ``size``.
+@kernel
+def next_leaves(view, margin, waiting, size):
+    """Return (size, leaf, leaf) of the next checked pair whose boxes are closer than ``margin``.
 
-    Pairs closer than ``margin`` are written to ``waiting`` from row ``size`` on.
+    The leaves are -1 if there are no more. Of two nodes the larger is opened, both if they are one.
     """
     nodes, boxes = view.nodes, view.boxes
-    left, right = nodes[i, 0], nodes[i, 1]
-    if i == j:
-        for k in range(0 if left < 0 else 3):
-            a = right if k == 1 else left
-            b = left if k == 0 else right
-            if is_open(view, a, b) and (a == b or boxes_overlap(boxes, a, b, margin)):
+    while size > 0:
+        size -= 1
+        i, j = waiting[size, 0], waiting[size, 1]
+        left, right = nodes[i, 0], nodes[i, 1]
+        if i == j:
+            for k in range(0 if left < 0 else 3):
+                a = right if k == 1 else left
+                b = left if k == 0 else right
+                if is_open(view, a, b) and (a == b or boxes_overlap(boxes, a, b, margin)):
+                    waiting[size, 0], waiting[size, 1] = a, b
+                    size += 1
+            continue
+        if left < 0 and nodes[j, 0] < 0:
+            return size, right, nodes[j, 1]
+        splits_i = nodes[j, 0] < 0 or (left >= 0 and box_size(boxes, i) >= box_size(boxes, j))
+        for m in range(2):
+            a, b = (nodes[i, m], j) if splits_i else (i, nodes[j, m])
+            if is_open(view, a, b) and boxes_overlap(boxes, a, b, margin):
                 waiting[size, 0], waiting[size, 1] = a, b
                 size += 1
-        return size
-    splits_i = nodes[j, 0] < 0 or (left >= 0 and box_size(boxes, i) >= box_size(boxes, j))
-    for m in range(2):
-        a, b = (nodes[i, m], j) if splits_i else (i, nodes[j, m])
-        if is_open(view, a, b) and boxes_overlap(boxes, a, b, margin):
-            waiting[size, 0], waiting[size, 1] = a, b
-            size += 1
-    return size
+    return size, np.int64(-1), np.int64(-1)
+
+
+@kernel
+def leaves_closer(view, margin, most, leaf_pairs):
+    """Write checked pairs of leaves closer than ``margin``, metres, to ``leaf_pairs`` (k, 2).
+
+    Returns their number, those that do not fit included. The search ends at ``most`` pairs.
+    """
+    waiting = work_space(ROOT, STACK, 2)
+    size, count = push_roots(view, waiting), 0
+    while count < most:
+        size, a, b = next_leaves(view, margin, waiting, size)
+        if a < 0:
+            break
+        if capsule_distance(view.ends, view.radii, a, b) < margin:
+            if count < len(leaf_pairs):
+                leaf_pairs[count, 0], leaf_pairs[count, 1] = a, b
+            count += 1
+    return count
+
+
+@kernel
+def any_closer(view, margin):
+    """Whether a checked pair of leaves is closer than ``margin``, metres.
+
+    That of the last call is measured first: configurations in a row often have the same.
+    """
+    i, j = view.warm_start[0, 0], view.warm_start[0, 1]
+    if i >= 0 and capsule_distance(view.ends, view.radii, i, j) < margin:
+        return True
+    return leaves_closer(view, margin, ONE, view.warm_start) > 0
+
+
+# -- the nearest leaves: branch and bound --
 
 
 @kernel
@@ -142,14 +184,9 @@ def nearest_leaves(view):
         best, best_i, best_j = capsule_distance(view.ends, view.radii, i, j), i, j
     waiting = work_space(ROOT, STACK, 2)
     bound = work_space(best, STACK, 1)
-    size = 0
-    if len(nodes) > view.moving_nodes and is_open(view, ROOT, view.moving_nodes):
-        waiting[0, 0], waiting[0, 1] = ROOT, view.moving_nodes
-        bound[0, 0] = box_gap(boxes, ROOT, view.moving_nodes)
-        size = 1
-    if view.moving_nodes > 0 and is_open(view, ROOT, ROOT):
-        waiting[size, 0], waiting[size, 1], bound[size, 0] = ROOT, ROOT, -np.inf
-        size += 1
+    size = push_roots(view, waiting)
+    for root in range(size):
+        bound[root, 0] = -np.inf
     while size > 0:
         size -= 1
         if bound[size, 0] >= best:
@@ -196,38 +233,3 @@ def nearest_leaves(view):
             size += 1
     view.warm_start[0, 0], view.warm_start[0, 1] = best_i, best_j
     return best, best_i, best_j
-
-
-@kernel
-def leaves_closer(view, margin, most, leaf_pairs):
-    """Write checked pairs of leaves closer than ``margin``, metres, to ``leaf_pairs`` (k, 2).
-
-    Returns their number, those that do not fit included. The search ends at ``most`` pairs.
-    """
-    nodes = view.nodes
-    waiting = work_space(ROOT, STACK, 2)
-    size, count = push_roots(view, waiting), 0
-    while size > 0 and count < most:
-        size -= 1
-        i, j = waiting[size, 0], waiting[size, 1]
-        if i == j or nodes[i, 0] >= 0 or nodes[j, 0] >= 0:
-            size = push_children(view, i, j, margin, waiting, size)
-            continue
-        a, b = nodes[i, 1], nodes[j, 1]
-        if capsule_distance(view.ends, view.radii, a, b) < margin:
-            if count < len(leaf_pairs):
-                leaf_pairs[count, 0], leaf_pairs[count, 1] = a, b
-            count += 1
-    return count
-
-
-@kernel
-def any_closer(view, margin):
-    """Whether a checked pair of leaves is closer than ``margin``, metres.
-
-    That of the last call is measured first: configurations in a row often have the same.
-    """
-    i, j = view.warm_start[0, 0], view.warm_start[0, 1]
-    if i >= 0 and capsule_distance(view.ends, view.radii, i, j) < margin:
-        return True
-    return leaves_closer(view, margin, ONE, view.warm_start) > 0

@@ -28,7 +28,7 @@ from collision_monitor.hierarchy.aabb_tree import (
     any_closer,
     leaves_closer,
     nearest_leaves,
-    push_children,
+    next_leaves,
     push_roots,
     refit,
 )
@@ -179,16 +179,12 @@ def near_leaves(view, leaf_links, pair_table, limits, widest, leaf_pairs, values
     Their distances are written to the first column of ``values``. Returns the number of pairs,
     including those that do not fit into ``leaf_pairs``. ``widest`` is the largest limit.
     """
-    nodes = view.nodes
     waiting = work_space(ROOT, STACK, 2)
     size, count = push_roots(view, waiting), 0
-    while size > 0:
-        size -= 1
-        i, j = waiting[size, 0], waiting[size, 1]
-        if i == j or nodes[i, 0] >= 0 or nodes[j, 0] >= 0:
-            size = push_children(view, i, j, widest, waiting, size)
-            continue
-        a, b = nodes[i, 1], nodes[j, 1]
+    while True:
+        size, a, b = next_leaves(view, widest, waiting, size)
+        if a < 0:
+            return count
         pair = pair_table[leaf_links[a], leaf_links[b]]
         if surely_farther(view.ends, view.radii, a, b, limits[pair]):
             continue
@@ -198,7 +194,6 @@ def near_leaves(view, leaf_links, pair_table, limits, widest, leaf_pairs, values
                 leaf_pairs[count, 0], leaf_pairs[count, 1], leaf_pairs[count, 2] = a, b, pair
                 values[count, 0] = distance
             count += 1
-    return count
 
 
 @offline_kernel

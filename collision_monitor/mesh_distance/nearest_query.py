@@ -31,7 +31,7 @@ from collision_monitor.hierarchy.aabb_tree import (
     ROOT,
     STACK,
     nearest_leaves,
-    push_children,
+    next_leaves,
     push_roots,
 )
 from collision_monitor.hierarchy.kinematics import forward_kinematics
@@ -73,16 +73,13 @@ def list_near(view, shapes, state, limit):
     """List the pairs of links whose leaves are nearer than ``limit``; return their number."""
     for k in range(state.last[0, 1]):
         state.least[state.near[k, 0], 0] = np.inf
-    nodes = view.nodes
     waiting = work_space(ROOT, STACK, 2)
     size, count = push_roots(view, waiting), 0
-    while size > 0:
-        size -= 1
-        i, j = waiting[size, 0], waiting[size, 1]
-        if i == j or nodes[i, 0] >= 0 or nodes[j, 0] >= 0:
-            size = push_children(view, i, j, limit, waiting, size)
-            continue
-        a, b = nodes[i, 1], nodes[j, 1]
+    while True:
+        size, a, b = next_leaves(view, limit, waiting, size)
+        if a < 0:
+            state.last[0, 1] = count
+            return count
         pair = state.pair_table[shapes.leaf_links[a, 0], shapes.leaf_links[b, 0]]
         least = min(limit, state.least[pair, 0])
         if surely_farther(view.ends, view.radii, a, b, least):
@@ -94,8 +91,6 @@ def list_near(view, shapes, state, limit):
                 count += 1
             state.least[pair, 0] = distance
             state.near_leaves[pair, 0], state.near_leaves[pair, 1] = a, b
-    state.last[0, 1] = count
-    return count
 
 
 @kernel
