@@ -21,7 +21,8 @@ from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.geometry.bounding_volumes import place
 from collision_monitor.geometry.leaf import Leaf, moved
-from collision_monitor.hierarchy.packed import PRISMATIC, REVOLUTE
+from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
+from collision_monitor.hierarchy.packed import PRISMATIC, REVOLUTE, pack_chain, windows
 from collision_monitor.mesh_distance.mesh_pair_distance import nearest_triangles
 from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, unpack_tree
 from collision_monitor.model.collision_model import CollisionModel
@@ -37,13 +38,12 @@ class Chain(NamedTuple):
     """Two links and the joints between them, as arrays; lengths in metres.
 
     Attributes:
-        joints: (n, 2) kind and column of each joint.
-        motion: (n, 2) gain and offset: position = gain * q[column] + offset.
-        placements: (n, 12) rotation and translation in the parent's body at position 0; the axis is
-            z.
-        ends, radii: (2 m, 6) and (2 m, 1) leaves in the frame of their body, first the ``leaves``
-            of A. They are followed by as many swept ones: each encloses a leaf at any position of
-            its body's own joint, if ``swept`` is set.
+        numbers, index: joints and leaves as in `hierarchy.packed`; its columns are those of the
+            pair. First the ``leaves`` of A, then those of B, m together. They are followed by as
+            many swept ones: each encloses a leaf at any position of its body's own joint, if
+            ``swept`` is set.
+        joints: (n,) the joints of that model, from A to B.
+        bodies: (2,) its bodies of A and B.
         hull_a, hull_b: (k, 3) vertices around which balls of radius ``thick`` (2,) enclose the
             links.
         numbers_a, index_a: trees of triangles one after another; also numbers_b, index_b.
@@ -53,11 +53,10 @@ class Chain(NamedTuple):
         rows: m.
     """
 
+    numbers: np.ndarray
+    index: np.ndarray
     joints: np.ndarray
-    motion: np.ndarray
-    placements: np.ndarray
-    ends: np.ndarray
-    radii: np.ndarray
+    bodies: np.ndarray
     hull_a: np.ndarray
     hull_b: np.ndarray
     thick: np.ndarray
@@ -76,70 +75,26 @@ class Chain(NamedTuple):
 
 
 @offline_kernel
-def _advance(chain, joint, q, pose, axes):
-    """Move ``pose`` (12,) over a ``joint``; write the joint's axis and a point on it."""
-    placements = chain.placements
-    position = chain.motion[joint, 0] * q[chain.joints[joint, 1]] + chain.motion[joint, 1]
-    slide, sine, cosine = 0.0, 0.0, 1.0
-    if chain.joints[joint, 0] == PRISMATIC:
-        slide = position
-    else:
-        sine, cosine = math.sin(position), math.cos(position)
-    for row in range(3):
-        r0, r1, r2 = pose[3 * row], pose[3 * row + 1], pose[3 * row + 2]
-        x = r0 * placements[joint, 0] + r1 * placements[joint, 3] + r2 * placements[joint, 6]
-        y = r0 * placements[joint, 1] + r1 * placements[joint, 4] + r2 * placements[joint, 7]
-        z = r0 * placements[joint, 2] + r1 * placements[joint, 5] + r2 * placements[joint, 8]
-        t = r0 * placements[joint, 9] + r1 * placements[joint, 10] + r2 * placements[joint, 11]
-        pose[3 * row] = cosine * x + sine * y
-        pose[3 * row + 1] = cosine * y - sine * x
-        pose[3 * row + 2] = z
-        pose[9 + row] += t + slide * z
-        axes[joint, row] = z
-        axes[joint, 3 + row] = pose[9 + row]
+def place_links(view, q):
+    """Place the bodies and leaves of a chain at the positions ``q`` of its columns."""
+    forward_kinematics(view, q)
+    place_leaves(view, len(view.leaf_bodies))
 
 
 @offline_kernel
-def place_chain(chain, q, axes, poses):
-    """Write ``poses`` (2, 12) of the bodies of A and B at ``q``, and ``axes`` (n, 6) of joints."""
-    for side in range(2):
-        for m in range(12):
-            poses[side, m] = 1.0 if m == 0 or m == 4 or m == 8 else 0.0
-    for k in range(chain.up - 1, -1, -1):
-        _advance(chain, k, q, poses[0], axes)
-    for k in range(chain.up, len(chain.joints)):
-        _advance(chain, k, q, poses[1], axes)
+def placed(view, body, points, i):
+    """Return the point ``points[i]`` of a ``body``."""
+    x, y, z = points[i, 0], points[i, 1], points[i, 2]
+    poses = view.poses
+    return (
+        poses[body, 0] * x + poses[body, 1] * y + poses[body, 2] * z + poses[body, 9],
+        poses[body, 3] * x + poses[body, 4] * y + poses[body, 5] * z + poses[body, 10],
+        poses[body, 6] * x + poses[body, 7] * y + poses[body, 8] * z + poses[body, 11],
+    )
 
 
 @offline_kernel
-def carry(pose, local, i, at, out, j, to):
-    """Write the point local[i, at:at + 3] of a body with ``pose`` (12,) to out[j, to:to + 3]."""
-    x, y, z = local[i, at], local[i, at + 1], local[i, at + 2]
-    for m in range(3):
-        out[j, to + m] = pose[3 * m] * x + pose[3 * m + 1] * y + pose[3 * m + 2] * z + pose[9 + m]
-
-
-@offline_kernel
-def place_ends(chain, poses, ends):
-    """Write end points (2 m, 6) of all leaves."""
-    for i in range(len(ends)):
-        side = 0 if i % chain.rows < chain.leaves else 1
-        carry(poses[side], chain.ends, i, 0, ends, i, 0)
-        carry(poses[side], chain.ends, i, 3, ends, i, 3)
-
-
-@offline_kernel
-def rate(chain, axes, joint, x, y, z, nx, ny, nz):
-    """Rate along n of a point (x, y, z) behind a ``joint``, per unit of the joint."""
-    ax, ay, az = axes[joint, 0], axes[joint, 1], axes[joint, 2]
-    if chain.joints[joint, 0] == PRISMATIC:
-        return nx * ax + ny * ay + nz * az
-    px, py, pz = x - axes[joint, 3], y - axes[joint, 4], z - axes[joint, 5]
-    return nx * (ay * pz - az * py) + ny * (az * px - ax * pz) + nz * (ax * py - ay * px)
-
-
-@offline_kernel
-def surface_distance(chain, poses, limit, guess, points):
+def surface_distance(view, chain, limit, guess, points):
     """Distance of the surfaces of A and B, at most ``limit`` metres; 0 if they touch or cross.
 
     ``points`` (2, 3) gets the nearest points on the triangles; it is unchanged if the links are at
@@ -148,13 +103,15 @@ def surface_distance(chain, poses, limit, guess, points):
     """
     relative, local = work_space(limit, 7, 3), work_space(limit, 2, 3)
     rotation, shift = np.empty((3, 3)), np.empty(3)
-    a, b = poses[0], poses[1]
+    poses, a, b = view.poses, chain.bodies[0], chain.bodies[1]
     for i in range(3):
         shift[i] = 0.0
         for m in range(3):
-            shift[i] += a[3 * m + i] * (b[9 + m] - a[9 + m])
+            shift[i] += poses[a, 3 * m + i] * (poses[b, 9 + m] - poses[a, 9 + m])
         for j in range(3):
-            rotation[i, j] = a[i] * b[j] + a[3 + i] * b[3 + j] + a[6 + i] * b[6 + j]
+            rotation[i, j] = 0.0
+            for m in range(3):
+                rotation[i, j] += poses[a, 3 * m + i] * poses[b, 3 * m + j]
     place(relative, rotation, shift)
     least = limit
     for i in range(len(chain.pieces_a)):
@@ -177,11 +134,7 @@ def surface_distance(chain, poses, limit, guess, points):
             if apart < least:
                 least = apart
                 for k in range(2):
-                    for m in range(3):
-                        points[k, m] = (
-                            a[3 * m] * local[k, 0] + a[3 * m + 1] * local[k, 1]
-                            + a[3 * m + 2] * local[k, 2] + a[9 + m]
-                        )  # fmt: skip
+                    points[k, 0], points[k, 1], points[k, 2] = placed(view, a, local, k)
             if least == 0.0:
                 return 0.0
     return least
@@ -313,8 +266,9 @@ class LinkPair:
 
     def one_holds_the_other(self, values: np.ndarray) -> bool:
         """Whether a part of one link is inside the other at ``values`` (c,) of the columns."""
-        poses = np.empty((2, 12))
-        place_chain(self.chain, values, np.empty((len(self.chain.joints), 6)), poses)
+        view = windows(self.chain.numbers, self.chain.index)
+        forward_kinematics(view, values)
+        poses = view.poses[self.chain.bodies]
         rotations, shifts = poses[:, :9].reshape(2, 3, 3), poses[:, 9:]
         for outer, inner in ((0, 1), (1, 0)):
             probes = self.geometries[inner].inside.probes @ rotations[inner].T + shifts[inner]
@@ -345,9 +299,8 @@ def link_pair(
 ) -> LinkPair:
     """Combine two links of different bodies, in the order of ``links``."""
     up, down = bodies.between(*(bodies.link_bodies[link] for link in links))
-    joints = [*up, *down]
+    joints = [*up[::-1], *down]  # parents first
     columns = sorted({int(bodies.columns[k]) for k in joints})
-    local = {column: c for c, column in enumerate(columns)}
     a, b = geometries
     swept = np.array(
         [bool(up) and not bodies.slides[up[0]], bool(down) and not bodies.slides[down[-1]]]
@@ -358,20 +311,28 @@ def link_pair(
     around = [
         _swept(row, radius, swept[k]) for row, radius, k in zip(ends, radii, whose, strict=True)
     ]
-    chain = Chain(
-        joints=np.array(
+    parents = np.arange(len(joints))
+    parents[len(up) : len(up) + 1] = 0
+    of_links = np.array([len(up), len(joints) if down else 0])
+    numbers, index = pack_chain(
+        joint_table=np.column_stack(
             [
-                [PRISMATIC if bodies.slides[k] else REVOLUTE, local[int(bodies.columns[k])]]
-                for k in joints
-            ],
-            dtype=np.int64,
-        ).reshape(-1, 2),
-        motion=np.array([[bodies.gains[k], bodies.offsets[k]] for k in joints]),
-        placements=np.array(
-            [[*bodies.placements[k][:3, :3].ravel(), *bodies.placements[k][:3, 3]] for k in joints]
+                parents,
+                np.where(bodies.slides[joints], PRISMATIC, REVOLUTE),
+                np.searchsorted(columns, bodies.columns[joints]),
+            ]
         ),
-        ends=np.concatenate([ends, [row for row, _ in around]]),
-        radii=np.concatenate([radii, [radius for _, radius in around]])[:, None],
+        joint_motion=np.column_stack([bodies.gains[joints], bodies.offsets[joints]]),
+        placements=bodies.placements[joints],
+        leaf_bodies=of_links[np.tile(whose, 2)],
+        leaf_ends=np.concatenate([ends, [row for row, _ in around]]),
+        radii=np.concatenate([radii, [radius for _, radius in around]]),
+    )
+    chain = Chain(
+        numbers=numbers,
+        index=index,
+        joints=np.r_[np.arange(len(up))[::-1], np.arange(len(up), len(joints))],
+        bodies=of_links,
         hull_a=a.hull,
         hull_b=b.hull,
         thick=np.array([a.thick, b.thick]),

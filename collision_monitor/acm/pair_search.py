@@ -11,15 +11,11 @@ import numpy as np
 from scipy.special import betaincinv
 
 from collision_monitor.acm import range_proof
-from collision_monitor.acm.link_pair import (
-    LinkPair,
-    place_chain,
-    place_ends,
-    rate,
-    surface_distance,
-)
+from collision_monitor.acm.link_pair import LinkPair, place_links, surface_distance
 from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
+from collision_monitor.hierarchy.kinematics import point_rate
+from collision_monitor.hierarchy.packed import unpack
 
 # -- samples, and descents from them --
 
@@ -33,13 +29,14 @@ _LEAVES_SUFFICE = 0.02  # metres; for larger distances the leaves give the direc
 
 
 @offline_kernel
-def _nearest_leaves(chain, ends):
+def _nearest_leaves(view, chain):
     """Return (signed distance, leaf of A, leaf of B) of the nearest two leaves."""
+    ends, radii = view.ends, view.radii
     least, first, second = np.inf, 0, chain.leaves
     for i in range(chain.leaves):
         for j in range(chain.leaves, chain.rows):
-            if not surely_farther(ends, chain.radii, i, j, least):
-                apart = capsule_distance(ends, chain.radii, i, j)
+            if not surely_farther(ends, radii, i, j, least):
+                apart = capsule_distance(ends, radii, i, j)
                 if apart < least:
                     least, first, second = apart, i, j
     return least, first, second
@@ -52,35 +49,32 @@ def sample(chain, configurations, guess, states, distances):
     ``states`` (n,): APART by leaves; MEET; NEAR if leaves overlap but the surfaces do not meet, so
     that one link may be inside the other. ``distances`` (n,): signed, of the leaves, metres.
     """
-    axes, poses = np.empty((len(chain.joints), 6)), np.empty((2, 12))
-    ends, points = np.empty((len(chain.ends), 6)), np.empty((2, 3))
+    view, points = unpack(chain.numbers, chain.index), np.empty((2, 3))
     for n in range(len(configurations)):
-        place_chain(chain, configurations[n], axes, poses)
-        place_ends(chain, poses, ends)
-        distances[n] = _nearest_leaves(chain, ends)[0]
+        place_links(view, configurations[n])
+        distances[n] = _nearest_leaves(view, chain)[0]
         states[n] = APART
         if distances[n] <= 0.0:
             # Limit that prunes everything that does not touch.
-            apart = surface_distance(chain, poses, 1e-9, guess, points)
+            apart = surface_distance(view, chain, 1e-9, guess, points)
             states[n] = MEET if apart <= 0.0 else NEAR
 
 
 @offline_kernel
-def _nearest(chain, q, axes, poses, ends, guess, points):
+def _nearest(view, chain, q, guess, points):
     """Return (distance, whether by leaves) at ``q``: by surfaces only if leaves are near."""
-    place_chain(chain, q, axes, poses)
-    place_ends(chain, poses, ends)
-    apart, i, j = _nearest_leaves(chain, ends)
+    place_links(view, q)
+    apart, i, j = _nearest_leaves(view, chain)
     if apart > _LEAVES_SUFFICE:
-        _, ax, ay, az, bx, by, bz, _, _, _ = capsule_witness(ends, chain.radii, i, j)
+        _, ax, ay, az, bx, by, bz, _, _, _ = capsule_witness(view.ends, view.radii, i, j)
         points[0, 0], points[0, 1], points[0, 2] = ax, ay, az
         points[1, 0], points[1, 1], points[1, 2] = bx, by, bz
         return apart, True
-    return surface_distance(chain, poses, np.inf, guess, points), False
+    return surface_distance(view, chain, np.inf, guess, points), False
 
 
 @offline_kernel
-def _fill_gradient(chain, axes, points, q, low, high, slope):
+def _fill_gradient(view, chain, points, q, low, high, slope):
     """Write d distance / d q to ``slope`` (columns,), with the points fixed in their bodies.
 
     0 for joints at a limit in downhill direction. Returns the squared norm and the largest
@@ -95,8 +89,9 @@ def _fill_gradient(chain, axes, points, q, low, high, slope):
     for k in range(len(chain.joints)):
         side = 0 if k < chain.up else 1
         x, y, z = points[side, 0], points[side, 1], points[side, 2]
-        speed = rate(chain, axes, k, x, y, z, dx / length, dy / length, dz / length)
-        slope[chain.joints[k, 1]] += (2 * side - 1) * chain.motion[k, 0] * speed
+        joint = chain.joints[k]
+        speed = point_rate(view, joint, x, y, z, dx / length, dy / length, dz / length)
+        slope[view.joint_table[joint, 2]] += (2 * side - 1) * view.joint_motion[joint, 0] * speed
     square, largest = 0.0, 0.0
     for c in range(len(q)):
         if (slope[c] > 0.0 and q[c] <= low[c]) or (slope[c] < 0.0 and q[c] >= high[c]):
@@ -112,8 +107,8 @@ def descend(chain, low, high, q, most, guess):
 
     Returns the distance at the last ``q``, which is written: 0 if the surfaces meet.
     """
-    axes, poses, points = np.empty((len(chain.joints), 6)), np.empty((2, 12)), np.empty((2, 3))
-    ends, slope, last = np.empty((len(chain.ends), 6)), np.empty(len(q)), np.empty(len(q))
+    view, points = unpack(chain.numbers, chain.index), np.empty((2, 3))
+    slope, last = np.empty(len(q)), np.empty(len(q))
     # The first iteration has no step and only measures.
     before, by_leaves, share, square, largest = np.inf, True, 0.0, 1.0, 1.0
     for c in range(len(q)):
@@ -125,7 +120,7 @@ def descend(chain, low, high, q, most, guess):
             )
             for c in range(len(q)):
                 q[c] = min(max(last[c] - step * slope[c], low[c]), high[c])
-        apart, by_leaves_now = _nearest(chain, q, axes, poses, ends, guess, points)
+        apart, by_leaves_now = _nearest(view, chain, q, guess, points)
         if apart <= 0.0:
             return 0.0
         if apart >= before and by_leaves_now == by_leaves:
@@ -133,7 +128,7 @@ def descend(chain, low, high, q, most, guess):
             if share < _MIN_STEP:
                 break
             continue
-        square, largest = _fill_gradient(chain, axes, points, q, low, high, slope)
+        square, largest = _fill_gradient(view, chain, points, q, low, high, slope)
         before, by_leaves = apart, by_leaves_now
         share = min(1.0, 2.0 * share) if share > 0.0 else 1.0
         for c in range(len(q)):

@@ -33,10 +33,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.acm.link_pair import carry, place_chain, place_ends, rate, surface_distance
+from collision_monitor.acm.link_pair import place_links, placed, surface_distance
 from collision_monitor.common.compiled import offline_kernel
+from collision_monitor.continuous.pair_sweep import axis_distance
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
-from collision_monitor.hierarchy.packed import PRISMATIC
+from collision_monitor.hierarchy.kinematics import point_rate
+from collision_monitor.hierarchy.packed import PRISMATIC, unpack
 
 # -- lower bounds of the distance within a box --
 
@@ -45,32 +47,30 @@ ROUNDING = 1e-9
 
 
 @offline_kernel
-def spans(chain, half, widths, chords):
+def _slides(view, chain, joint):
+    """Whether a joint between the links, counted from A, is prismatic."""
+    return view.joint_table[chain.joints[joint], 1] == PRISMATIC
+
+
+@offline_kernel
+def spans(view, chain, half, widths, chords):
     """Write half widths (n,) of the joints, and their chords, from those of the columns."""
-    for k in range(len(widths)):
-        w = abs(chain.motion[k, 0]) * half[chain.joints[k, 1]]
-        widths[k] = chords[k] = w
-        if chain.joints[k, 0] != PRISMATIC:
-            chords[k] = 2.0 * math.sin(0.5 * min(w, math.pi))
+    for joint in range(len(widths)):
+        row = chain.joints[joint]
+        w = abs(view.joint_motion[row, 0]) * half[view.joint_table[row, 2]]
+        widths[joint] = chords[joint] = w
+        if not _slides(view, chain, joint):
+            chords[joint] = 2.0 * math.sin(0.5 * min(w, math.pi))
 
 
 @offline_kernel
-def _from_axis(axes, joint, x, y, z):
-    """Distance of a point from the axis of a ``joint``."""
-    ax, ay, az = axes[joint, 0], axes[joint, 1], axes[joint, 2]
-    px, py, pz = x - axes[joint, 3], y - axes[joint, 4], z - axes[joint, 5]
-    cx, cy, cz = ay * pz - az * py, az * px - ax * pz, ax * py - ay * px
-    return math.sqrt(cx * cx + cy * cy + cz * cz)
-
-
-@offline_kernel
-def fill_reaches(chain, axes, chords, ends, reaches):
+def fill_reaches(view, chain, chords, reaches):
     """Write upper bounds (2 m, n) of the distance of every leaf from every axis in the box.
 
     1 for prismatic joints; 0 for the joint that a leaf is swept about. Two more rows are for A and
     B as a whole.
     """
-    joints, leaves = len(chain.joints), len(ends)
+    joints, ends, leaves = len(chain.joints), view.ends, len(view.ends)
     for side in range(2):
         for joint in range(joints):
             reaches[leaves + side, joint] = 0.0
@@ -82,15 +82,16 @@ def fill_reaches(chain, axes, chords, ends, reaches):
             joint = step if first else joints - 1 - step
             if step == 0 and still:
                 reach = 0.0
-            elif chain.joints[joint, 0] == PRISMATIC:
+            elif _slides(view, chain, joint):
                 reach = 1.0
             else:
+                row = chain.joints[joint]
                 reach = (
                     max(
-                        _from_axis(axes, joint, ends[i, 0], ends[i, 1], ends[i, 2]),
-                        _from_axis(axes, joint, ends[i, 3], ends[i, 4], ends[i, 5]),
+                        axis_distance(view, row, ends[i, 0], ends[i, 1], ends[i, 2]),
+                        axis_distance(view, row, ends[i, 3], ends[i, 4], ends[i, 5]),
                     )
-                    + chain.radii[i, 0]
+                    + view.radii[i, 0]
                     + total
                 )
             reaches[i, joint] = reach
@@ -101,7 +102,7 @@ def fill_reaches(chain, axes, chords, ends, reaches):
 
 
 @offline_kernel
-def fill_bends(chain, widths, reaches, bends):
+def fill_bends(view, chain, widths, reaches, bends):
     """Write upper bounds (2 m + 2, n + 1) of accelerations, for each body that may be held.
 
     Column s: the first s joints move A, the others B. Rows as in ``reaches``.
@@ -115,7 +116,7 @@ def fill_bends(chain, widths, reaches, bends):
         for step in range(joints):
             joint = step if first else joints - 1 - step
             w = widths[joint]
-            if chain.joints[joint, 0] != PRISMATIC:
+            if not _slides(view, chain, joint):
                 bend += w * (w * reaches[i, joint] + 2.0 * path)
             path += w * reaches[i, joint]
             bends[i, joint + 1 if first else joint] = bend
@@ -141,76 +142,74 @@ def _best_held_body(bends, i, j):
 
 
 @offline_kernel
-def _max_coordinate(chain, axes, widths, s, x, y, z, nx, ny, nz):
+def _max_coordinate(view, chain, widths, s, x, y, z, nx, ny, nz):
     """Largest coordinate along n of a point of A, without its acceleration."""
     height = nx * x + ny * y + nz * z
     for k in range(s):
-        height += widths[k] * abs(rate(chain, axes, k, x, y, z, nx, ny, nz))
+        height += widths[k] * abs(point_rate(view, chain.joints[k], x, y, z, nx, ny, nz))
     return height
 
 
 @offline_kernel
-def _min_coordinate(chain, axes, widths, s, x, y, z, nx, ny, nz):
+def _min_coordinate(view, chain, widths, s, x, y, z, nx, ny, nz):
     """Smallest coordinate along n of a point of B, without its acceleration."""
     height = nx * x + ny * y + nz * z
     for k in range(s, len(widths)):
-        height -= widths[k] * abs(rate(chain, axes, k, x, y, z, nx, ny, nz))
+        height -= widths[k] * abs(point_rate(view, chain.joints[k], x, y, z, nx, ny, nz))
     return height
 
 
 @offline_kernel
-def leaves_gap(chain, axes, widths, bends, ends, i, j):
+def leaves_gap(view, chain, widths, bends, i, j):
     """Second-order lower bound of the distance of leaf i of A and leaf j of B in the box."""
-    _, _, _, _, _, _, _, nx, ny, nz = capsule_witness(ends, chain.radii, i, j)
+    ends, radii = view.ends, view.radii
+    _, _, _, _, _, _, _, nx, ny, nz = capsule_witness(ends, radii, i, j)
     s = _best_held_body(bends, i, j)
     low, high = np.inf, -np.inf
     for m in range(0, 6, 3):
         x, y, z = ends[i, m], ends[i, m + 1], ends[i, m + 2]
-        high = max(high, _max_coordinate(chain, axes, widths, s, x, y, z, nx, ny, nz))
+        high = max(high, _max_coordinate(view, chain, widths, s, x, y, z, nx, ny, nz))
         x, y, z = ends[j, m], ends[j, m + 1], ends[j, m + 2]
-        low = min(low, _min_coordinate(chain, axes, widths, s, x, y, z, nx, ny, nz))
-    return low - high - chain.radii[i, 0] - chain.radii[j, 0] - 0.5 * (bends[i, s] + bends[j, s])
+        low = min(low, _min_coordinate(view, chain, widths, s, x, y, z, nx, ny, nz))
+    return low - high - radii[i, 0] - radii[j, 0] - 0.5 * (bends[i, s] + bends[j, s])
 
 
 @offline_kernel
-def hulls_gap(chain, axes, poses, widths, bends, nx, ny, nz, point):
+def hulls_gap(view, chain, widths, bends, nx, ny, nz):
     """Lower bound of the distance of A and B in the box, by a plane perpendicular to n."""
     row_count = len(bends)
     s = _best_held_body(bends, row_count - 2, row_count - 1)
     low, high = np.inf, -np.inf
     for i in range(len(chain.hull_a)):
-        carry(poses[0], chain.hull_a, i, 0, point, 0, 0)
-        x, y, z = point[0, 0], point[0, 1], point[0, 2]
-        high = max(high, _max_coordinate(chain, axes, widths, s, x, y, z, nx, ny, nz))
+        x, y, z = placed(view, chain.bodies[0], chain.hull_a, i)
+        high = max(high, _max_coordinate(view, chain, widths, s, x, y, z, nx, ny, nz))
     for i in range(len(chain.hull_b)):
-        carry(poses[1], chain.hull_b, i, 0, point, 0, 0)
-        x, y, z = point[0, 0], point[0, 1], point[0, 2]
-        low = min(low, _min_coordinate(chain, axes, widths, s, x, y, z, nx, ny, nz))
+        x, y, z = placed(view, chain.bodies[1], chain.hull_b, i)
+        low = min(low, _min_coordinate(view, chain, widths, s, x, y, z, nx, ny, nz))
     bend = 0.5 * (bends[row_count - 2, s] + bends[row_count - 1, s])
     return low - high - chain.thick[0] - chain.thick[1] - bend
 
 
 @offline_kernel
-def leaves_bound(chain, axes, widths, chords, reaches, bends, ends, begin):
+def leaves_bound(view, chain, widths, chords, reaches, bends, begin):
     """Return (bound, leaf, leaf): lower bound of the distance of any two leaves in the box.
 
     The bound is infinite, and the leaves -1, if none can touch. ``begin``: 0 for the leaves,
     ``chain.rows`` for swept leaves.
     """
+    ends, radii = view.ends, view.radii
     least, best_i, best_j = np.inf, -1, -1
     for i in range(begin, begin + chain.leaves):
         for j in range(begin + chain.leaves, begin + chain.rows):
             loss = travel(chords, reaches, i, j) + ROUNDING
-            if surely_farther(ends, chain.radii, i, j, loss):
+            if surely_farther(ends, radii, i, j, loss):
                 continue
-            apart = capsule_distance(ends, chain.radii, i, j)
+            apart = capsule_distance(ends, radii, i, j)
             if apart > loss:
                 continue
             bound = apart - loss
             if apart > 0.0:
-                bound = max(
-                    bound, leaves_gap(chain, axes, widths, bends, ends, i, j) - ROUNDING
-                )
+                bound = max(bound, leaves_gap(view, chain, widths, bends, i, j) - ROUNDING)
             if bound <= 0.0 and bound < least:
                 least, best_i, best_j = bound, i, j
     return least, best_i, best_j
@@ -257,37 +256,29 @@ class _Work(NamedTuple):
     half: np.ndarray
     widths: np.ndarray
     chords: np.ndarray
-    axes: np.ndarray
-    poses: np.ndarray
-    ends: np.ndarray
     reaches: np.ndarray
     bends: np.ndarray
-    point: np.ndarray
     points: np.ndarray
     scores: np.ndarray
 
 
 @offline_kernel
 def _work_space(chain, columns):
-    joints, leaves = len(chain.joints), len(chain.ends)
+    joints, leaves = len(chain.joints), 2 * chain.rows
     return _Work(
         np.empty(columns),
         np.empty(columns),
         np.empty(joints),
         np.empty(joints),
-        np.empty((joints, 6)),
-        np.empty((2, 12)),
-        np.empty((leaves, 6)),
         np.empty((leaves + 2, joints)),
         np.empty((leaves + 2, joints + 1)),
-        np.empty((1, 3)),
         np.empty((3, 3)),
         np.empty(columns),
     )
 
 
 @offline_kernel
-def _column_to_halve(chain, work, i, j, points, nx, ny, nz):
+def _column_to_halve(view, chain, work, i, j, points, nx, ny, nz):
     """Return the column whose joints reduce the bound of rows i and j of the reaches most."""
     scores = work.scores
     for c in range(len(scores)):
@@ -298,10 +289,11 @@ def _column_to_halve(chain, work, i, j, points, nx, ny, nz):
         reach = min(work.reaches[i, joint], work.reaches[j, joint])
         if reach <= 0.0:  # swept about this axis
             continue
-        speed = rate(
-            chain, work.axes, joint, points[side, 0], points[side, 1], points[side, 2], nx, ny, nz
+        row = chain.joints[joint]
+        speed = point_rate(
+            view, row, points[side, 0], points[side, 1], points[side, 2], nx, ny, nz
         )
-        scores[chain.joints[joint, 1]] += w * (abs(speed) + w * reach)
+        scores[view.joint_table[row, 2]] += w * (abs(speed) + w * reach)
     best = 0
     for c in range(1, len(scores)):
         if scores[c] > scores[best]:
@@ -310,17 +302,17 @@ def _column_to_halve(chain, work, i, j, points, nx, ny, nz):
 
 
 @offline_kernel
-def _column_by_leaves(chain, work, i, j):
+def _column_by_leaves(view, chain, work, i, j):
     """Like `_column_to_halve`, by the nearest points of two leaves."""
     points = work.points
-    _, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(work.ends, chain.radii, i, j)
+    _, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(view.ends, view.radii, i, j)
     points[0, 0], points[0, 1], points[0, 2] = ax, ay, az
     points[1, 0], points[1, 1], points[1, 2] = bx, by, bz
-    return _column_to_halve(chain, work, i, j, points, nx, ny, nz)
+    return _column_to_halve(view, chain, work, i, j, points, nx, ny, nz)
 
 
 @offline_kernel
-def _test(chain, boxes, row, work):
+def _test(view, chain, boxes, row, work):
     """Return (state, key, cut) of a box: PROVED, MEETS in the middle, OPEN or TOUCHING."""
     q, half = work.q, work.half
     for c in range(len(q)):
@@ -328,13 +320,12 @@ def _test(chain, boxes, row, work):
         # The middle may be rounded: the half width must still reach both ends.
         q[c] = 0.5 * (low + high)
         half[c] = max(high - q[c], q[c] - low)
-    spans(chain, half, work.widths, work.chords)
-    place_chain(chain, q, work.axes, work.poses)
-    place_ends(chain, work.poses, work.ends)
-    fill_reaches(chain, work.axes, work.chords, work.ends, work.reaches)
-    fill_bends(chain, work.widths, work.reaches, work.bends)
+    spans(view, chain, half, work.widths, work.chords)
+    place_links(view, q)
+    fill_reaches(view, chain, work.chords, work.reaches)
+    fill_bends(view, chain, work.widths, work.reaches, work.bends)
     key, i, j = leaves_bound(
-        chain, work.axes, work.widths, work.chords, work.reaches, work.bends, work.ends, 0
+        view, chain, work.widths, work.chords, work.reaches, work.bends, 0
     )
     if i < 0:
         boxes.counts[1] += 1
@@ -342,15 +333,14 @@ def _test(chain, boxes, row, work):
     swept, swept_i, swept_j = -np.inf, -1, -1
     if chain.swept[0] or chain.swept[1]:
         swept, swept_i, swept_j = leaves_bound(
-            chain, work.axes, work.widths, work.chords, work.reaches, work.bends, work.ends,
-            chain.rows,
-        )  # fmt: skip
+            view, chain, work.widths, work.chords, work.reaches, work.bends, chain.rows
+        )
         if swept_i < 0:
             boxes.counts[1] += 1
             return PROVED, swept, 0
     key = max(key, swept)
     points = work.points
-    d = capsule_distance(work.ends, chain.radii, i, j)
+    d = capsule_distance(view.ends, view.radii, i, j)
     row_count = len(work.reaches)
     loss = travel(work.chords, work.reaches, row_count - 2, row_count - 1) + ROUNDING
     # Share of the required bound reached by swept leaves. If they are nearly at zero distance, only
@@ -359,12 +349,12 @@ def _test(chain, boxes, row, work):
     if swept_i >= 0:
         swept_loss = travel(work.chords, work.reaches, swept_i, swept_j) + ROUNDING
         if swept_loss > _SWEPT_LOSS * loss:
-            done = capsule_distance(work.ends, chain.radii, swept_i, swept_j) / swept_loss
+            done = capsule_distance(view.ends, view.radii, swept_i, swept_j) / swept_loss
     if d > 0.0 and loss > d + _MAX_SHORTFALL:
         if done * loss > d:
-            return OPEN, key, _column_by_leaves(chain, work, swept_i, swept_j)
-        return OPEN, key, _column_by_leaves(chain, work, i, j)
-    apart = surface_distance(chain, work.poses, np.inf, boxes.guess, points)
+            return OPEN, key, _column_by_leaves(view, chain, work, swept_i, swept_j)
+        return OPEN, key, _column_by_leaves(view, chain, work, i, j)
+    apart = surface_distance(view, chain, np.inf, boxes.guess, points)
     if apart <= 0.0:
         return MEETS, apart, 0
     if apart > loss:
@@ -376,9 +366,7 @@ def _test(chain, boxes, row, work):
     length = math.sqrt(points[2, 0] ** 2 + points[2, 1] ** 2 + points[2, 2] ** 2)
     if length > 0.0:
         nx, ny, nz = points[2, 0] / length, points[2, 1] / length, points[2, 2] / length
-        bound = hulls_gap(
-            chain, work.axes, work.poses, work.widths, work.bends, nx, ny, nz, work.point
-        )
+        bound = hulls_gap(view, chain, work.widths, work.bends, nx, ny, nz)
         if bound > ROUNDING:
             boxes.counts[2] += 1
             return PROVED, bound, 0
@@ -387,9 +375,9 @@ def _test(chain, boxes, row, work):
     if loss < _RESOLUTION:
         return TOUCHING, key, 0
     if done * loss > apart:
-        return OPEN, key, _column_by_leaves(chain, work, swept_i, swept_j)
+        return OPEN, key, _column_by_leaves(view, chain, work, swept_i, swept_j)
     return OPEN, key, _column_to_halve(
-        chain, work, row_count - 2, row_count - 1, points, nx, ny, nz
+        view, chain, work, row_count - 2, row_count - 1, points, nx, ny, nz
     )
 
 
@@ -461,7 +449,7 @@ def prove(chain, boxes, most):
     this cannot be distinguished from touching. If no box is on the heap and none was halved, row 0
     is the whole range.
     """
-    work = _work_space(chain, len(boxes.found))
+    view, work = unpack(chain.numbers, chain.index), _work_space(chain, len(boxes.found))
     order, counts = boxes.order, boxes.counts
     row, spare = np.int64(-1), np.int64(-1)
     if counts[0] == 0 and counts[3] == 0:
@@ -477,7 +465,7 @@ def prove(chain, boxes, most):
                 return OPEN
             row, spare = _pop_halves(boxes)
         tests += 1
-        state, key, cut = _test(chain, boxes, row, work)
+        state, key, cut = _test(view, chain, boxes, row, work)
         if state == PROVED:
             if spare >= 0:  # `_push` requires it at this place
                 order[counts[0]], order[counts[0] + 1] = spare, row

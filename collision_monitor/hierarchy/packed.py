@@ -95,6 +95,39 @@ def pack(view: View) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(floats), np.concatenate([header, *integers])
 
 
+def pack_chain(
+    joint_table: np.ndarray, joint_motion: np.ndarray, placements: np.ndarray,
+    leaf_bodies: np.ndarray, leaf_ends: np.ndarray, radii: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Return the arrays of `pack` for joints and leaves alone, without a tree and pairs.
+
+    Arguments as in the table of the module, but ``placements`` (joints, 4, 4), ``leaf_bodies``
+    (leaves,) and ``radii`` (leaves,).
+    """
+    none = np.empty(0, dtype=np.int64)
+    poses = np.zeros((len(joint_table) + 1, 12))
+    poses[0, [0, 4, 8]] = 1.0
+    view = View(
+        joint_table=joint_table.reshape(-1, 3),
+        leaf_bodies=leaf_bodies.reshape(-1, 1),
+        nodes=none.reshape(0, 2),
+        open_bits=none.reshape(0, 1),
+        links=none.reshape(0, 2),
+        pairs=none.reshape(0, 2),
+        warm_start=np.array([[-1, -1]]),
+        joint_motion=joint_motion.reshape(-1, 2),
+        placements=_rows(placements.reshape(-1, 4, 4)),
+        poses=poses,
+        leaf_ends=leaf_ends.reshape(-1, 6),
+        radii=radii.reshape(-1, 1),
+        ends=np.zeros((len(leaf_bodies), 6)),
+        boxes=np.empty((0, 6)),
+        moving_leaves=0,
+        moving_nodes=0,
+    )
+    return pack(view)
+
+
 def windows(numbers: np.ndarray, index: np.ndarray) -> View:
     """Return the View of two packed arrays for numpy, without copies."""
     joints, leaves, nodes, words, links, pairs, moving_leaves, moving_nodes = index[14:22].tolist()

@@ -33,7 +33,7 @@ from collision_monitor.hierarchy.aabb_tree import (
     refit,
 )
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves, point_rate
-from collision_monitor.hierarchy.packed import View, pack, unpack
+from collision_monitor.hierarchy.packed import pack_chain, unpack
 from collision_monitor.robot.insides import any_inside
 
 MANY = np.int64(2**62)  # as good as all pairs
@@ -283,26 +283,8 @@ logger = logging.getLogger(__name__)
 
 def empty_model() -> tuple[np.ndarray, np.ndarray]:
     """Return (numbers, index) of a model without joints and leaves, for compiling kernels."""
-    none = np.empty(0, dtype=np.int64)
-    view = View(
-        joint_table=none.reshape(0, 3),
-        leaf_bodies=none.reshape(0, 1),
-        nodes=none.reshape(0, 2),
-        open_bits=none.reshape(0, 1),
-        links=none.reshape(0, 2),
-        pairs=none.reshape(0, 2),
-        warm_start=np.array([[-1, -1]]),
-        joint_motion=np.empty((0, 2)),
-        placements=np.empty((0, 12)),
-        poses=np.zeros((1, 12)),
-        leaf_ends=np.empty((0, 6)),
-        radii=np.empty((0, 1)),
-        ends=np.empty((0, 6)),
-        boxes=np.empty((0, 6)),
-        moving_leaves=0,
-        moving_nodes=0,
-    )
-    return pack(view)
+    none = np.empty(0)
+    return pack_chain(none.astype(np.int64), none, none, none.astype(np.int64), none, none)
 
 
 def warm_up() -> None:

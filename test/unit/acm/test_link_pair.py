@@ -14,17 +14,17 @@ from collision_monitor import CollisionModel
 from collision_monitor.acm.link_pair import (
     PairGeometries,
     as_triangles,
-    place_chain,
-    place_ends,
+    place_links,
     surface_distance,
 )
+from collision_monitor.hierarchy.packed import windows
 
 
 def placed(pair, q):
-    """(axes, poses) at a configuration (nq,) of the model."""
-    axes, poses = np.empty((len(pair.chain.joints), 6)), np.empty((2, 12))
-    place_chain(pair.chain, q[pair.columns], axes, poses)
-    return axes, poses
+    """The arrays of a pair, placed at a configuration (nq,) of the model."""
+    view = windows(pair.chain.numbers, pair.chain.index)
+    place_links(view, q[pair.columns])
+    return view
 
 
 def test_only_joints_between_the_links_are_columns():
@@ -57,8 +57,8 @@ def test_surfaces_are_as_far_apart_as_coal_finds_them(name, links):
     guess, points = pair.guess(), np.empty((3, 3))
     met = 0
     for q in model.random_configurations(60, seed=2):
-        _, poses = placed(pair, q)
-        found = surface_distance(pair.chain, poses, np.inf, guess, points)
+        view = placed(pair, q)
+        found = surface_distance(view, pair.chain, np.inf, guess, points)
         links_at = model.link_poses(q)
         places = [coal.Transform3s(links_at[x][:3, :3], links_at[x][:3, 3]) for x in links]
         result = coal.DistanceResult()
@@ -69,7 +69,7 @@ def test_surfaces_are_as_far_apart_as_coal_finds_them(name, links):
         met += found == 0.0
         if found > 0.0:
             assert np.linalg.norm(points[1] - points[0]) == pytest.approx(found, abs=1e-9)
-            assert surface_distance(pair.chain, poses, 0.5 * found, guess, points) == 0.5 * found
+            assert surface_distance(view, pair.chain, 0.5 * found, guess, points) == 0.5 * found
     assert met < 60
 
 
@@ -78,8 +78,8 @@ def test_balls_and_capsules_are_exact():
     model, pair = pair_of(urdf, "base", "a1")  # the base is a capsule
     shape = model.robot.links["a1"].shapes[0]
     for q in model.random_configurations(40):
-        _, poses = placed(pair, q)
-        found = surface_distance(pair.chain, poses, np.inf, pair.guess(), np.empty((3, 3)))
+        view = placed(pair, q)
+        found = surface_distance(view, pair.chain, np.inf, pair.guess(), np.empty((3, 3)))
         at = model.link_poses(q)["a1"] @ shape.pose
         base = model.robot.links["base"].shapes[0]
         apart = np.linalg.inv(base.pose) @ at
@@ -93,9 +93,8 @@ def test_balls_and_capsules_are_exact():
 def test_leaves_lie_where_those_of_the_model_do():
     model, pair = pair_of(branched(np.random.default_rng(4)), "a2", "b3")
     for q in model.random_configurations(20):
-        _, poses = placed(pair, q)
-        ends = np.empty((2 * pair.chain.rows, 6))
-        place_ends(pair.chain, poses, ends)
+        view = placed(pair, q)
+        ends, radii = view.ends, view.radii[:, 0]
         lengths = np.linalg.norm(ends[:, 3:] - ends[:, :3], axis=1)
         assert lengths[: pair.chain.rows] == pytest.approx(
             [leaf.length for name in ("a2", "b3") for leaf in model.leaves if leaf.link == name]
@@ -103,8 +102,8 @@ def test_leaves_lie_where_those_of_the_model_do():
         expected = dict(zip(model.pairs, model.distances(q), strict=True))["a2", "b3"]
         nearest = min(
             segment_distance(ends[i].reshape(2, 3), ends[j].reshape(2, 3))
-            - pair.chain.radii[i, 0]
-            - pair.chain.radii[j, 0]
+            - radii[i]
+            - radii[j]
             for i in range(pair.chain.leaves)
             for j in range(pair.chain.leaves, pair.chain.rows)
         )

@@ -10,8 +10,8 @@ from support.geometry.range_cases import branched, pair_of
 from support.geometry.segment_distance import segment_distance
 
 from collision_monitor.acm import range_proof
-from collision_monitor.acm.link_pair import place_chain, place_ends
-from collision_monitor.hierarchy.packed import PRISMATIC
+from collision_monitor.acm.link_pair import place_links
+from collision_monitor.hierarchy.packed import PRISMATIC, windows
 
 _kept = {}
 
@@ -27,39 +27,31 @@ class Box:
 
     def __init__(self, pair, q, half):
         chain = pair.chain
-        joints, rows = len(chain.joints), len(chain.ends)
-        self.chain, self.q, self.half = chain, q, half
-        self.axes, self.poses = np.empty((joints, 6)), np.empty((2, 12))
+        self.chain, self.view = chain, windows(chain.numbers, chain.index)
+        joints, rows = len(chain.joints), 2 * chain.rows
+        self.q, self.half = q, half
         self.widths, self.chords = np.empty(joints), np.empty(joints)
-        self.ends = np.empty((rows, 6))
         self.reaches = np.empty((rows + 2, joints))
         self.bends = np.empty((rows + 2, joints + 1))
-        range_proof.spans(chain, half, self.widths, self.chords)
-        place_chain(chain, q, self.axes, self.poses)
-        place_ends(chain, self.poses, self.ends)
-        range_proof.fill_reaches(chain, self.axes, self.chords, self.ends, self.reaches)
-        range_proof.fill_bends(chain, self.widths, self.reaches, self.bends)
+        self.radii = self.view.radii[:, 0]
+        self.slides = self.view.joint_table[chain.joints, 1] == PRISMATIC
+        range_proof.spans(self.view, chain, half, self.widths, self.chords)
+        place_links(self.view, q)
+        range_proof.fill_reaches(self.view, chain, self.chords, self.reaches)
+        range_proof.fill_bends(self.view, chain, self.widths, self.reaches, self.bends)
 
     def distances(self, values):
         """Signed distance (rows, rows) of leaves of A and B at other values of the columns."""
-        axes, poses = np.empty_like(self.axes), np.empty_like(self.poses)
-        ends = np.empty_like(self.ends)
-        place_chain(self.chain, values, axes, poses)
-        place_ends(self.chain, poses, ends)
+        place_links(self.view, values)
+        ends = self.view.ends.reshape(-1, 2, 3)
         out = np.full((len(ends), len(ends)), np.inf)
         for start in (0, self.chain.rows):
             for i in range(start, start + self.chain.leaves):
                 for j in range(start + self.chain.leaves, start + self.chain.rows):
-                    out[i, j] = (
-                        segment_distance(ends[i].reshape(2, 3), ends[j].reshape(2, 3))
-                        - self.chain.radii[i, 0]
-                        - self.chain.radii[j, 0]
-                    )
+                    apart = segment_distance(ends[i], ends[j])
+                    out[i, j] = apart - self.radii[i] - self.radii[j]
+        place_links(self.view, self.q)
         return out
-
-    def bound_arguments(self):
-        return (self.chain, self.axes, self.widths, self.chords, self.reaches, self.bends,
-                self.ends)  # fmt: skip
 
 
 PAIRS = st.tuples(
@@ -93,11 +85,11 @@ def test_nothing_comes_nearer_than_the_bounds_say(drawn, seed, largest):
                 assert least[i, j] >= middle[i, j] - loss - 1e-9
                 lowest = min(lowest, least[i, j])
                 if middle[i, j] > 0.0:
-                    gap = range_proof.leaves_gap(
-                        chain, box.axes, box.widths, box.bends, box.ends, i, j
-                    )
+                    gap = range_proof.leaves_gap(box.view, chain, box.widths, box.bends, i, j)
                     assert least[i, j] >= gap - 1e-9
-        bound, i, _ = range_proof.leaves_bound(*box.bound_arguments(), start)
+        bound, i, _ = range_proof.leaves_bound(
+            box.view, chain, box.widths, box.chords, box.reaches, box.bends, start
+        )
         assert lowest >= (0.0 if i < 0 else bound) - 1e-9
     # What is swept encloses what is not.
     assert least[chain.rows :, chain.rows :].min() <= least[: chain.rows, : chain.rows].min() + 1e-9
@@ -109,12 +101,10 @@ def test_hulls_stay_beyond_the_plane(drawn, seed, largest):
     pair, box, rng = box_of(drawn, seed, largest)
     n = rng.normal(size=3)
     n /= np.linalg.norm(n)
-    gap = range_proof.hulls_gap(
-        box.chain, box.axes, box.poses, box.widths, box.bends, *n, np.empty((1, 3))
-    )
-    axes, poses = np.empty_like(box.axes), np.empty_like(box.poses)
+    gap = range_proof.hulls_gap(box.view, box.chain, box.widths, box.bends, *n)
     for s in rng.uniform(-1.0, 1.0, (30, len(box.q))):
-        place_chain(box.chain, box.q + box.half * s, axes, poses)
+        place_links(box.view, box.q + box.half * s)
+        poses = box.view.poses[box.chain.bodies]
         hulls = [
             hull @ pose[:9].reshape(3, 3).T + pose[9:]
             for hull, pose in zip((box.chain.hull_a, box.chain.hull_b), poses, strict=True)
@@ -133,14 +123,15 @@ def twin_reaches(box):
         order = range(joints) if i < chain.leaves else range(joints - 1, -1, -1)
         done = []
         for k in order:
-            if chain.joints[k, 0] == PRISMATIC:
+            if box.slides[k]:
                 out[i, k] = 1.0
             else:
-                axis, origin = box.axes[k, :3], box.axes[k, 3:]
-                points = box.ends[i].reshape(2, 3) - origin
+                pose = box.view.poses[chain.joints[k] + 1]
+                axis, origin = pose[[2, 5, 8]], pose[9:]
+                points = box.view.ends[i].reshape(2, 3) - origin
                 radial = np.linalg.norm(np.cross(points, axis), axis=1).max()
                 between = sum(box.chords[j] * out[i, j] for j in done)
-                out[i, k] = radial + chain.radii[i, 0] + between
+                out[i, k] = radial + box.radii[i] + between
             done.append(k)
     return out
 
@@ -149,7 +140,7 @@ def twin_bends(box, reaches):
     """Accelerations as sums over pairs of joints."""
     chain, w = box.chain, box.widths
     joints = len(w)
-    turns = chain.joints[:, 0] != PRISMATIC
+    turns = ~box.slides
     out = np.zeros((chain.rows, joints + 1))
     for i in range(chain.rows):
         first = i < chain.leaves
@@ -183,6 +174,6 @@ def test_a_box_of_one_configuration_loses_nothing():
     middle = box.distances(box.q)[0, box.chain.leaves]
     if middle > 0.0:
         gap = range_proof.leaves_gap(
-            box.chain, box.axes, box.widths, box.bends, box.ends, 0, box.chain.leaves
+            box.view, box.chain, box.widths, box.bends, 0, box.chain.leaves
         )
         assert gap == pytest.approx(middle, abs=1e-9)
