@@ -21,7 +21,7 @@ from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.geometry.bounding_volumes import place
 from collision_monitor.geometry.leaf import Leaf, moved
-from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
+from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves, place_point
 from collision_monitor.hierarchy.packed import PRISMATIC, REVOLUTE, pack_chain, windows
 from collision_monitor.mesh_distance.mesh_pair_distance import nearest_triangles
 from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, unpack_tree
@@ -82,18 +82,6 @@ def place_links(view, q):
 
 
 @offline_kernel
-def placed(view, body, points, i):
-    """Return the point ``points[i]`` of a ``body``."""
-    x, y, z = points[i, 0], points[i, 1], points[i, 2]
-    poses = view.poses
-    return (
-        poses[body, 0] * x + poses[body, 1] * y + poses[body, 2] * z + poses[body, 9],
-        poses[body, 3] * x + poses[body, 4] * y + poses[body, 5] * z + poses[body, 10],
-        poses[body, 6] * x + poses[body, 7] * y + poses[body, 8] * z + poses[body, 11],
-    )
-
-
-@offline_kernel
 def surface_distance(view, chain, limit, guess, points):
     """Distance of the surfaces of A and B, at most ``limit`` metres; 0 if they touch or cross.
 
@@ -134,7 +122,8 @@ def surface_distance(view, chain, limit, guess, points):
             if apart < least:
                 least = apart
                 for k in range(2):
-                    points[k, 0], points[k, 1], points[k, 2] = placed(view, a, local, k)
+                    x, y, z = local[k, 0], local[k, 1], local[k, 2]
+                    points[k, 0], points[k, 1], points[k, 2] = place_point(view, a, x, y, z)
             if least == 0.0:
                 return 0.0
     return least

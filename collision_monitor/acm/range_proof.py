@@ -33,11 +33,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.acm.link_pair import place_links, placed, surface_distance
+from collision_monitor.acm.link_pair import place_links, surface_distance
 from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.continuous.pair_sweep import axis_distance
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
-from collision_monitor.hierarchy.kinematics import point_rate
+from collision_monitor.hierarchy.kinematics import place_point, point_rate
 from collision_monitor.hierarchy.packed import PRISMATIC, unpack
 
 # -- lower bounds of the distance within a box --
@@ -180,11 +180,15 @@ def hulls_gap(view, chain, widths, bends, nx, ny, nz):
     row_count = len(bends)
     s = _best_held_body(bends, row_count - 2, row_count - 1)
     low, high = np.inf, -np.inf
-    for i in range(len(chain.hull_a)):
-        x, y, z = placed(view, chain.bodies[0], chain.hull_a, i)
+    hull = chain.hull_a
+    for i in range(len(hull)):
+        x, y, z = hull[i, 0], hull[i, 1], hull[i, 2]
+        x, y, z = place_point(view, chain.bodies[0], x, y, z)
         high = max(high, _max_coordinate(view, chain, widths, s, x, y, z, nx, ny, nz))
-    for i in range(len(chain.hull_b)):
-        x, y, z = placed(view, chain.bodies[1], chain.hull_b, i)
+    hull = chain.hull_b
+    for i in range(len(hull)):
+        x, y, z = hull[i, 0], hull[i, 1], hull[i, 2]
+        x, y, z = place_point(view, chain.bodies[1], x, y, z)
         low = min(low, _min_coordinate(view, chain, widths, s, x, y, z, nx, ny, nz))
     bend = 0.5 * (bends[row_count - 2, s] + bends[row_count - 1, s])
     return low - high - chain.thick[0] - chain.thick[1] - bend

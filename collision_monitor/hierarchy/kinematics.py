@@ -61,6 +61,17 @@ def place_leaves(view, count):
 
 
 @kernel
+def place_point(view, body, x, y, z):
+    """Return the point (x, y, z) of a ``body`` in the base frame."""
+    poses = view.poses
+    return (
+        poses[body, 0] * x + poses[body, 1] * y + poses[body, 2] * z + poses[body, 9],
+        poses[body, 3] * x + poses[body, 4] * y + poses[body, 5] * z + poses[body, 10],
+        poses[body, 6] * x + poses[body, 7] * y + poses[body, 8] * z + poses[body, 11],
+    )
+
+
+@kernel
 def point_rate(view, joint, x, y, z, nx, ny, nz):
     """Rate at which ``joint`` moves the point p = (x, y, z), on a body behind the joint, along n.
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.errors import ConfigurationError
-from collision_monitor.hierarchy.kinematics import forward_kinematics
+from collision_monitor.hierarchy.kinematics import forward_kinematics, place_point
 from collision_monitor.hierarchy.packed import unpack
 
 if TYPE_CHECKING:
@@ -33,22 +33,11 @@ if TYPE_CHECKING:
 
 
 @offline_kernel
-def place_point(view, q, body, point):
-    """Return the point (3,) of ``body`` in the base frame at q."""
-    forward_kinematics(view, q)
-    poses = view.poses
-    x, y, z = point[0], point[1], point[2]
-    return (
-        poses[body, 0] * x + poses[body, 1] * y + poses[body, 2] * z + poses[body, 9],
-        poses[body, 3] * x + poses[body, 4] * y + poses[body, 5] * z + poses[body, 10],
-        poses[body, 6] * x + poses[body, 7] * y + poses[body, 8] * z + poses[body, 11],
-    )
-
-
-@offline_kernel
 def place(view, q, body, point, places, row):
     """Write the point at q, base frame, to a ``row`` of ``places`` (n, 3)."""
-    places[row, 0], places[row, 1], places[row, 2] = place_point(view, q, body, point)
+    forward_kinematics(view, q)
+    x, y, z = place_point(view, body, point[0], point[1], point[2])
+    places[row, 0], places[row, 1], places[row, 2] = x, y, z
 
 
 @offline_kernel
