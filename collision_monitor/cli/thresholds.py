@@ -25,7 +25,7 @@ from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.cli.seen_distances import Seen, seen_near
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.near_by_design import NearPair, near_by_design
-from collision_monitor.model.pair_rules import STOP_PART, WARN_PART
+from collision_monitor.model.pair_rules import OFTEN_NEAR, STOP_PART, WARN_PART
 from collision_monitor.model.sampled_distances import near_and_touching
 from collision_monitor.model.thresholds import (
     STOP_DISTANCE,
@@ -86,7 +86,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the file; pairs that touch always or at rest are in comments, and on standard error."""
+    """Print the file; pairs that touch often or at rest are in comments, and on standard error."""
     given = Thresholds() if options.thresholds is None else load_thresholds(options.thresholds)
     start = Thresholds(
         given.warn or options.warn, given.stop or options.stop, given.rules, given.source
@@ -127,23 +127,34 @@ def run(options: argparse.Namespace) -> int:
         print("  # Not checked because they overlap by design; without its # a pair is checked:")
     for a, b, reason in left_out:
         print(f"  #{_line(Rule(pattern_of((a, b)), 0.0, 0.0)).strip()}  # {reason}")
-    for k in dict.fromkeys([*always, *touching]):
+    notes = {
+        k: f"in {pair.contact:.0%} of the configurations, which is a stop there:"
+        for k, pair in by_design.items() if pair.contact >= OFTEN_NEAR
+    }  # fmt: skip
+    notes |= {
+        k: "at rest, which is a stop: give a pose without contact as --q;" for k in touching
+    }
+    for k in dict.fromkeys([*always, *notes]):
         if k not in seen:
-            _note_touching(model, model.pairs[k], k in always, options.leaves_only)
+            note = "" if k in always else notes[k]
+            _note_touching(model, model.pairs[k], note, options.leaves_only)
     return 0
 
 
 def _note_touching(
-    model: CollisionModel, pair: tuple[str, str], is_always: bool, leaves_only: bool
+    model: CollisionModel, pair: tuple[str, str], note: str, leaves_only: bool
 ) -> None:
-    """Name a pair that no threshold helps in a comment of the file, and on standard error."""
+    """Name a pair that no threshold helps in a comment of the file, and on standard error.
+
+    ``note``: where it touches; empty: in all sampled configurations.
+    """
+    is_always = not note
     if is_always:
         text = _always_touching(model, pair, leaves_only)
     else:
         text = (
-            f"{' '.join(pair)}: {'leaves overlap' if leaves_only else 'meshes meet'} at rest, "
-            "which is a stop: give a pose without contact as --q; if they overlap by design, leave "
-            "the pair out by check: false here, or in the SRDF"
+            f"{' '.join(pair)}: {'leaves overlap' if leaves_only else 'meshes meet'} {note} "
+            "if they overlap by design, leave the pair out by check: false here, or in the SRDF"
         )
     print(f"  # {text}")
     if not is_always:

@@ -459,6 +459,24 @@ def test_thresholds_makes_the_pose_of_rest_clear(tmp_path, capsys):
     assert yaml.safe_load(capsys.readouterr().out)["pairs"] == [{"pair": "a b", "warn": 0.09}]
 
 
+def test_thresholds_names_pairs_that_touch_in_many_configurations(tmp_path, capsys):
+    """A drum turns about an axis beside its centre, and reaches into a wall half of the time."""
+    urdf = tmp_path / "drum.urdf"
+    urdf.write_text(robot(
+        link("base"), link("wall", '<box size="0.02 1 1"/>', "0.11 0 1"),
+        joint("f", "base", "wall", "fixed", "0 0 0"),
+        link("slide", ""), joint("s", "base", "slide", "prismatic", "0 0 1", "0 1 0"),
+        link("drum", '<sphere radius="0.1"/>', "-0.05 0 0"),
+        joint("r", "slide", "drum", "continuous", "0 0 0", "0 0 1"),
+    ).replace('lower="-2" upper="2"', 'lower="-0.1" upper="0.1"'))  # fmt: skip
+    assert main(["thresholds", str(urdf)]) == 0
+    said = capsys.readouterr()
+    assert "drum wall: meshes meet in 5" in said.err
+    assert "% of the configurations, which is a stop there" in said.err
+    rules = yaml.safe_load(said.out.replace("  #- {", "  - {"))["pairs"]
+    assert rules[-1] == {"pair": "drum wall", "check": False}
+
+
 def test_thresholds_learns_from_what_a_robot_did_without_harm(tmp_path, capsys):
     """Two carriages that are 50 mm apart at rest, and another one far from both."""
     urdf, file = tmp_path / "rails.urdf", tmp_path / "thresholds.yaml"
