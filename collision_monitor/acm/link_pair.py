@@ -9,7 +9,6 @@ All coordinates are in the frame of that body. The geometry of each link is pack
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -18,18 +17,34 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import offline_kernel
-from collision_monitor.geometry.bounding_volumes import place
+from collision_monitor.common.compiled import FOUR, ONE, ZERO, offline_kernel
 from collision_monitor.geometry.leaf import Leaf, moved
-from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves, place_point
-from collision_monitor.hierarchy.packed import PRISMATIC, REVOLUTE, pack_chain, windows
-from collision_monitor.mesh_distance.mesh_pair_distance import nearest_triangles
-from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, unpack_tree
+from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
+from collision_monitor.hierarchy.packed import PRISMATIC, REVOLUTE, pack_chain
+from collision_monitor.mesh_distance import link_pair_distance
+from collision_monitor.mesh_distance.link_pair_distance import (
+    copy_rows,
+    pair_distance,
+    place_link,
+    relative_pose,
+)
+from collision_monitor.mesh_distance.mesh_distance import (
+    DISTANCES,
+    ExactShapes,
+    LinkShapes,
+    calls,
+)
+from collision_monitor.mesh_distance.parts import (
+    data_of,
+    new_state,
+    unpack_shapes,
+    unpack_state,
+)
+from collision_monitor.mesh_distance.poses import move_points
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.bodies import Bodies
 from collision_monitor.robot.description import Shape
-from collision_monitor.robot.insides import Inside
-from collision_monitor.robot.shape_kinds import ROUNDED, enclosing_surface
+from collision_monitor.robot.shape_kinds import enclosing_surface
 
 # -- the joints between two links --
 
@@ -46,9 +61,9 @@ class Chain(NamedTuple):
         bodies: (2,) its bodies of A and B.
         hull_a, hull_b: (k, 3) vertices around which balls of radius ``thick`` (2,) enclose the
             links.
-        numbers_a, index_a: trees of triangles one after another; also numbers_b, index_b.
-        pieces_a, pieces_b: (k, 2) beginning of each tree.
-        skins_a, skins_b: (k,) radius of a ball swept along the triangles of each tree.
+        shape_numbers, shape_index: the shapes of both links, see `parts.Shapes`.
+        work, work_index: results of the last queries, see `parts.State`.
+        calls: addresses of kernels, see `part_calls`.
         swept: (2,) for A and B, whether this joint is between them and revolute.
         rows: m.
     """
@@ -60,14 +75,11 @@ class Chain(NamedTuple):
     hull_a: np.ndarray
     hull_b: np.ndarray
     thick: np.ndarray
-    numbers_a: np.ndarray
-    index_a: np.ndarray
-    pieces_a: np.ndarray
-    skins_a: np.ndarray
-    numbers_b: np.ndarray
-    index_b: np.ndarray
-    pieces_b: np.ndarray
-    skins_b: np.ndarray
+    shape_numbers: np.ndarray
+    shape_index: np.ndarray
+    work: np.ndarray
+    work_index: np.ndarray
+    calls: np.ndarray
     swept: np.ndarray
     up: int
     leaves: int
@@ -82,51 +94,42 @@ def place_links(view, q):
 
 
 @offline_kernel
-def surface_distance(view, chain, limit, guess, points):
+def surface_distance(view, chain, limit, points):
     """Distance of the surfaces of A and B, at most ``limit`` metres; 0 if they touch or cross.
 
-    ``points`` (2, 3) gets the nearest points on the triangles; it is unchanged if the links are at
-    least ``limit`` apart. ``guess`` (k, 2), a row for each two pieces: nearest triangles of the
-    last call.
+    ``points`` (2, 3) gets the nearest points; it is unchanged if the links are at least ``limit``
+    apart.
     """
-    relative, local = work_space(limit, 7, 3), work_space(limit, 2, 3)
-    rotation, shift = np.empty((3, 3)), np.empty(3)
-    poses, a, b = view.poses, chain.bodies[0], chain.bodies[1]
-    for i in range(3):
-        shift[i] = 0.0
-        for m in range(3):
-            shift[i] += poses[a, 3 * m + i] * (poses[b, 9 + m] - poses[a, 9 + m])
-        for j in range(3):
-            rotation[i, j] = 0.0
-            for m in range(3):
-                rotation[i, j] += poses[a, 3 * m + i] * poses[b, 3 * m + j]
-    place(relative, rotation, shift)
-    least = limit
-    for i in range(len(chain.pieces_a)):
-        tree_a = unpack_tree(
-            chain.numbers_a, chain.index_a, chain.pieces_a[i, 0], chain.pieces_a[i, 1]
-        )
-        for j in range(len(chain.pieces_b)):
-            tree_b = unpack_tree(
-                chain.numbers_b, chain.index_b, chain.pieces_b[j, 0], chain.pieces_b[j, 1]
-            )
-            row = i * len(chain.pieces_b) + j
-            skin = chain.skins_a[i] + chain.skins_b[j]
-            square, first, second = nearest_triangles(
-                tree_a, tree_b, relative, guess[row, 0], guess[row, 1], least + skin, True, local
-            )
-            if first < 0:
-                continue
-            guess[row, 0], guess[row, 1] = first, second
-            apart = max(0.0, math.sqrt(square) - skin)
-            if apart < least:
-                least = apart
-                for k in range(2):
-                    x, y, z = local[k, 0], local[k, 1], local[k, 2]
-                    points[k, 0], points[k, 1], points[k, 2] = place_point(view, a, x, y, z)
-            if least == 0.0:
-                return 0.0
-    return least
+    shapes = unpack_shapes(chain.shape_numbers, chain.shape_index)
+    state = unpack_state(chain.work, chain.work_index)
+    data = data_of(
+        chain.shape_numbers, chain.shape_index, chain.work, chain.work_index, chain.calls
+    )
+    pose, local = work_space(limit, 7, 3), work_space(limit, 3, 3)
+    nearest = work_space(ZERO, 1, 4)
+    relative_pose(view, shapes, ZERO, ONE, pose)
+    apart = pair_distance(
+        data, shapes, state, ZERO, ZERO, ONE, pose, limit, nearest, local
+    )
+    if apart < limit:
+        copy_rows(nearest, state.guesses, ONE, FOUR)
+        place_link(view, shapes, ZERO, pose)
+        move_points(pose, local)
+        for k in range(2):
+            points[k, 0], points[k, 1], points[k, 2] = local[k, 0], local[k, 1], local[k, 2]
+    return max(0.0, min(apart, limit))
+
+
+@offline_kernel
+def one_holds_the_other(view, chain):
+    """Whether a part of one link is inside the other, if their surfaces do not meet."""
+    shapes = unpack_shapes(chain.shape_numbers, chain.shape_index)
+    data = data_of(
+        chain.shape_numbers, chain.shape_index, chain.work, chain.work_index, chain.calls
+    )
+    pose = work_space(1.0, 7, 3)
+    relative_pose(view, shapes, ZERO, ONE, pose)
+    return link_pair_distance.one_holds_the_other(data, shapes, ZERO, ONE, pose)
 
 
 # Sides of the prism around a cylinder: its stand-off is 0.05 % of the radius.
@@ -144,62 +147,31 @@ class LinkGeometry:
         radii: (m,) of its leaves.
         hull: (k, 3) vertices; balls of radius ``thick`` around them enclose the link in their hull.
         thick: see ``hull``.
-        numbers: trees of triangles one after another, see `mesh_tree`.
-        index: see ``numbers``.
-        pieces: (p, 2) beginning of each tree in both.
-        skins: (p,) radius of the ball swept along the triangles of each tree.
-        inside: test for points inside closed parts, and a probe point of each part.
+        shapes: for exact distances.
     """
 
     ends: np.ndarray
     radii: np.ndarray
     hull: np.ndarray
     thick: float
-    numbers: np.ndarray
-    index: np.ndarray
-    pieces: np.ndarray
-    skins: np.ndarray
-    inside: Inside
+    shapes: LinkShapes
 
 
 def link_geometry(
-    shapes: Sequence[Shape], leaves: Sequence[Leaf], pose: np.ndarray
+    shapes: Sequence[Shape], leaves: Sequence[Leaf], exact: LinkShapes
 ) -> LinkGeometry:
     """Collect the geometry of a link with ``shapes`` and ``leaves`` in its frame.
 
-    ``pose`` (4, 4) of the link in its body.
-
-    Raises:
-        FitError: no hierarchy can be built over a mesh.
+    ``exact``: its shapes for exact distances.
     """
-    placed = [replace(shape, pose=pose @ shape.pose) for shape in shapes]
-    soups: dict[float, list[tuple[np.ndarray, np.ndarray]]] = {}
-    for shape in placed:
-        vertices, triangles, skin = as_triangles(shape)
-        soups.setdefault(skin, []).append((vertices, triangles))
-    numbers, index, pieces = [], [], []
-    for parts in soups.values():
-        starts = np.cumsum([0, *(len(vertices) for vertices, _ in parts)])
-        tree = build_triangle_tree(
-            np.concatenate([vertices for vertices, _ in parts]),
-            np.concatenate(
-                [triangles + start for (_, triangles), start in zip(parts, starts, strict=False)]
-            ),
-        )
-        pieces.append((sum(map(len, numbers)), sum(map(len, index))))
-        numbers.append(tree.numbers)
-        index.append(tree.index)
-    in_body = moved(leaves, pose, "")
+    surfaces = [as_triangles(replace(shape, pose=exact.pose @ shape.pose)) for shape in shapes]
+    in_body = moved(leaves, exact.pose, "")
     return LinkGeometry(
         ends=np.array([[*leaf.p0, *leaf.p1] for leaf in in_body]),
         radii=np.array([leaf.radius for leaf in in_body]),
-        hull=_hull(np.concatenate([vertices for soup in soups.values() for vertices, _ in soup])),
-        thick=max(soups),
-        numbers=np.concatenate(numbers),
-        index=np.concatenate(index),
-        pieces=np.array(pieces, dtype=np.int64),
-        skins=np.array(list(soups)),
-        inside=Inside([_as_solid(shape) for shape in placed]),
+        hull=_hull(np.concatenate([vertices for vertices, _, _ in surfaces])),
+        thick=max(skin for _, _, skin in surfaces),
+        shapes=exact,
     )
 
 
@@ -210,14 +182,6 @@ def as_triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray, float]:
     """
     vertices, triangles, skin = enclosing_surface(shape, _SIDES)
     return vertices @ shape.pose[:3, :3].T + shape.pose[:3, 3], triangles, skin
-
-
-def _as_solid(shape: Shape) -> Shape:
-    """Return hollow shapes as a mesh, so that `Inside` counts their interior."""
-    if shape.kind == "mesh" or shape.kind in ROUNDED:
-        return shape
-    vertices, triangles, _ = as_triangles(replace(shape, pose=np.eye(4)))
-    return replace(shape, kind="mesh", size=(), vertices=vertices, triangles=triangles)
 
 
 def _hull(points: np.ndarray) -> np.ndarray:
@@ -239,6 +203,7 @@ class LinkPair:
         columns: (c,) entries of q that move the links relative to each other.
         low: (c,) lower limits, radians or metres.
         high: (c,) upper limits, radians or metres.
+        chain: for kernels. It contains work space: a pair is for one thread.
     """
 
     links: tuple[str, str]
@@ -246,25 +211,6 @@ class LinkPair:
     low: np.ndarray
     high: np.ndarray
     chain: Chain
-    geometries: tuple[LinkGeometry, LinkGeometry]
-
-    def guess(self) -> np.ndarray:
-        """Return an empty buffer (k, 2) for the nearest triangles of a query."""
-        pieces = len(self.chain.pieces_a) * len(self.chain.pieces_b)
-        return np.full((pieces, 2), -1, dtype=np.int64)
-
-    def one_holds_the_other(self, values: np.ndarray) -> bool:
-        """Whether a part of one link is inside the other at ``values`` (c,) of the columns."""
-        view = windows(self.chain.numbers, self.chain.index)
-        forward_kinematics(view, values)
-        poses = view.poses[self.chain.bodies]
-        rotations, shifts = poses[:, :9].reshape(2, 3, 3), poses[:, 9:]
-        for outer, inner in ((0, 1), (1, 0)):
-            probes = self.geometries[inner].inside.probes @ rotations[inner].T + shifts[inner]
-            local = (probes - shifts[outer]) @ rotations[outer]
-            if self.geometries[outer].inside.holds_any(local):
-                return True
-        return False
 
     def complete(self, values: np.ndarray, default: np.ndarray) -> np.ndarray:
         """Return the configuration (nq,) with ``values`` (c,); other joints as in ``default``."""
@@ -317,6 +263,16 @@ def link_pair(
         leaf_ends=np.concatenate([ends, [row for row, _ in around]]),
         radii=np.concatenate([radii, [radius for _, radius in around]]),
     )
+    shapes = ExactShapes(
+        {
+            link: geometry.shapes._replace(body=body)
+            for link, geometry, body in zip(links, geometries, of_links.tolist(), strict=True)
+        },
+        (),
+        "",
+    )
+    shape_numbers, shape_index = shapes.arrays()
+    work, work_index = new_state(2, np.array([[0, 1]]), shapes.nodes)
     chain = Chain(
         numbers=numbers,
         index=index,
@@ -325,14 +281,11 @@ def link_pair(
         hull_a=a.hull,
         hull_b=b.hull,
         thick=np.array([a.thick, b.thick]),
-        numbers_a=a.numbers,
-        index_a=a.index,
-        pieces_a=a.pieces,
-        skins_a=a.skins,
-        numbers_b=b.numbers,
-        index_b=b.index,
-        pieces_b=b.pieces,
-        skins_b=b.skins,
+        shape_numbers=shape_numbers,
+        shape_index=shape_index,
+        work=work,
+        work_index=work_index,
+        calls=calls(DISTANCES),
         swept=swept,
         up=len(up),
         leaves=len(a.ends),
@@ -340,7 +293,7 @@ def link_pair(
     )
     low = np.array([bodies.joints[column].lower for column in columns])
     high = np.array([bodies.joints[column].upper for column in columns])
-    return LinkPair(links, np.array(columns), low, high, chain, geometries)
+    return LinkPair(links, np.array(columns), low, high, chain)
 
 
 class PairGeometries:
@@ -351,6 +304,7 @@ class PairGeometries:
         self._leaves: dict[str, list[Leaf]] = {}
         for leaf in model.leaves:
             self._leaves.setdefault(leaf.link, []).append(leaf)
+        self._exact = model.exact_shapes.links()
         self._built: dict[str, LinkGeometry] = {}
 
     @property
@@ -362,9 +316,7 @@ class PairGeometries:
         """The geometry of a link that has shapes."""
         if link not in self._built:
             self._built[link] = link_geometry(
-                self._model.robot.links[link].shapes,
-                self._leaves[link],
-                self._model.bodies.link_poses[link],
+                self._model.robot.links[link].shapes, self._leaves[link], self._exact[link]
             )
         return self._built[link]
 

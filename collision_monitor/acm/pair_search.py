@@ -11,15 +11,18 @@ import numpy as np
 from scipy.special import betaincinv
 
 from collision_monitor.acm import range_proof
-from collision_monitor.acm.link_pair import LinkPair, place_links, surface_distance
+from collision_monitor.acm.link_pair import (
+    LinkPair,
+    one_holds_the_other,
+    place_links,
+    surface_distance,
+)
 from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.kinematics import point_rate
 from collision_monitor.hierarchy.packed import unpack
 
 # -- samples, and descents from them --
-
-APART, MEET, NEAR = 0, 1, 2
 
 # A step aims beyond the point where the distance would vanish if it were linear, by these values.
 _STEP_FACTOR, _STEP_OFFSET = 1.2, 1e-4
@@ -43,25 +46,31 @@ def _nearest_leaves(view, chain):
 
 
 @offline_kernel
-def sample(chain, configurations, guess, states, distances):
-    """Test whether surfaces meet at each row of ``configurations`` (n, columns).
+def sample(chain, configurations, meets, distances):
+    """Test whether links meet, their surfaces or one in the other, at ``configurations`` (n, c).
 
-    ``states`` (n,): APART by leaves; MEET; NEAR if leaves overlap but the surfaces do not meet, so
-    that one link may be inside the other. ``distances`` (n,): signed, of the leaves, metres.
+    ``meets`` (n,): bool; ``distances`` (n,): signed, of the leaves, metres.
     """
     view, points = unpack(chain.numbers, chain.index), np.empty((2, 3))
     for n in range(len(configurations)):
         place_links(view, configurations[n])
         distances[n] = _nearest_leaves(view, chain)[0]
-        states[n] = APART
-        if distances[n] <= 0.0:
+        meets[n] = distances[n] <= 0.0 and (
             # Limit that prunes everything that does not touch.
-            apart = surface_distance(view, chain, 1e-9, guess, points)
-            states[n] = MEET if apart <= 0.0 else NEAR
+            surface_distance(view, chain, 1e-9, points) <= 0.0 or one_holds_the_other(view, chain)
+        )
 
 
 @offline_kernel
-def _nearest(view, chain, q, guess, points):
+def holds_at(chain, q):
+    """Whether a part of one link is inside the other at ``q``, if their surfaces do not meet."""
+    view = unpack(chain.numbers, chain.index)
+    place_links(view, q)
+    return one_holds_the_other(view, chain)
+
+
+@offline_kernel
+def _nearest(view, chain, q, points):
     """Return (distance, whether by leaves) at ``q``: by surfaces only if leaves are near."""
     place_links(view, q)
     apart, i, j = _nearest_leaves(view, chain)
@@ -70,7 +79,7 @@ def _nearest(view, chain, q, guess, points):
         points[0, 0], points[0, 1], points[0, 2] = ax, ay, az
         points[1, 0], points[1, 1], points[1, 2] = bx, by, bz
         return apart, True
-    return surface_distance(view, chain, np.inf, guess, points), False
+    return surface_distance(view, chain, np.inf, points), False
 
 
 @offline_kernel
@@ -102,7 +111,7 @@ def _fill_gradient(view, chain, points, q, low, high, slope):
 
 
 @offline_kernel
-def descend(chain, low, high, q, most, guess):
+def descend(chain, low, high, q, most):
     """Descend from ``q`` (columns,) along the distance of two links, within ``low`` and ``high``.
 
     Returns the distance at the last ``q``, which is written: 0 if the surfaces meet.
@@ -120,7 +129,7 @@ def descend(chain, low, high, q, most, guess):
             )
             for c in range(len(q)):
                 q[c] = min(max(last[c] - step * slope[c], low[c]), high[c])
-        apart, by_leaves_now = _nearest(view, chain, q, guess, points)
+        apart, by_leaves_now = _nearest(view, chain, q, points)
         if apart <= 0.0:
             return 0.0
         if apart >= before and by_leaves_now == by_leaves:
@@ -146,7 +155,6 @@ def descend(chain, low, high, q, most, guess):
 _CAPACITY, _MOST_WAITING = 256, 20_000
 _NEAREST = 64  # nearest samples kept as starts of descents
 _STEPS = 60  # maximum number of steps of a descent
-_TESTED_INSIDE = 4  # samples with overlapping leaves tested for one link inside the other
 
 
 def share_bounds(meets: int, samples: int, confidence: float) -> tuple[float, float]:
@@ -215,7 +223,7 @@ class SearchResult:
 class PairSearch:
     """The current results for one pair; `verdict` summarizes them.
 
-    It contains work space, and shares trees with other pairs: it is for one thread.
+    It contains work space: it is for one thread.
     """
 
     def __init__(self, pair: LinkPair) -> None:
@@ -229,7 +237,6 @@ class PairSearch:
         self.starts = np.empty((0, len(pair.columns)))
         self._nearness = np.empty(0)
         self._descended = 0
-        self._guess = pair.guess()
         self._boxes: range_proof.JointBoxes | None = None
 
     @property
@@ -258,19 +265,8 @@ class PairSearch:
 
     def _evaluate(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         values = np.ascontiguousarray(values)
-        states = np.empty(len(values), dtype=np.uint8)
-        distances = np.empty(len(values))
-        sample(self.pair.chain, values, self._guess, states, distances)
-        met = states == MEET
-        near = np.flatnonzero(states == NEAR)
-        if len(near):
-            inside = [self.pair.one_holds_the_other(row) for row in values[near[:_TESTED_INSIDE]]]
-            met[near[:_TESTED_INSIDE]] = inside
-            # A link that is inside in one and outside in another configuration crosses the surface
-            # in between, so a few samples suffice. At shares near 1, `matrix` checks the meshes
-            # again.
-            if all(inside):
-                met[near[_TESTED_INSIDE:]] = True
+        met, distances = np.empty(len(values), dtype=bool), np.empty(len(values))
+        sample(self.pair.chain, values, met, distances)
         if met.any() and self.witness is None:
             self.witness = values[np.flatnonzero(met)[0]].copy()
         return met, distances
@@ -280,7 +276,7 @@ class PairSearch:
         for start in self.starts[self._descended : self._descended + count]:
             self._descended += 1
             q = start.copy()
-            apart = descend(self.pair.chain, self.pair.low, self.pair.high, q, _STEPS, self._guess)
+            apart = descend(self.pair.chain, self.pair.low, self.pair.high, q, _STEPS)
             if apart <= 0.0:
                 self.witness = q
                 return
@@ -305,7 +301,7 @@ class PairSearch:
                 self.witness = boxes.found.copy()
             elif state == range_proof.PROVED:
                 middle = 0.5 * (self.pair.low + self.pair.high)
-                if self.pair.one_holds_the_other(middle):
+                if holds_at(self.pair.chain, middle):
                     self.witness = middle
                 else:
                     self.proved = True
@@ -318,7 +314,6 @@ class PairSearch:
             cuts=np.empty(count, dtype=np.int64),
             order=np.arange(count),
             counts=np.zeros(4, dtype=np.int64),
-            guess=self._guess,
             found=np.empty(columns),
             deep=np.zeros(1, dtype=np.bool_),
         )

@@ -240,7 +240,6 @@ class JointBoxes(NamedTuple):
         cuts: (room,) the column to halve next.
         order: (room,) the heap, followed by the free rows.
         counts: (4,) boxes on the heap, proved by leaves, proved by triangles, halved.
-        guess: (k, 2) nearest triangles of the last query.
         found: (columns,) a configuration of contact.
         deep: (1,) whether keys of open boxes are their sizes, for depth-first search.
     """
@@ -250,7 +249,6 @@ class JointBoxes(NamedTuple):
     cuts: np.ndarray
     order: np.ndarray
     counts: np.ndarray
-    guess: np.ndarray
     found: np.ndarray
     deep: np.ndarray
 
@@ -358,7 +356,7 @@ def _test(view, chain, boxes, row, work):
         if done * loss > d:
             return OPEN, key, _column_by_leaves(view, chain, work, swept_i, swept_j)
         return OPEN, key, _column_by_leaves(view, chain, work, i, j)
-    apart = surface_distance(view, chain, np.inf, boxes.guess, points)
+    apart = surface_distance(view, chain, np.inf, points)
     if apart <= 0.0:
         return MEETS, apart, 0
     if apart > loss:
