@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -127,18 +127,24 @@ def run(options: argparse.Namespace) -> int:
         print("  # Not checked because they overlap by design; without its # a pair is checked:")
     for a, b, reason in left_out:
         print(f"  #{_line(Rule(pattern_of((a, b)), 0.0, 0.0)).strip()}  # {reason}")
-    notes = {
-        k: f"in {pair.contact:.0%} of the configurations, which is a stop there:"
-        for k, pair in by_design.items() if pair.contact >= OFTEN_NEAR
-    }  # fmt: skip
-    notes |= {
-        k: "at rest, which is a stop: give a pose without contact as --q;" for k in touching
-    }
-    for k in dict.fromkeys([*always, *notes]):
-        if k not in seen:
-            note = "" if k in always else notes[k]
-            _note_touching(model, model.pairs[k], note, options.leaves_only)
+    for pair, note in _where_they_touch(by_design, touching, always).items():
+        if pair not in seen:
+            _note_touching(model, model.pairs[pair], note, options.leaves_only)
     return 0
+
+
+def _where_they_touch(
+    by_design: Mapping[int, NearPair], touching: Iterable[int], always: Iterable[int]
+) -> dict[int, str]:
+    """Where pairs touch that no threshold helps, by index; empty: in all configurations."""
+    notes = dict.fromkeys(always, "")
+    for pair in touching:
+        notes.setdefault(pair, "at rest, which is a stop: give a pose without contact as --q;")
+    for pair, near in by_design.items():
+        if near.contact >= OFTEN_NEAR:
+            share = f"in {near.contact:.0%} of the configurations"
+            notes.setdefault(pair, f"{share}, which is a stop there:")
+    return notes
 
 
 def _note_touching(
