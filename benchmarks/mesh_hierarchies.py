@@ -27,11 +27,10 @@ from common.command_line import TITLES, arguments, choose, table_head, table_row
 from meshes.link_meshes import link_meshes, relative
 from scipy.spatial.transform import Rotation
 from support.geometry.coal_shapes import coal_mesh
+from support.geometry.two_meshes import mesh_crossing, mesh_distance
 from support.robots.robots import RobotFiles
 
 from collision_monitor import CollisionModel
-from collision_monitor.mesh_distance.mesh_crossing import mesh_crossing
-from collision_monitor.mesh_distance.mesh_pair_distance import mesh_distance
 from collision_monitor.mesh_distance.mesh_tree import KINDS, build_triangle_tree
 
 NAMES = ("ur5", "panda", "pr2", "baxter")

@@ -14,10 +14,9 @@ import numpy as np
 
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import THREE, ZERO, kernel
-from collision_monitor.geometry.bounding_volumes import place
 from collision_monitor.geometry.triangles import triangles_intersect
 from collision_monitor.mesh_distance.mesh_pair_distance import place_corners, take_corners
-from collision_monitor.mesh_distance.mesh_tree import OCTREE, STACK, unpack_tree
+from collision_monitor.mesh_distance.mesh_tree import OCTREE, STACK
 from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
 
 # Metres by which rounding may enlarge the bound of two volumes that touch, with a reserve. Where
@@ -94,21 +93,3 @@ def crossing_triangles(a, b, pose, out):
                 count += 1
                 if count == most:
                     return count
-
-
-@kernel
-def mesh_crossing(numbers_a, index_a, numbers_b, index_b, rotation, translation, out):
-    """`crossing_triangles` of two packed trees of `mesh_tree`.
-
-    ``rotation`` (3, 3) and ``translation`` (3,), metres, transform frame B into frame A; ``out``
-    (k, 2) int64. -1 if the pose is not finite.
-    """
-    pose = work_space(translation[0], 7, 3)
-    for i in range(3):
-        for j in range(3):
-            if not np.isfinite(rotation[i, j]) or not np.isfinite(translation[i]):
-                return np.int64(-1)
-    a = unpack_tree(numbers_a, index_a, ZERO, ZERO)
-    b = unpack_tree(numbers_b, index_b, ZERO, ZERO)
-    place(pose, rotation, translation)
-    return crossing_triangles(a, b, pose, out)

@@ -16,15 +16,13 @@ from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import (
     ONE,
     THREE,
-    TRUE,
     ZERO,
     exact_kernel,
     kernel,
     small_kernel,
 )
-from collision_monitor.geometry.bounding_volumes import place
 from collision_monitor.geometry.triangles import squared_distance_below
-from collision_monitor.mesh_distance.mesh_tree import OBB, RSS, STACK, unpack_tree
+from collision_monitor.mesh_distance.mesh_tree import OBB, RSS, STACK
 from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
 
 # -- exact extents along one direction of the triangles below the nodes of a tree --
@@ -259,32 +257,3 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
         if fills > 0 and best < _MIN_DECREASE * filled and best_a >= 0:
             begin, filled = fill_both_reaches(a, b, pose, points, np.inf), best
             fills -= 1
-
-
-@kernel
-def mesh_distance(
-    numbers_a, index_a, numbers_b, index_b, rotation, translation, guess_a, guess_b, limit
-):
-    """Return (distance, row a, row b, 3 + 3 coordinates of the nearest points in frame A).
-
-    Metres. 0 if the surfaces touch or cross; a mesh completely inside another one has a positive
-    distance. Trees of one kind, by `mesh_tree`; ``rotation`` (3, 3) and ``translation`` (3,)
-    transform frame B into frame A. The rows refer to the trees' ``corners`` and can be the guess of
-    the next query. If the meshes are at least ``limit`` metres apart, the distance is ``limit``,
-    the rows are -1, and the points nan. The distance is nan if the pose is not finite.
-    """
-    pose = work_space(limit, 7, 3)
-    points = work_space(limit, 2, 3)
-    for i in range(3):
-        for j in range(3):
-            points[0, j] = points[1, j] = np.nan
-            if not np.isfinite(rotation[i, j]) or not np.isfinite(translation[i]):
-                return np.nan, -1, -1, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan
-    a = unpack_tree(numbers_a, index_a, ZERO, ZERO)
-    b = unpack_tree(numbers_b, index_b, ZERO, ZERO)
-    place(pose, rotation, translation)
-    square, i, j = nearest_triangles(a, b, pose, guess_a, guess_b, limit, TRUE, points)
-    return (
-        math.sqrt(square), i, j,
-        points[0, 0], points[0, 1], points[0, 2], points[1, 0], points[1, 1], points[1, 2],
-    )  # fmt: skip

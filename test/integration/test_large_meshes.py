@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import trimesh
 from support.geometry.large_meshes import LARGE
+from support.geometry.two_meshes import mesh_distance
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.fitting.approach_points import watchers_of
 from collision_monitor.fitting.enclosure import check_enclosing
-from collision_monitor.mesh_distance.mesh_pair_distance import mesh_distance
 from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, corners_of, halved
 from collision_monitor.robot.description import Shape
 

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.geometry.coal_shapes import coal_mesh
 from support.geometry.mesh_cases import KIND_NAMES, mesh, random_pose, soup
+from support.geometry.two_meshes import mesh_crossing, mesh_distance
 
 from collision_monitor.geometry.triangles import triangles_intersect
-from collision_monitor.mesh_distance.mesh_crossing import mesh_crossing
-from collision_monitor.mesh_distance.mesh_pair_distance import mesh_distance
 from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, corners_of, windows
 
 NAMES = ("ball", "ring", "rod", "box", "cone", "base.stl")

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.geometry.coal_shapes import coal_distance, coal_mesh
 from support.geometry.mesh_cases import KIND_NAMES, mesh, random_pose, soup
+from support.geometry.two_meshes import mesh_distance
 
-from collision_monitor.mesh_distance.mesh_pair_distance import mesh_distance
 from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree, windows
 
 NAMES = (
