@@ -175,9 +175,9 @@ def near_pairs(
     A row has the pair, its distance now (m) and the leaves with it, the maximum TRAVEL of both
     links towards each other while braking, and LEAST, a lower bound of the distance meanwhile.
     Near: nearer than ``enough`` (pairs,). GROUP is the class (pairs,) of a pair. With ``now``: only
-    pairs whose leaves are near at the start of the ``path``, a `BrakingPath`. Only pairs are
-    measured that may be near by what is known from earlier paths. ``nearest`` (-1: none) always has
-    a row. If its ``distance``, which is exact, contradicts what is known, nothing of that is used.
+    pairs that are near at the start of the ``path``, a `BrakingPath`. Only pairs are measured that
+    may be near by what is known from earlier paths. ``distance`` is that of the pair ``nearest``
+    (-1: none), exact or of its leaves; if it contradicts what is known, nothing of that is used.
 
     Rows are written from ``size`` on; returns one past the last.
     """
@@ -205,11 +205,12 @@ def near_pairs(
             earlier.leaves[pair, 0], earlier.leaves[pair, 1],
         )  # fmt: skip
         travel = _take_last_path(earlier, pair)
-        least = max(least, apart - travel)
-        earlier.distances[pair], earlier.bounds[pair] = apart, least
+        known = max(apart, distance) if pair == nearest else apart
+        least = max(least, known - travel)
+        earlier.distances[pair], earlier.bounds[pair] = known, least
         earlier.until[pair], earlier.reactions[pair] = least + total, reaction
         earlier.leaves[pair, 0], earlier.leaves[pair, 1] = i, j
-        if (apart if now else least) >= enough[pair] and pair != nearest:
+        if (known if now else least) > enough[pair]:
             continue
         candidates[size, PAIR], candidates[size, GROUP] = pair, classes[pair]
         candidates[size, LEAF_A], candidates[size, LEAF_B] = i, j

@@ -172,7 +172,13 @@ class DistanceNotByDesign:
         # Written so that NaN counts.
         return not distance > self._warn.get(frozenset(links), np.inf)
 
-    def of(self, q: np.ndarray, nearest: Clearance, exact_within: float = -np.inf) -> Clearance:
+    def of(
+        self,
+        q: np.ndarray,
+        nearest: Clearance,
+        exact_within: float = -np.inf,
+        any_near: bool = True,
+    ) -> Clearance:
         """Return the smallest distance of the pairs that count at ``q`` (nq,).
 
         Args:
@@ -180,11 +186,12 @@ class DistanceNotByDesign:
             nearest: of all pairs there.
             exact_within: shapes are measured if leaves are at most this far apart, metres; if any
                 are, at least the largest warning distance.
+            any_near: False if it is known that no pair is within its warning distance.
         """
         if self.counts(nearest.links, nearest.distance):
             return nearest
         other = _nearest(self._others, q, exact_within)
-        near = self._within_warning(q, exact_within)
+        near = self._within_warning(q, exact_within) if any_near else None
         return near if near is not None and near.distance < other.distance else other
 
     def _within_warning(self, q: np.ndarray, exact_within: float) -> Clearance | None:

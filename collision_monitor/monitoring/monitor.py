@@ -545,7 +545,7 @@ class Monitor:
         if by_design is None or by_design.counts(nearest.links, nearest.distance):
             return nearest
         within = -math.inf if self.narrow_phase == "leaf" else self.behaviour.widest_warning
-        counted = by_design.of(q, nearest, within)
+        counted = by_design.of(q, nearest, within, self.behaviour.decision.near)
         if self.live is not None and not self.live.is_empty:
             objects = self.live.distance(q)
             if objects is not None and objects.distance <= within:

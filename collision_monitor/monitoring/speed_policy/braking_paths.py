@@ -160,9 +160,8 @@ class BrakingPaths:
         """Fill ``candidates`` with all pairs, with LEAST at the start; returns their number.
 
         Call `set_rates` after it. ``now``: only with pairs that are near without any motion.
-        ``nearest`` is the nearest pair, which always gets a row, and ``distance`` its exact
-        distance in metres: if what is known from earlier paths contradicts it, nothing of that is
-        used.
+        ``nearest`` is the nearest pair, and ``distance`` its distance in metres, which may be
+        exact: if what is known from earlier paths contradicts it, nothing of that is used.
         """
         positions = self._offsets + self._slide_gains * inputs.q[self._slide_columns]
         is_beyond = not (np.abs(positions) <= self._largest).all()

@@ -148,6 +148,8 @@ class ExactLevel:
         number = paths.number_of(nearest.links)
         if count is None:
             count = self._search_coarsely(inputs, False, number, nearest.distance)
+        if not count:
+            return 0
         candidates = paths.candidates[:count]
         pairs = candidates[:, PAIR].astype(int)
         is_nearest, is_exact = pairs == number, paths.have_few_parts(pairs)

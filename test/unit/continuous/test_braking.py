@@ -163,6 +163,19 @@ def test_other_decelerations_make_what_is_known_of_earlier_paths_useless():
     assert counts[0] > 0 and counts[1] == 0 and counts[2] == counts[0]
 
 
+def test_the_exact_distance_of_the_nearest_pair_may_keep_it_away():
+    check = BrakingCheck(MODEL, np.full(6, 4.0))
+    check.set_thresholds(np.tile([STOP, WARN], (len(MODEL.pairs), 1)))
+    paths, v = check._paths, np.full(6, 0.1)
+    some = MODEL.random_configurations(1000)
+    q = next(row for row in some if 0.0 < MODEL.distance(row).distance < WARN)
+    nearest = int(MODEL.distances(q).argmin())
+    inputs = BrakingInputs(q, v, v, check.decelerations, REACTION, check.settings)
+    for distance, is_near in ((0.5 * WARN, True), (9.0, False), (0.5 * WARN, True)):
+        count = paths.coarse_search(inputs, nearest=nearest, distance=distance)
+        assert (nearest in paths.candidates[:count, PAIR]) is is_near
+
+
 def test_on_slides_all_is_as_by_hand():
     model = slides_model()
     check = BrakingCheck(model, np.full(len(model.joint_names), 2.0))
