@@ -123,8 +123,8 @@ class Driver:
         self._message = JointState(name=list(bodies.joint_names))
         lower = np.array([joint.lower for joint in bodies.joints])
         upper = np.array([joint.upper for joint in bodies.joints])
-        self._middle = np.clip(0.7, lower, upper)
         self._swing = np.minimum(0.3, 0.1 * (upper - lower))
+        self._middle = np.clip(0.7, lower + self._swing, upper - self._swing)
 
     def close(self) -> None:
         """Leave the graph, so that the next driver is the only one."""
