@@ -70,8 +70,12 @@ class EarlierPairs(NamedTuple):
         starts: (values,) position at the start of the path.
         ends: (values,) position at the end of the path.
         last: (3, nq) start, end and decelerations of the last path.
-        way: (2,) sum of the ways between paths so far, by ``most``; the last reaction time.
+        way: (3,) sum of the ways between paths so far, by ``most``; the last reaction time; above
+            0 if a slide was beyond its range at the start of this or the last path: then nothing
+            is known from earlier ones.
         most: (nq,) the largest weights of all pairs.
+        slides: (k, 4) sliding joints, for whose range the weights are: index in q, gain, offset,
+            and the largest position, metres.
     """
 
     distances: np.ndarray
@@ -87,16 +91,19 @@ class EarlierPairs(NamedTuple):
     last: np.ndarray
     way: np.ndarray
     most: np.ndarray
+    slides: np.ndarray
 
 
-def nothing_known(weights: np.ndarray, leaves: np.ndarray) -> EarlierPairs:
+def nothing_known(
+    weights: np.ndarray, leaves: np.ndarray, slides: np.ndarray
+) -> EarlierPairs:
     """Return `EarlierPairs` for ``weights`` (pairs, nq) and any ``leaves`` (pairs, 2) of them."""
     pairs, joints = np.nonzero(weights)
     count, values = weights.shape[0], np.zeros((2, len(joints)))
     unknown, first = np.full((3, count), -np.inf), np.searchsorted(pairs, np.arange(count + 1))
     return EarlierPairs(
         *unknown, np.zeros(count), leaves, first, joints, weights[pairs, joints], *values,
-        np.zeros((3, weights.shape[1])), np.zeros(2), weights.max(axis=0, initial=0.0),
+        np.zeros((3, weights.shape[1])), np.zeros(3), weights.max(axis=0, initial=0.0), slides,
     )  # fmt: skip
 
 
@@ -145,10 +152,21 @@ def forget(earlier):
     earlier.until[:] = -np.inf
 
 
+@small_kernel
+def _is_beyond(slides, q):
+    """Whether a slide is beyond its range."""
+    for row in range(len(slides)):
+        position = slides[row, 2] + slides[row, 1] * q[int(slides[row, 0])]
+        if not abs(position) <= slides[row, 3]:  # true for NaN, too
+            return True
+    return False
+
+
 @kernel
 def _advance(earlier, path):
     """Store the last path, and add the way from the one before; return the sum."""
-    last, is_known = earlier.last, True
+    earlier.way[2] = 2.0 if _is_beyond(earlier.slides, path.q) else max(earlier.way[2] - 1.0, 0.0)
+    last, is_known = earlier.last, earlier.way[2] == 0.0
     late = 2.0 * abs(path.reaction - earlier.way[1])
     earlier.way[1] = path.reaction
     for joint in range(len(path.q)):

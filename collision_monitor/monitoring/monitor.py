@@ -424,7 +424,7 @@ class Monitor:
     def _merge(self, message: JointState) -> None:
         buffer, now = self.buffer, message.now
         self._times.append(now)
-        if self._is_stale(now):
+        if self._is_stale(buffer.age(now)):
             buffer.report_loss(self.joint_state_timeout, now)
         buffer.update(message)
         self._mimics.hear(message.names)
@@ -542,17 +542,16 @@ class Monitor:
     def _counted(self, nearest: Clearance) -> Clearance:
         """The smallest distance of the pairs that count, of which ``nearest`` may be one."""
         by_design, q = self.behaviour.by_design, self.buffer.q
-        if by_design is None or by_design.counts(nearest.links, nearest.distance):
+        if by_design is None:
             return nearest
         within = -math.inf if self.narrow_phase == "leaf" else self.behaviour.widest_warning
         counted = by_design.of(q, nearest, within, self.behaviour.decision.near)
-        if self.live is not None and not self.live.is_empty:
-            objects = self.live.distance(q)
-            if objects is not None and objects.distance <= within:
-                objects = self.live.distance(q, exact=True)
-            if objects is not None and not objects.distance > counted.distance:
-                return objects
-        return counted
+        if counted is nearest or self.live is None or self.live.is_empty:
+            return counted
+        objects = self.live.distance(q)
+        if objects is not None and objects.distance <= within:
+            objects = self.live.distance(q, exact=True)
+        return counted if objects is None or objects.distance > counted.distance else objects
 
     def distances(self) -> np.ndarray:
         """Signed distances (len(pairs),) of all pairs at the last joint positions, metres.
@@ -589,7 +588,7 @@ class Monitor:
 
     def _state(self, now: float) -> MonitorState:
         age, clearance, faults = self.buffer.age(now), self._clearance, self.watchdogs.faults
-        stale = self._is_stale(now)
+        stale = self._is_stale(age)
         if faults and (fault := self._message_fault(now, stale)):
             return MonitorState(Level.ERROR, fault, "fault", None if stale else clearance, age)
         if missing := self.buffer.missing():
@@ -633,10 +632,10 @@ class Monitor:
         jump = faults.text("clock", now)
         return f"{fault.text}; {jump}" if jump else fault.text
 
-    def _is_stale(self, now: float) -> bool:
+    def _is_stale(self, age: float) -> bool:
         # Written so that an age of NaN is stale.
-        timeout = self.joint_state_timeout
-        return timeout > 0.0 and not self.buffer.age(now) <= timeout
+        timeout = self._joint_state_timeout
+        return timeout > 0.0 and not age <= timeout
 
     def _stale_reason(self, now: float) -> str:
         old = self.buffer.too_old(self.joint_state_timeout, now)

@@ -96,8 +96,6 @@ class BrakingPaths:
     Attributes:
         classes: thresholds and weights of the pairs.
         tables: of the pairs, as of `model.proximity`.
-        is_beyond: whether a sliding joint was far beyond its limits in this or the last
-            `coarse_search`: then nothing is known from earlier configurations.
         candidates: pairs of the last search, in rows as of `near_pairs`.
         tests: number of configurations in the last search.
     """
@@ -110,18 +108,28 @@ class BrakingPaths:
         self._room(256, 64 + model_count)
         self.tests = 0
         bodies = model.bodies
-        slides = np.flatnonzero(bodies.slides)
-        self._slide_columns = self.classes.columns[slides]
-        self._slide_gains, self._offsets = self.classes.gains[slides], bodies.offsets[slides]
-        self._largest = largest_slides(bodies)[slides] + SLIDES_BEYOND
-        self.is_beyond = self._was_beyond = False
+        slides = np.column_stack(
+            [
+                self.classes.columns, self.classes.gains, bodies.offsets,
+                largest_slides(bodies) + SLIDES_BEYOND,
+            ]
+        )[bodies.slides]  # fmt: skip
         self._earlier = near_pairs.nothing_known(
             self.classes.pair_weights,
             windows(*self.tables.arrays()).links[self.tables.pair_rows[:model_count], 0],
+            slides,
         )
         self._enough_for: tuple[tuple[float, int], np.ndarray] = ((-1.0, 0), np.empty(0))
         self._space = empty_tables(*self.tables.arrays()).space(1)
         fill_balls(*self.tables.arrays(), self._space, np.arange(model_count))
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether a slide was far beyond its limits in this or the last `coarse_search`.
+
+        Then nothing is known from earlier configurations.
+        """
+        return self._earlier.way[2] > 0.0
 
     def have_few_parts(self, pairs: np.ndarray) -> np.ndarray:
         """Whether (k,) the objects of pairs have so few parts that the path can be measured."""
@@ -163,11 +171,6 @@ class BrakingPaths:
         ``nearest`` is the nearest pair, and ``distance`` its distance in metres, which may be
         exact: if what is known from earlier paths contradicts it, nothing of that is used.
         """
-        positions = self._offsets + self._slide_gains * inputs.q[self._slide_columns]
-        is_beyond = not (np.abs(positions) <= self._largest).all()
-        self.is_beyond, self._was_beyond = is_beyond or self._was_beyond, is_beyond
-        if self.is_beyond:
-            near_pairs.forget(self._earlier)
         count, model_count = 0, len(self.classes.of_pairs)
         if self.classes.object_classes:
             count = self._search_objects(inputs, now)
