@@ -167,11 +167,6 @@ class DistanceNotByDesign:
             twin.prepare_exact()
         return twin
 
-    def counts(self, links: tuple[str, str], distance: float) -> bool:
-        """Whether a pair counts at this distance, metres: always unless it is near by design."""
-        # Written so that NaN counts.
-        return not distance > self._warn.get(frozenset(links), np.inf)
-
     def of(
         self,
         q: np.ndarray,
@@ -188,7 +183,8 @@ class DistanceNotByDesign:
                 are, at least the largest warning distance.
             any_near: False if it is known that no pair is within its warning distance.
         """
-        if self.counts(nearest.links, nearest.distance):
+        # Written so that NaN counts.
+        if not nearest.distance > self._warn.get(frozenset(nearest.links), np.inf):
             return nearest
         other = _nearest(self._others, q, exact_within)
         near = self._within_warning(q, exact_within) if any_near else None
