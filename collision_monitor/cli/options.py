@@ -213,8 +213,8 @@ def discard_output() -> None:
 
 # -- progress on standard error --
 
-_TERMINAL, _LOG = 0.5, 10.0  # seconds between two lines
-_PATIENCE = 1.0  # seconds before the first line on a terminal
+# Seconds before the first line, and between two lines.
+_TERMINAL, _LOG = (1.0, 0.5), (10.0, 10.0)
 _WIDTH = 78
 
 
@@ -225,10 +225,20 @@ class LiveProgress:
     build server, a line is written every ten seconds.
     """
 
-    def __init__(self, quiet: bool = False, out: TextIO | None = None) -> None:
-        """``quiet``: write nothing into logs."""
+    def __init__(
+        self,
+        quiet: bool = False,
+        out: TextIO | None = None,
+        waits: tuple[float, float] | None = None,
+    ) -> None:
+        """``quiet``: write nothing into logs.
+
+        ``waits``: seconds before the first line, and between two lines; by default 1 and 0.5 on a
+        terminal.
+        """
         self._out = sys.stderr if out is None else out
         self._live = self._out.isatty()
+        self._waits = waits or (_TERMINAL if self._live else _LOG)
         self._quiet = quiet and not self._live
         self._what, self._share = "", 0.0
         self._begin = time.monotonic()
@@ -278,9 +288,9 @@ class LiveProgress:
         return f"{self._what}{share} ({time.monotonic() - self._begin:.0f} s)"
 
     def _run(self) -> None:
-        wait = _PATIENCE if self._live else _LOG
+        wait, period = self._waits
         while not self._over.wait(wait):
-            wait = _TERMINAL if self._live else _LOG
+            wait = period
             if self._what:
                 line = self.line()
                 self._write(f"\r{line[:_WIDTH]:{_WIDTH}}" if self._live else f"{line}\n")
