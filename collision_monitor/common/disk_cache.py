@@ -206,10 +206,15 @@ class Store:
     environment variable COLLISION_MONITOR_CACHE=off switches it off.
     """
 
-    def __init__(self, name: str, largest: int = _LARGEST) -> None:
-        """``name`` is that of its folder, ``largest`` the bytes it may grow to."""
+    def __init__(
+        self, name: str, largest: int = _LARGEST, patience: float = _PATIENCE
+    ) -> None:
+        """``name`` is that of its folder, ``largest`` the bytes it may grow to.
+
+        It waits ``patience`` seconds for another process that writes.
+        """
         self._name = name
-        self._largest = largest
+        self._largest, self._patience = largest, patience
         self._cache: Any = None
         self._usable = os.environ.get(SWITCH, "").strip().lower() not in ("off", "0", "false")
 
@@ -291,14 +296,14 @@ class Store:
         # diskcache would wait a minute for a lock while it opens: ask for it first.
         with contextlib.closing(
             sqlite3.connect(
-                directory / diskcache.core.DBNAME, timeout=_PATIENCE, isolation_level=None
+                directory / diskcache.core.DBNAME, timeout=self._patience, isolation_level=None
             )
         ) as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("ROLLBACK")
         return diskcache.Cache(
             os.fspath(directory),
-            timeout=_PATIENCE,
+            timeout=self._patience,
             disk=_json_only(diskcache),
             size_limit=self._largest,
             eviction_policy="least-recently-used",

@@ -8,6 +8,7 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -20,11 +21,9 @@ from collision_monitor.common.disk_cache import Store, Turn, content_key, privat
 
 @pytest.fixture(autouse=True)
 def place(tmp_path, monkeypatch):
-    """A cache folder of its own, and warnings that have not been given yet."""
+    """A cache folder of its own."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv(disk_cache.SWITCH, raising=False)
-    monkeypatch.setattr(disk_cache, "_PATIENCE", 0.1)
-    disk_cache._warn_once.cache_clear()
     return tmp_path / "cache" / "collision_monitor"
 
 
@@ -51,13 +50,13 @@ def nowhere(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("not a folder")
     for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.setenv(name, str(tmp_path / "file"))
-    monkeypatch.setattr(disk_cache.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
 
 
 def test_the_last_place_is_the_temporary_folder_and_without_it_there_is_none(tmp_path, monkeypatch):
     nowhere(monkeypatch, tmp_path)
     assert private_directory("fits") is None
-    monkeypatch.setattr(disk_cache.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert private_directory("fits").parents[1] == tmp_path
 
 
@@ -141,7 +140,7 @@ def empty_with_one_warning(caplog, reason):
     """Use stores that cannot work, and look at what they say."""
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
-            with Store("fits") as store:
+            with Store("fits", patience=0.1) as store:
                 store.set("k", 1)
                 store.set("l", 1)
                 assert store.get("k") is None
@@ -191,7 +190,7 @@ def test_a_lock_that_is_held_makes_it_empty_soon(place, caplog):
 
 
 def test_a_lock_taken_later_makes_it_empty_too(place, caplog):
-    with Store("fits") as store:
+    with Store("fits", patience=0.1) as store:
         store.set("k", 1)
         connection = sqlite3.connect(place / "fits" / "cache.db", isolation_level=None)
         connection.execute("BEGIN EXCLUSIVE")
@@ -226,6 +225,7 @@ def test_a_pickle_in_the_database_is_never_read(place, tmp_path, caplog):
 
 WRITER = """
 import sys
+import tempfile
 from collision_monitor.common.disk_cache import Store
 store = Store("fits")
 for k in range(100):
@@ -313,6 +313,7 @@ def test_other_work_is_not_waited_for_nor_anybody_who_takes_too_long(tmp_path):
 def test_who_dies_has_no_turn_any_more(tmp_path):
     program = """
 import sys
+import tempfile
 from pathlib import Path
 from collision_monitor.common.disk_cache import Turn
 Turn(Path(sys.argv[1]), "work").take()
