@@ -4,13 +4,11 @@
 
 import ast
 import gc
-import logging
 import os
 import re
 import shutil
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -18,8 +16,6 @@ import numba
 import pytest
 
 from collision_monitor.common import compiled
-from collision_monitor.common.disk_cache import Turn
-from collision_monitor.geometry import segments
 
 pytestmark = pytest.mark.early
 
@@ -29,8 +25,9 @@ QUESTION = """
 from collision_monitor.common import compiled
 from collision_monitor.geometry import segments
 import numpy as np
-print(compiled._directory)
-print(segments.capsule_distance(np.arange(12.0).reshape(2, 6), np.zeros((2, 1)), 0, 1))
+print(compiled.cache_directory())
+with compiled.compiling(segments.capsule_distance):
+    print(segments.capsule_distance(np.arange(12.0).reshape(2, 6), np.zeros((2, 1)), 0, 1))
 """
 
 
@@ -99,11 +96,12 @@ def test_a_change_in_a_called_kernel_of_another_file_is_compiled(tmp_path):
 
 
 @pytest.mark.parametrize("compiler", ["numba", "llvmlite"])
-def test_the_place_changes_with_the_version_of_the_compiler(monkeypatch, compiler):
-    before = compiled._sources_digest()
-    assert before == compiled._sources_digest()
-    monkeypatch.setattr(getattr(compiled, compiler), "__version__", "0.1")
-    assert compiled._sources_digest() != before
+def test_the_place_changes_with_the_version_of_the_compiler(monkeypatch, tmp_path, compiler):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    before = compiled.cache_directory()
+    assert before == compiled.cache_directory()
+    monkeypatch.setattr(sys.modules[compiler], "__version__", "0.1")
+    assert compiled.cache_directory() != before
 
 
 def kernels_and_imports(path):
@@ -128,15 +126,38 @@ def kernels_and_imports(path):
     return frozen, names
 
 
-def test_what_kernels_take_for_constants_is_part_of_the_digest():
-    files = [p for p in PACKAGE.rglob("*.py") if compiled._HAS_KERNELS.search(p.read_bytes())]
-    assert len(files) > 40
-    outside = []
-    for path in files:
-        frozen, names = kernels_and_imports(path)
-        used = {n.id for part in frozen for n in ast.walk(part) if isinstance(n, ast.Name)}
-        outside += [f"{path}: {n}" for n in sorted(used & names.keys()) if names[n] not in files]
-    assert outside == []
+CHANGE_FILES = """
+import sys
+from pathlib import Path
+from collision_monitor.common.compiled import cache_directory
+before = cache_directory()
+for path in map(Path, sys.argv[1:]):
+    text = path.read_bytes()
+    path.write_bytes(text + b"#")
+    if cache_directory() == before:
+        print(path)
+    path.write_bytes(text)
+"""
+
+
+def test_the_place_changes_with_all_that_kernels_take_for_constants(tmp_path):
+    needed = set()
+    waiting = [p for p in PACKAGE.rglob("*.py") if "kernel\ndef " in p.read_text()]
+    assert len(waiting) > 40
+    while waiting:
+        if (path := waiting.pop()) not in needed:
+            needed.add(path)
+            frozen, names = kernels_and_imports(path)
+            used = {n.id for part in frozen for n in ast.walk(part) if isinstance(n, ast.Name)}
+            waiting += [names[name] for name in used & names.keys()]
+    shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=shutil.ignore_patterns("*.pyc"))
+    places = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", CHANGE_FILES, *(p.relative_to(PACKAGE.parent) for p in needed)],
+        cwd=tmp_path, env={**os.environ, **places}, capture_output=True, text=True, timeout=600,
+        check=True,
+    )  # fmt: skip
+    assert done.stdout == ""
 
 
 # -- places --------------------------------------------------------------------------
@@ -150,7 +171,7 @@ def test_without_any_place_kernels_still_compile_and_a_warning_says_so(tmp_path)
     scratch.mkdir()
     mine = scratch / f"collision_monitor-{os.getuid()}"
     mine.mkdir()
-    directory = mine / f"kernels-{compiled._sources_digest()}"
+    directory = mine / compiled.cache_directory().name
     directory.mkdir()
     directory.chmod(0o777)
     found, errors = ask(
@@ -235,26 +256,41 @@ def test_a_process_killed_while_it_writes_machine_code_does_not_affect_others(tm
     assert other.returncode == 0 and float(words[-2]) == pytest.approx(3**0.5 * 3)
 
 
-def test_nobody_waits_longer_than_the_limit(monkeypatch, tmp_path):
-    monkeypatch.setattr(compiled, "_directory", tmp_path)
-    monkeypatch.setattr(compiled, "_PATIENCE", 0.3)
-    other = Turn(tmp_path, compiled._file_name(segments.capsule_distance))
-    other.take()
-    begin = time.monotonic()
-    with compiled.compiling(segments.capsule_distance):
-        assert 0.3 <= time.monotonic() - begin < 30.0
-    other.give()
+HOLD_TURN = """
+import sys
+from collision_monitor.common.compiled import compiling
+from collision_monitor.geometry import segments
+with compiling(segments.capsule_distance):
+    print("taken", flush=True)
+    sys.stdin.read()
+"""
+WAIT_FOR_TURN = """
+import time
+from collision_monitor.common.compiled import compiling
+from collision_monitor.geometry import segments
+clock = time.monotonic
+time.monotonic = lambda: 1000.0 * clock()
+begin = time.monotonic()
+with compiling(segments.capsule_distance):
+    print(time.monotonic() - begin)
+"""
+
+
+def test_nobody_waits_longer_than_ten_minutes(tmp_path):
+    place = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    other = subprocess.Popen(
+        [sys.executable, "-c", HOLD_TURN], env=place, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert other.stdout.readline() == b"taken\n"
+    done = subprocess.run(
+        [sys.executable, "-c", WAIT_FOR_TURN],
+        env=place, capture_output=True, text=True, timeout=600, check=True,
+    )  # fmt: skip
+    other.communicate()
+    assert 600.0 <= float(done.stdout) < 30_000.0
 
 
 # -- numba as it is ------------------------------------------------------------------
-
-
-def test_a_warm_up_goes_on_without_a_place_for_a_lock(monkeypatch):
-    monkeypatch.setattr(compiled, "_directory", None)
-    done = []
-    with compiled.compiling(segments.capsule_distance):
-        done.append(True)
-    assert done
 
 
 @pytest.mark.parametrize("was_on", [True, False])
@@ -297,15 +333,25 @@ def test_garbage_is_collected_again_after_a_kernel_that_does_not_compile():
     assert gc.isenabled()
 
 
-def test_progress_is_logged_once_a_second_at_most(monkeypatch, caplog):
-    log = compiled._Compiling()
-    log.is_logged = True
-    what = type("Event", (), {"data": {"dispatcher": segments.capsule_distance}})()
-    with caplog.at_level(logging.INFO, compiled.logger.name):
-        log.on_start(what)
-        log.on_end(what)
-        assert not caplog.messages
-        monkeypatch.setattr(compiled, "_LOG_SECONDS", 0.0)
-        log.on_start(what)
-        log.on_end(what)
-    assert caplog.messages == ["compiling kernels: 1 done, now segments.capsule_distance"]
+PROGRESS = """
+import logging, sys, time
+import numba
+now = [0.0]
+time.monotonic = lambda: now[0]
+from collision_monitor.common.compiled import log_compiling
+logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
+log_compiling()
+for now[0] in (0.0, 0.9, 1.0, 1.9, 2.0):
+    @numba.njit
+    def added(x):
+        return x + 1
+    added(1)
+"""
+
+
+def test_progress_is_logged_once_a_second_at_most():
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRESS], capture_output=True, text=True, timeout=600, check=True
+    )
+    lines = [f"compiling kernels: {count} done, now __main__.added" for count in (2, 4)]
+    assert done.stdout.splitlines() == lines
