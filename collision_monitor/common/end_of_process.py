@@ -22,13 +22,13 @@ def _end_early() -> None:
 
     Importing takes a second or two, and there is nothing to be closed.
     """
-    if _is_program_of_a_node(sys.orig_argv):
+    if is_program_of_a_node(sys.orig_argv):
         for number in _SIGNALS:
             signal.signal(number, lambda number, frame: os._exit(0))
 
 
-def _is_program_of_a_node(arguments: list[str]) -> bool:
-    """Whether ``python -m collision_monitor.nodes.<node>``, or an executable of this package."""
+def is_program_of_a_node(arguments: list[str]) -> bool:
+    """Whether a command line runs ``python -m collision_monitor.nodes.<node>`` or an executable."""
     for flag, name in zip(arguments, arguments[1:], strict=False):
         if flag == "-m":
             return name.startswith(_MODULES)

@@ -10,7 +10,7 @@ import sys
 import pytest
 from support.processes import is_alive
 
-from collision_monitor.common.end_of_process import _is_program_of_a_node
+from collision_monitor.common.end_of_process import is_program_of_a_node
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from collision_monitor.common.end_of_process import _is_program_of_a_node
     ],
 )
 def test_only_programs_of_nodes_end_early(arguments, is_node):
-    assert _is_program_of_a_node(arguments) == is_node
+    assert is_program_of_a_node(arguments) == is_node
 
 
 def test_the_library_leaves_signals_alone():
