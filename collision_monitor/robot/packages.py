@@ -94,6 +94,7 @@ class FileFinder:
     URIs come from a topic. Then ``package://`` names files inside the package only, ``file://``
     those inside installed packages or ``package_dirs``, and paths those inside ``package_dirs``,
     also through ``..`` and symbolic links. What is outside is refused whether it exists or not.
+    ``most_folders``: the search for packages below a folder visits no more.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class FileFinder:
         package_dirs: Sequence[str | os.PathLike] = (),
         document: Path | None = None,
         is_received: bool = False,
+        most_folders: int = _MOST_FOLDERS,
     ):
         if isinstance(package_dirs, (str, os.PathLike)):
             package_dirs = (package_dirs,)
@@ -110,6 +112,7 @@ class FileFinder:
         self._repeated: set[str] = set()  # packages found twice, warned of once
         self._document = None if document is None else Path(os.path.abspath(document))
         self._is_received = is_received
+        self._most_folders = most_folders
 
     def find(self, uri: str, user: str, error: type[CollisionMonitorError] = MeshError) -> Path:
         """Return the file that ``uri`` means; ``user`` names the caller in messages.
@@ -152,7 +155,7 @@ class FileFinder:
                 lines.append(f"{folder}: none of its {count} packages is named {package!r}")
                 lines += [f"{marker}: this folder is skipped" for marker in packages.skipped[:3]]
             if not packages.complete:
-                lines.append(f"{folder}: only the first {_MOST_FOLDERS} folders were searched")
+                lines.append(f"{folder}: only the first {self._most_folders} folders were searched")
         if is_found:
             return "".join(f"\n{line}" for line in lines)
         lines.append(
@@ -280,7 +283,7 @@ class FileFinder:
             yield folder
         yield folder / "share" / package
         if folder not in self._packages_below:
-            self._packages_below[folder] = find_packages(folder, _MOST_FOLDERS)
+            self._packages_below[folder] = find_packages(folder, self._most_folders)
         places = self._packages_below[folder].folders.get(package, [])
         if len(places) > 1 and package not in self._repeated:
             self._repeated.add(package)

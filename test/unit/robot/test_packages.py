@@ -132,15 +132,14 @@ def test_a_package_that_is_there_twice_is_warned_of_once(tmp_path, caplog):
     assert text in record.message
 
 
-def test_the_search_is_bounded_and_the_error_says_so(tmp_path, monkeypatch):
+def test_the_search_is_bounded_and_the_error_says_so(tmp_path):
     for k in range(10):
         (tmp_path / f"{k}").mkdir()
     _checkout(tmp_path / "z" / "Arm_ROS2")
     assert find_packages(tmp_path).complete
     assert not find_packages(tmp_path, most_folders=10).complete
-    monkeypatch.setattr("collision_monitor.robot.packages._MOST_FOLDERS", 10)
     with pytest.raises(MeshError, match="only the first 10 folders were searched"):
-        FileFinder([tmp_path]).find(URI, "x")
+        FileFinder([tmp_path], most_folders=10).find(URI, "x")
 
 
 def test_environment_and_own_prefix(tmp_path, monkeypatch):
