@@ -85,7 +85,7 @@ class Job(NamedTuple):
 
 
 @cache
-def _method() -> str:
+def method_digest() -> str:
     """Digest of the source text that determines a fit: a new method invalidates cached fits."""
     digest = hashlib.sha256()
     folder = Path(__file__).parent
@@ -98,7 +98,7 @@ def _method() -> str:
 
 def _content(shape: Shape, most: int, tolerance: float) -> str:
     mesh = () if shape.vertices is None else (shape.vertices, shape.triangles)
-    return content_key(_method(), shape.kind, shape.size, *mesh, most, tolerance)
+    return content_key(method_digest(), shape.kind, shape.size, *mesh, most, tolerance)
 
 
 def _to_json(fits: list[Fit]) -> list:

@@ -2,8 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits of a whole robot: once each, kept on disk, the budget shared out."""
 
+import logging
+import os
 import re
+import shutil
+import signal
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -25,23 +32,43 @@ def bar(x=0.0, length=0.4):
     return Shape("mesh", pose, vertices=mesh.vertices, triangles=mesh.faces)
 
 
-@pytest.fixture
-def counted(monkeypatch, tmp_path):
-    """How often a shape is fitted; the store is an empty one."""
+@pytest.fixture(autouse=True)
+def no_fits(monkeypatch, tmp_path):
+    """The store is an empty one."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    calls = []
-    original = fitter.fits_in_own_frame
-
-    def counting(*arguments):
-        calls.append(arguments)
-        return original(*arguments)
-
-    monkeypatch.setattr(fitter, "fits_in_own_frame", counting)
-    return calls
 
 
-def test_what_has_no_part_in_a_fit_is_not_imported_by_one():
-    folder = Path(fitter.__file__).parent
+@pytest.fixture
+def count(caplog):
+    """Return how many meshes were fitted so far, as the log says."""
+    caplog.set_level(logging.INFO, fitter.logger.name)
+    said = re.compile(r"fitting leaves to (\d+) meshes")
+    return lambda: sum(int(match[1]) for match in map(said.match, caplog.messages) if match)
+
+
+CHANGE_FILES = """
+import logging, sys
+from pathlib import Path
+import numpy as np
+import trimesh
+from collision_monitor.fitting import fitter
+from collision_monitor.fitting.shapes import FitSettings
+from collision_monitor.robot.description import Shape
+ball = trimesh.creation.icosphere(1, 0.1)
+links = {"a": [Shape("mesh", np.eye(4), vertices=ball.vertices, triangles=ball.faces)]}
+logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
+for path in [None, None, *map(Path, sys.argv[1:])]:
+    print(path)
+    if path:
+        path.write_bytes(path.read_bytes() + b"#")
+    fitter.method_digest.cache_clear()
+    fitter.fit_all(links, {}, FitSettings(1, 0.001))
+"""
+
+
+def test_a_change_of_any_file_that_has_a_part_in_a_fit_is_another_fit(tmp_path):
+    package = Path(fitter.__file__).parents[1]
+    folder = package / "fitting"
     named = re.compile(r"^(?:from|import) collision_monitor\.fitting\.(\w+)", re.MULTILINE)
     found, waiting = set(), ["shapes"]
     while waiting:
@@ -49,53 +76,61 @@ def test_what_has_no_part_in_a_fit_is_not_imported_by_one():
             found.add(name)
             waiting += named.findall((folder / f"{name}.py").read_text(encoding="utf-8"))
     assert {"body", "bounding_shapes", "multi_capsule_fit"} <= found
-    for pattern in fitter._NO_PART:
-        excluded = {path.stem for path in folder.glob(pattern)}
-        assert excluded, f"{pattern}: no such file"
-        assert not excluded & found
+    files = [f"{package.name}/fitting/{name}.py" for name in sorted(found)]
+    copied = tmp_path / package.name
+    shutil.copytree(package, copied, ignore=shutil.ignore_patterns("*.pyc"))
+    done = subprocess.run(
+        [sys.executable, "-c", CHANGE_FILES, *files], cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
+        timeout=600, check=True,
+    )  # fmt: skip
+    first, again, *others = re.split(r"^(?:None|\S+\.py)$", done.stdout, flags=re.MULTILINE)[1:]
+    assert "fitting leaves" in first and "fitting leaves" not in again
+    fitted = ["fitting leaves to 1 meshes" in text for text in others]
+    assert fitted == [True] * len(files), dict(zip(files, fitted, strict=True))
 
 
-def test_equal_shapes_are_fitted_once_and_placed_where_they_are(counted):
+def test_equal_shapes_are_fitted_once_and_placed_where_they_are(count):
     fits = fitter.fit_all({"a": [bar()], "b": [bar(2.0)]}, {}, SETTINGS)
-    assert len(counted) == 1
+    assert count() == 1
     (a,), (b,) = fits["a"], fits["b"]
     for one, other in zip(a.leaves, b.leaves, strict=True):
         assert other.p0 - one.p0 == pytest.approx([2.0, 0, 0])
         assert (one.link, other.link, one.radius) == ("a", "b", other.radius)
 
 
-def test_the_second_time_nothing_is_fitted_and_the_leaves_are_the_same(counted):
+def test_the_second_time_nothing_is_fitted_and_the_leaves_are_the_same(count):
     first = fitter.fit_all({"a": [bar()]}, {}, SETTINGS)
     second = fitter.fit_all({"a": [bar()]}, {}, SETTINGS)
-    assert len(counted) == 1
+    assert count() == 1
     for one, other in zip(first["a"][0].leaves, second["a"][0].leaves, strict=True):
         assert np.array_equal(one.p0, other.p0) and one.radius == other.radius
     assert second["a"][0].union_volume == first["a"][0].union_volume
 
 
-def test_another_shape_another_setting_or_another_method_is_another_fit(counted, monkeypatch):
+def test_another_shape_or_another_setting_is_another_fit(count):
     fitter.fit_all({"a": [bar()]}, {}, SETTINGS)
     fitter.fit_all({"a": [bar(length=0.41)]}, {}, SETTINGS)
     fitter.fit_all({"a": [bar()]}, {}, FitSettings(3, 0.001))
-    monkeypatch.setattr(fitter, "_method", lambda: "another")
-    fitter.fit_all({"a": [bar()]}, {}, SETTINGS)
-    assert len(counted) == 4
+    assert count() == 3
 
 
-def test_watchers_make_another_fit_of_all_equal_shapes(counted):
+def test_watchers_make_another_fit_of_all_equal_shapes(count):
     looks = np.array([[0.2, 0.0, 0.0, 1.0]])
     links = {"a": [bar()], "b": [bar(2.0)]}
     fitter.fit_all(links, {}, SETTINGS)
+    (fit,) = fitter.fit_all(links, {}, SETTINGS, {"a": [looks], "b": [-looks]})["a"]
     fitter.fit_all(links, {}, SETTINGS, {"a": [looks], "b": [-looks]})
-    fitter.fit_all(links, {}, SETTINGS, {"a": [looks], "b": [-looks]})
-    assert len(counted) == 2
-    assert counted[1][3][:, 0] == pytest.approx([-0.2, 0.2])
+    assert count() == 2
+    both = {"a": [np.vstack([-looks, looks])], "b": [np.empty((0, 4))]}
+    (same,) = fitter.fit_all(links, {}, SETTINGS, both)["a"]
+    assert count() == 2 and np.array_equal(leaf_rows(fit.leaves), leaf_rows(same.leaves))
     fitter.fit_all(links, {}, SETTINGS, {"a": [looks], "b": [looks]})
-    assert len(counted) == 3
+    assert count() == 3
 
 
 @pytest.mark.parametrize("kind", ["sphere", "capsule"])
-def test_spheres_and_capsules_need_no_watchers(counted, kind):
+def test_spheres_and_capsules_need_no_watchers(kind):
     size = {"sphere": (0.1,), "capsule": (0.1, 0.3)}[kind]
     closed = Shape(kind, np.eye(4), size)
     assert not fitter.needs_watchers({"a": [closed], "b": []})
@@ -144,7 +179,7 @@ def test_leaves_that_pay_least_are_taken_back():
     assert counts(2) == counts(1) == counts(0) == [1, 1]
 
 
-def test_links_have_three_quarters_of_the_most_in_the_mean(counted):
+def test_links_have_three_quarters_of_the_most_in_the_mean():
     links = {name: [bar(length=length)] for name, length in (("a", 0.2), ("b", 0.4), ("c", 0.6))}
     fits = fitter.fit_all(links, {}, FitSettings(4, 0.0))
     leaves = [len(fit.leaves) for per_link in fits.values() for fit in per_link]
@@ -165,7 +200,7 @@ def seen(*points):
 CORNERS = seen(*(0.25 * np.array(signs) for signs in np.ndindex(2, 2, 2) if any(signs)))
 
 
-def test_a_link_that_is_loose_where_others_come_has_more_leaves(counted):
+def test_a_link_that_is_loose_where_others_come_has_more_leaves(count):
     links = {"block": [block()], **{f"bar{k}": [bar()] for k in range(4)}}
     far = seen([0.5, 0.0, 0.0])
     settings = FitSettings(4, 0.002)
@@ -180,9 +215,9 @@ def test_a_link_that_is_loose_where_others_come_has_more_leaves(counted):
     few = fitter.fits_in_own_frame(block(), 4, 0.002, CORNERS[0])[-1]
     assert few.lost > 0.01 and after.lost < 0.7 * few.lost
     # The second time nothing is fitted.
-    calls = len(counted)
+    calls = count()
     (again,) = fitter.fit_all(links, {}, settings, loose)["block"]
-    assert len(counted) == calls
+    assert count() == calls
     assert np.array_equal(leaf_rows(again.leaves), leaf_rows(after.leaves))
 
 
@@ -194,14 +229,14 @@ def test_a_link_that_is_loose_where_others_come_has_more_leaves(counted):
         (FitSettings(4, 0.002), [np.empty((0, 4))]),  # nothing comes near
     ],
 )
-def test_no_other_link_has_more_leaves(counted, settings, watchers):
+def test_no_other_link_has_more_leaves(settings, watchers):
     links = {"block": [block()], "bar": [bar()]}
     given = {"block": watchers, "bar": [np.empty((0, 4))]}
     (fit,) = fitter.fit_all(links, {}, settings, given)["block"]
     assert len(fit.leaves) <= settings.max_leaves_per_link
 
 
-def test_a_box_among_other_shapes_of_a_loose_link_has_more_leaves(counted):
+def test_a_box_among_other_shapes_of_a_loose_link_has_more_leaves():
     box = Shape("box", np.eye(4), (0.5, 0.3, 0.2))
     shapes = [box, bar(0.3), bar(-0.3), bar(0.35)]
     links = {"base": shapes, "bar": [bar()], "other": [bar()]}
@@ -213,26 +248,23 @@ def test_a_box_among_other_shapes_of_a_loose_link_has_more_leaves(counted):
     assert after[0].stand_off < 0.5 * before[0].stand_off
 
 
-@pytest.mark.parametrize("fault", [FitError("no such body"), KeyboardInterrupt()])
-def test_a_fault_in_one_fit_waits_for_no_other(monkeypatch, tmp_path, fault):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(fitter.os, "cpu_count", lambda: 1)
-    begun, released = [], threading.Event()
-
-    def faulty(*arguments):
-        begun.append(threading.current_thread())
-        if len(begun) == 1:
-            raise fault
-        assert released.wait(60.0)
-        return []
-
-    monkeypatch.setattr(fitter, "fits_in_own_frame", faulty)
-    links = {str(k): [bar(length=0.3 + 0.1 * k)] for k in range(5)}
-    try:
-        with pytest.raises(type(fault)):
-            fitter.fit_all(links, {}, SETTINGS)
-        assert not released.is_set()
-    finally:
-        released.set()
-    begun[0].join()
-    assert len(begun) <= 2  # one may have begun when the first failed; the others never do
+@pytest.mark.parametrize("fault", [FitError, KeyboardInterrupt])
+def test_a_fault_in_one_fit_waits_for_no_other(monkeypatch, fault):
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    links = {str(k): [block((0.3 + 0.01 * k, 0.4, 0.4))] for k in range(12)}
+    begin = time.process_time()
+    fitter.fit_all({"other": [block((0.2, 0.4, 0.4))]}, {}, FitSettings(12, 0.0))
+    of_one = time.process_time() - begin
+    others = threading.enumerate()
+    if fault is FitError:
+        empty = Shape("mesh", np.eye(4), vertices=np.empty((0, 3)), triangles=[[0, 0, 0]])
+        links = {"empty": [empty]} | links
+    else:
+        threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
+    with pytest.raises(fault):
+        fitter.fit_all(links, {}, FitSettings(12, 0.0))
+    # One may have begun when the first failed; the others never do.
+    begin = time.process_time()
+    for thread in set(threading.enumerate()).difference(others):
+        thread.join(600.0)
+    assert time.process_time() - begin < 4.0 * of_one
