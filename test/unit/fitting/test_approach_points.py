@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From where links are looked at by others."""
 
+import diskcache
 import numpy as np
 import pytest
 
@@ -67,15 +68,21 @@ def test_who_is_far_away_or_always_touches_does_not_watch():
     assert watchers_of(links, poses, [])["a"][0].shape == (0, 4)
 
 
-def test_the_second_time_they_come_from_disk_and_are_the_same(monkeypatch):
+def test_the_second_time_they_come_from_disk(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     links = {"a": (at(0.0),), "b": (at(0.0, "cylinder", (0.05, 0.2)),)}
     poses = {"a": poses_along_x(0.0), "b": poses_along_x(0.3)}
     first = watchers_of(links, poses, [("a", "b")])
-    monkeypatch.setattr("collision_monitor.fitting.approach_points._look", None)
     second = watchers_of(links, poses, [("a", "b")])
     assert np.array_equal(first["a"][0], second["a"][0])
-    with pytest.raises(TypeError):
-        watchers_of(links, poses | {"b": poses_along_x(0.31)}, [("a", "b")])
+    folder = tmp_path / "collision_monitor" / "watchers"
+    with diskcache.Cache(folder, disk=diskcache.JSONDisk) as cache:
+        for key in cache:
+            cache[key] = {"a": [[[0.1, 0.2, 0.3, 1.0]]], "b": [[]]}
+    third = watchers_of(links, poses, [("a", "b")])
+    assert third["a"][0].tolist() == [[0.1, 0.2, 0.3, 1.0]] and third["b"][0].shape == (0, 4)
+    other = watchers_of(links, poses | {"b": poses_along_x(0.31)}, [("a", "b")])
+    assert len(other["b"][0])
 
 
 def test_merging_keeps_the_weight_and_does_not_see_the_last_digit():
