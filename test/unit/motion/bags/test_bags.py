@@ -3,6 +3,7 @@
 """Bags are read without ROS; what cannot be used is refused by topic and message."""
 
 import sqlite3
+import sys
 
 import numpy as np
 import pytest
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 from support.files.made_bags import KINDS, bag_file, command, state, text, write_bag
 
 from collision_monitor.errors import MissingDependencyError, MotionError
-from collision_monitor.motion import bags
 from collision_monitor.motion.bags import COMMANDS, STATES, is_bag, read_topics, topic_names
 
 STATE_MESSAGES = [
@@ -175,11 +175,8 @@ def test_a_database_that_was_not_closed(tmp_path):
 
 def test_without_rosbags_the_command_that_installs_it_is_named(tmp_path, monkeypatch):
     folder = write_bag(tmp_path / "bag", STATE_MESSAGES)
-
-    def missing(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr(bags, "import_module", missing)
+    for name in [name for name in sys.modules if name.split(".")[0] == "rosbags"]:
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingDependencyError, match=r"pip install .*'rosbags>="):
         read_topics(folder)
 
