@@ -60,7 +60,7 @@ CARTESIAN_LINE = VerificationCheck(
 )
 CHECKS = (DISTANCES, JOINT_LIMITS, TORQUES, CARTESIAN_LINE)  # in the order of reports
 _DASK = "dask://"
-_CONNECT_SECONDS = 10
+_CONNECT_SECONDS = 10.0
 _model: CollisionModel | None = None  # model of a worker process
 
 
@@ -69,6 +69,7 @@ def verify(
     motion: LoadedMotion,
     settings: Settings | None = None,
     progress: Progress = no_progress,
+    checks: Sequence[VerificationCheck] = CHECKS,
 ) -> Verification:
     """Check one motion: joint limits, clearance also between samples and, if requested, torques.
 
@@ -78,6 +79,7 @@ def verify(
         settings: thresholds, limits, torques and motions that run at the same time.
         progress: called with the name of the current step and the fraction done (0 to 1), from any
             thread.
+        checks: in the order of the report.
 
     Returns:
         The verdict with its violations. If the motion cannot be checked, the verdict is
@@ -86,7 +88,7 @@ def verify(
     settings = Settings() if settings is None else settings
     begin = time.perf_counter()
     try:
-        return _verified(model, motion, settings, begin, progress)
+        return _verified(model, motion, settings, begin, progress, checks)
     except CollisionMonitorError as error:
         return Verification(
             motion.source,
@@ -103,6 +105,7 @@ def _verified(
     settings: Settings,
     begin: float,
     progress: Progress,
+    checks: Sequence[VerificationCheck],
 ) -> Verification:
     limits = urdf_limits(model.robot) if settings.limits is None else settings.limits
     parts = _parts(motion, settings.beside)
@@ -110,7 +113,7 @@ def _verified(
     task = Task(model, motion, settings, limits, parts, schedule, progress)
     violations, results = [], {}
     notes = [*motion.warnings, *(w for b in settings.beside for w in b.motion.warnings)]
-    for check in sorted(CHECKS, key=lambda check: not check.is_first):
+    for check in sorted(checks, key=lambda check: not check.is_first):
         if not check.skipped(task):
             outcome = check.run(task)
             violations += outcome.violations
@@ -126,7 +129,7 @@ def _verified(
         seconds=time.perf_counter() - begin,
         violations=ordered,
         notes=tuple(dict.fromkeys(notes)),
-        checks=tuple(Check(check.name, check.codes, check.skipped(task)) for check in CHECKS),
+        checks=tuple(Check(check.name, check.codes, check.skipped(task)) for check in checks),
         **results,
     )
 
@@ -151,6 +154,7 @@ def verify_many(
     settings: Settings,
     executor: str = "",
     done: Callable[[Verification], None] = lambda result: None,
+    connect_seconds: float = _CONNECT_SECONDS,
 ) -> list[Verification]:
     """Verify many motions in parallel; returns a verification for each, in their order.
 
@@ -161,6 +165,7 @@ def verify_many(
         executor: empty for processes on this machine, as many as it has processors; or
             ``dask://host:port``, the scheduler of a Dask cluster whose workers have this package.
         done: called in this process for each finished motion, in any order.
+        connect_seconds: how long to wait for an answer of the scheduler.
 
     Raises:
         ExecutorError: the cluster is not available, or lost its workers.
@@ -173,7 +178,7 @@ def verify_many(
             found.append(verify(model, motion, settings))
             done(found[-1])
         return found
-    with _workers(model, executor, workers) as submit:
+    with _workers(model, executor, workers, connect_seconds) as submit:
         futures = [submit(motion, settings) for motion in motions]
         for future in as_completed(futures):
             done(_result(future, executor))
@@ -194,7 +199,7 @@ def _result(future: Future, executor: str) -> Verification:
 
 @contextmanager
 def _workers(
-    model: CollisionModel, executor: str, count: int
+    model: CollisionModel, executor: str, count: int, connect_seconds: float
 ) -> Iterator[Callable[[LoadedMotion, Settings], Future]]:
     """Context of a function that sends one motion to a worker; workers end with the context."""
     if not executor:
@@ -205,21 +210,21 @@ def _workers(
         with pool:
             yield lambda motion, settings: pool.submit(_verify_kept, motion, settings)
         return
-    with _cluster(executor) as client:
+    with _cluster(executor, connect_seconds) as client:
         sent = client.scatter(model, broadcast=True, hash=False)
         with client.get_executor(pure=False) as pool:
             yield lambda motion, settings: pool.submit(verify, sent, motion, settings)
 
 
 @contextmanager
-def _cluster(executor: str) -> Iterator[Any]:
+def _cluster(executor: str, connect_seconds: float) -> Iterator[Any]:
     if not executor.startswith(_DASK) or not executor.removeprefix(_DASK):
         raise ExecutorError(f"--executor {executor!r} is not dask://host:port")
     with optional_dependency(f"{executor} needs Dask", "verify"):
         from distributed import Client
     address = "tcp://" + executor.removeprefix(_DASK)
     try:
-        client = Client(address, timeout=_CONNECT_SECONDS)
+        client = Client(address, timeout=connect_seconds)
     except (OSError, ValueError) as error:
         raise ExecutorError(f"{executor}: no Dask scheduler answers there: {error}") from None
     with client:

@@ -97,7 +97,7 @@ def test_checks_run_quick_ones_first_and_are_reported_in_their_order():
 
 
 @pytest.mark.parametrize("skipped", ["", "it is Sunday"])
-def test_a_check_is_added_by_one_line(monkeypatch, skipped):
+def test_a_check_is_added_by_one_line(skipped):
     code = Code.OFF_THE_LINE
     violation = Violation(code, "tip", 1.0, 1.0, 0.2, 0.1, "m")
 
@@ -106,8 +106,7 @@ def test_a_check_is_added_by_one_line(monkeypatch, skipped):
         return Outcome([violation], ["the tip was measured"])
 
     added = VerificationCheck("reach", (code,), run, skipped=lambda task: skipped)
-    monkeypatch.setattr("collision_monitor.verification.run_checks.CHECKS", (*CHECKS, added))
-    result = verify(model(), motion((0.3, 0.3, 0.3)), SETTINGS)
+    result = verify(model(), motion((0.3, 0.3, 0.3)), SETTINGS, checks=(*CHECKS, added))
     assert result.checks[-1] == Check("reach", (code,), skipped)
     assert result.verdict is (Verdict.SAFE if skipped else Verdict.NOT_SAFE)
     assert result.violations == (() if skipped else (violation,))
@@ -269,7 +268,6 @@ def test_what_cannot_be_checked_is_a_verdict_and_the_others_are_checked():
         ("dask://", "is not dask://host:port"),
     ],
 )
-def test_a_cluster_that_is_not_there_is_named(executor, says, monkeypatch):
-    monkeypatch.setattr("collision_monitor.verification.run_checks._CONNECT_SECONDS", 1)
+def test_a_cluster_that_is_not_there_is_named(executor, says):
     with pytest.raises(ExecutorError, match=says):
-        verify_many(model(), MANY, FAST, executor)
+        verify_many(model(), MANY, FAST, executor, connect_seconds=1.0)
