@@ -6,10 +6,19 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from collision_monitor.verification.report.report_page import Curve, Plot, _figure, _rows, svg
+from collision_monitor.verification.report.report_page import Curve, Plot, draw, svg
 
 pytest.importorskip("matplotlib")
+from matplotlib.figure import Figure  # noqa: E402
+
 TIMES = np.linspace(0.0, 1.0, 50)
+
+
+def drawn_on(plot):
+    """Axes with all curves of a plot."""
+    axis = Figure().subplots()
+    draw(axis, plot, plot.curves)
+    return axis
 
 
 def test_a_plot_is_one_svg_element_with_its_labels():
@@ -23,8 +32,9 @@ def test_a_plot_is_one_svg_element_with_its_labels():
 
 def test_more_curves_than_fit_go_to_further_panels():
     plot = Plot("many", "m", TIMES, [Curve(f"c{k}", TIMES + k) for k in range(16)])
-    axes = _figure(plot).axes
-    assert [len(axis.lines) for axis in axes] == [7, 7, 2]
+    panels = etree.fromstring(svg(plot).encode()).xpath("//*[starts-with(@id, 'axes_')]")
+    shown = [{*panel.itertext()} & {f"c{k}" for k in range(16)} for panel in panels]
+    assert [len(labels) for labels in shown] == [7, 7, 2]
 
 
 def test_limits_levels_marks_and_bands_are_drawn():
@@ -32,7 +42,7 @@ def test_limits_levels_marks_and_bands_are_drawn():
         "all", "m", TIMES, [Curve("a", TIMES, lower=-1.0, band=0.1)], [(0.5, "hit")],
         [(0.2, "stop")],
     )  # fmt: skip
-    axis = _figure(plot).axes[0]
+    axis = drawn_on(plot)
     drawn = {tuple(np.unique(line.get_ydata())) for line in axis.lines}
     assert {(-1.0,), (0.2,)} <= drawn
     assert any((np.asarray(line.get_xdata()) == 0.5).all() for line in axis.lines)
@@ -44,7 +54,9 @@ def test_a_peak_of_one_sample_survives_thinning():
     values = np.zeros(30_000)
     values[12_345], values[20_001] = 9.0, -7.0
     plot = Plot("long", "m", times, [Curve("a", values)])
-    rows = _rows(plot, plot.curves)
+    (line,) = drawn_on(plot).lines
+    rows = np.searchsorted(times, line.get_xdata())
+    assert (line.get_ydata() == values[rows]).all()
     assert len(rows) < 3_000
     assert {12_345, 20_001} <= set(rows.tolist())
     assert rows[0] == 0 and rows[-1] == 29_999
@@ -54,8 +66,8 @@ def test_a_peak_of_one_sample_survives_thinning():
 def test_limits_far_off_are_told_and_not_drawn():
     near = Plot("near", "m", TIMES, [Curve("a", TIMES, -3.9, 3.9)])
     far = Plot("far", "m", TIMES, [Curve("a", TIMES, -50.0, 4.1), Curve("b", 0.1 * TIMES)])
-    assert len(_figure(near).axes[0].lines) == 3
-    axis = _figure(far).axes[0]
+    assert len(drawn_on(near).lines) == 3
+    axis = drawn_on(far)
     assert len(axis.lines) == 2
     (text,) = axis.texts
     assert "4.1 on" in text.get_text()
