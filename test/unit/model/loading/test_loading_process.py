@@ -63,12 +63,13 @@ def test_what_the_library_says_comes_along_with_its_level():
     assert any("'other'" in text and level == logging.WARNING for level, text in found.log)
 
 
-def test_an_error_of_ours_is_an_answer_too(monkeypatch):
-    def broken(self):
+class FaultyRecipe(Recipe):
+    def load(self):
         raise ZeroDivisionError("of ours")
 
-    monkeypatch.setattr(Recipe, "load", broken)
-    assert answer(GOOD).error == "internal error, ZeroDivisionError: of ours"
+
+def test_an_error_of_ours_is_an_answer_too():
+    assert answer(FaultyRecipe(GOOD.robots)).error == "internal error, ZeroDivisionError: of ours"
 
 
 def test_a_process_that_is_killed_is_an_answer():
