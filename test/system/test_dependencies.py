@@ -81,7 +81,7 @@ def test_modules_are_imported_by_name_in_known_functions_alone():
             if isinstance(node, ast.FunctionDef):
                 calls = [n for n in ast.walk(node) if isinstance(n, ast.Call)]
                 for call in calls:
-                    called = third_party._called(call)
+                    called = third_party.called(call)
                     if called in ("import_module", "find_spec", "__import__"):
                         constant = isinstance(call.args[0], ast.Constant)
                         # Modules of this package, imported when they are needed.

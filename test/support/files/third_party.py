@@ -84,7 +84,7 @@ def sources() -> list[Path]:
     return [*sorted((ROOT / PACKAGE).rglob("*.py")), *sorted((ROOT / "launch").glob("*.py"))]
 
 
-def _called(node: ast.Call) -> str:
+def called(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
@@ -96,7 +96,7 @@ def imported(tree: ast.AST) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             found.add(node.module)
-        elif isinstance(node, ast.Call) and _called(node) in IMPORTERS:
+        elif isinstance(node, ast.Call) and called(node) in IMPORTERS:
             found |= {
                 argument.value
                 for argument in node.args
@@ -112,7 +112,7 @@ def started(tree: ast.AST) -> set[str]:
         if not isinstance(node, ast.Call):
             continue
         values = [word.value for word in node.keywords if word.arg == "package"]
-        if _called(node) in ("FindPackageShare", "get_package_share_directory"):
+        if called(node) in ("FindPackageShare", "get_package_share_directory"):
             values += node.args
         found |= {value.value for value in values if isinstance(value, ast.Constant)}
     return found - {PACKAGE}
