@@ -43,18 +43,19 @@ class Limited:
 
 
 @pytest.fixture
-def stream():
-    return PointStream(Limited(), NAMES, ("l", "r"), horizon=1.0, timeout=0.5)
+def limited():
+    return Limited()
 
 
-def calls(stream):
-    return stream._streamer.calls
+@pytest.fixture
+def stream(limited):
+    return PointStream(limited, NAMES, ("l", "r"), horizon=1.0, timeout=0.5)
 
 
-def test_the_first_point_is_gone_to_from_the_present_state(stream):
+def test_the_first_point_is_gone_to_from_the_present_state(stream, limited):
     assert not stream.active(10.0)
     streamed = stream.step({"r": 0.15, "l": -0.5}, due=10.1, now=10.0, present=PRESENT)
-    assert calls(stream) == [
+    assert limited.calls == [
         ("reset", [0.4, 0.1, -0.1]),
         ([0.4, 0.15, -0.5], pytest.approx(0.1)),
     ]
@@ -66,29 +67,29 @@ def test_the_first_point_is_gone_to_from_the_present_state(stream):
     assert stream.active(10.0)
 
 
-def test_the_next_has_the_time_between_the_two_whenever_it_comes(stream):
+def test_the_next_has_the_time_between_the_two_whenever_it_comes(stream, limited):
     stream.step({"r": 0.15, "l": -0.1}, 10.1, 10.0, PRESENT)
     stream.step({"r": 0.16, "l": -0.1}, 10.12, 10.001, {**PRESENT, "torso": 0.5, "r": 9.0})
-    assert calls(stream)[2] == ([0.5, 0.16, -0.1], pytest.approx(0.02))
+    assert limited.calls[2] == ([0.5, 0.16, -0.1], pytest.approx(0.02))
     assert (stream.points, stream.adjusted, stream.late) == (2, 0, 0)
 
 
-def test_after_a_pause_a_new_stream_begins_where_the_robot_stands(stream):
+def test_after_a_pause_a_new_stream_begins_where_the_robot_stands(stream, limited):
     stream.step({"r": 0.1, "l": -0.1}, 10.1, 10.0, PRESENT)
     assert stream.active(10.6) and not stream.active(10.61)
     stream.step({"r": 0.2, "l": -0.1}, 11.2, 11.1, {**PRESENT, "r": 0.2})
-    assert calls(stream)[2:] == [
+    assert limited.calls[2:] == [
         ("reset", [0.4, 0.2, -0.1]),
         ([0.4, 0.2, -0.1], pytest.approx(0.1)),
     ]
 
 
-def test_an_ended_stream_begins_anew(stream):
+def test_an_ended_stream_begins_anew(stream, limited):
     stream.step({"r": 0.1, "l": -0.1}, 10.1, 10.0, PRESENT)
     stream.end()
     assert not stream.active(10.0)
     stream.step({"r": 0.1, "l": -0.1}, 10.12, 10.02, PRESENT)
-    assert calls(stream)[2][0] == "reset"
+    assert limited.calls[2][0] == "reset"
 
 
 def test_points_that_are_due_already_are_counted(stream):
@@ -106,14 +107,14 @@ def test_points_that_are_due_already_are_counted(stream):
         (10.08, 10.05, "due 0.02 s before the point that was commanded last"),
     ],
 )
-def test_points_out_of_time_are_refused_and_change_nothing(stream, due, now, says):
+def test_points_out_of_time_are_refused_and_change_nothing(stream, limited, due, now, says):
     stream.step({"r": 0.1, "l": -0.1}, 10.1, 10.0, PRESENT)
-    before = list(calls(stream))
+    before = list(limited.calls)
     with pytest.raises(TrajectoryError, match=says):
         stream.step({"r": 0.2, "l": -0.1}, due, now, PRESENT)
-    assert calls(stream) == before
+    assert limited.calls == before
     stream.step({"r": 0.2, "l": -0.1}, 10.3, 10.2, PRESENT)
-    assert calls(stream)[-1][1] == pytest.approx(0.2)
+    assert limited.calls[-1][1] == pytest.approx(0.2)
 
 
 def test_points_that_are_not_reached_yet_are_sent_again(stream):
