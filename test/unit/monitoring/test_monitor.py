@@ -42,21 +42,24 @@ def test_levels_follow_the_distance():
         assert f"{distance:.3f} m between" in state.message
 
 
-def test_only_the_first_update_has_more_time_for_exact_distances(monkeypatch):
-    given_seconds, bounds = [], CollisionModel.exact_bounds
+class RecordingModel(CollisionModel):
+    """Notes how much time each call for exact distances is given."""
 
-    def record(*arguments, seconds, **options):
-        given_seconds.append(seconds)
-        return bounds(*arguments, seconds=seconds, **options)
+    given_seconds = []
 
-    monkeypatch.setattr(CollisionModel, "exact_bounds", record)
-    model = CollisionModel.from_urdf(chain(5))
+    def exact_bounds(self, *arguments, seconds, **options):
+        self.given_seconds.append(seconds)
+        return super().exact_bounds(*arguments, seconds=seconds, **options)
+
+
+def test_only_the_first_update_has_more_time_for_exact_distances():
+    model = RecordingModel.from_urdf(chain(5))
     near = [0.1, 1.5, 1.5, 0.5]
 
     def times(watch, now):
-        given_seconds.clear()
+        model.given_seconds.clear()
         watch.update(model.joint_names, near, now=now)
-        return list(given_seconds)
+        return list(model.given_seconds)
 
     distances = {"warn_distance": 2.0, "stop_distance": 0.0}
     first = Monitor(model, **distances)

@@ -9,9 +9,11 @@ import pytest
 from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
+from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
 from collision_monitor.monitoring.publisher_watch import Publisher
+from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.monitoring.watchdogs import REFUSALS, REMARKS, Watchdogs
 
@@ -235,21 +237,23 @@ def test_a_motion_that_begins_in_a_backlog_has_its_speed_though_the_node_merges_
 
 def test_a_robot_of_several_whose_messages_are_merged_is_not_taken_to_stand():
     robots = {"left": NAMES[:2], "right": NAMES[2:]}
-    behaviour = SpeedPolicy(MODEL)
+    behaviour = SpeedPolicy(MODEL, SpeedSettings(release_cycles=1))
     several = Monitor(MODEL, behaviour=behaviour, robots=robots)
-    passed = []
-    decide = behaviour._braking_check.decide
-    behaviour._braking_check.decide = lambda *a: passed.append(a[3]) or decide(*a)
+    scales = []
+    several.set_thresholds(Thresholds(4.0, 0.1))  # everything is near
     for k in range(20):
         now = 0.01 * k
+        if k == 10:
+            several.set_thresholds(Thresholds(0.1, 0.02))
         left = JointState(NAMES[:2], [0.1 + 0.3 * now, 0.2 * now], now, 100.0 + now)
         several.merge(left)
-        several.update(NAMES[2:], [0.1 + 0.1 * now], now, 100.0 + now)
+        state = several.update(NAMES[2:], [0.1 + 0.1 * now], now, 100.0 + now)
+        scales.append(state.speed_scale)
     assert several.state(now).level == Level.OK
     assert behaviour.velocities.known
     assert behaviour.velocities.values == pytest.approx([0.3, 0.2, 0.1], abs=1e-6)
-    # Time passes by joint states of the left one, which were all merged.
-    assert sum(passed[5:]) == pytest.approx(0.15)
+    # Time passes by joint states of the left one, which were all merged: 1 s from 0 to 1.
+    assert np.diff(scales[10:]) == pytest.approx(np.full(9, 0.01))
 
 
 def test_counts_outlive_robots():

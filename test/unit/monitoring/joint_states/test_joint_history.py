@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collision_monitor.monitoring.joint_history import _HISTORY_ROWS, JointHistory
+from collision_monitor.monitoring.joint_history import JointHistory
 
 
 @given(
@@ -41,11 +41,13 @@ def test_what_is_newer_is_the_newest_and_what_is_older_is_not_known():
 
 def test_the_oldest_are_forgotten():
     history = JointHistory(1)
-    for k in range(_HISTORY_ROWS + 100):
-        history.add(float(k + 1), np.array([float(k)]))
-    assert history.at(100.5) is None
-    assert history.at(101.0) == pytest.approx([100.0])
-    assert history.at(_HISTORY_ROWS + 50.5) == pytest.approx([_HISTORY_ROWS + 49.5])
+    for k in range(10_000):
+        history.add(float(k), np.array([float(k)]))
+    known = [k for k in range(7000, 10_000) if history.at(float(k)) is not None]
+    assert 2000 <= len(known) < 3000 and known == list(range(known[0], 10_000))
+    for stamp in (known[0], known[0] + 0.5, 9998.5):  # across the end of the memory too
+        assert history.at(stamp) == pytest.approx([stamp])
+    assert history.at(known[0] - 0.5) is None
 
 
 def test_late_ones_are_passed_over_and_a_clock_that_was_set_back_begins_anew():
