@@ -97,6 +97,7 @@ class BrakingPaths:
         classes: thresholds and weights of the pairs.
         tables: of the pairs, as of `model.proximity`.
         candidates: pairs of the last search, in rows as of `near_pairs`.
+        earlier: what is known of the pairs of the model from earlier searches.
         tests: number of configurations in the last search.
     """
 
@@ -114,7 +115,7 @@ class BrakingPaths:
                 largest_slides(bodies) + SLIDES_BEYOND,
             ]
         )[bodies.slides]  # fmt: skip
-        self._earlier = near_pairs.nothing_known(
+        self.earlier = near_pairs.nothing_known(
             self.classes.pair_weights,
             windows(*self.tables.arrays()).links[self.tables.pair_rows[:model_count], 0],
             slides,
@@ -129,7 +130,7 @@ class BrakingPaths:
 
         Then nothing is known from earlier configurations.
         """
-        return self._earlier.way[2] > 0.0
+        return self.earlier.way[2] > 0.0
 
     def have_few_parts(self, pairs: np.ndarray) -> np.ndarray:
         """Whether (k,) the objects of pairs have so few parts that the path can be measured."""
@@ -181,7 +182,7 @@ class BrakingPaths:
         return near_pairs.near_pairs(
             *self.tables.arrays(), inputs.law, self.classes.of_pairs,
             self._enough(inputs.settings), now, nearest if nearest < model_count else -1,
-            distance, self._earlier, self.candidates, count,
+            distance, self.earlier, self.candidates, count,
         )  # fmt: skip
 
     def _enough(self, settings: SpeedSettings) -> np.ndarray:
@@ -229,7 +230,7 @@ class BrakingPaths:
         They must be among the candidates of the last `coarse_search`. Those that stay away are left
         out of the next ones.
         """
-        is_own, known = pairs < len(self.classes.of_pairs), self._earlier
+        is_own, known = pairs < len(self.classes.of_pairs), self.earlier
         pairs = pairs[is_own]
         known.distances[pairs] = np.maximum(known.distances[pairs], distances[is_own])
         known.bounds[pairs] = np.maximum(known.bounds[pairs], bounds[is_own])

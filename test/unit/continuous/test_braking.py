@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Braking paths: the law of motion, and bounds against densely sampled truth."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,24 +13,30 @@ from support.robots.two_slides import model as slides_model
 from collision_monitor.continuous import braking, braking_search, near_pairs
 from collision_monitor.continuous.near_pairs import DISTANCE, LEAST, PAIR, RATE, TRAVEL
 from collision_monitor.model.proximity import Proximity
-from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck
-from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs
+from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs, BrakingPaths
 from collision_monitor.monitoring.speed_policy.decision_kernels import RELEASE_PART
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 
 MODEL = planar_model(ball("post", 0.5, 0.0, 0.1))
 STOP, WARN = 0.02, 0.1
 RESOLUTION, REACTION = 0.001, 0.05
+DECELERATIONS = np.full(6, 4.0)
+SETTINGS = SpeedSettings()
+CAUTIOUS = SpeedSettings(resolution=RESOLUTION, release_distance=0.0)
 ANGLES = st.lists(st.floats(-2.0, 2.0), min_size=6, max_size=6).map(np.array)
 SPEEDS = st.lists(st.floats(-1.5, 1.5), min_size=6, max_size=6).map(np.array)
 
 
+def paths_of(model):
+    paths = BrakingPaths(model)
+    paths.classes.set_thresholds(np.tile([STOP, WARN], (len(model.pairs), 1)))
+    return paths
+
+
 @pytest.fixture(scope="module")
-def check():
-    """The check of two arms and a post."""
-    found = BrakingCheck(MODEL, np.full(6, 4.0), SpeedSettings(resolution=RESOLUTION))
-    found.set_thresholds(np.tile([STOP, WARN], (len(MODEL.pairs), 1)))
-    return found
+def paths():
+    """Of two arms and a post."""
+    return paths_of(MODEL)
 
 
 def path_of(q, v, decelerations, reaction, count=400):
@@ -46,11 +50,10 @@ def path_of(q, v, decelerations, reaction, count=400):
     return np.array(rows)
 
 
-def rows_of(check, q, v, reaction=REACTION, **options):
+def rows_of(paths, q, v, decelerations=DECELERATIONS, **options):
     """{pair: row} of one look."""
-    cautious = replace(check.settings, release_distance=0.0)
-    paths, inputs = check._paths, BrakingInputs(q, v, v, check.decelerations, reaction, cautious)
-    near_pairs.forget(paths._earlier)
+    inputs = BrakingInputs(q, v, v, decelerations, REACTION, CAUTIOUS)
+    near_pairs.forget(paths.earlier)
     count = paths.coarse_search(inputs)
     rows = paths.candidates[:count].copy()
     paths.set_rates(inputs, rows)
@@ -82,9 +85,9 @@ def test_joints_stay_within_the_range_about_an_instant(v, reaction, part, share)
 
 @given(ANGLES, SPEEDS)
 @settings(max_examples=150, deadline=None)
-def test_distances_on_the_braking_path_are_lower_bounds_and_include_every_near_pair(check, q, v):
-    rows = rows_of(check, q, v)
-    path = path_of(q, v, check.decelerations, REACTION)
+def test_distances_on_the_braking_path_are_lower_bounds_and_include_every_near_pair(paths, q, v):
+    rows = rows_of(paths, q, v)
+    path = path_of(q, v, DECELERATIONS, REACTION)
     truth = np.array([MODEL.distances(row) for row in path])
     now = MODEL.distances(q)
     for pair, row in rows.items():
@@ -96,9 +99,9 @@ def test_distances_on_the_braking_path_are_lower_bounds_and_include_every_near_p
 
 @given(ANGLES, SPEEDS)
 @settings(max_examples=100, deadline=None)
-def test_what_is_said_is_nearly_what_happens(check, q, v):
-    rows = rows_of(check, q, 0.3 * v)
-    path = path_of(q, 0.3 * v, check.decelerations, REACTION)
+def test_what_is_said_is_nearly_what_happens(paths, q, v):
+    rows = rows_of(paths, q, 0.3 * v)
+    path = path_of(q, 0.3 * v, DECELERATIONS, REACTION)
     truth = np.array([MODEL.distances(row) for row in path]).min(axis=0)
     for pair, row in rows.items():
         if truth[pair] < WARN:
@@ -107,12 +110,12 @@ def test_what_is_said_is_nearly_what_happens(check, q, v):
 
 @given(ANGLES, SPEEDS)
 @settings(max_examples=100, deadline=None)
-def test_rates_are_derivatives_of_distances(check, q, v):
+def test_rates_are_derivatives_of_distances(paths, q, v):
     step = 1e-6
     near = Proximity(MODEL).near(q, np.full(len(MODEL.pairs), WARN), 2e-3)
     counts = np.bincount(near.pairs, minlength=len(MODEL.pairs))
     before, after = MODEL.distances(q - step * v), MODEL.distances(q + step * v)
-    for pair, row in rows_of(check, q, v).items():
+    for pair, row in rows_of(paths, q, v).items():
         if counts[pair] == 1 and row[DISTANCE] > 1e-3:  # else which points are nearest may change
             rate = (after[pair] - before[pair]) / (2.0 * step)
             assert row[RATE] == pytest.approx(rate, abs=1e-4)
@@ -123,17 +126,15 @@ def test_rates_are_derivatives_of_distances(check, q, v):
 def test_only_pairs_are_left_out_that_stay_away_while_braking(seed, keeps):
     """Along a motion, though most pairs are not measured again at each configuration."""
     rng = np.random.default_rng(seed)
-    check = BrakingCheck(MODEL, np.full(6, 4.0))
-    check.set_thresholds(np.tile([STOP, WARN], (len(MODEL.pairs), 1)))
-    paths, q, v = check._paths, rng.uniform(-2.0, 2.0, 6), np.zeros(6)
-    enough = WARN + min(check.settings.release_distance, RELEASE_PART * WARN)
+    paths, q, v = paths_of(MODEL), rng.uniform(-2.0, 2.0, 6), np.zeros(6)
+    enough = WARN + min(SETTINGS.release_distance, RELEASE_PART * WARN)
     for _ in range(20):
         q = q + rng.normal(0.0, rng.choice([1e-3, 0.03, 0.5]), 6) * rng.integers(0, 2, 6)
         v = v + rng.normal(0.0, rng.choice([1e-3, 0.03, 0.5]), 6) * rng.integers(0, 2, 6)
         reaction = REACTION + rng.choice([0.0, 0.002])
-        inputs = BrakingInputs(q, v, v, check.decelerations, reaction, check.settings)
+        inputs = BrakingInputs(q, v, v, DECELERATIONS, reaction, SETTINGS)
         now = MODEL.distances(q)
-        path = path_of(q, v, check.decelerations, reaction, count=60)
+        path = path_of(q, v, DECELERATIONS, reaction, count=60)
         truth = np.array([MODEL.distances(row) for row in path]).min(axis=0)
         count = paths.coarse_search(inputs, now=True)
         assert set(paths.candidates[:count, PAIR].astype(int)) == set(np.flatnonzero(now < enough))
@@ -150,27 +151,23 @@ def test_only_pairs_are_left_out_that_stay_away_while_braking(seed, keeps):
 
 
 def test_other_decelerations_make_what_is_known_of_earlier_paths_useless():
-    check = BrakingCheck(MODEL, np.full(6, 4.0))
-    check.set_thresholds(np.tile([STOP, WARN], (len(MODEL.pairs), 1)))
-    paths, v = check._paths, np.full(6, 0.1)
+    paths, v = paths_of(MODEL), np.full(6, 0.1)
     some = MODEL.random_configurations(1000)
     q = next(row for row in some if 0.0 < MODEL.distance(row).distance < WARN)
     pairs, counts = np.arange(len(MODEL.pairs)), []
     for decelerations in (4.0, 4.0, 3.0):
-        inputs = BrakingInputs(q, v, v, np.full(6, decelerations), REACTION, check.settings)
+        inputs = BrakingInputs(q, v, v, np.full(6, decelerations), REACTION, SETTINGS)
         counts.append(paths.coarse_search(inputs))
         paths.keep(pairs, np.full(len(pairs), 9.0), np.full(len(pairs), 9.0))
     assert counts[0] > 0 and counts[1] == 0 and counts[2] == counts[0]
 
 
 def test_the_exact_distance_of_the_nearest_pair_may_keep_it_away():
-    check = BrakingCheck(MODEL, np.full(6, 4.0))
-    check.set_thresholds(np.tile([STOP, WARN], (len(MODEL.pairs), 1)))
-    paths, v = check._paths, np.full(6, 0.1)
+    paths, v = paths_of(MODEL), np.full(6, 0.1)
     some = MODEL.random_configurations(1000)
     q = next(row for row in some if 0.0 < MODEL.distance(row).distance < WARN)
     nearest = int(MODEL.distances(q).argmin())
-    inputs = BrakingInputs(q, v, v, check.decelerations, REACTION, check.settings)
+    inputs = BrakingInputs(q, v, v, DECELERATIONS, REACTION, SETTINGS)
     for distance, is_near in ((0.5 * WARN, True), (9.0, False), (0.5 * WARN, True)):
         count = paths.coarse_search(inputs, nearest=nearest, distance=distance)
         assert (nearest in paths.candidates[:count, PAIR]) is is_near
@@ -178,13 +175,11 @@ def test_the_exact_distance_of_the_nearest_pair_may_keep_it_away():
 
 def test_on_slides_all_is_as_by_hand():
     model = slides_model()
-    check = BrakingCheck(model, np.full(len(model.joint_names), 2.0))
-    check.set_thresholds(np.tile([STOP, WARN], (len(model.pairs), 1)))
     order = [model.joint_names.index(name) for name in ("r_x", "r_y", "l_x", "l_y")]
     q, v = np.zeros(len(model.joint_names)), np.zeros(len(model.joint_names))
     q[order] = [0.35, 0.0, -0.3, 0.0]
     v[order] = [0.5, 0.0, -0.3, 0.0]
-    (row,) = rows_of(check, q, v).values()
+    (row,) = rows_of(paths_of(model), q, v, np.full(len(q), 2.0)).values()
     gap = slides_distance(0.35, 0.0, -0.3, 0.0)
     assert row[DISTANCE] == pytest.approx(gap)
     assert row[RATE] == pytest.approx(-0.8)
@@ -195,30 +190,28 @@ def test_on_slides_all_is_as_by_hand():
 def test_more_pairs_than_there_is_room_for_are_all_there():
     balls = [ball(f"b{k}", 0.4 + 0.001 * k, -0.45, 0.05) for k in range(150)]
     model = planar_model(*balls)
-    check = BrakingCheck(model, np.full(6, 4.0))
-    check.set_thresholds(np.tile([STOP, WARN], (len(model.pairs), 1)))
     q, v = np.zeros(6), np.full(6, 0.1)
-    rows = rows_of(check, q, v)
+    rows = rows_of(paths_of(model), q, v)
     near = np.flatnonzero(model.distances(q) < WARN)
     assert len(near) > 150
     assert set(near) <= rows.keys()
 
 
-def test_bound_of_a_search_that_was_cut_short_holds(check):
+def test_bound_of_a_search_that_was_cut_short_holds(paths):
     rng = np.random.default_rng(4)
     loose = 0.0
     for _ in range(40):
         q, v = rng.uniform(-2.0, 2.0, 6), rng.uniform(-2.0, 2.0, 6)
-        path = path_of(q, v, check.decelerations, REACTION)
+        path = path_of(q, v, DECELERATIONS, REACTION)
         truth = np.array([MODEL.distances(row) for row in path]).min(axis=0)
-        for pair, row in rows_of(check, q, v, most=2).items():
+        for pair, row in rows_of(paths, q, v, most=2).items():
             assert row[LEAST] <= truth[pair] + 1e-9
             loose = max(loose, truth[pair] - row[LEAST])
     assert loose > 0.01  # it was
 
 
-def test_velocities_whose_path_is_beyond_numbers_leave_no_distance(check):
-    rows = rows_of(check, np.zeros(6), np.full(6, 1e200))
+def test_velocities_whose_path_is_beyond_numbers_leave_no_distance(paths):
+    rows = rows_of(paths, np.zeros(6), np.full(6, 1e200))
     assert rows
     assert all(row[LEAST] == -np.inf for row in rows.values())
 

@@ -7,20 +7,22 @@ import pytest
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel, Monitor
-from collision_monitor.continuous.near_pairs import forget
+from collision_monitor.continuous.near_pairs import PAIR
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.monitor import Level
+from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs, BrakingPaths
+from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 
 # The wall is always within the warning distance of the hand, so that other pairs are looked for.
 WALL = {"name": "wall", "type": "sphere", "radius": 0.1, "position": [0.0, 0.26, 3.0]}
 
 
-def turning_arm(reach, *more, tool=""):
+def turning_arm(reach, *more):
     """An arm that turns a ball to a post at ``reach``; its turn comes first in q."""
     return CollisionModel.from_urdf(
         robot(
-            link("base", ""), link("arm", tool), link("hand"), *more,
+            link("base", ""), link("arm", ""), link("hand"), *more,
             joint("a_turn", "base", "arm", "continuous", xyz="0 0 0"),
             joint("wag", "base", "hand", xyz="0 0 3"),
         ),
@@ -64,36 +66,39 @@ def test_a_collision_on_the_path_is_not_hidden_by_what_was_measured_with_larger_
         ),
         scene={"obstacles": [post]},
     )  # fmt: skip
-    kept, forgetting = (
-        Monitor(model.twin(), warn_distance=0.2, stop_distance=0.1)
-        for _ in range(2)
-    )
+    distances = {"warn_distance": 0.2, "stop_distance": 0.1}
+    kept = Monitor(model.twin(), **distances)
     for k in range(100):
-        check = forgetting.behaviour._braking_check
-        forget(check._paths._earlier)
-        check._exact.measurements.forget()
         if k == 30:
-            for monitor in (kept, forgetting):
-                monitor.set_thresholds(Thresholds(0.03, 0.01))
+            distances = {"warn_distance": 0.03, "stop_distance": 0.01}
+            kept.set_thresholds(Thresholds(*distances.values()))
         one, other = (
             monitor.update(["turn"], [0.3 - 0.002 * k], 100.0 + 0.001 * k, velocities=[-2.0])
-            for monitor in (kept, forgetting)
+            for monitor in (kept, Monitor(model.twin(), **distances))
         )
         assert one.distance > 0.05  # now; the braking path leads through the post
         assert one.decision.stop and other.decision.stop
 
 
 def test_large_positions_make_small_ways_no_smaller():
-    model = turning_arm(2.0, tool='<sphere radius="0.1"/>')
-    monitor = Monitor(model)
-    q = np.zeros(len(model.joint_names))
-    turn = model.joint_names.index("a_turn")
-    for k in range(40):
-        q[turn] = 1.2 + 9e8 * (k % 2)
-        monitor.update(model.joint_names, q, now=90.0 + 0.01 * k)
-    known = monitor.behaviour._braking_check._paths._earlier
-    assert known.way[0] < 1e4
-    assert (known.until < 1e4).all()
+    model = turning_arm(
+        2.0, link("tool", '<sphere radius="0.1"/>'),
+        joint("end", "arm", "tool", "fixed", xyz="2 0 0"),
+    )  # fmt: skip
+    paths, settings = BrakingPaths(model), SpeedSettings(release_distance=0.0)
+    paths.classes.set_thresholds(np.tile([0.02, 0.1], (len(model.pairs), 1)))
+    q, still = np.zeros(len(model.joint_names)), np.zeros(len(model.joint_names))
+    turn, count = model.joint_names.index("a_turn"), 0
+    # The first is so far away as many ways of large positions are long.
+    for position in (1e15, *np.arange(1.2, 0.0, -0.001)):
+        q[turn] = position
+        size = paths.coarse_search(BrakingInputs(q, still, still, still + 4.0, 0.05, settings))
+        if position > 2.0:
+            continue
+        near = np.flatnonzero(model.distances(q) < 0.1)
+        assert {*near} <= {*paths.candidates[:size, PAIR].astype(int)}
+        count += len(near)
+    assert count > 1200  # the wall always, and the post at the end
 
 
 def test_a_robot_without_pairs_of_its_own_is_monitored_among_live_objects():

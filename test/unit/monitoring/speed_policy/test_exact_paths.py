@@ -14,16 +14,17 @@ from support.ros.live_cases import ur5
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.cli.demo import package_file
 from collision_monitor.model.proximity import part_of
-from collision_monitor.monitoring.speed_policy import exact_paths
+from collision_monitor.monitoring.speed_policy import decision_kernels
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
 from collision_monitor.monitoring.speed_policy.braking_paths import (
     BrakingInputs,
     BrakingPaths,
 )
+from collision_monitor.monitoring.speed_policy.decision import Decision
+from collision_monitor.monitoring.speed_policy.exact_level import ExactLevel
 from collision_monitor.monitoring.speed_policy.exact_paths import (
     ExactPaths,
     PathPairs,
-    measure_pair,
 )
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 
@@ -121,22 +122,17 @@ def test_bounds_are_below_the_truth_and_near_it_where_it_matters(paths):
 
 
 def test_at_most_one_slow_measurement_ends_after_the_time_is_over(paths, monkeypatch):
-    now = [0.0]
+    def now():
+        return 3e-3 * paths.measured
 
-    def slowly(*arguments):
-        result = measure_pair(*arguments)
-        now[0] += 3e-3 * (result[1] - arguments[5])
-        return result
-
-    monkeypatch.setattr(exact_paths.time, "thread_time", lambda: now[0])
-    monkeypatch.setattr(exact_paths, "measure_pair", slowly)
+    monkeypatch.setattr(time, "thread_time", now)
     spent = []
     for q, v in clear_motions(paths.model, 8):
         paths.forget()
         for part in (1.0, 2.0):
-            begin = now[0]
+            begin = now()
             paths.least(q, part * v, seconds=4e-3)
-            spent.append(now[0] - begin)
+            spent.append(now() - begin)
     assert max(spent) == pytest.approx(6e-3)
 
 
@@ -259,24 +255,39 @@ def test_successive_cycles_of_a_motion_measure_little(paths):
     assert paths.measured - first < 5 * max(first, 50)
 
 
+def decision_by_search(model, thresholds, q, velocities, measured):
+    """The decision of a search of all pairs on the braking path, without a memory."""
+    paths, settings = BrakingPaths(model), SpeedSettings()
+    paths.classes.set_thresholds(thresholds)
+    inputs = BrakingInputs(
+        q, velocities, velocities, np.full(len(q), 4.0), settings.reaction_time, settings
+    )
+    count = ExactLevel(model, paths).search(inputs, measured, holds=False)
+    memory = np.zeros(decision_kernels.MEMORY)
+    memory[decision_kernels.GIVEN :] = 1.0
+    flags = decision_kernels.decide(
+        paths.candidates, count, paths.classes.thresholds, settings.release_distance,
+        settings.release_cycles, math.inf, settings.escape_scale, settings.parting_speed,
+        inputs.tolerance, memory,
+    )  # fmt: skip
+    return Decision(*flags[:6])
+
+
 def test_in_contact_the_decision_is_that_of_a_search_of_the_braking_path():
     """A pair that is too close and does not move away decides; the search is left out then."""
     model = ur5()
     rng, counts = np.random.default_rng(5), {"stop": 0, "limit": 0}
+    thresholds = np.tile([0.005, 0.02], (len(model.pairs), 1))
     rows = model.random_configurations(4000, 5)
     for q in rows[model.min_distances(rows) < 0.0][:200]:
-        decisions = []
         velocities = rng.uniform(-1.0, 1.0, len(q))
-        for searches in (False, True):
-            check = BrakingCheck(model, np.full(len(q), 4.0))
-            check.set_thresholds(np.tile([0.005, 0.02], (len(model.pairs), 1)))
-            check.prepare_exact()
-            if searches:
-                check._exact.fill = check._exact.search
-            clearance = model.distance(q, exact=True, any_contact=True)
-            measured = Measured(clearance, exact=partial(model.exact_bounds, q))
-            decisions.append(check.decide(q, velocities, measured))
-        one, other = decisions
+        clearance = model.distance(q, exact=True, any_contact=True)
+        measured = Measured(clearance, exact=partial(model.exact_bounds, q))
+        check = BrakingCheck(model, np.full(len(q), 4.0))
+        check.set_thresholds(thresholds)
+        check.prepare_exact()
+        one = check.decide(q, velocities, measured)
+        other = decision_by_search(model, thresholds, q, velocities, measured)
         assert (one.action, one.scale, one.inside) == (other.action, other.scale, other.inside)
         counts[one.action] = counts.get(one.action, 0) + 1
     assert counts["stop"] > 20 and counts["limit"] > 5, counts

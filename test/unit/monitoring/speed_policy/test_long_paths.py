@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is too much for the braking check: long paths are a stop, too many weights an error."""
 
+import time
+
 import numpy as np
 import pytest
 from support.robots.toys import chain
@@ -24,14 +26,15 @@ def test_a_robot_that_brakes_over_a_long_way_is_stopped(narrow_phase, decelerati
     decelerations = braking_decelerations(NAMES, MODEL.velocity_limits, [f"*={deceleration}"])
     policy = SpeedPolicy(MODEL, SpeedSettings(), decelerations)
     monitor = Monitor(MODEL, behaviour=policy, narrow_phase=narrow_phase)
-    rng, tests = np.random.default_rng(1), []
+    rng, spent = np.random.default_rng(1), []
     for k in range(8):
         q = 0.1 * rng.uniform(-1.0, 1.0, len(NAMES))
         velocities = speed * rng.choice([-1.0, 1.0], len(NAMES))
+        begin = time.thread_time()
         state = monitor.update(NAMES, q, now=1.0 + 0.01 * k, velocities=velocities)
-        tests.append(policy._braking_check.tests)
+        spent.append(time.thread_time() - begin)
     assert state.action == "stop" and not state.safe
-    assert max(tests) < 10_000
+    assert max(spent) < 0.1  # seconds; 300 configurations a millisecond
 
 
 def test_more_weights_than_fit_into_memory_are_refused():
