@@ -9,11 +9,16 @@ import pytest
 from support.robots.two_slides import ARMS, JOINTS, URDF, apart, model
 
 from collision_monitor import CollisionModel
-from collision_monitor.errors import AdjustmentError, CollisionMonitorError, TrajectoryError
+from collision_monitor.errors import (
+    AdjustmentError,
+    CancelledError,
+    CollisionMonitorError,
+    TrajectoryError,
+)
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.motion.trajectory import Motion
-from collision_monitor.self_collision import trajectory_filter
-from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
+from collision_monitor.self_collision import adjust
+from collision_monitor.self_collision.hold_supervisor import Execution, HoldSupervisor
 from collision_monitor.self_collision.trajectory_filter import (
     DesiredTrajectory,
     FilterSettings,
@@ -54,27 +59,36 @@ def cell():
     return Cell()
 
 
-def test_the_work_is_handed_to_the_library_with_all_its_settings(cell, monkeypatch):
-    asked = {}
-
-    def adjust(model, motion, arms, settings, **options):
-        asked.update(options, model=model, motion=motion, arms=arms, settings=settings)
-        return "an adjustment"
-
-    monkeypatch.setattr(trajectory_filter, "adjust", adjust)
+@pytest.mark.parametrize("method", ["robust", "published"])
+def test_all_settings_reach_the_library(cell, method):
     given = {
-        "safe_distance": 0.2, "danger_distance": 0.1, "method": "published", "yielding": "left",
+        "safe_distance": 0.2, "danger_distance": 0.1, "method": method, "yielding": "left",
         "tip_weight": 3.0, "acceleration_limits": 4.0, "jerk_limits": 90.0,
     }  # fmt: skip
-    job = cell.job(**given)
-    assert cell.filter.adjust(job) == "an adjustment"
-    model = asked.pop("model")
-    assert model is not MODEL and model is not cell.supervisor.model and model.pairs == MODEL.pairs
-    assert asked == {
-        "motion": job.motion, "arms": ARMS, "settings": job.settings,
-        "held": {"mast_joint": 0.0}, "cancelled": job.cancelled.is_set,
-    }  # fmt: skip
+    job = cell.job(rows=(FAR, apart(0.05), FARTHER), times=(0.0, 2.0, 4.0), **given)
     assert job.settings == FilterSettings(**given)
+    adjusted, expected, usual = cell.filter.adjust(job), *(
+        adjust(MODEL.twin(), job.motion, ARMS, settings)
+        for settings in (job.settings, SETTINGS)
+    )
+    assert np.array_equal(adjusted.motion.positions, expected.motion.positions)
+    assert np.array_equal(adjusted.motion.times, expected.motion.times)
+    assert not np.array_equal(adjusted.motion.positions, usual.motion.positions)
+
+
+def test_joints_of_no_arm_are_where_they_were_when_the_trajectory_came():
+    cell = Cell(CollisionModel.from_urdf(URDF.replace('"0 0 3"', '"0 0.6 0"')))
+    assert cell.filter.adjust(cell.job()).certified >= SETTINGS.safe_distance
+    cell.stand(FAR, mast=1.4)
+    with pytest.raises(AdjustmentError, match="'mast'"):
+        cell.filter.adjust(cell.job())
+
+
+def test_a_job_that_is_cancelled_is_not_adjusted(cell):
+    job = cell.job()
+    job.cancelled.set()
+    with pytest.raises(CancelledError):
+        cell.filter.adjust(job)
 
 
 @pytest.mark.parametrize("names", [JOINTS, JOINTS[:2], JOINTS[:0:-1] + JOINTS[:1]])
@@ -204,8 +218,8 @@ def test_a_new_robot_does_not_end_a_slow_motion():
 
 
 def test_a_motion_ends_as_planned_with_a_new_robot_that_has_none_of_its_joints():
-    cell = Slow()
-    execution = cell.filter._execution.continue_with(("a",), ("a",))
+    goal = dict(zip(JOINTS[2:], FAR[2:], strict=True))
+    execution = Execution(JOINTS[2:], CLOCK, CLOCK + 2.0, goal).continue_with(("a",), ("a",))
     assert execution.running(CLOCK + 1.9) and not execution.running(CLOCK + 2.1)
 
 
