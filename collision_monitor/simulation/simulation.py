@@ -203,7 +203,10 @@ Source = str | bytes | os.PathLike | ReceivedText
 
 
 class Simulation:
-    """One robot in one scene; see `from_urdf`. Time starts at 0 and never decreases."""
+    """One robot in one scene; see `from_urdf`. Time starts at 0 and never decreases.
+
+    ``data`` is the state as MuJoCo has it (``mujoco.MjData`` of ``robot.model``), for its viewer.
+    """
 
     def __init__(
         self,
@@ -220,8 +223,8 @@ class Simulation:
         self.robot = robot
         self.joint_names = robot.bodies.joint_names
         self.timestep = float(robot.model.opt.timestep)
-        self._data = self._mujoco.MjData(robot.model)
-        self._servos = Servos(robot, self._data, bandwidth)
+        self.data = self._mujoco.MjData(robot.model)
+        self._servos = Servos(robot, self.data, bandwidth)
         self._start = self._start_of(start or {})
         self._steps = 0
         self.execution = TrajectoryExecution(self.joint_names, self._start)
@@ -310,17 +313,17 @@ class Simulation:
     @property
     def q(self) -> np.ndarray:
         """Positions (nq,), radians and metres, in the order of ``joint_names``."""
-        return self._data.qpos[self.robot.positions]
+        return self.data.qpos[self.robot.positions]
 
     @property
     def rates(self) -> np.ndarray:
         """Velocities (nq,), rad/s and m/s."""
-        return self._data.qvel[self.robot.rates]
+        return self.data.qvel[self.robot.rates]
 
     @property
     def efforts(self) -> np.ndarray:
         """Efforts of the servos (nq,), N m and N."""
-        return self._data.actuator_force.copy()
+        return self.data.actuator_force.copy()
 
     @property
     def target(self) -> np.ndarray:
@@ -336,13 +339,13 @@ class Simulation:
 
     def reset(self) -> None:
         """Return to the start, and clear trajectories and contacts; time continues."""
-        self._mujoco.mj_resetData(self.robot.model, self._data)
-        self.robot.place(self._data, self._start)
-        self._mujoco.mj_forward(self.robot.model, self._data)
+        self._mujoco.mj_resetData(self.robot.model, self.data)
+        self.robot.place(self.data, self._start)
+        self._mujoco.mj_forward(self.robot.model, self.data)
         self._servos.target = self._start.copy()
         self.execution.hold(self._start)
         self.log = TouchLog()
-        self.contacts: dict[Pair, Contact] = contacts_of(self.robot, self._data)
+        self.contacts: dict[Pair, Contact] = contacts_of(self.robot, self.data)
         self.log.note(self.contacts, self.time)
 
     def continue_from(self, time: float) -> None:
@@ -363,7 +366,7 @@ class Simulation:
         Raises:
             SimulationError: the simulation is unstable.
         """
-        mujoco, model, data = self._mujoco, self.robot.model, self._data
+        mujoco, model, data = self._mujoco, self.robot.model, self.data
         for _ in range(steps):
             before = data.time
             mujoco.mj_step1(model, data)

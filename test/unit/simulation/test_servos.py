@@ -53,7 +53,7 @@ def test_a_robot_with_mimic_joints_is_followed_too():
     goal[sim.joint_names.index("l_gripper_l_finger_joint")] = 0.015
     go(sim, goal, 1.0)
     follower = sim.robot.model.joint("l_gripper_r_finger_joint").qposadr[0]
-    assert sim._data.qpos[follower] == pytest.approx(-0.015, abs=1e-3)
+    assert sim.data.qpos[follower] == pytest.approx(-0.015, abs=1e-3)
 
 
 ONE = toys.robot(
