@@ -167,8 +167,13 @@ def cell_of(name: str) -> Cell:
     return Cell(name)
 
 
-def trial(number: int, seed: int, split: bool = False) -> tuple[tuple[str, str, bool], Row]:
-    """The kind of stream of one trial, and what came of it."""
+def trial(
+    number: int, seed: int, split: bool = False, monitor: Monitor | None = None
+) -> tuple[tuple[str, str, bool], Row]:
+    """The kind of stream of one trial, and what came of it.
+
+    ``monitor``: a new one of the cell, by default with the defaults of the node.
+    """
     rng = np.random.default_rng([seed, number])
     stall, stamps = STALLS[number % 5], STAMPS[number // 5 % 3]
     gives, cell = number // 15 % 2 == 1, cell_of(CELLS[number // 30 % 3])
@@ -178,7 +183,7 @@ def trial(number: int, seed: int, split: bool = False) -> tuple[tuple[str, str, 
     motion = random_motion(cell, rng, rng.uniform(begin, end + 0.15))
     messages = stream(rng, stall, stamps, begin, end)
     period = messages[1].measured - messages[0].measured
-    monitor, names = cell.monitor(), cell.model.joint_names
+    monitor, names = monitor or cell.monitor(), cell.model.joint_names
     publisher, slowest = np.zeros(len(names), dtype=int), period  # of each joint
     if split:
         publisher[rng.permutation(len(names))[len(names) // 2 :]] = 1

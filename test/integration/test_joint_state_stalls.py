@@ -27,7 +27,7 @@ def test_no_stop_is_missed_and_with_true_stamps_none_is_false(table):
         assert row.false == 0 or stamps != "true", row.failures
 
 
-def test_a_monitor_that_stops_always_or_never_is_counted(monkeypatch):
+def test_a_monitor_that_stops_always_or_never_is_counted():
     robots.require("ur5")
     number = next(k for k in range(30) if stalls.trial(k, 0)[1].needed)
     assert stalls.trial(number, 0) == stalls.trial(number, 0)
@@ -36,6 +36,5 @@ def test_a_monitor_that_stops_always_or_never_is_counted(monkeypatch):
         monitor = cell.monitor()
         monitor.set_thresholds(stalls.Thresholds(max(stop, 0.001), stop))
         monitor.behaviour.settings = stalls.SpeedSettings(prediction=stop > 0.0)
-        monkeypatch.setattr(cell, "monitor", lambda monitor=monitor: monitor)
-        row = stalls.trial(number, 0)[1]
+        row = stalls.trial(number, 0, monitor=monitor)[1]
         assert row.missed if name == "missed" else row.false or row.bound
