@@ -20,7 +20,7 @@ pytestmark = pytest.mark.early
 DUAL_ARM_OR_SRDF = ["ur5", "panda", "baxter", "pr2", "tiago_dual"]
 TIGHT = ["ur5", "panda", "xarm7", "baxter"]
 MANY_LEAVES = ["ur5", "panda", "baxter"]
-CONFIGURATIONS = 2000
+CONFIGURATIONS = 1000
 
 
 @pytest.fixture(scope="module", params=slow_if_large(NAMES, "xarm7", "talos", "tiago_dual"))

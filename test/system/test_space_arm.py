@@ -187,13 +187,15 @@ def test_the_alarm_is_not_later_than_the_triangles_say_nor_much_earlier(model, r
 
 
 def test_the_sensor_sees_the_hull_by_itself_and_alarms_a_cycle_later(model, rows, closed_form):
-    seen = experiment(model, rows, CYCLE, 2.0 * GROWN)
-    off = (seen.measured[1:] - closed_form[:-1])[closed_form[:-1] > 0.01]
+    first = _first(model.min_distances(rows) <= 2.0 * GROWN)
+    around = slice(first - 80, first + 20)  # casting rays is slow
+    seen, true = experiment(model, rows[around], CYCLE, 2.0 * GROWN), closed_form[around]
+    off = (seen.measured[1:] - true[:-1])[true[:-1] > 0.01]
     assert np.isnan(seen.measured[0]) and np.isfinite(off).all()
     # Half of the resolution, and the scatter; the mesh is up to 3 mm inside the cylinder.
     assert abs(off.mean()) < 4e-3 and 1.5e-3 < off.std() < 2.5e-3
     alarms = _first(seen.alarm), _first(seen.sensor_alarm)
-    assert alarms[0] == _first(model.min_distances(rows) <= 2.0 * GROWN)
+    assert alarms[0] == first - around.start
     # Noise of 2 mm is less than the way of 3 mm in a cycle.
     assert -3 <= alarms[1] - alarms[0] - 1 <= 3
 
