@@ -118,9 +118,7 @@ def test_random_arms_never_meet_where_it_is_proved():
 @pytest.mark.parametrize(
     ("name", "links"),
     [
-        ("panda", ("panda_link3", "panda_link5")),
         ("panda", ("panda_link4", "panda_rightfinger")),
-        ("panda", ("panda_link0", "panda_link4")),
         ("ur5", ("wrist_1_link", "ee_link")),
     ],
 )

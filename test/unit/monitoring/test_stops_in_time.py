@@ -70,7 +70,7 @@ def motions(model, limits, accelerations, count, seed):
     return found
 
 
-@pytest.fixture(scope="module", params=[(ur5, 16), (dual_arm, 8)], ids=["ur5", "dual_arm"])
+@pytest.fixture(scope="module", params=[(ur5, 8), (dual_arm, 4)], ids=["ur5", "dual_arm"])
 def cell(request):
     """(model, what coal says, thresholds, decelerations, motions)."""
     load, count = request.param

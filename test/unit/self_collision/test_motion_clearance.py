@@ -177,7 +177,7 @@ def test_the_segments_that_fail_are_those_that_come_too_near():
 angles = st.lists(st.floats(-1.2, 1.2), min_size=6, max_size=6).map(np.array)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(a=angles, b=angles, limit=st.floats(-0.02, 0.3))
 def test_no_failure_is_a_proof(a, b, limit):
     least = densely(a, b, 101)

@@ -44,8 +44,7 @@ def is_clear(motion, clearance):
     return min(MODEL.distances(q)[kept].min() for q in rows) >= clearance - 1e-6
 
 
-@pytest.mark.parametrize("turn", [0.0, 0.3])
-@pytest.mark.parametrize("seconds", [6.0, 20.0])
+@pytest.mark.parametrize(("seconds", "turn"), [(6.0, 0.3), (20.0, 0.0)])
 def test_a_detour_is_on_time_within_velocity_limits_and_clear(seconds, turn):
     motion = crossing(41, seconds, turn)
     assert not is_clear(motion, 0.05)

@@ -176,23 +176,27 @@ def allowed(least):
     return part_of(least, np.tile([STOP, WARN], (len(least), 1))).min()
 
 
-def near_motions(paths, count):
-    """Motions without a stop that come within the warning distance."""
+@pytest.fixture(scope="module")
+def near_motions(paths):
+    """(q, v, least distances, how often measured): within the warning distance, without a stop."""
+    found = []
     for q, v in clear_motions(paths.model, 400):
         if paths.model.distance(q, exact=True, any_contact=True).distance <= STOP:
             continue
         free = paths.forget().least(q, v)
         if not paths.stops and allowed(free) < 1.0:
-            yield q, v, free
-            count -= 1
-            if not count:
-                return
+            found.append((q, v, free, paths.measured))
+            if len(found) == 8:
+                return found
+    raise AssertionError(f"only {len(found)} motions")
 
 
-def test_pairs_that_allow_more_than_others_are_not_measured_and_change_nothing(paths):
+def test_pairs_that_allow_more_than_others_are_not_measured_and_change_nothing(
+    paths, near_motions
+):
     every = few = fewest = 0
-    for q, v, free in near_motions(paths, 8):
-        every += paths.measured
+    for q, v, free, measured in near_motions:
+        every += measured
         found = paths.forget().least(q, v, limits_speed=True)
         few += paths.measured
         assert not paths.stops
@@ -202,9 +206,9 @@ def test_pairs_that_allow_more_than_others_are_not_measured_and_change_nothing(p
     assert fewest < few < every
 
 
-def test_what_holds_a_stop_ends_the_search(paths):
+def test_what_holds_a_stop_ends_the_search(paths, near_motions):
     held = 0
-    for q, v, free in near_motions(paths, 8):
+    for q, v, free, _ in near_motions:
         found = paths.forget().least(q, v, limits_speed=True, holding=WARN)
         proven = (STOP < free) & (free <= WARN) & (free < paths.now(q) - RESOLUTION)
         assert paths.stops == proven.any()
@@ -279,7 +283,7 @@ def test_in_contact_the_decision_is_that_of_a_search_of_the_braking_path():
     rng, counts = np.random.default_rng(5), {"stop": 0, "limit": 0}
     thresholds = np.tile([0.005, 0.02], (len(model.pairs), 1))
     rows = model.random_configurations(4000, 5)
-    for q in rows[model.min_distances(rows) < 0.0][:200]:
+    for q in rows[model.min_distances(rows) < 0.0][:120]:
         velocities = rng.uniform(-1.0, 1.0, len(q))
         clearance = model.distance(q, exact=True, any_contact=True)
         measured = Measured(clearance, exact=partial(model.exact_bounds, q))
