@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import subprocess
@@ -83,6 +84,16 @@ def _loads_vendor_robots(module: ModuleType) -> bool:
     names = (getattr(value, "__module__", "") for value in vars(module).values() if callable(value))
     modules = (value.__name__ for value in vars(module).values() if isinstance(value, ModuleType))
     return not _VENDOR_ROBOTS.isdisjoint((*names, *modules))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect tests without looking for garbage: modules and tests stay until the end."""
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.enable()
+    return result
 
 
 def pytest_collection_modifyitems(items) -> None:
