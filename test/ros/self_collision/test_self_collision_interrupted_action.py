@@ -115,6 +115,7 @@ class Scene(Planner):
                 self.driver.publish(JointState(name=NAMES, position=position))
             self.executor.spin_once(timeout_sec=0.01)
             self.run()
+            time.sleep(0.004)  # leaves the processor to whoever adjusts
 
     def plan(self, **fields):
         self.spin()  # checks by coal kept joint states waiting

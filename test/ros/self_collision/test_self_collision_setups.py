@@ -243,10 +243,3 @@ def test_without_toppra_it_is_said_at_the_start(start_without, tmp_path):
     output = output_of(robot)
     warning = output.index("not installed: toppra. Adjusted trajectories that exceed")
     assert warning < output.index("keeping ")
-
-
-def test_with_all_of_them_nothing_is_said(start_without, tmp_path):
-    robot = slides_without(start_without, tmp_path, ())
-    assert "missing" not in robot.values and robot.values["method"] == "robust"
-    assert robot.graph.state.level == OK and robot.message == "ready for a trajectory"
-    assert "not installed: daqp" not in output_of(robot)
