@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all tests share: the settings of property tests, and a colcon workspace built once."""
 
-from __future__ import annotations
-
 import gc
 import os
 import shutil

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links of 200,000 triangles: loaded, enclosed and answered for, in a bounded memory."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

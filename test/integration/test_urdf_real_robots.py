@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real robots load as they are, and are what pinocchio and coal make of the same files."""
 
-from __future__ import annotations
-
 import coal
 import numpy as np
 import pytest

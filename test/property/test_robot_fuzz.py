@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whatever comes in as a description, a mesh or a scene: it loads, or it is refused by name."""
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 from pathlib import Path

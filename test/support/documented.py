@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands that the documentation shows."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Mapping, Sequence

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint states for tests of buffers and monitors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from collision_monitor.monitoring.joint_state_buffer import JointState

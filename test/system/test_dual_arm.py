@@ -7,8 +7,6 @@ are (Wu Changzheng et al., J. Shanghai Jiao Tong University 52(1), 2018, 45-53);
 and distances of the meshes by coal.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

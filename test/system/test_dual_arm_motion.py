@@ -7,8 +7,6 @@ known: Wu Changzheng et al., J. Shanghai Jiao Tong University 52(1), 2018, 45-53
 self-collision for t = 41 to 59 s.
 """
 
-from __future__ import annotations
-
 import csv
 
 import numpy as np

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The space arm's four verifications, to the second, and what pinocchio and coal say of them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adjustments with round numbers, made by hand, for tests of what is said and drawn of them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from collision_monitor.motion.trajectory import Motion

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small ROS 2 bags, made anew for a test."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

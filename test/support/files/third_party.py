@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the package imports and runs that is not its own, and where it comes from."""
 
-from __future__ import annotations
-
 import ast
 import re
 import runpy

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots with something to find, and an eye that is not ours: pinocchio and coal on their files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import coal

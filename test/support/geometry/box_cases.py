@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boxes of two links for tests, and how far apart they are, by least squares."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import lsq_linear
 

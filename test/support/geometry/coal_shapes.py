@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shapes as coal's, and what coal says of their distance."""
 
-from __future__ import annotations
-
 import coal
 import numpy as np
 

@@ -6,8 +6,6 @@ The triangles are those that the model has loaded, so that what is compared are 
 readers of mesh files.
 """
 
-from __future__ import annotations
-
 import coal
 import numpy as np
 

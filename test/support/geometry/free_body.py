@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model of two links of which one moves freely: three slides, then three turns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Meshes of 200,000 triangles, of kinds that are hard in different ways."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Meshes and poses for tests of hierarchies over triangles."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Distances of two arms' meshes along a motion, by pinocchio and coal alone."""
 
-from __future__ import annotations
-
 import coal
 import numpy as np
 import pinocchio as pin

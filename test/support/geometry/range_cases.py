@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots for proofs about ranges: chains out of text, and their pairs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from collision_monitor import CollisionModel

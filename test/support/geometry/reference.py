@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pinocchio and coal as an independent reference: kinematics and distances not our own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import coal  # noqa: F401  tests take it from here, with pinocchio

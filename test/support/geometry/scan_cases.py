@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small robots with motions, and what dense sampling says of them: for tests of scans."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from collision_monitor import CollisionModel

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The distance of two segments, by scipy."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import lsq_linear
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random boxes, cylinders, spheres and capsules, for our kernels and for coal."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A robot that obeys a speed scale as well as real joints can, for tests of what is told it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from collision_monitor.monitoring.monitor import Monitor, MonitorState

@@ -6,8 +6,6 @@ An upper arm is a ball of radius 0.04 m, 0.06 m off a vertical axis; the axes ar
 carries a hand 0.5 m above, which is never near the other arm.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random motions of two arms that meet on the way, though both ends are free."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

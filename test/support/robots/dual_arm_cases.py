@@ -11,8 +11,6 @@ them: segments between joint centres, each within a capsule of radius 0.05. The 
 judge a motion come from Denavit-Hartenberg parameters and numpy alone, not from the package.
 """
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from functools import cache

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two arms with hands, whose thumbs lie in their palms with all joints at zero."""
 
-from __future__ import annotations
-
 from support.robots.toys import joint, link, robot
 
 JOINTS = ("right_1", "right_2", "left_1", "left_2")

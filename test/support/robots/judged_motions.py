@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random straight motions through `adjust`, judged by `check_clearance` and by coal."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random lines on real arms, and pinocchio's word on where a link is."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A robot in mujoco, out of the same URDF: another engine, with its own reader and equations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

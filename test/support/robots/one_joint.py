@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots with masses for tests of torques: one joint, and a light base that floats."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.interpolate import PPoly
 

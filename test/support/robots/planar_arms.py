@@ -5,8 +5,6 @@
 Bases at (0, -0.5) and (0, 0.5), links of 0.4 m along x at zero, round axes with radius 0.03.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real robots for tests, out of the package example-robot-data where it is installed."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable, Iterator

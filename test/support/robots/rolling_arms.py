@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two arms, each a slide and a wrist that turns without end, and a wheel."""
 
-from __future__ import annotations
-
 from collision_monitor import CollisionModel
 from collision_monitor.self_collision.arms import Arm
 from support.robots.toys import joint, link, robot

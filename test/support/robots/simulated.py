@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulated robots for tests: the package's own and real ones."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

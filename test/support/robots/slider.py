@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A ball of 0.1 m that slides along x past a ball of 0.1 m that stands still."""
 
-from __future__ import annotations
-
 from collision_monitor import CollisionModel
 from support.robots.toys import joint, link, robot
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Smooth motions of a model, a millisecond a row, and models that are not always in contact."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.interpolate import CubicSpline
 

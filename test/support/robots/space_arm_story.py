@@ -7,8 +7,6 @@ J. NUAA 54(1), 2022, 58-67: on a straight line with the solar wing at -90 deg th
 target it does not.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cache

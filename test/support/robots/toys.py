@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small robots made of text."""
 
-from __future__ import annotations
-
 
 def link(name: str, shape: str = '<sphere radius="0.1"/>', xyz: str = "0 0 0") -> str:
     """A link with one collision shape, or none."""

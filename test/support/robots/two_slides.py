@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A robot of two arms that anybody can compute: two balls, each on two slides."""
 
-from __future__ import annotations
-
 import math
 
 from collision_monitor import CollisionModel

@@ -6,8 +6,6 @@ Each robot rests in a pose for five joint states, 10 ms apart. The last state is
 distances by pinocchio's kinematics and coal on the meshes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forwarded trajectories as a controller executes them, checked by pinocchio and coal alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of launch files share; without ROS 2's launch they are skipped."""
 
-from __future__ import annotations
-
 import os
 import stat
 

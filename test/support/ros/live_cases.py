@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shapes and poses for tests of live scenes, and what coal says of them."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -7,8 +7,6 @@ hundreds of nodes. `NodeServer` imports once per test session and forks each nod
 of its own, with its own environment, session and signals.
 """
 
-from __future__ import annotations
-
 import atexit
 import importlib
 import json

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Markers and point clouds as obstacles on topics, for tests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@
 Every graph has a ROS domain of its own, and stays on this machine.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import signal

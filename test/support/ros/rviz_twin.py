@@ -5,8 +5,6 @@
 After rviz_default_plugins' MarkerCommon and its checks of markers.
 """
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What scene topics need of a node, without a graph, and a robot that they are about."""
 
-from __future__ import annotations
-
 import logging
 import time
 from types import SimpleNamespace

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulation node on a ROS graph of its own, and whoever listens to it, for tests."""
 
-from __future__ import annotations
-
 import pytest
 
 from support.ros.ros_graph import LATCHED, Graph

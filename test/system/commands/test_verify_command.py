@@ -55,7 +55,8 @@ def test_exit_code_and_first_line_are_the_verdict(verify, motion, code, first):
     assert out.startswith(first)
 
 
-def test_a_folder_is_as_bad_as_its_worst_motion_and_names_all(verify, cell):
+def test_a_folder_is_as_bad_as_its_worst_motion_and_names_all(verify, cell, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 1)  # in this process
     report = cell / "r.html"
     code, out, _ = verify("motions", "--report", str(report), "--junit", str(cell / "j.xml"))
     assert code == 2

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links without collision geometry: named, and with ``visual_meshes`` shaped as they look."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.robots.robots import require, share_folder

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files without end and values larger than the world are refused by name, in little memory."""
 
-from __future__ import annotations
-
 import re
 import struct
 import subprocess

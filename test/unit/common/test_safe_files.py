@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """XML and YAML are read safely, and every refusal names the file and the line."""
 
-from __future__ import annotations
-
 import pytest
 
 from collision_monitor.common.safe_files import (

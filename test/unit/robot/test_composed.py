@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several robots as one: the robot that a URDF of all of them would describe."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -11,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lxml import etree
-from support.geometry.coal_shapes import coal_capsule, least
 from support.robots.robots import require
 from support.robots.toys import chain, joint, link
 from support.robots.toys import robot as toy
@@ -107,20 +104,6 @@ def test_two_ur5_are_the_robot_that_one_urdf_describes():
         assert composed.distance(q).links == one.distance(q).links
     np.testing.assert_allclose(composed.min_distances(rows), one.min_distances(rows), atol=1e-12)
     np.testing.assert_array_equal(composed.is_clear(rows, 0.05), one.is_clear(rows, 0.05))
-
-
-def test_distances_across_are_those_of_coal_between_the_leaves():
-    _, composed, _ = two_ur5()
-    q = composed.random_configurations(1, seed=8)[0]
-    segments = composed.leaf_segments(q)
-
-    solids = {}
-    for leaf, ends in zip(composed.leaves, segments, strict=True):
-        solids.setdefault(leaf.link, []).append(coal_capsule(ends, leaf.radius))
-    for (a, b), distance in zip(composed.pairs, composed.distances(q), strict=True):
-        if a.split("_")[0] == b.split("_")[0] or distance < 0.0:
-            continue
-        assert distance == pytest.approx(least(solids[a], solids[b]), abs=1e-6)
 
 
 TORSO = toy(

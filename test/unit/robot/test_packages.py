@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files are found where ROS users put them, and the error lists every place looked at."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import xml.etree.ElementTree as ElementTree

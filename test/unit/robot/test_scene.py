@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A scene is read whole, and what is wrong in it is named by the key's path."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joints of a scene: obstacles that turn and slide, as if they were a part of the robot."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An SRDF's pairs and groups, and what it says about links that are not there."""
 
-from __future__ import annotations
-
 import pytest
 
 from collision_monitor.errors import SemanticDescriptionError

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A URDF is loaded whole, or refused with the name and the line of what is wrong."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

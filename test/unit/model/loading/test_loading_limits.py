@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loading is bounded in numbers, memory and time; the error says which limit, and by how much."""
 
-from __future__ import annotations
-
 import itertools
 import time
 import tracemalloc
