@@ -3,40 +3,17 @@
 """Parameters given to a node that have no effect are named, and integers count as numbers."""
 
 import pytest
-from support.ros.ros_graph import Graph
+import yaml
+from support.paths import ROOT
+from support.ros.ros_graph import rclpy
 
 from rclpy.exceptions import ParameterException  # isort: skip
-from rclpy.node import Node  # isort: skip
 from rclpy.parameter import Parameter as RosParameter  # isort: skip
 
+from collision_monitor.nodes.parameters import monitor_parameters, self_collision_parameters
 from collision_monitor.nodes.parameters.given import unused_parameters
 from collision_monitor.nodes.parameters.monitor_parameters import PARAMETERS, parameters_of
 from collision_monitor.nodes.parameters.parameter import declare_parameters
-
-
-@pytest.fixture(scope="module")
-def graph():
-    """A context to make nodes in."""
-    graph = Graph()
-    yield graph
-    graph.close()
-
-
-@pytest.fixture
-def make_node(graph):
-    """Makes a node with these parameters given from outside; destroyed afterwards."""
-    made = []
-
-    def make(**given):
-        overrides = [RosParameter(name, value=value) for name, value in given.items()]
-        made.append(Node(
-            "monitor", namespace="/cell", context=graph.context, parameter_overrides=overrides
-        ))  # fmt: skip
-        return made[-1]
-
-    yield make
-    for node in made:
-        node.destroy_node()
 
 
 def test_an_integer_counts_where_a_number_is_declared(make_node):
@@ -102,3 +79,42 @@ def test_a_file_without_effect_is_named(make_node, tmp_path, text, says):
     declare_parameters(node, PARAMETERS)
     found = unused_parameters(node, ["node", "--ros-args", "--params-file", str(path)])
     assert len(found) == bool(says) and says in "".join(found)
+
+
+# -- parameter files for the launch file beside a driver: both nodes accept all of them
+
+
+NODES = {
+    "collision_monitor": monitor_parameters,
+    "self_collision": self_collision_parameters,
+}
+FILES = [ROOT / "config" / "bringup.yaml", *sorted((ROOT / "config" / "drivers").glob("*.yaml"))]
+
+
+def given(path, name):
+    """What the file gives a node: the part for all nodes, then its own."""
+    tree = yaml.safe_load(path.read_text())
+    parts = [tree.get(key, {}) for key in ("/**", f"/**/{name}")]
+    return {k: v for part in parts for k, v in part.get("ros__parameters", {}).items()}
+
+
+@pytest.mark.parametrize("name", NODES)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_node_takes_every_parameter_of_the_file(path, name, context):
+    tables = NODES[name]
+    wanted = given(path, name)
+    assert wanted.keys() <= {parameter.name for parameter in tables.PARAMETERS}
+    arguments = ["--ros-args", "--params-file", str(path)]
+    node = rclpy.node.Node(name, context=context, cli_args=arguments, use_global_arguments=False)
+    try:
+        values = declare_parameters(node, tables.PARAMETERS, tables.check)
+    finally:
+        node.destroy_node()
+    assert {key: values[key] for key in wanted} == wanted
+
+
+def test_every_file_of_a_driver_is_in_the_page_and_has_only_these_parts():
+    page = (ROOT / "docs" / "drivers.md").read_text()
+    for path in FILES:
+        assert path.name in page or path.stem == "bringup"
+        assert set(yaml.safe_load(path.read_text())) <= {"/**", *(f"/**/{name}" for name in NODES)}

@@ -9,11 +9,10 @@ import pytest
 import yaml
 from support.paths import ROOT
 from support.robots.toys import chain, joint, link
-from support.ros.ros_graph import Graph
 from unit.model.test_left_out_pairs import hand_urdf
 
+pytest.importorskip("rclpy", reason="rclpy is not installed")
 from rclpy.exceptions import ParameterException  # isort: skip
-from rclpy.node import Node  # isort: skip
 from rclpy.parameter import Parameter as RosParameter  # isort: skip
 
 from collision_monitor.errors import (
@@ -58,29 +57,6 @@ LINKS = {
     "right_base_link": "torso", "right_tip_link": "right_hand",
     "left_base_link": "chest", "left_tip_link": "left_hand",
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def graph():
-    """A context to make nodes in."""
-    graph = Graph()
-    yield graph
-    graph.close()
-
-
-@pytest.fixture
-def make_node(graph):
-    """Makes a node with these parameters given from outside; destroyed afterwards."""
-    made = []
-
-    def make(**given):
-        overrides = [RosParameter(name, value=value) for name, value in given.items()]
-        made.append(Node("bare", context=graph.context, parameter_overrides=overrides))
-        return made[-1]
-
-    yield make
-    for node in made:
-        node.destroy_node()
 
 
 @EVERY_NODE

@@ -189,7 +189,7 @@ def test_a_command_and_a_bag_need_their_robot(tmp_path):
         open_motion(tmp_path / "none.mcap")
 
 
-@pytest.mark.parametrize("number", ["1e-9", "1.0e+6", "-1.0e+5", "0.0", "1.0e+300", "-.inf"])
+@pytest.mark.parametrize("number", ["1e-9", "-1.0e+5", "0.0", "1.0e+300", "-.inf"])
 @pytest.mark.parametrize("mode", sorted(COMMANDS))
 def test_commands_with_any_number_anywhere(tmp_path, mode, number):
     for found in re.finditer(r"-?\d[\d.]*(?=[,}\]\n])", COMMANDS[mode]):

@@ -535,19 +535,11 @@ def test_a_start_between_danger_and_safe_is_led_out(first):
         adjust(model, motion, method="field", safe_distance=0.1, danger_distance=0.02)
 
 
-def sweep(count=41):
+def test_arms_that_would_have_to_pass_through_each_other():
     """The right arm sweeps through the left one, which is held."""
-    rows = np.zeros((count, 6))
-    rows[:, 0] = np.linspace(-0.4, 1.9, count)
-    rows[:, 3] = 0.2
-    return Motion(PLANAR, np.arange(float(count)), rows)
-
-
-@pytest.mark.parametrize("count", [41, 2])
-def test_arms_that_would_have_to_pass_through_each_other(count):
     model = planar_model()
     stiff = {name: (-1e-3, 1e-3) for name in PLANAR if not name.endswith("j1")}
-    motion = sweep(count)
+    motion = Motion(PLANAR, np.arange(2.0), [[-0.4, 0, 0, 0.2, 0, 0], [1.9, 0, 0, 0.2, 0, 0]])
     with pytest.raises(AdjustmentError, match="no detour") as caught:
         adjust(
             model, motion, yielding="right", position_limits=stiff, safe_distance=0.1,

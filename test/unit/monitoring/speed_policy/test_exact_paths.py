@@ -109,7 +109,7 @@ def clear_motions(model, count):
 
 def test_bounds_are_below_the_truth_and_near_it_where_it_matters(paths):
     seen = 0
-    for q, v in clear_motions(paths.model, 8):
+    for q, v in clear_motions(paths.model, 6):
         least, truth = paths.least(q, v), paths.truth(q, v)
         if paths.stops:
             continue
@@ -127,7 +127,7 @@ def test_at_most_one_slow_measurement_ends_after_the_time_is_over(paths, monkeyp
 
     monkeypatch.setattr(time, "thread_time", now)
     spent = []
-    for q, v in clear_motions(paths.model, 8):
+    for q, v in clear_motions(paths.model, 6):
         paths.forget()
         for part in (1.0, 2.0):
             begin = now()
@@ -138,7 +138,7 @@ def test_at_most_one_slow_measurement_ends_after_the_time_is_over(paths, monkeyp
 
 def test_fast_motions_are_found_within_the_stop_distance(paths):
     seen = 0
-    for q, v in clear_motions(paths.model, 8):
+    for q, v in clear_motions(paths.model, 6):
         least, now = paths.least(q, 4.0 * v), paths.now(q)
         if paths.stops:
             entered = (least <= STOP) & (now > STOP)
@@ -186,7 +186,7 @@ def near_motions(paths):
         free = paths.forget().least(q, v)
         if not paths.stops and allowed(free) < 1.0:
             found.append((q, v, free, paths.measured))
-            if len(found) == 8:
+            if len(found) == 5:
                 return found
     raise AssertionError(f"only {len(found)} motions")
 
