@@ -242,6 +242,14 @@ def test_the_readme_is_short():
     assert len(text_of(ROOT / "README.md").splitlines()) <= 150
 
 
+def test_the_readme_has_columns_of_the_table_in_the_docs(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    from common import distance_tables
+
+    full, short = (distance_tables.block_in(page) for page in distance_tables.PAGES)
+    assert short == distance_tables.for_readme(full)
+
+
 def test_the_rules_the_decisions_and_the_glossary_are_short():
     page = text_of(ROOT / "docs/behaviour.md")
     rules = page.split("### Pairs that are left out, or near")[1].split("### What overrules")[0]

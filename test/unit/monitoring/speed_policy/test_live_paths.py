@@ -176,19 +176,25 @@ def test_an_object_that_moves_or_is_another_is_measured_again_on_the_path(models
         assert state.level is level
 
 
-def test_what_comes_and_goes_between_two_states_counts_at_the_next(models):
+@pytest.fixture
+def at_rest(models):
+    """(scene, monitor, its state at a time, a ball in the hand) of a robot that stands still."""
     _, bare, live = models
     live.clear()
     _, monitor = monitors(models)
     names, q = list(bare.joint_names), np.array([0.0, -1.2, 1.0, 0.2, 0.3, 0.0])
     where = bare.link_poses(q)["wrist_3_link"]
-    ball = np.array([[*where[:3, 3]] * 2 + [0.05]])
 
     def look(now):
         return monitor.update(names, q, now, now, 0.0, (0.0,) * 6)
 
+    return live, monitor, look, np.array([[*where[:3, 3]] * 2 + [0.05]])
+
+
+def test_what_comes_and_goes_between_two_states_counts_at_the_next(at_rest):
+    live, monitor, look, ball = at_rest
     assert look(1.0).level is not Level.ERROR
-    live.add("hand/1", ball.reshape(1, 7), expires=1.05)
+    live.add("hand/1", ball, expires=1.05)
     state = look(1.01)
     assert state.level is Level.ERROR
     assert "hand/1" in state.message
@@ -196,7 +202,7 @@ def test_what_comes_and_goes_between_two_states_counts_at_the_next(models):
     live.remove("hand/1")
     assert "hand/1" in monitor.state(1.011).message  # until news of the joints
     assert "hand/1" not in look(1.02).clearance.links
-    live.add("hand/1", ball.reshape(1, 7), expires=1.05)
+    live.add("hand/1", ball, expires=1.05)
     assert "hand/1" in look(1.03).clearance.links
     assert "hand/1" not in look(1.06).clearance.links
 
@@ -220,19 +226,10 @@ def test_two_scenes_are_one_too_many(models):
         Monitor(bare, behaviour=SpeedPolicy(bare), live=live)
 
 
-def test_a_stop_that_is_held_says_of_which_pair(models):
-    _, bare, live = models
-    live.clear()
-    _, monitor = monitors(models)
-    names, q = list(bare.joint_names), np.array([0.0, -1.2, 1.0, 0.2, 0.3, 0.0])
-    where = bare.link_poses(q)["wrist_3_link"]
-    ball = np.array([[*where[:3, 3]] * 2 + [0.05]])
-
-    def look(now):
-        return monitor.update(names, q, now, now, 0.0, (0.0,) * 6)
-
+def test_a_stop_that_is_held_says_of_which_pair(at_rest):
+    live, monitor, look, ball = at_rest
     clear = look(1.0)
-    live.add("hand/1", ball.reshape(1, 7))
+    live.add("hand/1", ball)
     caused = look(1.01)
     assert "hand/1" in caused.pair and caused.held is None
     live.remove("hand/1")
