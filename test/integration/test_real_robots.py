@@ -18,7 +18,7 @@ from collision_monitor import CollisionModel
 pytestmark = pytest.mark.early
 
 DUAL_ARM_OR_SRDF = ["ur5", "panda", "baxter", "pr2", "tiago_dual"]
-TIGHT = ["ur5", "panda", "xarm7", "baxter"]
+TIGHT = ["ur5", "panda", "xarm7", "baxter", "pr2"]
 MANY_LEAVES = ["ur5", "panda", "baxter"]
 CONFIGURATIONS = 1000
 
