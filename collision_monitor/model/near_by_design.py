@@ -138,7 +138,11 @@ class DistanceNotByDesign:
 
     Attributes:
         left_out: indices of the pairs that only count within their warning distance.
+        among: (k,) ascending indices of pairs, with all whose shapes are within their warning
+            distance in the next query of shapes; None if these are not known.
     """
+
+    among: np.ndarray | None = None
 
     def __init__(
         self, model: Any, near: Collection[int], warn: np.ndarray, exact: bool = False
@@ -160,6 +164,8 @@ class DistanceNotByDesign:
             self._those = self._twin(pairs)
             self._limits = np.array([self._warn[frozenset(pair)] for pair in self._those.pairs])
             self._others = self._twin(set(model.pairs).difference(pairs))
+            self._rows = np.full(len(model.pairs), -1, dtype=np.int64)
+            self._rows[self.left_out] = np.arange(len(pairs))
 
     def _twin(self, pairs: Collection[tuple[str, str]]) -> Any:
         twin = self._model.twin(pairs)
@@ -192,18 +198,23 @@ class DistanceNotByDesign:
 
     def _within_warning(self, q: np.ndarray, exact_within: float) -> Clearance | None:
         """The nearest pair that is near by design and within its own warning distance, if any."""
-        those, distances = self._those, self._those.distances(q)
-        within = np.flatnonzero(~(distances > self._limits))
-        if exact_within > -np.inf and len(within):
+        those, limits, is_exact = self._those, self._limits, exact_within > -np.inf
+        if is_exact and self.among is not None:
+            within = self._rows[self.among]
+            within = within[within >= 0]
+        else:
+            distances = those.distances(q)
+            within = np.flatnonzero(~(distances > limits))
+            distances = distances[within]
+        if is_exact and len(within):
             # One step beyond: at the warning distance itself a pair counts.
-            beyond = np.nextafter(self._limits[within], np.inf)
-            measured, _ = those.surface_points(q, within, beyond)
-            # In contact the distance is that of the leaves.
-            distances[within] = np.where(measured > 0.0, measured, distances[within])
-            within = within[measured <= self._limits[within]]
+            beyond = np.nextafter(limits[within], np.inf)
+            distances, _ = those.surface_points(q, within, beyond)
+            is_within = distances <= limits[within]
+            within, distances = within[is_within], distances[is_within]
         if not len(within):
             return None
-        pair = those.pairs[within[np.argmin(distances[within])]]
+        pair = those.pairs[within[np.argmin(distances)]]
         if pair not in self._single:
             self._single[pair] = self._twin([pair])
         return _nearest(self._single[pair], q, exact_within)

@@ -100,6 +100,15 @@ class BrakingCheck:
         """(pairs, 2) stop and warning distance of the pairs of the model, then of objects."""
         return self._paths.classes.thresholds
 
+    @property
+    def near(self) -> np.ndarray:
+        """(k,) pairs of the model at the last decision, with all within their warning distance.
+
+        If the nearest pair is within its stop distance, it may be the only one.
+        """
+        pairs = self._paths.candidates[: self._count, PAIR].astype(int)
+        return pairs[pairs < len(self.model.pairs)]
+
     def pair(self, number: int) -> tuple[str, str]:
         """Names of the pair with this number; see `Decision.pair`."""
         tables = self._paths.tables
@@ -145,7 +154,7 @@ class BrakingCheck:
             count = self._use_leaves(inputs, measured.nearest)
         elif not is_calm:
             count = self._exact.fill(inputs, measured, self._memory[decision_kernels.STOP] > 0.0)
-        candidates = paths.candidates
+        candidates, self._count = paths.candidates, count
         if is_calm and self._calm:
             return CALM
         if not known:
@@ -211,6 +220,7 @@ class BrakingCheck:
         self._memory.fill(0.0)
         self._memory[decision_kernels.GIVEN :] = 1.0
         self._calm = True
+        self._count = 0  # of candidates in the last decision
 
     def _compile(self) -> None:
         """Run everything once, so that no joint state has to wait for it."""

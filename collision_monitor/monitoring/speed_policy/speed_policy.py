@@ -339,6 +339,8 @@ class SpeedPolicy(DistancePolicy):
         commanded = self.command.direction(velocities, now) if known else None
         check = self._braking_check
         decision = check.decide(q, velocities, measured, passed, late, commanded, known)
+        if self.by_design is not None:
+            self.by_design.among = check.near
         # The name of the pair is looked up now: an object may be removed later.
         self._conclude(decision, check.pair(decision.pair) if decision.pair >= 0 else None)
         if not decision.is_held:

@@ -10,6 +10,7 @@ from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.near_by_design import DistanceNotByDesign
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
@@ -80,6 +81,18 @@ def test_contact_of_any_pair_is_in_the_number(dual_arm):
     for k, q in enumerate(touching):
         for monitor in monitors:
             assert state_at(monitor, q, now=10.0 + k).distance <= 0.0
+
+
+def test_only_pairs_that_may_be_near_are_measured_for_the_number():
+    model, q = turning_balls(), np.array([0.5, -0.5, 0.0])
+    first, second, third = np.argsort(model.distances(q, exact=True))[:3].tolist()
+    warn = np.zeros(len(model.pairs))
+    warn[second] = np.inf
+    queries = DistanceNotByDesign(model, {first, second}, warn, exact=True)
+    nearest = model.distance(q, exact=True)
+    for among, expected in ((None, second), ([first, second, third], second), ([first], third)):
+        queries.among = None if among is None else np.array(among)
+        assert set(queries.of(q, nearest, np.inf).links) == set(model.pairs[expected])
 
 
 def test_a_pair_that_is_near_only_by_a_rule_counts(dual_arm):
