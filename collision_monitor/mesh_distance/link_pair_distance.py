@@ -153,7 +153,7 @@ def guessed_distance(data, shapes, state, pair, pose, nearest, points):
     return _measure_parts(data, shapes, state, pair, i, j, pose, np.inf, FALSE, nearest, points)
 
 
-@part_kernel
+@kernel
 def pair_distance(data, shapes, state, pair, a, b, pose, limit, nearest, points):
     """Signed distance of links a and b if below ``limit``, else any number from it on.
 

@@ -138,8 +138,8 @@ class DistanceNotByDesign:
 
     Attributes:
         left_out: indices of the pairs that only count within their warning distance.
-        among: (k,) ascending indices of pairs, with all whose shapes are within their warning
-            distance in the next query of shapes; None if these are not known.
+        among: (k,) ascending indices of pairs, with all that are within their warning distance in
+            the next query; None if these are not known.
     """
 
     among: np.ndarray | None = None
@@ -173,13 +173,7 @@ class DistanceNotByDesign:
             twin.prepare_exact()
         return twin
 
-    def of(
-        self,
-        q: np.ndarray,
-        nearest: Clearance,
-        exact_within: float = -np.inf,
-        any_near: bool = True,
-    ) -> Clearance:
+    def of(self, q: np.ndarray, nearest: Clearance, exact_within: float = -np.inf) -> Clearance:
         """Return the smallest distance of the pairs that count at ``q`` (nq,).
 
         Args:
@@ -187,26 +181,24 @@ class DistanceNotByDesign:
             nearest: of all pairs there.
             exact_within: shapes are measured if leaves are at most this far apart, metres; if any
                 are, at least the largest warning distance.
-            any_near: False if it is known that no pair is within its warning distance.
         """
         # Written so that NaN counts.
         if not nearest.distance > self._warn.get(frozenset(nearest.links), np.inf):
             return nearest
         other = _nearest(self._others, q, exact_within)
-        near = self._within_warning(q, exact_within) if any_near else None
+        near = self._within_warning(q, exact_within)
         return near if near is not None and near.distance < other.distance else other
 
     def _within_warning(self, q: np.ndarray, exact_within: float) -> Clearance | None:
         """The nearest pair that is near by design and within its own warning distance, if any."""
         those, limits, is_exact = self._those, self._limits, exact_within > -np.inf
-        if is_exact and self.among is not None:
-            within = self._rows[self.among]
-            within = within[within >= 0]
-        else:
-            distances = those.distances(q)
-            within = np.flatnonzero(~(distances > limits))
-            distances = distances[within]
-        if is_exact and len(within):
+        within = np.arange(len(limits)) if self.among is None else self._rows[self.among]
+        within = within[within >= 0]
+        if len(within) and (self.among is None or not is_exact):
+            distances = those.leaf_distances(q, within)
+            is_within = ~(distances > limits[within])
+            within, distances = within[is_within], distances[is_within]
+        if len(within) and is_exact:
             # One step beyond: at the warning distance itself a pair counts.
             beyond = np.nextafter(limits[within], np.inf)
             distances, _ = those.surface_points(q, within, beyond)
