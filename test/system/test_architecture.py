@@ -190,3 +190,116 @@ def test_names_that_say_nothing_live_for_a_few_lines():
                 too_long = [n for n in names if max(lives(part, n), default=0) > LONGEST_LIFE]
                 long |= {f"{file}: {name} in {part.name}" for name in too_long}
     assert not long
+
+
+# -- tests are of behaviour: a file can move or be rewritten without its test changing --
+
+TESTS = sorted((ROOT / "test").rglob("*.py"))
+OWN_MODULES = {PACKAGE, "support", *(path.stem for path in (ROOT / "benchmarks").glob("*"))}
+# Private attributes that are documented, and reach nothing private.
+DOCUMENTED = {"_replace", "_asdict", "_fields", "_make"}
+STAND_IN = "control_msgs is not on PyPI: without it rclpy makes no server or client of the action"
+ALLOWED = {
+    "test/ros/self_collision/test_follow_joint_trajectory.py": STAND_IN,
+    "test/ros/self_collision/test_self_collision_interrupted_action.py": STAND_IN
+    + "; and an adjustment that takes seconds on every machine is made by waiting",
+}
+
+# Not as they should be yet.
+LEFT = {
+    "test/ros/test_executor.py", "test/support/ros/action_stand_in.py",
+    "test/support/ros/ros_domains.py", "test/support/ros/slow_monitor.py",
+    "test/system/commands/test_cli.py", "test/system/commands/test_verify_command.py",
+    "test/system/commands/test_view_command.py", "test/system/test_page_in_browser.py",
+    "test/unit/nodes/markers/test_aabb_markers.py", "test/unit/nodes/markers/test_bodies.py",
+    "test/unit/nodes/obstacles/test_cloud.py", "test/unit/nodes/obstacles/test_message_shapes.py",
+    "test/unit/nodes/obstacles/test_planning_scene.py",
+    "test/unit/nodes/obstacles/test_scene_topics.py", "test/unit/nodes/test_monitor_core.py",
+    "test/unit/nodes/test_robot_loader.py", "test/unit/viewer/test_address.py",
+    "test/unit/viewer/test_page.py", "test/unit/viewer/test_page_guard.py",
+}  # fmt: skip
+
+
+def own_names(tree: ast.Module) -> tuple[set[str], set[str]]:
+    """Names that a file of tests imports from this project, and from elsewhere."""
+    own, others = set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                module = getattr(node, "module", None) or alias.name
+                is_own = module.split(".")[0] in OWN_MODULES
+                (own if is_own else others).add((alias.asname or alias.name).split(".")[0])
+    return own, others
+
+
+def chain_of(node: ast.AST) -> list[str]:
+    """Names of an expression such as ``a.b[0].c``, from its beginning; "" where it is a call."""
+    names = []
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Attribute):
+            names.append(node.attr)
+        node = node.value
+    return [*names, node.id if isinstance(node, ast.Name) else ""][::-1]
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__") and name not in DOCUMENTED
+
+
+def replaced(node: ast.Call) -> ast.AST | None:
+    """What ``monkeypatch.setattr``, ``patch`` or ``patch.object`` replaces a part of."""
+    names = chain_of(node.func)
+    calls = {"setattr", "delattr"} if len(names) > 1 else {"patch"}
+    if node.args and (names[-1] in calls or names[-2:] in (["patch", "object"], ["mock", "patch"])):
+        return node.args[0]
+    return None
+
+
+def insides(text: str) -> Iterator[str]:
+    """Places where a test uses private names of the package, or replaces a part of its code."""
+    tree = ast.parse(text)
+    own, others = own_names(tree)
+    elsewhere = others - own
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            if chain_of(node)[0] not in {"self", "cls", *elsewhere}:
+                yield f"{node.lineno}: {node.attr} is private"
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE):
+            names = filter(is_private, (alias.name for alias in node.names))
+            yield from (f"{node.lineno}: {name} is private" for name in names)
+        elif isinstance(node, ast.Call) and (target := replaced(node)) is not None:
+            is_text = isinstance(target, ast.Constant)
+            first = str(target.value).split(".")[0] if is_text else chain_of(target)[0]
+            if first in OWN_MODULES or not is_text and first not in elsewhere:
+                yield f"{node.lineno}: a part of {ast.unparse(target)} is replaced"
+
+
+@pytest.mark.parametrize(
+    ("line", "is_inside"),
+    [
+        ("monitor._times.clear()", True),
+        ("make().buffer._q", True),
+        ("os._exit(0); self._times; state._replace(level=0)", False),
+        ("from collision_monitor.cli.options import _LOG", True),
+        ("monkeypatch.setattr(fitter, 'fit_all', None)", True),
+        ("monkeypatch.setattr(fitter.os, 'cpu_count', None)", True),
+        ("monkeypatch.setattr(fitter.Store, 'get', None)", True),
+        ("monkeypatch.setattr('collision_monitor.fitting.fitter.Store', None)", True),
+        ("with patch.object(model, 'distance'): pass", True),
+        ("monkeypatch.setattr(os, 'cpu_count', None)", False),
+        ("monkeypatch.setattr('os.cpu_count', None); setattr(message, name, 1)", False),
+        ("monkeypatch.setitem(os.environ, 'A', 'b')", False),
+    ],
+)
+def test_insides_are_found(line, is_inside):
+    text = f"import os\nfrom collision_monitor.fitting import fitter\n{line}\n"
+    assert bool([*insides(text)]) == is_inside
+
+
+def test_tests_neither_use_private_names_nor_replace_code():
+    places = {}
+    for path in TESTS:
+        if found := [*insides(path.read_text(encoding="utf-8"))]:
+            places[path.relative_to(ROOT).as_posix()] = found
+    assert {file: places[file] for file in places.keys() - ALLOWED.keys() - LEFT} == {}
+    assert ALLOWED.keys() <= places.keys(), "no longer needed"
