@@ -106,8 +106,10 @@ class BrakingCheck:
 
         If the nearest pair is within its stop distance, it may be the only one.
         """
-        pairs = self._paths.candidates[: self._count, PAIR].astype(int)
-        return pairs[pairs < len(self.model.pairs)]
+        candidates = self._paths.candidates[: self._count]
+        pairs = candidates[:, PAIR].astype(int)
+        is_far = candidates[:, DISTANCE] > self.thresholds[pairs, 1]
+        return pairs[(pairs < len(self.model.pairs)) & ~is_far]
 
     def pair(self, number: int) -> tuple[str, str]:
         """Names of the pair with this number; see `Decision.pair`."""
