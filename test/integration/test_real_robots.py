@@ -18,7 +18,7 @@ from collision_monitor import CollisionModel
 pytestmark = pytest.mark.early
 
 DUAL_ARM_OR_SRDF = ["ur5", "panda", "baxter", "pr2", "tiago_dual"]
-TIGHT = ["ur5", "panda", "xarm7", "baxter", "pr2"]
+TIGHT = ["ur5", "panda", "xarm7", "baxter"]
 MANY_LEAVES = ["ur5", "panda", "baxter"]
 CONFIGURATIONS = 1000
 
@@ -26,7 +26,7 @@ CONFIGURATIONS = 1000
 @pytest.fixture(scope="module", params=slow_if_large(NAMES, "xarm7", "talos", "tiago_dual"))
 def any_robot(request):
     """(model, reference) of each robot; fewer leaves for those with very many links."""
-    return load(request.param, max_leaves_per_link=8 if request.param in TIGHT else 2)
+    return load(request.param, max_leaves_per_link=8 if request.param in TIGHT else 1)
 
 
 @pytest.fixture(

@@ -495,15 +495,14 @@ def test_an_obstacle_is_named_only_if_the_meshes_meet_in_nearly_all_configuratio
 )
 def test_vendor_robots(name, pair, says):
     files = require(name)
-    model = CollisionModel.from_urdf(files.urdf, package_dirs=files.package_dirs)
+    options = {"package_dirs": files.package_dirs, "max_leaves_per_link": 1}
+    model = CollisionModel.from_urdf(files.urdf, **options)
     assert says in reasons(model)[frozenset(pair)]
     # An obstacle is never left out, however often it touches.
     scene = {"obstacles": [
         {"name": "ball", "type": "sphere", "radius": 3.0, "position": [0, 0, 0]}
     ]}  # fmt: skip
     if name == "panda":
-        blocked = CollisionModel.from_urdf(
-            files.urdf, package_dirs=files.package_dirs, scene=scene
-        )
+        blocked = CollisionModel.from_urdf(files.urdf, scene=scene, **options)
         assert any("ball" in each for each in blocked.pairs)
         assert any("'ball': shapes meet in 100.0%" in text for text in blocked.warnings)

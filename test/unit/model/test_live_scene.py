@@ -393,7 +393,7 @@ def test_which_pairs_are_checked(live):
 def test_a_large_robot_with_mimic_and_sliding_joints():
     files = require("pr2")
     model = CollisionModel.from_urdf(
-        files.urdf, srdf=files.srdf, package_dirs=files.package_dirs
+        files.urdf, files.srdf, files.package_dirs, max_leaves_per_link=1
     )
     live = LiveScene(model, Bounds(objects=40, leaves_per_object=8))
     rng = np.random.default_rng(5)
