@@ -279,6 +279,13 @@ def test_a_robot_that_goes_to_and_fro_at_its_limits_does_not_quarrel_with_itself
             assert b.conflict(now) == ""
 
 
+def test_a_slower_second_publisher_is_found_too():
+    b = buffer()
+    for k in range(100):
+        send(b, NAMES, [1, 2.5, 3] if k % 10 == 9 else [1, 2, 3], now=0.01 * k)
+    assert "joint 'b'" in b.conflict(1.0)
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_joint_with_a_limit_of_zero_has_no_limit():
     b = JointStateBuffer(NAMES, [0.0] * 3)

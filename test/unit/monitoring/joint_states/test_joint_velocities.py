@@ -101,6 +101,13 @@ def test_two_publishers_whose_stamps_cross_are_both_heard():
     assert passed == pytest.approx(0.59)
 
 
+def test_joint_states_without_stamps_go_by_their_arrival():
+    speeds = JointVelocities(2)
+    for k in range(30):
+        speeds.update(np.array([0.02 * k, 0.0]), NOTHING, 9.0 + 0.01 * k, 0.0)
+    assert speeds.values == pytest.approx([2.0, 0.0])
+
+
 @pytest.mark.parametrize(
     ("given_velocity", "believed"),
     [
