@@ -177,7 +177,7 @@ class ExactPaths:
         self.measurements = np.zeros(slots, dtype=np.int64)
         self._most = np.full(slots, _MOST)  # measurements between two checks of the time
         self._stamps = np.zeros((slots, 2), dtype=np.int64)  # of both objects, when measured
-        self._used, self._stopping = 0, -1  # the pair that last stopped the robot
+        self._used = 0
         self._compile()
 
     def forget(self) -> None:
@@ -238,7 +238,6 @@ class ExactPaths:
             return least, proven, False
         if len(unsettled) > 1:  # the worst first: there may be no time for the others
             parts = part_of(least[unsettled], pairs.thresholds[unsettled])
-            parts[pairs.numbers[unsettled] == self._stopping] = -1.0  # probably does so again
             unsettled = unsettled[np.argsort(parts)]
         # Lists, since numbers of arrays are slow one by one.
         columns = (
@@ -263,7 +262,7 @@ class ExactPaths:
             is_proven = low > stop
             if enters or limits and is_proven and low <= holding:
                 rest = unsettled[done:]
-                least[rest], self._stopping = pairs.now[rest], pairs.numbers[pair]
+                least[rest] = pairs.now[rest]
                 return least, proven, True
             if limits and is_proven and low <= warn:
                 scale = min(scale, (low - stop) / (warn - stop))

@@ -88,11 +88,6 @@ class Paths:
         self._exact = ExactPaths(self.model.twin())
         return self
 
-    def forget_distances(self):
-        """As `forget`, but the pair that last stopped the robot is known."""
-        self._exact.forget()
-        return self
-
     def half(self, q, v):
         """Travel (pairs,) in the longer half of the longest interval."""
         return (np.abs(np.diff(self.path(q, v), axis=0)) @ self._weights.T).max(axis=0)
@@ -220,20 +215,6 @@ def test_what_holds_a_stop_ends_the_search(paths, near_motions):
         assert not paths.stops or ((STOP < found) & (found <= WARN)).any()
         held += paths.stops
     assert held > 2
-
-
-def test_the_pair_that_stopped_the_robot_is_measured_first(paths):
-    first = again = stopped = 0
-    for q, v in clear_motions(paths.model, 30):
-        paths.forget().least(q, 4.0 * v, limits_speed=True)
-        if paths.stops:
-            first += paths.measured
-            paths.forget_distances().least(q, 4.0 * v, limits_speed=True)
-            again += paths.measured
-            stopped += 1
-            assert paths.stops
-    assert stopped > 5
-    assert again < 0.8 * first
 
 
 def test_without_time_bounds_are_what_is_known(paths):
