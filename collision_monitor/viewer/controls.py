@@ -139,6 +139,7 @@ class JointSliders:
         specs: Sequence[SliderSpec],
         q: np.ndarray,
         moved: Callable[[int, float], None],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._specs = list(specs)
         self._sliders = []
@@ -147,7 +148,7 @@ class JointSliders:
                 spec.label, spec.lower, spec.upper, spec.step, spec.within(value),
                 disabled=spec.stuck,
             )  # fmt: skip
-            self._sliders.append(SharedSlider(handle, spec.step, partial(moved, index)))
+            self._sliders.append(SharedSlider(handle, spec.step, partial(moved, index), clock))
 
     def show(self, q: np.ndarray) -> None:
         """Show the configuration ``q`` (nq,)."""
@@ -297,7 +298,7 @@ class MotionPanel:
         )
         handle = gui.add_slider("time [s]", 0.0, float(self._times[-1]), 0.01, 0.0)
         self._time = SharedSlider(
-            handle, 0.01, lambda time: later(lambda: self._seek(time))
+            handle, 0.01, lambda time: later(lambda: self._seek(time)), clock
         )
         self._chart = add_chart(
             gui, self._data(), [motion.label for motion in motions], mark="now"

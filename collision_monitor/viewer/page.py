@@ -75,6 +75,7 @@ class Page:
         camera_around: Sequence[np.ndarray] = (),
         speed: float = 1.0,
         shadows: bool = True,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Start the server.
 
@@ -90,6 +91,7 @@ class Page:
             camera_around: further configurations that the initial camera shows.
             speed: initial speed of motions.
             shadows: whether they are shown initially; slow without a graphics card.
+            clock: seconds of a steady clock, by which motions are played.
 
         Raises:
             MissingDependencyError: viser is not installed.
@@ -98,6 +100,7 @@ class Page:
             ConfigurationError: a joint has no finite limits.
         """
         self._q = np.array(q, dtype=float)
+        self._clock = clock
         self._warn, self._stop = warn, stop
         # Pairs near by design, and their warning distances: measured once, before objects move.
         self._near = {model.pairs[k]: warn for k in model.sampled_distances(exact=False).constant}
@@ -120,7 +123,7 @@ class Page:
         self._last_good: tuple[CollisionModel, np.ndarray] | None = None
         self._text_at = self._slow_at = self._active_until = -np.inf
         self._shown_state: tuple = ()
-        self._changed_at: float | None = time.monotonic()
+        self._changed_at: float | None = clock()
         self._end, self._idle = threading.Event(), threading.Event()
         self._idle.set()
         self._clearance, self._microseconds = None, 0.0
@@ -129,7 +132,7 @@ class Page:
         try:
             self._build(specs, held, shadows)
             aim_camera(server, self._seen([self._q, *camera_around]))
-            self.tick(time.monotonic())
+            self.tick()
         except BaseException:
             self.close()
             raise
@@ -148,13 +151,13 @@ class Page:
         if motions:  # first, so that the page opens with them
             with tabs.add_tab("Motions"):
                 self._motions = MotionPanel(
-                    gui, motions, self._playback, time.monotonic, self._by_user, self._take_over
+                    gui, motions, self._playback, self._clock, self._by_user, self._take_over
                 )
         with tabs.add_tab("Joints"):
             gui.add_button("Back to the start").on_click(
                 lambda event: self._todo.put(lambda: self._take_over(q.copy()))
             )
-            self._sliders = JointSliders(gui, specs, q, self._slider_moved)
+            self._sliders = JointSliders(gui, specs, q, self._slider_moved, self._clock)
             if not specs:
                 gui.add_markdown("This robot has no joint that moves.")
         with tabs.add_tab("Scene"):
@@ -226,7 +229,7 @@ class Page:
         try:
             due = time.monotonic()
             while not self._end.is_set():
-                self.tick(time.monotonic())
+                self.tick()
                 due = max(due + _PERIOD, time.monotonic())
                 self._end.wait(due - time.monotonic())
         finally:
@@ -277,8 +280,9 @@ class Page:
 
     # -- loop --
 
-    def tick(self, now: float) -> None:
+    def tick(self) -> None:
         """One iteration of the loop: run actions, move the robot, update the page."""
+        now = self._clock()
         self._ticks.append(now)
         try:
             self._run_actions(now)

@@ -188,17 +188,19 @@ class Address:
         return f"http://{host}:{self.port}"
 
 
-def free_address(host: str = LOOPBACK, port: int | None = None) -> Address:
+def free_address(
+    host: str = LOOPBACK, port: int | None = None, usual: int = USUAL_PORT
+) -> Address:
     """Find an address for the server.
 
     ``host``: a name or address of this machine. ``port``: a number; 0 for any free port; None for
-    8080, or any free port if it is in use.
+    the ``usual`` one, or any free port if it is in use.
 
     Raises:
         ViewError: the host is not this machine, or the port is in use or needs privileges.
     """
     numeric = _numeric(host)
-    requested = USUAL_PORT if port is None else port
+    requested = usual if port is None else port
     try:
         return replace(_bound(numeric, requested), given=host)
     except OSError as problem:

@@ -7,7 +7,6 @@ import socket
 import pytest
 
 from collision_monitor.errors import ViewError
-from collision_monitor.viewer import server
 from collision_monitor.viewer.server import Address, free_address
 
 
@@ -31,15 +30,13 @@ def test_a_port_that_is_taken_is_an_error_that_says_what_to_do(taken):
         free_address(port=taken)
 
 
-def test_where_the_usual_port_is_taken_another_one_is_found(taken, monkeypatch):
-    monkeypatch.setattr(server, "USUAL_PORT", taken)
-    assert free_address().port != taken
+def test_where_the_usual_port_is_taken_another_one_is_found(taken):
+    assert free_address(usual=taken).port != taken
 
 
-def test_the_usual_port_is_taken_where_it_is_free(monkeypatch):
+def test_the_usual_port_is_taken_where_it_is_free():
     usual = free_address(port=0).port
-    monkeypatch.setattr(server, "USUAL_PORT", usual)
-    assert free_address().port == usual
+    assert free_address(usual=usual).port == usual
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The page without a browser: one loop does all that is asked for, and asks the model."""
+"""The page as a client without a browser sees it: one loop does all that is asked for."""
 
-import itertools
 import logging
 import threading
 import time
@@ -17,161 +16,191 @@ from collision_monitor.viewer.clearance_display import NodeReport
 from collision_monitor.viewer.page import Page
 
 pytest.importorskip("viser", reason="viser is not installed (extra 'view')")
+from support.page_client import PageClient  # noqa: E402
+
 logging.getLogger("websockets").setLevel(logging.CRITICAL)
 
 BALL = {"name": "ball", "type": "sphere", "radius": 0.2, "position": [1.5, 0.8, 0.0]}
+BALL_NODE, HANDLES = "/robot/l0/obstacles/ball", "/robot/l0/handles"
+J1, J2, J3 = "j1 [rad]", "j2 [rad]", "j3 [rad]"
 
 
 def load(**options):
     return CollisionModel.from_urdf(chain(4), **{"scene": {"obstacles": [BALL]}, **options})
 
 
+class Opened(PageClient):
+    """A page with a clock of its own, and its only client, who gives the turns of its loop."""
+
+    def __init__(self, model, q, **options):
+        self.now = 1e6
+        options = {"warn": 0.5, "stop": 0.1, "port": 0, "clock": lambda: self.now, **options}
+        self.page = Page(model, q, **options)
+        super().__init__(self.page.address.url)
+
+    def turn(self, seconds=10.0):
+        """One turn of the loop, so long after the last one."""
+        self.now += seconds
+        self.page.tick()
+
+    def until(self, holds, seconds=0.0):
+        """Turn the loop until something holds; while no time passes, it moves no slider."""
+        super().until(holds, lambda: self.turn(seconds))
+
+    def until_at(self, *q):
+        """Turn the loop until the robot is there."""
+        self.until(lambda: self.page.configuration.tolist() == list(q))
+
+    def until_says(self, *texts):
+        """Turn the loop until the head of the page has these texts."""
+        self.until(lambda: all(text in self.status for text in texts), seconds=10.0)
+
+    def choose(self, name):
+        """Choose an obstacle in the menu."""
+        self.set("obstacle", name)
+        self.until(lambda: HANDLES in self.nodes)
+
+
 @pytest.fixture
 def serve():
-    """Makes pages that listen on a free port, and ends them."""
-    pages = []
+    """Opens pages that listen on a free port, and ends them."""
+    opened = []
 
     def make(model=None, q=None, **options):
         model = load() if model is None else model
         q = np.zeros(len(model.joint_names)) if q is None else q
-        options = {"warn": 0.5, "stop": 0.1, "port": 0, **options}
-        pages.append(Page(model, q, **options))
-        return pages[-1]
+        opened.append(Opened(model, q, **options))
+        return opened[-1]
 
     yield make
-    for page in pages:
-        page.close()
+    for each in opened:
+        each.close()
+        each.page.close()
 
 
-CLOCK = itertools.count(time.monotonic() + 1e6, 10.0)  # ahead of every page
-
-
-def later(page):
-    """One turn of the loop, ten seconds after the last one."""
-    page.tick(next(CLOCK))
-
-
-def shown(page):
-    return page._status.content
+def metres(distance):
+    return f">{distance:.4f} m<"
 
 
 def test_a_slider_moves_the_robot_and_the_distance(serve):
-    page = serve()
-    page._slider_moved(1, 1.2)
-    assert not page.by_hand  # done by the loop
-    later(page)
-    assert page.by_hand and page.configuration.tolist() == [0.0, 1.2, 0.0]
-    assert f">{load().distance([0.0, 1.2, 0.0]).distance:.4f} m<" in shown(page)
-    assert [slider.value for slider in page._sliders._sliders] == [0.0, 1.2, 0.0]
+    user = serve()
+    user.set(J2, 1.2)
+    time.sleep(0.2)
+    assert not user.page.by_hand  # done by the loop
+    user.until_at(0.0, 1.2, 0.0)
+    assert user.page.by_hand
+    user.until_says(metres(load().distance([0.0, 1.2, 0.0]).distance))
+    assert [user.control(name)["value"] for name in (J1, J2, J3)] == [0.0, 1.2, 0.0]
 
 
 def test_it_follows_until_somebody_takes_over(serve):
-    page = serve()
-    page.follow(np.array([0.3, 0.0, 0.0]))
-    later(page)
-    assert page.configuration[0] == 0.3
-    page._slider_moved(2, -0.5)
-    later(page)
-    page.follow(np.array([0.9, 0.0, 0.0]))
-    later(page)
-    assert page.configuration.tolist() == [0.3, 0.0, -0.5]
+    user = serve()
+    user.page.follow(np.array([0.3, 0.0, 0.0]))
+    user.until_at(0.3, 0.0, 0.0)
+    user.until(lambda: user.control(J1)["value"] == 0.3, seconds=10.0)
+    user.set(J3, -0.5)
+    user.until_at(0.3, 0.0, -0.5)
+    user.page.follow(np.array([0.9, 0.0, 0.0]))
+    user.turn()
+    assert user.page.configuration.tolist() == [0.3, 0.0, -0.5]
 
 
 def test_an_obstacle_that_is_moved_changes_the_distance(serve):
-    page = serve()
-    editor = page._editor
-    editor.choose("ball")
-    editor._gizmo.position = (1.5, 0.35, 0.0)
-    editor._move(editor._gizmo, "ball")
-    later(page)
+    user = serve()
+    user.choose("ball")
+    user.drag(HANDLES, (1.5, 0.35, 0.0))
     expected = load(scene={"obstacles": [{**BALL, "position": [1.5, 0.35, 0.0]}]})
     nearest = expected.distance(np.zeros(3))
     assert "ball" in nearest.links
-    assert f">{nearest.distance:.4f} m<" in shown(page)
-    page.show_report(NodeReport("OK", 1.0, 100.0))
-    later(page)
-    assert "monitors the scene as it was loaded" in shown(page)
-    editor._reset()
-    later(page)
-    assert f">{load().distance(np.zeros(3)).distance:.4f} m<" in shown(page)
-    assert "as it was loaded" not in shown(page)
+    user.until_says(metres(nearest.distance))
+    user.until(lambda: user.nodes[BALL_NODE]["position"] == [1.5, 0.35, 0.0])
+    user.page.show_report(NodeReport("OK", 1.0, 100.0))
+    user.until_says("monitors the scene as it was loaded")
+    user.click("All as loaded")
+    user.until_says(metres(load().distance(np.zeros(3)).distance))
+    assert "as it was loaded" not in user.status
 
 
 def test_obstacles_are_added_and_removed(serve):
-    page = serve()
-    editor = page._editor
-    editor._kind.value, editor._size.value = "sphere", (0.2, 0.2, 0.2)
-    page._todo.put(editor._add)
-    later(page)
-    assert editor._chosen == "sphere_1" and "sphere_1" in editor._menu.options
+    user = serve()
+    user.set("shape", "sphere")
+    user.set("size [m]", (0.2, 0.2, 0.2))
+    user.click("Add")
+    user.until(lambda: user.control("obstacle")["value"] == "sphere_1")
     for name in ("sphere_1", "ball"):
-        editor.choose(name)
-        page._todo.put(editor._remove)
-        later(page)
-    assert tuple(editor._menu.options) == ("(none)",)
-    assert f">{load(scene=None).distance(np.zeros(3)).distance:.4f} m<" in shown(page)
-    page._todo.put(editor._remove)
-    later(page)
-    assert "choose an obstacle first" in shown(page)
+        user.choose(name)
+        user.click("Remove it")
+        user.until(lambda name=name: name not in user.control("obstacle")["options"])
+    assert user.control("obstacle")["options"] == ["(none)"]
+    user.until_says(metres(load(scene=None).distance(np.zeros(3)).distance))
+    user.until(lambda: not any("/obstacles/" in path for path in user.nodes))
+    user.click("Remove it")
+    user.until_says("choose an obstacle first")
 
 
 def test_what_cannot_be_done_is_said_on_the_page(serve):
-    page = serve()
-    page._editor._kind.value, page._editor._size.value = "capsule", (0.5, 0.5, 0.1)
-    page._todo.put(page._editor._add)
-    later(page)
-    assert "positive" in shown(page)
-    assert not page._editor.edited
+    user = serve()
+    user.set("shape", "capsule")
+    user.set("size [m]", (0.5, 0.5, 0.1))
+    user.click("Add")
+    user.until_says("positive")
+    assert user.control("obstacle")["options"] == ["(none)", "ball"]
 
 
 def test_leaves_are_coloured_by_the_clearance_of_their_link(serve):
-    page = serve(warn=0.5, stop=0.1)
-    green = page._robot._leaves["l3"].color
-    assert green[1] > green[0]
-    page._slider_moved(2, 2.0)
-    page._slider_moved(1, 2.0)
-    later(page)
-    q = page.configuration
-    near = load().link_distances(q)
-    assert near["l3"] < 0.5
-    other = page._robot._leaves["l3"].color
-    assert other[0] > other[1]
+    user = serve(warn=0.5, stop=0.1)
+
+    def redder():
+        red, green, _ = user.nodes["/robot/l3/leaves"]["color"]
+        return red > green
+
+    user.until(lambda: not redder())
+    user.set(J3, 2.0)
+    user.set(J2, 2.0)
+    user.until_at(0.0, 2.0, 2.0)
+    assert load().link_distances([0.0, 2.0, 2.0])["l3"] < 0.5
+    user.until(redder)
 
 
 def test_boxes_of_meshes_and_what_meets_are_shown_while_they_are_wanted(serve):
-    page = serve(load(hierarchy="octree"))
-    nodes = page._robot
-    assert not nodes._boxes and not nodes._meeting
-    page._show["boxes of meshes"].value = True
-    page._apply_show()
-    assert len(nodes._boxes) == sum(bool(link.shapes) for link in page._model.robot.links.values())
-    assert not nodes._meeting
-    page._q = np.array([0.0, 3.1, 0.0])[: len(page._q)]  # the chain folded onto itself
-    later(page)
-    assert nodes._meeting
-    page._show["boxes of meshes"].value = False
-    page._apply_show()
-    assert not nodes._boxes and not nodes._meeting
+    model = load(hierarchy="octree")
+    boxes = {f"/robot/{name}/boxes" for name, each in model.robot.links.items() if each.shapes}
+    user = serve(model)
+
+    def shown(*starts):
+        ends = ("/boxes", "/triangles")
+        return {path for path in user.nodes if path.startswith(starts) and path.endswith(ends)}
+
+    assert not shown("/robot/", "/meeting/")
+    user.set("boxes of meshes", True)
+    user.until(lambda: shown("/robot/") == boxes)
+    assert not shown("/meeting/")
+    user.page.follow(np.array([0.0, 3.1, 0.0]))  # the chain folded onto itself
+    user.until(lambda: shown("/meeting/"))
+    user.set("boxes of meshes", False)
+    user.until(lambda: not shown("/robot/", "/meeting/"))
 
 
 def _slide(value):
-    return lambda page: page._slider_moved(1, value)
+    def slide(user):
+        user.set(J2, value)
+        user.until(lambda: user.page.by_hand)
+
+    return slide
 
 
 def _add(size):
-    def add(page):
-        page._editor._size.value = size
-        page._todo.put(page._editor._add)
+    def add(user):
+        user.set("size [m]", size)
+        user.click("Add")
 
     return add
 
 
 def _drag(position, wxyz=(1.0, 0.0, 0.0, 0.0)):
-    def drag(page):
-        editor = page._editor
-        editor.choose("ball")
-        editor._gizmo.position, editor._gizmo.wxyz = position, wxyz
-        page._todo.put(lambda: editor._move(editor._gizmo, "ball"))
+    def drag(user):
+        user.choose("ball")
+        user.drag(HANDLES, position, wxyz)
 
     return drag
 
@@ -185,77 +214,86 @@ def _drag(position, wxyz=(1.0, 0.0, 0.0, 0.0)):
     ],
 )  # fmt: skip
 def test_values_that_no_browser_sends_leave_what_was_shown(serve, garbage):
-    page = serve()
-    page._slider_moved(0, 0.3)
-    later(page)
-    garbage(page)
-    for _ in range(3):
-        later(page)
-    assert page.configuration.tolist() == [0.3, 0.0, 0.0]
-    assert f">{load().distance([0.3, 0.0, 0.0]).distance:.4f} m<" in shown(page)
-    page._slider_moved(1, 1.2)
-    later(page)
-    assert page.configuration.tolist() == [0.3, 1.2, 0.0]
+    user = serve(q=np.array([0.3, 0.0, 0.0]))
+    garbage(user)
+    user.until_says("<i>", metres(load().distance([0.3, 0.0, 0.0]).distance))  # with a note
+    assert user.page.configuration.tolist() == [0.3, 0.0, 0.0]
+    user.set(J2, 1.2)
+    user.until_at(0.3, 1.2, 0.0)
 
 
 def test_a_speed_or_a_time_that_is_no_number_is_the_least(serve):
-    page = serve(motions=[("one", Motion(("j1",), np.array([0.0, 2.0]), np.array([[0], [1.0]])))])
-    panel, now = page._motions, next(CLOCK)
-    assert page._playback.seek(panel._motions[0], np.nan).tolist() == [0.0, 0.0, 0.0]
-    panel._speed.value = np.nan
-    page._playback.play(panel._motions[0], now)
-    page.tick(now + 1.0)
-    assert 0.0 < page.configuration[0] < 1.0
+    user = serve(motions=[("one", Motion(("j1",), np.array([0.0, 2.0]), np.array([[0], [1.0]])))])
+    user.set("time [s]", 1.0)
+    user.until_at(0.5, 0.0, 0.0)
+    user.set("time [s]", np.nan)
+    user.until_at(0.0, 0.0, 0.0)
+    user.set("speed", np.nan)
+    user.click("Play one")
+    user.until(lambda: user.page.configuration[0] > 0.0, seconds=0.01)
+    before = user.page.configuration[0]
+    user.turn(1.0)
+    assert user.page.configuration[0] - before == pytest.approx(0.05)
 
 
 def test_motions_are_measured_played_and_taken_over(serve):
     motion = Motion(("j2", "j1"), np.array([0.0, 1.0, 2.0]), np.array([[0, 0], [1, 0], [1, 0.5]]))
-    page = serve(motions=[("one", motion)])
-    later(page)
-    panel = page._motions
+    user = serve(motions=[("one", motion)])
+    user.until(lambda: user.chart("one")["data"][3].any(), seconds=10.0)
+    times, _, _, curve, _ = user.chart("one")["data"]
     model = load()
     for k in (0, 300, 799):
-        b, a = motion.at(panel._times[k])
-        assert panel._curves[0][k] == pytest.approx(model.distance([a, b, 0.0]).distance)
-    now = next(CLOCK)
-    page._playback.play(panel._motions[0], now)
-    page.tick(now + 1.5)
-    assert page.configuration.tolist() == [0.25, 1.0, 0.0]
-    assert page._motions._time.value == pytest.approx(1.5)
-    panel._seek(1.2)
-    page.tick(now + 1.55)
-    assert page.configuration.tolist() == pytest.approx([0.1, 1.0, 0.0])
-    page._slider_moved(0, -1.0)
-    page.tick(now + 1.6)
-    page.tick(now + 2.0)
-    assert page.configuration[0] == -1.0 and not page._playback.playing
+        b, a = motion.at(times[k])
+        assert curve[k] == pytest.approx(model.distance([a, b, 0.0]).distance)
+    user.click("Play one")
+    user.until(lambda: user.page.by_hand)
+    user.turn(1.5)
+    assert user.page.configuration.tolist() == [0.25, 1.0, 0.0]
+    user.until(lambda: user.control("time [s]")["value"] == pytest.approx(1.5))
+    user.set("time [s]", 1.2)
+    user.until(lambda: user.page.configuration == pytest.approx([0.1, 1.0, 0.0]))
+    user.click("Play one")
+    user.until(lambda: user.page.motion_time > 1.2, seconds=0.001)
+    user.set(J1, -1.0)
+    user.until(lambda: user.page.configuration[0] == -1.0)
+    user.turn(0.4)
+    assert user.page.configuration[0] == -1.0
 
 
 def test_a_robot_without_joints_is_shown_too(serve):
-    model = CollisionModel.from_urdf(robot(link("alone")), scene={"obstacles": [BALL]})
-    page = serve(model)
-    assert "no pair is checked" in shown(page) and ">OK<" not in shown(page)
-    later(page)
-    assert not page._chart.visible
+    user = serve(CollisionModel.from_urdf(robot(link("alone")), scene={"obstacles": [BALL]}))
+    user.until_says("no pair is checked")
+    assert ">OK<" not in user.status
+    assert not user.chart("distance")["visible"]
 
 
 def test_names_with_slashes_and_markup_do_no_harm(serve):
     text = chain(3).replace('"l1"', '"arm/&lt;b&gt;l1"')
-    page = serve(CollisionModel.from_urdf(text))
-    assert "<b>" not in shown(page)
-    assert "/robot/arm\N{FRACTION SLASH}<b>l1" in page._robot._frames["arm/<b>l1"].name
+    user = serve(CollisionModel.from_urdf(text))
+    assert metres(0.0)[-3:] in user.status and "<b>" not in user.status
+    assert "/robot/arm\N{FRACTION SLASH}<b>l1" in user.nodes
 
 
-def test_the_loop_runs_at_thirty_turns_a_second_until_it_is_closed(serve):
-    page = serve()
+def test_the_loop_runs_at_thirty_turns_a_second_until_it_is_closed():
+    page = Page(load(), np.zeros(3), warn=0.5, stop=0.1, port=0)
     thread = threading.Thread(target=page.run, daemon=True)
-    before = len(page._ticks)
     thread.start()
-    end = time.monotonic() + 30.0
-    while len(page._ticks) < before + 8 and time.monotonic() < end:
-        time.sleep(0.02)
-    ticks = list(page._ticks)[before:]
-    page._end.set()
+
+    def move():
+        page.follow(np.array([0.0, time.monotonic() % 1.0, 0.0]))
+
+    def rate():
+        text = user.status.partition('data-clearance="rate">')[2]
+        return int(text.partition(" Hz")[0])
+
+    try:
+        with PageClient(page.address.url) as user:
+            user.until(lambda: rate() >= 8)
+            end = time.monotonic() + 1.5
+            user.until(lambda: time.monotonic() > end, move)
+            assert 8 <= rate() < 50
+            assert thread.is_alive()
+    finally:
+        page.close()
     thread.join(10.0)
     assert not thread.is_alive()
-    assert len(ticks) >= 8 and np.median(np.diff(ticks)) > 0.02

@@ -7,7 +7,6 @@ import logging
 import os
 import socket
 import time
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from collision_monitor.viewer.server import PageGuard
 
 viser = pytest.importorskip("viser", reason="viser is not installed (extra 'view')")
 
-import zstandard  # noqa: E402
+from support.page_client import PageClient, connection  # noqa: E402
 from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
 
@@ -88,19 +87,6 @@ def status(page, path="/", **headers):
     return answer.status, answer.headers, text
 
 
-def client(page, **more):
-    return connect(
-        f"ws://127.0.0.1:{page.address.port}", subprotocols=[f"viser-v{viser.__version__}"],
-        max_size=None, open_timeout=10.0, **more,
-    )  # fmt: skip
-
-
-def unpacked(message):
-    """The compressed part of a message of viser."""
-    size = int.from_bytes(message[8:16], "little")
-    return zstandard.ZstdDecompressor().decompress(message[16 : 16 + size])
-
-
 def test_files_are_for_those_who_opened_the_page_here(page, caplog):
     own = f"127.0.0.1:{page.address.port}"
     code, headers, text = status(page, Host=own, Origin=f"http://{own}")
@@ -115,33 +101,30 @@ def test_files_are_for_those_who_opened_the_page_here(page, caplog):
 
 def test_web_sockets_of_other_sites_are_refused(page):
     own = f"http://127.0.0.1:{page.address.port}"
-    with client(page, origin=own) as good:
+    with connection(page.address.url, origin=own) as good:
         assert good.recv(timeout=10.0)
     others = ("http://evil.example", "null", own + "0", "http://localhost")
     for origin in others:
-        with pytest.raises(InvalidStatus, match="403"), client(page, origin=origin):
-            pass
-    with pytest.raises(InvalidStatus, match="403"), client(
-        page, additional_headers={"Host": f"evil.example:{page.address.port}"}
-    ):
-        pass
+        with pytest.raises(InvalidStatus, match="403"):
+            connection(page.address.url, origin=origin)
+    host = {"Host": f"evil.example:{page.address.port}"}
+    with pytest.raises(InvalidStatus, match="403"):
+        connection(page.address.url, additional_headers=host)
 
 
 def test_a_second_client_sees_the_same_and_nobody_is_thrown_out(page):
-    with client(page) as one, client(page) as two:
-        first = one.recv(timeout=10.0)
-        assert first and two.recv(timeout=10.0)
+    with PageClient(page.address.url) as one, PageClient(page.address.url) as two:
+        assert one.status == two.status and one.nodes.keys() == two.nodes.keys()
+        one.set("j1 [rad]", 0.7)
+        two.until(lambda: two.control("j1 [rad]")["value"] == 0.7)
         one.close()
-        page._server.scene.add_frame("/news")
-        page._server.flush()
-        while b"/news" not in unpacked(two.recv(timeout=10.0)):
-            pass
-        two.ping().wait(10.0)
+        two.set("grid", False)
+        two.until(lambda: not two.nodes["/grid"]["visible"], page.tick)
 
 
 def test_garbage_ends_its_own_connection_and_nothing_else(page, capfd):
     port = page.address.port
-    with client(page) as good:
+    with connection(page.address.url) as good:
         assert good.recv(timeout=10.0)
         for data in (b"\0\xff" * 100, b"GET / HTTP/1.1\r\n" + b"x" * 20_000, os.urandom(5000), b""):
             with socket.create_connection(("127.0.0.1", port), timeout=10.0) as raw:
@@ -150,7 +133,7 @@ def test_garbage_ends_its_own_connection_and_nothing_else(page, capfd):
                 answer = raw.recv(100)
                 assert not answer or b" 400 " in answer, answer
         for message in ("text", b"", b"\xc1", os.urandom(1000), b"\x81\xa4type\xa4none"):
-            with client(page) as bad:
+            with connection(page.address.url) as bad:
                 bad.send(message)
                 with pytest.raises(ConnectionClosed):
                     while True:
@@ -165,6 +148,6 @@ def test_garbage_ends_its_own_connection_and_nothing_else(page, capfd):
 
 
 def test_a_viser_that_cannot_be_guarded_is_refused(monkeypatch):
-    monkeypatch.setattr(PageGuard, "installed", lambda self, viser: nullcontext())
+    monkeypatch.delattr(viser.infra, "_infra")  # as if its parts were in other places
     with pytest.raises(ViewError, match="cannot be guarded"):
         Page(CollisionModel.from_urdf(chain(4)), np.zeros(3), warn=0.5, stop=0.1, port=0)
