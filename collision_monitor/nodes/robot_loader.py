@@ -116,6 +116,7 @@ class RobotLoader:
         changed: Callable[[], None],
         large: Callable[[], None],
         faults: FaultRegister,
+        many: int = _MANY_PAIRS,
     ) -> None:
         """Start without a robot.
 
@@ -125,9 +126,10 @@ class RobotLoader:
             changed: called when `values` has changed.
             large: called before ``ready`` with a robot of many pairs, which takes up to seconds.
             faults: the register of the node.
+            many: that robot has more pairs.
         """
         self._node, self._ready, self._changed, self._large = node, ready, changed, large
-        self._faults = faults
+        self._faults, self._many = faults, many
         self._timer: Any = None
         self._process: LoadingProcess | None = None
         self.current: Recipe | None = None
@@ -207,7 +209,7 @@ class RobotLoader:
             library.log(level, "%s", text)
         error = answer.error
         if not error:
-            if answer.pairs > _MANY_PAIRS:
+            if answer.pairs > self._many:
                 self._large()
             try:
                 self._ready(process.recipe, pickle.loads(answer.loaded))

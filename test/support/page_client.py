@@ -19,6 +19,7 @@ _CAMERA = {
     "fov": 0.8, "near": 0.01, "far": 100.0, "image_height": 480, "image_width": 640,
     "look_at": (0.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0),
 }  # fmt: skip
+_PLACE = {"position": (0.0, 0.0, 0.0), "wxyz": (1.0, 0.0, 0.0, 0.0), "visible": True}
 _SECONDS = 60.0  # of patience
 
 
@@ -80,10 +81,15 @@ class PageClient:
     def until(self, holds: Callable[[], Any], turn: Callable[[], object] = lambda: None) -> None:
         """Wait until something holds; ``turn``, a turn of the loop, is repeated meanwhile."""
         end = time.monotonic() + _SECONDS
-        turn()
-        while self._receive() or not holds():
-            assert time.monotonic() < end, f"after {_SECONDS:.0f} s it shows {self.status}"
+        while True:
             turn()
+            # More may have come together; but a page that moves never pauses.
+            for _ in range(5):
+                if not self._receive():
+                    break
+            if holds():
+                return
+            assert time.monotonic() < end, f"after {_SECONDS:.0f} s it shows {self.status}"
 
     # -- what a user does --
 
@@ -103,8 +109,8 @@ class PageClient:
     def drag(self, path: str, position: Any, wxyz: Any = (1.0, 0.0, 0.0, 0.0)) -> None:
         """Drag the handles at a path to a pose in the frame of their parent."""
         self._send(
-            {"type": "TransformControlsUpdateMessage", "name": path, "position": position,
-             "wxyz": wxyz}
+            {"type": "TransformControlsUpdateMessage", "name": path,
+             "position": tuple(map(float, position)), "wxyz": wxyz}
         )  # fmt: skip
 
     # -- messages --
@@ -139,7 +145,7 @@ class PageClient:
         elif kind == "GuiRemoveMessage":
             self.controls.pop(uuid, None)
         elif "props" in message and name is not None:
-            self.nodes[name] = dict(message["props"])
+            self.nodes[name] = _PLACE | message["props"]
         elif "props" in message:
             self.controls[uuid] = message["props"] | {"value": message.get("value")}
         elif kind == "GuiUpdateMessage" and uuid in self.controls:

@@ -200,13 +200,18 @@ class BodyMarkers:
     """Markers of obstacles of a model and objects of its live scene.
 
     Markers of removed objects are deleted immediately. Objects moved by joints are sent in each
-    update. Of the others, an update has up to `MOST` markers of those that have changed or were not
-    sent for a third of their lifetime, beginning with those that were not sent for longest.
+    update. Of the others, an update has up to ``most`` markers of those that have changed or were
+    not sent for a third of their lifetime, beginning with those that were not sent for longest.
     """
 
-    def __init__(self, model: CollisionModel, live: LiveScene | None, lifetime: float) -> None:
-        """``lifetime``: lifetime of a marker in seconds if all are sent in each update."""
-        self._model, self._live, self._lifetime = model, live, lifetime
+    def __init__(
+        self, model: CollisionModel, live: LiveScene | None, lifetime: float, most: int = MOST
+    ) -> None:
+        """``lifetime``: lifetime of a marker in seconds if all are sent in each update.
+
+        ``most``: markers per update, besides those of bodies that joints move.
+        """
+        self._model, self._live, self._lifetime, self._most = model, live, lifetime, most
         self._known = _obstacles_of(model)  # by row
         self._links = len(model.link_names)
         self._slots = 0 if live is None else 1 + live.bounds.objects
@@ -305,8 +310,8 @@ class BodyMarkers:
         is_due = self._time - self._sent[still] >= self._lifetime / 3.0
         waiting = still[is_due | self._is_new[still] | (change > _VISIBLE)]
         waiting = waiting[np.argsort(self._sent[waiting], kind="stable")]
-        count = int(np.searchsorted(np.cumsum(self._costs[waiting]), MOST, "right"))
-        self._rounds = -(-2 * int(self._costs[still].sum()) // MOST)
+        count = int(np.searchsorted(np.cumsum(self._costs[waiting]), self._most, "right"))
+        self._rounds = -(-2 * int(self._costs[still].sum()) // self._most)
         return known[moves].tolist() + waiting[: max(count, 1)].tolist()
 
     def _writer(self, namespace: str) -> MarkerRows:

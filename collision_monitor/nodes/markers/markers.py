@@ -103,7 +103,10 @@ class LineMarkers:
 class AabbLevels:
     """Levels of the tree over the leaves; the id of a marker is its level."""
 
-    def __init__(self, model: CollisionModel, levels: frozenset[int] | range) -> None:
+    def __init__(
+        self, model: CollisionModel, levels: frozenset[int] | range, most: int = MOST_BOXES
+    ) -> None:
+        """``most``: maximum number of boxes; levels beyond it are left out."""
         self._boxes = TreeBoxes(model)
         self._nodes: dict[int, np.ndarray] = {}  # by level
         left_out = []
@@ -111,11 +114,11 @@ class AabbLevels:
             nodes = np.flatnonzero(self._boxes.levels == level)
             if level not in levels:
                 continue
-            if sum(map(len, self._nodes.values())) + len(nodes) > MOST_BOXES:
+            if sum(map(len, self._nodes.values())) + len(nodes) > most:
                 left_out.append(level)
             else:
                 self._nodes[level] = nodes
-        self.remark = _remark(left_out, levels, self._boxes.depth)
+        self.remark = _remark(left_out, levels, self._boxes.depth, most)
 
     def lines(self, segments: np.ndarray) -> dict[int, Lines]:
         """Messages of the levels; ``segments`` as of `TreeBoxes.at`."""
@@ -162,12 +165,12 @@ class MeshBoxLevel:
         return {0: (_BOX_COLOUR, np.concatenate(points))}, overlaps
 
 
-def _remark(left_out: list[int], levels: frozenset[int] | range, depth: int) -> str:
+def _remark(left_out: list[int], levels: frozenset[int] | range, depth: int, most: int) -> str:
     """A message about levels that are not shown; empty if all are."""
     if left_out:
         return (
             f"show_aabb_levels: levels {', '.join(map(str, left_out))} have too many boxes to "
-            f"show: the limit is {MOST_BOXES} in total"
+            f"show: the limit is {most} in total"
         )
     if levels and levels is not ALL and max(levels) >= depth:
         return f"show_aabb_levels: the deepest level is {depth - 1}"

@@ -19,21 +19,40 @@ from collision_monitor.monitoring.faults import FaultRegister  # noqa: E402
 from collision_monitor.nodes.robot_loader import RobotLoader  # noqa: E402
 
 
+class Timers(list):
+    """The callbacks of the timers of a node."""
+
+    def create(self, period, callback, **options):
+        self.append(callback)
+        return callback
+
+
 @pytest.fixture
-def loader():
-    log = SimpleNamespace(info=lambda text: None, error=lambda text: None)
-    node = SimpleNamespace(
-        create_timer=lambda *args, **more: object(), destroy_timer=lambda timer: None,
-        get_logger=lambda: log,
-    )  # fmt: skip
-    ready, announced, faults = [], [], FaultRegister()
-    found = RobotLoader(
-        node, lambda recipe, loaded: ready.append(recipe), lambda: None,
-        lambda: announced.append(len(ready)), faults,
-    )  # fmt: skip
-    found.ready, found.announced, found.faults = ready, announced, faults
-    yield found
-    found.cancel()
+def make_loader():
+    loaders = []
+
+    def make(**options):
+        log, timers = SimpleNamespace(info=lambda text: None, error=lambda text: None), Timers()
+        node = SimpleNamespace(
+            create_timer=timers.create, destroy_timer=timers.remove, get_logger=lambda: log
+        )
+        ready, announced, faults = [], [], FaultRegister()
+        found = RobotLoader(
+            node, lambda recipe, loaded: ready.append(recipe), lambda: None,
+            lambda: announced.append(len(ready)), faults, **options,
+        )  # fmt: skip
+        found.ready, found.announced, found.faults, found.timers = ready, announced, faults, timers
+        loaders.append(found)
+        return found
+
+    yield make
+    for each in loaders:
+        each.cancel()
+
+
+@pytest.fixture
+def loader(make_loader):
+    return make_loader()
 
 
 @pytest.fixture
@@ -45,10 +64,19 @@ def endless(tmp_path):
 
 def poll(loader, seconds=60.0):
     end = time.monotonic() + seconds
-    while loader._process is not None:
+    while loader.timers:
         assert time.monotonic() < end
-        loader._poll()
+        for call in list(loader.timers):
+            call()
         time.sleep(0.02)
+    assert "loading" not in loader.values()
+
+
+def child():
+    """The process id of the only process that this one has started."""
+    lists = Path("/proc/self/task").glob("*/children")
+    (pid,) = [int(pid) for path in lists for pid in path.read_text().split()]
+    return pid
 
 
 def until_gone(pid):
@@ -61,7 +89,7 @@ def until_gone(pid):
 def test_a_load_over_its_time_is_stopped_and_the_robot_before_stays(loader, endless):
     before = loader.current = Recipe((RobotSource(chain(3)),))
     loader.request(Recipe((RobotSource(endless),), limits=LoadingLimits(max_load_seconds=1.0)))
-    pid = loader._process.pid
+    pid = child()
     assert "loading" in loader.values()
     begin = time.monotonic()
     poll(loader)
@@ -75,7 +103,7 @@ def test_a_load_over_its_time_is_stopped_and_the_robot_before_stays(loader, endl
 
 def test_a_loader_that_is_killed_is_a_fault_until_a_description_is_loaded(loader, endless):
     loader.request(Recipe((RobotSource(endless),)))
-    os.kill(loader._process.pid, signal.SIGKILL)
+    os.kill(child(), signal.SIGKILL)
     poll(loader)
     assert "killed by signal 9" in loader.refused
     why = f"the new robot description is not monitored: {loader.refused}"
@@ -87,8 +115,8 @@ def test_a_loader_that_is_killed_is_a_fault_until_a_description_is_loaded(loader
 
 
 @pytest.mark.parametrize("many", [2, 3])
-def test_a_robot_of_many_pairs_is_announced_before_it_replaces_the_other(loader, monkeypatch, many):
-    monkeypatch.setattr("collision_monitor.nodes.robot_loader._MANY_PAIRS", many)
+def test_a_robot_of_many_pairs_is_announced_before_it_replaces_the_other(make_loader, many):
+    loader = make_loader(many=many)
     loader.current = Recipe((RobotSource(chain(3)),))
     loader.request(Recipe((RobotSource(chain(4)),)))  # 3 pairs
     poll(loader)

@@ -15,7 +15,6 @@ from builtin_interfaces.msg import Time  # noqa: E402
 from support.ros.rviz_twin import RvizTwin, markers_of  # noqa: E402
 from visualization_msgs.msg import Marker  # noqa: E402
 
-from collision_monitor.nodes.markers import markers as module  # noqa: E402
 from collision_monitor.nodes.markers.markers import (  # noqa: E402
     AABB,
     ALL,
@@ -64,18 +63,18 @@ def test_lines_of_a_level_are_around_all_leaves_below_it():
     assert len({(m.color.r, m.color.g, m.color.b) for m in markers}) == len(markers)
 
 
-def test_levels_that_would_be_too_much_are_left_out_with_a_word(monkeypatch):
+def test_levels_that_would_be_too_much_are_left_out_with_a_word():
     model = CollisionModel.from_urdf(chain(9))
     segments = model.leaf_segments([0.0] * 8)
     everything = AabbLevels(model, ALL)
     assert everything.remark == ""
     levels = list(everything.lines(segments))
-    monkeypatch.setattr(module, "MOST_BOXES", 8)
-    some = AabbLevels(model, ALL)
+    some = AabbLevels(model, ALL, most=8)
     lines = some.lines(segments)
     assert list(lines) == levels[: len(lines)] != levels
     assert 0 < sum(points.size for _, points in lines.values()) <= 8 * 24 * 3
-    assert "too many boxes" in some.remark and str(levels[-1]) in some.remark
+    assert "too many boxes to show: the limit is 8" in some.remark
+    assert str(levels[-1]) in some.remark
 
 
 def test_levels_that_do_not_exist_are_remarked():

@@ -18,7 +18,6 @@ from builtin_interfaces.msg import Time  # noqa: E402
 from support.ros.rviz_twin import RvizTwin, markers_of  # noqa: E402
 from visualization_msgs.msg import Marker  # noqa: E402
 
-from collision_monitor.nodes.markers import bodies  # noqa: E402
 from collision_monitor.nodes.markers.bodies import BodyMarkers  # noqa: E402
 
 GREEN, RED = (0.18, 0.65, 0.37, 0.35), (0.86, 0.16, 0.16, 0.35)
@@ -52,9 +51,9 @@ def pose_of(marker):
 class Shown:
     """Markers of bodies with so many colours, and their display in RViz."""
 
-    def __init__(self, model, live, lifetime, count):
+    def __init__(self, model, live, lifetime, count, **options):
         self.model, self.live = model, live
-        self.markers = BodyMarkers(model, live, lifetime)
+        self.markers = BodyMarkers(model, live, lifetime, **options)
         self.rviz, self.now = RvizTwin(), 100.0
         self.all_colours = np.tile(GREEN, (count, 1))
 
@@ -71,10 +70,11 @@ class Shown:
 class Show(Shown):
     """Markers of a live scene."""
 
-    def __init__(self, live=None, lifetime=1.0):
+    def __init__(self, live=None, lifetime=1.0, **options):
         live = LiveScene(MODEL, BOUNDS) if live is None else live
         live.clear()
-        super().__init__(MODEL, live, lifetime, len(MODEL.link_names) + 1 + BOUNDS.objects)
+        count = len(MODEL.link_names) + 1 + BOUNDS.objects
+        super().__init__(MODEL, live, lifetime, count, **options)
         self.colours = self.all_colours[len(MODEL.link_names) :]  # of the slots
 
     def of(self, name):
@@ -127,9 +127,8 @@ def test_colours_are_those_of_their_slots_and_changes_are_sent(show):
 
 
 @pytest.mark.parametrize("moves", ["wall", "stamps"])
-def test_nothing_vanishes_however_many_there_are_and_few_are_sent_each_time(monkeypatch, moves):
-    monkeypatch.setattr(bodies, "MOST", 8)
-    show = Show()
+def test_nothing_vanishes_however_many_there_are_and_few_are_sent_each_time(moves):
+    show = Show(most=8)
     for k in range(30):
         show.live.add(f"o{k}", SHAPES["stick" if k % 3 else "ball"], "l0", at(k, 3.0, 0.0))
     names, sent = None, 0
