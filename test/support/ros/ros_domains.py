@@ -46,12 +46,12 @@ def is_free(domain: int) -> bool:
 class Domain:
     """A ROS domain, ours until it is released or this process ends."""
 
-    _last = DOMAINS[0] - 1  # of this process: one just left may not have been cleared yet
+    last = DOMAINS[0] - 1  # of this process: one just left may not have been cleared yet
 
     def __init__(self, folder: Path | None = None) -> None:
         """Take the next free one; RuntimeError where there is none."""
         folder = Path(tempfile.gettempdir()) if folder is None else folder
-        first = Domain._last + 1 - DOMAINS[0]
+        first = Domain.last + 1 - DOMAINS[0]
         for k in range(len(DOMAINS)):
             number = DOMAINS[(first + k) % len(DOMAINS)]
             lock = _open(folder / _NAME.format(number))
@@ -64,7 +64,7 @@ class Domain:
                 continue
             if is_free(number):
                 self.number, self._lock = number, lock
-                Domain._last = number
+                Domain.last = number
                 return
             os.close(lock)
         raise RuntimeError(

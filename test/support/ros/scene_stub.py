@@ -31,9 +31,20 @@ def stub_subscription(*arguments, **options):
 
 
 def stub_node():
-    """A node that hears nothing."""
+    """A node that hears only what `receive(topic, data)` gives it, serialized.
+
+    What waits in the middleware is that of `subscriptions`, by topic.
+    """
+    callbacks, subscriptions = {}, {}
+
+    def create_subscription(kind, topic, callback, *arguments, **options):
+        callbacks[topic], subscriptions[topic] = callback, stub_subscription()
+        return subscriptions[topic]
+
     return SimpleNamespace(
-        create_subscription=stub_subscription,
+        create_subscription=create_subscription,
+        receive=lambda topic, data: callbacks[topic](data),
+        subscriptions=subscriptions,
         count_publishers=lambda topic: 0,
         destroy_subscription=lambda subscription: None,
         create_timer=lambda *arguments, **options: MagicMock(),

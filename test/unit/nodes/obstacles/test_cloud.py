@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
+from rclpy.serialization import serialize_message  # noqa: E402
 from support.robots.toys import chain  # noqa: E402
 from support.ros.obstacle_messages import cloud_message  # noqa: E402
 from support.ros.scene_stub import NAMES, VALUES, Q, hear, robot, stub_node, watch  # noqa: E402
@@ -29,10 +30,11 @@ class Cell:
     """What the node does with a cloud."""
 
     def __init__(self, model):
-        self.scene = SceneTopics(stub_node(), VALUES, lambda: None)
+        self.node = stub_node()
+        self.scene = SceneTopics(self.node, VALUES, lambda: None)
         self.values = dict(VALUES)
         self.cloud = Cloud(
-            stub_node(), self.values, self.scene.objects, lambda: None,
+            self.node, self.values, self.scene.objects, lambda: None,
             lambda stamp: time.time() - stamp if stamp else 0.0,
         )  # fmt: skip
         self.use_robot(model)
@@ -43,7 +45,7 @@ class Cell:
         self.cloud.use_robot()
 
     def say(self, points, frame="l0", stamp=0.0):
-        self.cloud._on_cloud(cloud_message(points, frame, stamp))
+        self.node.receive("~/cloud", serialize_message(cloud_message(points, frame, stamp)))
 
     def until(self, condition):
         end = time.monotonic() + 30.0
@@ -174,5 +176,5 @@ def test_what_a_scene_file_fixes_to_a_link_that_moves_is_the_robots_own(model):
 
 
 def test_bytes_that_are_no_cloud_are_an_error_until_one_comes(cell):
-    cell.cloud._receive(b"\0\1\0\0 no cloud")
+    cell.node.receive("~/cloud", b"\0\1\0\0 no cloud")
     assert "cloud: a message that cannot be read" in cell.scene.fault(time.monotonic())

@@ -3,6 +3,7 @@
 """Markers as obstacles, clouds as points, frames as links: message by message, without a graph."""
 
 import math
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -39,6 +40,15 @@ def of(kind, x=0.2, y=0.2, z=0.2, **more):
 def some_points(count, seed=0):
     rows = np.random.default_rng(seed).uniform(-1, 1, (count, 3))
     return rows, [Point(x=x, y=y, z=z) for x, y, z in rows.tolist()]
+
+
+def finish(jobs, taken):
+    """Wait for the worker, and take what it made."""
+    end = time.monotonic() + 60.0
+    while jobs.names and time.monotonic() < end:
+        jobs.done(taken.__setitem__)
+        time.sleep(0.01)
+    assert not jobs.names
 
 
 def test_bodies_have_their_lengths():
@@ -79,8 +89,7 @@ def test_triangles_are_scaled_and_many_of_them_take_their_time():
     assert outside(found.coarse.rows, rows) <= 1e-12
     jobs, taken = MeshWorker((), 8), {}
     jobs.start("a", found)
-    jobs._pool.shutdown(wait=True)
-    jobs.done(taken.__setitem__)
+    finish(jobs, taken)
     assert outside(taken["a"].rows, rows) <= 1e-12
     assert len(taken["a"].rows) <= 8
     assert len(taken["a"].meshes[0].triangles) == AT_ONCE + 1
@@ -91,8 +100,7 @@ def test_a_job_that_cannot_be_done_says_why():
     jobs.start("a", MeshFile("gone.stl", (1.0, 1.0, 1.0)))
     jobs.start("b", MeshFile("http://far/away.stl", (1.0, 1.0, 1.0)))
     jobs.cancel("c")
-    jobs._pool.shutdown(wait=True)
-    jobs.done(taken.__setitem__)
+    finish(jobs, taken)
     assert "no file 'gone.stl'" in str(taken["a"])
     assert "nothing is fetched over the network" in str(taken["b"])
     assert jobs.known("a", MeshFile("gone.stl", (1.0, 1.0, 1.0))) is None

@@ -204,6 +204,7 @@ def topics(only):
     found.objects.keeper.use_scene(
         LiveScene(model, Bounds(objects=4, leaves_per_object=32, voxels=4))
     )
+    found.process = PlanningSceneTopic(found.objects, VALUES["scene_leaves_per_object"]).process
     yield found
     found.destroy()
 
@@ -213,21 +214,31 @@ MANY = np.random.default_rng(1).uniform(-0.1, 0.1, (AT_ONCE + 1, 3, 3))
 
 def test_an_object_that_moves_or_grows_while_its_mesh_is_processed_gets_the_mesh(topics):
     """The worker is held up until both have happened."""
-    live = topics.objects.live
-    is_free = threading.Event()
-    topics.objects.jobs._pool.submit(is_free.wait)
+    live, jobs, topic = topics.objects.live, topics.objects.jobs, topics.process
+    is_begun, is_free = threading.Event(), threading.Event()
+
+    class Held(tuple):
+        """Parts that take long."""
+
+        def __iter__(self):
+            is_begun.set()
+            is_free.wait()
+            return super().__iter__()
+
+    jobs.start("held", ManyTriangles(Held(), None))
+    assert is_begun.wait(30.0)
 
     def geometry(name):
         return live.objects[f"planning_scene/{name}"].geometry
 
     try:
         for name in ("moved", "grown", "replaced"):
-            topics._on_planning_scene(
+            topic(
                 scene(thing(name, pose=at(0, 2), meshes=[mesh(MANY)], mesh_poses=[at()]))
             )
             assert not geometry(name).meshes  # the box around it
         ball = {"primitives": [primitive(2, 0.1)], "primitive_poses": [at()]}
-        topics._on_planning_scene(
+        topic(
             scene(
                 thing("moved", MOVE, at(0, 3)), thing("grown", APPEND, at(0, 2), **ball),
                 box("replaced"),
@@ -235,6 +246,7 @@ def test_an_object_that_moves_or_grows_while_its_mesh_is_processed_gets_the_mesh
         )  # fmt: skip
         assert len(geometry("grown").solids.rows) > 1
         is_free.set()
+        jobs.cancel("held")
         finish(topics)
         for name in ("moved", "grown"):
             (found,) = geometry(name).meshes
@@ -248,7 +260,7 @@ def test_an_object_that_moves_or_grows_while_its_mesh_is_processed_gets_the_mesh
 
 
 def test_the_same_mesh_again_is_measured_as_it_was(topics):
-    topic, name = topics._on_planning_scene, "planning_scene/rock"
+    topic, name = topics.process, "planning_scene/rock"
     topic(scene(thing("rock", meshes=[mesh(MANY)], mesh_poses=[at()])))
     finish(topics)
     made = topics.objects.live.objects[name].geometry
@@ -270,7 +282,7 @@ def test_a_mesh_that_cannot_be_processed_stays_a_fault_when_it_moves(topics, mon
     def refuse(*arguments):
         raise FitError("too deep")
 
-    topic, name = topics._on_planning_scene, "planning_scene/rock"
+    topic, name = topics.process, "planning_scene/rock"
     rock = thing("rock", meshes=[mesh(MANY)], mesh_poses=[at()])
     with monkeypatch.context() as patch:
         patch.setattr(mesh_worker, "fitted", refuse)
