@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """fit, distance and thresholds: tables, JSON that scripts can read, and exit codes."""
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +21,6 @@ from unit.model.test_sampled_distances import BALLS, URDF
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.__main__ import main
-from collision_monitor.cli import distance
 from collision_monitor.common.optional_dependencies import install_command
 from collision_monitor.model.thresholds import load_thresholds
 from collision_monitor.monitoring.monitor import Level
@@ -328,13 +330,23 @@ def test_a_reader_that_goes_away_ends_it_without_a_word(urdf):
     assert (done.returncode, done.stderr) == (1, "")
 
 
-def test_ctrl_c_ends_it_in_one_line(urdf, monkeypatch, capsys):
-    def interrupted(options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(distance, "load_model", interrupted)
-    assert main(["distance", urdf]) == 130
-    assert capsys.readouterr().err == "interrupted\n"
+def test_ctrl_c_ends_it_in_one_line(tmp_path):
+    os.mkfifo(tmp_path / "robot.urdf")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "collision_monitor", "distance", tmp_path / "robot.urdf"],
+        stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    writer = None
+    while writer is None and process.poll() is None:
+        with contextlib.suppress(OSError):  # nobody reads it yet
+            writer = os.open(tmp_path / "robot.urdf", os.O_WRONLY | os.O_NONBLOCK)
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    if writer is not None:
+        os.close(writer)
+    assert (process.returncode, errors) == (130, "interrupted\n")
 
 
 def test_fit_lists_the_distances_of_the_thresholds_file(capsys, tmp_path):

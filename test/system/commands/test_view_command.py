@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from contextlib import contextmanager
 
 import pytest
 from support.files.made_bags import state, write_bag
@@ -18,6 +19,7 @@ from collision_monitor.__main__ import main
 from collision_monitor.common.optional_dependencies import install_command
 
 pytest.importorskip("viser", reason="viser is not installed (extra 'view')")
+from support.page_client import PageClient  # noqa: E402
 
 
 @pytest.fixture
@@ -47,15 +49,26 @@ def test_what_is_not_there_is_an_error_before_the_load(capsys, option, value, sa
     assert says in capsys.readouterr().err
 
 
-def test_bags_and_commands_are_played(tmp_path, monkeypatch):
-    played = []
+@contextmanager
+def served(*words):
+    """The process of the command, and the address that it prints."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "collision_monitor", "view", *words, "--port", "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "DISPLAY": "", "WAYLAND_DISPLAY": ""},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    try:
+        line = process.stdout.readline()
+        url = re.fullmatch(r"page: (http://127\.0\.0\.1:\d+)\n", line)
+        assert url, line + process.stderr.read()
+        yield process, url[1]
+    finally:
+        process.kill()
+        process.communicate()
 
-    class Seen:
-        def __init__(self, model, q, **options):
-            played.extend(options["motions"])
-            raise KeyboardInterrupt
 
-    monkeypatch.setattr("collision_monitor.cli.view.Page", Seen)
+def test_bags_and_commands_are_played(tmp_path):
     (tmp_path / "chain.urdf").write_text(chain(3))
     (tmp_path / "go.yaml").write_text(
         "{mode: joint, start: {j1: 0}, target: {j1: 1}, tf: 4, tsa: 1, tsd: 1}"
@@ -65,10 +78,18 @@ def test_bags_and_commands_are_played(tmp_path, monkeypatch):
     messages += [("/other", 1.0, state(1.0, ["j1"], [0.0]))]
     write_bag(tmp_path / "bag", messages)
     options = [f"--motion={tmp_path / name}" for name in ("go.yaml", "move.csv", "bag")]
-    main(["view", str(tmp_path / "chain.urdf"), "--port", "0", *options, "--topic", "/js"])
-    assert [label for label, _ in played] == ["go", "move", "bag"]
-    assert [motion.joint_names for _, motion in played] == [("j1",), ("j2",), ("j2",)]
-    assert [motion.duration for _, motion in played] == pytest.approx([4.0, 1.0, 2.0])
+    with (
+        served(str(tmp_path / "chain.urdf"), *options, "--topic", "/js") as (_, url),
+        PageClient(url) as user,
+    ):
+        played = [one for one in user.controls.values() if "Play" in one.get("label", "")]
+        assert [(one["label"], one["hint"]) for one in played] == [
+            ("Play go", "4.0 s"), ("Play move", "1.0 s"), ("Play bag", "2.0 s")
+        ]  # fmt: skip
+        for name, joint, end in (("go", "j1", 1.0), ("bag", "j2", 0.2)):
+            user.click(f"Play {name}")
+            shown = user.control(f"{joint} [rad]")
+            user.until(lambda shown=shown, end=end: abs(shown["value"] - end) < 0.01)
 
 
 @pytest.mark.parametrize(
@@ -99,21 +120,9 @@ def test_without_viser_it_is_an_error_before_the_load(monkeypatch, capsys):
 def test_it_serves_on_loopback_until_a_signal(tmp_path, number):
     urdf = tmp_path / "chain.urdf"
     urdf.write_text(chain(3))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "collision_monitor", "view", str(urdf), "--port", "0"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "DISPLAY": "", "WAYLAND_DISPLAY": ""},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
-    try:
-        line = process.stdout.readline()
-        url = re.fullmatch(r"page: (http://127\.0\.0\.1:\d+)\n", line)
-        assert url, process.communicate(timeout=10.0)
-        with urllib.request.urlopen(url[1], timeout=60.0) as answer:
+    with served(str(urdf)) as (process, url):
+        with urllib.request.urlopen(url, timeout=60.0) as answer:
             assert b"<html" in answer.read(2000).lower()
         process.send_signal(number)
         output, errors = process.communicate(timeout=60.0)
         assert (process.returncode, output.strip(), errors) == (0, "", "")
-    finally:
-        process.kill()
-        process.communicate()
