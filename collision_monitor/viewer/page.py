@@ -285,7 +285,8 @@ class Page:
         now = self._clock()
         self._ticks.append(now)
         try:
-            self._run_actions(now)
+            if _run_all(self._todo, self._set_note):
+                self._active_until = now + _ACTIVE
             self._update(now)
         except Exception as problem:  # a client may send any values
             if self._last_good is None:
@@ -328,10 +329,6 @@ class Page:
             if now - self._slow_at >= (_SLOW_PERIOD if active else _IDLE_PERIOD):
                 self._slow_at = now
                 self._update_slowly(now)
-
-    def _run_actions(self, now: float) -> None:
-        if _run_all(self._todo, self._set_note):
-            self._active_until = now + _ACTIVE
 
     def _use(self, model: CollisionModel) -> None:
         self._model = model
