@@ -118,7 +118,7 @@ def near_by_design(
     judged, is_home = np.minimum(over_range, resting), resting < over_range
     obstacles = set() if with_obstacles else {each.name for each in model.scene.obstacles}
     near_pairs = {}
-    for row in np.flatnonzero(judged <= warn).tolist():
+    for row in np.flatnonzero(judged < max(warn / WARN_PART, stop / STOP_PART)).tolist():
         pair, distance = int(sampled.pairs[row]), float(judged[row])
         links = model.pairs[pair]
         if obstacles.isdisjoint(links) and (with_obstacles or are_of_one_robot(*links)):
