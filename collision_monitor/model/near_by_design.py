@@ -138,11 +138,7 @@ class DistanceNotByDesign:
 
     Attributes:
         left_out: indices of the pairs that only count within their warning distance.
-        among: (k,) ascending indices of pairs, with all that are within their warning distance in
-            the next query; None if these are not known.
     """
-
-    among: np.ndarray | None = None
 
     def __init__(
         self, model: Any, near: Collection[int], warn: np.ndarray, exact: bool = False
@@ -173,7 +169,13 @@ class DistanceNotByDesign:
             twin.prepare_exact()
         return twin
 
-    def of(self, q: np.ndarray, nearest: Clearance, exact_within: float = -np.inf) -> Clearance:
+    def of(
+        self,
+        q: np.ndarray,
+        nearest: Clearance,
+        exact_within: float = -np.inf,
+        among: np.ndarray | None = None,
+    ) -> Clearance:
         """Return the smallest distance of the pairs that count at ``q`` (nq,).
 
         Args:
@@ -181,20 +183,24 @@ class DistanceNotByDesign:
             nearest: of all pairs there.
             exact_within: shapes are measured if leaves are at most this far apart, metres; if any
                 are, at least the largest warning distance.
+            among: (k,) indices of pairs, with all that are within their warning distance at ``q``;
+                None if these are not known.
         """
         # Written so that NaN counts.
         if not nearest.distance > self._warn.get(frozenset(nearest.links), np.inf):
             return nearest
         other = _nearest(self._others, q, exact_within)
-        near = self._within_warning(q, exact_within)
+        near = self._within_warning(q, exact_within, among)
         return near if near is not None and near.distance < other.distance else other
 
-    def _within_warning(self, q: np.ndarray, exact_within: float) -> Clearance | None:
+    def _within_warning(
+        self, q: np.ndarray, exact_within: float, among: np.ndarray | None
+    ) -> Clearance | None:
         """The nearest pair that is near by design and within its own warning distance, if any."""
         those, limits, is_exact = self._those, self._limits, exact_within > -np.inf
-        within = np.arange(len(limits)) if self.among is None else self._rows[self.among]
+        within = np.arange(len(limits)) if among is None else self._rows[among]
         within = within[within >= 0]
-        if len(within) and (self.among is None or not is_exact):
+        if len(within) and (among is None or not is_exact):
             distances = those.leaf_distances(q, within)
             is_within = ~(distances > limits[within])
             within, distances = within[is_within], distances[is_within]

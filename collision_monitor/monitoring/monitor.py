@@ -545,7 +545,7 @@ class Monitor:
         if by_design is None:
             return nearest
         within = -math.inf if self.narrow_phase == "leaf" else self.behaviour.widest_warning
-        counted = by_design.of(q, nearest, within)
+        counted = by_design.of(q, nearest, within, self.behaviour.near)
         if counted is nearest or self.live is None or self.live.is_empty:
             return counted
         objects = self.live.distance(q)

@@ -242,6 +242,11 @@ class SpeedPolicy(DistancePolicy):
         self.escape_direction(zeros)  # compiles
 
     @property
+    def near(self) -> np.ndarray:
+        """(k,) indices of pairs, with all within their warning distance at the last decision."""
+        return self._braking_check.near
+
+    @property
     def settings(self) -> SpeedSettings:
         """May be set at any time."""
         return self._braking_check.settings
@@ -339,8 +344,6 @@ class SpeedPolicy(DistancePolicy):
         commanded = self.command.direction(velocities, now) if known else None
         check = self._braking_check
         decision = check.decide(q, velocities, measured, passed, late, commanded, known)
-        if self.by_design is not None:
-            self.by_design.among = check.near
         # The name of the pair is looked up now: an object may be removed later.
         self._conclude(decision, check.pair(decision.pair) if decision.pair >= 0 else None)
         if not decision.is_held:

@@ -91,8 +91,8 @@ def test_only_pairs_that_may_be_near_are_measured_for_the_number():
     queries = DistanceNotByDesign(model, {first, second}, warn, exact=True)
     nearest = model.distance(q, exact=True)
     for among, expected in ((None, second), ([first, second, third], second), ([first], third)):
-        queries.among = None if among is None else np.array(among)
-        assert set(queries.of(q, nearest, np.inf).links) == set(model.pairs[expected])
+        known = None if among is None else np.array(among)
+        assert set(queries.of(q, nearest, np.inf, known).links) == set(model.pairs[expected])
 
 
 def test_a_pair_that_is_near_only_by_a_rule_counts(dual_arm):
