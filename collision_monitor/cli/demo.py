@@ -17,7 +17,7 @@ from collision_monitor.cli.options import number
 from collision_monitor.cli.view import add_page_arguments, announce
 from collision_monitor.common.optional_dependencies import install_command
 from collision_monitor.errors import MissingDependencyError, MotionError
-from collision_monitor.monitoring.monitor import NARROW_PHASES
+from collision_monitor.monitoring.settings import NARROW_PHASES, MonitorSettings
 from collision_monitor.robot.packages import FileFinder
 from collision_monitor.viewer.page import Page
 from collision_monitor.viewer.server import free_address, require_viser
@@ -47,7 +47,7 @@ def add_parser(commands: Any) -> None:
         help="joint states a second (default 100)",
     )  # fmt: skip
     parser.add_argument(
-        "--narrow-phase", choices=NARROW_PHASES, default="auto",
+        "--narrow-phase", choices=NARROW_PHASES, default=MonitorSettings.narrow_phase,
         help="distances of leaves, of the meshes, or of the meshes where leaves are near",
     )  # fmt: skip
     parser.add_argument(

@@ -13,6 +13,7 @@ import numpy as np
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import ConfigurationError, JointStateError
 from collision_monitor.monitoring.joint_state_buffer import JointState, JointStateBuffer
+from collision_monitor.monitoring.settings import MonitorSettings
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -48,7 +49,7 @@ class CellBuffer:
         joint_names: Sequence[str],
         velocity_limits: Sequence[float] | np.ndarray,
         robots: Mapping[str, Collection[str]],
-        zero_confirmation: float = 0.3,
+        zero_confirmation: float = MonitorSettings.zero_state_confirmation,
         endless: np.ndarray | bool = False,
     ) -> None:
         """Start empty.
@@ -252,7 +253,9 @@ class CellBuffer:
 
 
 def buffer_of(
-    model: CollisionModel, robots: Mapping[str, Collection[str]], zero_confirmation: float = 0.3
+    model: CollisionModel,
+    robots: Mapping[str, Collection[str]],
+    zero_confirmation: float = MonitorSettings.zero_state_confirmation,
 ) -> JointStateBuffer | CellBuffer:
     """The buffer for the joints of a model; ``robots`` is empty for a robot that is alone."""
     names, limits, endless = model.joint_names, model.velocity_limits, model.bodies.endless

@@ -14,6 +14,7 @@ from collision_monitor.common.limits import LARGEST_POSITION, LARGEST_RATE, LATE
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import JointStateError
 from collision_monitor.monitoring.publisher_conflict import SLACK, ConflictWatch
+from collision_monitor.monitoring.settings import MonitorSettings
 from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS
 from collision_monitor.monitoring.zero_confirmation import ZeroConfirmation
 from collision_monitor.robot.angles import whole_turns
@@ -77,7 +78,7 @@ class JointStateBuffer:
         joint_names: Sequence[str],
         velocity_limits: Sequence[float] | np.ndarray,
         known_names: Collection[str] = (),
-        zero_confirmation: float = 0.3,
+        zero_confirmation: float = MonitorSettings.zero_state_confirmation,
         endless: np.ndarray | bool = False,
     ) -> None:
         """Start empty.

@@ -35,6 +35,7 @@ from collision_monitor.monitoring.position_limits import (
     MimicWatch,
     PositionLimits,
 )
+from collision_monitor.monitoring.settings import NARROW_PHASES, MonitorSettings
 from collision_monitor.monitoring.speed_policy.braking_check import Measured
 from collision_monitor.monitoring.speed_policy.decision import (
     LATCHED,
@@ -73,10 +74,6 @@ _ERRORS = ("clocks", "conflict", "position", "robot", "objects", "cloud")
 _REMARKS = ("clock", "late", "publisher", "overrun")
 _POSITIONS = ("position", "mimic")
 _OF_DATA = ("message", "conflict", "position", "mimic")
-
-# Each needs the kernels of those before it.
-NARROW_PHASES = ("leaf", "auto")
-
 
 class MonitorState(NamedTuple):
     """The result of one update of a `Monitor`.
@@ -219,11 +216,11 @@ class Monitor:
     def __init__(
         self,
         model: CollisionModel,
-        warn_distance: float = 0.1,
-        stop_distance: float = 0.02,
-        joint_state_timeout: float = 0.5,
-        zero_state_confirmation: float = 0.3,
-        narrow_phase: str = "auto",
+        warn_distance: float = MonitorSettings.warn_distance,
+        stop_distance: float = MonitorSettings.stop_distance,
+        joint_state_timeout: float = MonitorSettings.joint_state_timeout,
+        zero_state_confirmation: float = MonitorSettings.zero_state_confirmation,
+        narrow_phase: str = MonitorSettings.narrow_phase,
         behaviour: SpeedPolicy | None = _BY_DEFAULT,
         robots: Mapping[str, Collection[str]] | None = None,
         live: LiveScene | None = None,

@@ -15,7 +15,8 @@ from collision_monitor.common.compiled import log_compiling
 from collision_monitor.errors import CollisionMonitorError, ConfigurationError
 from collision_monitor.model.live.desired_scene import DesiredScene
 from collision_monitor.model.loading import Loaded, Recipe
-from collision_monitor.monitoring.monitor import NARROW_PHASES, Level, Monitor, MonitorState
+from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
+from collision_monitor.monitoring.settings import NARROW_PHASES
 from collision_monitor.nodes.joint_states import SCENE_JOINTS, JointStates, JointStateSource
 from collision_monitor.nodes.markers.marker_topic import MarkerTopic
 from collision_monitor.nodes.monitor_services import MonitorServices

@@ -15,6 +15,7 @@ from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
+from collision_monitor.monitoring.settings import MonitorSettings
 from collision_monitor.monitoring.standing import Standing
 from collision_monitor.monitoring.watchdogs import REMARKS, Watchdogs
 from collision_monitor.robot.angles import apart
@@ -176,8 +177,8 @@ class HoldSupervisor:
         arms: Sequence[Arm],
         safe_distance: float = 0.1,
         danger_distance: float = 0.05,
-        joint_state_timeout: float = 0.5,
-        zero_state_confirmation: float = 0.3,
+        joint_state_timeout: float = MonitorSettings.joint_state_timeout,
+        zero_state_confirmation: float = MonitorSettings.zero_state_confirmation,
         watchdogs: Watchdogs | None = None,
     ) -> None:
         """Distances are in metres; d_saf and d_dan are totals for both arms.

@@ -19,14 +19,8 @@ from collision_monitor.errors import BehaviourError, ConfigurationError, RobotDe
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.loading import Recipe, RobotSource
-from collision_monitor.model.thresholds import (
-    STOP_DISTANCE,
-    WARN_DISTANCE,
-    Rule,
-    Thresholds,
-    load_thresholds,
-)
-from collision_monitor.monitoring.monitor import NARROW_PHASES
+from collision_monitor.model.thresholds import Rule, Thresholds, load_thresholds
+from collision_monitor.monitoring.settings import MonitorSettings
 from collision_monitor.monitoring.speed_policy.settings import (
     SpeedSettings,
     braking_decelerations,
@@ -58,26 +52,13 @@ GENERAL = (
     *from_settings(Recipe, "visual_meshes", "scene", read_only=True),
     *from_settings(FitSettings, "max_leaves_per_link", "leaf_tolerance", read_only=True),
     *from_settings(Recipe, "leaves", "fit", "hierarchy", read_only=True),
-    Parameter("warn_distance", WARN_DISTANCE, most=10.0,
-              text="WARN and slow down when the distance of two links is at or below this, metres"),
-    Parameter("stop_distance", STOP_DISTANCE, most=10.0,
-              text="ERROR and stop when the distance of two links is at or below this, metres; "
-                   "at most warn_distance"),
-    Parameter("narrow_phase", "auto", choices=NARROW_PHASES,
-              text="geometry for distances: 'auto': triangles where capsules and spheres are "
-                   "within warn_distance, in bounded time; 'leaf': capsules and spheres only, "
-                   "which are nearer than the meshes. A node started with 'leaf' cannot be changed "
-                   "to 'auto' at run time: it needs more kernels"),
-    Parameter("joint_state_timeout", 0.5, most=60.0,
-              text="STALE when the position of any joint is older than this, seconds; 0 disables "
-                   "the watchdog, which is unsafe and logged as a warning"),
+    *from_settings(
+        MonitorSettings, "warn_distance", "stop_distance", "narrow_phase", "joint_state_timeout"
+    ),
     Parameter("cycle_deadline", 0.05, most=10.0, positive=True,
               text="WARN when the time from receiving a joint state to publishing its distance "
                    "exceeds this, seconds; at most reaction_time is recommended"),
-    fixed("zero_state_confirmation", 0.3, most=60.0,
-          text="an all-zero joint state is accepted only after it has repeated for this time, "
-               "seconds, and ten times as long after a loss of data, a change of publishers or a "
-               "jump, if the robot was elsewhere"),
+    *from_settings(MonitorSettings, "zero_state_confirmation", read_only=True),
     Parameter("state_rate", 10.0, least=1.0, most=100.0,
               text="rate at which ~/state and, while unknown, ~/min_distance are "
                    "repeated, Hz: the heartbeat of the node"),

@@ -9,6 +9,7 @@ from typing import Any
 
 from collision_monitor.common.settings import values_of
 from collision_monitor.errors import ConfigurationError
+from collision_monitor.monitoring.settings import MonitorSettings
 from collision_monitor.nodes.parameters import monitor_parameters
 from collision_monitor.nodes.parameters.parameter import (
     SLOWEST,
@@ -50,9 +51,11 @@ PARAMETERS = (
     Parameter("jerk_limit", 0.0, most=1e6,
               text="maximum joint jerk of adjusted trajectories, rad/s^3 or m/s^3; 0: no limit"),
     *from_settings(FilterSettings, "start_tolerance"),
-    Parameter("joint_state_timeout", 0.5, most=60.0, positive=True,
-              text="STALE, and trajectories are rejected, when the position of any joint is "
-                   "older than this, seconds"),
+    *from_settings(
+        MonitorSettings, "joint_state_timeout", positive=True,
+        text="STALE, and trajectories are rejected, when the position of any joint is older than "
+             "this, seconds",
+    ),
     *from_settings(FilterSettings, "max_points"),
     Parameter("guard", GUARDS[0], choices=GUARDS,
               text="which arms are held when they are closer than danger_distance: those that may "
