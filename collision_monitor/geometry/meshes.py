@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from trimesh.exchange.stl import load_stl_binary
 
 from collision_monitor.common.limits import LARGEST_FILE, SMALLEST, range_problem, read_bounded
 from collision_monitor.errors import CollisionMonitorError, MeshError
@@ -99,6 +98,8 @@ def read_stl(data: bytes) -> tuple[np.ndarray, np.ndarray]:
     count = int.from_bytes(data[80:_HEADER], "little") if len(data) >= _HEADER else -1
     expected = _HEADER + count * _FACET
     if count >= 0 and len(data) == expected:
+        from trimesh.exchange.stl import load_stl_binary  # takes 0.3 s
+
         parsed = load_stl_binary(io.BytesIO(data))
         vertices = np.array(parsed.get("vertices", ()), dtype=float).reshape(-1, 3)
     elif text.lstrip()[:5].lower() == b"solid" and b"facet" in text[:4096].lower():
