@@ -10,7 +10,7 @@ All coordinates are in the frame of that body. The geometry of each link is pack
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -164,24 +164,20 @@ def link_geometry(
 
     ``exact``: its shapes for exact distances.
     """
-    surfaces = [as_triangles(replace(shape, pose=exact.pose @ shape.pose)) for shape in shapes]
+    surfaces = [enclosing_surface(shape, _SIDES) for shape in shapes]
+    poses = [exact.pose @ shape.pose for shape in shapes]
+    vertices = [
+        vertices @ pose[:3, :3].T + pose[:3, 3]
+        for (vertices, _, _), pose in zip(surfaces, poses, strict=True)
+    ]
     in_body = moved(leaves, exact.pose, "")
     return LinkGeometry(
         ends=np.array([[*leaf.p0, *leaf.p1] for leaf in in_body]),
         radii=np.array([leaf.radius for leaf in in_body]),
-        hull=_hull(np.concatenate([vertices for vertices, _, _ in surfaces])),
+        hull=_hull(np.concatenate(vertices)),
         thick=max(skin for _, _, skin in surfaces),
         shapes=exact,
     )
-
-
-def as_triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return vertices (n, 3), triangles (m, 3), and the radius of a ball swept along them.
-
-    In the frame of the link. Exact, except that cylinders are enclosed.
-    """
-    vertices, triangles, skin = enclosing_surface(shape, _SIDES)
-    return vertices @ shape.pose[:3, :3].T + shape.pose[:3, 3], triangles, skin
 
 
 def _hull(points: np.ndarray) -> np.ndarray:

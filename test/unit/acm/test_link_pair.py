@@ -13,7 +13,6 @@ from support.robots import robots
 from collision_monitor import CollisionModel
 from collision_monitor.acm.link_pair import (
     PairGeometries,
-    as_triangles,
     place_links,
     surface_distance,
 )
@@ -38,10 +37,9 @@ def coal_link(shapes):
     """Shapes of a link as one hierarchy of coal, with its own triangles."""
     vertices, triangles = [], []
     for shape in shapes:
-        corners, faces, skin = as_triangles(shape)
-        assert skin == 0.0
-        triangles.append(np.asarray(faces) + sum(map(len, vertices)))
-        vertices.append(corners)
+        assert shape.kind == "mesh"
+        triangles.append(shape.triangles + sum(map(len, vertices)))
+        vertices.append(shape.vertices @ shape.pose[:3, :3].T + shape.pose[:3, 3])
     return coal_mesh(np.concatenate(vertices), np.concatenate(triangles))
 
 
