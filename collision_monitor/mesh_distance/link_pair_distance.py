@@ -9,7 +9,15 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import FALSE, THREE, TRUE, kernel, part_kernel, small_kernel
+from collision_monitor.common.compiled import (
+    FALSE,
+    THREE,
+    TRUE,
+    inlined_kernel,
+    kernel,
+    part_kernel,
+    small_kernel,
+)
 from collision_monitor.geometry.convex import RADIUS, farthest
 from collision_monitor.mesh_distance.mesh_pair_distance import mesh_reach
 from collision_monitor.mesh_distance.part_calls import call_holds, call_part_distance
@@ -153,7 +161,7 @@ def guessed_distance(data, shapes, state, pair, pose, nearest, points):
     return _measure_parts(data, shapes, state, pair, i, j, pose, np.inf, FALSE, nearest, points)
 
 
-@kernel
+@inlined_kernel
 def pair_distance(data, shapes, state, pair, a, b, pose, limit, nearest, points):
     """Signed distance of links a and b if below ``limit``, else any number from it on.
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.compiled import ZERO, kernel
+from collision_monitor.common.compiled import ZERO, inlined_kernel, kernel
 from collision_monitor.geometry.bounding_volumes import (
     aligned_bound,
     oriented_bound,
@@ -41,7 +41,7 @@ class Search(NamedTuple):
     bounds: np.ndarray
 
 
-@kernel
+@inlined_kernel
 def _bound(kind, volumes_a, i, volumes_b, j, pose, best):
     """Lower bound of the squared distance of the contents of two volumes (`bounding_volumes`)."""
     if kind == OBB:
@@ -51,7 +51,7 @@ def _bound(kind, volumes_a, i, volumes_b, j, pose, best):
     return aligned_bound(volumes_a, i, volumes_b, j, pose, best)
 
 
-@kernel
+@inlined_kernel
 def _centers_apart(volumes_a, i, volumes_b, j, pose):
     """Squared distance of the centres of two volumes."""
     square = 0.0
