@@ -17,30 +17,26 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import FOUR, ONE, ZERO, offline_kernel
+from collision_monitor.common.compiled import FOUR, ONE, ZERO, offline_kernel, small_kernel
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import PRISMATIC, REVOLUTE, pack_chain
 from collision_monitor.mesh_distance import link_pair_distance
-from collision_monitor.mesh_distance.link_pair_distance import (
-    copy_rows,
-    pair_distance,
-    place_link,
-    relative_pose,
-)
-from collision_monitor.mesh_distance.mesh_distance import (
-    DISTANCES,
-    ExactShapes,
-    LinkShapes,
-    calls,
-)
+from collision_monitor.mesh_distance.link_pair_distance import copy_rows, pair_distance
+from collision_monitor.mesh_distance.mesh_distance import DISTANCES, calls
 from collision_monitor.mesh_distance.parts import (
     data_of,
     new_state,
     unpack_shapes,
     unpack_state,
 )
-from collision_monitor.mesh_distance.poses import move_points
+from collision_monitor.mesh_distance.poses import (
+    compose,
+    compose_inverse,
+    fill_absolute,
+    move_points,
+    take_pose,
+)
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.bodies import Bodies
 from collision_monitor.robot.description import Shape
@@ -61,9 +57,11 @@ class Chain(NamedTuple):
         bodies: (2,) its bodies of A and B.
         hull_a, hull_b: (k, 3) vertices around which balls of radius ``thick`` (2,) enclose the
             links.
-        shape_numbers, shape_index: the shapes of both links, see `parts.Shapes`.
-        work, work_index: results of the last queries, see `parts.State`.
+        shape_numbers, shape_index: the shapes of the model, see `parts.Shapes`.
+        work, work_index: work space for one pair of links, see `parts.State`.
         calls: addresses of kernels, see `part_calls`.
+        links: (2,) A and B in the shapes.
+        guess: (1, 4) nearest parts and triangles of the last query.
         swept: (2,) for A and B, whether this joint is between them and revolute.
         rows: m.
     """
@@ -80,6 +78,8 @@ class Chain(NamedTuple):
     work: np.ndarray
     work_index: np.ndarray
     calls: np.ndarray
+    links: np.ndarray
+    guess: np.ndarray
     swept: np.ndarray
     up: int
     leaves: int
@@ -91,6 +91,25 @@ def place_links(view, q):
     """Place the bodies and leaves of a chain at the positions ``q`` of its columns."""
     forward_kinematics(view, q)
     place_leaves(view, len(view.leaf_bodies))
+
+
+@small_kernel
+def _place_link(view, chain, shapes, side, out):
+    """Write the pose of a link: ``side`` 0 for A, 1 for B."""
+    body, frame = work_space(1.0, 7, 3), work_space(1.0, 7, 3)
+    take_pose(view.poses, chain.bodies[side], body)
+    take_pose(shapes.frames, chain.links[side], frame)
+    compose(body, frame, out)
+
+
+@offline_kernel
+def _relative_pose(view, chain, shapes, out):
+    """Write the pose of B in the frame of A."""
+    first, second = work_space(1.0, 7, 3), work_space(1.0, 7, 3)
+    _place_link(view, chain, shapes, ZERO, first)
+    _place_link(view, chain, shapes, ONE, second)
+    compose_inverse(first, second, out)
+    fill_absolute(out)
 
 
 @offline_kernel
@@ -107,13 +126,14 @@ def surface_distance(view, chain, limit, points):
     )
     pose, local = work_space(limit, 7, 3), work_space(limit, 3, 3)
     nearest = work_space(ZERO, 1, 4)
-    relative_pose(view, shapes, ZERO, ONE, pose)
+    _relative_pose(view, chain, shapes, pose)
+    copy_rows(chain.guess, state.guesses, ONE, FOUR)
     apart = pair_distance(
-        data, shapes, state, ZERO, ZERO, ONE, pose, limit, nearest, local
+        data, shapes, state, ZERO, chain.links[0], chain.links[1], pose, limit, nearest, local
     )
     if apart < limit:
-        copy_rows(nearest, state.guesses, ONE, FOUR)
-        place_link(view, shapes, ZERO, pose)
+        copy_rows(nearest, chain.guess, ONE, FOUR)
+        _place_link(view, chain, shapes, ZERO, pose)
         move_points(pose, local)
         for k in range(2):
             points[k, 0], points[k, 1], points[k, 2] = local[k, 0], local[k, 1], local[k, 2]
@@ -128,8 +148,10 @@ def one_holds_the_other(view, chain):
         chain.shape_numbers, chain.shape_index, chain.work, chain.work_index, chain.calls
     )
     pose = work_space(1.0, 7, 3)
-    relative_pose(view, shapes, ZERO, ONE, pose)
-    return link_pair_distance.one_holds_the_other(data, shapes, ZERO, ONE, pose)
+    _relative_pose(view, chain, shapes, pose)
+    return link_pair_distance.one_holds_the_other(
+        data, shapes, chain.links[0], chain.links[1], pose
+    )
 
 
 # Sides of the prism around a cylinder: its stand-off is 0.05 % of the radius.
@@ -147,36 +169,33 @@ class LinkGeometry:
         radii: (m,) of its leaves.
         hull: (k, 3) vertices; balls of radius ``thick`` around them enclose the link in their hull.
         thick: see ``hull``.
-        shapes: for exact distances.
     """
 
     ends: np.ndarray
     radii: np.ndarray
     hull: np.ndarray
     thick: float
-    shapes: LinkShapes
 
 
 def link_geometry(
-    shapes: Sequence[Shape], leaves: Sequence[Leaf], exact: LinkShapes
+    shapes: Sequence[Shape], leaves: Sequence[Leaf], pose: np.ndarray
 ) -> LinkGeometry:
     """Collect the geometry of a link with ``shapes`` and ``leaves`` in its frame.
 
-    ``exact``: its shapes for exact distances.
+    ``pose`` (4, 4) of the link in its body.
     """
     surfaces = [enclosing_surface(shape, _SIDES) for shape in shapes]
-    poses = [exact.pose @ shape.pose for shape in shapes]
+    poses = [pose @ shape.pose for shape in shapes]
     vertices = [
-        vertices @ pose[:3, :3].T + pose[:3, 3]
-        for (vertices, _, _), pose in zip(surfaces, poses, strict=True)
+        vertices @ placed[:3, :3].T + placed[:3, 3]
+        for (vertices, _, _), placed in zip(surfaces, poses, strict=True)
     ]
-    in_body = moved(leaves, exact.pose, "")
+    in_body = moved(leaves, pose, "")
     return LinkGeometry(
         ends=np.array([[*leaf.p0, *leaf.p1] for leaf in in_body]),
         radii=np.array([leaf.radius for leaf in in_body]),
         hull=_hull(np.concatenate(vertices)),
         thick=max(skin for _, _, skin in surfaces),
-        shapes=exact,
     )
 
 
@@ -223,12 +242,27 @@ def _swept(ends: np.ndarray, radius: float, turns: bool) -> tuple[np.ndarray, fl
     return np.array([0.0, 0.0, ends[2], 0.0, 0.0, ends[5]]), radius + away
 
 
-def link_pair(
+class _Exact(NamedTuple):
+    """What all pairs of a model share for exact distances; see `Chain`."""
+
+    shape_numbers: np.ndarray
+    shape_index: np.ndarray
+    work: np.ndarray
+    work_index: np.ndarray
+    calls: np.ndarray
+
+
+def _link_pair(
     bodies: Bodies,
     links: tuple[str, str],
     geometries: tuple[LinkGeometry, LinkGeometry],
+    exact: _Exact,
+    numbers_of_links: np.ndarray,
 ) -> LinkPair:
-    """Combine two links of different bodies, in the order of ``links``."""
+    """Combine two links of different bodies, in the order of ``links``.
+
+    ``numbers_of_links`` (2,): in the shapes of ``exact``.
+    """
     up, down = bodies.between(*(bodies.link_bodies[link] for link in links))
     joints = [*up[::-1], *down]  # parents first
     columns = sorted({int(bodies.columns[k]) for k in joints})
@@ -259,16 +293,6 @@ def link_pair(
         leaf_ends=np.concatenate([ends, [row for row, _ in around]]),
         radii=np.concatenate([radii, [radius for _, radius in around]]),
     )
-    shapes = ExactShapes(
-        {
-            link: geometry.shapes._replace(body=body)
-            for link, geometry, body in zip(links, geometries, of_links.tolist(), strict=True)
-        },
-        (),
-        "",
-    )
-    shape_numbers, shape_index = shapes.arrays()
-    work, work_index = new_state(2, np.array([[0, 1]]), shapes.nodes)
     chain = Chain(
         numbers=numbers,
         index=index,
@@ -277,11 +301,9 @@ def link_pair(
         hull_a=a.hull,
         hull_b=b.hull,
         thick=np.array([a.thick, b.thick]),
-        shape_numbers=shape_numbers,
-        shape_index=shape_index,
-        work=work,
-        work_index=work_index,
-        calls=calls(DISTANCES),
+        **exact._asdict(),
+        links=numbers_of_links,
+        guess=np.full((1, 4), -1, dtype=np.int64),
         swept=swept,
         up=len(up),
         leaves=len(a.ends),
@@ -293,15 +315,18 @@ def link_pair(
 
 
 class PairGeometries:
-    """The links of a model for proofs, each built at first use."""
+    """The links of a model for proofs, each built at first use; for one thread."""
 
     def __init__(self, model: CollisionModel) -> None:
         self._model = model
         self._leaves: dict[str, list[Leaf]] = {}
         for leaf in model.leaves:
             self._leaves.setdefault(leaf.link, []).append(leaf)
-        self._exact = model.exact_shapes.links()
         self._built: dict[str, LinkGeometry] = {}
+        shapes = model.exact_shapes
+        arrays = shapes.arrays()
+        state = new_state(1, np.zeros((1, 2), dtype=np.int64), shapes.nodes)
+        self._exact = _Exact(*arrays, *state, calls(DISTANCES))
 
     @property
     def links(self) -> list[str]:
@@ -312,10 +337,14 @@ class PairGeometries:
         """The geometry of a link that has shapes."""
         if link not in self._built:
             self._built[link] = link_geometry(
-                self._model.robot.links[link].shapes, self._leaves[link], self._exact[link]
+                self._model.robot.links[link].shapes,
+                self._leaves[link],
+                self._model.bodies.link_poses[link],
             )
         return self._built[link]
 
     def pair(self, a: str, b: str) -> LinkPair:
         """Return two links that can move relative to each other."""
-        return link_pair(self._model.bodies, (a, b), (self[a], self[b]))
+        names = self._model.exact_shapes.names
+        numbers = np.array([names.index(a), names.index(b)])
+        return _link_pair(self._model.bodies, (a, b), (self[a], self[b]), self._exact, numbers)

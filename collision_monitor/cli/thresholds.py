@@ -108,7 +108,11 @@ def run(options: argparse.Namespace) -> int:
     ruled = start.named(model.pairs)
     near_pairs = near_by_design(model, start.stop, start.warn, exact, with_obstacles=True)
     by_design = {k: pair for k, pair in near_pairs.items() if k not in ruled}
-    always = model.sampled_distances(exact).always_touching()
+    sampled = model.sampled_distances(exact)
+    often = {
+        pair: share for pair, share in zip(sampled.pairs.tolist(), sampled.contacts, strict=True)
+        if share >= OFTEN_NEAR and pair not in ruled
+    }  # fmt: skip
     limits = start.of(model.pairs, must_name=False, near=by_design)
     near, touching = near_and_touching(model, q, limits[:, 1], exact)
     seen = seen_near(model, motions, q, limits[:, 0], exact)
@@ -120,30 +124,32 @@ def run(options: argparse.Namespace) -> int:
     print(f"warn: {start.warn:g}\nstop: {start.stop:g}")
     lines = [_line(rule) for rule in start.rules] + suggested
     left_out = [pair for pair in model.unmonitored_pairs if pair.by_design]
-    print("pairs:" if lines or left_out or touching else "pairs: []")
+    notes = _where_they_touch(often, touching, sampled.always_touching())
+    print("pairs:" if lines or left_out or notes else "pairs: []")
     for line in lines:
         print(line)
     if left_out:
         print("  # Not checked because they overlap by design; without its # a pair is checked:")
     for a, b, reason in left_out:
         print(f"  #{_line(Rule(pattern_of((a, b)), 0.0, 0.0)).strip()}  # {reason}")
-    for pair, note in _where_they_touch(by_design, touching, always).items():
+    for pair, note in notes.items():
         if pair not in seen:
             _note_touching(model, model.pairs[pair], note, options.leaves_only)
     return 0
 
 
 def _where_they_touch(
-    by_design: Mapping[int, NearPair], touching: Iterable[int], always: Iterable[int]
+    often: Mapping[int, float], touching: Iterable[int], always: Iterable[int]
 ) -> dict[int, str]:
-    """Where pairs touch that no threshold helps, by index; empty: in all configurations."""
+    """Where pairs touch that no threshold helps, by index; empty: in all configurations.
+
+    ``often``: shares of the configurations in which pairs touch.
+    """
     notes = dict.fromkeys(always, "")
     for pair in touching:
         notes.setdefault(pair, "at rest, which is a stop: give a pose without contact as --q;")
-    for pair, near in by_design.items():
-        if near.contact >= OFTEN_NEAR:
-            share = f"in {near.contact:.0%} of the configurations"
-            notes.setdefault(pair, f"{share}, which is a stop there:")
+    for pair, share in often.items():
+        notes.setdefault(pair, f"in {share:.0%} of the configurations, which is a stop there:")
     return notes
 
 
@@ -160,13 +166,19 @@ def _note_touching(
     else:
         text = (
             f"{' '.join(pair)}: {'leaves overlap' if leaves_only else 'meshes meet'} {note} "
-            "if they overlap by design, leave the pair out by check: false here, or in the SRDF"
+            "if they overlap by design, leave the pair out by check: false here, or in the "
+            f"{'SRDF' if _is_in_srdf(model, pair) else 'scene, under ignore'}"
         )
     print(f"  # {text}")
     if not is_always:
         line = _line(Rule(pattern_of(pair), check=False)).strip()
         print(f"  #{line}  # without its first #, the pair is left out")
     print(f"warning: {text}", file=sys.stderr)
+
+
+def _is_in_srdf(model: CollisionModel, pair: tuple[str, str]) -> bool:
+    """Whether an SRDF may name a pair: two links of one robot."""
+    return all(name in model.robot.links for name in pair) and are_of_one_robot(*pair)
 
 
 def _always_touching(model: CollisionModel, pair: tuple[str, str], leaves_only: bool) -> str:
@@ -178,7 +190,7 @@ def _always_touching(model: CollisionModel, pair: tuple[str, str], leaves_only: 
             "--leaves-only, or allow more leaves (--max-leaves)"
         )
     advice = "if they are meant to touch, list the pair under ignore: in the scene"
-    if a in model.robot.links and b in model.robot.links and are_of_one_robot(a, b):
+    if _is_in_srdf(model, pair):
         advice = "without a rule the pair is not checked"
     return f"{a} {b}: meshes touch in all sampled configurations: no threshold helps; {advice}"
 

@@ -126,11 +126,11 @@ def touching_rows(tree, volume, solids, solid, pose, out, column):
             row = tree.slots[slot, 0]
             if triangle_to_solid(tree, row, solids, solid, pose, corners, limit, points) > radius:
                 continue
-            known = count == len(out)
+            is_new = count < len(out)
             if tree.kind == OCTREE:  # it has a triangle in several leaves
                 for m in range(count):
-                    known = known or out[m, column] == row
-            if not known:
+                    is_new = is_new and out[m, column] != row
+            if is_new:
                 out[count, column] = row
                 count += 1
     return count

@@ -146,7 +146,9 @@ class _Search:
             text += f", around zero {f'{1e3 * near:.0f} mm' if near > 0.0 else 'apart'}"
         else:
             part = contacts.place_part()
-            text += f", at places within {10.0 * math.ceil(10.0 * part):.0f}% of the size of a link"
+            if part < np.inf:  # coal's points of contact may be anywhere
+                size = 10.0 * math.ceil(10.0 * part)
+                text += f", at places within {size:.0f}% of the size of a link"
             if part <= PLACE:
                 return text
         return f"{text}: {MAY_COLLIDE}; a rule in the thresholds file has the pair checked"

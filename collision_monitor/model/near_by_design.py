@@ -44,7 +44,7 @@ class NearPair:
     Attributes:
         links: names.
         near: share of the configurations in which the pair is within the warning distance.
-        contact: share of these in which the shapes touch.
+        contact: share of the configurations in which the shapes touch.
         usual: 95 % of the distances without contact are above it; or the smallest one.
         is_smallest: whether it is the smallest one, as few joints move the pair, and it was never
             found in contact.

@@ -14,6 +14,7 @@ from collision_monitor.continuous.near_pairs import (
     LEAST,
     PAIR,
     RATE,
+    forget,
 )
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.live.live_scene import LiveScene
@@ -91,9 +92,11 @@ class BrakingCheck:
     ) -> None:
         """Set ``thresholds`` (pairs, 2): stop and warning distance of each pair of the model.
 
-        ``of_objects``: thresholds of pairs with objects of a live scene. Metres.
+        ``of_objects``: thresholds of pairs with objects of a live scene. Metres. What is known of
+        earlier paths is forgotten: it may be of shapes, and the new thresholds for leaves.
         """
         self._paths.classes.set_thresholds(thresholds, of_objects)
+        forget(self._paths.earlier)
 
     @property
     def thresholds(self) -> np.ndarray:

@@ -9,7 +9,7 @@ from support.robots.toys import joint, link, robot
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.continuous.near_pairs import PAIR
 from collision_monitor.model.live.live_scene import LiveScene
-from collision_monitor.model.thresholds import Thresholds
+from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs, BrakingPaths
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
@@ -112,3 +112,34 @@ def test_a_robot_without_pairs_of_its_own_is_monitored_among_live_objects():
         monitor.update(["j"], [0.6 - 0.01 * k], now=100.0 + 0.01 * k).level for k in range(60)
     ]
     assert levels[0] == Level.OK and levels[-1] == Level.ERROR
+
+
+def test_distances_of_shapes_do_not_count_for_leaves_after_a_change_of_the_narrow_phase():
+    post = {"name": "post", "type": "box", "size": [0.2, 0.4, 0.1], "position": [0.6, 0.5, 0.0]}
+    ball = {"name": "ball", "type": "sphere", "radius": 0.05, "position": [0.0, 0.0, 2.0]}
+    model = CollisionModel.from_urdf(
+        robot(
+            link("base", ""), link("slide", ""), link("hand", '<box size="0.4 0.2 0.1"/>'),
+            joint("x", "base", "slide", "prismatic", "0 0 0", "1 0 0"),
+            joint("y", "slide", "hand", "prismatic", "0 0 0", "0 1 0"),
+            link("tip", '<sphere radius="0.05"/>'),
+            joint("z", "base", "tip", "prismatic", "0 0 1.85", "0 0 1"),
+        ),
+        scene={"obstacles": [post, ball]},
+        max_leaves_per_link=1,
+    )  # fmt: skip
+    q, pair = np.array([0.1, 0.05, 0.0]), model.pairs.index(("hand", "post"))
+    leaves, shapes = (model.distances(q, exact=exact)[pair] for exact in (False, True))
+    assert leaves < shapes - 0.05
+    monitor = Monitor(model)
+    rules = Rule("tip ball", 0.01, 0.0), Rule("hand post", leaves + 0.002, 0.0)
+    monitor.set_thresholds(Thresholds(0.2, 0.0, rules))
+    levels = []
+    for k in range(40):
+        if k == 20:
+            monitor.narrow_phase = "leaf"
+        now = 10.0 + 0.01 * k
+        state = monitor.update(model.joint_names, q + 1e-6 * k, now, now)
+        assert "ball" in state.clearance.links
+        levels.append(state.level)
+    assert levels[19] is Level.OK and set(levels[20:]) == {Level.WARN}
