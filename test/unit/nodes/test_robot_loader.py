@@ -72,10 +72,17 @@ def poll(loader, seconds=60.0):
     assert "loading" not in loader.values()
 
 
-def child():
-    """The process id of the only process that this one has started."""
+def children():
+    """The ids of the processes that this one has started, which still run."""
     lists = Path("/proc/self/task").glob("*/children")
-    (pid,) = [int(pid) for path in lists for pid in path.read_text().split()]
+    return {int(pid) for path in lists for pid in path.read_text().split()}
+
+
+def process_of(loader, recipe):
+    """Request a recipe; the id of the process that loads it."""
+    others = children()
+    loader.request(recipe)
+    (pid,) = children() - others
     return pid
 
 
@@ -88,8 +95,8 @@ def until_gone(pid):
 
 def test_a_load_over_its_time_is_stopped_and_the_robot_before_stays(loader, endless):
     before = loader.current = Recipe((RobotSource(chain(3)),))
-    loader.request(Recipe((RobotSource(endless),), limits=LoadingLimits(max_load_seconds=1.0)))
-    pid = child()
+    limits = LoadingLimits(max_load_seconds=1.0)
+    pid = process_of(loader, Recipe((RobotSource(endless),), limits=limits))
     assert "loading" in loader.values()
     begin = time.monotonic()
     poll(loader)
@@ -102,8 +109,7 @@ def test_a_load_over_its_time_is_stopped_and_the_robot_before_stays(loader, endl
 
 
 def test_a_loader_that_is_killed_is_a_fault_until_a_description_is_loaded(loader, endless):
-    loader.request(Recipe((RobotSource(endless),)))
-    os.kill(child(), signal.SIGKILL)
+    os.kill(process_of(loader, Recipe((RobotSource(endless),))), signal.SIGKILL)
     poll(loader)
     assert "killed by signal 9" in loader.refused
     why = f"the new robot description is not monitored: {loader.refused}"
