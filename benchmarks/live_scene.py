@@ -184,9 +184,9 @@ def measure(model: CollisionModel, count: int, seconds: float) -> dict[str, floa
             kind = "replace"
         times.setdefault(kind, []).append(ours[0])
         times.setdefault(f"coal {kind}", []).append(theirs[0])
-        first, theirs = timed(live.minimum_distance, q), timed(other.query)
+        first, theirs = timed(live.distance, q), timed(other.query)
         times.setdefault(f"query after {kind}", []).append(first[0])
-        times.setdefault("query", []).append(timed(live.minimum_distance, q)[0])
+        times.setdefault("query", []).append(timed(live.distance, q)[0])
         times.setdefault("coal query", []).append(theirs[0])
         if step % 40 == 0 and (least := other.least()) > 1e-3:
             worst = max(worst, abs(least - first[1].distance))

@@ -20,7 +20,7 @@ import numpy as np
 
 from collision_monitor.common.compiled import kernel, part_kernel, small_kernel
 from collision_monitor.hierarchy.aabb_tree import nearest_leaves
-from collision_monitor.hierarchy.kinematics import forward_kinematics, point_rate
+from collision_monitor.hierarchy.kinematics import point_rate
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import move
 
@@ -115,22 +115,6 @@ def point_speed(view, leaf, x, y, z, nx, ny, nz, velocities):
             total += v * point_rate(view, k, x, y, z, nx, ny, nz)
         body = view.joint_table[k, 0]
     return total
-
-
-@kernel
-def parting_rate(numbers, index, q, velocities, leaves, points, normal):
-    """Rate at which the distance of two ``points`` (2, 3) along ``normal`` (3,) grows, m/s.
-
-    They are on the links of two ``leaves``.
-    """
-    view = unpack(numbers, index)
-    forward_kinematics(view, q)
-    nx, ny, nz = normal[0], normal[1], normal[2]
-    rate = 0.0
-    for m in range(2):
-        x, y, z = points[m, 0], points[m, 1], points[m, 2]
-        rate = point_speed(view, leaves[m], x, y, z, nx, ny, nz, velocities) - rate
-    return rate
 
 
 # -- lower bounds on the distance of two links along a path, from measured distances --

@@ -8,6 +8,7 @@ an earlier path mostly shows that it stays far away.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -273,14 +274,27 @@ def near_objects(
 
 
 @kernel
-def set_rates(numbers, index, q, velocities, candidates):
-    """Set RATE in ``candidates`` of `near_pairs`, of links at q (nq,)."""
+def set_rates(numbers, index, q, velocities, points, candidates):
+    """Set RATE in ``candidates`` of `near_pairs`, of links at q (nq,).
+
+    ``points`` (k, 2, 3): nearest points of the shapes of both links, which separate or not; rows of
+    NaN for leaves, of which the slowest of the nearly nearest counts.
+    """
     view = unpack(numbers, index)
     forward_kinematics(view, q)
     place_leaves(view, view.moving_leaves)
     for row in range(len(candidates)):
         pair = int(candidates[row, PAIR])
         i, j = int(candidates[row, LEAF_A]), int(candidates[row, LEAF_B])
+        ax, ay, az = points[row, 0, 0], points[row, 0, 1], points[row, 0, 2]
+        bx, by, bz = points[row, 1, 0], points[row, 1, 1], points[row, 1, 2]
+        apart = math.sqrt((bx - ax) ** 2 + (by - ay) ** 2 + (bz - az) ** 2)
+        if apart > 0.0:  # false for NaN
+            nx, ny, nz = (bx - ax) / apart, (by - ay) / apart, (bz - az) / apart
+            rate = point_speed(view, j, bx, by, bz, nx, ny, nz, velocities)
+            rate -= point_speed(view, i, ax, ay, az, nx, ny, nz, velocities)
+            candidates[row, RATE] = rate
+            continue
         rate = separation_rate(view, i, j, velocities)
         near = capsule_distance(view.ends, view.radii, i, j) + NEARLY_NEAREST
         a, b = view.pairs[pair, 0], view.pairs[pair, 1]

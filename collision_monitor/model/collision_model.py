@@ -272,8 +272,7 @@ class CollisionModel:
             warn = defaults.of(self.pairs, near=by_design)[:, 1]
             near = {*by_design, *self.sampled_distances(exact).constant}
             queries = self._not_by_design[exact] = DistanceNotByDesign(self, near, warn, exact)
-        nearest = self.distance(q, exact, any_contact)
-        return queries.of(q, nearest, np.inf if exact else -np.inf)
+        return queries.of(q, np.inf if exact else -np.inf, any_contact)
 
     def distances(
         self,

@@ -154,14 +154,14 @@ class DistanceNotByDesign:
         self._model, self._exact = model, exact
         self.left_out: list[int] = sorted(set(near)) if len(near) < len(model.pairs) else []
         pairs = [model.pairs[index] for index in self.left_out]
-        self._warn = dict(zip(map(frozenset, pairs), warn[self.left_out].tolist(), strict=True))
+        self._limits = np.asarray(warn, dtype=float)[self.left_out]
         self._single: dict[tuple[str, str], Any] = {}
-        if pairs:
-            self._those = self._twin(pairs)
-            self._limits = np.array([self._warn[frozenset(pair)] for pair in self._those.pairs])
-            self._others = self._twin(set(model.pairs).difference(pairs))
-            self._rows = np.full(len(model.pairs), -1, dtype=np.int64)
-            self._rows[self.left_out] = np.arange(len(pairs))
+        self._those, self._others = (
+            (self._twin(pairs), self._twin(set(model.pairs).difference(pairs)))
+            if pairs else (None, model)
+        )  # fmt: skip
+        self._rows = np.full(len(model.pairs), -1, dtype=np.int64)
+        self._rows[self.left_out] = np.arange(len(pairs))
 
     def _twin(self, pairs: Collection[tuple[str, str]]) -> Any:
         twin = self._model.twin(pairs)
@@ -169,29 +169,46 @@ class DistanceNotByDesign:
             twin.prepare_exact()
         return twin
 
+    def nearest(
+        self, q: np.ndarray, exact_within: float = -np.inf, any_contact: bool = True
+    ) -> Clearance:
+        """Return the nearest of the pairs that always count at ``q`` (nq,); see `of`."""
+        return nearest_pair(self._others, q, exact_within, any_contact)
+
     def of(
-        self,
-        q: np.ndarray,
-        nearest: Clearance,
-        exact_within: float = -np.inf,
-        among: np.ndarray | None = None,
+        self, q: np.ndarray, exact_within: float = -np.inf, any_contact: bool = True
     ) -> Clearance:
         """Return the smallest distance of the pairs that count at ``q`` (nq,).
 
         Args:
             q: configuration.
-            nearest: of all pairs there.
             exact_within: shapes are measured if leaves are at most this far apart, metres; if any
                 are, at least the largest warning distance.
+            any_contact: as of `CollisionModel.distance`.
+        """
+        return self.with_near(q, self.nearest(q, exact_within, any_contact), exact_within)
+
+    def with_near(
+        self,
+        q: np.ndarray,
+        nearest: Clearance,
+        exact_within: float,
+        among: np.ndarray | None = None,
+    ) -> Clearance:
+        """Return ``nearest``, or a nearer pair near by design within its own warning distance.
+
+        Args:
+            q: configuration.
+            nearest: of the pairs that always count there.
+            exact_within: as of `of`.
             among: (k,) indices of pairs, with all that are within their warning distance at ``q``;
                 None if these are not known.
         """
-        # Written so that NaN counts.
-        if not nearest.distance > self._warn.get(frozenset(nearest.links), np.inf):
+        if self._those is None:
             return nearest
-        other = _nearest(self._others, q, exact_within)
         near = self._within_warning(q, exact_within, among)
-        return near if near is not None and near.distance < other.distance else other
+        # Written so that NaN counts.
+        return nearest if near is None or near.distance >= nearest.distance else near
 
     def _within_warning(
         self, q: np.ndarray, exact_within: float, among: np.ndarray | None
@@ -215,11 +232,18 @@ class DistanceNotByDesign:
         pair = those.pairs[within[np.argmin(distances)]]
         if pair not in self._single:
             self._single[pair] = self._twin([pair])
-        return _nearest(self._single[pair], q, exact_within)
+        return nearest_pair(self._single[pair], q, exact_within)
 
 
-def _nearest(model: Any, q: np.ndarray, exact_within: float) -> Clearance:
+def nearest_pair(
+    model: Any, q: np.ndarray, exact_within: float, any_contact: bool = True
+) -> Clearance:
+    """Return the nearest pair at ``q`` (nq,): of shapes if leaves are within ``exact_within`` m.
+
+    ``model``: a CollisionModel, or whatever has its ``distance``.
+    """
     nearest = model.distance(q)
-    if nearest.distance > exact_within:
+    # Written so that NaN counts as near.
+    if exact_within == -np.inf or nearest.distance > exact_within:
         return nearest
-    return model.distance(q, exact=True, any_contact=True)
+    return model.distance(q, exact=True, any_contact=any_contact)

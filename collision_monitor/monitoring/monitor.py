@@ -25,6 +25,7 @@ from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.hierarchy.query import warm_up_for_states
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.near_by_design import nearest_pair
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer, buffer_of
 from collision_monitor.monitoring.faults import Level
@@ -503,7 +504,10 @@ class Monitor:
             left = max(end - time.thread_time(), 0.0)
             return model.exact_bounds(q, pairs, leaves, within, loose, seconds=left)
 
-        return Measured(nearest, exact, path_seconds)
+        def points(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return model.surface_points(q, pairs, np.full(len(pairs), np.inf))
+
+        return Measured(nearest, exact, points, path_seconds)
 
     @property
     def mesh_seconds(self) -> tuple[float, float]:
@@ -518,16 +522,24 @@ class Monitor:
         return part * _NOW_SECONDS, part * _PATH_SECONDS
 
     def _measure(self) -> Clearance:
-        """The nearest of all pairs."""
-        nearest = self._nearest(exact=False)
-        # Written so that NaN counts as near.
-        is_near = not nearest.distance > self.behaviour.widest_warning
-        return self._nearest(exact=True) if self.narrow_phase == "auto" and is_near else nearest
+        """The nearest of the pairs that count in any case, with an object or without."""
+        by_design, q, within = self.behaviour.by_design, self.buffer.q, self._exact_within
+        objects = None if self.live is None else self.live.distance(q)
+        if objects is not None and objects.distance <= within:
+            objects = self.live.distance(q, exact=True)
+        if objects is not None and not self.model.pairs:
+            return objects
+        if by_design is None:
+            own = nearest_pair(self.model, q, within)
+        else:
+            own = by_design.nearest(q, within)
+        # Written so that NaN counts.
+        return own if objects is None or not own.distance > objects.distance else objects
 
-    def _nearest(self, exact: bool) -> Clearance:
-        if self.live is None:
-            return self.model.distance(self.buffer.q, exact, any_contact=True)
-        return self.live.minimum_distance(self.buffer.q, exact)
+    @property
+    def _exact_within(self) -> float:
+        """Distances of leaves, in metres, up to which shapes are measured."""
+        return -math.inf if self.narrow_phase == "leaf" else self.behaviour.widest_warning
 
     @property
     def not_counted(self) -> list[tuple[str, str]]:
@@ -537,18 +549,11 @@ class Monitor:
         return [self.model.pairs[index] for index in left_out]
 
     def _counted(self, nearest: Clearance) -> Clearance:
-        """The smallest distance of the pairs that count, of which ``nearest`` may be one."""
+        """``nearest``, or a pair that counts since it is within its own warning distance."""
         by_design, q = self.behaviour.by_design, self.buffer.q
         if by_design is None:
             return nearest
-        within = -math.inf if self.narrow_phase == "leaf" else self.behaviour.widest_warning
-        counted = by_design.of(q, nearest, within, self.behaviour.near)
-        if counted is nearest or self.live is None or self.live.is_empty:
-            return counted
-        objects = self.live.distance(q)
-        if objects is not None and objects.distance <= within:
-            objects = self.live.distance(q, exact=True)
-        return counted if objects is None or objects.distance > counted.distance else objects
+        return by_design.with_near(q, nearest, self._exact_within, self.behaviour.near)
 
     def distances(self) -> np.ndarray:
         """Signed distances (len(pairs),) of all pairs at the last joint positions, metres.
@@ -558,8 +563,7 @@ class Monitor:
         found = self.model_distances()
         if self.live is None or self.live.is_empty:
             return found
-        within = -math.inf if self.narrow_phase == "leaf" else self.behaviour.widest_warning
-        return np.r_[found, self.live.distances(self.buffer.q, within)]
+        return np.r_[found, self.live.distances(self.buffer.q, self._exact_within)]
 
     @property
     def pairs(self) -> list[tuple[str, str]]:

@@ -340,7 +340,7 @@ class Page:
         model, q = self._model, self._q
         if model.pairs:
             began = time.perf_counter()
-            self._clearance = self._by_design.of(q, model.distance(q))
+            self._clearance = self._by_design.of(q)
             self._microseconds = 1e6 * (time.perf_counter() - began)
         else:
             self._clearance = None

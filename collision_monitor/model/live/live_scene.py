@@ -43,7 +43,7 @@ class LiveScene:
     those of the shapes and triangles. Objects given by leaves, such as clouds, and those whose
     meshes have no room (``measured_by_leaves``) are measured by their leaves.
 
-    The packed model also has the pairs of the robot itself, which come first: `minimum_distance`,
+    The packed model also has the pairs of the robot itself, which come first:
     `exact_bounds` and the tables of pairs are about all of them, ``pairs``, `distance` and
     `distances` about those with objects. A scene contains the work space of its queries: it is for
     one thread.
@@ -341,37 +341,32 @@ class LiveScene:
         one, other = self.pair_rows[number].tolist()
         return self.name_of(one), self.name_of(other)
 
-    def minimum_distance(self, q: np.ndarray, exact: bool = False) -> Clearance:
-        """Return the nearest of all pairs at ``q`` (nq,), those of the robot itself included.
+    def distance(self, q: np.ndarray, exact: bool = False) -> Clearance | None:
+        """Return the nearest of the pairs with objects at ``q`` (nq,); None if there is none.
 
         ``exact``: of shapes instead of leaves; see `LiveScene`. In contact, the deepest pair by
         leaves.
 
         Raises:
             ConfigurationError: q has a value that is not finite.
-            NothingToCheckError: no pair is checked.
         """
+        objects = self.objects.values()
+        if not any(each.is_allowed.any() or self.partner_objects(each) for each in objects):
+            return None
         leaves = self._packed.room.model_leaves
-        if exact:
-            found = self._exact_distance().queries.nearest(q, any_contact=True)
-            if found.leaves[0] >= 0:
-                found.leaves = leaves[found.leaves[0]], leaves[found.leaves[1]]
-            return found
-        result = query.distance(*self.arrays(), q)
+        with self._packed.only_objects():
+            if exact:
+                nearest = self._exact_distance().queries.nearest(q, any_contact=True)
+                if nearest.leaves[0] >= 0:
+                    nearest.leaves = leaves[nearest.leaves[0]], leaves[nearest.leaves[1]]
+                return nearest
+            result = query.distance(*self.arrays(), q)
         i, j = result[0], result[1]
         if i < 0:
             raise self.model.refusal(i, q)
         links = self.leaf_links
         names = self.name_of(links[i]), self.name_of(links[j])
         return Clearance(result[2], names, result[3:9], result[9:], (leaves[i], leaves[j]))
-
-    def distance(self, q: np.ndarray, exact: bool = False) -> Clearance | None:
-        """Like `minimum_distance`, of the pairs with objects only; None if there is none."""
-        objects = self.objects.values()
-        if not any(each.is_allowed.any() or self.partner_objects(each) for each in objects):
-            return None
-        with self._packed.only_objects():
-            return self.minimum_distance(q, exact)
 
     def exact_bounds(
         self,
@@ -384,6 +379,12 @@ class LiveScene:
     ) -> np.ndarray:
         """Like `CollisionModel.exact_bounds`, for pairs of ``pair_table``."""
         return self._exact_distance().queries.bound(q, pairs, leaves, within, loose, seconds)
+
+    def surface_points(
+        self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Like `CollisionModel.surface_points`, for pairs of ``pair_table``."""
+        return self._exact_distance().queries.points(q, pairs, limits)
 
     def path_arrays(self) -> tuple[np.ndarray, ...]:
         """First arguments of kernels of `mesh_distance.nearest_query`, for distances on a path."""

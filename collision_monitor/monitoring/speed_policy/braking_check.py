@@ -104,15 +104,18 @@ class BrakingCheck:
         return self._paths.classes.thresholds
 
     @property
-    def near(self) -> np.ndarray:
+    def near(self) -> np.ndarray | None:
         """(k,) pairs of the model at the last decision, with all within their warning distance.
 
-        If the nearest pair is within its stop distance, it may be the only one.
+        One in contact may be the only one. None if they are not known: others are not searched if
+        a pair is too close.
         """
         candidates = self._paths.candidates[: self._count]
-        pairs = candidates[:, PAIR].astype(int)
-        is_far = candidates[:, DISTANCE] > self.thresholds[pairs, 1]
-        return pairs[(pairs < len(self.model.pairs)) & ~is_far]
+        pairs, distances = candidates[:, PAIR].astype(int), candidates[:, DISTANCE]
+        stop, warn = self.thresholds[pairs].T
+        if len(pairs) == 1 and 0.0 < distances[0] <= stop[0]:
+            return None
+        return pairs[(pairs < len(self.model.pairs)) & ~(distances > warn)]
 
     def pair(self, number: int) -> tuple[str, str]:
         """Names of the pair with this number; see `Decision.pair`."""
@@ -151,16 +154,13 @@ class BrakingCheck:
             s.reaction_time + max(late, 0.0),
             s,
         )
-        paths, count, distance = self._paths, 0, measured.nearest.distance
-        # Written so that NaN counts as near.
-        is_calm = distance > paths.classes.widest_warning + s.release_distance
-        is_calm = is_calm and distance > paths.limits(inputs)
-        if not is_calm and measured.exact is None:
+        paths = self._paths
+        if measured.exact is None:
             count = self._use_leaves(inputs, measured.nearest)
-        elif not is_calm:
+        else:
             count = self._exact.fill(inputs, measured, self._memory[decision_kernels.STOP] > 0.0)
         candidates, self._count = paths.candidates, count
-        if is_calm and self._calm:
+        if not count and self._calm:
             return CALM
         if not known:
             candidates[:count, RATE] = 0.0
@@ -190,6 +190,8 @@ class BrakingCheck:
         count = paths.coarse_search(
             inputs, nearest=paths.number_of(nearest.links), distance=nearest.distance
         )
+        if not count:
+            return 0
         candidates = paths.candidates[:count]
         candidates[:, LEAST] = np.minimum(candidates[:, LEAST], candidates[:, DISTANCE])
         pairs = candidates[:, PAIR].astype(int)
@@ -233,7 +235,6 @@ class BrakingCheck:
         # At rest: the search of a long path takes seconds on robots of hundreds of joints.
         inputs = BrakingInputs(q, moving, self._still, self.decelerations, 0.0, self._settings)
         inputs.path(2)
-        self._paths.limits(inputs)
         count = self._paths.coarse_search(inputs)
         candidates = self._paths.candidates[:count].copy()
         self._paths.set_rates(inputs, candidates)
@@ -244,7 +245,3 @@ class BrakingCheck:
         )
         self._reset()
         self.collision_time(q, moving, 0.0)
-        if len(self.model.leaves):
-            self._paths.parting_rate(
-                q, moving, np.zeros(2, dtype=np.int64), np.zeros((2, 3)), np.zeros(3)
-            )

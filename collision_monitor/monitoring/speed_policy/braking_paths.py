@@ -148,10 +148,6 @@ class BrakingPaths:
         self._values = np.empty((leaf_pairs, 2))
         self.candidates = np.empty((pairs, COLUMNS))
 
-    def limits(self, inputs: BrakingInputs) -> float:
-        """Largest distance now at which a pair can still matter, metres."""
-        return self._limits(inputs)[0]
-
     def _limits(self, inputs: BrakingInputs) -> tuple[float, np.ndarray]:
         """The largest of, and (classes,) distances now at which pairs can still matter, metres."""
         classes = self.classes
@@ -218,10 +214,18 @@ class BrakingPaths:
         candidates[:, LEAST] = candidates[:, DISTANCE] - candidates[:, TRAVEL]
         return count
 
-    def set_rates(self, inputs: BrakingInputs, candidates: np.ndarray) -> None:
-        """Set RATE in some candidates (k, columns) of `coarse_search`."""
+    def set_rates(
+        self, inputs: BrakingInputs, candidates: np.ndarray, points: np.ndarray | None = None
+    ) -> None:
+        """Set RATE in some candidates (k, columns) of `coarse_search`.
+
+        ``points`` (k, 2, 3): nearest points of the shapes of each pair; NaN, or None for all, if
+        leaves are used.
+        """
+        if points is None:
+            points = np.full((len(candidates), 2, 3), np.nan)
         near_pairs.set_rates(
-            *self.tables.arrays(), inputs.q, inputs.velocities, candidates
+            *self.tables.arrays(), inputs.q, inputs.velocities, points, candidates
         )
 
     def keep(self, pairs: np.ndarray, distances: np.ndarray, bounds: np.ndarray) -> None:
@@ -262,15 +266,6 @@ class BrakingPaths:
             # Too fast for numbers: samples of such a path say nothing.
             candidates[~np.isfinite(before), LEAST] = -np.inf
         return stops
-
-    def parting_rate(
-        self, q: np.ndarray, velocities: np.ndarray, leaves: np.ndarray, points: np.ndarray,
-        normal: np.ndarray,
-    ) -> float:  # fmt: skip
-        """`braking.parting_rate` of points on the links of two leaves, m/s."""
-        return braking.parting_rate(
-            *self.tables.arrays(), q, velocities, leaves, points, normal
-        )
 
     def collision_time(self, q: np.ndarray, velocities: np.ndarray, horizon: float) -> float:
         """Lower bound in seconds of the time until leaves touch at constant joint velocities.

@@ -14,8 +14,6 @@ import numpy as np
 from collision_monitor.continuous.near_pairs import (
     DISTANCE,
     GROUP,
-    LEAF_A,
-    LEAF_B,
     LEAST,
     PAIR,
     RATE,
@@ -42,23 +40,30 @@ if TYPE_CHECKING:
 ExactBounds = Callable[
     [np.ndarray, np.ndarray, np.ndarray, float | np.ndarray], np.ndarray
 ]
+# Function of pairs (k,) that returns their exact distances (k,) and nearest points (k, 2, 3), base
+# frame, metres; the points are valid above 0.
+NearestPoints = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 # Tolerated error of a bound of a distance: metres, and a part of the warning distance of its pair.
 LOOSE, _LOOSE_PART = 1e-3, 0.05
 # For exact distances on the braking path while a pair is too close; then the bounds decide.
 _INSIDE_SECONDS = 1e-3
+_ROUNDING = 1e-6  # metres: nearest points that are nearer have no direction
 
 
 class Measured(NamedTuple):
     """Distances at one configuration.
 
     Attributes:
-        nearest: the nearest pair, with an object of the live scene or without.
+        nearest: a pair of which the distance is known: the nearest with or without an object of
+            the live scene. Pairs near by design may be nearer.
         exact: gives exact distances of further pairs; without it leaf distances are used.
+        points: gives nearest points of pairs; without it those of their leaves are used.
         path_seconds: CPU time for exact distances on the braking path; none begins later.
     """
 
     nearest: Clearance
     exact: ExactBounds | None = None
+    points: NearestPoints | None = None
     path_seconds: float = 8e-3
 
 
@@ -74,7 +79,7 @@ class ExactLevel:
         live = paths.live
         self._paths, self._model_count = paths, len(model.pairs)
         self.measurements = ExactPaths(model.twin() if live is None else model, live)
-        self._decides_alone = True  # one pair that is too close, in the last cycle
+        self._inside = -1  # a pair that was too close in the last cycle, and did not move away
 
     def fill(self, inputs: BrakingInputs, measured: Measured, holds: bool) -> int:
         """Fill the candidates of the paths; how many. ``holds``: whether an earlier stop is held.
@@ -83,42 +88,60 @@ class ExactLevel:
         one of those whose leaves are too close.
         """
         paths, nearest, exact = self._paths, measured.nearest, measured.exact
-        number = paths.number_of(nearest.links)
-        if not nearest.distance > paths.classes.thresholds[number, 0]:
-            # The same pair probably decides alone as in the last cycle; others are not searched.
-            is_short = self._decides_alone
-            count = self._search_coarsely(inputs, is_short, number, nearest.distance)
-            candidates = paths.candidates[:count]
-            pairs = candidates[:, PAIR].astype(int)
-            stop = paths.classes.thresholds[pairs, 0]
-            matters = (pairs == number) | ~(candidates[:, DISTANCE] > stop)
-            candidates, pairs, stop = candidates[matters], pairs[matters], stop[matters]
-            paths.set_rates(inputs, candidates)
-            is_nearest = pairs == number
-            for row in np.flatnonzero(is_nearest):
-                candidates[row, DISTANCE] = nearest.distance
-                candidates[row, RATE] = _rate_of(paths, inputs, nearest, candidates[row])
-            stays = ~(candidates[:, RATE] > inputs.settings.parting_speed)
-            which = np.flatnonzero(stays & ~(candidates[:, DISTANCE] > stop))
-            if not is_nearest[which].any():
-                which = which[np.argsort(candidates[which, DISTANCE] - stop[which])]
-                for some in (which[:1], which[1:]):  # the first is probably enough
-                    if not len(some):
-                        break
-                    leaves, within = candidates[some, DISTANCE], stop[some] + LOOSE
-                    candidates[some, DISTANCE] = exact(pairs[some], leaves, within, LOOSE)
-                    which = some[~(candidates[some, DISTANCE] > stop[some])]
-                    if len(which):
-                        break
-            self._decides_alone = len(which) > 0
-            if self._decides_alone:
-                worst = which[np.argmax(is_nearest[which])]
-                paths.candidates[0] = candidates[worst]
-                paths.candidates[0, LEAST] = paths.candidates[0, DISTANCE]
+        number, inside = paths.number_of(nearest.links), self._inside
+        is_inside = not nearest.distance > paths.classes.thresholds[number, 0]
+        if not is_inside and inside < 0:
+            return self.search(inputs, measured, holds)
+        # After a cycle inside, only pairs that are near now are searched: one probably decides.
+        count = self._search_coarsely(inputs, inside >= 0, number, nearest.distance)
+        candidates = paths.candidates[:count]
+        pairs = candidates[:, PAIR].astype(int)
+        candidates[pairs == number, DISTANCE] = nearest.distance
+        stop = paths.classes.thresholds[pairs, 0]
+        matters = ~(candidates[:, DISTANCE] > stop)
+        candidates, pairs, stop = candidates[matters], pairs[matters], stop[matters]
+        first = pairs == (number if is_inside else inside)
+        order = np.argsort(np.where(first, -np.inf, candidates[:, DISTANCE] - stop))
+        # A contact decides alone; otherwise there may be one among the others.
+        for which, enough in ((order[:1], 0.0), (order, np.inf)):
+            if (rest := which[pairs[which] != number]).size:
+                leaves, within = candidates[rest, DISTANCE], stop[rest] + LOOSE
+                candidates[rest, DISTANCE] = exact(pairs[rest], leaves, within, LOOSE)
+            distances = candidates[which, DISTANCE]
+            some = candidates[which[~(distances > np.minimum(stop[which], enough))]]
+            self._set_rates(inputs, measured, some, some[:, DISTANCE])
+            some = some[~(some[:, RATE] > inputs.settings.parting_speed)]
+            if len(some):
+                deciding = some[some[:, DISTANCE].argmin()]
+                deciding[LEAST] = deciding[DISTANCE]
+                paths.candidates[0], self._inside = deciding, int(deciding[PAIR])
                 return 1
-            if not is_short:
-                return self.search(inputs, measured, holds, count)
-        return self.search(inputs, measured, holds)
+        return self.search(inputs, measured, holds, None if inside >= 0 else count)
+
+    def _set_rates(
+        self, inputs: BrakingInputs, measured: Measured, candidates: np.ndarray,
+        distances: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Set RATE in candidates (k, columns): of the shapes of the nearest pair, else of leaves.
+
+        ``distances`` (k,): exact ones; a pair in contact has no nearest points of shapes.
+        """
+        points = np.full((len(candidates), 2, 3), np.nan)
+        apart = np.where(distances > 0.0, distances, np.inf)
+        if measured.points is not None and apart.min(initial=np.inf) < np.inf:
+            row = apart.argmin()
+            pair = int(candidates[row, PAIR])
+            points[row] = self._nearest_points(measured, pair)
+        self._paths.set_rates(inputs, candidates, points)
+
+    def _nearest_points(self, measured: Measured, pair: int) -> np.ndarray | float:
+        """Nearest points (2, 3) of the shapes of a pair; NaN if it is in contact."""
+        nearest = measured.nearest
+        if pair == self._paths.number_of(nearest.links):
+            first = self._paths.tables.name_of(self._paths.tables.pair_rows[pair, 0])
+            return nearest.points if nearest.links[0] == first else nearest.points[::-1]
+        distances, points = measured.points(np.array([pair]))
+        return points[0] if distances[0] > _ROUNDING else np.nan
 
     def _search_coarsely(
         self, inputs: BrakingInputs, now: bool, nearest: int, distance: float
@@ -145,7 +168,7 @@ class ExactLevel:
         way of both is more.
         """
         paths, nearest = self._paths, measured.nearest
-        number = paths.number_of(nearest.links)
+        number, self._inside = paths.number_of(nearest.links), -1
         if count is None:
             count = self._search_coarsely(inputs, False, number, nearest.distance)
         if not count:
@@ -178,10 +201,11 @@ class ExactLevel:
                 for each in (pairs, distances, stop, enough, least, is_nearest, is_exact, bounds)
             )
             count = len(candidates)
-        paths.set_rates(inputs, candidates)
-        for row in np.flatnonzero(is_nearest):
-            candidates[row, RATE] = _rate_of(paths, inputs, nearest, candidates[row])
+        self._set_rates(inputs, measured, candidates, np.where(is_exact, distances, np.inf))
         is_parting = candidates[:, RATE] > inputs.settings.parting_speed
+        inside = np.flatnonzero(~is_parting & ~(distances > stop))
+        if len(inside):
+            self._inside = int(pairs[inside[0]])
         goes_on = np.zeros(count, dtype=bool)
         seconds = measured.path_seconds
         stops = self._raise_least(
@@ -243,7 +267,6 @@ class ExactLevel:
             if len(which):
                 leaves = distances[which]
                 distances[which] = exact(pairs[which], leaves, within[which], 0.0)
-        distances = np.maximum(distances, nearest.distance)  # no pair is closer
         distances[is_nearest] = nearest.distance
         return distances
 
@@ -316,14 +339,3 @@ class ExactLevel:
     def _weights(self, candidates: np.ndarray) -> np.ndarray:
         """(k, nq) how far the links of pairs come nearer at most for a unit of a joint."""
         return self._paths.classes.joint_weights[candidates[:, GROUP].astype(int)]
-
-
-def _rate_of(
-    paths: BrakingPaths, inputs: BrakingInputs, nearest: Clearance, row: np.ndarray
-) -> float:
-    """Rate of separation of the nearest points, m/s; any leaf of a link represents it."""
-    leaves = np.array([int(row[LEAF_A]), int(row[LEAF_B])])
-    points, normal = nearest.points, nearest.normal
-    if paths.tables.leaf_links[leaves[0]] != paths.tables.row_of(nearest.links[0]):
-        leaves = leaves[::-1].copy()
-    return paths.parting_rate(inputs.q, inputs.velocities, leaves, points, normal)

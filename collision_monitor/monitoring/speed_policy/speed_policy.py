@@ -242,8 +242,11 @@ class SpeedPolicy(DistancePolicy):
         self.escape_direction(zeros)  # compiles
 
     @property
-    def near(self) -> np.ndarray:
-        """(k,) indices of pairs, with all within their warning distance at the last decision."""
+    def near(self) -> np.ndarray | None:
+        """(k,) indices of pairs, with all within their warning distance at the last decision.
+
+        None if they are not known.
+        """
         return self._braking_check.near
 
     @property

@@ -151,7 +151,6 @@ class Changes(RuleBasedStateMachine):
         q = ur5().random_configurations(1, live.changes)[0]
         found = live.distances(q)
         nearest = live.distance(q)
-        self.nearest_of_all_is_the_nearer_of_both(q)
         assert len(found) == len(live.pairs) == len(set(map(frozenset, live.pairs)))
         if not len(found):
             assert nearest is None
@@ -166,19 +165,6 @@ class Changes(RuleBasedStateMachine):
         np.testing.assert_allclose(found[apart], expected[apart], atol=1e-6)
         assert (found[~apart] < 2e-6).all()
         self.shapes_agree_with_coal(q, found, expected)
-
-    def nearest_of_all_is_the_nearer_of_both(self, q):
-        for exact in (False, True):
-            own = ur5().distance(q, exact, any_contact=True)
-            found = [each for each in (own, self.live.distance(q, exact)) if each is not None]
-            expected = min(found, key=lambda each: each.distance)
-            nearest = self.live.minimum_distance(q, exact)
-            if exact and expected.distance <= 0.0:  # one that touches, not always the deepest
-                assert nearest.distance <= 0.0
-                continue
-            assert nearest.distance == pytest.approx(expected.distance, abs=3e-6)
-            if len(found) == 1 or abs(found[0].distance - found[1].distance) > 1e-5:
-                assert frozenset(nearest.links) == frozenset(expected.links)
 
     def shapes_agree_with_coal(self, q, leaves, of_leaves):
         live, shapes = self.live, coal_shapes(self.live, q)
@@ -222,7 +208,7 @@ def test_a_contact_elsewhere_is_no_contact_of_a_pair_that_is_near(live):
         poses = ur5().link_poses(q)
         live.add("held", BALL, "wrist_3_link", at(0.0, 0.0, 1.0))
         live.add("struck", BALL, None, poses["wrist_3_link"] @ at(0.0, 0.0, 1.099))
-        if live.minimum_distance(q, exact=True).distance != pytest.approx(-0.001):
+        if live.distance(q, exact=True).distance != pytest.approx(-0.001):
             continue  # another link is there
         live.add("near", loose, None, poses["forearm_link"] @ pose_of(rng, 0.3))
         shapes = coal_shapes(live, q)
@@ -230,7 +216,7 @@ def test_a_contact_elsewhere_is_no_contact_of_a_pair_that_is_near(live):
         if min(distances.values()) < 1e-4:
             continue
         live.move("struck", poses["wrist_3_link"] @ at(0.0, 0.0, 1.09))
-        assert live.minimum_distance(q, exact=True).distance == pytest.approx(-0.01)
+        assert live.distance(q, exact=True).distance == pytest.approx(-0.01)
         number = number_of(live, ("forearm_link", "near"))
         found = live.exact_bounds(q, [number], [-0.3], 1.0, 1e-6, 1.0)
         np.testing.assert_allclose(found, distances["forearm_link"], atol=2e-6)
@@ -260,15 +246,6 @@ def test_nearness_is_that_of_the_nearest_object_and_of_the_nearest_link(live):
         everything = nearness.of_leaves(q, thresholds)
         np.testing.assert_allclose(everything, np.minimum(found, of_links), atol=1e-9)
     assert seen > 20
-
-
-def test_without_objects_everything_is_as_of_the_model(live):
-    for exact in (False, True):
-        for q in ur5().random_configurations(50, 6):
-            own, found = ur5().distance(q, exact, any_contact=True), live.minimum_distance(q, exact)
-            assert (found.distance, found.links, found.leaves) == (
-                pytest.approx(own.distance, abs=1e-9), own.links, own.leaves
-            )  # fmt: skip
 
 
 def test_meshes_without_room_are_measured_by_their_leaves_until_there_is_room():
@@ -356,7 +333,7 @@ def test_points_of_a_contact_belong_to_its_links(live):
     pose = np.linalg.inv(hand) @ at(*hand[:2, 3], -0.17)
     live.add("tool", Shape("box", np.eye(4), (0.03, 0.03, 0.2)), "wrist_3_link", pose,
              [name for name in ur5().link_names if name != "table"])  # fmt: skip
-    one, other = (live.minimum_distance(q, exact) for exact in (False, True))
+    one, other = (live.distance(q, exact) for exact in (False, True))
     assert one.distance == other.distance < -0.02
     assert set(one.links) == set(other.links) == {"tool", "table"}
     for name, point in zip(one.links, one.points, strict=True):

@@ -12,6 +12,7 @@ from collision_monitor import CollisionModel, Monitor
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.near_by_design import DistanceNotByDesign
 from collision_monitor.model.thresholds import Rule, Thresholds
+from collision_monitor.monitoring.faults import Level
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
 URDF = Path(__file__).parents[3] / "urdf"
@@ -83,16 +84,40 @@ def test_contact_of_any_pair_is_in_the_number(dual_arm):
             assert state_at(monitor, q, now=10.0 + k).distance <= 0.0
 
 
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_pair_near_by_design_stops_the_robot_although_those_that_count_are_far(phase):
+    # A ball turns off-centre beside another one, always near, and touches it around 1.5 rad.
+    offset = f"{-0.055 * np.cos(1.5)} {0.055 * np.sin(1.5)} 0"
+    model = CollisionModel.from_urdf(
+        robot(
+            link("base"), link("arm", ""), link("other"), link("sliding"),
+            joint("turn", "base", "arm", "revolute", "0.25 0 0", "0 0 1"),
+            joint("spin", "arm", "other", "revolute", offset, "0 0 1"),
+            joint("slide", "base", "sliding", "prismatic", "0 3 0", "0 1 0"),
+        )
+    )  # fmt: skip
+    monitor = Monitor(model, narrow_phase=phase)
+    assert monitor.not_counted == [("other", "base")]
+    state = monitor.update(model.joint_names, [-1.0, 0.0, 0.0], now=10.0)
+    assert state.level == Level.OK and state.distance > 2.0
+    state = monitor.update(model.joint_names, [1.5, 0.0, 0.0], now=20.0)
+    assert (state.level, state.action) == (Level.ERROR, "stop"), state.message
+    assert set(state.pair) == {"base", "other"}
+    assert state.distance == pytest.approx(-0.005, abs=1e-6)
+
+
 def test_only_pairs_that_may_be_near_are_measured_for_the_number():
     model, q = turning_balls(), np.array([0.5, -0.5, 0.0])
     first, second, third = np.argsort(model.distances(q, exact=True))[:3].tolist()
     warn = np.zeros(len(model.pairs))
     warn[second] = np.inf
     queries = DistanceNotByDesign(model, {first, second}, warn, exact=True)
-    nearest = model.distance(q, exact=True)
+    nearest = queries.nearest(q, np.inf)
+    assert set(nearest.links) == set(model.pairs[third])
     for among, expected in ((None, second), ([first, second, third], second), ([first], third)):
         known = None if among is None else np.array(among)
-        assert set(queries.of(q, nearest, np.inf, known).links) == set(model.pairs[expected])
+        counted = queries.with_near(q, nearest, np.inf, known)
+        assert set(counted.links) == set(model.pairs[expected])
 
 
 def test_a_pair_that_is_near_only_by_a_rule_counts(dual_arm):

@@ -12,6 +12,7 @@ from support.robots.two_slides import JOINTS, RADIUS, apart, model
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError, ThresholdsError
+from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level, Monitor
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
@@ -247,20 +248,25 @@ def test_whatever_happens_the_scale_is_no_more_than_the_distance_allows_what_com
 class Shapes:
     """A model whose shapes are ``more`` metres farther apart than its leaves."""
 
-    def __init__(self, more):
-        self.more, self.asked = more, 0
+    def __init__(self, more, real=MODEL):
+        self.more, self.real, self.asked = more, real, 0
 
     def __getattr__(self, name):
-        return getattr(MODEL, name)
+        return getattr(self.real, name)
+
+    def twin(self, pairs=None):
+        return Shapes(self.more, self.real.twin(pairs))
 
     def prepare_exact(self):
         pass
 
     def distance(self, q, exact=False, any_contact=False):
-        found = MODEL.distance(q)
+        found = self.real.distance(q)
         if exact:
-            found.distance += self.more
-            found.exact = True
+            (one, other), normal = found.points, found.normal
+            points = one, other + self.more * normal
+            distance = found.distance + self.more
+            return Clearance(distance, found.links, points, normal, found.leaves, exact=True)
         return found
 
     def exact_bounds(self, q, pairs, leaves, within, loose, seconds):
@@ -281,7 +287,7 @@ class Shapes:
 )
 def test_on_the_shapes_themselves_their_distances_count(gap, velocity, action, scale):
     shapes = Shapes(0.12)
-    monitor = Monitor(shapes, 0.1, 0.02, behaviour=SpeedPolicy(MODEL, AT_ONCE))
+    monitor = Monitor(shapes, 0.1, 0.02, behaviour=SpeedPolicy(shapes, AT_ONCE))
     for k in range(8, -1, -1):
         now = 50.0 - k * PERIOD
         state = monitor.update(NAMES, (*apart(gap - k * PERIOD * velocity), 0.3), now, now)
@@ -298,21 +304,14 @@ def test_of_several_near_pairs_all_are_measured_on_their_shapes():
     asked = []
 
     class Both(Shapes):
-        def __getattr__(self, name):
-            return getattr(real, name)
-
-        def distance(self, q, exact=False, any_contact=False):
-            found = real.distance(q)
-            found.distance += 0.05 * exact
-            return found
-
         def exact_bounds(self, q, pairs, leaves, within, loose, seconds):
             if np.isfinite(loose).any():
                 asked.append(within)
             assert leaves == pytest.approx(real.distances(q)[pairs], abs=1e-9)
             return leaves + 0.05
 
-    monitor = Monitor(Both(0.05), 0.1, 0.02, behaviour=SpeedPolicy(real, AT_ONCE))
+    both = Both(0.05, real)
+    monitor = Monitor(both, 0.1, 0.02, behaviour=SpeedPolicy(both, AT_ONCE))
     for k in range(5):
         state = monitor.update(NAMES, (*apart(-0.01), 0.3), 50.0 + 0.01 * k, 50.0 + 0.01 * k)
     assert len(asked) == 1  # the other pair is far enough, and the robot rests
@@ -331,19 +330,12 @@ def test_the_tolerated_error_of_bounds_is_small_beside_a_small_warning_distance(
     real = CollisionModel.from_urdf(URDF, scene={"obstacles": [ball]})
 
     class Loose(Shapes):
-        def __getattr__(self, name):
-            return getattr(real, name)
-
-        def distance(self, q, exact=False, any_contact=False):
-            found = real.distance(q)
-            found.exact = exact
-            return found
-
         def exact_bounds(self, q, pairs, leaves, within, loose, seconds):
             return np.minimum(leaves, within) - np.where(np.isinf(loose), 0.001, loose)
 
     rules = (Rule("r_ball l_ball", 0.002, 0.001), Rule("r_ball ball", 0.0005, 0.0002))
-    monitor = Monitor(Loose(0.0), behaviour=SpeedPolicy(real, AT_ONCE))
+    loose = Loose(0.0, real)
+    monitor = Monitor(loose, behaviour=SpeedPolicy(loose, AT_ONCE))
     monitor.set_thresholds(Thresholds(0.002, 0.001, rules))
     for k in range(5):
         state = monitor.update(NAMES, (*apart(gap), 0.3), 50.0 + 0.01 * k, 50.0 + 0.01 * k)
