@@ -204,7 +204,7 @@ class DistanceNotByDesign:
             among: (k,) indices of pairs, with all that are within their warning distance at ``q``;
                 None if these are not known.
         """
-        if self._those is None:
+        if self._those is None or (among is not None and not len(among)):
             return nearest
         near = self._within_warning(q, exact_within, among)
         # Written so that NaN counts.

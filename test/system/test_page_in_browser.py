@@ -56,17 +56,17 @@ def changed(a, b):
 
 
 def not_by_design(model, stop, warn):
-    """The distance, without pairs that are near by design, as a function of a model and q."""
+    """The clearance, without pairs that are near by design, as a function of a model and q."""
     near = {model.pairs[k]: warn for k in model.sampled_distances(exact=False).constant}
     pairs = near_by_design(model, stop, warn, exact=False).values()
     near |= {pair.links: pair.warn for pair in pairs}
 
-    def distance(model, q):
+    def clearance(model, q):
         rows = [k for k, pair in enumerate(model.pairs) if pair in near]
         least = np.array([near.get(pair, warn) for pair in model.pairs])
-        return DistanceNotByDesign(model, rows, least).of(q, model.distance(q)).distance
+        return DistanceNotByDesign(model, rows, least).of(q)
 
-    return distance
+    return clearance
 
 
 def is_still(page):
@@ -92,13 +92,13 @@ def project(camera, size, point):
 def test_ur5_is_drawn_and_a_number_beside_a_slider_changes_the_distance(browser):
     files = robots.require("ur5")
     model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
-    asked = model.twin()
-    q = np.zeros(6)
+    asked, q = model.twin(), np.zeros(6)
+    clearance = not_by_design(asked, 0.02, 0.1)
     with served(model, q, warn=0.1, stop=0.02) as page, Tab(browser, page.address.url) as tab:
-        tab.wait_for("distance", f"{asked.distance(q).distance:.4f} m")
+        tab.wait_for("distance", f"{clearance(asked, q).distance:.4f} m")
         q[2] = 2.9  # the elbow folds the forearm back
-        expected = asked.distance(q)
-        assert expected.distance < asked.distance(np.zeros(6)).distance - 0.01
+        expected = clearance(asked, q)
+        assert expected.distance < clearance(asked, np.zeros(6)).distance - 0.01
         tab.type("elbow_joint [rad]", 2.9)
         tab.wait_for("distance", f"{expected.distance:.4f} m")
         tab.wait_for("links", " – ".join(expected.links))
@@ -135,12 +135,12 @@ def test_dual_arm_plays_its_motions_and_an_obstacle_is_dragged(browser):
     before = motions[0][1]
     order = [before.joint_names.index(name) for name in model.joint_names]
     start = before.at(20.0)[order]
-    distance = not_by_design(asked, 0.005, 0.05)
+    clearance = not_by_design(asked, 0.005, 0.05)
     with (
         served(model, start, warn=0.05, stop=0.005, motions=motions) as page,
         Tab(browser, page.address.url) as tab,
     ):
-        tab.wait_for("distance", f"{distance(asked, start):.4f} m")
+        tab.wait_for("distance", f"{clearance(asked, start).distance:.4f} m")
         # What there is to play is seen at once, without a click.
         assert tab.tab.get_by_role("button", name="Play before").is_visible()
         met = asked.distance(before.at(50.0)[order])
@@ -170,7 +170,7 @@ def test_dual_arm_plays_its_motions_and_an_obstacle_is_dragged(browser):
             def expected():
                 node = shown.nodes[part]
                 scene = moved(asked.scene, "part", pose_of(node["position"], node["wxyz"]))
-                return distance(asked.with_scene(scene), page.configuration)
+                return clearance(asked.with_scene(scene), page.configuration).distance
 
             shown.until(lambda: tab.text("distance") == f"{expected():.4f} m")
         check(tab, page)
