@@ -139,8 +139,6 @@ def _both_sides(trajectory: Trajectory, from_rest: bool) -> tuple[np.ndarray, np
 #
 # Extremes are at the ends of a piece or where its derivative is zero. In between it is monotone.
 
-_ROUNDING = 1e-14  # relative to the largest coefficient: smaller leading ones are rounding
-
 
 class Pieces:
     """Values of a piecewise polynomial at the ends of its pieces and at their extremes."""
@@ -155,8 +153,7 @@ class Pieces:
         self._starts, self._gaps = (
             np.tile(part, self._columns) for part in (polynomial.x[:-1], gaps)
         )
-        inner = np.sort(stationary(self._powers), axis=1)
-        self._places = np.pad(inner, ((0, 0), (1, 1)), constant_values=(0.0, 1.0))
+        self._places = _stationary(self._powers)
         self._values = _values(self._powers, self._places)  # (rows, places)
 
     def highest(self, sign: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -204,38 +201,20 @@ class Pieces:
         return brentq(lambda place: np.polyval(powers, place) - limit, *ends)
 
 
-def stationary(powers: np.ndarray) -> np.ndarray:
-    """Places in [0, 1], (n, 2 degree - 2), that include all extrema of polynomials (order, n).
+def _stationary(powers: np.ndarray) -> np.ndarray:
+    """Places in [0, 1], (n, order + 1), ascending: both ends, and zeros of the slope in between.
 
-    These are the real parts of all roots of the derivative, clipped to [0, 1]: additional points
-    are harmless, and double roots that are complex by rounding are included.
+    ``powers`` (order, n): ascending coefficients of polynomials.
     """
-    slopes = powers[1:] * np.arange(1, len(powers))[:, None]  # ascending powers
-    count = len(slopes) - 1
-    places = np.zeros((powers.shape[1], max(count, 0)))
-    scale = np.abs(slopes).max(axis=0, initial=0.0)
-    degrees = np.full(powers.shape[1], 0)
-    for power in range(1, count + 1):
-        degrees[np.abs(slopes[power]) > _ROUNDING * scale] = power
-    for degree in range(1, count + 1):
-        rows = np.flatnonzero(degrees == degree)
-        companion = np.zeros((len(rows), degree, degree))
-        companion[:, np.arange(1, degree), np.arange(degree - 1)] = 1.0
-        companion[:, :, -1] = -(slopes[:degree, rows] / slopes[degree, rows]).T
-        places[rows, :degree] = np.clip(np.linalg.eigvals(companion).real, 0.0, 1.0)
-    return np.concatenate([places, _newton(slopes, places)], axis=1)
-
-
-def _newton(slopes: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Refine ``places`` towards zeros of ``slopes``.
-
-    With a small leading coefficient, eigenvalues of the companion matrix have few correct digits.
-    """
-    curvatures = slopes[1:] * np.arange(1, len(slopes))[:, None]
-    for _ in range(2):
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            closer = places - _values(slopes, places) / _values(curvatures, places)
-        places = np.clip(np.where(np.isfinite(closer), closer, places), 0.0, 1.0)
+    order, count = powers.shape
+    places = np.ones((count, order + 1))
+    places[:, 0] = 0.0
+    # One after the other; a piece that does not change has a NaN among its zeros.
+    slopes = PPoly(powers[::-1], np.arange(count + 1.0)).derivative()
+    at = np.sort(slopes.roots(discontinuity=False, extrapolate=False))
+    at = at[np.isfinite(at)]
+    rows = np.minimum(at.astype(int), count - 1)
+    places[rows, 1 + np.arange(len(at)) - np.searchsorted(rows, rows)] = at - rows
     return places
 
 
