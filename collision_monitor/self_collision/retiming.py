@@ -15,7 +15,7 @@ Path Parameterization Based on Reachability Analysis", IEEE T-RO 34(3), 2018) in
 toppra: its state x = r^2 at the middles, its input u the constant acceleration of s in between.
 
 Intervals of a slowed motion last whole nanoseconds, so that it is the same in messages and files.
-Rounding changes accelerations and jerks, so they are kept within limits that leave room for it.
+Rounding changes accelerations and jerks, so they are kept within a part of their limits.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ _SLOW = 1e-6  # of the largest velocity: slower joints count as at rest
 _END = 2  # waypoints at each end whose jerk includes a start or stop at speed
 _SMOOTHED = (0.1, 0.2, 0.4, 0.8, 1.6)  # s over which rates are smoothed to limit jerks
 _JERK_ROUNDS = 60
-_LAST_ROUNDS = 10  # of these; steps of 0.1 s last no longer, so their jerks fall more slowly
 _NANO = 1e9  # nanoseconds in a second
 _COARSEST = 1e-10  # s: times with a coarser resolution cannot be whole nanoseconds
-_LEAST_ROOM, _MOST_ROOM = 3e-6, 0.02  # of acceleration limits, for rounding; the least above _FULL
-_MOST_LONGER = 1.01  # factor on the duration of a motion, for rounding
+# Part of acceleration and jerk limits that a slowed motion uses: the rest is room for rounding by a
+# nanosecond, enough for a joint at its velocity limit, with intervals of 0.4 ms and more.
+_USED = 0.995
 
 
 def retime(
@@ -69,7 +69,7 @@ def retime(
     exactly. The velocity at both ends is kept if the limits allow. At an end where ``desired``
     keeps the limits from standstill, or where all its velocities grow from 0 (or fall to 0), the
     motion keeps them from standstill, too. The intervals of a slowed motion last whole nanoseconds,
-    except if that would slow it by another 1 %, or beyond some days.
+    except if they are too short for that (below half a millisecond), or beyond some days.
 
     Args:
         times: (n,) s, increasing.
@@ -112,13 +112,14 @@ def retime(
         return times.copy()
     r = allowed.copy()
     r[r >= 1.0 - _TOLERANCE] = 1.0
-    if measured.accelerations(spans / r).max() > 1.0:
+    if measured.accelerations(spans / r).max() > _USED:
         r = _within_accelerations(spans, rates, allowed, hardest, measured)
-    if measured.jerks(spans / r).max() > 1.0:
+    if measured.jerks(spans / r).max() > _USED:
         r = _within_jerks(spans, r, measured)
-    resolution = _resolution(times, spans / r)
-    whole = _in_whole_nanoseconds(spans, rates, r, allowed, hardest, measured, resolution)
-    if whole is None:
+    durations = spans / r
+    resolution = 4.0 * float(np.spacing(np.abs(times).max() + durations.sum()))
+    whole = np.maximum(np.ceil((durations - resolution) * _NANO), 1.0)
+    if resolution > _COARSEST or measured.excess(whole / _NANO) > 1.0:
         later = np.concatenate([[0.0], np.cumsum(spans / r - spans)])
         return _not_shorter(times + later, spans)
     new = times[0] + np.concatenate([[0.0], np.cumsum(whole) / _NANO])
@@ -192,22 +193,19 @@ def _within_accelerations(
     allowed: np.ndarray,
     hardest: np.ndarray,
     measured: _Measured,
-    room: np.ndarray | float = 0.0,
 ) -> np.ndarray:
     """Rates r (intervals,) that keep accelerations; ``allowed``: rates that keep velocities.
-
-    ``room`` (intervals - 1,): fraction by which accelerations may be increased afterwards.
 
     For intervals of different or long durations the discrete problem differs from that of toppra:
     it is solved again with tighter limits where they are exceeded; finally the whole motion is
     slowed down if necessary.
     """
-    spare = np.ones(len(spans) - 1) / (1.0 + room)
+    spare = np.full(len(spans) - 1, _USED)
     for _ in range(_ROUNDS):
         r = _toppra_rates(spans, rates, allowed, hardest, spare)
         r = np.minimum(r, allowed)
         r[r >= _FULL] = 1.0
-        excess = measured.accelerations(spans / r)[1:-1] * (1.0 + room)
+        excess = measured.accelerations(spans / r)[1:-1] / _USED
         if excess.max() <= 1.0:
             return r
         over = np.flatnonzero(excess > 1.0)
@@ -221,7 +219,7 @@ def _within_accelerations(
 class _Measured:
     """Accelerations and jerks of a motion for different times, relative to limits, as in `verify`.
 
-    ``accelerations`` are 0 at both ends. ``has_jerk_limits``: otherwise ``jerks`` are 0.
+    ``accelerations`` are 0 at both ends.
     """
 
     def __init__(
@@ -244,7 +242,8 @@ class _Measured:
             ends = slice(None, _END), slice(-_END, None)
             for end, at_rest, grows in zip(ends, rests, growing, strict=True):
                 if not grows and (not at_rest or (wanted[end] > jerk_limits).any()):
-                    self._jerk_limits[end] = np.maximum(self._jerk_limits[end], own[end])
+                    allowed = np.maximum(self._jerk_limits[end], own[end] / _USED)
+                    self._jerk_limits[end] = allowed
 
     def _steps(self, spans: np.ndarray, positions: np.ndarray) -> Steps:
         times = np.concatenate([[0.0], np.cumsum(spans)])
@@ -267,23 +266,21 @@ class _Measured:
         return float(max(self.accelerations(spans).max(), self.jerks(spans).max()))
 
 
-def _within_jerks(
-    spans: np.ndarray, r: np.ndarray, measured: _Measured, resolution: float | None = None
-) -> np.ndarray:
+def _within_jerks(spans: np.ndarray, r: np.ndarray, measured: _Measured) -> np.ndarray:
     """Rates (intervals,) of at most ``r`` that also keep the jerks.
 
     The motion is slowed down around the waypoints that exceed them, with rates smoothed over some
     time; then as a whole if necessary. Of several smoothing times, the one with the shortest motion
-    is used. ``resolution``: if given, the limits are kept in whole nanoseconds (`_rounded_up`).
+    is used.
     """
     candidates = []
     for width in _SMOOTHED:
         slow = r
         for attempt in range(_JERK_ROUNDS):
             times = spans / slow
-            if resolution is not None:
-                times = _rounded_up(times, resolution) / _NANO
-            jerks, accelerations = measured.jerks(times), measured.accelerations(times)
+            jerks, accelerations = (
+                ratios / _USED for ratios in (measured.jerks(times), measured.accelerations(times))
+            )
             over = np.maximum(jerks, np.sqrt(accelerations))
             if over.max() <= 1.0:
                 break
@@ -294,9 +291,8 @@ def _within_jerks(
                 middles = np.cumsum(times) - 0.5 * times
                 slow = _smoothed(middles, slow * each, width)
             else:
-                power = -1.0 / 3.0 if attempt < _JERK_ROUNDS - _LAST_ROUNDS else -1.0
                 most = max(jerks.max(), accelerations.max() ** 1.5)
-                slow = slow * (1.0 - _TOLERANCE) * most**power
+                slow = slow * (1.0 - _TOLERANCE) * most ** (-1.0 / 3.0)
         candidates.append(slow)
     return min(candidates, key=lambda slow: float((spans / slow).sum()))
 
@@ -307,62 +303,6 @@ def _smoothed(at: np.ndarray, r: np.ndarray, width: float) -> np.ndarray:
     windows = [slice(a, max(b, k + 1)) for k, (a, b) in enumerate(zip(first, last, strict=True))]
     lowest = np.array([r[window].min() for window in windows])
     return np.minimum(r, [lowest[window].mean() for window in windows])
-
-
-def _in_whole_nanoseconds(
-    spans: np.ndarray,
-    rates: np.ndarray,
-    r: np.ndarray,
-    allowed: np.ndarray,
-    hardest: np.ndarray,
-    measured: _Measured,
-    resolution: float,
-) -> np.ndarray | None:
-    """Whole nanoseconds (intervals,) that keep the limits, little longer than with rates ``r``.
-
-    None if there are none.
-    """
-    if resolution > _COARSEST:
-        return None
-
-    times = spans / r
-    whole = _rounded_up(times, resolution)
-    if measured.excess(whole / _NANO) <= 1.0:
-        return whole
-    rounded = (r < 1.0) | (whole / _NANO > times + resolution)
-    room = _rounding(times, rates * r[:, None], hardest, rounded)
-    if room.max() > _MOST_ROOM:
-        return None
-    slow = r
-    if room.any():
-        slow = _within_accelerations(spans, rates, allowed, hardest, measured, room)
-    if measured.has_jerk_limits:
-        slow = _within_jerks(spans, np.minimum(r, slow), measured, resolution)
-    whole = _rounded_up(spans / slow, resolution)
-    is_short = whole.sum() <= _MOST_LONGER * _NANO * times.sum()
-    return whole if is_short and measured.excess(whole / _NANO) <= 1.0 else None
-
-
-def _resolution(times: np.ndarray, durations: np.ndarray) -> float:
-    """Rounding (s) of times that begin at ``times[0]`` and are ``durations`` apart."""
-    return 4.0 * float(np.spacing(np.abs(times).max() + durations.sum()))
-
-
-def _rounded_up(durations: np.ndarray, resolution: float) -> np.ndarray:
-    """Whole nanoseconds (n,) of at least ``durations`` (n,), seconds, less the ``resolution``."""
-    return np.maximum(np.ceil((durations - resolution) * _NANO), 1.0)
-
-
-def _rounding(
-    spans: np.ndarray, rates: np.ndarray, hardest: np.ndarray, rounded: np.ndarray
-) -> np.ndarray:
-    """Room (intervals - 1,) for rounding: bound on its accelerations, relative to their limits.
-
-    Velocities v become smaller by up to v / dt nanoseconds on the intervals that are ``rounded``.
-    """
-    less = _worst(rates / spans[:, None] / _NANO, hardest) * rounded
-    room = np.maximum(less[1:], less[:-1]) / step_durations(spans)[1:-1]
-    return np.where(room > 0.0, np.maximum(room, _LEAST_ROOM), 0.0)
 
 
 def _toppra_rates(
