@@ -14,21 +14,18 @@ from collision_monitor.self_collision.stepper import Stepper, is_at
 
 _REACH = 0.06  # rad or m per step
 _MOST = 400  # steps towards a pose
-_JOINING_PLACES = 5  # number of places at which joining paths from both ends is tried
 _SHORTCUTS = 150  # attempts to shorten a path
 _SKIPPED = 1.5  # maximum number of skipped poses per row, relative to the mean
 # rad or m: longest edge of a tree, Euclidean. On 12 joints near other links, twelve searches with
 # 1.5 made 26,000 attempts in the mean and 72,000 at most, those with 3.0 43,000 and 105,000.
 _EDGE = 1.5
 _POSE = 0.25  # of the cost of an edge: a pose that is too near takes 35 us, an edge 150 us there
-_WALK_SECONDS = 1.5  # seconds of processor time after which unfinished walks end
 _MOST_PATHS = 4  # random paths, of which the one nearest to the desired motion is used,
 _CHEAP_EDGES = 1000  # unless they need more edges than this in all
 _CHEAP_MEASUREMENTS = 1000  # or measurements of meshes
 _BEYOND = np.pi  # rad sampled beyond start and goal, for joints without limits
 
 _SPREADS = (0.25, 0.5, 1.0)  # maximum distances of timed samples from the motion, used in turn
-_TIMED_EDGE = 1.0  # rad or m: longest edge of a tree among moving obstacles, Euclidean
 _FASTEST = 0.95  # of the velocity limits, so that smoothing has room
 _BEND = 1e-9  # rad or m: other joints that leave a straight line by less follow it
 
@@ -76,30 +73,19 @@ def find_detour(
         ahead: (n, nq) result of following the desired motion from its start.
         effort: budget of sampling; the cost is subtracted.
 
-    Tried in turn: continuing from the last pose; the same backwards from the end; joining the two;
-    and random sampling. `spread` distributes the poses over the ``desired`` ones.
+    Tried in turn: continuing from the last pose; the same backwards from the end; and random
+    sampling. `spread` distributes the poses over the ``desired`` ones.
     """
-    effort = effort or Effort()
     goal, start = desired[-1], ahead[0]
-    begin = time.thread_time()
     tail = stepper.push(ahead[-1], goal, _REACH, _MOST)
     if is_at(tail[-1], goal):
         return np.vstack([ahead, tail[1:]])
-    if time.thread_time() - begin > _WALK_SECONDS:
-        return _nearest_of_several(stepper, np.vstack([start, desired[1:]]), effort)
     pace = np.abs(np.diff(desired, axis=0)).max(initial=_REACH)
     back = stepper.walk(desired[::-1], _REACH, pace, start=goal)[::-1]
     head = stepper.push(back[0], start, _REACH, _MOST)
     if is_at(head[-1], start):
         return np.vstack([head[::-1], back[1:]])
-    gaps = np.abs(ahead - back).max(axis=1)
-    for place in np.argsort(gaps)[:: max(1, len(desired) // _JOINING_PLACES)]:
-        if time.thread_time() - begin > _WALK_SECONDS:
-            break
-        bridge = stepper.push(ahead[place], back[place], _REACH, _MOST)
-        if is_at(bridge[-1], back[place]):
-            return np.vstack([ahead[: place + 1], bridge[1:-1], back[place:]])
-    return _nearest_of_several(stepper, np.vstack([start, desired[1:]]), effort)
+    return _nearest_of_several(stepper, np.vstack([start, desired[1:]]), effort or Effort())
 
 
 def _nearest_of_several(stepper: Stepper, desired: np.ndarray, effort: Effort) -> np.ndarray | None:
@@ -189,6 +175,11 @@ def continued(stepper: Stepper, start: np.ndarray, path: np.ndarray) -> np.ndarr
 
 
 # -- random sampling --
+#
+# RRT-Connect (Kuffner and LaValle, ICRA 2000): two trees grow towards random poses and then towards
+# each other, by edges that are certified at the limits. The smaller tree is the one that grows: an
+# end among other links lets few edges out, and if the trees took turns, the other one would have
+# fifty times as many poses, each of them asked for in vain.
 
 
 def explore(
@@ -196,49 +187,13 @@ def explore(
 ) -> np.ndarray | None:
     """Poses (p, nq) from the first to the last of ``desired`` (n, nq), or None if none was found.
 
-    RRT-Connect (Kuffner and LaValle, ICRA 2000): two trees grow towards random poses and then
-    towards each other, by edges that are certified at the limits. The smaller tree is the one that
-    grows: an end among other links lets few edges out, and if the trees took turns, the other one
-    would have fifty times as many poses, each of them asked for in vain. Poses are sampled anywhere
-    within the joint limits: near the ``desired`` ones, which are blocked, samples were lost on 12
-    joints. The result is deterministic for a given ``seed``.
+    Poses are sampled anywhere within the joint limits: near the ``desired`` ones, which are
+    blocked, samples were lost on 12 joints. The result is deterministic for a given ``seed``.
     """
-    rng = np.random.default_rng(seed)
-    columns, start = stepper.columns, desired[0]
-    x = desired[:, columns]
-    lower, upper = _sampled_range(stepper, x)
-    trees = [_Tree(x[0]), _Tree(x[-1])]
-    poses = start.copy(), start.copy()
-
-    def is_free(a: np.ndarray, b: np.ndarray) -> bool:
-        poses[0][columns], poses[1][columns] = a, b
-        if not stepper.keeps_limits(poses[1]):
-            effort.edges -= _POSE
-            return False
-        effort.edges -= 1
-        return stepper.is_free(*poses)
-
-    while not effort.is_spent:
-        one, other = sorted(trees, key=len)
-        target = rng.uniform(lower, upper)
-        reached = one.extend(one.nearest(target), target, is_free)
-        if reached is None:
-            continue
-        pose, met = one.poses[reached], other.nearest(one.poses[reached])
-        while met is not None and not np.array_equal(other.poses[met], pose):
-            met = other.extend(met, pose, is_free)
-        if met is not None:
-            ways = one.path(reached), other.path(met)
-            first, second = ways if one is trees[0] else ways[::-1]
-            return _interpolated(start, columns, np.array(first + second[-2::-1]))
-    return None
-
-
-def _sampled_range(stepper: Stepper, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds (m,) of samples: joint limits, or beyond the desired positions ``x`` (n, m)."""
-    lower = np.where(np.isfinite(stepper.lower), stepper.lower, x.min(axis=0) - _BEYOND)
-    upper = np.where(np.isfinite(stepper.upper), stepper.upper, x.max(axis=0) + _BEYOND)
-    return lower, upper
+    corners = _Search(stepper, desired, effort, seed).run()
+    if corners is None:
+        return None
+    return _interpolated(desired[0], stepper.columns, np.array([pose for _, pose in corners]))
 
 
 def _interpolated(start: np.ndarray, columns: np.ndarray, corners: np.ndarray) -> np.ndarray:
@@ -270,52 +225,116 @@ def shortened(stepper: Stepper, path: np.ndarray, tries: int) -> np.ndarray:
 
 
 class _Tree:
-    """Search tree of poses (m,), each with the index of its parent."""
+    """Search tree of poses (m,), each with its row of the desired motion, and its parent."""
 
-    def __init__(self, root: np.ndarray) -> None:
-        self.poses = np.array([root])
+    def __init__(self, row: int, root: np.ndarray) -> None:
+        self.poses, self.rows = np.array([root]), np.array([row])
         self._squares = np.array([root @ root])
         self._parents = [-1]
 
     def __len__(self) -> int:
         return len(self._parents)
 
-    def nearest(self, target: np.ndarray) -> int:
-        """The index of the pose that is nearest to ``target``."""
-        poses = self.poses[: len(self._parents)]
-        return int((self._squares[: len(poses)] - 2.0 * (poses @ target)).argmin())
+    def nearest(self, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Squared distance of each pose from ``target`` less a constant (n,), and the rows (n,)."""
+        count = len(self)
+        apart = self._squares[:count] - 2.0 * (self.poses[:count] @ target)
+        return apart, self.rows[:count]
 
-    def extend(
-        self, at: int, target: np.ndarray, is_free: Callable[[np.ndarray, np.ndarray], bool]
-    ) -> int | None:
-        """Index of a new pose at most `_EDGE` from pose ``at`` to ``target``; None if blocked."""
-        way = target - self.poses[at]
-        length = float(np.linalg.norm(way))
-        pose = target if length <= _EDGE else self.poses[at] + way * (_EDGE / length)
-        if not is_free(self.poses[at], pose):
-            return None
-        count = len(self._parents)
+    def add(self, row: int, pose: np.ndarray, parent: int) -> int:
+        """Add a pose; return its index."""
+        count = len(self)
         if count == len(self.poses):
-            self.poses = np.vstack([self.poses, np.empty_like(self.poses)])
-            self._squares = np.concatenate([self._squares, self._squares])
-        self.poses[count], self._squares[count] = pose, pose @ pose
-        self._parents.append(at)
+            self.poses, self.rows, self._squares = (
+                np.concatenate([each, np.empty_like(each)])
+                for each in (self.poses, self.rows, self._squares)
+            )
+        self.poses[count], self.rows[count], self._squares[count] = pose, row, pose @ pose
+        self._parents.append(parent)
         return count
 
-    def path(self, index: int) -> list[np.ndarray]:
-        """Poses from the root to ``index``."""
+    def is_at(self, index: int, row: int, pose: np.ndarray) -> bool:
+        """Whether the node ``index`` is at this row and pose."""
+        return self.rows[index] == row and np.array_equal(self.poses[index], pose)
+
+    def path(self, index: int) -> list[tuple[int, np.ndarray]]:
+        """Rows and poses from the root to ``index``."""
         out = []
         while index >= 0:
-            out.append(self.poses[index])
+            out.append((int(self.rows[index]), self.poses[index]))
             index = self._parents[index]
         return out[::-1]
 
 
+class _Search:
+    """One search for a path on which nothing but the joints of the stepper moves."""
+
+    def __init__(
+        self, stepper: Stepper, desired: np.ndarray, effort: Effort, seed: int, last: int = 0
+    ) -> None:
+        """``last``: the row of the goal; 0 if all other joints stay where they are at the start."""
+        self._stepper, self._effort, self._rows = stepper, effort, desired
+        self._rng = np.random.default_rng(seed)
+        self._wanted = x = desired[:, stepper.columns]
+        self._lower = np.where(np.isfinite(stepper.lower), stepper.lower, x.min(axis=0) - _BEYOND)
+        self._upper = np.where(np.isfinite(stepper.upper), stepper.upper, x.max(axis=0) + _BEYOND)
+        self._trees = _Tree(0, x[0]), _Tree(last, x[-1])
+
+    def run(self) -> list[tuple[int, np.ndarray]] | None:
+        """Rows, and positions (m,) there, from the first to the last; None if none were found."""
+        while not self._effort.is_spent:
+            one, other = sorted(self._trees, key=len)
+            reached = self._extend(one, *self._sample())
+            if reached is None:
+                continue
+            goal = int(one.rows[reached]), one.poses[reached]
+            met = self._extend(other, *goal)
+            while met is not None and not other.is_at(met, *goal):
+                met = self._extend(other, *goal, met)
+            if met is not None:
+                ways = one.path(reached), other.path(met)
+                first, second = ways if one is self._trees[0] else ways[::-1]
+                return first + second[-2::-1]
+        return None
+
+    def _sample(self) -> tuple[int, np.ndarray]:
+        """A row, and a pose there."""
+        return 0, self._rng.uniform(self._lower, self._upper)
+
+    def _extend(
+        self, tree: _Tree, row: int, target: np.ndarray, node: int | None = None
+    ) -> int | None:
+        """Index of a new pose at most `_EDGE` nearer to ``target`` at ``row``; None if blocked.
+
+        From the pose ``node``, or from the nearest one.
+        """
+        if node is None:
+            node = int(tree.nearest(target)[0].argmin())
+        way = target - tree.poses[node]
+        length = float(np.linalg.norm(way))
+        pose = target if length <= _EDGE else tree.poses[node] + way * (_EDGE / length)
+        return self._added(tree, node, row, pose)
+
+    def _added(self, tree: _Tree, node: int, row: int, pose: np.ndarray) -> int | None:
+        """Index of ``pose`` at ``row`` behind ``node``; None if the edge to it is not certified."""
+        q = self._rows[row].copy()
+        q[self._stepper.columns] = pose
+        if not self._stepper.keeps_limits(q):
+            self._effort.edges -= _POSE
+            return None
+        start, end = (int(tree.rows[node]), tree.poses[node]), (row, pose)
+        ordered = (*start, *end) if start[0] <= row else (*end, *start)
+        return tree.add(row, pose, node) if self._is_free(*ordered) else None
+
+    def _is_free(self, a: int, start: np.ndarray, b: int, end: np.ndarray) -> bool:
+        """Whether the motion from ``start`` at row a to ``end`` at row b is certified."""
+        self._effort.edges -= 1
+        poses = self._rows[[a, b]]
+        poses[:, self._stepper.columns] = start, end
+        return self._stepper.is_free(*poses)
+
+
 # -- among obstacles that move: poses, each at a row of the desired motion --
-#
-# RRT-Connect over poses and times, as in ST-RRT* (Grothe, Hartmann, Orthey and Toussaint, ICRA
-# 2022): a tree from the start grows forwards in time and one from the goal backwards, and no joint
-# exceeds its velocity limit. Edges are certified at the limits of pairs.
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,7 +361,7 @@ def find_timed_detour(stepper: Stepper, desired: TimedRows, effort: Effort) -> n
     wanted = desired.rows[:, stepper.columns]
 
     def search(part: Effort, seed: int) -> np.ndarray | None:
-        return _TimedSearch(stepper, desired, part, seed).run()
+        return _TimedSearch(stepper, desired, part, seed).path()
 
     if len(wanted) < 3:
         return None  # no row in between
@@ -354,45 +373,29 @@ def find_timed_detour(stepper: Stepper, desired: TimedRows, effort: Effort) -> n
     return out
 
 
-class _TimedSearch:
-    """One search."""
+class _TimedSearch(_Search):
+    """One search over poses and times, as in ST-RRT*.
+
+    (Grothe, Hartmann, Orthey and Toussaint, ICRA 2022.) The tree from the start grows forwards in
+    time and that from the goal backwards, and no joint exceeds its velocity limit.
+    """
 
     def __init__(self, stepper: Stepper, desired: TimedRows, effort: Effort, seed: int) -> None:
-        self._stepper, self._effort = stepper, effort
-        self._rows, self._times = desired.rows, desired.times
+        super().__init__(stepper, desired.rows, effort, seed, len(desired.rows) - 1)
+        self._times, self._turn = desired.times, 0
         self._speeds = _FASTEST * desired.speeds[stepper.columns]
-        self._rng = np.random.default_rng(seed)
-        self._wanted = desired.rows[:, stepper.columns]
         others = np.delete(desired.rows, stepper.columns, axis=1)
         self._bends = _bends(desired.times, others)
 
-    def run(self) -> np.ndarray | None:
+    def path(self) -> np.ndarray | None:
         """Positions (n, m) of the joints, or None if none were found."""
-        x, last = self._wanted, len(self._wanted) - 1
-        stepper, rng, effort = self._stepper, self._rng, self._effort
-        lower, upper = _sampled_range(stepper, x)
-        trees = _TimedTree(0, x[0]), _TimedTree(last, x[last])
-        turn = 0
-        while not effort.is_spent:
-            one, other = trees[turn % 2], trees[1 - turn % 2]
-            row = int(rng.integers(1, last))
-            target = x[row] + _SPREADS[turn % len(_SPREADS)] * (rng.uniform(lower, upper) - x[row])
-            turn += 1
-            reached = self._extend(one, row, target)
-            if reached is None:
-                continue
-            met: int | None = -1
-            goal = one.rows[reached], one.poses[reached]
-            while met is not None and not other.is_at(met, *goal):
-                met = self._extend(other, *goal, met)
-            if met is not None:
-                ways = one.path(reached), other.path(met)
-                corners = dict(ways[0] + ways[1])
-                at = sorted(corners)
-                poses = np.array([corners[row] for row in at])
-                columns = [np.interp(self._times, self._times[at], each) for each in poses.T]
-                return self._shortened(np.column_stack(columns))
-        return None
+        corners = self.run()
+        if corners is None:
+            return None
+        at = [row for row, _ in corners]
+        poses = np.array([pose for _, pose in corners])
+        columns = [np.interp(self._times, self._times[at], each) for each in poses.T]
+        return self._shortened(np.column_stack(columns))
 
     def _shortened(self, path: np.ndarray) -> np.ndarray:
         """The path (n, m) with straight parts where they are certified."""
@@ -411,36 +414,34 @@ class _TimedSearch:
                 path = np.vstack([path[:a], straight, path[b + 1 :]])
         return path
 
-    def _extend(
-        self, tree: _TimedTree, row: int, target: np.ndarray, node: int | None = None
-    ) -> int | None:
-        """Index of a new pose towards ``target`` at ``row``; None if blocked or out of time.
+    def _sample(self) -> tuple[int, np.ndarray]:
+        row = int(self._rng.integers(1, len(self._wanted) - 1))
+        wanted, spread = self._wanted[row], _SPREADS[self._turn % len(_SPREADS)]
+        self._turn += 1
+        return row, wanted + spread * (self._rng.uniform(self._lower, self._upper) - wanted)
 
-        From the pose ``node``, or from the nearest one if it is None or -1.
-        """
-        if node is None or node < 0:
-            node = tree.nearest(row, target)
-        if node is None or tree.rows[node] == row:
+    def _extend(
+        self, tree: _Tree, row: int, target: np.ndarray, node: int | None = None
+    ) -> int | None:
+        """As `_Search._extend`; None also if the pose is out of time."""
+        if node is None:
+            apart, known = tree.nearest(target)
+            before = known < row if tree is self._trees[0] else known > row
+            if not before.any():
+                return None
+            node = int(np.where(before, apart, np.inf).argmin())
+        at, pose = int(tree.rows[node]), tree.poses[node]
+        offset, ahead = target - pose, row - at
+        if ahead == 0:
             return None
-        at, pose = tree.rows[node], tree.poses[node]
-        offset, rows = target - pose, row - at
-        part = min(1.0, _TIMED_EDGE / max(float(np.linalg.norm(offset)), 1e-12))
-        there = at + int(np.sign(rows)) * max(1, round(part * abs(rows)))
+        part = min(1.0, _EDGE / max(float(np.linalg.norm(offset)), 1e-12))
+        there = at + int(np.sign(ahead)) * max(1, round(part * abs(ahead)))
         room = self._speeds * abs(self._times[there] - self._times[at])
         part = min(part, float((room / np.maximum(np.abs(offset), 1e-12)).min()))
         end = target if part == 1.0 and there == row else pose + part * offset
-        q = self._rows[there].copy()
-        q[self._stepper.columns] = end
-        if not self._stepper.keeps_limits(q):
-            self._effort.edges -= _POSE
-            return None
-        first, last = ((at, pose), (there, end)) if at < there else ((there, end), (at, pose))
-        if not self._is_free(*first, *last):
-            return None
-        return tree.add(there, end, node)
+        return self._added(tree, node, there, end)
 
     def _is_free(self, a: int, start: np.ndarray, b: int, end: np.ndarray) -> bool:
-        """Whether the motion from ``start`` at row a to ``end`` at row b is certified."""
         inside = self._bends[(self._bends > a) & (self._bends < b)]
         places = np.concatenate([[a], inside, [b]])
         part = (self._times[places] - self._times[a]) / (self._times[b] - self._times[a])
@@ -456,45 +457,3 @@ def _bends(times: np.ndarray, others: np.ndarray) -> np.ndarray:
     changes = np.diff(np.diff(others, axis=0) / spans[:, None], axis=0)
     off = np.abs(changes) * np.minimum(spans[1:], spans[:-1])[:, None]
     return 1 + np.flatnonzero((off > _BEND).any(axis=1))
-
-
-class _TimedTree:
-    """Search tree of poses (m,) at rows, each with the index of its parent."""
-
-    def __init__(self, row: int, root: np.ndarray) -> None:
-        self.poses, self.rows = np.array([root]), np.array([row])
-        self._squares = np.array([root @ root])
-        self._parents, self._is_forward = [-1], row == 0
-
-    def nearest(self, row: int, target: np.ndarray) -> int | None:
-        """Index of the pose nearest to ``target`` from which ``row`` can be reached, or None."""
-        count = len(self._parents)
-        before = self.rows[:count] < row if self._is_forward else self.rows[:count] > row
-        if not before.any():
-            return None
-        apart = self._squares[:count] - 2.0 * (self.poses[:count] @ target)
-        return int(np.where(before, apart, np.inf).argmin())
-
-    def add(self, row: int, pose: np.ndarray, parent: int) -> int:
-        """Add a pose; return its index."""
-        count = len(self._parents)
-        if count == len(self.rows):
-            self.poses = np.vstack([self.poses, np.empty_like(self.poses)])
-            self.rows = np.concatenate([self.rows, self.rows])
-            self._squares = np.concatenate([self._squares, self._squares])
-        self.poses[count], self.rows[count] = pose, row
-        self._squares[count] = pose @ pose
-        self._parents.append(parent)
-        return count
-
-    def is_at(self, index: int, row: int, pose: np.ndarray) -> bool:
-        """Whether a node, or -1 for none, is at this row and pose."""
-        return index >= 0 and self.rows[index] == row and np.array_equal(self.poses[index], pose)
-
-    def path(self, index: int) -> list[tuple[int, np.ndarray]]:
-        """Rows and poses from the root to ``index``."""
-        out = []
-        while index >= 0:
-            out.append((int(self.rows[index]), self.poses[index]))
-            index = self._parents[index]
-        return out[::-1]
