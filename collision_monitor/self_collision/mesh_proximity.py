@@ -18,7 +18,7 @@ from collision_monitor.verification.clearance.clearance_check import Certifier
 from collision_monitor.verification.clearance.mesh_level import (
     PARTED,
     ExactLevel,
-    link_hulls,
+    ShapeDecider,
 )
 from collision_monitor.verification.clearance.scanner import Scanner
 from collision_monitor.verification.clearance.schedule import Schedule
@@ -65,20 +65,18 @@ class MeshProximity(Proximity):
         self._on_meshes = on_meshes
         self._mesh_pairs = np.flatnonzero(on_meshes)
         self._order = self._mesh_pairs.tolist()  # of certificates
-        # Its pairs are those on meshes; an own one, so that no result depends on earlier motions.
-        self._twin = twin = model.twin([model.pairs[pair] for pair in self._mesh_pairs])
-        self._twin_pairs = twin_pairs = np.cumsum(on_meshes) - 1
-
-        def decider(q: np.ndarray, pair: int, limit: float) -> tuple[float, np.ndarray]:
-            self.measured += 1
-            distances, points = twin.surface_points(q, twin_pairs[[pair]], np.array([limit]))
-            return float(distances[0]), points[0]
-
-        self._level = ExactLevel(Scanner(model), decider, link_hulls(model))
+        self._shapes = ShapeDecider(model)
+        self._level = ExactLevel(Scanner(model), self._shapes)
         bodies, carrier = model.bodies, carriers(model)
-        self._travel_rates = by_position(bodies, twin.pair_reach(), len(model.joint_names))
+        reach = model.pair_reach(self._mesh_pairs)
+        self._travel_rates = by_position(bodies, reach, len(model.joint_names))
         link_bodies = np.array([bodies.link_bodies[carrier[name]] for name in model.link_names])
-        self._twin_bodies = link_bodies[twin.pair_links]
+        self._pair_bodies = link_bodies[model.pair_links]
+
+    @property
+    def measured(self) -> int:
+        """Number of distances between meshes that were measured for certificates."""
+        return self._shapes.measured
 
     def near(self, q: np.ndarray, limits: np.ndarray, spread: float = np.inf) -> Near:
         """As `Proximity.near`; a row for each pair on meshes, with -1 for its leaves.
@@ -99,7 +97,7 @@ class MeshProximity(Proximity):
         normals = points[:, 1] - points[:, 0]
         normals /= np.linalg.norm(normals, axis=1)[:, None]
         gradients = np.zeros((len(pairs), len(q)))
-        two = self._twin_bodies[self._twin_pairs[pairs]]
+        two = self._pair_bodies[pairs]
         add_gradients(*self.tables.arrays(), two, points, normals, gradients)
         leaves = np.full((len(pairs), 2), -1)
         between_meshes = leaves, pairs, distances, points, normals, gradients
@@ -119,7 +117,7 @@ class MeshProximity(Proximity):
         look like one in contact.
         """
         limits = np.maximum(limits, 2.0 * PARTED)
-        return self._twin.surface_points(q, self._twin_pairs[pairs], limits)
+        return self._shapes.model.surface_points(q, pairs, limits)
 
     def loss(self, columns: np.ndarray) -> np.ndarray:
         """As `Proximity.loss`; finite for pairs on meshes."""
@@ -161,7 +159,7 @@ class MeshProximity(Proximity):
         if not first < np.inf:
             return Certificate(False, False, 0.5, pair, float(limits[pair]), answer.tests)
         distance, _ = self._level.decider(start + first * (end - start), pair, np.inf)
-        return Certificate(False, True, first, pair, float(distance), answer.tests)
+        return Certificate(False, True, first, pair, max(distance, 0.0), answer.tests)
 
     def keeps_at(self, q: np.ndarray, limits: np.ndarray) -> bool:
         """As `Proximity.keeps_at`; no mesh is measured where leaves decide."""

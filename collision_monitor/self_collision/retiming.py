@@ -35,7 +35,6 @@ from collision_monitor.self_collision.settings import limit_of
 from collision_monitor.verification.joint_limits_check import (
     LONGEST_STEP,
     Steps,
-    step_durations,
     steps_of,
 )
 

@@ -23,7 +23,7 @@ from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.verification.check import Outcome, Task, VerificationCheck
-from collision_monitor.verification.clearance.mesh_level import Measure, exact_level
+from collision_monitor.verification.clearance.mesh_level import exact_level
 from collision_monitor.verification.clearance.scanner import (
     ONLY_THRESHOLDS,
     Progress,
@@ -134,8 +134,7 @@ class ClearanceSettings:
 
     Attributes:
         held: positions of joints that no motion moves; default 0, or the nearer limit.
-        exact: whether pairs whose leaves violate a threshold are measured between their shapes; or
-            a function that measures them.
+        exact: whether pairs whose leaves violate a threshold are measured between their shapes.
         exact_pairs: indices of pairs that are always measured between their shapes.
         bins: approximate number of time bins.
         accuracy: tolerance of the lower bound of a minimum distance, metres, plus 1 % of it; plus
@@ -145,7 +144,7 @@ class ClearanceSettings:
     """
 
     held: Mapping[str, float] | None = None
-    exact: Measure | bool = False
+    exact: bool = False
     exact_pairs: Sequence[int] = ()
     bins: int = 400
     accuracy: float = 1e-3
@@ -375,13 +374,12 @@ class Certifier:
     bounds of their displacement, and shapes of the pairs for which these are not sufficient.
     """
 
-    def __init__(self, model: CollisionModel, exact: Measure | bool = True) -> None:
+    def __init__(self, model: CollisionModel, exact: bool = True) -> None:
         """Prepare for any number of motions.
 
         Args:
             model: the robot and its scene.
-            exact: whether pairs that leaves do not certify are measured between shapes; or a
-                function that measures them.
+            exact: whether pairs that leaves do not certify are measured between shapes.
         """
         self.scanner = Scanner(model)
         self._level = exact_level(self.scanner, exact)
@@ -435,7 +433,7 @@ def _check_distances(task: Task) -> Outcome:
         found = check_two_levels(task.model, task.parts, settings.thresholds, settings.exact)
         return Outcome(found.violations, [found.text])
     clearance = check_clearance(
-        task.model, task.parts, settings.thresholds, exact=settings.exact or None,
+        task.model, task.parts, settings.thresholds, exact=settings.exact,
         progress=task.progress,
         exact_pairs=range(len(task.model.pairs)) if settings.every_pair_exact else (),
     )  # fmt: skip

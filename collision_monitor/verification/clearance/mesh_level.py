@@ -9,11 +9,9 @@ advancement). The remaining interval is halved.
 
 from __future__ import annotations
 
-import copy
 import math
-import threading
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
 # (q (nq,), index of a pair, limit) -> (signed distance in metres, 0 or less in contact; points). At
 # the limit (m) or above, the distance is any number from the limit on, and points are not valid.
 Decider = Callable[[np.ndarray, int, float], tuple[float, np.ndarray]]
-Measure = Callable[[np.ndarray, int], tuple[float, np.ndarray]]  # without a limit
 
 Piece = tuple[float, float]  # an interval of a motion: its middle and half length, seconds
 
@@ -49,16 +46,14 @@ _SIDES = 64  # of the prism that encloses a cylinder: 0.12 % larger at its corne
 class ExactLevel:
     """Scans like `Scanner`, with distances between meshes.
 
-    ``hulls``: of the measured shapes; without them bounds are of first order. ``most``: maximum
-    number of measurements of one pair in one scan; the remainder stays undecided.
+    ``decider`` measures them. ``most``: maximum number of measurements of one pair in one scan; the
+    remainder stays undecided.
     """
 
-    def __init__(
-        self, scanner: Scanner, decider: Decider, hulls: Hulls | None = None, most: int = 20_000
-    ) -> None:
+    def __init__(self, scanner: Scanner, decider: Decider, most: int = 20_000) -> None:
         self.scanner = scanner
         self.decider = decider
-        self.hulls = hulls
+        self.hulls = link_hulls(scanner.model)
         self.most = most
         self._spaces: dict[int, Space] = {}
 
@@ -168,7 +163,7 @@ class PairBounds:
         bound = self.by_leaves
         if self.travel >= 0.0:
             bound = max(bound, min(target, self.distance - self.travel - ROUNDING))
-        if bound < target and self._level.hulls is not None and self.distance > PARTED:
+        if bound < target and self.distance > PARTED:
             normal = self._points[1] - self._points[0]
             normal /= math.sqrt(normal @ normal)
             bound = max(
@@ -302,56 +297,36 @@ def _corners(vertices: np.ndarray) -> np.ndarray:
     return np.asarray(vertices[chosen], dtype=float)
 
 
-_THREAD = threading.local()
-_ONLY = np.zeros(1, dtype=np.int64)  # the pair of a model of one pair
-_MOST_KEPT = 200  # maximum number of single-pair models that a thread caches per model
-
-
-def _of_pair(model: CollisionModel, links: tuple[str, str]) -> CollisionModel:
-    """A twin of the model for one pair of links, cached per thread."""
-    if not hasattr(_THREAD, "twins"):
-        _THREAD.twins = WeakKeyDictionary()
-    twins = _THREAD.twins.setdefault(model, {})
-    if links not in twins:
-        if len(twins) >= _MOST_KEPT:
-            twins.clear()
-        twins[links] = model.twin([links])
-    return twins[links]
-
-
 class ShapeDecider:
     """Measures pairs of a model between meshes and other shapes; for use in one thread.
 
-    Each pair has its own model, which remembers the last nearest triangles: a good initial guess
-    along a motion. A thread caches these models as long as the given one exists, since building
-    them takes longer than many distances.
+    ``measured``: number of distances so far.
     """
 
     def __init__(self, model: CollisionModel) -> None:
         """Prepare without measuring anything."""
-        self._model = model
-        self._models: dict[int, CollisionModel] = {}
+        self._given, self.measured = model, 0
+        self._alone: dict[int, CollisionModel] = {}  # for depths of pairs that touch
+
+    @cached_property
+    def model(self) -> CollisionModel:
+        """A model of its own, so that no result depends on earlier motions."""
+        return self._given.twin()
 
     def __call__(
         self, q: np.ndarray, pair: int, limit: float = np.inf
     ) -> tuple[float, np.ndarray]:
         """Signed distance (metres, 0 or less in contact) and nearest points (2, 3); see Decider."""
-        alone = self._models.get(pair)
-        if alone is None:
-            # The copy has no guesses, so nearest points do not depend on earlier motions.
-            alone = self._models[pair] = copy.copy(_of_pair(self._model, self._model.pairs[pair]))
-        if limit < np.inf:
-            distances, points = alone.surface_points(q, _ONLY, np.array([limit]))
-            return float(distances[0]), points[0]
-        found = alone.distance(q, exact=True)
+        self.measured += 1
+        (distance,), (points,) = self.model.surface_points(q, np.array([pair]), np.array([limit]))
+        if distance > 0.0 or limit < np.inf:
+            return float(distance), points
+        if pair not in self._alone:
+            self._alone[pair] = self.model.twin([self.model.pairs[pair]])
+        found = self._alone[pair].distance(q, exact=True)
         return found.distance, found.points
 
 
-def exact_level(scanner: Scanner, exact: Measure | bool) -> ExactLevel | None:
-    """The level for ``exact``: shapes (True), none (False), or a function that measures distances.
-
-    Such a function may measure larger bodies than the shapes, so hulls are not used with it.
-    """
-    if exact is True:
-        return ExactLevel(scanner, ShapeDecider(scanner.model), link_hulls(scanner.model))
-    return ExactLevel(scanner, lambda q, pair, limit: exact(q, pair)) if exact else None
+def exact_level(scanner: Scanner, exact: bool) -> ExactLevel | None:
+    """The level of shapes, if it is wanted."""
+    return ExactLevel(scanner, ShapeDecider(scanner.model)) if exact else None
