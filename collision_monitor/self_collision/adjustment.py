@@ -70,7 +70,7 @@ _FINER = 4  # factor for the number of waypoints if the given ones allow no solu
 _MOST_FINE = 1500  # waypoints
 _CLOSE = 0.04  # rad or m between waypoints that need no others between them
 # Subdivisions of each segment, and metres kept above limits between waypoints.
-_ATTEMPTS = ((1, BUFFER), (_FINER, BUFFER), (_FINER, 4.0 * BUFFER))
+_ATTEMPTS = ((1, BUFFER), (_FINER, 4.0 * BUFFER))
 _NANO = 1e-9  # seconds by which `retime` rounds intervals up
 _FURTHER = 2  # attempts with more waypoints only where the last one could not be certified
 _LITTLE = 15_000, 3.0, 1.0  # effort of a trial with other distances
@@ -270,7 +270,7 @@ class _Attempts:
     def __init__(self, given: Motion, is_robust: bool, is_trial: bool) -> None:
         """``is_trial``: only one attempt, with little effort."""
         self._given, self._further = given, 0 if is_trial or not is_robust else _FURTHER
-        self._planned = list(_ATTEMPTS if is_robust else _ATTEMPTS[:2])
+        self._planned = list(_ATTEMPTS)
         if is_trial or _FINER * len(given.times) > _MOST_FINE:
             del self._planned[1:]
         self.effort = Effort(*_LITTLE) if is_trial else Effort()

@@ -15,7 +15,7 @@ from collision_monitor.self_collision.margins import Problem
 from collision_monitor.self_collision.solvers import dense_solver
 
 _CATCH_UP = 8  # additional steps at a row if a pair is below its limit
-_SPREAD = 0.04  # m: leaf pairs of two links farther than the nearest by more than this are ignored
+SPREAD = 0.04  # m: leaf pairs of two links farther than the nearest by more than this are ignored
 _STUCK = 8  # steps without coming nearer to the goal; those that arrived took at most 3
 _ARRIVED = 1e-6  # rad or m
 _LEAST = 0.05  # minimum share of an arm, also if it does not approach
@@ -76,7 +76,7 @@ class Stepper:
         # Pairs farther apart than this cannot come too close in one step of several joints.
         most = max(reach, 1e-9) * self._loss  # avoids 0 times infinity
         band = self._buffer + np.minimum(min(0.02 + 2.0 * reach, 0.25), most)
-        near = self._proximity.near(at, self.limits + band, _SPREAD)
+        near = self._proximity.near(at, self.limits + band, SPREAD)
         x = at[self.columns]
         want = target[self.columns] - x
         high = np.minimum(self.upper - x, reach)

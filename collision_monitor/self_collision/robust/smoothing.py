@@ -13,21 +13,19 @@ from scipy import sparse
 
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.self_collision.solvers import sparse_solver
+from collision_monitor.self_collision.stepper import SPREAD
 
 _SMOOTHNESS = 4.0  # weight of second differences of the change against the change
 _TRUST = 0.15  # rad or m: trust region of linearised clearances
 _BAND = 0.03  # m above the limit within which a leaf pair is a constraint
-_SPREAD = 0.03  # m: leaf pairs of two links farther than the nearest by more than this are ignored
 _STILL = 0.02  # rad or m: the change has converged
 _SHORTENING = 0.15  # fraction by which one program shortens a step that is too long
 _PEAK = 0.96  # bound of the largest change in the next program, relative to the current one
 _PEAK_ROUNDS = 2
 _AT_LIMIT = 0.002  # m: leaf pairs this close to their limit are in the first program
 _BROKEN = 2e-4  # m by which a step may be below a linearised limit
-_GROWTHS = 6
 _VIOLATION_COST = 1e4  # 1/m^2: cost of a violated clearance, relative to a change of 1 rad^2
 _DRIFT = 0.008  # m of violation allowed after a step, because clearances are not linear
-_WORSE_RATIO = 1.2  # maximum ratio to the violation before the step
 _SHRINK = 0.4  # factor for the trust region, after a step that was worse
 _SAME = 1e-3  # rad or m by which a sample may move without being measured again: < 0.1 mm of error
 _GAIN = 0.02  # m: largest gain of clearance in one program
@@ -168,7 +166,7 @@ class _Program:
     def solve(self, clearances: _Clearances, missing: np.ndarray) -> np.ndarray | None:
         """The minimum with the clearances of x >= missing; None if there is none."""
         used = clearances.worst(missing + _AT_LIMIT)
-        for _ in range(_GROWTHS):
+        while True:
             needed = missing[used]
             step = self.solver(
                 self.hessian,
@@ -185,7 +183,6 @@ class _Program:
             if not broken.any():
                 return step
             used |= broken
-        return step
 
 
 class Smoother:
@@ -230,7 +227,7 @@ class Smoother:
             after = change.copy()
             after[1:-1] += step
             there = self._near(window, after, need)
-            if there.worst > max(_DRIFT, _WORSE_RATIO * near.worst):
+            if there.worst > max(_DRIFT, near.worst):
                 trust *= _SHRINK  # the linearisation is not valid over this distance
                 continue
             change, near = after, there
@@ -311,7 +308,7 @@ class Smoother:
         if last is None or np.abs(x - last.x).max() > _SAME:
             q = window.samples[s].copy()
             q[self._columns] = x
-            near = self._proximity.near(q, self._limits + (need + _BAND), _SPREAD)
+            near = self._proximity.near(q, self._limits + (need + _BAND), SPREAD)
             gradients = near.gradients[:, self._columns].copy()
             last = _Measured(x, near.pairs.copy(), near.distances.copy(), gradients)
             self._measured[s] = last
