@@ -25,7 +25,7 @@ from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.common.text import one_line, shortened
 from collision_monitor.errors import MissingDependencyError, MotionError, TrajectoryError
 from collision_monitor.motion.points import Points, checked_values, joint_names, points_of
-from collision_monitor.motion.trajectory import Trajectory, hermite, joined
+from collision_monitor.motion.trajectory import NANO, Trajectory, hermite, joined
 from collision_monitor.robot.angles import unwrapped
 
 # -- messages --
@@ -33,7 +33,6 @@ from collision_monitor.robot.angles import unwrapped
 STATES = "sensor_msgs/msg/JointState"
 COMMANDS = "trajectory_msgs/msg/JointTrajectory"
 _FILES = (".mcap", ".db3")
-_NANO = 1_000_000_000  # nanoseconds in a second
 
 Unneeded = Callable[[str], bool]  # whether nobody needs the position of a joint
 
@@ -223,7 +222,7 @@ def _topic(
 
 
 def _stamp(header: Any) -> int:
-    return header.stamp.sec * _NANO + header.stamp.nanosec
+    return header.stamp.sec * NANO + header.stamp.nanosec
 
 
 def _state(
@@ -324,7 +323,7 @@ def read_bag(
         zeros.append(zero)
         warnings += more
     parts = [
-        (name, PPoly(polynomial.c, polynomial.x + (zero - min(zeros)) / _NANO))
+        (name, PPoly(polynomial.c, polynomial.x + (zero - min(zeros)) / NANO))
         for name, polynomial, zero in motions
     ]
     whole = joined([polynomial for _, polynomial in parts])
@@ -384,7 +383,7 @@ def recorded(
                     f"{where}: continuous joint {name!r} jumps by a full turn {jumps} times: the "
                     "short way is assumed"
                 )
-        seconds = (times - zero) / _NANO
+        seconds = (times - zero) / NANO
         if gap := _longest_gap(seconds):
             gaps.setdefault(gap, []).append(repr(name))
         motions.append((name, _linear(seconds, positions[:, None])))
@@ -414,8 +413,8 @@ def message_times(group: list[StateMessage], stamps: str, where: str) -> np.ndar
     if len(late):
         k = int(late[0])
         raise MotionError(
-            f"{where}: stamps do not increase: {times[k + 1] / _NANO:.6f} s after "
-            f"{times[k] / _NANO:.6f} s in messages {k + 1} and {k + 2} of those with {first}; "
+            f"{where}: stamps do not increase: {times[k + 1] / NANO:.6f} s after "
+            f"{times[k] / NANO:.6f} s in messages {k + 1} and {k + 2} of those with {first}; "
             "stamps='receive' (--stamps receive) goes by the time of recording"
         )
     return times
@@ -432,7 +431,7 @@ def _sort_by_time(
     if off.max(initial=0.0) > _SAME:
         k = int(off.argmax())
         raise MotionError(
-            f"{where}: two positions of {name!r} at one time, {times[k] / _NANO:.6f} s, "
+            f"{where}: two positions of {name!r} at one time, {times[k] / NANO:.6f} s, "
             f"{off[k]:g} apart"
         )
     keep = np.concatenate([[True], ~same])
@@ -478,10 +477,10 @@ def commanded(
     start, points, warnings = message.received, message.points, list(topic.warnings)
     if stamps == "header" and message.stamp != 0:
         start = message.stamp
-        if abs(start - message.received) > _CLOCK_OFFSET * _NANO:
+        if abs(start - message.received) > _CLOCK_OFFSET * NANO:
             raise MotionError(
-                f"{where}: the stamp of a message, {start / _NANO:.3f} s, is far from its "
-                f"recording, {message.received / _NANO:.3f} s: two clocks; stamps='receive' "
+                f"{where}: the stamp of a message, {start / NANO:.3f} s, is far from its "
+                f"recording, {message.received / NANO:.3f} s: two clocks; stamps='receive' "
                 "(--stamps receive) goes by the time of recording"
             )
     if points.times[0] > 0.0:

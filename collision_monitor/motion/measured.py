@@ -18,8 +18,8 @@ from collision_monitor.motion.bags import (
     read_topics,
     recorded,
 )
+from collision_monitor.motion.trajectory import NANO
 
-_NANO = 1_000_000_000
 POSITIONS, VELOCITIES, TORQUES = "positions", "velocities", "torques"
 
 
@@ -72,17 +72,17 @@ def read_measured(
         if topic.kind != STATES:
             raise MotionError(f"{path}: topic {topic.name!r} has no joint states to compare with")
     motions = [recorded(topic, stamps, str(path), turning) for topic in read]
-    zero = min(start for _, start, _ in motions) + round(begin * _NANO)
+    zero = min(start for _, start, _ in motions) + round(begin * NANO)
     for topic, (polynomials, start, _) in zip(read, motions, strict=True):
         for joint, polynomial in polynomials:
-            times = polynomial.x + (start - zero) / _NANO
+            times = polynomial.x + (start - zero) / NANO
             values = polynomial(polynomial.x)[:, 0]
             samples[joint, POSITIONS] = times, values
             if len(times) > 1:
                 samples[joint, VELOCITIES] = times, np.gradient(values, times)
         for names in {message.names: None for message in topic.messages}:
             group = [message for message in topic.messages if message.names == names]
-            times = (message_times(group, stamps, str(path)) - zero) / _NANO
+            times = (message_times(group, stamps, str(path)) - zero) / NANO
             for quantity in (VELOCITIES, TORQUES):
                 given = [getattr(message, quantity) for message in group]
                 if all(len(row) == len(names) for row in given):

@@ -27,10 +27,10 @@ from collision_monitor.common.limits import (
 )
 from collision_monitor.common.safe_files import read_documents
 from collision_monitor.errors import MotionError, TrajectoryError
+from collision_monitor.motion.trajectory import NANO
 from collision_monitor.robot.yaml_values import finite_number, shown
 
 _MAX_YAML_BYTES = 200_000_000  # bytes
-_NANO = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -217,17 +217,17 @@ def _seconds(value: Any, where: str) -> float:
     where = f"{where}: time_from_start"
     if not isinstance(value, Mapping) or not value:
         raise MotionError(f"{where}: expected {{sec: , nanosec: }}, got {shown(value)}")
-    known = {"sec": _NANO, "nanosec": 1, "secs": _NANO, "nsecs": 1}
+    known = {"sec": NANO, "nanosec": 1, "secs": NANO, "nsecs": 1}
     total = 0
     for key, part in value.items():
         if key not in known:
             raise MotionError(f"{where}: unknown {shown(key)}; expected {{sec: , nanosec: }}")
         if isinstance(part, bool) or not isinstance(part, int):
             raise MotionError(f"{where}: {key}: {shown(part)} is not a whole number")
-        if key in ("nanosec", "nsecs") and not 0 <= part < _NANO:
-            raise MotionError(f"{where}: {key}: {part} is not between 0 and {_NANO - 1}")
+        if key in ("nanosec", "nsecs") and not 0 <= part < NANO:
+            raise MotionError(f"{where}: {key}: {part} is not between 0 and {NANO - 1}")
         total += part * known[key]
-    return total / _NANO
+    return total / NANO
 
 
 # -- checks of received points --

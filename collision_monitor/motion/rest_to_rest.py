@@ -12,10 +12,11 @@ import math
 
 import numpy as np
 
+from collision_monitor.motion.trajectory import NANO
+
 _PEAKS = 15.0 / 8.0, 10.0 / math.sqrt(3.0), 60.0  # of velocity, acceleration and jerk
 _STEP = 0.05  # s between waypoints
 _FEWEST, _MOST = 20, 2000  # intervals
-_NANO = 1e9  # nanoseconds in a second
 
 
 def rest_to_rest(
@@ -31,7 +32,7 @@ def rest_to_rest(
         shortest = (peak * np.abs(change) / limit) ** (1.0 / order)
         duration = max(duration, float(shortest.max()))
     count = int(np.clip(math.ceil(duration / _STEP), _FEWEST, _MOST))
-    times = math.ceil(duration / count * _NANO) / _NANO * np.arange(count + 1)
+    times = math.ceil(duration / count * NANO) / NANO * np.arange(count + 1)
     u = np.linspace(0.0, 1.0, count + 1)
     positions = start + (u**3 * (10.0 - 15.0 * u + 6.0 * u**2))[:, None] * change
     positions[-1] = goal

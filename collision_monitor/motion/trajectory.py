@@ -22,7 +22,7 @@ from collision_monitor.errors import MotionError, TrajectoryError
 
 # -- tables --
 
-_NANO = 1_000_000_000
+NANO = 1_000_000_000  # nanoseconds in a second
 YAML_SUFFIXES = (".yaml", ".yml")
 
 
@@ -104,8 +104,8 @@ def yaml_text(joint_names: Sequence[str], times: np.ndarray, positions: np.ndarr
     points, last = [], -1
     for time, row in zip(times.tolist(), positions.tolist(), strict=True):
         whole = math.floor(time)
-        now = whole * _NANO + round((time - whole) * _NANO)
-        if not 0 <= now < 2**31 * _NANO:
+        now = whole * NANO + round((time - whole) * NANO)
+        if not 0 <= now < 2**31 * NANO:
             raise MotionError(
                 f"time {time!r} s cannot be written as time_from_start, which is 0 to 2^31 s; "
                 "write CSV, or shift the times"
@@ -113,7 +113,7 @@ def yaml_text(joint_names: Sequence[str], times: np.ndarray, positions: np.ndarr
         if now <= last:
             raise MotionError(f"time {time!r} s: less than a nanosecond after the one before")
         last = now
-        seconds, rest = divmod(now, _NANO)
+        seconds, rest = divmod(now, NANO)
         points.append({"positions": row, "time_from_start": {"sec": seconds, "nanosec": rest}})
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     document = {"joint_names": list(joint_names), "points": points}

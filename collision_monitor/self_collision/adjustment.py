@@ -18,7 +18,7 @@ from collision_monitor.errors import (
     MotionError,
     NothingToCheckError,
 )
-from collision_monitor.motion.trajectory import Motion, Trajectory
+from collision_monitor.motion.trajectory import NANO, Motion, Trajectory
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.self_collision.arms import Arm, find_chains
 from collision_monitor.self_collision.field.repulsion_field import adjust_published
@@ -71,7 +71,6 @@ _MOST_FINE = 1500  # waypoints
 _CLOSE = 0.04  # rad or m between waypoints that need no others between them
 # Subdivisions of each segment, and metres kept above limits between waypoints.
 _ATTEMPTS = ((1, BUFFER), (_FINER, 4.0 * BUFFER))
-_NANO = 1e-9  # seconds by which `retime` rounds intervals up
 _FURTHER = 2  # attempts with more waypoints only where the last one could not be certified
 _LITTLE = 15_000, 3.0, 1.0  # effort of a trial with other distances
 _SMOOTHING = 3.0  # s of processor time for smoothing around a detour that is known
@@ -400,7 +399,8 @@ def _slowed_obstacles(
     joint = moving_scene_joint(model, motion.joint_names, motion.positions)
     if not joint or np.array_equal(times, motion.times):
         return None
-    k = int(np.argmax(np.diff(times) > np.diff(motion.times) + _NANO))
+    # `retime` rounds intervals up to nanoseconds.
+    k = int(np.argmax(np.diff(times) > np.diff(motion.times) + 1.0 / NANO))
     return AdjustmentError(
         f"waypoint {k} at {motion.times[k]:g} s: from there joints are too fast, and the obstacles "
         f"that '{joint}' moves cannot be slowed down",

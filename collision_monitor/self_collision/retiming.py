@@ -30,7 +30,7 @@ import numpy as np
 
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import MissingDependencyError, MotionError
-from collision_monitor.motion.trajectory import Motion, Trajectory
+from collision_monitor.motion.trajectory import NANO, Motion, Trajectory
 from collision_monitor.self_collision.settings import limit_of
 from collision_monitor.verification.joint_limits_check import (
     LONGEST_STEP,
@@ -47,7 +47,6 @@ _SLOW = 1e-6  # of the largest velocity: slower joints count as at rest
 _END = 2  # waypoints at each end whose jerk includes a start or stop at speed
 _SMOOTHED = (0.1, 0.2, 0.4, 0.8, 1.6)  # s over which rates are smoothed to limit jerks
 _JERK_ROUNDS = 60
-_NANO = 1e9  # nanoseconds in a second
 _COARSEST = 1e-10  # s: times with a coarser resolution cannot be whole nanoseconds
 # Part of acceleration and jerk limits that a slowed motion uses: the rest is room for rounding by a
 # nanosecond, enough for a joint at its velocity limit, with intervals of 0.4 ms and more.
@@ -117,11 +116,11 @@ def retime(
         r = _within_jerks(spans, r, measured)
     durations = spans / r
     resolution = 4.0 * float(np.spacing(np.abs(times).max() + durations.sum()))
-    whole = np.maximum(np.ceil((durations - resolution) * _NANO), 1.0)
-    if resolution > _COARSEST or measured.excess(whole / _NANO) > 1.0:
+    whole = np.maximum(np.ceil((durations - resolution) * NANO), 1.0)
+    if resolution > _COARSEST or measured.excess(whole / NANO) > 1.0:
         later = np.concatenate([[0.0], np.cumsum(spans / r - spans)])
         return _not_shorter(times + later, spans)
-    new = times[0] + np.concatenate([[0.0], np.cumsum(whole) / _NANO])
+    new = times[0] + np.concatenate([[0.0], np.cumsum(whole) / NANO])
     return _not_shorter(np.where(np.abs(new - times) <= resolution, times, new), spans)
 
 

@@ -38,7 +38,12 @@ from collision_monitor.verification.clearance.schedule import (
     Scheduled,
     moved_relatively,
 )
-from collision_monitor.verification.clearance.two_level import check_two_levels
+from collision_monitor.verification.clearance.two_level import (
+    CODES,
+    INSTANT,
+    SHOWN,
+    check_two_levels,
+)
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -231,10 +236,6 @@ class Study:
 
 # -- verdict --
 
-_CODES = (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN)
-_INSTANT = 1e-4  # s: accuracy of the first time below a threshold
-_SHOWN = 5  # maximum number of times in a text
-
 
 class CollisionVerdict(str, Enum):
     """Result of a check: free, colliding or undecided."""
@@ -324,7 +325,7 @@ def _violations(study: Study, series: ClearanceSeries, pair: int) -> list[Violat
             "between meshes" if series.exact[pair] else "between leaves, which enclose the links"
         ]
         texts += [
-            f"below {limits[m]:g} m ({_CODES[m].value}) from {firsts[m]:.3f} s"
+            f"below {limits[m]:g} m ({CODES[m].value}) from {firsts[m]:.3f} s"
             for m in broken[:0:-1]
             if firsts[m] < firsts[gravest]
         ]
@@ -333,8 +334,8 @@ def _violations(study: Study, series: ClearanceSeries, pair: int) -> list[Violat
         worst, value = float(series.when[at, pair]), float(series.upper[at, pair])
         violations.append(
             Violation(
-                _CODES[gravest], subject, firsts[gravest], worst, value, float(limits[gravest]),
-                "m", _CODES[gravest] is Code.CLEARANCE_WARN, "; ".join(texts),
+                CODES[gravest], subject, firsts[gravest], worst, value, float(limits[gravest]),
+                "m", CODES[gravest] is Code.CLEARANCE_WARN, "; ".join(texts),
             )
         )  # fmt: skip
     for m in counted:
@@ -344,13 +345,13 @@ def _violations(study: Study, series: ClearanceSeries, pair: int) -> list[Violat
             doubts = series.doubts[unknown, pair]
             times = np.where(np.isnan(doubts), series.when[unknown, pair], doubts)
             nearest = lower[unknown].argmin()
-            shown = shortened([f"{time:.3f} s" for time in times], _SHOWN)
-            text = f"cannot be distinguished from {limits[m]:g} m ({_CODES[m].value}) at {shown}"
+            shown = shortened([f"{time:.3f} s" for time in times], SHOWN)
+            text = f"cannot be distinguished from {limits[m]:g} m ({CODES[m].value}) at {shown}"
             violations.append(
                 Violation(
                     Code.UNDECIDED, subject, float(times[0]), float(times[nearest]),
                     float(lower[unknown][nearest]), float(limits[m]), "m",
-                    _CODES[m] is Code.CLEARANCE_WARN, text,
+                    CODES[m] is Code.CLEARANCE_WARN, text,
                 )
             )  # fmt: skip
             break
@@ -358,11 +359,11 @@ def _violations(study: Study, series: ClearanceSeries, pair: int) -> list[Violat
 
 
 def _first(study: Study, series: ClearanceSeries, pair: int, limit: float) -> float:
-    """First time at which ``pair`` is below ``limit``, seconds, to `_INSTANT`."""
+    """First time at which ``pair`` is below ``limit``, seconds, to `INSTANT`."""
     b = int(np.flatnonzero(series.upper[:, pair] < limit)[0])
     level = study.exact if series.exact[pair] else study.scanner
     first = level.first_below(
-        study.schedule, pair, limit, series.edges[b], series.edges[b + 1], _INSTANT
+        study.schedule, pair, limit, series.edges[b], series.edges[b + 1], INSTANT
     )
     return min(float(first), float(series.when[b, pair]))
 
@@ -394,7 +395,7 @@ class Certifier:
         if self._level is None:
             return not candidates
         return all(
-            self._level.keeps(schedule, pair, margin, schedule.begin, schedule.end, _INSTANT)
+            self._level.keeps(schedule, pair, margin, schedule.begin, schedule.end, INSTANT)
             for pair in candidates
         )
 

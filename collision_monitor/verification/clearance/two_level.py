@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 STEP = 0.1  # s between points, as in the paper; a motion may have more
-_CODES = (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN)
-_INSTANT = 1e-4  # s: shorter intervals are not divided, and remain undecided
-_SHOWN = 5  # maximum number of pairs in a message
+CODES = (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN)
+INSTANT = 1e-4  # s: shorter intervals are not divided; the accuracy of times
+SHOWN = 5  # maximum number of pairs, or of times, in a message
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class TwoLevelCheck:
         last = max(suspect.last for suspect in self.suspects)
         return (
             f"{begin} left {counted(len(pairs), 'pair')} to the second level, between "
-            f"{first:.3f} s and {last:.3f} s: {shortened(pairs, _SHOWN)}"
+            f"{first:.3f} s and {last:.3f} s: {shortened(pairs, SHOWN)}"
         )
 
 
@@ -111,7 +111,7 @@ def check_two_levels(
         if pair in violations:
             continue
         violation = _decide(
-            second, schedule, suspects[-1], pair, float(limits[pair, m]), _CODES[m]
+            second, schedule, suspects[-1], pair, float(limits[pair, m]), CODES[m]
         )
         if violation is not None:
             violations[pair] = violation
@@ -162,9 +162,9 @@ def _decide(
     if level is None:
         text = "leaves are too near; the shapes were not measured"
         return Violation(Code.UNDECIDED, subject, low, low, math.nan, limit, "m", warning, text)
-    if level.keeps(schedule, pair, limit, low, high, _INSTANT):
+    if level.keeps(schedule, pair, limit, low, high, INSTANT):
         return None
-    time = level.first_below(schedule, pair, limit, low, high, _INSTANT)
+    time = level.first_below(schedule, pair, limit, low, high, INSTANT)
     if math.isinf(time):
         text = f"cannot be distinguished from {limit:g} m"
         return Violation(Code.UNDECIDED, subject, low, low, math.nan, limit, "m", warning, text)
