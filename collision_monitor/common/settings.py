@@ -85,7 +85,7 @@ class Setting:
 def is_number(value: object) -> bool:
     """Whether a value is a finite real number, and not a text."""
     try:
-        return not isinstance(value, (str, bytes)) and math.isfinite(value)  # type: ignore[arg-type]
+        return not isinstance(value, (str, bytes, complex)) and math.isfinite(value)  # type: ignore
     except (TypeError, ValueError, OverflowError):
         return False
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.interpolate import PPoly
 
+from collision_monitor.common.settings import is_number
 from collision_monitor.continuous.scan_space import ScanMotion
 from collision_monitor.errors import ConfigurationError, TrajectoryError
 from collision_monitor.motion.trajectory import Trajectory, joined
@@ -189,16 +189,6 @@ def _check_path_lengths(trajectory: Trajectory, prefix: str) -> None:
         )
 
 
-def _is_finite(value: object) -> bool:
-    """Whether a value is a real number that a float can hold."""
-    if not isinstance(value, (int, float, np.integer, np.floating)):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an int above 1.8e308
-        return False
-
-
 def rest_configuration(model: CollisionModel, held: Mapping[str, float]) -> np.ndarray:
     """(nq,) positions of joints that no part drives.
 
@@ -214,7 +204,7 @@ def rest_configuration(model: CollisionModel, held: Mapping[str, float]) -> np.n
     for name, value in held.items():
         if name not in model.joint_names:
             raise ConfigurationError(f"held: '{model.name}' has no joint '{name}'")
-        if not _is_finite(value):
+        if not is_number(value):
             raise ConfigurationError(f"held: {value!r} for '{name}' is not a finite number")
         rest[model.joint_names.index(name)] = value
     return rest
