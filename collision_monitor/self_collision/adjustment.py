@@ -69,9 +69,7 @@ if TYPE_CHECKING:
 _FINER = 4  # factor for the number of waypoints if the given ones allow no solution
 _MOST_FINE = 1500  # waypoints
 _CLOSE = 0.04  # rad or m between waypoints that need no others between them
-# Subdivisions of each segment, and metres kept above limits between waypoints.
-_ATTEMPTS = ((1, BUFFER), (_FINER, 4.0 * BUFFER))
-_FURTHER = 2  # attempts with more waypoints only where the last one could not be certified
+_ATTEMPTS = 3  # each but the first with more waypoints, and farther above limits between them
 _LITTLE = 15_000, 3.0, 1.0  # effort of a trial with other distances
 _SMOOTHING = 3.0  # s of processor time for smoothing around a detour that is known
 _RAMP = 0.5  # seconds to reach the velocity limit: default acceleration limit
@@ -263,58 +261,29 @@ class _Refusal:
     motion: Motion
 
 
-class _Attempts:
-    """Waypoints, metres kept above limits, and perhaps a known detour, to be tried in turn."""
-
-    def __init__(self, given: Motion, is_robust: bool, is_trial: bool) -> None:
-        """``is_trial``: only one attempt, with little effort."""
-        self._given, self._further = given, 0 if is_trial or not is_robust else _FURTHER
-        self._planned = list(_ATTEMPTS)
-        if is_trial or _FINER * len(given.times) > _MOST_FINE:
-            del self._planned[1:]
-        self.effort = Effort(*_LITTLE) if is_trial else Effort()
-        self.known: np.ndarray | None = None
-        self._closer: tuple[Motion, np.ndarray | None] | None = None  # for a further attempt
-
-    def begin(self) -> tuple[Motion, float]:
-        """The motion and the buffer of the next attempt."""
-        if self._planned:
-            times, buffer = self._planned.pop(0)
-            return refined(self._given, times), buffer
-        (motion, self.known), self._closer = self._closer, None
-        self._further -= 1
-        self.effort.smoothing = _SMOOTHING
-        return motion, 4.0 * BUFFER
-
-    def has_more(self, motion: Motion, work: SqpAdjustment | None) -> bool:
-        """Whether there is another one, after ``work`` has failed on ``motion``."""
-        more = _with_more_waypoints(motion, work, self.known)
-        if more and (more[1] is not None or not self._planned):
-            self._closer = more
-        return bool(self._planned or (self._further and self._closer))
-
-
 def _solve(
     task: _Task, settings: AdjustmentSettings, is_trial: bool = False
 ) -> Adjustment | _Refusal:
-    """The adjustment, or the error of the last attempt; ``is_trial``: with little effort."""
+    """The adjustment, or the error of the last attempt; ``is_trial``: one with little effort."""
     is_robust = settings.method == "robust"
-    attempts = _Attempts(task.given, is_robust, is_trial)
+    motion, buffer, known = refined(task.given), BUFFER, None
+    effort, attempts = (Effort(*_LITTLE), 1) if is_trial else (Effort(), _ATTEMPTS)
     while True:
-        motion, buffer = attempts.begin()
+        attempts -= 1
         problem, rates = _problem(task, settings, motion)
-        work = None
-        if is_robust:
-            work = SqpAdjustment(problem, buffer, attempts.effort, attempts.known)
+        work = SqpAdjustment(problem, buffer, effort, known) if is_robust else None
         try:
             adjusted = work.run() if work else _published(problem)
             _refuse_contact(problem, adjusted)
         except AdjustmentError as error:
             # More waypoints may allow a solution, except at the ends, and where the search for a
             # detour, which does not depend on them, has ended.
-            is_over = is_at_an_end(error) or (work and work.is_stuck)
-            if is_over or not attempts.has_more(motion, work):
+            is_over = not attempts or is_at_an_end(error) or (work and work.is_stuck)
+            more = None if is_over else _with_more_waypoints(motion, work, known)
+            if more is None:
                 return _Refusal(error, motion)
+            (motion, known), buffer = more, 4.0 * BUFFER
+            effort.smoothing = _SMOOTHING
             continue
         limits = work.limits if work else problem.margins.safe[None, :]
         adjustment = _report(problem, motion, settings.method, adjusted, limits)
@@ -368,11 +337,13 @@ def _with_more_waypoints(
 ) -> tuple[Motion, np.ndarray | None] | None:
     """The motion with waypoints inserted where ``work`` could not certify it, and a detour there.
 
-    None if that would not help. ``known``: the detour that ``work`` was given.
+    Everywhere, if it is not known where. None if that would not help. ``known``: the detour that
+    ``work`` was given.
     """
     window = work and work.uncertified
     if window is None:
-        return None
+        is_fine = _FINER * len(motion.times) > _MOST_FINE
+        return None if is_fine else (refined(motion, _FINER), known)
     begin, end = window.first, window.last
     steps = np.abs(np.diff(motion.positions[begin : end + 1], axis=0)).max(axis=1, initial=0.0)
     moving = max(1, np.count_nonzero(steps))
