@@ -197,7 +197,7 @@ class Trajectory:
                 row = int(np.flatnonzero(~finite)[0])
                 values = six_digits(part[row])
                 raise TrajectoryError(f"{name} of point {row} are not finite: {values}")
-        _check_times(times)
+        check_times(times)
         times = times - times[0]
         if len(times) == 1:  # a single point: at rest
             times, tables = np.array([0.0, 1e-9]), [row.repeat(2, axis=0) for row in tables]
@@ -256,7 +256,11 @@ def _coefficients(
     return out if with_a.any() else out[2:]
 
 
-def _check_times(times: np.ndarray) -> None:
+def check_times(times: np.ndarray) -> None:
+    """Raise TrajectoryError unless ``times`` (n,), seconds, are those of a trajectory.
+
+    They are finite, increase by `SHORTEST` at least, and by `LONGEST` in all at most.
+    """
     if times.ndim != 1 or len(times) == 0:
         raise TrajectoryError(f"times have shape {times.shape}, not (n,) with at least one point")
     if not np.isfinite(times).all():

@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from collision_monitor.errors import ConfigurationError, MotionError
-from collision_monitor.motion.trajectory import LONGEST, SHORTEST, Motion
+from collision_monitor.errors import ConfigurationError, MotionError, TrajectoryError
+from collision_monitor.motion.trajectory import SHORTEST, Motion, check_times
 from collision_monitor.robot.angles import TURN, limits_beside
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint
@@ -58,33 +58,17 @@ def checked(model: CollisionModel, motion: Motion) -> Motion:
             f"'{model.name}' has no joint {', '.join(map(repr, unknown))}; it has "
             f"{', '.join(model.joint_names)}"
         )
-    for waypoint, (time, row) in enumerate(zip(times, positions, strict=True)):
-        if not np.isfinite(time):
-            raise MotionError(f"waypoint {waypoint}: its time is {time}")
-        if waypoint and time <= times[waypoint - 1]:
-            raise MotionError(f"waypoint {waypoint}: time {time:g} does not increase")
-        if not np.isfinite(row).all():
-            column = int(np.isfinite(row).argmin())
-            raise MotionError(
-                f"waypoint {waypoint} at {time:g} s: joint '{names[column]}' is at {row[column]}"
-            )
-    _check_gaps(times)
+    try:
+        check_times(times)
+    except TrajectoryError as error:
+        raise MotionError(str(error)) from None
+    bad = np.argwhere(~np.isfinite(positions))
+    if len(bad):
+        k, column = bad[0].tolist()
+        raise MotionError(
+            f"waypoint {k} at {times[k]:g} s: joint '{names[column]}' is at {positions[k, column]}"
+        )
     return Motion(names, times, positions)
-
-
-def _check_gaps(times: np.ndarray) -> None:
-    gaps = np.diff(times)
-    if (gaps < SHORTEST).any():
-        k = int((gaps < SHORTEST).argmax())
-        raise MotionError(
-            f"waypoints {k} and {k + 1} are {gaps[k]:g} s apart, less than the minimum of "
-            f"{SHORTEST:g} s; are the times in seconds?"
-        )
-    if times[-1] - times[0] > LONGEST:
-        raise MotionError(
-            f"the motion takes {times[-1] - times[0]:g} s, more than the maximum of {LONGEST:g} s; "
-            "are the times in seconds?"
-        )
 
 
 def refined(motion: Motion, times: int = 1) -> Motion:

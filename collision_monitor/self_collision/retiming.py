@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from collision_monitor.common.text import shortened
-from collision_monitor.errors import MissingDependencyError, MotionError
+from collision_monitor.errors import MissingDependencyError
 from collision_monitor.motion.trajectory import NANO, Motion, Trajectory
 from collision_monitor.self_collision.settings import limit_of
 from collision_monitor.verification.joint_limits_check import (
@@ -56,9 +56,9 @@ _USED = 0.995
 def retime(
     times: np.ndarray,
     positions: np.ndarray,
-    velocity_limits: np.ndarray | Sequence[float] | float,
-    acceleration_limits: np.ndarray | Sequence[float] | float,
-    jerk_limits: np.ndarray | Sequence[float] | float = np.inf,
+    velocity_limits: np.ndarray | float,
+    acceleration_limits: np.ndarray | float,
+    jerk_limits: np.ndarray | float = np.inf,
     desired: np.ndarray | None = None,
 ) -> np.ndarray:
     """Times of the same waypoints such that limits are kept; none is earlier than before.
@@ -70,7 +70,7 @@ def retime(
     except if they are too short for that (below half a millisecond), or beyond some days.
 
     Args:
-        times: (n,) s, increasing.
+        times: (n,) s, increasing, of a motion that was checked (`preparation.checked`).
         positions: (n, joints) radians or metres, linear in between.
         velocity_limits: (joints,) or one for all, rad/s or m/s. Infinite, NaN or 0: no limit.
         acceleration_limits: likewise, rad/s^2 or m/s^2, of the finite differences as `verify`
@@ -86,14 +86,12 @@ def retime(
         (n,) s; the first is that of ``times``.
 
     Raises:
-        MotionError: wrong shapes, times that do not increase, values that are not finite, a
-            negative limit.
         MissingDependencyError: toppra is needed, but not installed.
     """
-    times, positions = _checked(times, positions)
-    fastest = _limits(velocity_limits, positions.shape[1], "velocity")
-    hardest = _limits(acceleration_limits, positions.shape[1], "acceleration")
-    bound = _limits(jerk_limits, positions.shape[1], "jerk")
+    fastest, hardest, bound = (
+        _limits(limits, positions.shape[1])
+        for limits in (velocity_limits, acceleration_limits, jerk_limits)
+    )
     if len(times) < 2:
         return times.copy()
     spans = np.diff(times)
@@ -124,33 +122,9 @@ def retime(
     return _not_shorter(np.where(np.abs(new - times) <= resolution, times, new), spans)
 
 
-def _checked(times: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    times = np.array(times, dtype=float)
-    positions = np.array(positions, dtype=float)
-    if times.ndim != 1 or positions.ndim != 2 or len(times) != len(positions) or not len(times):
-        raise MotionError(
-            f"times of shape {times.shape} and positions of shape {positions.shape}, not "
-            "(n,) and (n, joints) with n of at least 1"
-        )
-    for name, values in (("time", times), ("position", positions)):
-        bad = np.argwhere(~np.isfinite(values))
-        if len(bad):
-            raise MotionError(f"waypoint {bad[0][0]}: a {name} is {values[tuple(bad[0])]}")
-    late = np.flatnonzero(np.diff(times) <= 0.0)
-    if len(late):
-        raise MotionError(f"waypoint {late[0] + 1}: time {times[late[0] + 1]:g} does not increase")
-    return times, positions
-
-
-def _limits(limits: np.ndarray | Sequence[float] | float, joints: int, what: str) -> np.ndarray:
+def _limits(limits: np.ndarray | float, joints: int) -> np.ndarray:
     """Limits (joints,); inf without a limit."""
-    values = np.asarray(limits, dtype=float)
-    if values.ndim == 0:
-        values = np.full(joints, float(values))
-    if values.shape != (joints,):
-        raise MotionError(f"{what} limits of shape {values.shape}, not ({joints},)")
-    if (values < 0.0).any():
-        raise MotionError(f"{what} limit {values[values < 0.0][0]:g} is below zero")
+    values = np.array(np.broadcast_to(limits, joints), dtype=float)
     return np.where(np.isfinite(values) & (values > 0.0), values, np.inf)
 
 

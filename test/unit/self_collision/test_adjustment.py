@@ -902,10 +902,10 @@ def changed(row, column, value):
         (Motion((JOINTS[1], *JOINTS[1:]), MOTION.times, MOTION.positions), "twice"),
         (Motion(JOINTS[:5], MOTION.times, MOTION.positions), r"positions of shape \(63, 14\)"),
         (Motion(JOINTS, MOTION.times[:9], MOTION.positions), r"times of shape \(9,\)"),
-        (Motion(JOINTS, MOTION.times[::-1], MOTION.positions), "waypoint 1: time 61 does not"),
-        (Motion(JOINTS, np.nan * MOTION.times, MOTION.positions), "waypoint 0: its time is nan"),
+        (Motion(JOINTS, MOTION.times[::-1], MOTION.positions), "time of point 1 is 61 s, not"),
+        (Motion(JOINTS, np.nan * MOTION.times, MOTION.positions), "time of point 0 is not finite"),
         (Motion(JOINTS, ["soon"], [["far"] * 14]), "not arrays of numbers"),
-        (Motion(JOINTS, 1e-12 * MOTION.times, MOTION.positions), "waypoints 0 and 1 are 1e-12 s"),
+        (Motion(JOINTS, 1e-12 * MOTION.times, MOTION.positions), r"points \d+ and \d+ are 1e-12 s"),
         (Motion(JOINTS, 1e7 * MOTION.times, MOTION.positions), r"takes 6.2e\+08 s, more than the"),
     ],
 )
