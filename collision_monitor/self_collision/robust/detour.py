@@ -25,7 +25,6 @@ _CHEAP_EDGES = 1000  # unless they need more edges than this in all
 _CHEAP_MEASUREMENTS = 1000  # or measurements of meshes
 _BEYOND = np.pi  # rad sampled beyond start and goal, for joints without limits
 
-_SPREADS = (0.25, 0.5, 1.0)  # maximum distances of timed samples from the motion, used in turn
 _FASTEST = 0.95  # of the velocity limits, so that smoothing has room
 _BEND = 1e-9  # rad or m: other joints that leave a straight line by less follow it
 
@@ -382,7 +381,7 @@ class _TimedSearch(_Search):
 
     def __init__(self, stepper: Stepper, desired: TimedRows, effort: Effort, seed: int) -> None:
         super().__init__(stepper, desired.rows, effort, seed, len(desired.rows) - 1)
-        self._times, self._turn = desired.times, 0
+        self._times = desired.times
         self._speeds = _FASTEST * desired.speeds[stepper.columns]
         others = np.delete(desired.rows, stepper.columns, axis=1)
         self._bends = _bends(desired.times, others)
@@ -395,30 +394,12 @@ class _TimedSearch(_Search):
         at = [row for row, _ in corners]
         poses = np.array([pose for _, pose in corners])
         columns = [np.interp(self._times, self._times[at], each) for each in poses.T]
-        return self._shortened(np.column_stack(columns))
-
-    def _shortened(self, path: np.ndarray) -> np.ndarray:
-        """The path (n, m) with straight parts where they are certified."""
-        rng = np.random.default_rng(0)
-        for _ in range(_SHORTCUTS):
-            a, b = np.sort(rng.choice(len(path), 2, replace=False))
-            if b - a < 2:
-                continue
-            way, duration = path[b] - path[a], self._times[b] - self._times[a]
-            part = (self._times[a : b + 1] - self._times[a]) / duration
-            straight = path[a] + part[:, None] * way
-            is_straight = np.abs(straight - path[a : b + 1]).max() < _BEND
-            if is_straight or (np.abs(way) > self._speeds * duration).any():
-                continue
-            if self._is_free(a, path[a], b, path[b]):
-                path = np.vstack([path[:a], straight, path[b + 1 :]])
-        return path
+        return np.column_stack(columns)
 
     def _sample(self) -> tuple[int, np.ndarray]:
         row = int(self._rng.integers(1, len(self._wanted) - 1))
-        wanted, spread = self._wanted[row], _SPREADS[self._turn % len(_SPREADS)]
-        self._turn += 1
-        return row, wanted + spread * (self._rng.uniform(self._lower, self._upper) - wanted)
+        wanted, anywhere = self._wanted[row], self._rng.uniform(self._lower, self._upper)
+        return row, wanted + self._rng.uniform() * (anywhere - wanted)
 
     def _extend(
         self, tree: _Tree, row: int, target: np.ndarray, node: int | None = None
