@@ -126,7 +126,6 @@ def yaml_text(joint_names: Sequence[str], times: np.ndarray, positions: np.ndarr
 
 LONGEST = 1e8  # seconds, three years
 SHORTEST = 1e-10  # seconds between two points; messages have nanoseconds
-_SAME = 1e-10  # seconds between breakpoints that count as equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,7 +345,7 @@ def joined(parts: Sequence[PPoly]) -> PPoly:
     result is exact.
     """
     breaks = np.unique(np.concatenate([part.x for part in parts]))
-    breaks = breaks[np.concatenate([[True], np.diff(breaks) > _SAME])]
+    breaks = breaks[np.concatenate([[True], np.diff(breaks) > SHORTEST])]
     if len(breaks) == 1:
         breaks = np.array([breaks[0], breaks[0] + 1e-9])
     order = max(len(part.c) for part in parts)

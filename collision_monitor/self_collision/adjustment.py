@@ -48,8 +48,9 @@ from collision_monitor.self_collision.preparation import (
 )
 from collision_monitor.self_collision.retiming import retime
 from collision_monitor.self_collision.robust.detour import Effort
-from collision_monitor.self_collision.robust.sqp_adjustment import BUFFER, SqpAdjustment
+from collision_monitor.self_collision.robust.sqp_adjustment import SqpAdjustment
 from collision_monitor.self_collision.settings import RATE_LIMITS, AdjustmentSettings
+from collision_monitor.self_collision.stepper import BUFFER
 from collision_monitor.verification.clearance.clearance_check import (
     Certifier,
     CollisionVerdict,

@@ -31,7 +31,7 @@ _BETWEEN_BY_DESIGN = 0.95
 # share, as TIAGo's upper arms at its column. Others can keep away: Nextage's shoulders.
 _SOMETIMES_NEAR = 0.3
 _EASE = 4e-3  # m below the distance in the desired motion: room to move past it,
-_PART_OF_LEAST = 0.5  # but at least this part of it
+_PART = 0.5  # but at least this part of it, or, on meshes, of that at an end of the motion
 # Links of one arm whose leaves come closer than this are measured on meshes: their leaves would
 # leave no room.
 _NEAR_INSIDE_ARM = 0.03
@@ -41,7 +41,6 @@ _FARTHER = 5e-3  # m by which pairs that leave their d_dan must end farther apar
 # A joint is idle if turning it changes distances by less, metres, in so many configurations and
 # angles (multiples of 2.4 rad, so that no symmetry of a link hides a change).
 _IDLE, _IDLE_SAMPLES, _IDLE_ANGLES = 5e-3, 4, 8
-_PART_OF_ENDS = 0.5  # of the distance of such a pair at the start or end of the motion
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,7 +294,7 @@ def choose_margins(
         chosen = np.flatnonzero(eased & (least < np.where(inside, _NEAR_INSIDE_ARM, 0.0)))
         on_meshes[chosen] = True
         least = np.clip(least, 0.0, danger_distance)
-        least = np.maximum(least - _EASE, _PART_OF_LEAST * least)
+        least = np.maximum(least - _EASE, _PART * least)
         least[chosen] = np.minimum(_mesh_limits(model, chosen, poses), danger_distance)
         safe[eased] = danger[eased] = least[eased]
     eased[list(often)] = True
@@ -313,5 +312,5 @@ def _mesh_limits(model: CollisionModel, pairs: np.ndarray, poses: np.ndarray) ->
         for k, pair in usually.items():
             limits[k] = pair.stop
         ends = np.min([model.surface_distances(q, pairs) for q in poses], axis=0).clip(0.0)
-        limits[pairs] = np.minimum(limits[pairs], _PART_OF_ENDS * ends)
+        limits[pairs] = np.minimum(limits[pairs], _PART * ends)
     return limits[pairs]

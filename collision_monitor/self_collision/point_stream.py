@@ -26,14 +26,12 @@ from collision_monitor.self_collision.preparation import (
     with_mimics_within_limits,
 )
 from collision_monitor.self_collision.settings import AdjustmentSettings
-from collision_monitor.self_collision.stepper import Stepper, joint_weights
+from collision_monitor.self_collision.stepper import BUFFER, SUBSTEP, Stepper, joint_weights
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 
-_SUBSTEP = np.radians(1.0)
-_BUFFER = 0.003  # m above the limits, for dips between points
 _HALVINGS = 6  # of a substep that is not certified
 _SLACK = 1e-4  # m by which a pair may be below its limit, or come closer if it is below already
 
@@ -110,7 +108,7 @@ class Streamer:
         self._limits = margins.safe
         columns = problem.yielding_columns
         self._stepper = Stepper(
-            self._proximity, columns, self._limits, joint_weights(problem), _BUFFER
+            self._proximity, columns, self._limits, joint_weights(problem), BUFFER
         )
         self._velocity = self.fastest[columns]
         self._floor = np.full(len(self._limits), -np.inf)
@@ -145,7 +143,7 @@ class Streamer:
         way = float(np.abs(desired - self._q).max())
         reach = min(reach, way) if np.isfinite(reach) else way
         path = [self._q]
-        steps = max(1, int(np.ceil(reach / _SUBSTEP)))
+        steps = max(1, int(np.ceil(reach / SUBSTEP)))
         for _ in range(steps):
             path.append(self._stepper.step(path[-1], desired, reach / steps))
         q = self._q = self._certified(path)

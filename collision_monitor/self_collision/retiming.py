@@ -34,6 +34,7 @@ from collision_monitor.motion.trajectory import NANO, Motion, Trajectory
 from collision_monitor.self_collision.settings import limit_of
 from collision_monitor.verification.joint_limits_check import (
     LONGEST_STEP,
+    TOLERANCE,
     Steps,
     steps_of,
 )
@@ -380,7 +381,6 @@ def _not_shorter(times: np.ndarray, spans: np.ndarray) -> np.ndarray:
 # -- motions that start or stop at speed --
 
 _ENDS, _KINDS = ("starts", "stops"), ("acceleration", "jerk")
-_ROUNDING = 1e-6  # relative to a limit, that `verify` treats as rounding
 
 
 class MovingEnd(NamedTuple):
@@ -426,10 +426,10 @@ def moving_ends(
             motion.joint_names, rates.tolist(), wanted.tolist(), changes, jolts, strict=True
         ):
             limit, most = "acceleration", limit_of(acceleration_limits, name)
-            over, least = change > most * (1.0 + _ROUNDING), most * step
+            over, least = change > most * (1.0 + TOLERANCE), most * step
             if not over:
                 limit, most = "jerk", limit_of(jerk_limits, name)
-                over, least = rate and jolt > most * (1.0 + _ROUNDING), most * step**2
+                over, least = rate and jolt > most * (1.0 + TOLERANCE), most * step**2
             if over:
                 moving.append(MovingEnd(name, end, limit, rate, was, abs(rate - was) > least))
     return moving

@@ -14,6 +14,8 @@ from collision_monitor.robot.bodies import Jacobians
 from collision_monitor.self_collision.margins import Problem
 from collision_monitor.self_collision.solvers import dense_solver
 
+SUBSTEP = np.radians(1.0)  # of a joint, rad or m, in one step of a walk
+BUFFER = 0.003  # m kept above limits, for dips between poses
 _CATCH_UP = 8  # additional steps at a row if a pair is below its limit
 SPREAD = 0.04  # m: leaf pairs of two links farther than the nearest by more than this are ignored
 _STUCK = 8  # steps without coming nearer to the goal; those that arrived took at most 3

@@ -228,7 +228,7 @@ def _values(powers: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 RATES = (Code.JOINT_POSITION, Code.JOINT_VELOCITY, Code.JOINT_ACCELERATION, Code.JOINT_JERK)
 _KEYS = ("position", "velocity", "acceleration", "jerk")
-_TOLERANCE = 1e-6  # relative for limits of rates; rad or m for positions: rounding in files
+TOLERANCE = 1e-6  # relative for limits of rates; rad or m for positions: rounding in files
 _PLOTTED = 1001  # samples of plots
 
 
@@ -410,10 +410,10 @@ def _peaks(
     at_knots = (None, None, steps.accelerations, steps.jerks)[rate]
     if rate:
         upper = np.array([getattr(row, _KEYS[rate]) for row in limits])
-        lower, allowed = -upper, _TOLERANCE * np.where(np.isinf(upper), 0.0, upper)
+        lower, allowed = -upper, TOLERANCE * np.where(np.isinf(upper), 0.0, upper)
     else:
         upper = np.array([row.upper for row in limits])
-        lower, allowed = np.array([row.lower for row in limits]), np.full(len(limits), _TOLERANCE)
+        lower, allowed = np.array([row.lower for row in limits]), np.full(len(limits), TOLERANCE)
     pieces = Pieces(polynomial)
     above = _side(pieces, 1.0, at_knots, steps.times, upper, allowed)
     below = _side(pieces, -1.0, at_knots, steps.times, -lower, allowed)
@@ -448,7 +448,7 @@ def _side(
     if at_knots is not None:
         at_knots = sign * at_knots
         tops = at_knots.max(axis=0)
-        stepped = tops > values + _TOLERANCE * np.abs(values)
+        stepped = tops > values + TOLERANCE * np.abs(values)
         knot_rows = np.where(stepped, at_knots.argmax(axis=0), -1)
         values = np.where(stepped, tops, values)
         times = np.where(stepped, knots[knot_rows], times)

@@ -33,6 +33,8 @@ from collision_monitor.self_collision.robust.knots import KnottedMotion
 from collision_monitor.self_collision.robust.required_clearances import RequiredClearances
 from collision_monitor.self_collision.robust.smoothing import Smoother
 from collision_monitor.self_collision.stepper import (
+    BUFFER,
+    SUBSTEP,
     Stepper,
     is_at,
     joint_weights,
@@ -40,8 +42,6 @@ from collision_monitor.self_collision.stepper import (
     tip_weights,
 )
 
-_SUBSTEP = np.radians(1.0)
-BUFFER = 0.003  # m kept above limits in the initial motion
 _NEED = 0.002  # m kept above limits at knots and half-way between them, for dips
 _ROUNDS = 3  # programs per attempt
 _TRIES = 5
@@ -192,7 +192,7 @@ class SqpAdjustment:
     def _walk(self, stepper: Stepper, start: np.ndarray, low: int, high: int) -> np.ndarray:
         """Rows from knot ``low`` to ``high`` that follow the desired motion from ``start``."""
         rows = self._desired[self._knots[low] : self._knots[high] + 1]
-        return stepper.walk(rows, _SUBSTEP, self._knotted.pace, start)
+        return stepper.walk(rows, SUBSTEP, self._knotted.pace, start)
 
     def _around(
         self, stepper: Stepper, motion: np.ndarray, low: int, first: np.ndarray, bad: list[Failure]
