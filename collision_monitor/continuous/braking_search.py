@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.common.compiled import ZERO, kernel, small_kernel
+from collision_monitor.common.compiled import FALSE, TRUE, ZERO, kernel, small_kernel
 from collision_monitor.continuous.braking import braked, braking_time
 from collision_monitor.continuous.near_pairs import (
     DISTANCE,
@@ -23,7 +23,6 @@ from collision_monitor.continuous.near_pairs import (
 from collision_monitor.continuous.pair_sweep import (
     ROUNDING,
     ball_bound,
-    leaf_bound,
     pair_bound,
     pair_nearest,
 )
@@ -135,17 +134,19 @@ def bound_leaves(numbers, index, space, path, stop, enough, resolution, most, ca
                 target = min(enough[row], candidates[row, SAMPLED] - resolution)
                 bound = distance - travel - ROUNDING
                 if bound < target:
-                    bound = max(
-                        bound, pair_bound(view, balls, sweep, pair, travel, target, i, j, head)
+                    by_leaves, _ = pair_bound(
+                        view, balls, sweep, pair, travel, target, i, j, FALSE, head
                     )
+                    bound = max(bound, by_leaves)
                     if bound < target:
                         if has_room:
                             active[size, left] = active[size + 1, left] = row
                             left += 1
                             continue
-                        bound = distance - travel - ROUNDING
-                        low, _ = leaf_bound(view, balls, sweep, pair, travel, enough[row], head)
-                        bound = max(bound, low)
+                        by_leaves, _ = pair_bound(
+                            view, balls, sweep, pair, travel, enough[row], i, j, TRUE, head
+                        )
+                        bound = max(distance - travel - ROUNDING, by_leaves)
             candidates[row, LEAST] = min(candidates[row, LEAST], bound)
         if left > 0:  # the later half first: a robot is usually nearest at the end
             counts[size] = counts[size + 1] = left

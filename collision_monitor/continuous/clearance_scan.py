@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.compiled import ZERO, offline_kernel
+from collision_monitor.common.compiled import FALSE, TRUE, ZERO, offline_kernel
 from collision_monitor.continuous.pair_sweep import (
     ROUNDING,
     ball_bound,
-    leaf_bound,
     pair_bound,
     pair_nearest,
 )
@@ -192,8 +191,8 @@ def scan(
                         if travel <= precision.resolution or depth == DEPTH:
                             bounds.doubts[b, m] = time
                         else:
-                            bound = pair_bound(
-                                view, balls, sweep, p, travel, target, i, j, query
+                            bound, _ = pair_bound(
+                                view, balls, sweep, p, travel, target, i, j, FALSE, query
                             )
                             if bound < target:
                                 active[depth + 1, left] = m
@@ -236,12 +235,10 @@ def first_below(numbers, index, space, motion, low, high, p, limit, instant, q, 
         hints[p, 0], hints[p, 1] = i, j
         if distance < limit:
             first = min(first, time)
+        if 2.0 * half <= instant or size >= DEPTH:
+            continue
         _, travel = ball_bound(view, balls, sweep, p, query)
-        if (
-            2.0 * half <= instant
-            or size >= DEPTH
-            or pair_bound(view, balls, sweep, p, travel, limit, i, j, query) >= limit
-        ):
+        if pair_bound(view, balls, sweep, p, travel, limit, i, j, FALSE, query)[0] >= limit:
             continue
         _halve(times, size)
         size += 2
@@ -263,7 +260,8 @@ def interval_leaf_bound(numbers, index, space, motion, time, half, p, target, q)
     rates = np.zeros((len(q), 3))
     set_out(view, space, path, balls, sweep, time, half, q, rates)
     _, travel = ball_bound(view, balls, sweep, p, ZERO)
-    return leaf_bound(view, balls, sweep, p, travel, target, ZERO)
+    a, b = view.links[view.pairs[p, 0], 0], view.links[view.pairs[p, 1], 0]
+    return pair_bound(view, balls, sweep, p, travel, target, a, b, TRUE, ZERO)
 
 
 @offline_kernel

@@ -218,69 +218,42 @@ def ball_bound(view, balls, sweep, p, query):
 
 
 @offline_kernel
-def pair_bound(view, balls, sweep, p, travel, target, hint_i, hint_j, query):
-    """Lower bound of the distance of pair p in the whole piece, if it is above ``target``.
+def pair_bound(view, balls, sweep, p, travel, target, hint_i, hint_j, every, query):
+    """Return (bound, approach) of pair p in the whole piece, by its leaves; metres.
 
-    The hint is the pair of nearest leaves, ``travel`` is that of `ball_bound`. The search ends at
-    the first leaves that cannot be certified to keep ``target``, with their bound.
+    ``bound``: lower bound of the distance, if it is above ``target``. Otherwise the search ends at
+    the first leaves that are not certified to keep ``target``, with their bound, unless ``every``:
+    then the bound is valid in any case, but at most ``target``, and ``approach`` is the most that
+    two leaves approach that are not certified, or -1.
+
+    The hint is the pair of nearest leaves, ``travel`` is that of `ball_bound`.
     """
     a, b = view.pairs[p, 0], view.pairs[p, 1]
     first_a, first_b = balls.firsts[p, 0], balls.firsts[p, 1]
     links, leaves = view.links, len(view.leaf_bodies)
-    least = np.inf
+    least, longest = target + ROUNDING if every else np.inf, -1.0
     for turn in range(2):  # nearest leaves first: they bound all others
         rows = (hint_i, hint_i + 1) if turn == 0 else (links[a, 0], links[a, 1])
         columns = (hint_j, hint_j + 1) if turn == 0 else (links[b, 0], links[b, 1])
         for i in range(rows[0], rows[1]):
-            if turn > 0 and beyond(balls, i, leaves + b, least + travel):
+            reach = travel + (target + ROUNDING if every else least)
+            if turn > 0 and beyond(balls, i, leaves + b, reach):
                 continue
             for j in range(columns[0], columns[1]):
-                if turn > 0 and beyond(balls, i, j, least + travel):
+                reach = travel + (target + ROUNDING if every else least)
+                if turn > 0 and beyond(balls, i, j, reach):
                     continue
                 if first_a >= 0:
                     leaf_ready(view, balls, sweep, i, query)
                 if first_b >= 0:
                     leaf_ready(view, balls, sweep, j, query)
-                bound = capsule_distance(view.ends, view.radii, i, j)
-                bound -= _sum_of_pair(sweep.travel, i, first_a, j, first_b)
-                if bound < least and bound < target + ROUNDING:
+                approach = _sum_of_pair(sweep.travel, i, first_a, j, first_b)
+                bound = capsule_distance(view.ends, view.radii, i, j) - approach
+                if bound < target + ROUNDING and (every or bound < least):
                     bound = max(bound, second_order(view, sweep, i, first_a, j, first_b))
-                if bound < least:
-                    least = bound
-                    if least < target + ROUNDING:
-                        return least - ROUNDING
-    return least - ROUNDING
-
-
-@offline_kernel
-def leaf_bound(view, balls, sweep, p, travel, target, query):
-    """Return (bound, travel) of pair p for its leaves that may be nearer than ``target``.
-
-    ``bound``: lower bound of the distance of leaves not certainly beyond ``target``. ``travel``:
-    maximum approach of two of those leaves, or -1. The argument ``travel`` is that of `ball_bound`.
-    """
-    a, b = view.pairs[p, 0], view.pairs[p, 1]
-    first_a, first_b = balls.firsts[p, 0], balls.firsts[p, 1]
-    links, leaves = view.links, len(view.leaf_bodies)
-    least, longest, reach = np.inf, -1.0, target + travel + ROUNDING
-    for i in range(links[a, 0], links[a, 1]):
-        if beyond(balls, i, leaves + b, reach):
-            least = min(least, target)
-            continue
-        for j in range(links[b, 0], links[b, 1]):
-            if beyond(balls, i, j, reach):
-                least = min(least, target)
-                continue
-            if first_a >= 0:
-                leaf_ready(view, balls, sweep, i, query)
-            if first_b >= 0:
-                leaf_ready(view, balls, sweep, j, query)
-            approach = _sum_of_pair(sweep.travel, i, first_a, j, first_b)
-            bound = capsule_distance(view.ends, view.radii, i, j) - approach
-            if bound < target + ROUNDING:
-                bound = max(bound, second_order(view, sweep, i, first_a, j, first_b))
-            bound -= ROUNDING
-            least = min(least, bound)
-            if bound < target:
-                longest = max(longest, approach)
-    return least, longest
+                least = min(least, bound)
+                if bound < target + ROUNDING:
+                    if not every:
+                        return bound - ROUNDING, approach
+                    longest = max(longest, approach)
+    return least - ROUNDING, longest

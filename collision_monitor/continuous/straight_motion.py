@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.common.compiled import offline_kernel
+from collision_monitor.common.compiled import FALSE, offline_kernel
 from collision_monitor.continuous.pair_sweep import (
     FAR,
     OFF,
@@ -108,7 +108,9 @@ def certify(numbers, index, space, active, limits, start, end, resolution, hints
             if not is_long:
                 if distance >= needed:
                     continue
-                bound = pair_bound(view, balls, sweep, pair, travel, limit, i, j, query + tests)
+                bound, _ = pair_bound(
+                    view, balls, sweep, pair, travel, limit, i, j, FALSE, query + tests
+                )
                 if bound >= limit:
                     continue
                 if travel <= resolution or depth == DEPTH - 1:
