@@ -23,6 +23,8 @@ from collision_monitor.hierarchy.query import move, near_leaves
 # Columns of ``candidates``: one row for each pair of links that may come near.
 PAIR, GROUP, DISTANCE, RATE, LEAST, TRAVEL, SAMPLED, LEAF_A, LEAF_B = range(9)
 COLUMNS = 9
+# Entries of ``state`` of `EarlierPairs`.
+WAY, REACTION, BEYOND = range(3)
 # Beyond this sum of ways, in metres, rounding would hide small ones.
 _LONGEST_WAY = 1e3
 _ROUNDING = 1e-6  # metres
@@ -71,9 +73,9 @@ class EarlierPairs(NamedTuple):
         starts: (values,) position at the start of the path.
         ends: (values,) position at the end of the path.
         last: (3, nq) start, end and decelerations of the last path.
-        way: (3,) sum of the ways between paths so far, by ``most``; the last reaction time; above
-            0 if a slide was beyond its range at the start of this or the last path: then nothing
-            is known from earlier ones.
+        state: (3,) WAY, the sum of the ways between paths so far, by ``most``; REACTION, the last
+            reaction time; BEYOND, above 0 if a slide was beyond its range at the start of this or
+            the last path: then nothing is known from earlier ones.
         most: (nq,) the largest weights of all pairs.
         slides: (k, 4) sliding joints, for whose range the weights are: index in q, gain, offset,
             and the largest position, metres.
@@ -90,7 +92,7 @@ class EarlierPairs(NamedTuple):
     starts: np.ndarray
     ends: np.ndarray
     last: np.ndarray
-    way: np.ndarray
+    state: np.ndarray
     most: np.ndarray
     slides: np.ndarray
 
@@ -166,23 +168,24 @@ def _is_beyond(slides, q):
 @kernel
 def _advance(earlier, path):
     """Store the last path, and add the way from the one before; return the sum."""
-    earlier.way[2] = 2.0 if _is_beyond(earlier.slides, path.q) else max(earlier.way[2] - 1.0, 0.0)
-    last, is_known = earlier.last, earlier.way[2] == 0.0
-    late = 2.0 * abs(path.reaction - earlier.way[1])
-    earlier.way[1] = path.reaction
+    last, state = earlier.last, earlier.state
+    state[BEYOND] = 2.0 if _is_beyond(earlier.slides, path.q) else max(state[BEYOND] - 1.0, 0.0)
+    is_known = state[BEYOND] == 0.0
+    late = 2.0 * abs(path.reaction - state[REACTION])
+    state[REACTION] = path.reaction
     for joint in range(len(path.q)):
         q, v, a = path.q[joint], path.velocities[joint], path.decelerations[joint]
         end = q + braked(v, a, path.reaction, np.inf)
         step = max(abs(q - last[0, joint]), abs(end - last[1, joint])) + late * abs(v)
-        earlier.way[0] += earlier.most[joint] * step
+        state[WAY] += earlier.most[joint] * step
         is_known = is_known and a == last[2, joint]
         last[0, joint], last[1, joint], last[2, joint] = q, end, a
     if not is_known:
         forget(earlier)
-    if not earlier.way[0] < _LONGEST_WAY:
-        earlier.way[0] = 0.0
+    if not state[WAY] < _LONGEST_WAY:
+        state[WAY] = 0.0
         earlier.until[:] = -np.inf
-    return earlier.way[0]
+    return state[WAY]
 
 
 @kernel

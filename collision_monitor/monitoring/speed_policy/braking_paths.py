@@ -10,6 +10,7 @@ import numpy as np
 
 from collision_monitor.continuous import braking, braking_search, near_pairs
 from collision_monitor.continuous.near_pairs import (
+    BEYOND,
     COLUMNS,
     DISTANCE,
     GROUP,
@@ -17,6 +18,7 @@ from collision_monitor.continuous.near_pairs import (
     PAIR,
     SAMPLED,
     TRAVEL,
+    WAY,
 )
 from collision_monitor.continuous.scan_space import fill_balls
 from collision_monitor.continuous.scan_tables import empty_tables
@@ -130,7 +132,7 @@ class BrakingPaths:
 
         Then nothing is known from earlier configurations.
         """
-        return self.earlier.way[2] > 0.0
+        return self.earlier.state[BEYOND] > 0.0
 
     def have_few_parts(self, pairs: np.ndarray) -> np.ndarray:
         """Whether (k,) the objects of pairs have so few parts that the path can be measured."""
@@ -238,7 +240,7 @@ class BrakingPaths:
         pairs = pairs[is_own]
         known.distances[pairs] = np.maximum(known.distances[pairs], distances[is_own])
         known.bounds[pairs] = np.maximum(known.bounds[pairs], bounds[is_own])
-        known.until[pairs] = known.bounds[pairs] + known.way[0]
+        known.until[pairs] = known.bounds[pairs] + known.state[WAY]
 
     def bound_leaves(
         self, inputs: BrakingInputs, candidates: np.ndarray, stop: np.ndarray, enough: np.ndarray,
