@@ -14,6 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from collision_monitor.fitting.bounding_shapes import box_along, fit_capsule, fit_sphere
 from collision_monitor.geometry.fixed_order import principal_axes, product
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import KINDS, unknown_kind
@@ -89,17 +90,26 @@ def _grids(
     grids = np.repeat(cells, len(_RADIUS_FACTORS), axis=0)
     high, wide = (np.array([a, b]) / grids).T
     corner = 0.5 * np.sqrt(wide**2 + high**2)
-    radius = corner * np.tile(_RADIUS_FACTORS, len(cells))
-    inset = np.sqrt(radius**2 - corner**2)
-    ball = 2.0 * inset >= c  # a sphere encloses the whole cell
-    radius = np.where(ball, np.hypot(corner, 0.5 * c), radius)
-    inset = np.where(ball, 0.5 * c, inset)
+    radius, inset = _around_cylinders(corner, np.tile(_RADIUS_FACTORS, len(cells)), c)
     # Mean height above the three kinds of faces; an upper bound for cells covered by spheres.
     over_b = _strip(radius, wide) - 0.5 * high
     over_a = _strip(radius, high) - 0.5 * wide
     over_c = np.sqrt(radius**2 - corner**2 / 3.0) - inset
     areas = np.array([b * c, a * c, a * b])
     return grids, radius, inset, product(np.array([over_b, over_a, over_c]).T, areas) / areas.sum()
+
+
+def _around_cylinders(
+    radius: np.ndarray | float, factors: np.ndarray, length: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Radii of capsules around cylinders, and how far their ends are inside those of the cylinders.
+
+    ``factors``: radii over those of the cylinders; where that makes a sphere, the smallest one.
+    """
+    larger, half = radius * factors, 0.5 * length
+    inset = np.sqrt(larger**2 - radius**2)
+    is_ball = inset >= half
+    return np.where(is_ball, np.hypot(radius, half), larger), np.where(is_ball, half, inset)
 
 
 def _row_of_capsules(
@@ -135,20 +145,16 @@ def _box(size: tuple[float, ...], most: int) -> np.ndarray:
 @lru_cache(maxsize=1000)
 def _cylinder(radius: float, length: float, most: int) -> np.ndarray:
     """The smaller of one capsule that encloses the rims, and the leaves of the box around it."""
-    grown = radius * np.array([1.02, 1.05, 1.1, 1.2, 1.35, 1.5])
-    inset = np.sqrt(grown**2 - radius**2)
     half = 0.5 * length
-    reach = np.where(inset < half, grown, np.hypot(radius, half))
-    straight = np.maximum(2.0 * (half - inset), 0.0)
-    volumes = np.pi * reach**2 * (straight + 4.0 / 3.0 * reach)
+    radii, inset = _around_cylinders(radius, _RADIUS_FACTORS, length)
+    volumes = np.pi * radii**2 * (2.0 * (half - inset) + 4.0 / 3.0 * radii)
     best = int(volumes.argmin())
-    z, r = 0.5 * straight[best], reach[best]
+    z, r = half - inset[best], radii[best]
     one = np.array([[0.0, 0.0, -z, 0.0, 0.0, z, r + _ROUNDING * (r + half)]])
     box = _box((2.0 * radius, 2.0 * radius, length), most)
     spans = np.linalg.norm(box[:, 3:6] - box[:, :3], axis=1)
     around = (np.pi * box[:, 6] ** 2 * (spans + 4.0 / 3.0 * box[:, 6])).sum()
-    rows = box if around < volumes[best] else one
-    return rows
+    return box if around < volumes[best] else one
 
 
 def cover(shape: Shape, most: int) -> np.ndarray:
@@ -223,27 +229,6 @@ def _subdivided(corners: np.ndarray) -> np.ndarray:
 def _fit_part(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
     """(triangles, row, volume, long direction) with the smaller of a sphere and a capsule."""
     points = triangles.reshape(-1, 3)
-    middle = points.mean(axis=0)
-    axes = principal_axes(points)[1]
-    local = product(points - middle, axes)
-    low, high = local.min(axis=0), local.max(axis=0)
-    centre = 0.5 * (low + high)
-    local -= centre
-    axis = int((high - low).argmax())
-    along, squares = local[:, axis], local**2
-    across = squares[:, axis - 1] + squares[:, axis - 2]
-    radius = math.sqrt(across.max())
-    inset = np.sqrt(np.maximum(radius**2 - across, 0.0))
-    first, last = float((along + inset).min()), float((along - inset).max())
-    if first > last:
-        first = last = 0.5 * (first + last)
-    ball = math.sqrt(squares.sum(axis=1).max())
-    volume = math.pi * radius**2 * (last - first + 4.0 / 3.0 * radius)
-    ends = np.tile(centre, (2, 1))
-    if 4.0 / 3.0 * math.pi * ball**3 < volume:
-        radius, volume = ball, 4.0 / 3.0 * math.pi * ball**3
-    else:
-        ends[:, axis] += first, last
-    ends = product(ends, axes.T) + middle
-    radius += _ROUNDING * (radius + float(np.abs(points).max()))
-    return triangles, np.array([*ends[0], *ends[1], radius]), float(volume), axes[:, axis]
+    box = box_along(points, principal_axes(points)[1])
+    leaf = min(fit_capsule(points, box), fit_sphere(points, box), key=lambda leaf: leaf.volume)
+    return triangles, np.r_[leaf.p0, leaf.p1, leaf.radius], leaf.volume, box.long_axis
