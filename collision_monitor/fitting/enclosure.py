@@ -199,8 +199,8 @@ _EDGES = (1e-3, 1e-5)
 
 def leaf_arrays(leaves: Sequence[Leaf]) -> tuple[np.ndarray, np.ndarray]:
     """Return end points (k, 6) and radii (k,) of leaves."""
-    ends = np.array([[*leaf.p0, *leaf.p1] for leaf in leaves], dtype=float).reshape(-1, 6)
-    return ends, np.array([leaf.radius for leaf in leaves], dtype=float)
+    rows = leaf_rows(leaves)
+    return np.ascontiguousarray(rows[:, :6]), np.ascontiguousarray(rows[:, 6])
 
 
 def _sides_around(radius: float) -> int:
@@ -350,14 +350,14 @@ def hollow(shape: Shape, leaves: Sequence[Leaf]) -> np.ndarray | None:
     """Return a point (3,), link frame, inside the shape but in no leaf; None if none was found."""
     if shape.kind != "mesh":
         points = _points_in_solid(shape)
-        free = points[~_in_any_leaf(points, leaves)]
+        free = _in_no_leaf(points, leaves)
         return free[0] if len(free) else None
     inside = Inside([shape])
     low, high = inside.box
     if not np.isfinite(low).all():
         return None  # no closed surface
     points = np.random.default_rng(0).uniform(low, high, (_POINTS, 3))
-    free = points[~_in_any_leaf(points, leaves)]
+    free = _in_no_leaf(points, leaves)
     return next((point for point in free if inside.holds_any(point[None])), None)
 
 
@@ -370,15 +370,9 @@ def _points_in_solid(shape: Shape) -> np.ndarray:
     return points @ shape.pose[:3, :3].T + shape.pose[:3, 3]
 
 
-def _in_any_leaf(points: np.ndarray, leaves: Sequence[Leaf]) -> np.ndarray:
-    """Whether each of ``points`` (n, 3) is in a leaf: (n,) of bool."""
-    inside = np.zeros(len(points), dtype=bool)
-    for leaf in leaves:
-        start, axis = np.array(leaf.p0), np.subtract(leaf.p1, leaf.p0)
-        part = np.clip((points - start) @ axis / max(axis @ axis, 1e-300), 0.0, 1.0)
-        gap = np.linalg.norm(points - start - part[:, None] * axis, axis=1)
-        inside |= gap <= leaf.radius + 1e-6
-    return inside
+def _in_no_leaf(points: np.ndarray, leaves: Sequence[Leaf]) -> np.ndarray:
+    """Those of ``points`` (n, 3) that are in no leaf."""
+    return points[gaps_to_union(points, leaf_rows(leaves)) > 1e-6]
 
 
 # -- stand-off of leaves --

@@ -17,7 +17,7 @@ import numpy as np
 from collision_monitor.fitting.bounding_shapes import box_along, fit_capsule, fit_sphere
 from collision_monitor.geometry.fixed_order import principal_axes, product
 from collision_monitor.robot.description import Shape
-from collision_monitor.robot.shape_kinds import KINDS, unknown_kind
+from collision_monitor.robot.shape_kinds import KINDS, ROUNDED, radius_and_length, unknown_kind
 
 # Radius over the smallest one that encloses a cell's corners; a larger radius allows the ends to
 # move inwards.
@@ -159,11 +159,9 @@ def _cylinder(radius: float, length: float, most: int) -> np.ndarray:
 
 def cover(shape: Shape, most: int) -> np.ndarray:
     """Return at most ``most`` rows (k, 7) that enclose a shape, in the shape's own frame."""
-    if shape.kind == "sphere":
-        return np.array([[0.0] * 6 + [shape.size[0]]])
-    if shape.kind == "capsule":
-        z = 0.5 * shape.size[1]
-        return np.array([[0.0, 0.0, -z, 0.0, 0.0, z, shape.size[0]]])
+    if shape.kind in ROUNDED:
+        radius, length = radius_and_length(shape)
+        return np.array([[0.0, 0.0, -0.5 * length, 0.0, 0.0, 0.5 * length, radius]])
     if shape.kind == "box":
         return _box(tuple(map(float, shape.size)), most).copy()
     if shape.kind == "cylinder":

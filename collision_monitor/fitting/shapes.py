@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,10 +29,13 @@ from collision_monitor.fitting.multi_capsule_fit import fit_union, lost, thickne
 from collision_monitor.geometry.fixed_order import norm, product
 from collision_monitor.geometry.leaf import Leaf, enclosing, moved
 from collision_monitor.robot.description import Shape
-from collision_monitor.robot.shape_kinds import KINDS, ROUNDED, unknown_kind
-
-if TYPE_CHECKING:
-    import trimesh
+from collision_monitor.robot.shape_kinds import (
+    KINDS,
+    ROUNDED,
+    enclosing_surface,
+    radius_and_length,
+    unknown_kind,
+)
 
 
 @dataclass(frozen=True)
@@ -99,8 +102,7 @@ _FEW_STARTS, _MANY_STARTS = (1, 1), (3, 2)
 # A fit with more leaves is kept if its stand-off is at most this part of the one before.
 _MAX_RATIO = 0.95
 _MAX_RATIO_OF_BOX = 0.92
-# Sides of the prism around a cylinder; its faces touch the cylinder.
-_SIDES = 48
+SIDES = 48  # of the prism around a cylinder; its faces touch the cylinder
 # A body thinner than this part of its length counts as flat.
 _FLATNESS = 1e-3
 
@@ -159,27 +161,13 @@ class Fit:
 
 def leaf_rows(leaves: Sequence[Leaf]) -> np.ndarray:
     """Return leaves as rows (k, 7): two end points and the radius."""
-    return np.array([[*leaf.p0, *leaf.p1, leaf.radius] for leaf in leaves], dtype=float)
+    rows = [[*leaf.p0, *leaf.p1, leaf.radius] for leaf in leaves]
+    return np.array(rows, dtype=float).reshape(-1, 7)
 
 
 def leaves_of(rows: np.ndarray) -> tuple[Leaf, ...]:
     """Return leaves of rows (k, 7), not assigned to a link."""
     return tuple(Leaf("", row[:3].copy(), row[3:6].copy(), float(row[6])) for row in rows)
-
-
-def _on_z_axis(radius: float, length: float) -> Leaf:
-    half = np.array([0.0, 0.0, 0.5 * length])
-    return Leaf("", -half, half, radius)
-
-
-def _prism(radius: float, length: float) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices (n, 3) and triangles (m, 3) of a prism that encloses a cylinder about the z axis."""
-    import trimesh
-
-    mesh = trimesh.creation.cylinder(
-        radius / math.cos(math.pi / _SIDES), height=length, sections=_SIDES
-    )
-    return np.asarray(mesh.vertices), np.asarray(mesh.faces)
 
 
 def single_leaf(points: np.ndarray, box: OrientedBox) -> Leaf:
@@ -195,14 +183,13 @@ def _fit_mesh(
     tolerance: float,
     watchers: np.ndarray | None = None,
     known: Fit | None = None,
-) -> tuple[list[Found], OrientedBox, np.ndarray | None]:
-    """Return fits of a mesh, its oriented box, and the points that replace a very large hull.
+) -> tuple[list[Found], float]:
+    """Return fits of a mesh, and the area of its hull in m^2.
 
     Fits have more and more leaves until stand-off and lost distance are within ``tolerance``
     (metres); only those that are clearly better than any with fewer leaves are kept. With a
     ``known`` fit, the next one has ``most`` leaves.
     """
-    vertices = np.asarray(vertices, dtype=float)
     points = hull_points(vertices)
     outer = outermost(points)
     box = fit_box(outer)
@@ -218,8 +205,8 @@ def _fit_mesh(
             leaf = enclosing(leaf.p0, leaf.p1, leaf.radius, points)
         leaves, counts = (leaf,), counts_up_to(most)
         if box.extents[0] <= _FLATNESS * box.extents[2]:
-            return _fit_flat(box, leaf, most, tolerance), box, outer
-    body = Body(vertices, np.asarray(triangles), box, watchers, outer)
+            return _fit_flat(box, leaf, most, tolerance), 2.0 * float(np.prod(box.extents[1:]))
+    body = Body(vertices, triangles, box, watchers, outer)
     best = body.scaled(leaf_rows(leaves))
     fits = [(leaves, thickness(body, best), lost(body, best))]
     for count in counts:
@@ -232,7 +219,7 @@ def _fit_mesh(
         now = thickness(body, best), lost(body, best)
         if sum(now) <= _MAX_RATIO * (off + loss):
             fits.append((leaves_of(body.unscaled(best)), *now))
-    return fits, box, outer
+    return fits, body.hull_area * body.size**2
 
 
 def counts_up_to(most: int) -> list[int]:
@@ -252,20 +239,6 @@ def _fit_flat(
     return [((leaf,), 0.0, 0.0)]
 
 
-def _mesh_and_hull(
-    shape: Shape, outer: np.ndarray | None
-) -> tuple[trimesh.Trimesh, trimesh.Trimesh] | None:
-    """Return a mesh and its convex hull, that of ``outer`` (k, 3) if given; None if nearly flat."""
-    import trimesh
-    from scipy.spatial import QhullError
-
-    mesh = trimesh.Trimesh(shape.vertices, shape.triangles, process=True)
-    try:
-        return mesh, mesh.convex_hull if outer is None else trimesh.convex.convex_hull(outer)
-    except (QhullError, ValueError):
-        return None
-
-
 def fits_in_own_frame(
     shape: Shape,
     most: int,
@@ -279,11 +252,10 @@ def fits_in_own_frame(
     any. ``watchers`` (w, 4): points in the same frame, and weights. ``known``: a fit in that frame
     to improve on, of a mesh that is not flat or of a cylinder.
     """
-    if shape.kind == "sphere":
-        (radius,) = shape.size
-        return [Fit((Leaf("", np.zeros(3), np.zeros(3), radius),), (shape,), 0.0, 0.0)]
-    if shape.kind == "capsule":
-        return [Fit((_on_z_axis(*shape.size),), (shape,), 0.0, 0.0)]
+    if shape.kind in ROUNDED:
+        radius, length = radius_and_length(shape)
+        half = np.array([0.0, 0.0, 0.5 * length])
+        return [Fit((Leaf("", -half, half, radius),), (shape,), 0.0, 0.0)]
     if shape.kind == "box":
         x, y, z = shape.size
         area = 2.0 * (x * y + y * z + z * x)
@@ -291,18 +263,9 @@ def fits_in_own_frame(
             shape.size, (1, *counts_up_to(most)), tolerance, _MAX_RATIO_OF_BOX
         )
         fits = [(leaves_of(rows), stand_off, 0.0) for rows, stand_off in covers]
-    elif shape.kind == "cylinder":
-        radius, length = shape.size
-        area = 2.0 * math.pi * radius * (radius + length)
-        fits, _, _ = _fit_mesh(*_prism(radius, length), most, tolerance, watchers, known)
-    elif shape.kind == "mesh":
-        fits, box, outer = _fit_mesh(
-            shape.vertices, shape.triangles, most, tolerance, watchers, known
-        )
-        both = _mesh_and_hull(shape, outer) if box.volume > 0.0 else None
-        area = 0.0 if both is None else float(both[1].area)
     else:
-        raise unknown_kind(shape, KINDS)
+        vertices, triangles, _ = enclosing_surface(shape, SIDES)
+        fits, area = _fit_mesh(vertices, triangles, most, tolerance, watchers, known)
     return [Fit(leaves, (shape,), stand_off, area, loss) for leaves, stand_off, loss in fits]
 
 
@@ -323,15 +286,19 @@ def _volumes(shape: Shape) -> Volumes:
 
 
 def _mesh_volumes(shape: Shape) -> Volumes:
+    import trimesh
+    from scipy.spatial import QhullError
+
     points = hull_points(np.asarray(shape.vertices, dtype=float))
     outer = outermost(points)
     obb = box_along(points, fit_box(outer).axes).volume
-    both = _mesh_and_hull(shape, None if outer is points else outer) if obb > 0.0 else None
-    if both is None:
+    mesh = trimesh.Trimesh(shape.vertices, shape.triangles, process=True)
+    try:
+        hull = trimesh.convex.convex_hull(outer).volume if obb > 0.0 else 0.0
+    except (QhullError, ValueError):  # nearly flat
         return Volumes(0.0, 0.0, obb)
-    mesh, hull = both
-    volume = float(abs(mesh.volume)) if mesh.is_watertight else float(hull.volume)
-    return Volumes(volume, max(volume, float(hull.volume)), obb)
+    volume = float(abs(mesh.volume)) if mesh.is_watertight else float(hull)
+    return Volumes(volume, max(volume, float(hull)), obb)
 
 
 def placed(fit: Fit, pose: np.ndarray, link: str) -> Fit:
