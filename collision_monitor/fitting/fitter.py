@@ -111,44 +111,17 @@ def _from_json(value: list, shape: Shape) -> list[Fit]:
 
 
 def share_out(choices: Sequence[Sequence[Fit]], budget: int, tolerance: float) -> list[Fit]:
-    """Choose a fit for each shape of a link, with ``budget`` leaves in total if possible.
+    """Choose a fit for each shape, with ``budget`` leaves in total if possible.
 
-    ``choices``: fits of each shape, in ascending numbers of leaves. Each shape starts with its fit
-    of fewest leaves. Then leaves are added where each removes most volume, until all shapes are
-    within ``tolerance`` (metres).
+    ``choices``: fits of each shape, in ascending numbers of leaves. Each shape starts with its
+    first fit within ``tolerance`` (metres), or its last one. Then the least useful leaves are
+    removed.
     """
-    taken = [0] * len(choices)
-    left = budget - sum(len(fits[0].leaves) for fits in choices)
-    while True:
-        best, gain = None, 0.0
-        for shape, fits in enumerate(choices):
-            now = fits[taken[shape]]
-            if now.is_within(tolerance):
-                continue
-            for m in range(taken[shape] + 1, len(fits)):
-                more = len(fits[m].leaves) - len(now.leaves)
-                if more > left:
-                    break
-                volume = now.hull_area * (now.excess - fits[m].excess) / more
-                if volume > gain or (best is None and now.stand_off == np.inf):
-                    best, gain = (shape, m, more), volume
-        if best is None:
-            return [fits[m] for fits, m in zip(choices, taken, strict=True)]
-        shape, m, more = best
-        taken[shape] = m
-        left -= more
-
-
-def thin_out(chosen: list[Fit], choices: Sequence[Sequence[Fit]], total: int) -> list[Fit]:
-    """Reduce ``chosen`` to ``total`` leaves if possible; the least useful are removed first.
-
-    Args:
-        chosen: one of ``choices`` for each shape of all links.
-        choices: fits of each shape, in ascending numbers of leaves.
-        total: number of leaves of all shapes.
-    """
-    taken = [fits.index(fit) for fit, fits in zip(chosen, choices, strict=True)]
-    left = sum(len(fit.leaves) for fit in chosen) - total
+    taken = [
+        next((m for m, fit in enumerate(fits) if fit.is_within(tolerance)), len(fits) - 1)
+        for fits in choices
+    ]
+    left = sum(len(fits[m].leaves) for fits, m in zip(choices, taken, strict=True)) - budget
 
     def prices(shape: int) -> Iterator[tuple[float, int, int, int]]:
         """Yield (volume for each leaf removed, shape, fit, leaves removed) of a shape."""
@@ -156,17 +129,15 @@ def thin_out(chosen: list[Fit], choices: Sequence[Sequence[Fit]], total: int) ->
         now = fits[taken[shape]]
         for m in range(taken[shape]):
             fewer = len(now.leaves) - len(fits[m].leaves)
-            volume = now.hull_area * (fits[m].excess - now.excess) / fewer
-            if volume < np.inf:
-                yield volume, shape, m, fewer
+            yield now.hull_area * (fits[m].excess - now.excess) / fewer, shape, m, fewer
 
-    cheapest = [min(prices(k)) for k in range(len(choices)) if any(prices(k))]
+    cheapest = [min(prices(k)) for k in range(len(choices)) if taken[k]]
     heapify(cheapest)
     while left > 0 and cheapest:
         _, k, m, fewer = heappop(cheapest)
         taken[k] = m
         left -= fewer
-        if any(prices(k)):
+        if m:
             heappush(cheapest, min(prices(k)))
     return [fits[m] for fits, m in zip(choices, taken, strict=True)]
 
@@ -238,7 +209,9 @@ def fit_all(
     others = [name for name in links if name not in tightened]
     total = math.ceil(sum(max(_MEAN_SHARE * usual, len(links[name])) for name in others))
     rest = [part for name in others for part in parts[name]]
-    _choose(rest, thin_out([p.fit for p in rest], [p.choices for p in rest], total))
+    for part in rest:
+        part.choices = part.choices[: part.choices.index(part.fit) + 1]
+    _share_out(rest, total, 0.0)
     return {
         name: [placed(part.fit, part.shape.pose, name) for part in own]
         for name, own in parts.items()
@@ -266,13 +239,10 @@ def _jobs(
     return {key: Job(part.shape, part.most, merged(rows[key])) for key, part in distinct.items()}
 
 
-def _choose(parts: Sequence[_Part], fits: Sequence[Fit]) -> None:
+def _share_out(parts: Sequence[_Part], budget: int, tolerance: float) -> None:
+    fits = share_out([part.choices for part in parts], budget, tolerance)
     for part, fit in zip(parts, fits, strict=True):
         part.fit = fit
-
-
-def _share_out(parts: Sequence[_Part], budget: int, tolerance: float) -> None:
-    _choose(parts, share_out([part.choices for part in parts], budget, tolerance))
 
 
 def _count(parts: Sequence[_Part]) -> int:

@@ -164,16 +164,16 @@ def test_within_the_tolerance_means_towards_watchers_too():
 def test_leaves_that_pay_least_are_taken_back():
     coarse = choice((1, 0.10), (2, 0.04), (4, 0.03))
     fine = choice((1, 0.02), (2, 0.01))
-    choices = [coarse, fine]
+    plate = choice((1, np.inf), (3, 0.001))  # kept while others have leaves to spare
 
     def counts(total):
-        most = [fits[-1] for fits in choices]
-        return [len(f.leaves) for f in fitter.thin_out(most, choices, total)]
+        return [len(f.leaves) for f in fitter.share_out([coarse, fine, plate], total, 0.0)]
 
-    assert counts(6) == [4, 2]
-    assert counts(5) == counts(4) == [2, 2]
-    assert counts(3) == [2, 1]
-    assert counts(2) == counts(1) == counts(0) == [1, 1]
+    assert counts(9) == [4, 2, 3]
+    assert counts(8) == counts(7) == [2, 2, 3]
+    assert counts(6) == [2, 1, 3]
+    assert counts(5) == [1, 1, 3]
+    assert counts(4) == counts(0) == [1, 1, 1]
 
 
 def test_links_have_three_quarters_of_the_most_in_the_mean():
