@@ -135,7 +135,7 @@ class Recipe:
             NothingToCheckError: there is no pair of links to check.
         """
         with limited(self.limits):
-            loaded = self._load_single() if not self.robots[0].name else self._load_cell()
+            loaded = self._loaded()
             model = loaded.model
             if not model.pairs:
                 raise NothingToCheckError(
@@ -147,37 +147,22 @@ class Recipe:
             model.sampled_distances(self.exact)
             return loaded
 
-    def _load_single(self) -> Loaded:
-        (robot,) = self.robots
-        model = CollisionModel.from_urdf(
-            robot.urdf,
-            srdf=robot.srdf or None,
-            package_dirs=self.package_dirs,
-            scene=self.scene or None,
-            max_leaves_per_link=self.max_leaves_per_link,
-            leaf_tolerance=self.leaf_tolerance,
-            leaves=self.leaves or None,
-            visual_meshes=self.visual_meshes,
-            fit=self.fit,
-            hierarchy=self.hierarchy,
-            checked=self.checked,
-            unchecked=self.unchecked,
-        )
-        return Loaded(model)
-
-    def _load_cell(self) -> Loaded:
+    def _loaded(self) -> Loaded:
         parts = [self._mounted(robot) for robot in self.robots]
-        whole = compose(parts, " and ".join(robot.name for robot in self.robots), self.root)
+        whole, semantics, joints = parts[0].robot, parts[0].semantics, {}
+        is_cell = bool(self.robots[0].name)
+        if is_cell:
+            whole = compose(parts, " and ".join(robot.name for robot in self.robots), self.root)
+            semantics = compose_semantics(parts)
+            joints = {
+                robot.name: tuple(robot.prefix + joint.name for joint in part.robot.joints)
+                for robot, part in zip(self.robots, parts, strict=True)
+            }
         scene = load_scene(self.scene, whole, self.package_dirs) if self.scene else None
+        if is_cell and scene is not None and scene.joints:
+            joints[SCENE] = tuple(joint.name for joint in scene.joints)
         settings = FitSettings(self.max_leaves_per_link, self.leaf_tolerance)
         leaves = given_leaves(whole, settings, self.leaves or None, self.fit)
-        joints = {
-            robot.name: tuple(robot.prefix + joint.name for joint in part.robot.joints)
-            for robot, part in zip(self.robots, parts, strict=True)
-        }
-        if scene is not None and scene.joints:
-            joints[SCENE] = tuple(joint.name for joint in scene.joints)
-        semantics = compose_semantics(parts)
         model = CollisionModel(
             whole, semantics, scene, settings, leaves, self.hierarchy, self.checked,
             self.unchecked,
@@ -189,6 +174,8 @@ class Recipe:
             robot = load_robot(source.urdf, self.package_dirs, self.visual_meshes)
             semantics = load_srdf(source.srdf, robot) if source.srdf else None
         except CollisionMonitorError as error:
+            if not source.name:
+                raise
             raise type(error)(f"robot {source.name!r}: {error}") from None
         pose = pose_from_xyz_rpy(source.mount[:3], source.mount[3:])
         return Mounted(robot, source.prefix, pose, source.parent or None, semantics)
