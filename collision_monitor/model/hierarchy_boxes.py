@@ -74,33 +74,17 @@ class TreeBoxes:
         return self._boxes
 
 
-def edges(boxes: np.ndarray) -> np.ndarray:
-    """Return (n, 12, 2, 3): both ends of the twelve edges of boxes (n, 6)."""
-    return np.take(boxes, _EDGE_COLUMNS, axis=1)
-
-
-def _edge_columns() -> np.ndarray:
-    """(12, 2, 3): for both ends of every edge, the column of the box with each coordinate."""
-    ends = []
-    for axis in range(3):
-        for corner in range(4):
-            end = np.arange(3)
-            others = [k for k in range(3) if k != axis]
-            for bit, other in enumerate(others):
-                end[other] += 3 * (corner >> bit & 1)
-            far = end.copy()
-            far[axis] += 3
-            ends.append([end, far])
-    return np.array(ends)
-
-
-_EDGE_COLUMNS = _edge_columns()
-
-
 _CORNERS = np.array(np.meshgrid(*[(-1.0, 1.0)] * 3, indexing="ij")).reshape(3, -1).T
 _EDGES = np.array([(a, b) for a in range(8) for b in range(a + 1, 8)
                    if np.abs(_CORNERS[a] - _CORNERS[b]).sum() == 2.0])  # fmt: skip
+# For both ends of every edge, the column of an axis-aligned box with each coordinate.
+_EDGE_COLUMNS = (np.arange(3) + 3 * (_CORNERS > 0.0))[_EDGES]
 _AT_ONCE = 100_000  # pairs of boxes compared at once
+
+
+def edges(boxes: np.ndarray) -> np.ndarray:
+    """Return (n, 12, 2, 3): both ends of the twelve edges of boxes (n, 6)."""
+    return np.take(boxes, _EDGE_COLUMNS, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
