@@ -54,7 +54,6 @@ from collision_monitor.model.thresholds import (
     Thresholds,
 )
 from collision_monitor.robot.bodies import (
-    Bodies,
     link_poses,
     relative_reach,
     rigid_bodies,
@@ -104,7 +103,10 @@ class CollisionModel:
         link_names: links and obstacles with shapes.
         leaves: the leaves of all links and obstacles.
         pairs: pairs of links that are checked.
+        pair_links: (pairs, 2) the links of ``pairs``, as indices into ``link_names``.
         unmonitored_pairs: pairs that are not checked: ``link_a``, ``link_b`` and ``reason``.
+        bodies: the kinematic tree; links that are rigidly connected are one body.
+        leaf_queries: distances of the leaves of some pairs, and in batches.
         warnings: findings in the input that did not prevent loading.
         content: digest of all that decides distances, for caches.
     """
@@ -254,10 +256,10 @@ class CollisionModel:
             NothingToCheckError: no pair of links is checked.
         """
         if not by_design:
-            return self._distance_not_by_design(self._leaves.configuration(q), exact, any_contact)
+            return self._distance_not_by_design(self.configuration(q), exact, any_contact)
         if exact:
-            return self._exact_distance().nearest(self._leaves.configuration(q), any_contact)
-        result = self._leaves.nearest(q)
+            return self._exact_distance().nearest(self.leaf_queries.configuration(q), any_contact)
+        result = self.leaf_queries.nearest(q)
         i, j = result[0], result[1]
         links = self.leaves[i].link, self.leaves[j].link
         return Clearance(result[2], links, result[3:9], result[9:], (i, j))
@@ -292,10 +294,10 @@ class CollisionModel:
             ConfigurationError: q has the wrong shape or a value that is not finite, or ``within``
                 is not a length.
         """
-        q = self._leaves.configuration(q)
+        q = self.leaf_queries.configuration(q)
         if not isinstance(within, float | int | np.number) or np.isnan(within):
             raise ConfigurationError(f"within: {within!r} is not a length in metres")
-        out = self._leaves.pair_distances(q.reshape(1, -1))[0]
+        out = self.leaf_queries.pair_distances(q.reshape(1, -1))[0]
         return self._exact_distance().refine(q, out, within) if exact else out
 
     def exact_bounds(
@@ -327,7 +329,7 @@ class CollisionModel:
             ConfigurationError: q has the wrong shape or a value that is not finite.
         """
         return self._exact_distance().bound(
-            self._leaves.configuration(q), pairs, leaves, within, loose, seconds
+            self.leaf_queries.configuration(q), pairs, leaves, within, loose, seconds
         )
 
     def prepare_exact(self, crossings: bool = False) -> None:
@@ -353,7 +355,7 @@ class CollisionModel:
         ranks = _two_ranks(pair, self.link_names, self.name)
         if not isinstance(most, int | np.integer) or most < 1:
             raise ConfigurationError(f"most: {most!r} is not a number of triangles above 0")
-        return self._exact_distance().crossing(self._leaves.configuration(q), ranks, int(most))
+        return self._exact_distance().crossing(self.leaf_queries.configuration(q), ranks, int(most))
 
     def __getstate__(self) -> dict[str, Any]:
         # Prepared exact queries contain addresses of this process.
@@ -362,20 +364,16 @@ class CollisionModel:
     def _exact_distance(self) -> ExactDistance:
         if self._exact is None:
             self._exact = ExactDistance(
-                self.exact_shapes, self._leaves.arrays, self.pair_links, self.pairs.__getitem__,
-                self._leaves.refusal,
+                self.exact_shapes, self.leaf_queries.arrays, self.pair_links,
+                self.pairs.__getitem__, self.leaf_queries.refusal,
             )  # fmt: skip
         return self._exact
 
-    def link_distances(self, q: Sequence[float] | np.ndarray) -> dict[str, float]:
-        """Distance in metres of every link and obstacle to the nearest of its pairs at ``q`` (nq,).
+    def nearest_of_links(self, distances: np.ndarray) -> dict[str, float]:
+        """The smallest of known ``distances`` (len(pairs),), metres, of every link and obstacle.
 
         inf if the link is in no pair.
         """
-        return self.nearest_of_links(self.distances(q))
-
-    def nearest_of_links(self, distances: np.ndarray) -> dict[str, float]:
-        """Same as `link_distances`, from known ``distances`` (len(pairs),)."""
         nearest = dict.fromkeys(self.link_names, np.inf)
         for (a, b), distance in zip(self.pairs, distances.tolist(), strict=True):
             nearest[a] = min(nearest[a], distance)
@@ -393,7 +391,7 @@ class CollisionModel:
             ConfigurationError: configurations have the wrong shape or a value that is not finite.
             NothingToCheckError: no pair of links is checked.
         """
-        return self._leaves.min_distances(configurations, threads)
+        return self.leaf_queries.min_distances(configurations, threads)
 
     def is_clear(
         self, configurations: np.ndarray, margin: float = 0.0, threads: int = 1
@@ -414,7 +412,7 @@ class CollisionModel:
             NothingToCheckError: no pair of links is checked.
         """
         _require_length(margin)
-        return self._leaves.are_clear(configurations, float(margin), threads)
+        return self.leaf_queries.are_clear(configurations, float(margin), threads)
 
     def contacts(
         self, q: Sequence[float] | np.ndarray, margin: float = 0.0
@@ -426,20 +424,8 @@ class CollisionModel:
                 not a finite number.
         """
         _require_length(margin)
-        pairs = self._leaves.contacts(self._leaves.configuration(q), margin)
+        pairs = self.leaf_queries.contacts(self.leaf_queries.configuration(q), margin)
         return list(map(tuple, pairs.tolist()))
-
-    def leaf_distances(self, q: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-        """Signed distances (k,) of pairs by index (k,) at q (nq,) by their leaves, metres."""
-        q = self._leaves.configuration(q)
-        return self._leaves.pair_distances(q.reshape(1, -1), np.asarray(pairs, np.int64))[0]
-
-    def near_shares(self, configurations: np.ndarray, margin: float) -> np.ndarray:
-        """Share (len(pairs),) of ``configurations`` (N, nq) with leaves nearer than ``margin``.
-
-        Uses the tree, because few pairs of a large scene are near.
-        """
-        return self._leaves.near_shares(configurations, margin)
 
     def home_configurations(self) -> np.ndarray:
         """Configurations (homes, nq) in which the robot may rest.
@@ -499,7 +485,7 @@ class CollisionModel:
         A distance that is not below its limit (k,) may be any number from there on. Points are
         only valid for distances above 0 and below their limit.
         """
-        return self._exact_distance().points(self._leaves.configuration(q), pairs, limits)
+        return self._exact_distance().points(self.leaf_queries.configuration(q), pairs, limits)
 
     def exact_arrays(self) -> tuple[np.ndarray, ...]:
         """Return the first arguments of the kernels of `mesh_distance.nearest_query`."""
@@ -507,12 +493,12 @@ class CollisionModel:
 
     def leaf_segments(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
         """End points (len(leaves), 2, 3) of the leaves at ``q`` (nq,), base frame, metres."""
-        return self._leaves.segments(q)
+        return self.leaf_queries.segments(q)
 
     def link_poses(self, q: Sequence[float] | np.ndarray) -> dict[str, np.ndarray]:
         """Pose (4, 4) of every link of the robot at ``q`` (nq,), in the base frame."""
-        rows = self._leaves.configuration(q).reshape(1, -1)
-        poses = link_poses(self._bodies, self.robot.links, rows)
+        rows = self.leaf_queries.configuration(q).reshape(1, -1)
+        poses = link_poses(self.bodies, self.robot.links, rows)
         return {link: pose[0] for link, pose in poses.items()}
 
     def work_space(self, kept: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -520,34 +506,24 @@ class CollisionModel:
 
         ``kept`` (pairs,) bool: the pairs that searches of the tree find; None: all.
         """
-        numbers, index = self._leaves.arrays
+        numbers, index = self.leaf_queries.arrays
         arrays = numbers.copy(), index.copy()
         if kept is not None:
             close_all_but(kept, *arrays)
         return arrays
-
-    @property
-    def bodies(self) -> Bodies:
-        """The kinematic tree; links that are rigidly connected are one body."""
-        return self._bodies
 
     def joints_between(self, a: str, b: str) -> list[int]:
         """Sorted entries of q that change the relative pose of two links or obstacles.
 
         Other names, as of objects of a live scene, are taken to stand on the base.
         """
-        up, down = self._bodies.between(*(self._placed.body_of.get(name, 0) for name in (a, b)))
-        return np.unique(self._bodies.columns[up + down]).tolist()
+        up, down = self.bodies.between(*(self._placed.body_of.get(name, 0) for name in (a, b)))
+        return np.unique(self.bodies.columns[up + down]).tolist()
 
     @property
     def moving_links(self) -> list[str]:
         """Links with shapes that are moved by a joint, in the order of ``link_names``."""
         return [name for name in self.link_names if self._placed.body_of[name] > 0]
-
-    @property
-    def pair_links(self) -> np.ndarray:
-        """(pairs, 2) the links of ``pairs``, as indices into ``link_names``."""
-        return self._pair_links
 
     def link_reach(self) -> np.ndarray:
         """Upper bounds (links, moving joints) of the travel of a link per unit of a joint.
@@ -570,7 +546,7 @@ class CollisionModel:
 
         ``which``: indices (k,) of pairs, by default all.
         """
-        a, b = self._pair_links[which].T
+        a, b = self.pair_links[which].T
         travel, distances = self._placed.reaches()
         return relative_reach(travel[a], travel[b], (distances[a], distances[b]))
 
@@ -660,9 +636,9 @@ class CollisionModel:
 
     def _set_joints(self) -> None:
         """Set the names and limits of the elements of a configuration."""
-        self._bodies = rigid_bodies(self.robot)
-        joints = self._bodies.joints
-        self.joint_names: tuple[str, ...] = self._bodies.joint_names
+        self.bodies = rigid_bodies(self.robot)
+        joints = self.bodies.joints
+        self.joint_names: tuple[str, ...] = self.bodies.joint_names
         self.lower = np.array([joint.lower for joint in joints])
         self.upper = np.array([joint.upper for joint in joints])
         continuous = np.array([joint.kind == "continuous" for joint in joints], dtype=bool)
@@ -675,7 +651,7 @@ class CollisionModel:
         known: Mapping[str, list[Fit]] | None = None,
     ) -> None:
         self._placed = placed = PlacedLeaves(
-            self.robot, self._bodies, self.semantics, self.scene, self.settings, self.hierarchy,
+            self.robot, self.bodies, self.semantics, self.scene, self.settings, self.hierarchy,
             given, known,
         )  # fmt: skip
         self.link_names, self.leaves, self.fits = placed.link_names, placed.leaves, placed.fits
@@ -684,7 +660,7 @@ class CollisionModel:
     def _select_pairs(self) -> PairSelection:
         """Use the pairs that the SRDF, the scene and rules select, regardless of their shapes."""
         selection = PairSelection(
-            self.robot, self._bodies, self.semantics, self.scene, self._placed, self._rules
+            self.robot, self.bodies, self.semantics, self.scene, self._placed, self._rules
         )
         self.pairs, self.unmonitored_pairs = selection.pairs, selection.unmonitored
         return selection
@@ -714,13 +690,13 @@ class CollisionModel:
         placed = self._placed
         rank = {name: k for k, name in enumerate(self.link_names)}
         rows = np.array([[rank[a], rank[b]] for a, b in self.pairs], dtype=np.int64)
-        self._pair_links = rows.reshape(-1, 2)
+        self.pair_links = rows.reshape(-1, 2)
         of_leaves = np.array([placed.body_of[leaf.link] for leaf in self.leaves], dtype=np.int64)
         arrays = pack_model(
-            self._bodies, placed.body_leaves, of_leaves, placed.ranges, self._pair_links
+            self.bodies, placed.body_leaves, of_leaves, placed.ranges, self.pair_links
         )
         query.place_all(*arrays)
-        self._leaves = LeafQueries(
+        self.leaf_queries = LeafQueries(
             arrays, self.name, self.joint_names, self.link_names, self.unmonitored_pairs
         )
         self._exact: ExactDistance | None = None  # until `prepare_exact`
@@ -738,8 +714,8 @@ class CollisionModel:
         Raises:
             ConfigurationError: it has another shape, or is not of numbers.
         """
-        return self._leaves.configuration(q)
+        return self.leaf_queries.configuration(q)
 
     def refusal(self, code: int, q: Sequence[float] | np.ndarray) -> Exception:
         """The error for the return code of a kernel: -1 no pairs, -2 - k an invalid q[k]."""
-        return self._leaves.refusal(code, q)
+        return self.leaf_queries.refusal(code, q)

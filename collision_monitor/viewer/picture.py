@@ -245,7 +245,7 @@ def _place_leaves(
 ) -> None:
     """Draw the leaves of links in the colour of their clearance."""
     obstacles = {obstacle.name for obstacle in model.scene.obstacles}
-    nearest = model.link_distances(q)
+    nearest = model.nearest_of_links(model.distances(q))
     for leaf, (p0, p1) in zip(model.leaves, model.leaf_segments(q), strict=True):
         if leaf.link in obstacles:
             continue

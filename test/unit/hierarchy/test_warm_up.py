@@ -30,7 +30,7 @@ q = model.random_configurations(2)
 Monitor(model, behaviour=None, narrow_phase="leaf")
 at_load = ready()
 for ask in (model.distance, model.distances, model.contacts, model.leaf_segments,
-            model.link_distances, model.link_poses):
+            model.link_poses):
     ask(q[0])
 by_queries = sorted(ready() - at_load)
 model.min_distances(q), model.is_clear(q)

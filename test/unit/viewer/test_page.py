@@ -158,7 +158,8 @@ def test_leaves_are_coloured_by_the_clearance_of_their_link(serve):
     user.set(J3, 2.0)
     user.set(J2, 2.0)
     user.until_at(0.0, 2.0, 2.0)
-    assert load().link_distances([0.0, 2.0, 2.0])["l3"] < 0.5
+    model = load()
+    assert model.nearest_of_links(model.distances([0.0, 2.0, 2.0]))["l3"] < 0.5
     user.until(redder)
 
 
