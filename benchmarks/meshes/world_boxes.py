@@ -16,7 +16,6 @@ import numpy as np
 
 from collision_monitor.common.array_views import borrow, work_space
 from collision_monitor.common.compiled import kernel
-from collision_monitor.geometry.bounding_volumes import place
 from collision_monitor.geometry.triangles import triangles_intersect
 from collision_monitor.mesh_distance.mesh_crossing import crossing_triangles
 from collision_monitor.mesh_distance.mesh_pair_distance import take_corners
@@ -24,16 +23,16 @@ from collision_monitor.mesh_distance.mesh_tree import STACK, unpack_tree
 
 
 @kernel
-def _relative(poses, a, b, rotation, translation):
-    """Link b in the frame of link a."""
+def _relative(poses, a, b, out):
+    """Link b in the frame of link a: the rotation (3, 3), then the translation."""
     for i in range(3):
-        translation[i] = 0.0
+        out[3, i] = 0.0
         for k in range(3):
-            translation[i] += poses[a, k, i] * (poses[b, k, 3] - poses[a, k, 3])
+            out[3, i] += poses[a, k, i] * (poses[b, k, 3] - poses[a, k, 3])
         for j in range(3):
-            rotation[i, j] = 0.0
+            out[i, j] = 0.0
             for k in range(3):
-                rotation[i, j] += poses[a, k, i] * poses[b, k, j]
+                out[i, j] += poses[a, k, i] * poses[b, k, j]
 
 
 @kernel
@@ -46,15 +45,13 @@ def _take_pose(pose, out):
 @kernel
 def by_links(numbers, index, starts, pairs, all_poses, out):
     """Whether any pair crosses, by boxes of links: ``out`` (n,) at ``all_poses``."""
-    rotation, translation = np.empty((3, 3)), np.empty(3)
     crossing = np.empty((1, 2), dtype=np.int64)
-    pose = work_space(0.0, 7, 3)
+    pose = work_space(0.0, 4, 3)
     for n in range(len(all_poses)):
         out[n] = False
         for p in range(len(pairs)):
             i, j = pairs[p, 0], pairs[p, 1]
-            _relative(all_poses[n], i, j, rotation, translation)
-            place(pose, rotation, translation)
+            _relative(all_poses[n], i, j, pose)
             a = unpack_tree(numbers, index, starts[i, 0], starts[i, 1])
             b = unpack_tree(numbers, index, starts[j, 0], starts[j, 1])
             if crossing_triangles(a, b, pose, crossing) > 0:

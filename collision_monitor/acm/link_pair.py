@@ -33,7 +33,6 @@ from collision_monitor.mesh_distance.parts import (
 from collision_monitor.mesh_distance.poses import (
     compose,
     compose_inverse,
-    fill_absolute,
     move_points,
     take_pose,
 )
@@ -96,7 +95,7 @@ def place_links(view, q):
 @small_kernel
 def _place_link(view, chain, shapes, side, out):
     """Write the pose of a link: ``side`` 0 for A, 1 for B."""
-    body, frame = work_space(1.0, 7, 3), work_space(1.0, 7, 3)
+    body, frame = work_space(1.0, 4, 3), work_space(1.0, 4, 3)
     take_pose(view.poses, chain.bodies[side], body)
     take_pose(shapes.frames, chain.links[side], frame)
     compose(body, frame, out)
@@ -105,26 +104,25 @@ def _place_link(view, chain, shapes, side, out):
 @offline_kernel
 def _relative_pose(view, chain, shapes, out):
     """Write the pose of B in the frame of A."""
-    first, second = work_space(1.0, 7, 3), work_space(1.0, 7, 3)
+    first, second = work_space(1.0, 4, 3), work_space(1.0, 4, 3)
     _place_link(view, chain, shapes, ZERO, first)
     _place_link(view, chain, shapes, ONE, second)
     compose_inverse(first, second, out)
-    fill_absolute(out)
 
 
 @offline_kernel
 def surface_distance(view, chain, limit, points):
     """Distance of the surfaces of A and B, at most ``limit`` metres; 0 if they touch or cross.
 
-    ``points`` (2, 3) gets the nearest points; it is unchanged if the links are at least ``limit``
-    apart.
+    ``points`` (2, 3) gets the nearest points of links that do not touch; it is unchanged if they
+    are at least ``limit`` apart.
     """
     shapes = unpack_shapes(chain.shape_numbers, chain.shape_index)
     state = unpack_state(chain.work, chain.work_index)
     data = data_of(
         chain.shape_numbers, chain.shape_index, chain.work, chain.work_index, chain.calls
     )
-    pose, local = work_space(limit, 7, 3), work_space(limit, 3, 3)
+    pose, local = work_space(limit, 4, 3), work_space(limit, 3, 3)
     nearest = work_space(ZERO, 1, 4)
     _relative_pose(view, chain, shapes, pose)
     copy_rows(chain.guess, state.guesses, ONE, FOUR)
@@ -147,7 +145,7 @@ def one_holds_the_other(view, chain):
     data = data_of(
         chain.shape_numbers, chain.shape_index, chain.work, chain.work_index, chain.calls
     )
-    pose = work_space(1.0, 7, 3)
+    pose = work_space(1.0, 4, 3)
     _relative_pose(view, chain, shapes, pose)
     return link_pair_distance.one_holds_the_other(
         data, shapes, chain.links[0], chain.links[1], pose

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far two bounding volumes, boxes or rectangles swept by spheres, are apart at least.
 
-The volumes belong to two links; ``pose`` is the transform between these, a (7, 3) window written
-by `place`. Volumes are windows with the rows of `mesh_tree`.
+The volumes belong to two links; ``pose`` (4, 3) is the frame of the second link in that of the
+first: the rotation, then the translation. Volumes are windows with the rows of `mesh_tree`.
 
 Two boxes are apart if and only if one of 15 axes shows a gap between them: the three axes of
 either box, and the nine products of one of each (Gottschalk, Lin and Manocha, OBBTree, SIGGRAPH
 1996; Chen and Xie test them between boxes that lie along the axes of their links' frames, which
 are never rebuilt). Gaps in metres, negative where the shadows of the boxes overlap; those along
-products are not divided by the length of the product, the sine of the angle between its factors.
-A relation of two boxes is d0, d1, d2, centre B less centre A along the axes of A, r, the nine
-products of an axis of A (row) and one of B, and f, their absolute values.
+products are divided by the length of the product, the sine of the angle between its factors.
+A relation of two boxes is d, centre B less centre A along the axes of A, and the nine products of
+an axis of A (row) and one of B.
 
 Lower bounds of the distance of boxes use the same axes. All bounds are squared distances: a
 traversal compares them, and square roots are expensive.
@@ -21,13 +21,24 @@ from __future__ import annotations
 
 import math
 
-from collision_monitor.common.compiled import ONE, TWO, ZERO, kernel, part_kernel, small_kernel
+from collision_monitor.common.compiled import (
+    ONE,
+    ZERO,
+    inlined_kernel,
+    kernel,
+    part_kernel,
+    small_kernel,
+)
 
-# -- separating axes of two boxes --
+# Kinds of volumes: boxes along the axes of the link, boxes with axes of their own, rectangles
+# swept by spheres, and boxes along the axes in a tree of eight.
+AABB, OBB, RSS, OCTREE = range(4)
+
+# -- relations of two boxes --
 
 
-@kernel
-def aligned_relation(boxes_a, i, boxes_b, j, pose):
+@part_kernel
+def _aligned_relation(boxes_a, i, boxes_b, j, pose):
     """The relation of two boxes along their links' axes."""
     r00, r01, r02 = pose[0, 0], pose[0, 1], pose[0, 2]
     r10, r11, r12 = pose[1, 0], pose[1, 1], pose[1, 2]
@@ -36,25 +47,11 @@ def aligned_relation(boxes_a, i, boxes_b, j, pose):
     d0 = r00 * x + r01 * y + r02 * z + pose[3, 0] - boxes_a[i, 0]
     d1 = r10 * x + r11 * y + r12 * z + pose[3, 1] - boxes_a[i, 1]
     d2 = r20 * x + r21 * y + r22 * z + pose[3, 2] - boxes_a[i, 2]
-    f = (
-        pose[4, 0], pose[4, 1], pose[4, 2], pose[5, 0], pose[5, 1], pose[5, 2],
-        pose[6, 0], pose[6, 1], pose[6, 2],
-    )  # fmt: skip
-    return d0, d1, d2, (r00, r01, r02, r10, r11, r12, r20, r21, r22), f
+    return (d0, d1, d2), ((r00, r01, r02), (r10, r11, r12), (r20, r21, r22))
 
 
 @part_kernel
-def _absolute(r):
-    """The absolute values of nine numbers."""
-    return (
-        math.fabs(r[0]), math.fabs(r[1]), math.fabs(r[2]),
-        math.fabs(r[3]), math.fabs(r[4]), math.fabs(r[5]),
-        math.fabs(r[6]), math.fabs(r[7]), math.fabs(r[8]),
-    )  # fmt: skip
-
-
-@kernel
-def oriented_relation(boxes_a, i, boxes_b, j, pose):
+def _oriented_relation(boxes_a, i, boxes_b, j, pose):
     """The relation of two boxes that have axes of their own."""
     x, y, z = boxes_b[j, 0], boxes_b[j, 1], boxes_b[j, 2]
     tx = pose[0, 0] * x + pose[0, 1] * y + pose[0, 2] * z + pose[3, 0] - boxes_a[i, 0]
@@ -81,54 +78,12 @@ def oriented_relation(boxes_a, i, boxes_b, j, pose):
         boxes_b[j, 3], boxes_b[j, 4], boxes_b[j, 5], boxes_b[j, 6], boxes_b[j, 7], boxes_b[j, 8],
         boxes_b[j, 9], boxes_b[j, 10], boxes_b[j, 11],
     )  # fmt: skip
-    r = (
-        px * ux + py * uy + pz * uz, px * vx + py * vy + pz * vz, px * wx + py * wy + pz * wz,
-        qx * ux + qy * uy + qz * uz, qx * vx + qy * vy + qz * vz, qx * wx + qy * wy + qz * wz,
-        sx * ux + sy * uy + sz * uz, sx * vx + sy * vy + sz * vz, sx * wx + sy * wy + sz * wz,
-    )  # fmt: skip
-    return d0, d1, d2, r, _absolute(r)
-
-
-@kernel
-def gaps_of_a(d0, d1, d2, f, a0, a1, a2, b0, b1, b2):
-    """Gaps along the three axes of A; a and b are half sides."""
-    return (
-        math.fabs(d0) - a0 - f[0] * b0 - f[1] * b1 - f[2] * b2,
-        math.fabs(d1) - a1 - f[3] * b0 - f[4] * b1 - f[5] * b2,
-        math.fabs(d2) - a2 - f[6] * b0 - f[7] * b1 - f[8] * b2,
+    products = (
+        (px * ux + py * uy + pz * uz, px * vx + py * vy + pz * vz, px * wx + py * wy + pz * wz),
+        (qx * ux + qy * uy + qz * uz, qx * vx + qy * vy + qz * vz, qx * wx + qy * wy + qz * wz),
+        (sx * ux + sy * uy + sz * uz, sx * vx + sy * vy + sz * vz, sx * wx + sy * wy + sz * wz),
     )
-
-
-@kernel
-def gaps_of_b(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2):
-    """Gaps along the three axes of B."""
-    return (
-        math.fabs(r[0] * d0 + r[3] * d1 + r[6] * d2) - b0 - f[0] * a0 - f[3] * a1 - f[6] * a2,
-        math.fabs(r[1] * d0 + r[4] * d1 + r[7] * d2) - b1 - f[1] * a0 - f[4] * a1 - f[7] * a2,
-        math.fabs(r[2] * d0 + r[5] * d1 + r[8] * d2) - b2 - f[2] * a0 - f[5] * a1 - f[8] * a2,
-    )
-
-
-@kernel
-def gaps_of_edges(i, d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2):
-    """Gaps along the products of axis i of A with the three of B, times the products' lengths."""
-    if i == 0:
-        return (
-            math.fabs(d2 * r[3] - d1 * r[6]) - a1 * f[6] - a2 * f[3] - b1 * f[2] - b2 * f[1],
-            math.fabs(d2 * r[4] - d1 * r[7]) - a1 * f[7] - a2 * f[4] - b0 * f[2] - b2 * f[0],
-            math.fabs(d2 * r[5] - d1 * r[8]) - a1 * f[8] - a2 * f[5] - b0 * f[1] - b1 * f[0],
-        )
-    if i == 1:
-        return (
-            math.fabs(d0 * r[6] - d2 * r[0]) - a0 * f[6] - a2 * f[0] - b1 * f[5] - b2 * f[4],
-            math.fabs(d0 * r[7] - d2 * r[1]) - a0 * f[7] - a2 * f[1] - b0 * f[5] - b2 * f[3],
-            math.fabs(d0 * r[8] - d2 * r[2]) - a0 * f[8] - a2 * f[2] - b0 * f[4] - b1 * f[3],
-        )
-    return (
-        math.fabs(d1 * r[0] - d0 * r[3]) - a0 * f[3] - a1 * f[0] - b1 * f[8] - b2 * f[7],
-        math.fabs(d1 * r[1] - d0 * r[4]) - a0 * f[4] - a1 * f[1] - b0 * f[8] - b2 * f[6],
-        math.fabs(d1 * r[2] - d0 * r[5]) - a0 * f[5] - a1 * f[2] - b0 * f[7] - b1 * f[6],
-    )
+    return (d0, d1, d2), products
 
 
 # -- the exact distance of two rectangles in space --
@@ -206,15 +161,14 @@ def _parallel_edges(d0, d1, d2, e, wx, wy, wz, halves_a, ox, oy, oz, halves_b):
 
 
 @part_kernel
-def rectangle_distance_squared(d0, d1, d2, r, a0, a1, b0, b1):
+def rectangle_distance_squared(d, products, a, b):
     """Squared distance of two rectangles.
 
-    ``d`` is centre B less centre A along the axes of A, ``r`` the nine products of their axes (row:
-    A; the third axis is the normal), a and b half sides along the first two axes.
+    ``d`` and ``products``: their relation, where the third axis is the normal; half sides a and b.
     """
-    r00, r01, r02, r10, r11, r12, r20, r21, r22 = r
-    halves_a, halves_b = (a0, a1), (b0, b1)
-    best = _corners_and_edges(d0, d1, d2, r00, r10, r20, r01, r11, r21, halves_b, halves_a)
+    (d0, d1, d2), (a0, a1), (b0, b1) = d, a, b
+    (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = products
+    best = _corners_and_edges(d0, d1, d2, r00, r10, r20, r01, r11, r21, b, a)
     if best == 0.0:
         return best
     e0, e1, e2 = (
@@ -222,15 +176,15 @@ def rectangle_distance_squared(d0, d1, d2, r, a0, a1, b0, b1):
         -r01 * d0 - r11 * d1 - r21 * d2,
         -r02 * d0 - r12 * d1 - r22 * d2,
     )
-    square = _corners_and_edges(e0, e1, e2, r00, r01, r02, r10, r11, r12, halves_a, halves_b)
+    square = _corners_and_edges(e0, e1, e2, r00, r01, r02, r10, r11, r12, a, b)
     best = min(best, square)
     if best == 0.0:
         return best
-    square = _parallel_edges(d0, d1, d2, ZERO, r00, r10, r20, halves_a, r01, r11, r21, halves_b)
+    square = _parallel_edges(d0, d1, d2, ZERO, r00, r10, r20, a, r01, r11, r21, b)
     best = min(best, square)
-    square = _parallel_edges(d0, d1, d2, ZERO, r01, r11, r21, halves_a, r00, r10, r20, (b1, b0))
+    square = _parallel_edges(d0, d1, d2, ZERO, r01, r11, r21, a, r00, r10, r20, (b1, b0))
     best = min(best, square)
-    square = _parallel_edges(d0, d1, d2, ONE, r00, r10, r20, (a1, a0), r01, r11, r21, halves_b)
+    square = _parallel_edges(d0, d1, d2, ONE, r00, r10, r20, (a1, a0), r01, r11, r21, b)
     best = min(best, square)
     square = _parallel_edges(d0, d1, d2, ONE, r01, r11, r21, (a1, a0), r00, r10, r20, (b1, b0))
     return min(best, square)
@@ -244,38 +198,26 @@ _PARALLEL = 1e-10
 
 
 @kernel
-def place(pose, rotation, translation):
-    """Fill ``pose``: rows of the rotation, the translation, then |rotation|; frame B in frame A."""
-    for i in range(3):
-        pose[3, i] = translation[i]
-        for j in range(3):
-            pose[i, j] = rotation[i, j]
-            pose[4 + i, j] = math.fabs(rotation[i, j])
-
-
-@kernel
 def _beyond(gap):
     """Square of a gap, 0 of an overlap."""
     return gap * gap if gap > 0.0 else 0.0
 
 
 @kernel
-def _edges(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2, best):
-    """The largest square of the gaps along the nine products, or any from ``best`` on."""
-    g0, g1, g2 = gaps_of_edges(ZERO, d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2)
-    largest = max(_along(g0, r[0]), max(_along(g1, r[1]), _along(g2, r[2])))
-    if largest >= best:
-        return largest
-    g0, g1, g2 = gaps_of_edges(ONE, d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2)
-    largest = max(largest, max(_along(g0, r[3]), max(_along(g1, r[4]), _along(g2, r[5]))))
-    if largest >= best:
-        return largest
-    g0, g1, g2 = gaps_of_edges(TWO, d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2)
-    return max(largest, max(_along(g0, r[6]), max(_along(g1, r[7]), _along(g2, r[8]))))
+def _along_axes(d0, d1, d2, products, own, other):
+    """Squared distance from a box to the box around the other one along its axes.
+
+    d and ``products``, the relation, along the axes of the first one; half sides of both.
+    """
+    (x, y, z), (b0, b1, b2) = products, other
+    g0 = abs(d0) - own[0] - abs(x[0]) * b0 - abs(x[1]) * b1 - abs(x[2]) * b2
+    g1 = abs(d1) - own[1] - abs(y[0]) * b0 - abs(y[1]) * b1 - abs(y[2]) * b2
+    g2 = abs(d2) - own[2] - abs(z[0]) * b0 - abs(z[1]) * b1 - abs(z[2]) * b2
+    return _beyond(g0) + _beyond(g1) + _beyond(g2)
 
 
 @kernel
-def _along(gap, cosine):
+def _along_product(gap, cosine):
     """Square of a gap along the product of two axes, which is not a unit vector."""
     square = 1.0 - cosine * cosine
     if gap <= 0.0 or square <= _PARALLEL:
@@ -284,57 +226,74 @@ def _along(gap, cosine):
 
 
 @kernel
-def _boxes_bound(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2, best):
-    """As `aligned_bound`, for two boxes of half sides a and b in the relation d, r, f."""
-    g0, g1, g2 = gaps_of_a(d0, d1, d2, f, a0, a1, a2, b0, b1, b2)
-    largest = _beyond(g0) + _beyond(g1) + _beyond(g2)
-    if largest >= best:
-        return largest
-    g0, g1, g2 = gaps_of_b(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2)
-    largest = max(largest, _beyond(g0) + _beyond(g1) + _beyond(g2))
-    if largest > 0.0:
-        return largest
-    return _edges(d0, d1, d2, r, f, a0, a1, a2, b0, b1, b2, best)
+def _along_products(d1, d2, a1, a2, products, b):
+    """Largest square of the gaps along the products of the first axis of A with the three of B.
+
+    The relation's ``products``; d and half sides a for the second and the third axis of A; half
+    sides ``b`` of B.
+    """
+    (x, y, z), (b0, b1, b2) = products, b
+    x0, x1, x2 = abs(x[0]), abs(x[1]), abs(x[2])
+    g0 = abs(d2 * y[0] - d1 * z[0]) - a1 * abs(z[0]) - a2 * abs(y[0]) - b1 * x2 - b2 * x1
+    g1 = abs(d2 * y[1] - d1 * z[1]) - a1 * abs(z[1]) - a2 * abs(y[1]) - b0 * x2 - b2 * x0
+    g2 = abs(d2 * y[2] - d1 * z[2]) - a1 * abs(z[2]) - a2 * abs(y[2]) - b0 * x1 - b1 * x0
+    return max(
+        _along_product(g0, x[0]), max(_along_product(g1, x[1]), _along_product(g2, x[2]))
+    )
 
 
 @part_kernel
-def aligned_bound(boxes_a, i, boxes_b, j, pose, best):
-    """Lower bound of the squared distance of two boxes along their links' axes.
+def _boxes_bound(d, products, a, b, best):
+    """As `lower_bound`, for two boxes of half sides a and b, in the relation d and ``products``."""
+    (d0, d1, d2), (a0, a1, a2) = d, a
+    x, y, z = products
+    largest = _along_axes(d0, d1, d2, products, a, b)
+    if largest >= best:
+        return largest
+    columns = ((x[0], y[0], z[0]), (x[1], y[1], z[1]), (x[2], y[2], z[2]))
+    square = _along_axes(
+        x[0] * d0 + y[0] * d1 + z[0] * d2, x[1] * d0 + y[1] * d1 + z[1] * d2,
+        x[2] * d0 + y[2] * d1 + z[2] * d2, columns, b, a,
+    )  # fmt: skip
+    largest = max(largest, square)
+    if largest > 0.0:
+        return largest
+    largest = _along_products(d1, d2, a1, a2, (x, y, z), b)
+    if largest < best:
+        largest = max(largest, _along_products(d2, d0, a2, a0, (y, z, x), b))
+    if largest < best:
+        largest = max(largest, _along_products(d0, d1, a0, a1, (z, x, y), b))
+    return largest
+
+
+@inlined_kernel
+def lower_bound(kind, volumes_a, i, volumes_b, j, pose, best):
+    """Lower bound of the squared distance of two volumes of a ``kind``.
 
     What the axes show, or any number from ``best`` on as soon as that is shown. The three axes of a
     box together: the distance from it to the box around the other along its axes. The nine
     products are asked where these six show no gap; elsewhere they add little and cost much. 0
     only where none of the 15 separates the boxes.
+
+    For rectangles swept by spheres it is their distance, if that is below ``best``: the axes,
+    cheaper, are asked first whether they show enough.
     """
-    d0, d1, d2, r, f = aligned_relation(boxes_a, i, boxes_b, j, pose)
-    return _boxes_bound(
-        d0, d1, d2, r, f, boxes_a[i, 3], boxes_a[i, 4], boxes_a[i, 5],
-        boxes_b[j, 3], boxes_b[j, 4], boxes_b[j, 5], best,
-    )  # fmt: skip
-
-
-@part_kernel
-def oriented_bound(boxes_a, i, boxes_b, j, pose, best):
-    """As `aligned_bound`, for boxes that have axes of their own."""
-    d0, d1, d2, r, f = oriented_relation(boxes_a, i, boxes_b, j, pose)
-    return _boxes_bound(
-        d0, d1, d2, r, f, boxes_a[i, 12], boxes_a[i, 13], boxes_a[i, 14],
-        boxes_b[j, 12], boxes_b[j, 13], boxes_b[j, 14], best,
-    )  # fmt: skip
-
-
-@part_kernel
-def swept_bound(volumes_a, i, volumes_b, j, pose, best):
-    """As `aligned_bound`, for rectangles swept by spheres: exact below ``best``.
-
-    The 15 axes, cheaper, are asked first whether that is enough.
-    """
-    d0, d1, d2, r, f = oriented_relation(volumes_a, i, volumes_b, j, pose)
-    a0, a1, b0, b1 = volumes_a[i, 12], volumes_a[i, 13], volumes_b[j, 12], volumes_b[j, 13]
-    radii = volumes_a[i, 14] + volumes_b[j, 14]
-    enough = math.sqrt(best) + radii
-    enough *= enough
-    apart = _boxes_bound(d0, d1, d2, r, f, a0, a1, 0.0, b0, b1, 0.0, enough)
+    if kind == OBB or kind == RSS:
+        d, products = _oriented_relation(volumes_a, i, volumes_b, j, pose)
+        a = volumes_a[i, 12], volumes_a[i, 13], volumes_a[i, 14]
+        b = volumes_b[j, 12], volumes_b[j, 13], volumes_b[j, 14]
+    else:
+        d, products = _aligned_relation(volumes_a, i, volumes_b, j, pose)
+        a = volumes_a[i, 3], volumes_a[i, 4], volumes_a[i, 5]
+        b = volumes_b[j, 3], volumes_b[j, 4], volumes_b[j, 5]
+    radii, enough = 0.0, best
+    if kind == RSS:
+        radii = a[2] + b[2]
+        a, b = (a[0], a[1], 0.0), (b[0], b[1], 0.0)
+        enough = (math.sqrt(best) + radii) ** 2
+    apart = _boxes_bound(d, products, a, b, enough)
+    if kind != RSS:
+        return apart
     if apart < enough:
-        apart = rectangle_distance_squared(d0, d1, d2, r, a0, a1, b0, b1)
+        apart = rectangle_distance_squared(d, products, (a[0], a[1]), (b[0], b[1]))
     return _beyond(math.sqrt(apart) - radii)

@@ -86,11 +86,6 @@ def _sign(x):
 
 
 @exact_kernel
-def _sign_of_expansion(e, n):
-    return _sign(e[n - 1]) if n > 0 else 0
-
-
-@exact_kernel
 def _grow_by_products(e, n, p, a, b, c, sign, x, y):
     """Add sign (a[x] b[y] - a[y] b[x]) c to the expansion, for rows a and b of p."""
     for _ in range(2):
@@ -119,13 +114,7 @@ def exact_orient3d(p, a, b, c, d):
     n = _grow_by_determinant(e, n, p, a, c, d, -1.0)
     n = _grow_by_determinant(e, n, p, a, b, d, 1.0)
     n = _grow_by_determinant(e, n, p, a, b, c, -1.0)
-    return _sign_of_expansion(e, n)
-
-
-@exact_kernel
-def _double_difference(a, b):
-    """A difference of two numbers, exact, as a double number: its rounded value and the rest."""
-    return two_sum(a, -b)
+    return _sign(e[n - 1]) if n > 0 else 0
 
 
 @exact_kernel
@@ -154,21 +143,14 @@ def _double_orient3d(p, a, b, c, d, size):
     high = low = 0.0
     for x in range(3):
         y, z = (x + 1) % 3, (x + 2) % 3
-        uy, uz = _double_difference(p[b, y], p[a, y]), _double_difference(p[b, z], p[a, z])
-        vy, vz = _double_difference(p[c, y], p[a, y]), _double_difference(p[c, z], p[a, z])
+        uy, uz = two_sum(p[b, y], -p[a, y]), two_sum(p[b, z], -p[a, z])
+        vy, vz = two_sum(p[c, y], -p[a, y]), two_sum(p[c, z], -p[a, z])
         left, right = _double_product(uy, vz), _double_product(uz, vy)
         minor = _double_sum(left, (-right[0], -right[1]))
-        product = _double_product(minor, _double_difference(p[d, x], p[a, x]))
+        product = _double_product(minor, two_sum(p[d, x], -p[a, x]))
         high, low = _double_sum((high, low), product)
     bound = _DOUBLE_BOUND * size
     return _sign(high) if abs(high) > bound else 2
-
-
-@exact_part_kernel
-def _refined_orient3d(p, a, b, c, d, size):
-    """`orient3d` of points too near the plane for plain floating point."""
-    sign = _double_orient3d(p, a, b, c, d, size)
-    return sign if sign < 2 else exact_orient3d(p, a, b, c, d)
 
 
 @exact_kernel
@@ -184,7 +166,8 @@ def _side(p, a, b, c, d, nx, ny, nz, mx, my, mz):
         return -1
     if size == 0.0:  # all products are zero: as on grids and axis-aligned faces
         return 0
-    return _refined_orient3d(p, a, b, c, d, size)
+    sign = _double_orient3d(p, a, b, c, d, size)
+    return sign if sign < 2 else exact_orient3d(p, a, b, c, d)
 
 
 @exact_kernel
@@ -228,7 +211,7 @@ def exact_orient2d(p, a, b, c, x, y):
     n = _grow_by_products(e, ZERO, p, b, c, 1.0, 1.0, x, y)
     n = _grow_by_products(e, n, p, a, c, 1.0, -1.0, x, y)
     n = _grow_by_products(e, n, p, a, b, 1.0, 1.0, x, y)
-    return _sign_of_expansion(e, n)
+    return _sign(e[n - 1]) if n > 0 else 0
 
 
 @exact_kernel

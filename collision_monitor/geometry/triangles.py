@@ -24,16 +24,9 @@ from __future__ import annotations
 
 import math
 
-from collision_monitor.common.compiled import (
-    MINUS_ONE,
-    ONE,
-    ZERO,
-    kernel,
-    part_kernel,
-    small_kernel,
-)
+from collision_monitor.common.compiled import kernel, part_kernel, small_kernel
 from collision_monitor.geometry.orientation import orient2d, orient3d, sides
-from collision_monitor.geometry.segments import clamp_to_unit, nearest_parameters
+from collision_monitor.geometry.segments import nearest_parameters
 
 # -- the exact intersection test --
 
@@ -81,13 +74,6 @@ def _alone(s0, s1, s2):
 
 
 @small_kernel
-def _others(i, k, side):
-    """The rows after vertex k of triangle i, round one way or the other."""
-    after, before = i + (k + 1) % 3, i + (k + 2) % 3
-    return (after, before) if side > 0 else (before, after)
-
-
-@small_kernel
 def _intervals_meet(p, i, k, above_i, j, m, above_j):
     """Whether two triangles meet on the line that their planes share.
 
@@ -97,8 +83,8 @@ def _intervals_meet(p, i, k, above_i, j, m, above_j):
     overlap if neither begins behind the other's end.
     """
     a, d = i + k, j + m
-    b, c = _others(i, k, above_j)
-    e, f = _others(j, m, above_i)
+    b, c = i + (k + above_j) % 3, i + (k - above_j) % 3
+    e, f = j + (m + above_i) % 3, j + (m - above_i) % 3
     return orient3d(p, a, b, d, e) <= 0 and orient3d(p, a, c, f, d) <= 0
 
 
@@ -114,12 +100,6 @@ def _segment_meets_triangle(p, s, t, j):
     return not (min(s0, min(s1, s2)) < 0 and max(s0, max(s1, s2)) > 0)
 
 
-@small_kernel
-def _columns(axis):
-    """The two columns left when one is dropped."""
-    return (axis + 1) % 3, (axis + 2) % 3
-
-
 @part_kernel
 def _axis_to_drop(p, i, j, a, b, c, d):
     """Which coordinate can go so that the plane of two triangles stays one; -1 if all is a line.
@@ -127,7 +107,7 @@ def _axis_to_drop(p, i, j, a, b, c, d):
     Rows a, b and c, d are the ends of the triangles.
     """
     for axis in range(3):
-        x, y = _columns(axis)
+        x, y = (axis + 1) % 3, (axis + 2) % 3
         if (
             orient2d(p, i, i + 1, i + 2, x, y) != 0
             or orient2d(p, j, j + 1, j + 2, x, y) != 0
@@ -167,13 +147,8 @@ def _flat_triangles_meet(p, i, j):
     axis = _axis_to_drop(p, i, j, a, b, c, d)
     if axis < 0:
         return not (_is_before(p, b, c) or _is_before(p, d, a))
-    x, y = _columns(axis)
+    x, y = (axis + 1) % 3, (axis + 2) % 3
     return not (_edge_parts(p, i, j, x, y) or _edge_parts(p, j, i, x, y))
-
-
-@kernel
-def _all_are(sign, s0, s1, s2):
-    return s0 == sign and s1 == sign and s2 == sign
 
 
 @kernel
@@ -184,12 +159,13 @@ def triangles_intersect(p, i, j):
     and points all count.
     """
     b0, b1, b2 = sides(p, i, j)
-    if _all_are(ONE, b0, b1, b2) or _all_are(MINUS_ONE, b0, b1, b2):
+    i_is_flat = b0 == b1 and b1 == b2  # all of j on one side of i's plane, or in it
+    if i_is_flat and b0 != 0:
         return False
     a0, a1, a2 = sides(p, j, i)
-    if _all_are(ONE, a0, a1, a2) or _all_are(MINUS_ONE, a0, a1, a2):
+    j_is_flat = a0 == a1 and a1 == a2
+    if j_is_flat and a0 != 0:
         return False
-    i_is_flat, j_is_flat = _all_are(ZERO, b0, b1, b2), _all_are(ZERO, a0, a1, a2)
     if i_is_flat and j_is_flat:
         return _flat_triangles_meet(p, i, j)
     # Every point is in the plane of a triangle without area.
@@ -208,6 +184,9 @@ def triangles_intersect(p, i, j):
 
 # Of triangles that share no point, however near.
 _LEAST = 1e-300
+
+# A squared distance and two points: farther away than any.
+_NOTHING = (math.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 # Shares of the triangles' extent: how much rounding may add to a gap, and the error
 # that is tolerated where a candidate is compared to the gap. 2^-53 is 1.1e-16.
@@ -258,37 +237,31 @@ def _gap(p, i, j, nx, ny, nz):
 
 
 @kernel
-def _add_foot(p, i, nx, ny, nz, nn, wx, wy, wz, beta, gamma):
-    """Weights of a triangle's second and third vertex, moved along by a vector w."""
-    ux, uy, uz = p[i + 1, 0] - p[i, 0], p[i + 1, 1] - p[i, 1], p[i + 1, 2] - p[i, 2]
-    vx, vy, vz = p[i + 2, 0] - p[i, 0], p[i + 2, 1] - p[i, 1], p[i + 2, 2] - p[i, 2]
-    beta += ((wy * vz - wz * vy) * nx + (wz * vx - wx * vz) * ny + (wx * vy - wy * vx) * nz) / nn
-    gamma += ((uy * wz - uz * wy) * nx + (uz * wx - ux * wz) * ny + (ux * wy - uy * wx) * nz) / nn
-    return (
-        beta, gamma,
-        p[i, 0] + beta * ux + gamma * vx,
-        p[i, 1] + beta * uy + gamma * vy,
-        p[i, 2] + beta * uz + gamma * vz,
-    )  # fmt: skip
-
-
-@kernel
 def _foot(p, i, nx, ny, nz, x, y, z):
     """Squared distance of a point to where its normal meets triangle i, and that place.
 
     Infinite where it meets the plane outside the triangle, or there is no plane.
     """
+    ux, uy, uz = p[i + 1, 0] - p[i, 0], p[i + 1, 1] - p[i, 1], p[i + 1, 2] - p[i, 2]
+    vx, vy, vz = p[i + 2, 0] - p[i, 0], p[i + 2, 1] - p[i, 1], p[i + 2, 2] - p[i, 2]
     nn = nx * nx + ny * ny + nz * nz
-    beta, gamma, fx, fy, fz = _add_foot(
-        p, i, nx, ny, nz, nn, x - p[i, 0], y - p[i, 1], z - p[i, 2], 0.0, 0.0
-    )
-    # Comparisons with NaN, of a triangle without area, fail as well.
-    if not (beta > -0.5 and gamma > -0.5 and beta + gamma < 1.5):
-        return math.inf, fx, fy, fz
-    # Once more from there: weights of a narrow triangle have few digits.
-    beta, gamma, fx, fy, fz = _add_foot(p, i, nx, ny, nz, nn, x - fx, y - fy, z - fz, beta, gamma)
-    if not (beta >= 0.0 and gamma >= 0.0 and beta + gamma <= 1.0):
-        return math.inf, fx, fy, fz
+    fx, fy, fz = p[i, 0], p[i, 1], p[i, 2]
+    beta, gamma, margin = 0.0, 0.0, 0.5
+    for _ in range(2):  # again from the first foot: weights of a narrow triangle have few digits
+        wx, wy, wz = x - fx, y - fy, z - fz
+        beta += (
+            (wy * vz - wz * vy) * nx + (wz * vx - wx * vz) * ny + (wx * vy - wy * vx) * nz
+        ) / nn
+        gamma += (
+            (uy * wz - uz * wy) * nx + (uz * wx - ux * wz) * ny + (ux * wy - uy * wx) * nz
+        ) / nn
+        fx = p[i, 0] + beta * ux + gamma * vx
+        fy = p[i, 1] + beta * uy + gamma * vy
+        fz = p[i, 2] + beta * uz + gamma * vz
+        # Comparisons with NaN, of a triangle without area, fail as well.
+        if not (beta >= -margin and gamma >= -margin and beta + gamma <= 1.0 + margin):
+            return math.inf, fx, fy, fz
+        margin = 0.0
     dx, dy, dz = x - fx, y - fy, z - fz
     return dx * dx + dy * dy + dz * dz, fx, fy, fz
 
@@ -341,47 +314,22 @@ def _lowest(p, i, dx, dy, dz):
     return 2 if h2 < 0.0 else 0
 
 
-@kernel
-def _between_middles(p, i, j):
-    """Three times the vector from the middle of i to that of j."""
-    return (
-        p[j, 0] + p[j + 1, 0] + p[j + 2, 0] - p[i, 0] - p[i + 1, 0] - p[i + 2, 0],
-        p[j, 1] + p[j + 1, 1] + p[j + 2, 1] - p[i, 1] - p[i + 1, 1] - p[i + 2, 1],
-        p[j, 2] + p[j + 1, 2] + p[j + 2, 2] - p[i, 2] - p[i + 1, 2] - p[i + 2, 2],
-    )
-
-
-@small_kernel
-def _middles_tell(p, i, j, bound):
-    """Whether the gap along the line of the triangles' middles leaves nothing below ``bound``."""
-    dx, dy, dz = _between_middles(p, i, j)
-    gap = _gap_along(p, i, j, dx, dy, dz)
-    return gap > 0.0 and gap * gap >= bound * (dx * dx + dy * dy + dz * dz)
-
-
-@small_kernel
-def _first_edges(p, i, j):
-    """The edges of two triangles that are opposite to their far vertices."""
-    dx, dy, dz = _between_middles(p, i, j)
-    return (_lowest(p, i, dx, dy, dz) + 1) % 3, (_lowest(p, j, -dx, -dy, -dz) + 1) % 3
-
-
 @small_kernel
 def _is_settled(gap, square, bound, slack):
     """Whether a gap times the root of ``square`` leaves nothing below ``bound`` and ``square``."""
     return gap > 0.0 and (gap >= square - slack or gap * gap >= bound * square)
 
 
-@kernel
-def _walk(p, i, j, bound, extent):
+@part_kernel
+def _walk(p, i, edge_i, j, edge_j, bound, extent):
     """A near pair of points on edges, and whether that settles it.
 
-    Goes from a pair of edges to one at a third vertex that is nearer, until it comes upon one
-    again. Settled: no pair of points is nearer, or none nearer than the root of ``bound``,
-    and the triangles are apart for sure. Most are settled by the first or second pair.
+    Goes from a pair of edges, numbered in their triangles, to one at a third vertex that is nearer,
+    until it comes upon one again. Settled: no pair of points is nearer, or none nearer than the
+    root of ``bound``, and the triangles are apart for sure. Most are settled by the first or second
+    pair.
     """
-    edge_i, edge_j = _first_edges(p, i, j)
-    best = _nothing()
+    best = _NOTHING
     tried = 0
     while not tried >> (3 * edge_i + edge_j) & 1:
         tried |= 1 << (3 * edge_i + edge_j)
@@ -408,7 +356,7 @@ def _walk(p, i, j, bound, extent):
 def _nearest_vertex(p, i, j):
     """The nearest of j's vertices inside face i: a pair of points."""
     nx, ny, nz = _normal(p, i)
-    best = _nothing()
+    best = _NOTHING
     for row in range(j, j + 3):
         x, y, z = p[row, 0], p[row, 1], p[row, 2]
         square, fx, fy, fz = _foot(p, i, nx, ny, nz, x, y, z)
@@ -422,13 +370,7 @@ def _swapped(pair):
     return square, bx, by, bz, ax, ay, az
 
 
-@small_kernel
-def _nothing():
-    """A pair of points farther away than any."""
-    return math.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-
-
-@kernel
+@part_kernel
 def _try_everything(p, i, j):
     """The nearest of all pairs of edges, and of vertices and faces, with no short cuts."""
     best = _nearer(_nearest_vertex(p, i, j), _swapped(_nearest_vertex(p, j, i)))
@@ -436,54 +378,6 @@ def _try_everything(p, i, j):
         pair, _, _ = _edges(p, i, k // 3, j, k % 3)
         best = _nearer(best, pair)
     return best
-
-
-@small_kernel
-def _place_of_crossing(p, a, b, j, nx, ny, nz):
-    """Where on edge a b, from 0 to 1, the plane through row j with normal n is nearest."""
-    h0, h1 = _height(p, j, a, nx, ny, nz), _height(p, j, b, nx, ny, nz)
-    if h0 * h1 < 0.0:
-        return h0 / (h0 - h1)
-    return 0.0 if abs(h0) <= abs(h1) else 1.0
-
-
-@kernel
-def _piercing(p, i, j, limit):
-    """The nearest pair of points of i's edges and face j, or one of a square up to ``limit``.
-
-    Newton's method, with heights over the last foot: a narrow face's normal has few digits,
-    but they need not reach far.
-    """
-    nx, ny, nz = _normal(p, j)
-    best = _nothing()
-    for k in range(3):
-        a, b = i + k, i + (k + 1) % 3
-        ux, uy, uz = p[b, 0] - p[a, 0], p[b, 1] - p[a, 1], p[b, 2] - p[a, 2]
-        slope = ux * nx + uy * ny + uz * nz
-        t = _place_of_crossing(p, a, b, j, nx, ny, nz)
-        for _ in range(3):
-            x, y, z = p[a, 0] + t * ux, p[a, 1] + t * uy, p[a, 2] + t * uz
-            square, fx, fy, fz = _foot(p, j, nx, ny, nz, x, y, z)
-            best = _nearer(best, (square, x, y, z, fx, fy, fz))
-            if square <= limit:
-                return best
-            if square == math.inf or slope == 0.0:
-                break
-            t = clamp_to_unit(t - ((x - fx) * nx + (y - fy) * ny + (z - fz) * nz) / slope)
-    return best
-
-
-@part_kernel
-def _common_point(p, i, j, extent):
-    """The answer for triangles that share a point: that point, twice."""
-    limit = (_ROUNDING * (extent + abs(p[i, 0]) + abs(p[i, 1]) + abs(p[i, 2]))) ** 2
-    best = _piercing(p, i, j, limit)
-    if best[0] > limit:
-        best = _nearer(best, _swapped(_piercing(p, j, i, limit)))
-    if best[0] > limit:  # in one plane, without area, or touching at the rim
-        best = _nearer(best, _try_everything(p, i, j))
-    _, x, y, z, _, _, _ = best
-    return 0.0, x, y, z, x, y, z
 
 
 @kernel
@@ -497,7 +391,7 @@ def _face_below_vertex(p, i, j, bound, extent):
     nn = nx * nx + ny * ny + nz * nz
     gap, row = _gap(p, i, j, nx, ny, nz)
     if gap <= 0.0:
-        return _nothing(), False, False
+        return _NOTHING, False, False
     length = math.sqrt(nn)
     apart = gap > _ROUNDING * extent * length
     if gap * gap >= bound * nn:
@@ -514,7 +408,7 @@ def squared_distance_below(p, i, j, bound):
 
     Else a number that is not below it but for rounding, and no points to rely on: the search
     ends as soon as a gap as wide as that is seen. ``bound`` in square metres, above zero;
-    infinity to ask always. Below it, zero if and only if the triangles share a point;
+    infinity to ask always. Below it, zero, without points, if and only if the triangles share one;
     triangles that do are never taken for apart. NaN where a coordinate is not finite. The distance
     is right to 1e-12 of the extent of both triangles together where one is as narrow as 1e-12 of
     its length, to 1e-14 where none is.
@@ -524,9 +418,17 @@ def squared_distance_below(p, i, j, bound):
         return math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, math.nan
     # A gap that rounding may have made proves nothing.
     bound = max(bound, (_ROUNDING * extent) ** 2)
-    if _middles_tell(p, i, j, bound):
+    # Three times the vector from the middle of i to that of j.
+    dx = p[j, 0] + p[j + 1, 0] + p[j + 2, 0] - p[i, 0] - p[i + 1, 0] - p[i + 2, 0]
+    dy = p[j, 1] + p[j + 1, 1] + p[j + 2, 1] - p[i, 1] - p[i + 1, 1] - p[i + 2, 1]
+    dz = p[j, 2] + p[j + 1, 2] + p[j + 2, 2] - p[i, 2] - p[i + 1, 2] - p[i + 2, 2]
+    gap = _gap_along(p, i, j, dx, dy, dz)
+    if gap > 0.0 and gap * gap >= bound * (dx * dx + dy * dy + dz * dz):
         return bound, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    best, settled = _walk(p, i, j, bound, extent)
+    # Begin with the edges opposite to the far vertices.
+    edge_i = (_lowest(p, i, dx, dy, dz) + 1) % 3
+    edge_j = (_lowest(p, j, -dx, -dy, -dz) + 1) % 3
+    best, settled = _walk(p, i, edge_i, j, edge_j, bound, extent)
     if settled:
         return best
     over, apart, settled = _face_below_vertex(p, i, j, bound, extent)
@@ -536,6 +438,6 @@ def squared_distance_below(p, i, j, bound):
     if settled:
         return _swapped(under)
     if not (apart or apart_too) and triangles_intersect(p, i, j):
-        return _common_point(p, i, j, extent)
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     square, ax, ay, az, bx, by, bz = _try_everything(p, i, j)
     return max(square, _LEAST), ax, ay, az, bx, by, bz

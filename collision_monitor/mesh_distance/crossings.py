@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.common.array_views import borrow, work_space
-from collision_monitor.common.compiled import FALSE, ONE, TRUE, ZERO, kernel
+from collision_monitor.common.compiled import FALSE, ONE, ZERO, kernel
 from collision_monitor.geometry.convex import RADIUS, solid_distance
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad, move
@@ -22,26 +22,11 @@ from collision_monitor.mesh_distance.parts import MESH, data_of, unpack_shapes
 from collision_monitor.mesh_distance.poses import (
     compose,
     compose_inverse,
-    fill_absolute,
     take_pose,
     to_outer,
 )
 
 _BEYOND = 1e-7  # metres beyond the position where solids just touch
-
-
-@kernel
-def _solid_pose(shapes, part, pose, is_second, out):
-    """Write the pose of a solid in the frame of the first link."""
-    place = work_space(1.0, 7, 3)
-    take_pose(shapes.places, part, place)
-    if is_second:
-        compose(pose, place, out)
-    else:
-        for i in range(4):
-            for j in range(3):
-                out[i, j] = place[i, j]
-    fill_absolute(out)
 
 
 @kernel
@@ -54,12 +39,13 @@ def list_contacts(data, shapes, i, j, pose, out):
     if i_is_mesh and j_is_mesh:
         a, b = tree_of(data, shapes, i), tree_of(data, shapes, j)
         return crossing_triangles(a, b, pose, out)
-    place, placed = work_space(1.0, 7, 3), work_space(1.0, 7, 3)
+    place, placed = work_space(1.0, 4, 3), work_space(1.0, 4, 3)
     points = work_space(1.0, 2, 3)
     if not i_is_mesh and not j_is_mesh:
-        _solid_pose(shapes, j, pose, TRUE, placed)
+        take_pose(shapes.places, j, place)
+        compose(pose, place, placed)
         take_pose(shapes.places, i, place)
-        other = work_space(1.0, 7, 3)
+        other = work_space(1.0, 4, 3)
         compose_inverse(place, placed, other)
         radii = shapes.solids[i, RADIUS] + shapes.solids[j, RADIUS]
         found = solid_distance(
@@ -68,12 +54,11 @@ def list_contacts(data, shapes, i, j, pose, out):
         out[0, 0] = out[0, 1] = -1
         return np.int64(1 if found <= radii else 0)
     mesh, solid = (i, j) if i_is_mesh else (j, i)
+    take_pose(shapes.places, solid, place)
     if i_is_mesh:
-        _solid_pose(shapes, solid, pose, TRUE, placed)
+        compose(pose, place, placed)
     else:
-        take_pose(shapes.places, solid, place)
         compose_inverse(pose, place, placed)
-        fill_absolute(placed)
     tree, volume = tree_of(data, shapes, mesh), tree_of(data, shapes, solid)
     count = touching_rows(
         tree, volume, shapes.solids, solid, placed, out, 0 if i_is_mesh else 1
@@ -115,7 +100,7 @@ def list_crossings(
     view, shapes = unpack(numbers, index), unpack_shapes(shape_numbers, shape_index)
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     move(view, q)
-    pose, first, second = work_space(1.0, 7, 3), work_space(1.0, 7, 3), work_space(1.0, 7, 3)
+    pose, first, second = work_space(1.0, 4, 3), work_space(1.0, 4, 3), work_space(1.0, 4, 3)
     relative_pose(view, shapes, a, b, pose)
     place_link(view, shapes, a, first)
     place_link(view, shapes, b, second)

@@ -23,7 +23,7 @@ from collision_monitor.mesh_distance.mesh_pair_distance import mesh_reach
 from collision_monitor.mesh_distance.part_calls import call_holds, call_part_distance
 from collision_monitor.mesh_distance.part_distance import balls_gap, finish, tree_of
 from collision_monitor.mesh_distance.parts import MESH, SOLID
-from collision_monitor.mesh_distance.poses import compose, compose_inverse, fill_absolute, take_pose
+from collision_monitor.mesh_distance.poses import compose, compose_inverse, take_pose
 
 # The result for links whose shapes touch, cross or contain one another.
 TOUCH = -1e300
@@ -35,7 +35,7 @@ _MIN_LIMIT = 1e-9
 @small_kernel
 def place_link(view, shapes, link, out):
     """Write the pose of a link in the base frame."""
-    body, frame = work_space(1.0, 7, 3), work_space(1.0, 7, 3)
+    body, frame = work_space(1.0, 4, 3), work_space(1.0, 4, 3)
     take_pose(view.poses, shapes.links[link, 0], body)
     take_pose(shapes.frames, link, frame)
     compose(body, frame, out)
@@ -44,11 +44,10 @@ def place_link(view, shapes, link, out):
 @kernel
 def relative_pose(view, shapes, a, b, out):
     """Write the pose of link b in the frame of link a."""
-    first, second = work_space(1.0, 7, 3), work_space(1.0, 7, 3)
+    first, second = work_space(1.0, 4, 3), work_space(1.0, 4, 3)
     place_link(view, shapes, a, first)
     place_link(view, shapes, b, second)
     compose_inverse(first, second, out)
-    fill_absolute(out)
 
 
 @small_kernel
@@ -165,7 +164,7 @@ def guessed_distance(data, shapes, state, pair, pose, nearest, points):
 def pair_distance(data, shapes, state, pair, a, b, pose, limit, nearest, points):
     """Signed distance of links a and b if below ``limit``, else any number from it on.
 
-    Metres. TOUCH if solids or surfaces meet. ``pose`` (7, 3) of link b in link a. Below the limit
+    Metres. TOUCH if solids or surfaces meet. ``pose`` (4, 3) of link b in link a. Below the limit
     ``nearest`` (1, 4) gets both parts and the rows of their nearest triangles (-1 in a solid),
     ``points`` (3, 3) the nearest points and the normal in the frame of link a.
     """
@@ -197,25 +196,19 @@ def pair_distance(data, shapes, state, pair, a, b, pose, limit, nearest, points)
 # -- extents along a direction --
 
 
-@kernel
-def solid_reach(shapes, part, placed, x, y, z):
-    """Largest n . p over a solid at ``placed``, its radius included, for a unit n = (x, y, z)."""
-    dx = placed[0, 0] * x + placed[1, 0] * y + placed[2, 0] * z
-    dy = placed[0, 1] * x + placed[1, 1] * y + placed[2, 1] * z
-    dz = placed[0, 2] * x + placed[1, 2] * y + placed[2, 2] * z
-    px, py, pz = farthest(shapes.solids, part, dx, dy, dz)
-    middle = placed[3, 0] * x + placed[3, 1] * y + placed[3, 2] * z
-    return middle + px * dx + py * dy + pz * dz + shapes.solids[part, RADIUS]
-
-
 @part_kernel
 def _part_reach(data, shapes, part, x, y, z, least):
     """Largest n . p over a part in its link's frame; ``least`` if it is not above it."""
     if shapes.parts[part, 0] == MESH:
         return mesh_reach(tree_of(data, shapes, part), x, y, z, least)
-    place = work_space(least, 7, 3)
+    place = work_space(least, 4, 3)
     take_pose(shapes.places, part, place)
-    return max(least, solid_reach(shapes, part, place, x, y, z))
+    dx = place[0, 0] * x + place[1, 0] * y + place[2, 0] * z
+    dy = place[0, 1] * x + place[1, 1] * y + place[2, 1] * z
+    dz = place[0, 2] * x + place[1, 2] * y + place[2, 2] * z
+    px, py, pz = farthest(shapes.solids, part, dx, dy, dz)
+    middle = place[3, 0] * x + place[3, 1] * y + place[3, 2] * z
+    return max(least, middle + px * dx + py * dy + pz * dz + shapes.solids[part, RADIUS])
 
 
 @kernel

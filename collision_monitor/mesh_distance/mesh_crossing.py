@@ -14,9 +14,10 @@ import numpy as np
 
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import THREE, ZERO, kernel
+from collision_monitor.geometry.bounding_volumes import OCTREE
 from collision_monitor.geometry.triangles import triangles_intersect
 from collision_monitor.mesh_distance.mesh_pair_distance import place_corners, take_corners
-from collision_monitor.mesh_distance.mesh_tree import OCTREE, STACK
+from collision_monitor.mesh_distance.mesh_tree import STACK
 from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
 
 # Metres by which rounding may enlarge the bound of two volumes that touch, with a reserve. Where
@@ -61,14 +62,14 @@ def crossing_triangles(a, b, pose, out):
     """Return the number of pairs of triangles of two trees of one kind that share a point.
 
     At most the rows of ``out`` (k, 2), which gets the rows of ``corners`` of the pairs, unordered;
-    one row gives a yes/no test. ``pose`` (7, 3) by `place`. Only surfaces are tested: a mesh
-    completely inside another one crosses nothing.
+    one row gives a yes/no test. ``pose`` (4, 3) is B's in A's frame. Only surfaces are tested: a
+    mesh completely inside another one crosses nothing.
     """
     pair = work_space(1.0, 6, 3)
     search = Search(work_space(np.int64(0), STACK, 2), work_space(1.0, STACK, 2))
     near = _ROUNDING * _ROUNDING
     count, most = np.int64(0), len(out)
-    size = start(a, b, pose, near, search) if most > 0 else 0
+    size = start(search) if most > 0 else 0
     while True:
         size, i, j = next_leaves(a, b, pose, near, -np.inf, search, size)
         if i < 0:

@@ -246,23 +246,29 @@ class ExactDistance:
 
         Metres. Touching shapes keep the distance of their leaves, at most 0.
         """
-        leaves = out.copy()
-        touching = nearest_query.exact_distances(*self._arrays, q, float(within), out)
-        if touching < 0:
-            raise self._refusal(touching, q)
-        if touching > 0:
-            np.copyto(out, np.minimum(leaves, 0.0), where=out == TOUCH)
+        pairs = np.flatnonzero(out <= within)
+        leaves = out[pairs]
+        rows = self._measure(q, pairs, np.full(len(pairs), np.inf), leaves)
+        out[pairs] = np.where(rows[:, 0] == TOUCH, np.minimum(leaves, 0.0), rows[:, 0])
         return out
 
     def points(
         self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """See `CollisionModel.surface_points`."""
-        out = np.zeros((len(pairs), 7))
-        bad = nearest_query.nearest_points(*self._arrays, q, pairs, limits, out)
+        rows = self._measure(q, pairs, limits, 0.0)
+        return np.where(rows[:, 0] == TOUCH, 0.0, rows[:, 0]), rows[:, 1:].reshape(-1, 2, 3)
+
+    def _measure(
+        self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray, leaves: np.ndarray | float
+    ) -> np.ndarray:
+        """Rows of `nearest_query.measure_pairs`, 0 where there are no points."""
+        measured = np.zeros((len(pairs), 7))
+        measured[:, 0] = leaves
+        bad = nearest_query.measure_pairs(*self._arrays, q, pairs, limits, measured)
         if bad >= 0:
             raise self._refusal(-2 - bad, q)
-        return out[:, 0], out[:, 1:].reshape(-1, 2, 3)
+        return measured
 
     def bound(
         self,
@@ -357,11 +363,10 @@ def _compile_distances() -> None:
     build_triangle_tree(np.eye(3), [[0, 1, 2]])
     none, arrays = np.empty(0), _empty_arguments(DISTANCES)
     nearest_query.exact_distance(*arrays, none, True)
-    nearest_query.exact_distances(*arrays, none, np.inf, none)
     which = np.empty(0, np.int64)
     nearest_query.exact_bounds(*arrays, none, which, none, none, none, none)
     nearest_query.exact_bound(*arrays, which, none, none, none, none)
-    nearest_query.nearest_points(*arrays, none, which, none, np.empty((0, 7)))
+    nearest_query.measure_pairs(*arrays, none, which, none, np.empty((0, 7)))
     # Only compiled, not called: there are no links.
     numbers, index, _, _, work, work_index, _ = arrays
     nearest_query.touching_leaves.compile(

@@ -21,8 +21,9 @@ from collision_monitor.common.compiled import (
     kernel,
     small_kernel,
 )
+from collision_monitor.geometry.bounding_volumes import OBB, RSS
 from collision_monitor.geometry.triangles import squared_distance_below
-from collision_monitor.mesh_distance.mesh_tree import OBB, RSS, STACK
+from collision_monitor.mesh_distance.mesh_tree import STACK
 from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
 
 # -- exact extents along one direction of the triangles below the nodes of a tree --
@@ -156,8 +157,7 @@ def fill_both_reaches(a, b, pose, points, apart):
     Returns the offset of B along that direction. The offset, less the reach of a node of A (column
     0), less the reach of a node of B (column 1), is a lower bound of the distance of the triangles
     below the nodes. Nodes below one that is farther than ``apart`` metres from the other tree have
-    no reaches; inf for all nodes. ``pose`` as in `bounding_volumes.place`. If the points coincide,
-    everything is 0.
+    no reaches; inf for all nodes. If the points coincide, everything is 0.
     """
     x, y, z = points[1, 0] - points[0, 0], points[1, 1] - points[0, 1], points[1, 2] - points[0, 2]
     length = math.sqrt(x * x + y * y + z * z)
@@ -216,8 +216,9 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
     """Return (squared distance, row, row) of the nearest triangles of trees a and b, of one kind.
 
     The rows are -1 if the meshes are at least ``limit`` metres apart. ``guess_a`` and ``guess_b``
-    are rows of ``corners``; other values mean no guess. ``pose`` (7, 3) by `place`. ``points``
-    (2, 3) gets the nearest points, in frame A. Without ``search`` only the guess is measured.
+    are rows of ``corners``; other values mean no guess. ``pose`` (4, 3) is B's in A's frame.
+    ``points`` (2, 3) gets the nearest points, in frame A, if the distance is not 0. Without
+    ``search`` only the guess is measured.
     """
     pair = work_space(limit, 6, 3)
     best, best_a, best_b = limit * limit, np.int64(-1), np.int64(-1)
@@ -231,10 +232,10 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
     if not search or best == 0.0:
         return best, best_a, best_b
     search_space = Search(work_space(best_a, STACK, 2), work_space(limit, STACK, 2))
-    size = start(a, b, pose, best, search_space)
+    size = start(search_space)
     fills = _MAX_FILLS if len(a.nodes) + len(b.nodes) <= _MAX_NODES else 0
     begin, filled = -np.inf, np.inf
-    if best_a >= 0 and search_space.bounds[0, 0] < best:
+    if best_a >= 0:
         begin, filled = fill_both_reaches(a, b, pose, points, math.sqrt(best)), best
     while True:
         size, i, j = next_leaves(a, b, pose, best, begin, search_space, size)

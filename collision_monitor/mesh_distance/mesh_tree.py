@@ -46,6 +46,7 @@ import numpy as np
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import kernel, offline_kernel
 from collision_monitor.errors import FitError
+from collision_monitor.geometry.bounding_volumes import AABB, OBB, OCTREE, RSS
 from collision_monitor.mesh_distance.mesh_halving import halve
 
 # -- volumes of nodes --
@@ -315,8 +316,7 @@ def octree(corners: np.ndarray, in_a_leaf: int = IN_A_LEAF, depth: int = DEPTH) 
 
 # -- the arrays --
 
-KINDS = {"aabb": 0, "obb": 1, "rss": 2, "octree": 3}
-AABB, OBB, RSS, OCTREE = range(4)
+KINDS = {"aabb": AABB, "obb": OBB, "rss": RSS, "octree": OCTREE}
 
 # Size of the stack of node pairs of a traversal of two trees; each may use half.
 STACK = 512

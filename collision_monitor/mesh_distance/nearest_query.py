@@ -101,7 +101,7 @@ def _measure_pair(view, shapes, state, data, pair, limit, spare, overlap, neares
     come nearer than ``limit`` since its last measurement, which extends ``spare`` metres beyond the
     limit.
     """
-    pose = work_space(limit, 7, 3)
+    pose = work_space(limit, 4, 3)
     a, b = view.pairs[pair, 0], view.pairs[pair, 1]
     relative_pose(view, shapes, a, b, pose)
     kept = state.kept
@@ -138,7 +138,7 @@ def _measure_pair(view, shapes, state, data, pair, limit, spare, overlap, neares
 @small_kernel
 def _guess(view, shapes, state, data, pair, found, points):
     """`guessed_distance` of a pair."""
-    pose = work_space(1.0, 7, 3)
+    pose = work_space(1.0, 4, 3)
     relative_pose(view, shapes, view.pairs[pair, 0], view.pairs[pair, 1], pose)
     return guessed_distance(data, shapes, state, pair, pose, found, points)
 
@@ -226,7 +226,7 @@ def nearest_pair(view, shapes, state, data, every, nearest, points):
 @kernel
 def to_base(view, shapes, pair, points):
     """Transform points and normal from the frame of the pair's first link into the base frame."""
-    pose = work_space(1.0, 7, 3)
+    pose = work_space(1.0, 4, 3)
     place_link(view, shapes, view.pairs[pair, 0], pose)
     move_points(pose, points)
     x, y, z = points[2, 0], points[2, 1], points[2, 2]
@@ -271,38 +271,6 @@ def exact_distance(
         points[0, 0], points[0, 1], points[0, 2], points[1, 0], points[1, 1], points[1, 2],
         points[2, 0], points[2, 1], points[2, 2],
     )  # fmt: skip
-
-
-@kernel
-def exact_distances(
-    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, within, out
-):
-    """out[p] = signed distance of the shapes of link pair p; return the number of touching pairs.
-
-    Only pairs with out[p], the distance of the leaves, at most ``within`` are measured. Touching
-    pairs are listed in ``state.touching`` and get `TOUCH`. Returns -2 - k if q[k] is not finite.
-    """
-    bad = first_bad(q)
-    if bad >= 0:
-        return -2 - bad
-    view = unpack(numbers, index)
-    shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
-    data = data_of(shape_numbers, shape_index, work, work_index, calls)
-    move(view, q)
-    list_near(view, shapes, state, 0.0)
-    nearest, points = work_space(bad, 1, 4), work_space(1.0, 3, 3)
-    touching = 0
-    for pair in range(len(view.pairs)):
-        if out[pair] > within:
-            continue
-        overlap = state.least[pair, 0] < 0.0
-        out[pair] = _measure_pair(
-            view, shapes, state, data, pair, np.inf, 0.0, overlap, nearest, points
-        )
-        if out[pair] == TOUCH:
-            state.touching[touching, 0] = pair
-            touching += 1
-    return touching
 
 
 @kernel
@@ -353,7 +321,7 @@ def exact_bounds(
     shapes, state = unpack_shapes(shape_numbers, shape_index), unpack_state(work, work_index)
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     forward_kinematics(view, q)
-    pose, points = work_space(1.0, 7, 3), work_space(1.0, 3, 3)
+    pose, points = work_space(1.0, 4, 3), work_space(1.0, 3, 3)
     nearest = work_space(bad, 1, 4)
     for asked in range(len(which)):
         unsure[asked] = 0.0
@@ -416,7 +384,7 @@ def pair_at(
     forward_kinematics(view, q)
     points, nearest = work_space(1.0, 3, 3), work_space(pair, 1, 4)
     if loose > 0.0:
-        pose = work_space(1.0, 7, 3)
+        pose = work_space(1.0, 4, 3)
         least, guess = _bounds_without_search(
             view, shapes, state, data, pair, np.inf, loose, pose, nearest, points
         )
@@ -427,13 +395,14 @@ def pair_at(
 
 
 @kernel
-def nearest_points(
+def measure_pairs(
     numbers, index, shape_numbers, shape_index, work, work_index, calls, q, which, limits, out
 ):
-    """Write distances of the shapes of pairs ``which`` (k,), and their nearest points, to ``out``.
+    """Write signed distances of the shapes of pairs ``which`` (k,), and nearest points, to ``out``.
 
-    Rows of ``out`` (k, 7): distance, 3 + 3 coordinates, metres, base frame. The distance is 0 in
-    contact, without points, and any number from ``limits[row]`` on if it is not below it. Returns
+    Rows of ``out`` (k, 7): distance, 3 + 3 coordinates, metres, base frame. The distance is `TOUCH`
+    in contact, without points, and any number from ``limits[row]`` on if it is not below it.
+    Initially it is that of the leaves: if that is above 0, no link can be inside the other. Returns
     -1, or the index of a value of q that is not finite.
     """
     bad = first_bad(q)
@@ -445,11 +414,11 @@ def nearest_points(
     forward_kinematics(view, q)
     points, nearest = work_space(1.0, 3, 3), work_space(bad, 1, 4)
     for row in range(len(which)):
-        value = _measure_pair(
-            view, shapes, state, data, which[row], limits[row], _LOOKAHEAD, TRUE, nearest, points
+        limit, overlap = limits[row], out[row, 0] <= 0.0
+        out[row, 0] = _measure_pair(
+            view, shapes, state, data, which[row], limit, _LOOKAHEAD, overlap, nearest, points
         )
-        out[row, 0] = 0.0 if value == TOUCH else value
-        if 0.0 < out[row, 0] < limits[row]:
+        if 0.0 < out[row, 0] < limit:
             to_base(view, shapes, which[row], points)
             for axis in range(3):
                 out[row, 1 + axis], out[row, 4 + axis] = points[0, axis], points[1, axis]

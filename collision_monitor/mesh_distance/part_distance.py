@@ -24,22 +24,15 @@ from collision_monitor.common.compiled import (
     part_kernel,
     small_kernel,
 )
+from collision_monitor.geometry.bounding_volumes import OBB, OCTREE, RSS
 from collision_monitor.geometry.convex import RADIUS, solid_distance
 from collision_monitor.geometry.orientation import orient2d, orient3d
 from collision_monitor.mesh_distance.mesh_pair_distance import nearest_triangles
-from collision_monitor.mesh_distance.mesh_tree import (
-    OBB,
-    OCTREE,
-    RSS,
-    STACK,
-    MeshTree,
-    unpack_tree,
-)
+from collision_monitor.mesh_distance.mesh_tree import STACK, MeshTree, unpack_tree
 from collision_monitor.mesh_distance.parts import MESH
 from collision_monitor.mesh_distance.poses import (
     compose,
     compose_inverse,
-    fill_absolute,
     invert,
     move_points,
     take_pose,
@@ -76,7 +69,7 @@ def triangle_to_solid(tree, row, solids, solid, pose, corners, limit, points):
 def nearest_to_solid(tree, volume, solids, solid, pose, guess, limit, search, points):
     """Return (distance, row) of the triangle nearest to a ``solid``; (limit, -1) if none is nearer.
 
-    ``volume``: tree of the solid in its own frame; ``pose`` (7, 3) of that frame in the other
+    ``volume``: tree of the solid in its own frame; ``pose`` (4, 3) of that frame in the other
     tree's. The radius of the solid is ignored. ``points`` (2, 3) gets the nearest points in the
     tree's frame, on the mesh and on the solid. Without ``search`` only the guess is measured.
     """
@@ -91,7 +84,7 @@ def nearest_to_solid(tree, volume, solids, solid, pose, guess, limit, search, po
     if not search:
         return best, best_row
     space = Search(work_space(best_row, STACK, 2), work_space(limit, STACK, 2))
-    size = start(tree, volume, pose, best * best, space)
+    size = start(space)
     while best > 0.0:
         size, node, _ = next_leaves(tree, volume, pose, best * best, -np.inf, space, size)
         if node < 0:
@@ -116,7 +109,7 @@ def touching_rows(tree, volume, solids, solid, pose, out, column):
     radius = solids[solid, RADIUS]
     limit = radius + _ROUNDING
     space = Search(work_space(solid, STACK, 2), work_space(1.0, STACK, 2))
-    size, count = start(tree, volume, pose, limit * limit, space), np.int64(0)
+    size, count = start(space), np.int64(0)
     while count < len(out):
         size, node, _ = next_leaves(tree, volume, pose, limit * limit, -np.inf, space, size)
         if node < 0:
@@ -167,16 +160,6 @@ def _side_of_edge(p, a, b):
 
 
 @part_kernel
-def _crossings_of_triangle(p):
-    """Return how often the ray of row 3 along x leaves through the triangle of rows 0 to 2."""
-    turn = _side_of_edge(p, ZERO, ONE) + _side_of_edge(p, ONE, TWO) + _side_of_edge(p, TWO, ZERO)
-    if turn == 0:
-        return 0
-    side = orient3d(p, ZERO, ONE, TWO, THREE)
-    return turn if side * turn < 0 else 0  # otherwise it is behind the point
-
-
-@part_kernel
 def _ray_misses(tree, node, x, y, z):
     """Whether the ray from (x, y, z) along x surely misses the box of a node."""
     v = tree.volumes
@@ -206,14 +189,21 @@ def _ray_misses(tree, node, x, y, z):
 
 
 @kernel
-def _crossings_if_closed(tree, row, closed, first_row, p):
-    """`_crossings_of_triangle` of a triangle; 0 if it does not belong to a closed surface."""
+def _crossings_of_triangle(tree, row, closed, first_row, p):
+    """Return how often the ray of row 3 of ``p`` along x leaves through a triangle.
+
+    0 if the triangle does not belong to a closed surface.
+    """
     if closed[first_row + row, 0] == 0:
         return 0
     for k in range(3):
         for axis in range(3):
             p[k, axis] = tree.corners[row, 3 * k + axis]
-    return _crossings_of_triangle(p)
+    turn = _side_of_edge(p, ZERO, ONE) + _side_of_edge(p, ONE, TWO) + _side_of_edge(p, TWO, ZERO)
+    if turn == 0:
+        return 0
+    side = orient3d(p, ZERO, ONE, TWO, THREE)
+    return turn if side * turn < 0 else 0  # otherwise it is behind the point
 
 
 @part_kernel
@@ -227,7 +217,7 @@ def winding_number(tree, closed, first_row, x, y, z):
     total = 0
     if tree.kind == OCTREE:  # a triangle may be in several leaves
         for row in range(len(tree.corners)):
-            total += _crossings_if_closed(tree, row, closed, first_row, p)
+            total += _crossings_of_triangle(tree, row, closed, first_row, p)
         return total
     waiting = work_space(first_row, STACK, 1)
     waiting[0, 0] = 0
@@ -239,7 +229,7 @@ def winding_number(tree, closed, first_row, x, y, z):
             continue
         first, count = tree.nodes[node, 0], tree.nodes[node, 1]
         for slot in range(first, first - count):
-            total += _crossings_if_closed(tree, tree.slots[slot, 0], closed, first_row, p)
+            total += _crossings_of_triangle(tree, tree.slots[slot, 0], closed, first_row, p)
         for child in range(first, first + count):
             waiting[size, 0] = child
             size += 1
@@ -296,7 +286,7 @@ def holds(data, shapes, i, j, pose):
         return True
     if shapes.parts[j, 5] == 0:
         return False
-    back = work_space(1.0, 7, 3)
+    back = work_space(1.0, 4, 3)
     invert(pose, back)
     return _contains_piece(data, shapes, j, i, back)
 
@@ -317,7 +307,7 @@ def part_distance(data, shapes, i, j, pose, row_a, row_b, limit, search, points)
             a, b, pose, row_a, row_b, limit, search, points
         )
         return math.sqrt(square), row_a, row_b
-    place, placed, other = work_space(limit, 7, 3), work_space(limit, 7, 3), work_space(limit, 7, 3)
+    place, placed, other = work_space(limit, 4, 3), work_space(limit, 4, 3), work_space(limit, 4, 3)
     if not i_is_mesh and not j_is_mesh:
         take_pose(shapes.places, j, place)
         compose(pose, place, placed)
@@ -327,22 +317,18 @@ def part_distance(data, shapes, i, j, pose, row_a, row_b, limit, search, points)
         if distance < limit:
             move_points(place, points)
         return distance, none, none
+    mesh, solid, guess = (i, j, row_a) if i_is_mesh else (j, i, row_b)
+    take_pose(shapes.places, solid, place)
     if i_is_mesh:
-        take_pose(shapes.places, j, place)
         compose(pose, place, placed)
-        fill_absolute(placed)
-        tree, volume = tree_of(data, shapes, i), tree_of(data, shapes, j)
-        distance, row = nearest_to_solid(
-            tree, volume, shapes.solids, j, placed, row_a, limit, search, points
-        )
-        return distance, row, none
-    take_pose(shapes.places, i, place)
-    compose_inverse(pose, place, placed)
-    fill_absolute(placed)
-    tree, volume = tree_of(data, shapes, j), tree_of(data, shapes, i)
+    else:
+        compose_inverse(pose, place, placed)
+    tree, volume = tree_of(data, shapes, mesh), tree_of(data, shapes, solid)
     distance, row = nearest_to_solid(
-        tree, volume, shapes.solids, i, placed, row_b, limit, search, points
+        tree, volume, shapes.solids, solid, placed, guess, limit, search, points
     )
+    if i_is_mesh:
+        return distance, row, none
     if row >= 0:
         move_points(pose, points)
         for k in range(3):

@@ -1,13 +1,8 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Poses as windows (7, 3): the rotation, the translation, and the rotation's absolute values.
-
-The layout of `bounding_volumes.place`; the last three rows are needed for boxes.
-"""
+"""Poses as windows (4, 3): the rotation, then the translation."""
 
 from __future__ import annotations
-
-import math
 
 from collision_monitor.common.compiled import kernel, part_kernel
 
@@ -47,14 +42,6 @@ def invert(p, out):
         out[3, i] = -(p[0, i] * p[3, 0] + p[1, i] * p[3, 1] + p[2, i] * p[3, 2])
         for j in range(3):
             out[i, j] = p[j, i]
-
-
-@kernel
-def fill_absolute(p):
-    """Fill the last three rows from the first three."""
-    for i in range(3):
-        for j in range(3):
-            p[4 + i, j] = math.fabs(p[i, j])
 
 
 @kernel

@@ -7,7 +7,7 @@ first. The caller measures what a pair of leaves holds, and may lower the limit 
 the next pair. A solid, which has one volume, is a hierarchy of one leaf.
 
     search = Search(work_space(np.int64(0), STACK, 2), work_space(0.0, STACK, 2))
-    size = start(a, b, pose, square, search)
+    size = start(search)
     while True:
         size, i, j = next_leaves(a, b, pose, square, -np.inf, search, size)
         if i < 0:
@@ -20,13 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.compiled import ZERO, inlined_kernel, kernel
-from collision_monitor.geometry.bounding_volumes import (
-    aligned_bound,
-    oriented_bound,
-    swept_bound,
-)
-from collision_monitor.mesh_distance.mesh_tree import OBB, RSS
+from collision_monitor.common.compiled import inlined_kernel, kernel, small_kernel
+from collision_monitor.geometry.bounding_volumes import OBB, RSS, lower_bound
 
 
 class Search(NamedTuple):
@@ -42,16 +37,6 @@ class Search(NamedTuple):
 
 
 @inlined_kernel
-def _bound(kind, volumes_a, i, volumes_b, j, pose, best):
-    """Lower bound of the squared distance of the contents of two volumes (`bounding_volumes`)."""
-    if kind == OBB:
-        return oriented_bound(volumes_a, i, volumes_b, j, pose, best)
-    if kind == RSS:
-        return swept_bound(volumes_a, i, volumes_b, j, pose, best)
-    return aligned_bound(volumes_a, i, volumes_b, j, pose, best)
-
-
-@inlined_kernel
 def _centers_apart(volumes_a, i, volumes_b, j, pose):
     """Squared distance of the centres of two volumes."""
     square = 0.0
@@ -63,11 +48,11 @@ def _centers_apart(volumes_a, i, volumes_b, j, pose):
     return square
 
 
-@kernel
-def start(a, b, pose, best, search):
-    """Begin a search; return its ``size``. Arguments as of `next_leaves`."""
-    search.waiting[0, 0], search.waiting[0, 1] = 0, 0
-    search.bounds[0, 0] = _bound(a.kind, a.volumes, ZERO, b.volumes, ZERO, pose, best)
+@small_kernel
+def start(search):
+    """Begin a search with the two roots; return its ``size``."""
+    search.waiting[0, 0] = search.waiting[0, 1] = 0
+    search.bounds[0, 0] = 0.0
     return 1
 
 
@@ -75,8 +60,8 @@ def start(a, b, pose, best, search):
 def next_leaves(a, b, pose, best, begin, search, size):
     """Return (size, node, node) of the next pair of leaves that may be nearer than the limit.
 
-    The nodes are -1 if there are no more. ``a`` and ``b`` are trees of one kind, ``pose`` (7, 3) by
-    `bounding_volumes.place`, ``best`` the square of the limit. ``begin`` less the reaches of two
+    The nodes are -1 if there are no more. ``a`` and ``b`` are trees of one kind, ``pose`` (4, 3) is
+    B's in A's frame, ``best`` the square of the limit. ``begin`` less the reaches of two
     nodes is another bound of their distance (`mesh_pair_distance`); -inf without reaches.
     """
     waiting, bounds = search.waiting, search.bounds
@@ -104,7 +89,7 @@ def next_leaves(a, b, pose, best, begin, search, size):
             gap *= gap
             if gap >= best:
                 continue
-            gap = max(gap, _bound(a.kind, a.volumes, i, b.volumes, j, pose, best))
+            gap = max(gap, lower_bound(a.kind, a.volumes, i, b.volumes, j, pose, best))
             if gap >= best:
                 continue
             # Insertion sort: the nearest pair is on top.

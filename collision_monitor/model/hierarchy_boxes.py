@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from collision_monitor.geometry.bounding_volumes import RSS
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.mesh_distance import mesh_tree
-from collision_monitor.mesh_distance.mesh_tree import RSS
 from collision_monitor.mesh_distance.parts import SOLID, Part
 from collision_monitor.model.collision_model import CollisionModel
 

@@ -25,13 +25,14 @@ class TwoBoxes:
         self.margin = rng.uniform(0, 1)
 
     def rows(self) -> np.ndarray:
-        """(69,): two rows of 8, two rows of 16 as in `mesh_tree`, room for a pose."""
-        rows = np.zeros(69)
+        """(60,): two rows of 8, two rows of 16 as in `mesh_tree`, and the pose (4, 3)."""
+        rows = np.zeros(60)
         for k in range(2):
             rows[8 * k : 8 * k + 6] = *self.centers[k], *self.half[k]
             rows[16 + 16 * k : 31 + 16 * k] = (
                 *self.centers[k], *self.axes[k].T.ravel(), *self.half[k],
             )  # fmt: skip
+        rows[48:] = np.vstack(self.pose).ravel()
         return rows
 
     def distances(self) -> tuple[float, float, float]:

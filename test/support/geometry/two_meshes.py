@@ -10,7 +10,6 @@ import numpy as np
 
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import TRUE, ZERO, kernel
-from collision_monitor.geometry.bounding_volumes import place
 from collision_monitor.mesh_distance.mesh_crossing import crossing_triangles
 from collision_monitor.mesh_distance.mesh_pair_distance import nearest_triangles
 from collision_monitor.mesh_distance.mesh_tree import unpack_tree
@@ -22,22 +21,23 @@ def mesh_distance(
 ):
     """Return (distance, row a, row b, 3 + 3 coordinates of the nearest points in frame A).
 
-    Metres. 0 if the surfaces touch or cross; a mesh completely inside another one has a positive
-    distance. Trees of one kind, by `mesh_tree`; ``rotation`` (3, 3) and ``translation`` (3,)
-    transform frame B into frame A. The rows refer to the trees' ``corners`` and can be the guess of
-    the next query. If the meshes are at least ``limit`` metres apart, the distance is ``limit``,
-    the rows are -1, and the points nan. The distance is nan if the pose is not finite.
+    Metres. 0, without points, if the surfaces touch or cross; a mesh completely inside another one
+    has a positive distance. Trees of one kind, by `mesh_tree`; ``rotation`` (3, 3) and
+    ``translation`` (3,) transform frame B into frame A. The rows refer to the trees' ``corners``
+    and can be the guess of the next query. If the meshes are at least ``limit`` metres apart, the
+    distance is ``limit``, the rows are -1, and the points nan. The distance is nan if the pose is
+    not finite.
     """
-    pose = work_space(limit, 7, 3)
+    pose = work_space(limit, 4, 3)
     points = work_space(limit, 2, 3)
     for i in range(3):
         for j in range(3):
             points[0, j] = points[1, j] = np.nan
+            pose[i, j], pose[3, j] = rotation[i, j], translation[j]
             if not np.isfinite(rotation[i, j]) or not np.isfinite(translation[i]):
                 return np.nan, -1, -1, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan
     a = unpack_tree(numbers_a, index_a, ZERO, ZERO)
     b = unpack_tree(numbers_b, index_b, ZERO, ZERO)
-    place(pose, rotation, translation)
     square, i, j = nearest_triangles(a, b, pose, guess_a, guess_b, limit, TRUE, points)
     return (
         math.sqrt(square), i, j,
@@ -52,12 +52,12 @@ def mesh_crossing(numbers_a, index_a, numbers_b, index_b, rotation, translation,
     ``rotation`` (3, 3) and ``translation`` (3,), metres, transform frame B into frame A; ``out``
     (k, 2) int64. -1 if the pose is not finite.
     """
-    pose = work_space(translation[0], 7, 3)
+    pose = work_space(translation[0], 4, 3)
     for i in range(3):
         for j in range(3):
+            pose[i, j], pose[3, j] = rotation[i, j], translation[j]
             if not np.isfinite(rotation[i, j]) or not np.isfinite(translation[i]):
                 return np.int64(-1)
     a = unpack_tree(numbers_a, index_a, ZERO, ZERO)
     b = unpack_tree(numbers_b, index_b, ZERO, ZERO)
-    place(pose, rotation, translation)
     return crossing_triangles(a, b, pose, out)

@@ -12,37 +12,32 @@ from support.geometry.mesh_cases import random_pose
 
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import kernel
-from collision_monitor.geometry.bounding_volumes import (
-    aligned_bound,
-    oriented_bound,
-    place,
-)
+from collision_monitor.geometry.bounding_volumes import AABB, OBB, lower_bound
 
 # Metres that a search through hierarchies allows for, where edges are nearly parallel.
 ROUNDING = 1e-7
 
 
 @kernel
-def _bounds(numbers, rotation, translation):
+def squared_bounds(numbers):
     """For the rows in numbers: squared bounds of the aligned boxes and of the oriented ones."""
-    pose = borrow(numbers, 48, 7, 3)
-    place(pose, rotation, translation)
+    pose = borrow(numbers, 48, 4, 3)
     aligned, oriented = borrow(numbers, 0, 2, 8), borrow(numbers, 16, 2, 16)
     return (
-        aligned_bound(aligned, 0, aligned, 1, pose, np.inf),
-        oriented_bound(oriented, 0, oriented, 1, pose, np.inf),
+        lower_bound(AABB, aligned, 0, aligned, 1, pose, np.inf),
+        lower_bound(OBB, oriented, 0, oriented, 1, pose, np.inf),
     )
 
 
 def bounds(case):
     """Of the aligned and the oriented boxes; with links the other way round they are apart, too."""
-    found = np.sqrt(_bounds(case.rows(), *case.pose))
+    found = np.sqrt(squared_bounds(case.rows()))
     rotation, translation = case.pose
     rows = case.rows()
     rows[:16] = np.roll(rows[:16], 8)
     rows[16:48] = np.roll(rows[16:48], 16)
-    back = np.ascontiguousarray(rotation.T)
-    turned = np.sqrt(_bounds(rows, back, -back @ translation))
+    rows[48:] = np.vstack([rotation.T, -rotation.T @ translation]).ravel()
+    turned = np.sqrt(squared_bounds(rows))
     assert ((turned > ROUNDING) == (found > ROUNDING)).all()
     return found
 
@@ -82,7 +77,7 @@ def test_what_shares_a_point_is_never_told_apart(seed, skew):
     corner_a = case.centers[0] + rng.choice([-1.0, 1.0], 3) * case.half[0]
     corner_b = case.centers[1] + rng.choice([-1.0, 1.0], 3) * case.half[1]
     case.pose = (rotation, corner_a - rotation @ corner_b)
-    assert _bounds(case.rows(), *case.pose)[0] <= (0.1 * ROUNDING) ** 2
+    assert squared_bounds(case.rows())[0] <= (0.1 * ROUNDING) ** 2
 
 
 def _farthest(case, way):

