@@ -24,7 +24,8 @@ from collision_monitor.model.proximity import Nearness
 from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.motion import read_motion
-from collision_monitor.nodes.markers.markers import TOUCHING, MarkerBuilder, PathMarkers
+from collision_monitor.nodes.markers.markers import TOUCHING, MarkerBuilder
+from collision_monitor.nodes.markers.path_marker_topic import path_markers
 from collision_monitor.robot.description import Shape
 from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor, names_of
@@ -202,7 +203,7 @@ def adjusted(model: CollisionModel, motion: Any) -> RvizTwin:
     )
     rviz = RvizTwin()
     index = adjustment.index_before.max(), adjustment.index_after.max()
-    rviz.take(PathMarkers(model.root).build(before, after, SAFE, DANGER, index, Time()))
+    rviz.take(path_markers(model.root, before, after, SAFE, DANGER, index, Time()))
     return rviz
 
 

@@ -107,13 +107,13 @@ def run(options: argparse.Namespace) -> int:
 
     def page_of(made: Plan) -> Page:
         motion, model = made.command, made.model.twin()
-        order = [motion.joint_names.index(name) for name in model.joint_names]
+        whole = motion.of_joints(model.joint_names, np.zeros(len(model.joint_names)), model.name)
         page = Page(
-            model, motion.at(0.0)[order],
+            model, whole.at(0.0),
             warn=float(parameters["warn_distance"]), stop=float(parameters["stop_distance"]),
             host=options.host, port=options.port,
             motions=[("before adjustment", motion), ("after adjustment", made.adjustment.motion)],
-            camera_around=[motion.at(time)[order] for time in np.linspace(0, motion.duration, 9)],
+            camera_around=[whole.at(time) for time in np.linspace(0, motion.duration, 9)],
             speed=motion.duration / options.seconds,
         )  # fmt: skip
         announce(page, not options.no_browser)

@@ -8,13 +8,12 @@ is an artefact of its meshes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.errors import MotionError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion import Motion
 
@@ -67,7 +66,8 @@ def seen_near(
     seen: dict[int, Seen] = {}
     most = float(limits.max(initial=0.0))
     for path, motion in motions:
-        for time, q in _poses(model, path, motion.with_held(), rest):
+        motion = motion.with_held().of_joints(model.joint_names, rest, f"{path}: '{model.name}'")
+        for time, q in _poses(motion):
             distances = model.distances(q, exact=exact, within=most)
             for k in np.flatnonzero((distances < limits) | (distances <= 0.0)).tolist():
                 if k not in seen or distances[k] < seen[k].distance:
@@ -75,20 +75,15 @@ def seen_near(
     return seen
 
 
-def _poses(model: CollisionModel, path: Path, motion: Motion, rest: np.ndarray):
+def _poses(motion: Motion) -> Iterator[tuple[float, np.ndarray]]:
     """Yield (seconds, configuration (nq,)) along a motion, `_SAME` to `_APART` from each other."""
-    unknown = [name for name in motion.joint_names if name not in model.joint_names]
-    if unknown:
-        raise MotionError(f"{path}: '{model.name}' has no joint '{unknown[0]}'")
-    columns = [model.joint_names.index(name) for name in motion.joint_names]
     last = None
     for k, (time, row) in enumerate(zip(motion.times, motion.positions, strict=True)):
         before = max(k - 1, 0)
         step = row - motion.positions[before]
         count = max(1, int(np.ceil(np.abs(step).max(initial=0.0) / _APART)))
         for part in range(1, count + 1):
-            q = rest.copy()
-            q[columns] = row - (1.0 - part / count) * step
+            q = row - (1.0 - part / count) * step
             if last is None or np.abs(q - last).max(initial=0.0) >= _SAME:
                 last = q
                 yield float(time - (1.0 - part / count) * (time - motion.times[before])), q

@@ -55,6 +55,23 @@ class Motion:
         t = self.times[0] + time
         return np.array([np.interp(t, self.times, column) for column in self.positions.T])
 
+    def of_joints(self, joint_names: Sequence[str], rest: np.ndarray, owner: str) -> Motion:
+        """The motion of all joints of a robot, in their order; those it does not name are at rest.
+
+        ``rest`` (len(joint_names),) radians or metres; ``owner``: of these joints, for errors.
+
+        Raises:
+            MotionError: it names another joint.
+        """
+        if unknown := [name for name in self.joint_names if name not in joint_names]:
+            raise MotionError(
+                f"{owner} has no joint {unknown[0]!r}; it has {', '.join(joint_names)}"
+            )
+        positions = np.tile(np.asarray(rest, dtype=float), (len(self.times), 1))
+        columns = [joint_names.index(name) for name in self.joint_names]
+        positions[:, columns] = self.positions
+        return Motion(tuple(joint_names), self.times, positions)
+
     def with_held(self) -> Motion:
         """The motion with the joints of ``held`` as columns."""
         rows = np.broadcast_to(list(self.held.values()), (len(self.times), len(self.held)))

@@ -139,7 +139,7 @@ class SelfCollisionCore(SingleRobotCore):
         self._requests.use_robot(trajectory_filter)
         self._stream, self._model = None, model
         self.state.no_robot = ""
-        self._markers.use_robot(model.root)
+        self._markers.use_robot()
         names = " and ".join(f"'{arm.name}' ({len(arm.joint_names)} joints)" for arm in arms)
         pairs = len(supervisor.pairs)
         apart = f"apart: {pairs} pairs between them" if len(arms) > 1 else f"clear: {pairs} pairs"

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.errors import ConfigurationError, MotionError
+from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.robot.angles import whole_turns
@@ -164,65 +164,11 @@ Later = Callable[[Callable[[], None]], None]
 _SAMPLES = 800  # samples per curve: more than a chart has pixels
 
 
-@dataclass(frozen=True, eq=False)
-class PlannedMotion:
-    """A motion of some joints of a model; the others are held.
-
-    Attributes:
-        label: text of its button.
-        motion: the motion.
-        columns: indices of its joints in the configuration of the model.
-        held: configuration (nq,), used for the other joints.
-    """
-
-    label: str
-    motion: Motion
-    columns: np.ndarray
-    held: np.ndarray
-
-    @property
-    def duration(self) -> float:
-        """Seconds."""
-        return self.motion.duration
-
-    def at(self, time: float) -> np.ndarray:
-        """The configuration (nq,) ``time`` seconds after its start; held at both ends."""
-        q = self.held.copy()
-        q[self.columns] = self.motion.at(time)
-        return q
-
-    def distances(self, model: CollisionModel, times: np.ndarray) -> np.ndarray:
-        """Clearance in metres (n,) at ``times`` (n,); 0 if no pair is checked."""
-        if not model.pairs:
-            return np.zeros(len(times))
-        return model.min_distances(np.array([self.at(time) for time in times]))
-
-
-def planned(model: CollisionModel, label: str, motion: Motion, held: np.ndarray) -> PlannedMotion:
-    """Create it for a model.
-
-    Raises:
-        MotionError: it names a joint that the model does not have.
-    """
-    if unknown := [name for name in motion.joint_names if name not in model.joint_names]:
-        raise MotionError(
-            f"{label}: '{model.name}' has no joint {unknown[0]!r}; it has "
-            f"{', '.join(model.joint_names)}"
-        )
-    columns = np.array([model.joint_names.index(name) for name in motion.joint_names], dtype=int)
-    return PlannedMotion(label, motion, columns, np.array(held, dtype=float))
-
-
-def curve_times(motions: list[PlannedMotion]) -> np.ndarray:
-    """Times (n,) of the curves of all motions, from 0 to the end of the longest one, seconds."""
-    return np.linspace(0.0, max(motion.duration for motion in motions), _SAMPLES)
-
-
 class Playback:
-    """The active motion and its time; clock times are of a steady clock, seconds."""
+    """The active motion of all joints, and its time; clock times are of a steady clock, seconds."""
 
     def __init__(self, speed: float = 1.0) -> None:
-        self.motion: PlannedMotion | None = None
+        self.motion: Motion | None = None
         self.time = 0.0
         self.speed = speed
         self._last: float | None = None
@@ -232,7 +178,7 @@ class Playback:
         """Whether time advances."""
         return self._last is not None
 
-    def play(self, motion: PlannedMotion, now: float) -> None:
+    def play(self, motion: Motion, now: float) -> None:
         """Start a motion, or continue it; one at its end starts again."""
         if motion is not self.motion or self.time >= motion.duration:
             self.time = 0.0
@@ -242,7 +188,7 @@ class Playback:
         """Stop at the current time."""
         self._last = None
 
-    def seek(self, motion: PlannedMotion, time: float) -> np.ndarray:
+    def seek(self, motion: Motion, time: float) -> np.ndarray:
         """Stop at this time of a motion; returns the configuration (nq,) there."""
         self.pause()
         # 0 for NaN, which a client may send.
@@ -264,12 +210,15 @@ def _as_speed(value: float) -> float:
 
 
 class MotionPanel:
-    """Plays ``motions``; user actions are passed to ``later``, which runs them in the loop."""
+    """Plays ``motions`` of all joints, each with the label of its button.
+
+    User actions are passed to ``later``, which runs them in the loop.
+    """
 
     def __init__(
         self,
         gui: Any,
-        motions: Sequence[PlannedMotion],
+        motions: Sequence[tuple[str, Motion]],
         playback: Playback,
         clock: Callable[[], float],
         later: Later,
@@ -280,14 +229,14 @@ class MotionPanel:
         ``go_to`` is called in the loop with the configuration (nq,) at a chosen time.
         """
         self._go_to = go_to
-        self._motions = list(motions)
+        self._motions = [motion for _, motion in motions]
         self._playback = playback
-        self._times = curve_times(self._motions)
+        self._times = np.linspace(0.0, max(each.duration for each in self._motions), _SAMPLES)
         self._curves = [np.zeros(len(self._times)) for _ in motions]
         self._thresholds = (0.0, 0.0)
         self._marked = 0
-        for motion in motions:
-            button = gui.add_button(f"Play {motion.label}", hint=f"{motion.duration:.1f} s")
+        for label, motion in motions:
+            button = gui.add_button(f"Play {label}", hint=f"{motion.duration:.1f} s")
             button.on_click(
                 lambda event, motion=motion: later(lambda: playback.play(motion, clock()))
             )
@@ -300,18 +249,20 @@ class MotionPanel:
         self._time = SharedSlider(
             handle, 0.01, lambda time: later(lambda: self._seek(time)), clock
         )
-        self._chart = add_chart(
-            gui, self._data(), [motion.label for motion in motions], mark="now"
-        )
+        self._chart = add_chart(gui, self._data(), [label for label, _ in motions], mark="now")
 
     def _seek(self, time: float) -> None:
         motion = self._playback.motion or self._motions[0]
         self._go_to(self._playback.seek(motion, time))
 
     def measure(self, model: CollisionModel, warn: float, stop: float) -> None:
-        """Draw the clearance along all motions, for the current scene."""
+        """Draw the clearance along all motions, for the current scene; 0 if no pair is checked."""
         self._thresholds = (warn, stop)
-        self._curves = [motion.distances(model, self._times) for motion in self._motions]
+        if model.pairs:
+            self._curves = [
+                model.min_distances(np.array([motion.at(time) for time in self._times]))
+                for motion in self._motions
+            ]
         self._chart.data = self._data()
 
     def show(self) -> None:

@@ -33,7 +33,6 @@ from collision_monitor.viewer.controls import (
     JointSliders,
     MotionPanel,
     Playback,
-    planned,
     slider_specs,
 )
 from collision_monitor.viewer.scene_editor import SceneEditor
@@ -107,7 +106,10 @@ class Page:
         near_pairs = near_by_design(model, stop, warn, exact=False)
         self._near |= {pair.links: pair.warn for pair in near_pairs.values()}
         self._use(model)
-        held = [planned(model, label, motion, self._q) for label, motion in motions]
+        whole = [
+            (label, motion.of_joints(model.joint_names, self._q, f"{label}: '{model.name}'"))
+            for label, motion in motions
+        ]
         specs = slider_specs(model)
         self.address: Address = free_address(host, port)
         self._todo: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -130,7 +132,7 @@ class Page:
 
         self._server = server = start_server(self.address, model.name)
         try:
-            self._build(specs, held, shadows)
+            self._build(specs, whole, shadows)
             aim_camera(server, self._seen([self._q, *camera_around]))
             self.tick()
         except BaseException:

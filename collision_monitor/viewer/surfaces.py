@@ -11,21 +11,21 @@ import trimesh
 
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Shape
-from collision_monitor.robot.shape_kinds import Facets, radius_and_length, surface_mesh
+from collision_monitor.robot.shape_kinds import Facets, surface_mesh
 
 Surface = tuple[np.ndarray, np.ndarray]  # vertices (n, 3) in metres, triangles (m, 3)
 
 _SIDES = 24
-_FACETS = Facets(ball=3, sides=2 * _SIDES)
+_FACETS = Facets(ball=3, sides=2 * _SIDES, capsule=(_SIDES, 2 * _SIDES))
 _SMOOTH_ANGLE = 0.6  # maximum angle in radians between triangles of a smooth surface
 _SMOOTHED = 60_000  # maximum number of triangles; more take seconds, and look smooth anyway
 
 
 def shape_surface(shape: Shape) -> Surface:
     """A shape in the frame of its link, with corners duplicated at edges."""
-    vertices, triangles = _own_surface(shape)
+    mesh = surface_mesh(shape, _FACETS)
+    vertices, triangles = np.array(mesh.vertices), np.array(mesh.faces)
     if len(triangles) <= _SMOOTHED:
-        mesh = trimesh.Trimesh(vertices, triangles, process=False)
         mesh.merge_vertices()
         vertices, triangles = _with_edges(mesh)
     return vertices @ shape.pose[:3, :3].T + shape.pose[:3, 3], triangles
@@ -63,18 +63,6 @@ def capsule_surface(
         vertices[:, 2] += np.where(vertices[:, 2] > 1e-9 * radius, length, 0.0)
         vertices = vertices @ trimesh.geometry.align_vectors([0.0, 0.0, 1.0], axis)[:3, :3].T
     return vertices + p0, np.array(ball.faces)
-
-
-def _own_surface(shape: Shape) -> Surface:
-    if shape.kind == "sphere":
-        made = trimesh.creation.uv_sphere(radius=shape.size[0], count=(_SIDES, 2 * _SIDES))
-    elif shape.kind == "capsule":
-        radius, length = radius_and_length(shape)
-        half = np.array([0.0, 0.0, 0.5 * length])
-        return capsule_surface(-half, half, radius)
-    else:
-        made = surface_mesh(shape, _FACETS)
-    return np.array(made.vertices), np.array(made.faces)
 
 
 def _with_edges(mesh: trimesh.Trimesh) -> Surface:

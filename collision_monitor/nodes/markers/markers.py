@@ -1,13 +1,11 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Markers for RViz: links, obstacles, nearest points, contacts, bounding boxes, adjustments."""
+"""Markers for RViz: links, obstacles, nearest points, contacts, bounding boxes."""
 
 from __future__ import annotations
 
 import colorsys
-import itertools
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -26,9 +24,6 @@ from collision_monitor.nodes.markers.bodies import BodyMarkers, LinkMarkers
 from collision_monitor.nodes.markers.marker_rows import MarkerRows
 from collision_monitor.viewer.clearance_display import CLEAR, CONTACT, NEAR, Rgb, clearance_colour
 
-if TYPE_CHECKING:
-    from collision_monitor.self_collision.motion_clearance import ApproachPoints
-
 AABB, NEAREST, TOUCHING = "aabb", "nearest", "contact"
 MESH_BOXES, COLLIDING_BOXES = "mesh_boxes", "colliding_boxes"
 ALL = range(10**6)
@@ -41,8 +36,7 @@ _SHOWN = 200
 
 _ALPHA = 0.35
 _UNKNOWN = (0.55, 0.55, 0.6)
-_BOX_COLOUR, _DANGER_COLOUR = (0.35, 0.6, 0.95), (0.8, 0.0, 0.0)
-_WHITE = (0.95, 0.95, 0.95)
+_BOX_COLOUR, DANGER_COLOUR = (0.35, 0.6, 0.95), (0.8, 0.0, 0.0)
 # Greens of clear links, from yellowish to bluish, so that neighbours can be told apart.
 _HUES = (0.28, 0.46)
 _LEVELS = {Level.OK: CLEAR, Level.WARN: NEAR}
@@ -161,7 +155,7 @@ class MeshBoxLevel:
         colliding = np.empty((0, 3))
         if pair is not None and set(pair) <= self._edges.keys():
             colliding = self._boxes.colliding(poses, pair)[:MOST_BOXES]
-        overlaps = {0: (_DANGER_COLOUR, colliding)} if len(colliding) else {}
+        overlaps = {0: (DANGER_COLOUR, colliding)} if len(colliding) else {}
         return {0: (_BOX_COLOUR, np.concatenate(points))}, overlaps
 
 
@@ -177,10 +171,9 @@ def _remark(left_out: list[int], levels: frozenset[int] | range, depth: int, mos
     return ""
 
 
-def _marker(
-    frame: str, namespace: str, number: int, kind: int = 0, action: int = Marker.ADD
-) -> Marker:
-    marker = Marker(ns=namespace, id=number, type=kind, action=action)
+def new_marker(frame: str, namespace: str, number: int, kind: int) -> Marker:
+    """A marker at the origin of ``frame``, to be filled."""
+    marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD)
     marker.header.frame_id = frame
     marker.pose.orientation.w = 1.0
     return marker
@@ -253,7 +246,7 @@ class MarkerBuilder:
         self._contact.color = marker_colour((0.95, 0.1, 0.65), 1.0)
 
     def _marker(self, kind: int, namespace: str, number: int, size: float) -> Marker:
-        marker = _marker(self._model.root, namespace, number, kind)
+        marker = new_marker(self._model.root, namespace, number, kind)
         marker.lifetime = duration_message(self._lifetime)
         marker.scale.x = marker.scale.y = marker.scale.z = size
         return marker
@@ -338,106 +331,3 @@ class MarkerBuilder:
             first, second = state.clearance.links
             self._text.text = f"{metres(state.clearance.distance)}\n{first} - {second}"
         return markers
-
-
-# -- an adjustment: paths of control points, and the repulsion field --
-
-BEFORE, AFTER, FIELD, ZONE, INDEX = "before", "after", "field", "zone", "index"
-_BEFORE_COLOUR, _AFTER_COLOUR = (0.85, 0.3, 0.1), (0.1, 0.6, 0.25)
-_FIELD_COLOUR = (0.95, 0.7, 0.1)
-
-
-class PathMarkers:
-    """Markers of successive adjustments.
-
-    Paths have the ids 0 (right arm) and 1 (left arm) in the namespaces ``before`` and ``after``.
-    Arrows are in ``field``, with ids from 0 on; unused ones are deleted. The zones of the field are
-    balls in ``zone``, and the index F is a text in ``index``. The first message deletes all earlier
-    markers.
-    """
-
-    def __init__(self, frame: str) -> None:
-        """``frame``: the root link."""
-        self._frame = frame
-        self._arrows = 0
-        self._is_first = True
-
-    def build(
-        self,
-        before: ApproachPoints,
-        after: ApproachPoints,
-        safe_distance: float,
-        danger_distance: float,
-        index: tuple[float, float],
-        stamp: Time,
-        lifetime: float = 0.0,
-    ) -> MarkerArray:
-        """Markers of one adjustment; they disappear after ``lifetime`` seconds, or never for 0.
-
-        ``index``: the largest F before and after, metres. Arrows show where the desired motion is
-        closer than safe_distance, and the direction in which the field pushes the arm. Their length
-        is the missing distance; they are red below danger_distance.
-        """
-        markers = [
-            self._path(points[:, side], namespace, side, colour)
-            for side in (0, 1)
-            for points, namespace, colour in (
-                (before.points, BEFORE, _BEFORE_COLOUR),
-                (after.points, AFTER, _AFTER_COLOUR),
-            )
-        ]
-        arrows = list(self._field(before, safe_distance, danger_distance))
-        gone = [
-            _marker(self._frame, FIELD, number, action=Marker.DELETE)
-            for number in range(len(arrows), self._arrows)
-        ]
-        self._arrows = len(arrows)
-        markers += [*arrows, *gone, *self._zones(before, safe_distance, danger_distance, index)]
-        for marker in markers:
-            marker.header.stamp, marker.lifetime = stamp, duration_message(lifetime)
-        first = [Marker(action=Marker.DELETEALL)] if self._is_first else []
-        self._is_first = False
-        return MarkerArray(markers=[*first, *markers])
-
-    def _path(self, points: np.ndarray, namespace: str, number: int, colour: Rgb) -> Marker:
-        marker = _marker(self._frame, namespace, number, Marker.LINE_STRIP)
-        marker.scale.x = 0.008
-        marker.color = marker_colour(colour, 0.9)
-        # RViz rejects a line of one point
-        rows = points if len(points) > 1 else np.repeat(points, 2, axis=0)
-        marker.points = [marker_point(p) for p in rows]
-        return marker
-
-    def _zones(
-        self, before: ApproachPoints, safe: float, danger: float, index: tuple[float, float]
-    ) -> Iterator[Marker]:
-        """Danger zone, safe zone and F at the minimum distance of the desired motion."""
-        worst = int(before.distances.argmin())
-        at, is_near = before.points[worst, 0], bool(before.distances[worst] < safe)
-        zones = ((danger, _DANGER_COLOUR, 0.45), (safe, _FIELD_COLOUR, 0.2))
-        for number, (radius, colour, alpha) in enumerate(zones):
-            shown = is_near and radius > 0.0
-            action = Marker.ADD if shown else Marker.DELETE
-            marker = _marker(self._frame, ZONE, number, Marker.SPHERE, action)
-            marker.pose.position, marker.color = marker_point(at), marker_colour(colour, alpha)
-            marker.scale.x = marker.scale.y = marker.scale.z = 2.0 * radius
-            yield marker
-        text = _marker(self._frame, INDEX, 0, Marker.TEXT_VIEW_FACING)
-        text.pose.position = marker_point(at + [0.0, 0.0, safe + 0.05])
-        text.scale.z, text.color = 0.04, marker_colour(_WHITE, 1.0)
-        text.text = "F = {:.3g} m before, {:.3g} m after".format(*index)
-        yield text
-
-    def _field(self, before: ApproachPoints, safe: float, danger: float) -> Iterator[Marker]:
-        rows = np.flatnonzero(before.distances < safe)
-        sides = ((0, -1.0), (1, 1.0))
-        for number, (row, (side, sign)) in enumerate(itertools.product(rows, sides)):
-            distance = before.distances[row]
-            colour = _DANGER_COLOUR if distance < danger else _FIELD_COLOUR
-            marker = _marker(self._frame, FIELD, number, Marker.ARROW)
-            start = before.points[row, side]
-            tip = start + sign * (safe - distance) * before.directions[row]
-            marker.points = [marker_point(start), marker_point(tip)]
-            marker.scale.x, marker.scale.y, marker.scale.z = 0.008, 0.018, 0.02
-            marker.color = marker_colour(colour, 0.9)
-            yield marker

@@ -4,18 +4,10 @@
 
 import numpy as np
 import pytest
-from support.robots.toys import chain
 
-from collision_monitor import CollisionModel
 from collision_monitor.errors import MotionError
 from collision_monitor.motion.trajectory import Motion
-from collision_monitor.viewer.controls import Playback, planned
-
-
-@pytest.fixture(scope="module")
-def model():
-    """Four balls in a row."""
-    return CollisionModel.from_urdf(chain(4))
+from collision_monitor.viewer.controls import Playback
 
 
 def motion(*names, end=2.0):
@@ -24,20 +16,20 @@ def motion(*names, end=2.0):
     return Motion(names, np.array([5.0, 5.0 + end]), np.array([0.0 * goal, goal]))
 
 
-def test_joints_are_put_in_the_order_of_the_model_and_the_others_held(model):
-    one = planned(model, "one", motion("j3", "j1"), np.array([9.0, 0.25, 9.0]))
+def test_joints_are_put_in_the_order_of_the_robot_and_the_others_rest():
+    one = motion("j3", "j1").of_joints(("j1", "j2", "j3"), np.array([9.0, 0.25, 9.0]), "toy")
     assert one.at(1.0).tolist() == [1.0, 0.25, 0.5]
     assert one.at(-1.0).tolist() == [0.0, 0.25, 0.0]
     assert one.at(9.0).tolist() == [2.0, 0.25, 1.0]
 
 
-def test_a_motion_of_another_robot_is_an_error_that_names_the_joint(model):
+def test_a_motion_of_another_robot_is_an_error_that_names_the_joint():
     with pytest.raises(MotionError, match="far.csv: 'toy' has no joint 'j9'; it has j1, j2, j3"):
-        planned(model, "far.csv", motion("j1", "j9"), np.zeros(3))
+        motion("j1", "j9").of_joints(("j1", "j2", "j3"), np.zeros(3), "far.csv: 'toy'")
 
 
-def test_it_plays_pauses_seeks_and_ends(model):
-    one = planned(model, "one", motion("j1"), np.zeros(3))
+def test_it_plays_pauses_seeks_and_ends():
+    one = motion("j1")
     playback = Playback()
     assert playback.configuration(0.0) is None
     playback.play(one, 10.0)
@@ -57,8 +49,8 @@ def test_it_plays_pauses_seeks_and_ends(model):
     assert not playback.playing and playback.configuration(99.1) is None
 
 
-def test_another_motion_begins_at_its_start(model):
-    one, other = (planned(model, name, motion("j1"), np.zeros(3)) for name in "ab")
+def test_another_motion_begins_at_its_start():
+    one, other = motion("j1"), motion("j1")
     playback = Playback()
     playback.play(one, 0.0)
     playback.configuration(1.0)
