@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 import trimesh
-from scipy.spatial import ConvexHull, QhullError
 
 from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.common.text import shortened
@@ -39,8 +38,8 @@ _FACETS = Facets(ball=3, sides=48, capsule=(32, 64))
 _LEAST = 1e-4  # minimum thickness of a hull, m: MuJoCo needs a volume
 
 
-def convex_hull(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices (n, 3) and outward triangles (m, 3) of the convex hull of ``points`` (k, 3).
+def convex_hull(points: np.ndarray) -> trimesh.Trimesh:
+    """The convex hull of ``points`` (k, 3), its triangles outward.
 
     Coplanar, collinear or coincident points get a thickness of 0.1 mm.
     """
@@ -52,18 +51,7 @@ def convex_hull(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         shift = np.zeros(3)
         shift[axis] = _LEAST / 2
         local = np.vstack([local - shift, local + shift])
-    points = local @ axes.T + center
-    try:
-        hull = ConvexHull(points)
-    except QhullError:
-        hull = ConvexHull(points, qhull_options="QJ")
-    keep, renumbered = np.unique(hull.simplices, return_inverse=True)
-    triangles = renumbered.reshape(-1, 3)
-    vertices = points[keep]
-    a, b, c = (vertices[triangles[:, k]] for k in range(3))
-    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
-    triangles[inward] = triangles[inward][:, ::-1]
-    return vertices, triangles
+    return trimesh.convex.convex_hull(local @ axes.T + center)
 
 
 DENSITY = 1000.0  # kg/m^3, for bodies without a mass in the URDF
@@ -131,23 +119,20 @@ def principal(inertial: Inertial) -> Principal:
 
 def estimate(shapes: tuple[Shape, ...]) -> Inertial:
     """Total mass of the hulls of shapes at the density of water; at least 1 g."""
-    solids = [solid(shape) for shape in shapes]
-    volume = sum(item.volume for item in solids)
-    if DENSITY * volume < _LEAST_MASS:
-        return Inertial(_LEAST_MASS, np.zeros(3), _LEAST_MASS * _LEAST_RADIUS**2 * np.eye(3))
-    center = sum(item.volume * item.center_mass for item in solids) / volume
-    inertia = np.zeros((3, 3))
-    for item in solids:
-        off = item.center_mass - center
-        steiner = item.volume * (off @ off * np.eye(3) - np.outer(off, off))
-        inertia += item.moment_inertia + steiner
-    return Inertial(DENSITY * volume, center, DENSITY * inertia)
+    least = Inertial(_LEAST_MASS, np.zeros(3), _LEAST_MASS * _LEAST_RADIUS**2 * np.eye(3))
+    if not shapes:
+        return least
+    solids = trimesh.util.concatenate([solid(shape) for shape in shapes])
+    mass = DENSITY * solids.volume
+    if mass < _LEAST_MASS:
+        return least
+    return Inertial(mass, solids.center_mass, DENSITY * solids.moment_inertia)
 
 
 def solid(shape: Shape) -> trimesh.Trimesh:
     """The hull of a shape as a closed mesh in the frame of the link."""
     if shape.kind == "mesh":
-        mesh = trimesh.Trimesh(*convex_hull(shape.vertices), process=False)
+        mesh = convex_hull(shape.vertices)
     else:
         mesh = surface_mesh(shape, _FACETS)
     mesh.apply_transform(shape.pose)
@@ -441,10 +426,10 @@ class _Builder:
                 pos=shape.pose[:3, 3], quat=self._quaternion(shape.pose), mass=0.0
             )
             if shape.kind == "mesh":
-                vertices, triangles = convex_hull(shape.vertices)
+                hull = convex_hull(shape.vertices)
                 name = f"hull {len(self._spec.meshes)}"
                 mesh = self._spec.add_mesh(name=name)
-                mesh.uservert, mesh.userface = vertices.ravel(), triangles.ravel()
+                mesh.uservert, mesh.userface = hull.vertices.ravel(), hull.faces.ravel()
                 mesh.inertia = self._mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
                 geom.type, geom.meshname = kinds.mjGEOM_MESH, name
                 continue

@@ -96,10 +96,9 @@ CLOUDS = arrays(float, st.tuples(st.integers(1, 30), st.just(3)), elements=st.fl
 
 @given(CLOUDS)
 def test_a_hull_is_closed_convex_outward_and_holds_all_points(points):
-    vertices, triangles = convex_hull(points)
-    mesh = trimesh.Trimesh(vertices, triangles, process=False)
+    mesh = convex_hull(points)
     assert mesh.is_watertight and mesh.volume > 0.0
-    corners = vertices[triangles]
+    corners = np.asarray(mesh.triangles)
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     heights = np.einsum("tj,tpj->tp", normals, points[None] - corners[:, None, 0])
     lengths = np.linalg.norm(normals, axis=1)
@@ -113,7 +112,5 @@ def test_a_hull_is_closed_convex_outward_and_holds_all_points(points):
     ids=["point", "line", "plate"],
 )  # fmt: skip
 def test_what_is_flat_becomes_a_tenth_of_a_millimetre_thick(points):
-    vertices, triangles = convex_hull(np.array(points))
-    mesh = trimesh.Trimesh(vertices, triangles, process=False)
-    _, extents = trimesh.bounds.oriented_bounds(mesh)
+    _, extents = trimesh.bounds.oriented_bounds(convex_hull(np.array(points)))
     assert min(extents) == pytest.approx(1e-4, rel=0.1)

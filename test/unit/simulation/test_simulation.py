@@ -131,8 +131,9 @@ def hulled(robot):
         shapes = []
         for shape in link.shapes:
             if shape.kind == "mesh":
-                vertices, triangles = convex_hull(shape.vertices)
-                shape = replace(shape, vertices=vertices, triangles=triangles.astype(np.int64))
+                hull = convex_hull(shape.vertices)
+                triangles = np.array(hull.faces, dtype=np.int64)
+                shape = replace(shape, vertices=np.array(hull.vertices), triangles=triangles)
             shapes.append(shape)
         links[name] = replace(link, shapes=tuple(shapes))
     return replace(robot, links=links)
