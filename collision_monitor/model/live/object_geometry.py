@@ -122,6 +122,12 @@ class ObjectGeometry:
             (self._parts[hierarchy],) = parts_of(self.meshes, hierarchy)
         return self._parts[hierarchy]
 
+    @property
+    def content(self) -> tuple:
+        """Everything that affects distances, for the keys of caches."""
+        meshes = tuple(mesh.content for mesh in self.meshes)
+        return self.rows, self.solids.rows, self.solids.places, meshes
+
     def is_same(self, other: ObjectGeometry) -> bool:
         """Whether all numbers of two geometries are equal."""
         return self is other or (

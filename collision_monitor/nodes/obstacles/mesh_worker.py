@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -17,12 +19,7 @@ from collision_monitor.nodes.obstacles.message_shapes import ManyTriangles, Mesh
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.packages import FileFinder
 
-_KEPT = 200  # maximum number of mesh files whose geometry is cached
-
-
-class _Job(NamedTuple):
-    wanted: MeshFile | ManyTriangles
-    future: Future[ObjectGeometry]
+_RECENT = 20  # geometries that are kept although no object has them now
 
 
 class MeshWorker:
@@ -33,29 +30,13 @@ class MeshWorker:
         self._finder, self._most = FileFinder(package_dirs, is_received=True), most
         self._hierarchy = hierarchy
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="meshes")
-        self._jobs: dict[str, _Job] = {}
-        self._results: dict[str, _Job] = {}  # of triangles, reported
-        self._kept: dict[MeshFile, ObjectGeometry] = {}
+        self._jobs: dict[str, tuple[MeshFile | ManyTriangles, Future[ObjectGeometry]]] = {}
+        self._made: WeakValueDictionary[Any, ObjectGeometry] = WeakValueDictionary()  # by key
+        self._recent: deque[ObjectGeometry] = deque(maxlen=_RECENT)
 
-    def known(self, name: str, wanted: MeshFile | ManyTriangles) -> ObjectGeometry | None:
-        """The geometry, if it was made before: of a file, or of the same triangles of an object."""
-        if isinstance(wanted, MeshFile):
-            return self._kept.get(wanted)
-        last = self._results.get(name)
-        is_known = last is not None and not last.future.exception() and wanted.is_same(last.wanted)
-        return last.future.result() if is_known else None
-
-    def is_making(self, name: str, wanted: ManyTriangles) -> bool:
-        """Whether the geometry of the same triangles of an object is being made."""
-        return name in self._jobs and wanted.is_same(self._jobs[name].wanted)
-
-    def unmade(self, name: str) -> ManyTriangles | None:
-        """Triangles of an object whose geometry is being made, or could not be made."""
-        job = self._jobs.get(name)
-        if job is None and (last := self._results.get(name)) is not None:
-            job = last if last.future.exception() else None
-        is_meant = job is not None and isinstance(job.wanted, ManyTriangles)
-        return job.wanted if is_meant else None
+    def known(self, wanted: MeshFile | ManyTriangles) -> ObjectGeometry | None:
+        """The geometry, if it was made for any object and is still there."""
+        return self._made.get(wanted.key)
 
     @property
     def names(self) -> list[str]:
@@ -63,38 +44,28 @@ class MeshWorker:
         return list(self._jobs)
 
     def start(self, name: str, wanted: MeshFile | ManyTriangles) -> None:
-        """Start making the geometry of an object; `done` delivers it."""
-        self.cancel(name)
-        self._jobs[name] = _Job(wanted, self._pool.submit(self._make, wanted))
+        """Start making the geometry of an object, unless it is being made; `done` delivers it."""
+        if name not in self._jobs or self._jobs[name][0].key != wanted.key:
+            self.cancel(name)
+            self._jobs[name] = wanted, self._pool.submit(self._make, wanted)
 
     def cancel(self, name: str) -> None:
-        """Cancel the job of an object, and forget its result."""
-        self._results.pop(name, None)
+        """Cancel the job of an object."""
         if name in self._jobs:
-            self._jobs.pop(name).future.cancel()
+            self._jobs.pop(name)[1].cancel()
 
     def done(self, report: Callable[[str, ObjectGeometry | CollisionMonitorError], None]) -> None:
         """Call ``report`` for each finished job, with the name and the geometry or the error."""
-        for name, job in list(self._jobs.items()):
-            if not job.future.done() or job.future.cancelled():
+        for name, (wanted, future) in list(self._jobs.items()):
+            if not future.done():
                 continue
             del self._jobs[name]
-            problem = job.future.exception()
-            if isinstance(job.wanted, ManyTriangles):
-                self._results[name] = job
-            elif problem is None and len(self._kept) < _KEPT:
-                self._kept[job.wanted] = job.future.result()
-            if problem is None:
-                report(name, job.future.result())
-            elif isinstance(problem, CollisionMonitorError):
-                report(name, problem)
-            else:
+            if (problem := future.exception()) is not None:
                 report(name, LiveSceneError(reason_of(problem)))
-
-    def keep_results(self, names: Collection[str]) -> None:
-        """Forget the results of objects without one of these names."""
-        for name in self._results.keys() - names:
-            del self._results[name]
+                continue
+            self._made[wanted.key] = made = future.result()
+            self._recent.append(made)
+            report(name, made)
 
     def _make(self, wanted: MeshFile | ManyTriangles) -> ObjectGeometry:
         if isinstance(wanted, ManyTriangles):

@@ -7,19 +7,22 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from rclpy.node import Node
 from rclpy.time import Time
 from visualization_msgs.msg import Marker
 
+from collision_monitor.common.disk_cache import content_key
 from collision_monitor.common.limits import array_range_problem, range_problem
 from collision_monitor.common.text import six_digits
 from collision_monitor.errors import LiveSceneError, reason_of
 from collision_monitor.fitting.fast_fit import cover_bounds
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.live.object_geometry import ObjectGeometry, is_same_shape, moved_rows
+from collision_monitor.model.live.object_geometry import ObjectGeometry, moved_rows
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.poses import rotation_from_quaternion
 
@@ -29,33 +32,31 @@ AT_ONCE = 100
 _UNIT = 0.01  # tolerance of the norm of a quaternion
 
 
-class MeshFile(NamedTuple):
-    """A mesh file that has to be read first."""
+@dataclass(frozen=True)
+class MeshFile:
+    """A mesh file that has to be read first; meanwhile there is nothing to use."""
 
     resource: str
     scale: tuple[float, float, float]
+    coarse: None = None
+
+    @property
+    def key(self) -> tuple:
+        """Equal for the same file at the same scale."""
+        return self.resource, self.scale
 
 
-def is_same_part(one: ObjectGeometry | Shape, other: ObjectGeometry | Shape) -> bool:
-    """Whether all numbers of two parts are equal."""
-    if isinstance(one, ObjectGeometry) or isinstance(other, ObjectGeometry):
-        return type(one) is type(other) and one.is_same(other)
-    return is_same_shape(one, other)
-
-
-class ManyTriangles(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ManyTriangles:
     """Parts of an object, meshes of many triangles among them, and what to use meanwhile."""
 
     parts: tuple[ObjectGeometry | Shape, ...]
     coarse: ObjectGeometry
 
-    def is_same(self, other: object) -> bool:
-        """Whether all numbers of the parts are equal."""
-        return (
-            isinstance(other, ManyTriangles)
-            and len(self.parts) == len(other.parts)
-            and all(map(is_same_part, self.parts, other.parts))
-        )
+    @cached_property
+    def key(self) -> str:
+        """Equal for parts of which all numbers are equal."""
+        return content_key(*(part.content for part in self.parts))
 
 
 def plain_name(text: str) -> str:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from rclpy.node import Node
@@ -44,6 +45,8 @@ class SceneObjects:
         self.keeper.find = self.find
         self._frames = Frames(listen_to_tf(node))
         self._monitor: Monitor | None = None
+        # Parts of `ManyTriangles`, by what is used meanwhile.
+        self._unmade: WeakKeyDictionary[ObjectGeometry, tuple] = WeakKeyDictionary()
         self.jobs = MeshWorker(
             package_dirs_of(values), values["scene_leaves_per_object"], values["hierarchy"]
         )
@@ -60,28 +63,24 @@ class SceneObjects:
         self, request: ObjectRequest, shape: Shape | ObjectGeometry | MeshFile | ManyTriangles
     ) -> None:
         """Add an object, now or when its mesh is processed."""
-        name, jobs = request.name, self.jobs
         is_made_later = isinstance(shape, (MeshFile, ManyTriangles))
-        if is_made_later and (known := jobs.known(name, shape)) is not None:
-            if isinstance(shape, MeshFile):
-                jobs.cancel(name)  # of another mesh
-            self.keeper.request(replace(request, shape=known))
-        elif isinstance(shape, ManyTriangles):
-            is_there = self.keeper.request(replace(request, shape=shape.coarse))
-            if not is_there:
-                jobs.cancel(name)
-            elif not jobs.is_making(name, shape):
-                jobs.start(name, shape)
-        elif isinstance(shape, MeshFile):
-            self.keeper.request(request)
-            jobs.start(name, shape)
-        else:
-            jobs.cancel(name)
+        if is_made_later and (known := self.jobs.known(shape)) is not None:
+            shape, is_made_later = known, False
+        if not is_made_later:
+            self.jobs.cancel(request.name)
             self.keeper.request(replace(request, shape=shape))
+        elif self.keeper.request(replace(request, shape=shape.coarse)) or shape.coarse is None:
+            if shape.coarse is not None:
+                self._unmade[shape.coarse] = shape.parts
+            self.jobs.start(request.name, shape)
+        else:
+            self.jobs.cancel(request.name)
 
     def unmade(self, name: str) -> ManyTriangles | None:
         """Triangles of an object whose geometry is being made, or could not be made."""
-        return self.jobs.unmade(name)
+        shape = self.keeper.requests[name].shape if name in self.keeper.requests else None
+        parts = self._unmade.get(shape) if isinstance(shape, ObjectGeometry) else None
+        return None if parts is None else ManyTriangles(parts, shape)
 
     def finish(self, name: str, made: ObjectGeometry | CollisionMonitorError) -> None:
         """Use the geometry that was made for an object, or the error why it cannot be."""

@@ -156,7 +156,6 @@ class SceneTopics:
         if not self._late(time.monotonic())[0]:
             self._keeper.clock.advance(simulated)
             self._keeper.expire(self._keeper.clock.now)
-        self.objects.jobs.keep_results(self._keeper.requests.keys())
         self._keeper.retry(self.objects.q)
         self._raise_fault()
 

@@ -103,7 +103,7 @@ def test_a_job_that_cannot_be_done_says_why():
     finish(jobs, taken)
     assert "no file 'gone.stl'" in str(taken["a"])
     assert "nothing is fetched over the network" in str(taken["b"])
-    assert jobs.known("a", MeshFile("gone.stl", (1.0, 1.0, 1.0))) is None
+    assert jobs.known(MeshFile("gone.stl", (1.0, 1.0, 1.0))) is None
 
 
 @pytest.mark.parametrize(
