@@ -26,7 +26,7 @@ from collision_monitor.fitting.fitter import given_leaves
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.loading import Recipe
-from collision_monitor.model.thresholds import Thresholds, load_thresholds
+from collision_monitor.model.thresholds import load_thresholds
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.poses import pose_from_xyz_rpy
@@ -101,24 +101,20 @@ def make_model(options: argparse.Namespace) -> CollisionModel:
         options.urdf,
         srdf=options.srdf,
         package_dirs=options.package_dir,
-        scene=options.scene,
-        max_leaves_per_link=options.max_leaves_per_link,
-        leaf_tolerance=options.leaf_tolerance,
-        leaves=options.leaves,
         check_leaves=not options.unchecked_leaves,
-        visual_meshes=options.visual_meshes,
-        fit=options.fit,
-        hierarchy=options.hierarchy,
         limits=loading_limits(options),
-        checked=_ruled(options).patterns(check=True),
-        unchecked=_ruled(options).patterns(check=False),
+        **_patterns(options),
+        **values_of(FitSettings, vars(options)),
+        **values_of(Recipe, vars(options)),
     )
 
 
-def _ruled(options: argparse.Namespace) -> Thresholds:
-    """The file of thresholds: its rules say which pairs are checked."""
-    path = getattr(options, "thresholds", None)
-    return Thresholds() if path is None else load_thresholds(path)
+def _patterns(options: argparse.Namespace) -> dict[str, tuple[str, ...]]:
+    """Pairs that rules of the file of thresholds have checked, or not; empty without a file."""
+    if (path := getattr(options, "thresholds", None)) is None:
+        return {}
+    rules = load_thresholds(path)
+    return {"checked": rules.patterns(check=True), "unchecked": rules.patterns(check=False)}
 
 
 # -- a second robot --
@@ -188,15 +184,14 @@ def _load_both(options: argparse.Namespace) -> tuple[CollisionModel, Robot]:
         root += "_"
     robot = compose(parts, f"{first.name} and {other.name}", root)
     scene = load_scene(options.scene, robot, options.package_dir) if options.scene else None
-    settings = FitSettings(options.max_leaves_per_link, options.leaf_tolerance)
+    settings = FitSettings(**values_of(FitSettings, vars(options)))
     leaves = given_leaves(
         robot, settings, options.leaves, options.fit, not options.unchecked_leaves
     )
     semantics = compose_semantics(parts)
     model = CollisionModel(
-        robot, semantics, scene, settings, leaves, options.hierarchy,
-        _ruled(options).patterns(check=True), _ruled(options).patterns(check=False),
-    )  # fmt: skip
+        robot, semantics, scene, settings, leaves, options.hierarchy, **_patterns(options)
+    )
     return model, other
 
 

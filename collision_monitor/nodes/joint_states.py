@@ -24,7 +24,7 @@ from collision_monitor.monitoring.publisher_watch import Publisher, PublisherWat
 from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS, Watchdogs
 from collision_monitor.nodes.common.executor import take_serialized
 from collision_monitor.nodes.common.messages import seconds_of
-from collision_monitor.nodes.common.name_watch import NAMES_SECONDS, node_of
+from collision_monitor.nodes.common.node_state import NAMES_SECONDS, node_of
 from collision_monitor.nodes.parameters.monitor_parameters import RobotPort
 from collision_monitor.nodes.recorder import Recorder
 

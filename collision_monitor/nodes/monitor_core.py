@@ -22,7 +22,7 @@ from collision_monitor.nodes.markers.marker_topic import MarkerTopic
 from collision_monitor.nodes.monitor_services import MonitorServices
 from collision_monitor.nodes.monitor_state import StatePublisher
 from collision_monitor.nodes.monitor_topics import MonitorTopics, log_robot, log_rules
-from collision_monitor.nodes.node_core import NodeCore
+from collision_monitor.nodes.node_core import NodeCore, RobotDescriptions
 from collision_monitor.nodes.obstacles.cloud import Cloud
 from collision_monitor.nodes.obstacles.scene_topics import SceneTopics
 from collision_monitor.nodes.parameters.monitor_parameters import (
@@ -36,7 +36,6 @@ from collision_monitor.nodes.parameters.monitor_parameters import (
 )
 from collision_monitor.nodes.parameters.thresholds_file import ThresholdsFile
 from collision_monitor.nodes.recorder import Recorder
-from collision_monitor.nodes.robot_descriptions import RobotDescriptions
 from collision_monitor.nodes.robot_loader import RobotLoader, build_monitor, has_kernels, use_values
 
 _LOADING = "loading the robot (the first load fits leaves and compiles kernels)"

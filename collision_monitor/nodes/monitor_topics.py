@@ -29,7 +29,6 @@ from collision_monitor.nodes.common.steady_timer import steady_timer
 from collision_monitor.nodes.recorder import RecordedPublisher, Recorder
 from collision_monitor.robot.pairs import by_reason, may_also_collide
 
-_LOG_SECONDS = 5.0
 _MOST_PAIRS = 100  # in the state
 _MOST_NAMED = 20  # of those left out for one reason, in the state; of near pairs, in the log
 
@@ -39,7 +38,7 @@ class MonitorReport:
 
     def __init__(self, node: Node, watchdogs: Watchdogs) -> None:
         """``watchdogs``: of the monitor."""
-        self._log, self._watchdogs = StateLog(node, _LOG_SECONDS), watchdogs
+        self._log, self._watchdogs = StateLog(node), watchdogs
         self._mark = (time.monotonic(), 0, 0.0)  # start time, messages then, last rate
         self._pairs: tuple[Any, dict[str, str]] = (None, {})  # thresholds, and texts of them
 
@@ -106,7 +105,7 @@ class MonitorReport:
         return rate
 
     def log(self, state: MonitorState) -> None:
-        """Log a change of level; the same level at most every few seconds."""
+        """Log a change of level; the same level at most once a second."""
         kind = "waiting" if state.cause == "waiting" else state.level
         self._log.add(state.level, kind, f"{state.level.name}: {state.message}")
 
@@ -262,15 +261,11 @@ class MonitorTopics:
 
     def cycle(self, state: MonitorState) -> None:
         """Publish the topics of each joint state with a known distance."""
-        self.min_distance(state.clearance.distance)
+        self._distance_message.data = state.clearance.distance
+        self._min_distance.publish(self._distance_message)
         if self._scale_is_used:
             self._scale_message.data = state.speed_scale
             self._speed_scale.publish(self._scale_message)
-
-    def min_distance(self, distance: float) -> None:
-        """Publish a minimum distance, metres."""
-        self._distance_message.data = distance
-        self._min_distance.publish(self._distance_message)
 
     def state(self, status: DiagnosticStatus, state: MonitorState) -> None:
         """Publish the state."""

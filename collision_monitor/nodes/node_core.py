@@ -5,20 +5,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
+from rclpy.subscription import Subscription
 from rclpy.timer import Timer
+from std_msgs.msg import String
 
 from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.errors import CollisionMonitorError, reason_of
 from collision_monitor.model.loading import RobotSource
 from collision_monitor.monitoring.watchdogs import Watchdogs
 from collision_monitor.nodes.common.executor import bridge_logs
-from collision_monitor.nodes.common.failures import left_if_interrupted
+from collision_monitor.nodes.common.messages import LATCHED
 from collision_monitor.nodes.common.node_state import NodeState
 from collision_monitor.nodes.common.sentinel import repeated
 from collision_monitor.nodes.common.steady_timer import steady_timer
@@ -30,7 +35,66 @@ from collision_monitor.nodes.parameters.parameter import (
     declare_parameters,
     package_dirs_of,
 )
-from collision_monitor.nodes.robot_descriptions import RobotDescriptions
+
+
+class RobotDescriptions:
+    """The descriptions of all robots, from parameters or topics.
+
+    Attributes:
+        ports: topics of each robot.
+    """
+
+    def __init__(
+        self, node: Node, ports: Sequence[RobotPort], received: Callable[[], None]
+    ) -> None:
+        """Start without subscriptions; ``received`` is called for each received description."""
+        self._node, self.ports, self._received = node, ports, received
+        self._urdfs: dict[str, ReceivedText] = {}  # by name of the robot
+        self._subscriptions: list[Subscription] = []
+
+    def subscribe(self) -> None:
+        """Subscribe to descriptions that are not given by parameters."""
+        self._urdfs.clear()
+        for port in self.ports:
+            if not port.source.urdf:
+                listener = partial(self._on_description, port.source.name)
+                self._subscriptions.append(
+                    self._node.create_subscription(
+                        String, port.description_topic, listener, LATCHED
+                    )
+                )
+
+    def _on_description(self, name: str, message: String) -> None:
+        self._urdfs[name] = ReceivedText(message.data)
+        self._received()
+
+    @property
+    def sources(self) -> tuple[RobotSource, ...]:
+        """The robots; a URDF that was not received is empty."""
+        return tuple(
+            port.source if port.source.urdf
+            else replace(port.source, urdf=self._urdfs.get(port.source.name, ""))
+            for port in self.ports
+        )  # fmt: skip
+
+    def topic_of(self, name: str) -> str:
+        """Topic of the description of a robot."""
+        return next(p.description_topic for p in self.ports if p.source.name == name)
+
+    @property
+    def missing(self) -> list[str]:
+        """Topics of descriptions that were not received."""
+        return [
+            port.description_topic
+            for port in self.ports
+            if not port.source.urdf and port.source.name not in self._urdfs
+        ]
+
+    def destroy(self) -> None:
+        """End all subscriptions."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._subscriptions.clear()
 
 
 class NodeCore(ABC):
@@ -188,6 +252,20 @@ class CoreNode:
         self._core.end()
 
 
+@contextmanager
+def _left_if_interrupted(node: Node) -> Iterator[None]:
+    """Destroy a node that is being made and is not finished, so that it leaves the graph.
+
+    The process ends without it. Other nodes would take it for alive until the middleware gives it
+    up: 20 s with Fast DDS.
+    """
+    try:
+        yield
+    except BaseException:
+        node.destroy_node()
+        raise
+
+
 class RobotNode(CoreNode, Node):
     """A node that does its work from its start."""
 
@@ -199,5 +277,5 @@ class RobotNode(CoreNode, Node):
                 used.
         """
         super().__init__(name, **options)
-        with left_if_interrupted(self):
+        with _left_if_interrupted(self):
             self._core = make_core(self)

@@ -12,13 +12,16 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor.common.safe_files import ReceivedText
+from collision_monitor.common.settings import values_of
 from collision_monitor.errors import (
     CollisionMonitorError,
     JointStateError,
     MissingDependencyError,
     TrajectoryError,
 )
+from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.loading import Recipe
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.nodes.common.executor import run_program
 from collision_monitor.nodes.common.node_state import Report
@@ -104,12 +107,8 @@ class SelfCollisionCore(SingleRobotCore):
             self.state.report(Level.STALE, "loading", f"{text}{self._note}")
         model = CollisionModel.from_urdf(
             description,
-            **self._sources(),
-            max_leaves_per_link=v["max_leaves_per_link"],
-            leaf_tolerance=v["leaf_tolerance"],
-            leaves=v["leaves"] or None,
-            visual_meshes=v["visual_meshes"],
-            fit=v["fit"],
+            **{**values_of(Recipe, v), **self._sources(), "leaves": v["leaves"] or None},
+            **values_of(FitSettings, v),
             limits=limits_of(v),
         )
         arms = find_chains(model.robot, model.semantics, arm_names(v))

@@ -16,8 +16,6 @@ from collision_monitor.nodes.common.node_state import Report, ReportState
 from collision_monitor.nodes.trajectories.released_motions import ReleasedMotions
 from collision_monitor.nodes.trajectories.trajectory_messages import Shortage, overruled
 
-_LOG_SECONDS = 1.0
-
 
 class RequestState(ReportState):
     """Numbers requests, and publishes the outcome of the last one unless something is worse.
@@ -45,7 +43,7 @@ class RequestState(ReportState):
             shortage: missing packages.
             motions: which were sent, with the filter of the robot.
         """
-        super().__init__(node, values, faults, self._worst, self._robot_and_values, _LOG_SECONDS)
+        super().__init__(node, values, faults, self._worst, self._robot_and_values)
         self._shortage, self._motions = shortage, motions
         self.request = 0
         self.no_robot = "waiting for a robot description"

@@ -40,6 +40,7 @@ _END_SECONDS = 2.0  # maximum time from a signal to the end of the process
 _PUBLISH_SECONDS = 0.3  # of them, at most, for a last state
 _SENDING_SECONDS = 0.05  # until a message has left the process
 _RECEIVED_SECONDS = 0.3  # of _END_SECONDS, at most, until subscribers have the last state
+_LOG_SECONDS = 1.0  # between two states of the same kind in the log
 _SIGNAL_SECONDS = 0.2  # between two checks for a signal, if no timer runs
 
 
@@ -54,17 +55,17 @@ def log_at(logger: Any, severity: int, text: str) -> None:
 
 
 class StateLog:
-    """Logs states of a node at the severity of their level, throttled by kind."""
+    """Logs states of a node at the severity of their level, each kind at most once a second."""
 
-    def __init__(self, node: Node, seconds: float = 0.0) -> None:
-        """``seconds``: minimum time between two states of the same kind."""
-        self._logger, self._seconds = node.get_logger(), seconds
+    def __init__(self, node: Node) -> None:
+        """``node``: provides the logger."""
+        self._logger = node.get_logger()
         self._logged: dict[Any, float] = {}
 
     def add(self, level: Level, kind: Any, text: str) -> None:
         """Log a state; the kinds "waiting" and "ended" are no faults."""
         now = time.monotonic()
-        if now - self._logged.get(kind, -math.inf) < self._seconds:
+        if now - self._logged.get(kind, -math.inf) < _LOG_SECONDS:
             return
         self._logged[kind] = now
         severity = logging.WARNING if level is Level.WARN else logging.ERROR

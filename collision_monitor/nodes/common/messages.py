@@ -10,6 +10,7 @@ from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from rclpy.duration import Duration as RclpyDuration
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.time import Time as RclpyTime
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
 from collision_monitor.monitoring.monitor import Level, MonitorState
@@ -45,16 +46,12 @@ def seconds_of(time: Time | Duration) -> float:
 
 def time_message(seconds: float) -> Time:
     """A time as a message, to the nanosecond."""
-    return Time(**_parts(seconds))
+    return RclpyTime(nanoseconds=round(1e9 * seconds)).to_msg()
 
 
 def duration_message(seconds: float) -> Duration:
     """A duration as a message, to the nanosecond."""
-    return Duration(**_parts(seconds))
-
-
-def _parts(seconds: float) -> dict[str, int]:
-    return dict(zip(("sec", "nanosec"), divmod(round(seconds * 1e9), 10**9), strict=True))
+    return RclpyDuration(nanoseconds=round(1e9 * seconds)).to_msg()
 
 
 def key_values(values: Mapping[str, str]) -> list[KeyValue]:

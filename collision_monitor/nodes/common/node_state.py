@@ -1,11 +1,15 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""The topic ``~/state`` of a node: published when the state changes, and repeated at its rate."""
+"""The topic ``~/state`` of a node: published when the state changes, and repeated at its rate.
+
+Two faults are those of any node: a callback that fails, and another node that publishes the state.
+"""
 
 from __future__ import annotations
 
 import math
 import time
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -14,18 +18,99 @@ from typing import Any, Generic, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 
+from collision_monitor.common.text import shortened
+from collision_monitor.errors import reason_of
 from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.nodes.common.executor import StateLog
-from collision_monitor.nodes.common.failures import CallbackFailures
 from collision_monitor.nodes.common.messages import STATE, diagnostic
-from collision_monitor.nodes.common.name_watch import NameWatch
 
 _WATCHDOG_SECONDS = 0.05
-_REMARKS = ("description", "names")
-
+# Longer than the period of the slowest timer, 1 s: what fails each time is a fault without a gap.
+_FAULT_SECONDS = 2.0
+_MOST_LOGGED = 10  # different failures whose traceback is logged
+# Between two looks at names, which take 100 times as long as a look at their number. The graph may
+# know an endpoint before the name of its node.
+NAMES_SECONDS = 0.5
+_UNKNOWN_NAME = "_NODE_NAME_UNKNOWN_"  # of the middleware, in place of such a name
 
 S = TypeVar("S")  # a state, with the methods `with_remark` and `with_fault`
+
+
+class CallbackFailures:
+    """The exceptions of callbacks, also those in which the middleware reads a message.
+
+    The last one is the fault "callback" for a while.
+
+    Attributes:
+        count: exceptions since the start.
+    """
+
+    def __init__(self, logger: Any, faults: FaultRegister) -> None:
+        """``logger``: of the node; ``faults``: its register."""
+        self._logger, self._faults = logger, faults
+        self.count = 0
+        self._logged: set[str] = set()
+
+    def add(self, error: Exception) -> None:
+        """Count an exception, and log each different one with its traceback."""
+        self.count += 1
+        text = f"a callback failed: {reason_of(error)}"
+        until = time.monotonic() + _FAULT_SECONDS
+        self._faults.put("callback", Level.ERROR, "fault", text, until)
+        if text not in self._logged and len(self._logged) < _MOST_LOGGED:
+            self._logged.add(text)
+            trace = "".join(traceback.format_exception(error))
+            self._logger.error(f"{text}; the node goes on\n{trace}")
+
+    def values(self) -> dict[str, str]:
+        """Key-values of a state: the number of exceptions, if there was one."""
+        return {"callback_errors": str(self.count)} if self.count else {}
+
+
+def node_of(endpoint: TopicEndpointInfo) -> str:
+    """Full name of the node of a publisher or subscription; in words while it is not known."""
+    if endpoint.node_name == _UNKNOWN_NAME:
+        return "a node whose name is not known"
+    return f"{endpoint.node_namespace.rstrip('/')}/{endpoint.node_name}"
+
+
+class NameWatch:
+    """Watches the graph for other publishers of ``~/state``: they are the fault "names"."""
+
+    def __init__(self, node: Node, faults: FaultRegister) -> None:
+        """Start without any."""
+        self._node, self._faults = node, faults
+        self._topic = node.resolve_topic_name("~/state")
+        self._count, self._looked_at = 1, 0.0
+        self._remark = ""
+
+    def update(self, now: float) -> None:
+        """Look at the graph; call it regularly. ``now``: time of the steady clock, seconds."""
+        count = self._node.count_publishers(self._topic)
+        is_due = count > 1 and now - self._looked_at >= NAMES_SECONDS
+        if count == self._count and not is_due:
+            return
+        self._count, self._looked_at = count, now
+        remark = self._found() if count > 1 else ""
+        if remark and remark != self._remark:
+            self._node.get_logger().warning(remark)
+        self._remark = remark
+        self._faults.put("names", Level.WARN, "", remark)
+
+    def _found(self) -> str:
+        full_name = self._node.get_fully_qualified_name()
+        names = [node_of(each) for each in self._node.get_publishers_info_by_topic(self._topic)]
+        if names.count(full_name) > 1:
+            return (
+                f"{names.count(full_name)} nodes are named {full_name}, and their states mix on "
+                f"{self._topic}: end one, or rename it (-r __node:=name)"
+            )
+        others = shortened(
+            sorted({name for name in names if name != full_name}) or ["another node"]
+        )
+        return f"{self._topic} is published by {others} as well: its states mix with these"
 
 
 class NodeState(ABC, Generic[S]):
@@ -36,7 +121,7 @@ class NodeState(ABC, Generic[S]):
         failures: of callbacks.
     """
 
-    remarks = _REMARKS  # sources of faults with which a state is at least WARN
+    remarks = ("description", "names")  # sources of faults with which a state is at least WARN
 
     def __init__(self, node: Node, values: Mapping[str, Any], faults: FaultRegister) -> None:
         """``values``: parameters of the node; ``faults``: its register."""
@@ -214,7 +299,6 @@ class ReportState(NodeState[Report]):
         faults: FaultRegister,
         now: Callable[[], Report],
         details: Callable[[Report], tuple[str, dict[str, str]]],
-        log_seconds: float = 0.0,
     ) -> None:
         """Publish nothing yet.
 
@@ -224,11 +308,10 @@ class ReportState(NodeState[Report]):
             faults: its register.
             now: returns the state, without faults of the node.
             details: returns the name of the robot, and further key-values of a report.
-            log_seconds: minimum time between two log entries of the same event.
         """
         super().__init__(node, values, faults)
         self._now, self._details = now, details
-        self._log = StateLog(node, log_seconds)
+        self._log = StateLog(node)
         self._publisher = node.create_publisher(DiagnosticStatus, "~/state", STATE)
 
     def _own(self) -> Report:

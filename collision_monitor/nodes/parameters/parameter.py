@@ -16,7 +16,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.validate_full_topic_name import validate_full_topic_name
 
-from collision_monitor.common.settings import Setting, settings_of
+from collision_monitor.common.settings import Setting, settings_of, values_of
 from collision_monitor.common.text import without_place
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.fitter import check_fit
@@ -168,7 +168,7 @@ def _check_each(values: Mapping[str, Any], parameters: Sequence[Parameter]) -> N
 
 def check_fit_values(values: Mapping[str, Any]) -> None:
     """Raise FitError if parameters of the fit are inconsistent."""
-    settings = FitSettings(values["max_leaves_per_link"], values["leaf_tolerance"])
+    settings = FitSettings(**values_of(FitSettings, values))
     check_fit(values["fit"], settings, values["leaves"] or None)
 
 

@@ -20,7 +20,6 @@ from visualization_msgs.msg import Marker  # noqa: E402
 from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.errors import LiveSceneError  # noqa: E402
 from collision_monitor.nodes.obstacles.cloud import read_points  # noqa: E402
-from collision_monitor.nodes.obstacles.mesh_worker import MeshWorker  # noqa: E402
 from collision_monitor.nodes.obstacles.message_shapes import (
     AT_ONCE,
     Frames,  # noqa: E402
@@ -31,6 +30,7 @@ from collision_monitor.nodes.obstacles.message_shapes import (
     plain_name,
     pose_of,
 )
+from collision_monitor.nodes.obstacles.scene_objects import MeshWorker  # noqa: E402
 
 
 def of(kind, x=0.2, y=0.2, z=0.2, **more):

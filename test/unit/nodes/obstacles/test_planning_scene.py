@@ -22,7 +22,7 @@ from collision_monitor.errors import FitError  # noqa: E402
 from collision_monitor.model.live.desired_scene import DesiredScene  # noqa: E402
 from collision_monitor.model.live.live_objects import Bounds  # noqa: E402
 from collision_monitor.model.live.live_scene import LiveScene  # noqa: E402
-from collision_monitor.nodes.obstacles import mesh_worker  # noqa: E402
+from collision_monitor.nodes.obstacles import scene_objects  # noqa: E402
 from collision_monitor.nodes.obstacles.message_shapes import AT_ONCE, ManyTriangles  # noqa: E402
 from collision_monitor.nodes.obstacles.planning_scene import (
     ADD,
@@ -285,7 +285,7 @@ def test_a_mesh_that_cannot_be_processed_stays_a_fault_when_it_moves(topics, mon
     topic, name = topics.process, "planning_scene/rock"
     rock = thing("rock", meshes=[mesh(MANY)], mesh_poses=[at()])
     with monkeypatch.context() as patch:
-        patch.setattr(mesh_worker, "fitted", refuse)
+        patch.setattr(scene_objects, "fitted", refuse)
         topic(scene(rock))
         finish(topics)
         for _ in range(2):
