@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -25,7 +25,7 @@ from collision_monitor.monitoring.watchdogs import Watchdogs
 from collision_monitor.nodes.common.executor import bridge_logs
 from collision_monitor.nodes.common.messages import LATCHED
 from collision_monitor.nodes.common.node_state import NodeState
-from collision_monitor.nodes.common.sentinel import repeated
+from collision_monitor.nodes.common.sentinel import Sentinel
 from collision_monitor.nodes.common.steady_timer import steady_timer
 from collision_monitor.nodes.parameters.monitor_parameters import RobotPort
 from collision_monitor.nodes.parameters.parameter import (
@@ -153,7 +153,7 @@ class NodeCore(ABC):
 
     def _load_reporting(self, load: Callable[[], None], text: str) -> None:
         """Load in this thread; another one repeats ``text`` as a state, so that all hear of it."""
-        with repeated(lambda: self.state.publish_stale(text)):
+        with closing(Sentinel(lambda reason: self.state.publish_stale(text))):
             load()
 
     def _refusal(self, load: Callable[[], None]) -> str:

@@ -344,7 +344,7 @@ class SimulationCore(SingleRobotCore):
         simulation = self._simulation
         if simulation is None:
             return
-        touches = simulation.log.touches
+        touches = simulation.touches
         names = self._node.get_name(), simulation.robot.name
         message = contacts_status(simulation.contacts, touches, *names)
         self._contacts.publish(message)
@@ -358,7 +358,7 @@ class SimulationCore(SingleRobotCore):
 
     def _contacts_key(self) -> tuple:
         """Contacts are published when this changes: current pairs, number of pairs so far."""
-        return tuple(self._simulation.contacts), len(self._simulation.log.touches)
+        return tuple(self._simulation.contacts), len(self._simulation.touches)
 
 
 class SimulationNode(RobotNode):

@@ -59,21 +59,20 @@ _FLOOR = "<plane><normal>0 0 1</normal><size>20 20</size></plane>"
 def gazebo_description(
     urdf: str | bytes | os.PathLike,
     controllers: str | os.PathLike,
-    start: dict[str, float] | None = None,
 ) -> str:
     """The URDF (path or text) as text, attached to the world and with position interfaces.
 
-    Every independent joint has a position command interface; mimic joints have state interfaces
-    only. The root link is attached to a link ``world``, unless it has this name.
+    Every independent joint has a position command interface, and starts at zero or the nearer
+    limit; mimic joints have state interfaces only. The root link is attached to a link ``world``,
+    unless it has this name.
 
     Args:
         urdf: of the robot.
         controllers: YAML file with the parameters of controller manager and controllers.
-        start: positions by joint name, radians or metres; 0 for the others.
 
     Raises:
-        RobotDescriptionError: the URDF is invalid or already has a <ros2_control>, a joint of
-            ``start`` is unknown, or a moving link has no mass.
+        RobotDescriptionError: the URDF is invalid or already has a <ros2_control>, or a moving link
+            has no mass.
     """
     robot = load_robot(urdf)
     root = parse_xml(urdf).root
@@ -88,10 +87,6 @@ def gazebo_description(
                 f"link {joint.child!r} has no mass: Gazebo would ignore it and all that it "
                 "carries; add an <inertial>"
             )
-    start = {} if start is None else start
-    names = [joint.name for joint in robot.joints if joint.moves]
-    if unknown := [name for name in start if name not in names]:
-        raise RobotDescriptionError(f"robot {robot.name!r} has no joint {unknown[0]!r} to start at")
     if robot.root != WORLD:
         etree.SubElement(root, "link", name=WORLD)
         fixed = etree.SubElement(root, "joint", name=f"{WORLD}_joint", type="fixed")
@@ -110,7 +105,7 @@ def gazebo_description(
                     etree.SubElement(command, "param", name=end).text = repr(float(value))
         position = etree.SubElement(element, "state_interface", name="position")
         if joint.mimic is None:
-            value = start.get(joint.name, 0.0)
+            value = 0.0
             if joint.kind != "continuous":
                 value = min(max(value, joint.lower), joint.upper)
             etree.SubElement(position, "param", name="initial_value").text = repr(float(value))
@@ -181,7 +176,7 @@ def read_controllers(path: str | os.PathLike) -> Controllers:
     return Controllers(tuple(names), trajectory[0] if len(trajectory) == 1 else "")
 
 
-def world_sdf(robot: Robot, scene: Scene, name: str = "cell") -> str:
+def world_sdf(robot: Robot, scene: Scene) -> str:
     """SDF of a world with the obstacles of a scene; its origin is the robot's root link.
 
     It does not contain the robot. Steps are 1 ms, in real time.
@@ -192,7 +187,6 @@ def world_sdf(robot: Robot, scene: Scene, name: str = "cell") -> str:
     bodies = rigid_bodies(with_joints(robot, scene.joints))
     sdf = etree.fromstring(_WORLD_SDF, etree.XMLParser(remove_blank_text=True))
     world = sdf.find("world")
-    world.set("name", name)
     _add_model(world, "floor", "0 0 0 0 0 0", "0.8 0.8 0.8 1", _FLOOR)
     for obstacle in scene.obstacles:
         if bodies.link_bodies[obstacle.link] != 0:

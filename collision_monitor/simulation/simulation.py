@@ -180,19 +180,15 @@ def contacts_of(robot: SimulatedRobot, data: Any) -> dict[Pair, Contact]:
     return contacts
 
 
-class TouchLog:
-    """All contacts since the start or the last reset."""
-
-    def __init__(self) -> None:
-        self.touches: dict[Pair, Touch] = {}
-
-    def note(self, contacts: dict[Pair, Contact], time: float) -> None:
-        """Record contacts at ``time`` s."""
-        for pair, contact in contacts.items():
-            old = self.touches.get(pair, Touch(time, time, 0.0, 0.0))
-            self.touches[pair] = Touch(
-                old.first, time, max(old.depth, contact.depth), max(old.force, contact.force)
-            )
+def add_touches(
+    touches: dict[Pair, Touch], contacts: Mapping[Pair, Contact], time: float
+) -> None:
+    """Add contacts at ``time`` s to those so far."""
+    for pair, contact in contacts.items():
+        old = touches.get(pair, Touch(time, time, 0.0, 0.0))
+        touches[pair] = Touch(
+            old.first, time, max(old.depth, contact.depth), max(old.force, contact.force)
+        )
 
 
 # -- simulation --
@@ -205,7 +201,10 @@ Source = str | bytes | os.PathLike | ReceivedText
 class Simulation:
     """One robot in one scene; see `from_urdf`. Time starts at 0 and never decreases.
 
-    ``data`` is the state as MuJoCo has it (``mujoco.MjData`` of ``robot.model``), for its viewer.
+    Attributes:
+        data: the state as MuJoCo has it (``mujoco.MjData`` of ``robot.model``), for its viewer.
+        contacts: of links and obstacles now, by pair.
+        touches: all since the start or the last reset, by pair.
     """
 
     def __init__(
@@ -344,9 +343,8 @@ class Simulation:
         self._mujoco.mj_forward(self.robot.model, self.data)
         self._servos.target = self._start.copy()
         self.execution.hold(self._start)
-        self.log = TouchLog()
-        self.contacts: dict[Pair, Contact] = contacts_of(self.robot, self.data)
-        self.log.note(self.contacts, self.time)
+        self.touches: dict[Pair, Touch] = {}
+        self._note_contacts()
 
     def continue_from(self, time: float) -> None:
         """Advance the clock to ``time`` s, if that is later."""
@@ -380,5 +378,8 @@ class Simulation:
                     f"{self.timestep:g} s or a smaller servo_bandwidth, and check the masses"
                 )
             if data.ncon or self.contacts:
-                self.contacts = contacts_of(self.robot, data)
-                self.log.note(self.contacts, self.time)
+                self._note_contacts()
+
+    def _note_contacts(self) -> None:
+        self.contacts = contacts_of(self.robot, self.data)
+        add_touches(self.touches, self.contacts, self.time)

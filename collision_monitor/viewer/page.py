@@ -49,8 +49,7 @@ from collision_monitor.viewer.server import (
 logger = logging.getLogger(__name__)
 
 _PERIOD = 1.0 / 30.0  # period of poses, seconds
-_TEXT_PERIOD = 0.1  # of text, seconds
-_SLOW_PERIOD = 0.2  # of charts and followed sliders, seconds
+_SLOW_PERIOD = 0.2  # of text, charts and followed sliders, seconds
 # A browser redraws for a quarter of a second after each message: without changes, send few.
 _IDLE_PERIOD = 2.0
 _ACTIVE = 1.0  # seconds after an action or a move
@@ -123,7 +122,7 @@ class Page:
         self._note, self._shown_status = "", ""
         self._shown_q: np.ndarray | None = None
         self._last_good: tuple[CollisionModel, np.ndarray] | None = None
-        self._text_at = self._slow_at = self._active_until = -np.inf
+        self._updated_at = self._active_until = -np.inf
         self._shown_state: tuple = ()
         self._changed_at: float | None = clock()
         self._end, self._idle = threading.Event(), threading.Event()
@@ -322,14 +321,11 @@ class Page:
                 self._active_until = now + _ACTIVE
             if self._clearance is not None:
                 self._curve.add(now, self._clearance.distance)
-            active = now < self._active_until
             state = (self._clearance, self._note, self._node and self._node.level)
-            due = _TEXT_PERIOD if active or state != self._shown_state else _IDLE_PERIOD
-            if now - self._text_at >= due:
-                self._text_at, self._shown_state = now, state
+            is_active = now < self._active_until or state != self._shown_state
+            if now - self._updated_at >= (_SLOW_PERIOD if is_active else _IDLE_PERIOD):
+                self._updated_at, self._shown_state = now, state
                 self._update_text(now)
-            if now - self._slow_at >= (_SLOW_PERIOD if active else _IDLE_PERIOD):
-                self._slow_at = now
                 self._update_slowly(now)
 
     def _use(self, model: CollisionModel) -> None:

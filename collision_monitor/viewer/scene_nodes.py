@@ -119,9 +119,8 @@ class RobotNodes(_LeafNodes):
         ]
         self._label = scene.add_label("/nearest/label", "", anchor="bottom-center")
 
-    def place(self, poses: Mapping[str, np.ndarray]) -> int:
-        """Move every link to its pose (4, 4) in the base frame; returns how many have moved."""
-        moved = 0
+    def place(self, poses: Mapping[str, np.ndarray]) -> None:
+        """Move every link to its pose (4, 4) in the base frame."""
         for name, pose in poses.items():
             before = self._poses.get(name)
             if before is not None and np.abs(before - pose).max() < 1e-7:
@@ -129,8 +128,6 @@ class RobotNodes(_LeafNodes):
             frame = self._frames[name]
             frame.position, frame.wxyz = position_and_wxyz(pose)
             self._poses[name] = pose
-            moved += 1
-        return moved
 
     def nearest(self, clearance: Clearance | None) -> None:
         """Draw the line between the nearest points with its length, if any."""

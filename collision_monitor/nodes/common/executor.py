@@ -262,7 +262,7 @@ def run_node(make_node: Callable[[], RunnableNode], args: list[str] | None) -> N
     finally:
         end.waits = True
         if sentinel is not None:
-            sentinel.end()
+            sentinel.close()
         if node is not None:
             node.close()
             _wait_until_received(node)

@@ -1,40 +1,20 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that publish while the main thread of a node cannot: it loads a robot, or is blocked."""
+"""A thread that publishes while the main thread of a node cannot: it loads a robot, or is blocked.
+
+Latched messages with a lifespan would be gone meanwhile.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 
 _TICK = 0.1  # seconds
 # A main thread that has done nothing for so many ticks is blocked: 1 s, the slowest heartbeat. On a
 # busy machine half of that is not rare.
 _TICKS = 10
-_REPEAT_SECONDS = 0.5
-
-
-@contextmanager
-def repeated(publish: Callable[[], None]) -> Iterator[None]:
-    """Context in which a thread publishes a state again and again, so that late listeners get it.
-
-    Latched messages with a lifespan would be gone during a long load.
-    """
-    ended = threading.Event()
-
-    def repeat() -> None:
-        while not ended.wait(_REPEAT_SECONDS):
-            with suppress(Exception):
-                publish()
-
-    thread = threading.Thread(target=repeat, name="repeat", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 class Sentinel:
@@ -49,15 +29,17 @@ class Sentinel:
         self._publish = publish
         self._beats = 0
         self._ended = threading.Event()
-        threading.Thread(target=self._watch, name="sentinel", daemon=True).start()
+        self._thread = threading.Thread(target=self._watch, name="sentinel", daemon=True)
+        self._thread.start()
 
     def beat(self) -> None:
         """Tell it that the main thread is not blocked."""
         self._beats += 1
 
-    def end(self) -> None:
-        """End the thread."""
+    def close(self) -> None:
+        """End the thread; nothing is published afterwards."""
         self._ended.set()
+        self._thread.join()
 
     def _watch(self) -> None:
         seen, ticks = self._beats, 0

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import queue
 import signal
 import subprocess
 import sys
@@ -94,7 +93,6 @@ class Demo:
         self._controller: SimulatedController | None = None
         self._plan: Plan | None = None
         self._problem: Exception | None = None
-        self._said: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._planning = threading.Thread(
             target=self._make_plan, args=(plan,), name="plan", daemon=True
         )
@@ -102,9 +100,13 @@ class Demo:
 
     def _make_plan(self, plan: Callable[[Callable[[str], None]], Plan]) -> None:
         try:
-            self._plan = plan(self._said.put)
+            self._plan = plan(self._say)
         except Exception as problem:  # raised by the main thread
             self._problem = problem
+
+    def _say(self, text: str) -> None:
+        print(text, flush=True)
+        self._printed = time.monotonic()
 
     def _refuse_others(self) -> None:
         """Raise RuntimeError if there is another publisher of joint states: maybe a robot."""
@@ -159,22 +161,14 @@ class Demo:
         print(line.ljust(96), end=ending, flush=True)
 
     def _print_waiting(self) -> None:
-        """Print what has been said, and once a second that it is not ready yet."""
-        while True:
-            try:
-                text = self._said.get_nowait()
-            except queue.Empty:
-                break
-            print(text, flush=True)
-            self._printed = time.monotonic()
+        """Print once a second that it is not ready yet."""
         now = time.monotonic()
         if now - self._printed >= _WAITING_SECONDS:
-            self._printed = now
             what = [] if self._plan is not None else ["verifying and adjusting the command"]
             if self._state.level in ("silent", "STALE"):
                 message = f" ({self._state.message})" if self._state.message else ""
                 what.append(f"waiting for the monitor{message}")
-            print(f"  {now - self._began:3.0f} s: {', '.join(what)}", flush=True)
+            self._say(f"  {now - self._began:3.0f} s: {', '.join(what)}")
 
     def run(self) -> list[tuple[str, Execution]]:
         """Plan, wait for the monitor, execute both motions; returns what happened."""

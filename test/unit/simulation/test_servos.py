@@ -43,7 +43,7 @@ def test_they_follow_smooth_trajectories_within_the_documented_tolerance(name):
         goal = sim.q + rng.uniform(-0.3, 0.3, len(joints))
         goal = np.clip(goal, [j.lower for j in joints], [j.upper for j in joints])
         assert go(sim, goal, 2.0) < TRACKING
-        assert not sim.log.touches
+        assert not sim.touches
         assert np.abs(sim.q - goal).max() < 1e-5
 
 

@@ -20,7 +20,7 @@ from collision_monitor.robot.bodies import link_poses  # isort: skip
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 
 from collision_monitor.robot.urdf import load_robot  # isort: skip
-from collision_monitor.simulation.simulation import Contact, TouchLog, contacts_of  # isort: skip
+from collision_monitor.simulation.simulation import Contact, add_touches, contacts_of  # isort: skip
 from collision_monitor.simulation.mujoco_model import convex_hull  # isort: skip
 
 
@@ -59,12 +59,12 @@ def test_the_published_motion_ends_in_contact_of_the_hands():
     )
     while sim.time - began < 6.3:
         sim.advance(5)
-    first = min(sim.log.touches, key=lambda pair: sim.log.touches[pair].first)
+    first = min(sim.touches, key=lambda pair: sim.touches[pair].first)
     assert first == ("left_link_7", "right_link_7")
     # Bare capsules of 0.05 m round the links would touch at 44 s of the motion's 62.
-    assert sim.log.touches[first].first - began == pytest.approx(44.0 * scale, abs=0.05)
+    assert sim.touches[first].first - began == pytest.approx(44.0 * scale, abs=0.05)
     sim.reset()
-    assert sim.log.touches == {} and sim.contacts == {}
+    assert sim.touches == {} and sim.contacts == {}
 
 
 def test_a_reset_puts_it_back_and_time_goes_on():
@@ -117,7 +117,7 @@ def test_a_joint_of_the_scene_turns_its_obstacle():
     sim.advance(1500)
     assert sim.q[2] == pytest.approx(-1.5, abs=0.2)
     # It hangs down through where the first link stands.
-    assert {frozenset(pair) for pair in sim.log.touches} == {frozenset(("l0", "wing"))}
+    assert {frozenset(pair) for pair in sim.touches} == {frozenset(("l0", "wing"))}
 
 
 # m: rounding decides about what is nearer, and MuJoCo and coal round differently.
@@ -218,10 +218,10 @@ def test_depth_and_force_of_a_ball_that_lies_on_the_floor():
 
 
 def test_a_log_keeps_the_worst_and_the_times():
-    log = TouchLog()
-    log.note({("a", "b"): Contact(0.001, 5.0)}, 1.0)
-    log.note({("a", "b"): Contact(0.003, 2.0), ("a", "c"): Contact(0.1, 1.0)}, 2.0)
-    log.note({}, 3.0)
-    touch = log.touches["a", "b"]
+    touches = {}
+    add_touches(touches, {("a", "b"): Contact(0.001, 5.0)}, 1.0)
+    add_touches(touches, {("a", "b"): Contact(0.003, 2.0), ("a", "c"): Contact(0.1, 1.0)}, 2.0)
+    add_touches(touches, {}, 3.0)
+    touch = touches["a", "b"]
     assert (touch.first, touch.last, touch.depth, touch.force) == (1.0, 2.0, 0.003, 5.0)
-    assert list(log.touches) == [("a", "b"), ("a", "c")]
+    assert list(touches) == [("a", "b"), ("a", "c")]
