@@ -27,14 +27,13 @@ from collision_monitor.acm.srdf_exemptions import (
 from collision_monitor.cli.options import (
     LiveProgress,
     add_setting,
-    number,
     output_path,
     print_json,
     text_table,
 )
 from collision_monitor.cli.robots import add_robot_arguments
 from collision_monitor.common.atomic_file import write_text
-from collision_monitor.common.settings import settings_of, values_of
+from collision_monitor.common.settings import Setting, settings_of, values_of
 from collision_monitor.common.text import counted
 from collision_monitor.model.collision_model import CollisionModel
 
@@ -84,13 +83,11 @@ def add_parser(commands: Any) -> None:
         "--default-pose", action="store_true",
         help="exempt pairs that meet with all joints at zero, though they can be apart elsewhere",
     )  # fmt: skip
-    parser.add_argument(
-        "--always", type=number(lambda x: 0.0 < x <= 1.0, "a share above 0 and up to 1"),
-        default=0.95, metavar="SHARE",
-        help="pairs that meet in at least this share of the samples count as always meeting, as do "
-        "pairs that a monitor leaves out "
-        "(default %(default)s)",
+    always = Setting(
+        "always", 0.95, "pairs that meet in at least this share of the samples count as always "
+        "meeting, as do pairs that a monitor leaves out", most=1.0, positive=True,
     )  # fmt: skip
+    add_setting(parser, always, "SHARE")
     for each in settings_of(SearchSettings).values():
         add_setting(parser, each, None)
     parser.add_argument("--json", action="store_true", help="print JSON")

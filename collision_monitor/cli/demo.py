@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.cli.options import number
+from collision_monitor.cli.options import add_setting
 from collision_monitor.cli.view import add_page_arguments, announce
 from collision_monitor.common.optional_dependencies import install_command
+from collision_monitor.common.settings import Setting
 from collision_monitor.errors import MissingDependencyError, MotionError
 from collision_monitor.monitoring.settings import NARROW_PHASES, MonitorSettings
 from collision_monitor.robot.packages import FileFinder
@@ -37,15 +38,9 @@ def add_parser(commands: Any) -> None:
             "the motion before and after adjustment."
         ),
     )
-    parser.add_argument(
-        "--seconds", default=10.0,
-        type=number(lambda x: 1.0 <= x <= 3600.0, "between 1 and 3600 seconds"),
-        help="how long the command takes at full speed (default 10)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--rate", default=100.0, type=number(lambda x: 1.0 <= x <= 1000.0, "between 1 and 1000 Hz"),
-        help="joint states a second (default 100)",
-    )  # fmt: skip
+    takes = "how long the command takes at full speed"
+    add_setting(parser, Setting("seconds", 10.0, takes, least=1.0, most=3600.0), None)
+    add_setting(parser, Setting("rate", 100.0, "joint states a second", least=1.0, most=1e3), None)
     parser.add_argument(
         "--narrow-phase", choices=NARROW_PHASES, default=MonitorSettings.narrow_phase,
         help="distances of leaves, of the meshes, or of the meshes where leaves are near",

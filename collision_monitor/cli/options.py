@@ -27,25 +27,8 @@ from collision_monitor.model.collision_model import CollisionModel
 # -- types of options, which raise argparse.ArgumentTypeError --
 
 
-def number(accepts: Callable[[float], bool], expected: str) -> Callable[[str], float]:
-    """Type of an option: a number for which ``accepts`` is true, described by ``expected``."""
-
-    def convert(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-        if not accepts(value):
-            raise argparse.ArgumentTypeError(f"{text} is not {expected}")
-        return value
-
-    return convert
-
-
-def add_setting(
-    parser: argparse._ActionsContainer, setting: Setting, metavar: str | None, flag: str = ""
-) -> None:
-    """Add the option of a setting; ``flag`` is its name if it differs from that of the setting."""
+def value_of(setting: Setting) -> Callable[[str], Any]:
+    """Type of an option: a value of a setting."""
 
     def convert(text: str) -> Any:
         try:
@@ -56,13 +39,20 @@ def add_setting(
             raise argparse.ArgumentTypeError(problem)
         return value
 
+    return convert
+
+
+def add_setting(
+    parser: argparse._ActionsContainer, setting: Setting, metavar: str | None, flag: str = ""
+) -> None:
+    """Add the option of a setting; ``flag`` is its name if it differs from that of the setting."""
     flag = flag or f"--{setting.name.replace('_', '-')}"
     if setting.default is False:
         parser.add_argument(flag, dest=setting.name, action="store_true", help=setting.text)
         return
     has_default = setting.default != ""
     parser.add_argument(
-        flag, dest=setting.name, type=convert, choices=setting.choices or None,
+        flag, dest=setting.name, type=value_of(setting), choices=setting.choices or None,
         default=setting.default if has_default else None, metavar=metavar,
         help=f"{setting.text}{' (default %(default)s)' * has_default}",
     )  # fmt: skip

@@ -16,10 +16,12 @@ import numpy as np
 from collision_monitor.cli.options import (
     add_bag_arguments,
     add_positions_argument,
-    number,
+    add_setting,
     parse_configuration,
+    value_of,
 )
 from collision_monitor.cli.robots import add_model_arguments, load_model
+from collision_monitor.common.settings import Setting
 from collision_monitor.model.thresholds import STOP_DISTANCE, WARN_DISTANCE
 from collision_monitor.motion import read_motion
 from collision_monitor.motion.motion_files import Kind, open_motion
@@ -46,15 +48,10 @@ def add_parser(commands: Any) -> None:
         "be given several times",
     )  # fmt: skip
     add_bag_arguments(parser)
-    metres = number(lambda x: 0.0 <= x <= 1000.0, "a distance from 0 to 1000 m")
-    parser.add_argument(
-        "--warn-distance", type=metres, default=WARN_DISTANCE, metavar="METRES",
-        help="colours change below it (default %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--stop-distance", type=metres, default=STOP_DISTANCE, metavar="METRES",
-        help="red at it and below (default %(default)s)",
-    )  # fmt: skip
+    warn = Setting("warn_distance", WARN_DISTANCE, "colours change below it", most=1000.0)
+    stop = Setting("stop_distance", STOP_DISTANCE, "red at it and below", most=1000.0)
+    for distance in (warn, stop):
+        add_setting(parser, distance, "METRES")
     add_page_arguments(parser)
     parser.set_defaults(run=run, parser=parser)
 
@@ -66,9 +63,9 @@ def add_page_arguments(parser: argparse.ArgumentParser) -> None:
         help="where the page listens (default %(default)s, this machine only); everyone who can "
         "reach another address sees the robot and can move it",
     )  # fmt: skip
-    port = number(lambda x: 0.0 <= x <= 65535.0 and x.is_integer(), "a port: 0 to 65535")
+    port = Setting("port", USUAL_PORT, "", most=65535, or_zero=True)
     parser.add_argument(
-        "--port", type=lambda text: int(port(text)), default=None,
+        "--port", type=value_of(port), default=None,
         help=f"0 for any free port (default {USUAL_PORT}, or any free port if that is taken)",
     )  # fmt: skip
     parser.add_argument(

@@ -198,19 +198,22 @@ class Recorder:
             megabytes=values["record_megabytes"],
             most_files=values["record_files"],
         )
-        self._channels: dict[str, int] = {}  # of received messages, by topic
+        self._channels: dict[str, int] = {}  # by topic
         self._is_stopped = False
 
     def _channel(
         self, topic: str, kind: type, latched: bool = False, qos: str = _LATCHED
     ) -> int:
-        name = f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}"
-        return self._recorder.channel(
-            Channel(
-                self._node.resolve_topic_name(topic), name, message_definition(name), latched,
-                qos if latched else "",
-            )
-        )  # fmt: skip
+        """Number of the channel of a topic, which is made at its first use."""
+        if topic not in self._channels:
+            name = f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}"
+            self._channels[topic] = self._recorder.channel(
+                Channel(
+                    self._node.resolve_topic_name(topic), name, message_definition(name), latched,
+                    qos if latched else "",
+                )
+            )  # fmt: skip
+        return self._channels[topic]
 
     def recorded(
         self, publisher: Publisher, topic: str, kind: type, latched: bool = False
@@ -226,9 +229,8 @@ class Recorder:
 
         If they ``are_large``, some may be left out; a file contains the last one before its start.
         """
-        number = self._channels[topic] = self._channel(topic, kind, are_large, "")
         add = self._recorder.add_if_affordable if are_large else self._recorder.add
-        return partial(add, number)
+        return partial(add, self._channel(topic, kind, are_large, ""))
 
     def follow(self, keeper: DesiredScene) -> None:
         """Start every file with the scene at that time.
@@ -238,15 +240,9 @@ class Recorder:
         topics = self._channels["~/scene"], self._channels["~/attach"]
         self._recorder.follow(SceneMessages(keeper, *topics))
 
-    def _received_channel(self, topic: str, kind: type, latched: bool = False) -> int:
-        """Channel of a subscribed topic."""
-        if topic not in self._channels:
-            self._channels[topic] = self._channel(topic, kind, latched)
-        return self._channels[topic]
-
     def joint_state(self, data: bytes, topic: str = "joint_states") -> None:
         """Record a serialized joint state."""
-        self._recorder.add(self._received_channel(topic, JointState), data)
+        self._recorder.add(self._channel(topic, JointState), data)
 
     def description(
         self, source: str | ReceivedText, topic: str = "robot_description"
@@ -262,7 +258,7 @@ class Recorder:
             data = serialize_message(String(data=text))
         except Exception:  # not Unicode: loading it also fails
             return
-        self._recorder.add(self._received_channel(topic, String, latched=True), data)
+        self._recorder.add(self._channel(topic, String, latched=True), data)
 
     def state(self, is_stop: bool, message: str) -> None:
         """Process a published state; it may be the start of a stop."""

@@ -193,9 +193,9 @@ def test_a_graph_that_has_joint_states_already_is_left_alone(domain, start, monk
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--seconds", "0.5"], "0.5 is not between 1 and 3600 seconds"),
-        (["--rate", "1e6"], "1e6 is not between 1 and 1000 Hz"),
-        (["--port", "70000"], "70000 is not a port"),
+        (["--seconds", "0.5"], "0.5 is not a finite number from 1 to 3600"),
+        (["--rate", "1e6"], "1000000.0 is not a finite number from 1 to 1000"),
+        (["--port", "70000"], "70000 is not 0, or an integer from 1 to 65535"),
         (["--keep", "--no-page"], "--keep requires the page; it cannot be used with --no-page"),
     ],
 )

@@ -116,7 +116,7 @@ def test_an_srdf_that_is_not_there_is_an_error(urdf, capsys):
         (["--samples", "0"], "samples: 0"),
         (["--seconds", "-3"], "seconds: -3.0"),
         (["--audit", "a.srdf", "--proved-only"], "--audit writes nothing"),
-        (["--always", "1.5"], "1.5 is not a share"),
+        (["--always", "1.5"], "1.5 is not a finite number from 0 to 1"),
         (["--audit", "a.srdf", "--srdf", "b.srdf"], "not allowed with"),
     ],
 )

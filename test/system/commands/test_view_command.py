@@ -95,11 +95,11 @@ def test_bags_and_commands_are_played(tmp_path):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--port", "70000"], "70000 is not a port"),
-        (["--port", "-1"], "-1 is not a port"),
-        (["--port", "http"], "'http' is not a number"),
-        (["--warn-distance", "nan"], "nan is not a distance"),
-        (["--stop-distance", "-0.1"], "-0.1 is not a distance"),
+        (["--port", "70000"], "70000 is not 0, or an integer from 1 to 65535"),
+        (["--port", "-1"], "-1 is not 0, or an integer"),
+        (["--port", "http"], "'http' is not 0, or an integer"),
+        (["--warn-distance", "nan"], "nan is not a finite number"),
+        (["--stop-distance", "-0.1"], "-0.1 is not a finite number"),
         (["--stop-distance", "0.2"], "--stop-distance 0.2 is above --warn-distance 0.1"),
     ],
 )

@@ -8,15 +8,17 @@ import os
 import pytest
 
 from collision_monitor.__main__ import main
-from collision_monitor.cli.options import number, output_path, png_path
+from collision_monitor.cli.options import output_path, png_path, value_of
+from collision_monitor.common.settings import Setting
 
 
 def test_a_number_is_read_as_python_does_and_has_its_range():
-    positive = number(lambda x: x > 0.0, "above zero")
-    assert positive(" 2.5e-3 ") == 0.0025
-    for text in ("-1", "nan"):
-        with pytest.raises(argparse.ArgumentTypeError, match=f"{text} is not above zero"):
-            positive(text)
+    share = value_of(Setting("share", 0.5, "", most=1.0))
+    assert share(" 2.5e-3 ") == 0.0025
+    for text in ("-1", "nan", "1.1"):
+        why = f"{text}.* is not a finite number from 0 to 1"
+        with pytest.raises(argparse.ArgumentTypeError, match=why):
+            share(text)
 
 
 @pytest.mark.parametrize(
