@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState as JointStateMessage
 
@@ -61,8 +61,9 @@ class JointStateSource:
         self._node, self.topic, self._prefix = node, topic, prefix
         self._received_names: list[str] = []
         self._names: list[str] = []
+        profile = QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)
         self._subscription: Any = node.create_subscription(
-            JointStateMessage, topic, partial(callback, self), _qos(depth), raw=True
+            JointStateMessage, topic, partial(callback, self), profile, raw=True
         )
         self._count = getattr(self._subscription, "get_publisher_count", None)
         self._next_names = -math.inf
@@ -122,15 +123,6 @@ class JointStateSource:
     def destroy(self) -> None:
         """Unsubscribe."""
         self._node.destroy_subscription(self._subscription)
-
-
-def _qos(depth: int) -> QoSProfile:
-    """As for sensor data."""
-    return QoSProfile(
-        depth=depth,
-        reliability=ReliabilityPolicy.BEST_EFFORT,
-        durability=DurabilityPolicy.VOLATILE,
-    )
 
 
 # Of joints of the scene, which belong to no robot, if robots have separate topics.

@@ -43,23 +43,19 @@ _PACE_SPAN = 0.5  # minimum s of wall time over which the pace is measured
 
 
 class Pacer:
-    """Advances simulated time by a factor of a steady clock; lost time is not made up."""
+    """Advances simulated time by a factor of a steady clock; lost time is not made up.
+
+    Attributes:
+        factor: simulated seconds per second of wall time.
+        achieved: the factor that was measured last.
+    """
 
     def __init__(self, factor: float) -> None:
-        """``factor``: simulated seconds per second of wall time."""
-        self._factor = factor
+        """Begin with the first call of `due`."""
+        self.factor = factor
         self._anchor: tuple[float, float] | None = None
         self._mark: tuple[float, float] | None = None
         self.achieved = 0.0
-
-    @property
-    def factor(self) -> float:
-        """Simulated seconds per second of wall time."""
-        return self._factor
-
-    @factor.setter
-    def factor(self, value: float) -> None:
-        self._factor, self._anchor = value, None
 
     def due(self, simulated: float, wall: float) -> float:
         """Simulated time to reach at ``wall`` s of a steady clock."""
@@ -67,8 +63,8 @@ class Pacer:
             self._anchor = simulated, wall
         if self._mark is None:
             self._mark = simulated, wall
-        target = self._anchor[0] + (wall - self._anchor[1]) * self._factor
-        if target - simulated > _MOST_DELAY * self._factor:
+        target = self._anchor[0] + (wall - self._anchor[1]) * self.factor
+        if target - simulated > _MOST_DELAY * self.factor:
             self._anchor = simulated, wall
             target = simulated
         if wall - self._mark[1] >= _PACE_SPAN:
@@ -302,7 +298,7 @@ class SimulationCore(SingleRobotCore):
         self._scale.enabled = self._values["heed_speed_scale"]
         self._scale.timeout = self._values["speed_scale_timeout"]
         if "real_time_factor" in changed:
-            self._pacer.factor = changed["real_time_factor"]
+            self._pacer = Pacer(changed["real_time_factor"])
             if self._simulation is not None:
                 self._restart_timer()
 

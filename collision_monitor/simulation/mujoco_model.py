@@ -201,6 +201,12 @@ class SimulatedRobot:
         data.qpos[self.positions] = q
         data.qpos[self.followers] = self.gains * q[self.leaders] + self.offsets
 
+    def random_configurations(self) -> np.ndarray:
+        """Configurations (k, nq) within the limits of the joints, always the same."""
+        joints = self.bodies.joints
+        ends = ([joint.lower for joint in joints], [joint.upper for joint in joints])
+        return np.random.default_rng(0).uniform(*ends, (_SAMPLES, len(joints)))
+
 
 def simulated_robot(
     robot: Robot,
@@ -260,13 +266,10 @@ def simulated_robot(
 def _always_touching(robot: SimulatedRobot) -> list[frozenset[str]]:
     """Pairs of names that touch in nearly all sampled configurations."""
     mujoco = mujoco_library()
-    joints = robot.bodies.joints
-    low, high = (np.array([getattr(j, end) for j in joints]) for end in ("lower", "upper"))
-    rng = np.random.default_rng(0)
     data = mujoco.MjData(robot.model)
     counts: dict[frozenset[str], int] = {}
-    for _ in range(_SAMPLES):
-        robot.place(data, rng.uniform(low, high))
+    for q in robot.random_configurations():
+        robot.place(data, q)
         mujoco.mj_kinematics(robot.model, data)
         mujoco.mj_comPos(robot.model, data)
         mujoco.mj_collision(robot.model, data)

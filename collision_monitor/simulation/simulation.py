@@ -42,7 +42,6 @@ from collision_monitor.simulation.trajectory_execution import Command, Run, Traj
 BANDWIDTH = 8.0  # Hz
 # For joints without a velocity limit: rad/s, m/s.
 FALLBACK_RATES = (math.pi, 1.0)
-_SAMPLES = 64
 # Rotor inertia added to each joint: a fraction of the largest inertia, which bounds the stiffness
 # of a servo at small inertias; and a minimum in kg m^2 (kg), since links such as fingers may be
 # almost massless.
@@ -94,13 +93,10 @@ class Servos:
     def _largest_inertias(self) -> np.ndarray:
         """Largest inertia (nq,) of each joint in sampled configurations, kg m^2 (kg)."""
         robot, mujoco = self._robot, self._mujoco
-        joints = robot.bodies.joints
-        low, high = (np.array([getattr(j, end) for j in joints]) for end in ("lower", "upper"))
-        rng = np.random.default_rng(0)
-        data, largest = mujoco.MjData(robot.model), np.zeros(len(joints))
+        data, largest = mujoco.MjData(robot.model), np.zeros(len(robot.bodies.joints))
         out = np.zeros(robot.model.nv)
-        for _ in range(_SAMPLES):
-            robot.place(data, rng.uniform(low, high))
+        for q in robot.random_configurations():
+            robot.place(data, q)
             mujoco.mj_forward(robot.model, data)
             for k, column in enumerate(self._motions.T.copy()):
                 mujoco.mj_mulM(robot.model, data, out, column)

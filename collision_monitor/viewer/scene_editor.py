@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,9 +14,9 @@ from scipy.spatial.transform import Rotation
 
 from collision_monitor.common.limits import LARGEST
 from collision_monitor.errors import SceneError
-from collision_monitor.robot.description import Joint, Robot
+from collision_monitor.robot.description import Joint, Robot, Shape
 from collision_monitor.robot.scene import Obstacle, Scene, load_scene
-from collision_monitor.robot.shape_kinds import radius_and_length, sizes_by_key
+from collision_monitor.robot.shape_kinds import bounding_ball, sizes_by_key
 from collision_monitor.viewer.controls import Later
 from collision_monitor.viewer.scene_nodes import node_path, pose_of, position_and_wxyz
 
@@ -252,13 +251,7 @@ class SceneEditor:
         event.client.send_file_download("scene.yaml", text.encode(), save_immediately=True)
 
 
-def _reach(shape: Any) -> float:
-    """Length of the handles of a shape, metres: slightly larger than the shape."""
-    if shape.kind == "mesh":
-        extent = float(np.ptp(shape.vertices, axis=0).max())
-    elif shape.kind == "box":
-        extent = max(shape.size)
-    else:
-        radius, length = radius_and_length(shape)
-        extent = 2.0 * radius + length
-    return min(max(0.8 * extent, 0.2), 0.5) if math.isfinite(extent) else 0.2
+def _reach(shape: Shape) -> float:
+    """Length of the handles of a shape, metres: about as large as the shape."""
+    _, radius = bounding_ball(shape)
+    return min(max(1.6 * radius, 0.2), 0.5)

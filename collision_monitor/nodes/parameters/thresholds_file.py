@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 
 from collision_monitor.errors import ThresholdsError
-from collision_monitor.model.thresholds import Rule, load_thresholds
+from collision_monitor.model.thresholds import Rule, Thresholds, load_thresholds
 from collision_monitor.nodes.parameters.parameter import MOST_ENTRIES
 
 # Joint states wait meanwhile: well below joint_state_timeout.
@@ -21,7 +20,8 @@ class ThresholdsFile:
 
     def __init__(self) -> None:
         """Start without a file."""
-        self._reading: tuple[str, Future[tuple[Rule, ...]]] | None = None
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="thresholds")
+        self._reading: tuple[str, Future[Thresholds]] | None = None
 
     def read(self, path: str) -> tuple[Rule, ...]:
         """The rules of a file; empty without a path.
@@ -33,21 +33,20 @@ class ThresholdsFile:
         """
         if not path:
             return ()
-        if self._reading is not None and self._reading[0] != path and self._reading[1].done():
-            self._reading = None
-        if self._reading is None:
-            self._reading = path, _read_in_thread(path)
+        if self._reading is None or (self._reading[0] != path and self._reading[1].done()):
+            self._reading = path, self._pool.submit(load_thresholds, path)
         reading, future = self._reading
         try:
-            rules = future.result(_READ_SECONDS if reading == path else 0.0)
+            rules = future.result(_READ_SECONDS if reading == path else 0.0).rules
         except FutureTimeoutError:
             raise ThresholdsError(
                 f"{reading} takes longer than {_READ_SECONDS:g} s to read; the previous thresholds "
                 "stay: set thresholds_file again later"
             ) from None
-        except ThresholdsError:
+        except Exception as error:
             self._reading = None
-            raise
+            is_said = isinstance(error, ThresholdsError)
+            raise error if is_said else ThresholdsError(f"{path}: {error}") from None
         self._reading = None
         if len(rules) > MOST_ENTRIES:
             raise ThresholdsError(
@@ -55,18 +54,3 @@ class ThresholdsFile:
                 "give the file when the node starts"
             )
         return rules
-
-
-def _read_in_thread(path: str) -> Future[tuple[Rule, ...]]:
-    future: Future[tuple[Rule, ...]] = Future()
-
-    def read() -> None:
-        try:
-            future.set_result(load_thresholds(path).rules)
-        except ThresholdsError as error:
-            future.set_exception(error)
-        except Exception as error:
-            future.set_exception(ThresholdsError(f"{path}: {error}"))
-
-    threading.Thread(target=read, name="thresholds", daemon=True).start()
-    return future
