@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -16,7 +15,6 @@ from visualization_msgs.msg import Marker
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_objects import LiveObject
 from collision_monitor.model.live.live_scene import CLOUD, LiveScene
-from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.markers.marker_rows import MarkerRows
 from collision_monitor.robot.description import Shape
 
@@ -26,7 +24,6 @@ SCENE, CARRIED, CLOUDS = "scene", "scene/carried", "scene/cloud"
 MOST = 200  # markers per update, besides those of bodies that joints move
 _POINTS = 8  # number of points in a list that cost as much as a marker
 _KINDS = {"box": Marker.CUBE, "sphere": Marker.SPHERE, "cylinder": Marker.CYLINDER}
-_VISIBLE = 0.05  # smallest visible change of a colour
 
 
 class MarkerPart(NamedTuple):
@@ -200,8 +197,8 @@ class BodyMarkers:
     """Markers of obstacles of a model and objects of its live scene.
 
     Markers of removed objects are deleted immediately. Objects moved by joints are sent in each
-    update. Of the others, an update has up to ``most`` markers of those that have changed or were
-    not sent for a third of their lifetime, beginning with those that were not sent for longest.
+    update. Of the others, an update has up to ``most`` markers, of those that were not sent for
+    longest.
     """
 
     def __init__(
@@ -219,31 +216,25 @@ class BodyMarkers:
         self._seen: dict[int, tuple] = {}  # live objects, by row
         self._parts: dict[int, list[MarkerPart]] = {}  # as last sent, by row
         self._is_new = np.ones(count, dtype=bool)
-        self._sent = np.zeros(count)  # time of sending
-        self._colours = np.zeros((count, 4))  # as sent
+        self._update = 0  # number of updates
+        self._sent = np.zeros(count, dtype=np.int64)  # the last update with this body
         self._costs = np.zeros(count, dtype=np.int64)
         self._is_known, self._moves = np.zeros((2, count), dtype=bool)
         for row, body in self._known.items():
             self._add_body(row, body)
         self._rows: dict[str, MarkerRows] = {}  # by namespace
-        self._time, self._last = 0.0, (0.0, 0.0)
 
-    def build(
-        self, q: np.ndarray, colours: np.ndarray, stamp: Time, now: float | None = None
-    ) -> Iterator[bytes]:
+    def build(self, q: np.ndarray, colours: np.ndarray, stamp: Time) -> Iterator[bytes]:
         """Yield the messages of an update.
 
         Args:
             q: (nq,) configuration.
             colours: (links and slots, 4) of links and obstacles of the model, then of live slots.
             stamp: of the markers.
-            now: seconds of a steady clock; None: the current time.
         """
-        self._advance(time.monotonic() if now is None else now, stamp)
+        self._update += 1
         gone = self._update_live()
-        if not self._known and not gone:
-            return
-        chosen = self._choose(colours)
+        chosen, turns = self._choose()
         for row in chosen:
             if self._is_new[row]:
                 self._update_markers(row, gone)
@@ -251,18 +242,12 @@ class BodyMarkers:
             yield from self._writer(namespace).deletions(stamp, np.array(ids))
         if not chosen:
             return
-        yield from self._messages(chosen, self._model.link_poses(q), colours, stamp)
-        self._sent[chosen], self._colours[chosen] = self._time, colours[chosen]
-        self._is_new[chosen] = False
+        yield from self._messages(chosen, turns, self._model.link_poses(q), colours, stamp)
+        self._sent[chosen], self._is_new[chosen] = self._update, False
 
     def _add_body(self, row: int, body: MarkerBody) -> None:
         self._known[row], self._costs[row] = body, body.most
         self._is_known[row], self._moves[row], self._is_new[row] = True, body.moves, True
-
-    def _advance(self, now: float, stamp: Time) -> None:
-        """Update lifetimes: they are in the time of stamps, which may be paused or fast."""
-        last, self._last = self._last, (now, seconds_of(stamp))
-        self._time += max(abs(a - b) for a, b in zip(self._last, last, strict=True))
 
     def _update_live(self) -> dict[str, list[int]]:
         """Apply changes of the live scene; returns ids to delete, by namespace."""
@@ -278,7 +263,7 @@ class BodyMarkers:
             now, before = (thing, thing.pose, thing.rows), self._seen.get(row)
             if before is None or any(a is not b for a, b in zip(now, before, strict=True)):
                 if before is None:
-                    self._sent[row] = self._time  # it is sent after those that already wait
+                    self._sent[row] = self._update  # it is sent after those that already wait
                 self._seen[row] = now
                 self._add_body(row, _live_body(thing, self._slots))
         return gone
@@ -301,18 +286,16 @@ class BodyMarkers:
         listed = sum(p.points.shape[1] // _POINTS for p in parts if p.namespace != CLOUDS)
         self._costs[row] = sum(len(part.ids) for part in parts) + listed
 
-    def _choose(self, colours: np.ndarray) -> list[int]:
-        """Rows of the bodies to send now."""
+    def _choose(self) -> tuple[list[int], float]:
+        """Rows of the bodies to send now, and the number of updates until all were sent."""
         known = np.flatnonzero(self._is_known)
         moves = self._moves[known]
         still = known[~moves]
-        change = np.abs(colours[still] - self._colours[still]).max(axis=1, initial=0.0)
-        is_due = self._time - self._sent[still] >= self._lifetime / 3.0
-        waiting = still[is_due | self._is_new[still] | (change > _VISIBLE)]
-        waiting = waiting[np.argsort(self._sent[waiting], kind="stable")]
-        count = int(np.searchsorted(np.cumsum(self._costs[waiting]), self._most, "right"))
-        self._rounds = -(-2 * int(self._costs[still].sum()) // self._most)
-        return known[moves].tolist() + waiting[: max(count, 1)].tolist()
+        waiting = still[np.argsort(self._sent[still], kind="stable")]
+        costs = np.cumsum(self._costs[waiting])
+        count = int(np.searchsorted(costs, self._most, "right"))
+        turns = max(1.0, costs[-1] / self._most) if len(costs) else 1.0
+        return known[moves].tolist() + waiting[: max(count, 1)].tolist(), turns
 
     def _writer(self, namespace: str) -> MarkerRows:
         if namespace not in self._rows:
@@ -320,10 +303,10 @@ class BodyMarkers:
         return self._rows[namespace]
 
     def _messages(
-        self, chosen: list[int], links: dict[str, np.ndarray], colours: np.ndarray, stamp: Time
-    ) -> Iterator[bytes]:
-        # Markers that are sent in turns must live until their next turn.
-        lifetime = self._lifetime * max(1.0, 0.5 * (1 + self._rounds))
+        self, chosen: list[int], turns: float, links: dict[str, np.ndarray], colours: np.ndarray,
+        stamp: Time,
+    ) -> Iterator[bytes]:  # fmt: skip
+        lifetime = self._lifetime * turns  # they must live until their next turn
         groups: dict[tuple[str, int], list[tuple[int, MarkerPart]]] = {}
         for row in chosen:
             for part in self._parts[row]:
