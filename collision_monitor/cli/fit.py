@@ -21,11 +21,13 @@ from collision_monitor.cli.options import (
 )
 from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.common.disk_cache import Store, content_key
+from collision_monitor.common.settings import settings_of
 from collision_monitor.common.text import counted, json_number, shortened
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.enclosure import stand_off
 from collision_monitor.fitting.fitter import FITS
 from collision_monitor.fitting.leaves_file import write_leaves
+from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.hierarchy_boxes import tree_sizes
@@ -49,7 +51,7 @@ _MEETING = ("pair", "joint", "meet in [%]", "depth up to [mm]")
 _MOST_NAMED = 8
 _WORST = 5
 _TIGHT = 5e-4  # metres; leaves with a smaller mean distance from the link are not listed
-_MOST_LEAVES = 64
+_MOST_LEAVES = settings_of(FitSettings)["max_leaves_per_link"].most
 _VERSION = 3  # of the cached contacts of neighbours
 
 

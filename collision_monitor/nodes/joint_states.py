@@ -29,9 +29,8 @@ from collision_monitor.nodes.parameters.monitor_parameters import RobotPort
 from collision_monitor.nodes.recorder import Recorder
 
 # Deeper than for sensor data: with several publishers no joint state is lost during a cycle. All
-# waiting messages are taken at once, so they do not delay the next.
+# waiting messages, at most so many, are taken at once, so they do not delay the next.
 _DEPTH = 100
-_MOST = 200  # maximum number of messages taken at once, if they arrive faster than that
 
 
 class JointStateSource:
@@ -94,7 +93,7 @@ class JointStateSource:
 
     def waiting(self) -> Iterator[bytes]:
         """Take the waiting messages, oldest first."""
-        for _ in range(_MOST):
+        for _ in range(_DEPTH):
             if (found := take_serialized(self._subscription)) is None:
                 return
             yield found[0]

@@ -23,6 +23,7 @@ import trimesh
 
 from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.common.text import shortened
+from collision_monitor.model.pair_rules import RARELY, SAMPLES
 from collision_monitor.robot.bodies import Bodies, leading_joint, rigid_bodies
 from collision_monitor.robot.description import Joint, Robot, Shape
 from collision_monitor.robot.inertials import Inertial, JointFriction
@@ -161,8 +162,6 @@ def mujoco_library() -> ModuleType:
 
 
 ALWAYS = "their hulls always touch"
-_SAMPLES = 200
-_NEARLY_ALL = 0.95  # fraction of the samples, as for a CollisionModel
 _GEOMS = {"box": "BOX", "sphere": "SPHERE", "cylinder": "CYLINDER", "capsule": "CAPSULE"}
 
 
@@ -205,7 +204,7 @@ class SimulatedRobot:
         """Configurations (k, nq) within the limits of the joints, always the same."""
         joints = self.bodies.joints
         ends = ([joint.lower for joint in joints], [joint.upper for joint in joints])
-        return np.random.default_rng(0).uniform(*ends, (_SAMPLES, len(joints)))
+        return np.random.default_rng(0).uniform(*ends, (SAMPLES, len(joints)))
 
 
 def simulated_robot(
@@ -280,7 +279,7 @@ def _always_touching(robot: SimulatedRobot) -> list[frozenset[str]]:
         }
         for pair in touching:
             counts[pair] = counts.get(pair, 0) + 1
-    return [pair for pair, count in counts.items() if count >= _NEARLY_ALL * _SAMPLES]
+    return [pair for pair, count in counts.items() if count >= (1.0 - RARELY) * SAMPLES]
 
 
 class _Builder:

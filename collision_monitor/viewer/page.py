@@ -52,9 +52,8 @@ _PERIOD = 1.0 / 30.0  # period of poses, seconds
 _SLOW_PERIOD = 0.2  # of text, charts and followed sliders, seconds
 # A browser redraws for a quarter of a second after each message: without changes, send few.
 _IDLE_PERIOD = 2.0
-_ACTIVE = 1.0  # seconds after an action or a move
+_ACTIVE = 1.0  # seconds after an action or a move; then motions are measured in a new scene
 _LAST_TURN = 5.0  # maximum time in seconds for the loop to end
-_SETTLED = 0.3  # seconds after the last change of the scene until motions are evaluated again
 
 
 class Page:
@@ -369,7 +368,7 @@ class Page:
             curve = self._curve.arrays(now)
             self._chart.data = chart_data(curve[0], self._warn, self._stop, curve[1])
         if self._motions is not None:
-            if self._changed_at is not None and now - self._changed_at >= _SETTLED:
+            if self._changed_at is not None and now - self._changed_at >= _ACTIVE:
                 self._changed_at = None
                 self._motions.measure(self._model, self._warn, self._stop)
             self._motions.show()

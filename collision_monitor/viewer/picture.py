@@ -22,7 +22,6 @@ _OBSTACLE_COLOR = "#c9b79c"
 _MARKED_COLORS = ("#d62828", "#f08a24")
 _BOX_COLOR, _CROSSING_COLOR = "#3a86d6", "#f21aa6"
 _MOST = 50_000  # maximum number of boxes and triangles
-_AROUND = 1.0  # half of the shown region around overlapping boxes, relative to their extent
 _SIDES = 48  # sides of a leaf
 _MARGIN = 1.08  # size of the picture relative to its contents
 _MOST_ASPECT = 2.4  # maximum width/height of a cropped picture
@@ -235,7 +234,7 @@ def _place_boxes(
     if not len(colliding):
         return None
     low, high = colliding.min(axis=(0, 1, 2)), colliding.max(axis=(0, 1, 2))
-    half = _AROUND * (high - low).max()
+    half = (high - low).max()  # as much again is shown on each side
     corners = np.array(np.meshgrid(*([-half, half],) * 3)).reshape(3, -1).T
     return 0.5 * (low + high) + corners
 

@@ -37,9 +37,8 @@ from collision_monitor.nodes.common.sentinel import Sentinel
 from collision_monitor.nodes.parameters.given import unused_parameters
 
 _END_SECONDS = 2.0  # maximum time from a signal to the end of the process
-_PUBLISH_SECONDS = 0.3  # of them, at most, for a last state
+_PUBLISH_SECONDS = 0.3  # of them, at most, until subscribers have a last state
 _SENDING_SECONDS = 0.05  # until a message has left the process
-_RECEIVED_SECONDS = 0.3  # of _END_SECONDS, at most, until subscribers have the last state
 _LOG_SECONDS = 1.0  # between two states of the same kind in the log
 _SIGNAL_SECONDS = 0.2  # between two checks for a signal, if no timer runs
 
@@ -272,7 +271,7 @@ def run_node(make_node: Callable[[], RunnableNode], args: list[str] | None) -> N
 
 def _wait_until_received(node: Node) -> None:
     """Wait for reliable subscribers: what is lost on its way is not sent again without its node."""
-    end = time.monotonic() + _RECEIVED_SECONDS
+    end = time.monotonic() + _PUBLISH_SECONDS
     for publisher in node.publishers:
         with suppress(RuntimeError):  # not every middleware can wait
             publisher.wait_for_all_acked(Duration(seconds=max(0.0, end - time.monotonic())))

@@ -14,6 +14,7 @@ from rclpy.time import Time as RclpyTime
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
 from collision_monitor.monitoring.monitor import Level, MonitorState
+from collision_monitor.monitoring.settings import MonitorSettings
 
 # Late subscribers receive the last message.
 LATCHED = QoSProfile(
@@ -22,7 +23,7 @@ LATCHED = QoSProfile(
 # The same for what tells that a robot is safe, which must not be believed for longer than it is
 # repeated: a late subscriber to a node that is blocked gets nothing, and one that asks for the
 # deadline, or a longer one, is told of silence.
-SAFE_SECONDS = 0.5  # ten periods of the watchdog, and the default of joint_state_timeout
+SAFE_SECONDS = MonitorSettings.joint_state_timeout  # by default: ten periods of the watchdog
 STATE_SECONDS = 1.5  # the slowest heartbeat, 1 s, and a half
 
 
