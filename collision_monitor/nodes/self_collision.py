@@ -36,7 +36,7 @@ from collision_monitor.nodes.parameters.self_collision_parameters import (
     check,
 )
 from collision_monitor.nodes.self_collision_state import RequestState
-from collision_monitor.nodes.trajectories.released_motions import ReleasedMotions
+from collision_monitor.nodes.trajectories.motions_under_way import ReleasedMotions
 from collision_monitor.nodes.trajectories.trajectory_messages import (
     PointStreaming,
     Shortage,

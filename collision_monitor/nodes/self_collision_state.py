@@ -13,7 +13,7 @@ from rclpy.node import Node
 
 from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.nodes.common.node_state import Report, ReportState
-from collision_monitor.nodes.trajectories.released_motions import ReleasedMotions
+from collision_monitor.nodes.trajectories.motions_under_way import ReleasedMotions
 from collision_monitor.nodes.trajectories.trajectory_messages import Shortage, overruled
 
 

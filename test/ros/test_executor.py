@@ -17,7 +17,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 from rclpy.serialization import deserialize_message  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
-from collision_monitor.nodes.obstacles.reliable_subscription import (  # noqa: E402
+from collision_monitor.nodes.obstacles.waiting_messages import (  # noqa: E402
     ReliableSubscription,
 )
 

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from collision_monitor.nodes.demo.state_listener import StateListener
+from collision_monitor.nodes.demo.demo_topics import StateListener
 from collision_monitor.viewer.clearance_display import NodeReport
 from collision_monitor.viewer.page import Page
 

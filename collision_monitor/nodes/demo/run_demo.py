@@ -22,8 +22,7 @@ from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.nodes.demo.demo_page import DemoPage
 from collision_monitor.nodes.demo.demo_plan import Plan
-from collision_monitor.nodes.demo.simulated_controller import SimulatedController
-from collision_monitor.nodes.demo.state_listener import StateListener
+from collision_monitor.nodes.demo.demo_topics import SimulatedController, StateListener
 from collision_monitor.viewer.page import Page
 
 _START_SECONDS = 300.0  # the first start compiles kernels and fits leaves

@@ -33,12 +33,12 @@ from collision_monitor.nodes.obstacles.planning_scene import (
     PlanningSceneTopic,
     message_type,
 )
-from collision_monitor.nodes.obstacles.reliable_subscription import (
+from collision_monitor.nodes.obstacles.scene_objects import SceneObjects
+from collision_monitor.nodes.obstacles.waiting_messages import (
     WORK_SECONDS,
     ReliableSubscription,
+    WaitingMessages,
 )
-from collision_monitor.nodes.obstacles.scene_objects import SceneObjects
-from collision_monitor.nodes.obstacles.waiting_messages import WaitingMessages
 from collision_monitor.nodes.recorder import Recorder
 
 _LOG_SECONDS = 1.0  # between two log lines about refused objects

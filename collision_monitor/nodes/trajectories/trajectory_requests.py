@@ -26,13 +26,16 @@ from collision_monitor.nodes.common.trajectory_reading import COMMANDS, read_tra
 from collision_monitor.nodes.markers.path_marker_topic import PathMarkerTopic
 from collision_monitor.nodes.parameters.self_collision_parameters import settings_of
 from collision_monitor.nodes.self_collision_state import RequestState
-from collision_monitor.nodes.trajectories.adjusting import Adjusted, Adjusting
 from collision_monitor.nodes.trajectories.follow_joint_trajectory import (
     FollowJointTrajectoryRelay,
     RelayedGoal,
     follow_joint_trajectory_type,
 )
-from collision_monitor.nodes.trajectories.released_motions import ReleasedMotions
+from collision_monitor.nodes.trajectories.motions_under_way import (
+    Adjusted,
+    Adjusting,
+    ReleasedMotions,
+)
 from collision_monitor.nodes.trajectories.trajectory_messages import (
     Shortage,
     adjustment_values,

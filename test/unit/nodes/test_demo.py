@@ -18,8 +18,7 @@ from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from collision_monitor.motion.trajectory import Motion  # noqa: E402
 from collision_monitor.nodes.demo.demo_page import DemoPage  # noqa: E402
-from collision_monitor.nodes.demo.simulated_controller import SimulatedController  # noqa: E402
-from collision_monitor.nodes.demo.state_listener import StateListener  # noqa: E402
+from collision_monitor.nodes.demo.demo_topics import SimulatedController, StateListener  # noqa: E402
 
 # -- a motion executed as joint states: where it is at what time, and what is sent --
 

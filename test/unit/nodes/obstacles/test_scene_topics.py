@@ -26,10 +26,10 @@ from support.ros.scene_stub import (  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 from collision_monitor.monitoring.monitor import Level  # noqa: E402
-from collision_monitor.nodes.obstacles.reliable_subscription import (  # noqa: E402
+from collision_monitor.nodes.obstacles.scene_topics import SceneTopics  # noqa: E402
+from collision_monitor.nodes.obstacles.waiting_messages import (  # noqa: E402
     ReliableSubscription,
 )
-from collision_monitor.nodes.obstacles.scene_topics import SceneTopics  # noqa: E402
 
 
 @pytest.fixture(scope="module")
