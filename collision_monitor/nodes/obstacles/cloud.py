@@ -79,16 +79,11 @@ _CLOUD = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 class _Job(NamedTuple):
     message: PointCloud2
     measured: float  # time of the steady clock, by its stamp
-    pose: np.ndarray
-    ends: np.ndarray
-    radii: np.ndarray
-    padding: float
-    size: float
-    most: int
+    arguments: tuple  # of `voxels_of`, after the points
 
 
 def _voxels(job: _Job) -> Voxels:
-    return voxels_of(read_points(job.message), *job[2:])
+    return voxels_of(read_points(job.message), *job.arguments)
 
 
 class Cloud:
@@ -109,7 +104,7 @@ class Cloud:
         self._values, self._objects, self._changed = values, objects, changed
         self._node, self._lag = node, lag
         self._faults = FaultRegister() if faults is None else faults
-        self._begin = self._measured = time.monotonic()
+        self._measured = time.monotonic()
         self._has_stamp = False  # the last cloud
         self._last: Voxels | None = None
         self._root = ""  # of the model that has the cloud
@@ -224,15 +219,14 @@ class Cloud:
             if then is not None:
                 q = then  # the configuration at the time of the cloud
             pose = live.model.link_poses(q)[link] @ frame
-            ends, radii = robot_leaves(live, q)
+            leaves = robot_leaves(live, q)
         except CollisionMonitorError as error:
             self._refuse(error)
             return
         v = self._values
-        self._next_job = _Job(  # replaces an older waiting one
-            message, measured, pose, ends, radii, v["cloud_padding"], v["cloud_voxel_size"],
-            v["cloud_max_voxels"],
-        )  # fmt: skip
+        sizes = v["cloud_padding"], v["cloud_voxel_size"], v["cloud_max_voxels"]
+        # Replaces an older waiting one.
+        self._next_job = _Job(message, measured, (pose, *leaves, *sizes))
         self._start()
 
     def _start(self) -> None:
