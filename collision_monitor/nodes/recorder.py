@@ -21,12 +21,13 @@ from std_msgs.msg import String
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.common.safe_files import ReceivedText
+from collision_monitor.common.settings import values_of
 from collision_monitor.errors import RecordingError
 from collision_monitor.model.live.desired_scene import DesiredScene, ObjectRequest
 from collision_monitor.model.live.live_objects import LiveObject
 from collision_monitor.model.scene_file import as_scene, objects_now
 from collision_monitor.nodes.common.messages import duration_message
-from collision_monitor.recording.stop_recorder import Channel, StopRecorder
+from collision_monitor.recording.stop_recorder import Channel, RecordingSettings, StopRecorder
 from collision_monitor.robot.packages import FileFinder
 
 # -- message definitions with those of their fields, as in mcap files (ros2msg) --
@@ -191,13 +192,8 @@ class Recorder:
             MissingDependencyError: mcap is not installed.
         """
         self._node = node
-        self._recorder = StopRecorder(
-            values["record"],
-            seconds=values["record_seconds"],
-            after=values["record_after"],
-            megabytes=values["record_megabytes"],
-            most_files=values["record_files"],
-        )
+        settings = RecordingSettings(**values_of(RecordingSettings, values))
+        self._recorder = StopRecorder(values["record"], settings)
         self._channels: dict[str, int] = {}  # by topic
         self._is_stopped = False
 

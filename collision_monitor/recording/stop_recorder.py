@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from collision_monitor.common.optional_dependencies import install_command
+from collision_monitor.common.settings import check_settings, setting
 from collision_monitor.errors import MissingDependencyError, RecordingError
 from collision_monitor.recording import write_mcap
 from collision_monitor.recording.write_mcap import HEAD
@@ -199,50 +200,68 @@ def check_path(path: str, most_bytes: int) -> Path:
     return target
 
 
+@dataclass(frozen=True)
+class RecordingSettings:
+    """How much is recorded.
+
+    A stop in the time of ``record_after`` is added to the same file, which becomes longer, up to
+    three times.
+
+    Raises:
+        RecordingError: a value is out of range.
+    """
+
+    record_seconds: float = setting(
+        120.0, "recorded time before a stop, seconds", least=1.0, most=3600.0
+    )
+    record_after: float = setting(
+        5.0, "recorded time after the start of a stop, seconds; then the file is written",
+        most=600.0,
+    )  # fmt: skip
+    record_megabytes: int = setting(
+        256, "maximum memory, megabytes; if it is too small for record_seconds, the oldest "
+        "messages are dropped", most=4096,
+    )  # fmt: skip
+    record_files: int = setting(
+        20, "maximum number of recordings per run; the oldest ones are removed", most=10000
+    )
+
+    def __post_init__(self) -> None:
+        """Check ranges."""
+        check_settings(self, RecordingError)
+
+
 class StopRecorder:
     """Records messages, and writes a file for each stop. Only `close` blocks."""
 
     def __init__(
         self,
         path: str,
-        *,
-        seconds: float = 120.0,
-        after: float = 5.0,
-        megabytes: int = 256,
-        most_files: int = 20,
+        settings: RecordingSettings,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Start recording.
 
         Args:
             path: of the first file; those after it are numbered, none is overwritten.
-            seconds: kept before a stop.
-            after: seconds from a stop to the end of its file. A stop in this time is added to the
-                same file, which becomes longer, up to three times.
-            megabytes: kept in memory at most.
-            most_files: of this recorder; the oldest is removed for one more.
+            settings: how much is recorded.
             clock: seconds, steady.
 
         Raises:
-            RecordingError: values are invalid, or the file cannot be written.
+            RecordingError: the file cannot be written.
             MissingDependencyError: mcap is not installed.
         """
-        if not (seconds >= 1.0 and after >= 0.0 and megabytes >= 1 and most_files >= 1):
-            raise RecordingError(
-                f"record_seconds {seconds:g}, record_after {after:g}, record_megabytes "
-                f"{megabytes}, record_files {most_files}: the minimum values are 1, 0, 1 and 1"
-            )
-        self._target = check_path(path, megabytes * _MEGABYTE)
-        self._after, self._most_files = after, most_files
+        most_bytes = settings.record_megabytes * _MEGABYTE
+        self._target = check_path(path, most_bytes)
+        self._after, self._most_files = settings.record_after, settings.record_files
         self._clock = clock
         self._scene: SceneSource | None = None
         self._scene_at_stop: Any = None
-        self._ring = MessageRing(
-            seconds + _LONGEST * after, megabytes * _MEGABYTE, clock, self._held
-        )
+        span = settings.record_seconds + _LONGEST * self._after
+        self._ring = MessageRing(span, most_bytes, clock, self._held)
         # Large and frequent messages, such as point clouds, may take a quarter of the memory.
-        self._frequent_bytes = 0.25 * megabytes * _MEGABYTE
-        self._rate = self._frequent_bytes / (seconds + _LONGEST * after)
+        self._frequent_bytes = 0.25 * most_bytes
+        self._rate = self._frequent_bytes / span
         self._credit, self._credited = 0.5 * self._frequent_bytes, clock()
         self._left_out = 0
         self._channels: list[Channel] = []

@@ -36,6 +36,7 @@ from collision_monitor.nodes.parameters.parameter import (
     from_settings,
     package_dirs_of,
 )
+from collision_monitor.recording.stop_recorder import RecordingSettings
 from collision_monitor.robot.limits import read_joint_limits
 
 GENERAL = (
@@ -94,14 +95,10 @@ RECORDING = (
     fixed("record", "",
           text="mcap file for the last minutes before every stop; further recordings are "
                "numbered; empty: no recording"),
-    fixed("record_seconds", 120.0, most=3600.0, text="recorded time before a stop, seconds"),
-    fixed("record_after", 5.0, most=600.0,
-          text="recorded time after the start of a stop, seconds; then the file is written"),
-    fixed("record_megabytes", 256, most=4096,
-          text="maximum memory, megabytes; if it is too small for record_seconds, the oldest "
-               "messages are dropped"),
-    fixed("record_files", 20, most=10000,
-          text="maximum number of recordings per run; the oldest ones are removed"),
+    *from_settings(
+        RecordingSettings, "record_seconds", "record_after", "record_megabytes", "record_files",
+        read_only=True,
+    ),
 )  # fmt: skip
 
 ROBOTS = (

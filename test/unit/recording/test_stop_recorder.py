@@ -16,7 +16,12 @@ from mcap.reader import make_reader  # noqa: E402
 
 from collision_monitor.errors import MissingDependencyError, RecordingError  # noqa: E402
 from collision_monitor.recording import write_mcap  # noqa: E402
-from collision_monitor.recording.stop_recorder import Channel, StopRecorder  # noqa: E402
+from collision_monitor.recording.stop_recorder import (  # noqa: E402
+    Channel,
+    RecordingSettings,
+    StopRecorder,
+    check_path,
+)
 
 FLOAT = Channel("/value", "std_msgs/msg/Float64", "float64 data\n")
 TEXT = Channel("/robot", "std_msgs/msg/String", "string data\n", latched=True, qos="[]")
@@ -39,7 +44,7 @@ class Clock:
 def recorder(path, **options):
     """(recorder, its clock, numbers of the two channels)."""
     clock = Clock()
-    made = StopRecorder(str(path), clock=clock, **options)
+    made = StopRecorder(str(path), RecordingSettings(**options), clock)
     return made, clock, made.channel(FLOAT), made.channel(TEXT)
 
 
@@ -68,7 +73,7 @@ def read(path):
 
 
 def test_two_stops_near_each_other_are_one_file_and_a_later_one_has_its_own(tmp_path):
-    made, clock, value, robot = recorder(tmp_path / "a.mcap", seconds=60.0, after=3.0)
+    made, clock, value, robot = recorder(tmp_path / "a.mcap", record_seconds=60.0, record_after=3.0)
     made.add(robot, b"\0\1\0\0\2\0\0\0r\0")
     for k in range(200):
         clock.now += 0.1
@@ -94,7 +99,7 @@ def test_two_stops_near_each_other_are_one_file_and_a_later_one_has_its_own(tmp_
 
 
 def test_stop_upon_stop_ends_while_all_before_the_first_is_still_held(tmp_path):
-    made, clock, value, robot = recorder(tmp_path / "a.mcap", seconds=10.0, after=3.0)
+    made, clock, value, robot = recorder(tmp_path / "a.mcap", record_seconds=10.0, record_after=3.0)
     for k in range(100):
         if k in (0, 10, 90):
             made.add(robot, b"\0\1\0\0\2\0\0\0%d\0" % {0: 1, 10: 2, 90: 3}[k])
@@ -117,7 +122,7 @@ def test_stop_upon_stop_ends_while_all_before_the_first_is_still_held(tmp_path):
 
 
 def test_what_is_pending_is_written_at_the_end_and_the_oldest_files_go(tmp_path):
-    made, clock, value, _ = recorder(tmp_path / "a.mcap", after=3.0, most_files=2)
+    made, clock, value, _ = recorder(tmp_path / "a.mcap", record_after=3.0, record_files=2)
     for k in range(3):
         made.add(value, cdr(k))
         made.stopped("s")
@@ -132,7 +137,7 @@ def test_what_is_pending_is_written_at_the_end_and_the_oldest_files_go(tmp_path)
 def test_a_folder_that_is_gone_is_told_and_the_next_stop_is_tried(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
-    made, clock, value, _ = recorder(folder / "a.mcap", after=1.0)
+    made, clock, value, _ = recorder(folder / "a.mcap", record_after=1.0)
     made.add(value, cdr(1.0))
     folder.rename(tmp_path / "elsewhere")
     made.stopped("s")
@@ -148,7 +153,7 @@ def test_a_folder_that_is_gone_is_told_and_the_next_stop_is_tried(tmp_path):
 
 
 def test_a_writer_that_ends_without_a_word_is_told(tmp_path, monkeypatch):
-    made, clock, _, _ = recorder(tmp_path / "a.mcap", after=1.0)
+    made, clock, _, _ = recorder(tmp_path / "a.mcap", record_after=1.0)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     made.stopped("s")
     clock.now += 1.0
@@ -179,22 +184,26 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path):
     [
         ("a.bag", {}, r"'.*a\.bag': the name must end in \.mcap"),
         ("no/a.mcap", {}, r"no: cannot be written to: No such file"),
-        ("a.mcap", {"megabytes": 1 << 40}, r"MB are free, a recording may take 1099511627776 MB"),
-        ("a.mcap", {"seconds": 0.5}, r"record_seconds 0\.5, .* minimum values are 1, 0, 1 and 1"),
-        ("a.mcap", {"seconds": float("nan")}, "record_seconds nan"),
-        ("a.mcap", {"most_files": 0}, "record_files 0"),
+        ("a.mcap", {"record_seconds": 0.5}, r"record_seconds: 0\.5 is not .* from 1 to 3600"),
+        ("a.mcap", {"record_seconds": float("nan")}, "record_seconds: nan"),
+        ("a.mcap", {"record_files": 0}, "record_files: 0"),
     ],
 )
 def test_what_cannot_be_is_refused_at_the_start(tmp_path, path, options, says):
     with pytest.raises(RecordingError, match=says):
-        StopRecorder(str(tmp_path / path), **options)
+        StopRecorder(str(tmp_path / path), RecordingSettings(**options))
     assert os.listdir(tmp_path) == []
+
+
+def test_a_disk_without_room_is_refused(tmp_path):
+    with pytest.raises(RecordingError, match="MB are free, a recording may take 1099511627776 MB"):
+        check_path(str(tmp_path / "a.mcap"), 1 << 60)
 
 
 def test_without_mcap_the_command_that_installs_it_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "mcap", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'mcap>="):
-        StopRecorder(str(tmp_path / "a.mcap"))
+        StopRecorder(str(tmp_path / "a.mcap"), RecordingSettings())
 
 
 class Scene:
@@ -217,7 +226,7 @@ class Scene:
 
 
 def test_a_file_begins_with_what_held_and_knows_what_was_there_at_its_first_stop(tmp_path):
-    made, clock, value, _ = recorder(tmp_path / "a.mcap", seconds=10.0, after=1.0)
+    made, clock, value, _ = recorder(tmp_path / "a.mcap", record_seconds=10.0, record_after=1.0)
     change = made.channel(Channel("/scene", "std_msgs/msg/Float64", "float64 data\n"))
     made.follow(scene := Scene(change))
     for k in range(100):
@@ -242,7 +251,9 @@ def test_a_file_begins_with_what_held_and_knows_what_was_there_at_its_first_stop
 
 
 def test_large_messages_have_a_part_of_the_room(tmp_path):
-    made, clock, value, robot = recorder(tmp_path / "a.mcap", seconds=100.0, after=0.0, megabytes=8)
+    made, clock, value, robot = recorder(
+        tmp_path / "a.mcap", record_seconds=100.0, record_after=0.0, record_megabytes=8
+    )
     for k in range(1000):
         made.add_if_affordable(robot, b"\0\1\0\0" + bytes(99_996))
         made.add(value, cdr(k))
