@@ -19,6 +19,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor.common.safe_files import ReceivedText
+from collision_monitor.common.settings import values_of
 from collision_monitor.common.text import named_numbers, shortened
 from collision_monitor.errors import SimulationError, TrajectoryError
 from collision_monitor.monitoring.monitor import Level
@@ -32,6 +33,7 @@ from collision_monitor.nodes.simulation_action import TrajectoryAction, command_
 from collision_monitor.nodes.trajectories.follow_joint_trajectory import (
     follow_joint_trajectory_type,
 )
+from collision_monitor.simulation.mujoco_model import SimulationSettings
 from collision_monitor.simulation.simulation import Contact, Pair, Simulation, Touch
 from collision_monitor.simulation.trajectory_execution import Run, SpeedScale
 
@@ -167,10 +169,7 @@ class SimulationCore(SingleRobotCore):
             description,
             **self._sources(),
             start=named_numbers(v["start_positions"], "start_positions"),
-            timestep=v["timestep"],
-            gravity=v["gravity"],
-            bandwidth=v["servo_bandwidth"],
-            effort_limits=v["effort_limits"],
+            settings=SimulationSettings(**values_of(SimulationSettings, v)),
         )
         if self._simulation is not None:
             self._simulation.execution.hold(self._simulation.q)

@@ -11,6 +11,7 @@ __all__, __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "gazebo": ("gazebo_description", "world_sdf"),
+        "mujoco_model": ("SimulationSettings",),
         "simulation": ("Contact", "Simulation", "Touch"),
         "trajectory_execution": ("Command", "checked_command"),
     },

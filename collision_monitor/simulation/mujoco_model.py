@@ -22,7 +22,9 @@ import numpy as np
 import trimesh
 
 from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.common.settings import check_settings, setting
 from collision_monitor.common.text import shortened
+from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.pair_rules import RARELY, SAMPLES
 from collision_monitor.robot.bodies import Bodies, leading_joint, rigid_bodies
 from collision_monitor.robot.description import Joint, Robot, Shape
@@ -165,6 +167,27 @@ ALWAYS = "their hulls always touch"
 _GEOMS = {"box": "BOX", "sphere": "SPHERE", "cylinder": "CYLINDER", "capsule": "CAPSULE"}
 
 
+@dataclass(frozen=True)
+class SimulationSettings:
+    """How a robot is simulated.
+
+    Raises:
+        ConfigurationError: a value is out of range.
+    """
+
+    timestep: float = setting(0.002, "integration time step, seconds", least=1e-5, most=0.02)
+    gravity: float = setting(9.81, "gravity along -z of the robot's root link, m/s^2", most=100.0)
+    servo_bandwidth: float = setting(
+        8.0, "bandwidth of the servos, Hz; doubling it reduces the tracking error to a quarter",
+        most=100.0, positive=True,
+    )  # fmt: skip
+    effort_limits: bool = setting(True, "apply the effort limits of the URDF to the servos")
+
+    def __post_init__(self) -> None:
+        """Check ranges."""
+        check_settings(self, ConfigurationError)
+
+
 @dataclass(frozen=True, eq=False)
 class SimulatedRobot:
     """A compiled model, and the indices of the robot in it.
@@ -213,9 +236,7 @@ def simulated_robot(
     friction: Mapping[str, JointFriction] | None = None,
     semantics: Semantics | None = None,
     scene: Scene | None = None,
-    timestep: float = 0.002,
-    gravity: float = 9.81,
-    effort_limits: bool = True,
+    settings: SimulationSettings | None = None,
 ) -> SimulatedRobot:
     """Build and compile a model; the root link is fixed, and gravity acts along its -z.
 
@@ -228,20 +249,19 @@ def simulated_robot(
         friction: of the joints, by name.
         semantics: the SRDF, whose disabled pairs do not touch.
         scene: obstacles, attached to links or moved by joints of the scene.
-        timestep: of the integration, s.
-        gravity: m/s^2.
-        effort_limits: whether servos respect the effort limits of the URDF.
+        settings: how it is simulated.
 
     Raises:
         MissingDependencyError: MuJoCo is not installed.
     """
     semantics = Semantics() if semantics is None else semantics
     scene = Scene() if scene is None else scene
+    settings = SimulationSettings() if settings is None else settings
     robot = with_joints(robot, scene.joints)
     bodies = rigid_bodies(robot)
     masses, warnings = link_masses(robot, bodies, inertials)
-    builder = _Builder(robot, bodies, masses, friction or {}, scene, timestep, gravity)
-    builder.add_actuators(effort_limits)
+    builder = _Builder(robot, bodies, masses, friction or {}, scene, settings)
+    builder.add_actuators(settings.effort_limits)
     reasons = omitted_pairs(robot, bodies, semantics, scene)
     found = builder.compile(reasons, (), ())
     always = _always_touching(found)
@@ -292,8 +312,7 @@ class _Builder:
         masses: Mapping[str, Principal],
         friction: Mapping[str, JointFriction],
         scene: Scene,
-        timestep: float,
-        gravity: float,
+        settings: SimulationSettings,
     ) -> None:
         self._mujoco = mujoco_library()
         self._robot, self._bodies, self._masses = robot, bodies, masses
@@ -303,8 +322,8 @@ class _Builder:
         spec.modelname = robot.name
         spec.compiler.degree = False
         spec.compiler.autolimits = False
-        spec.option.timestep = timestep
-        spec.option.gravity = [0.0, 0.0, -gravity]
+        spec.option.timestep = settings.timestep
+        spec.option.gravity = [0.0, 0.0, -settings.gravity]
         spec.option.integrator = self._mujoco.mjtIntegrator.mjINT_IMPLICITFAST
         # Its parent filter is too coarse: it also excludes all links attached to the parent.
         spec.option.disableflags = int(self._mujoco.mjtDisableBit.mjDSBL_FILTERPARENT)

@@ -32,6 +32,7 @@ from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf import load_robot
 from collision_monitor.simulation.mujoco_model import (
     SimulatedRobot,
+    SimulationSettings,
     mujoco_library,
     simulated_robot,
 )
@@ -39,7 +40,6 @@ from collision_monitor.simulation.trajectory_execution import Command, Run, Traj
 
 # -- servos --
 
-BANDWIDTH = 8.0  # Hz
 # For joints without a velocity limit: rad/s, m/s.
 FALLBACK_RATES = (math.pi, 1.0)
 # Rotor inertia added to each joint: a fraction of the largest inertia, which bounds the stiffness
@@ -53,7 +53,7 @@ _FRICTION_SPEED = 0.01  # rad/s (m/s) of the target: 3/4 of dry friction are com
 class Servos:
     """The servos of all joints, in the order of q, with one target each."""
 
-    def __init__(self, robot: SimulatedRobot, data: Any, bandwidth: float = BANDWIDTH) -> None:
+    def __init__(self, robot: SimulatedRobot, data: Any, bandwidth: float) -> None:
         """Compute gains and write them into the model; ``bandwidth`` of each servo, Hz."""
         self._mujoco = mujoco_library()
         self._robot, self._data = robot, data
@@ -206,8 +206,8 @@ class Simulation:
     def __init__(
         self,
         robot: SimulatedRobot,
-        start: Mapping[str, float] | None = None,
-        bandwidth: float = BANDWIDTH,
+        start: Mapping[str, float],
+        settings: SimulationSettings,
     ) -> None:
         """Rest at ``start``, radians or metres by joint; default 0, or the nearer limit.
 
@@ -219,8 +219,8 @@ class Simulation:
         self.joint_names = robot.bodies.joint_names
         self.timestep = float(robot.model.opt.timestep)
         self.data = self._mujoco.MjData(robot.model)
-        self._servos = Servos(robot, self.data, bandwidth)
-        self._start = self._start_of(start or {})
+        self._servos = Servos(robot, self.data, settings.servo_bandwidth)
+        self._start = self._start_of(start)
         self._steps = 0
         self.execution = TrajectoryExecution(self.joint_names, self._start)
         self.reset()
@@ -233,10 +233,7 @@ class Simulation:
         package_dirs: Sequence[str | os.PathLike] = (),
         scene: str | os.PathLike | Mapping | None = None,
         start: Mapping[str, float] | None = None,
-        timestep: float = 0.002,
-        gravity: float = 9.81,
-        bandwidth: float = BANDWIDTH,
-        effort_limits: bool = True,
+        settings: SimulationSettings | None = None,
     ) -> Simulation:
         """Load a robot and a scene as for a CollisionModel, and masses.
 
@@ -246,16 +243,14 @@ class Simulation:
             package_dirs: folders with packages at any depth, searched first for ``package://``.
             scene: path of a scene file, or its content; obstacles are attached to their links.
             start: positions by joint name, radians or metres.
-            timestep: of the integration, s.
-            gravity: m/s^2, along -z of the root link.
-            bandwidth: of the servos, Hz.
-            effort_limits: whether servos respect those of the URDF.
+            settings: time step, gravity and servos.
 
         Raises:
             MissingDependencyError: MuJoCo is not installed.
             RobotDescriptionError, SemanticDescriptionError, SceneError: invalid files.
             ConfigurationError: invalid start.
         """
+        settings = settings or SimulationSettings()
         robot = load_robot(urdf, package_dirs)
         simulated = simulated_robot(
             robot,
@@ -263,13 +258,11 @@ class Simulation:
             read_friction(urdf),
             None if srdf is None else load_srdf(srdf, robot),
             None if scene is None else load_scene(scene, robot, package_dirs),
-            timestep,
-            gravity,
-            effort_limits,
+            settings,
         )
         for text in (*robot.warnings, *simulated.warnings):
             logger.warning("%s", text)
-        simulation = cls(simulated, start, bandwidth)
+        simulation = cls(simulated, start or {}, settings)
         if overloaded := simulation._servos.overloaded():
             logger.warning(
                 "the robot cannot hold its start position: joint %s (N m or N); a URDF has no "

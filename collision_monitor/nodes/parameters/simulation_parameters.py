@@ -9,8 +9,8 @@ from typing import Any
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.nodes.parameters import monitor_parameters
-from collision_monitor.nodes.parameters.parameter import SLOWEST, Parameter, fixed
-from collision_monitor.simulation.simulation import BANDWIDTH
+from collision_monitor.nodes.parameters.parameter import SLOWEST, Parameter, fixed, from_settings
+from collision_monitor.simulation.mujoco_model import SimulationSettings
 
 _SHARED = ("robot_description", "robot_description_semantic", "package_dirs", "scene")
 
@@ -19,11 +19,10 @@ PARAMETERS = (
     fixed("start_positions", "",
           text="start positions, joint=value,... in radians or metres; other joints start at 0, "
                "or at the nearer limit"),
-    fixed("timestep", 0.002, least=1e-5, most=0.02, text="integration time step, seconds"),
-    fixed("gravity", 9.81, most=100.0, text="gravity along -z of the robot's root link, m/s^2"),
-    fixed("servo_bandwidth", BANDWIDTH, most=100.0, positive=True,
-          text="bandwidth of the servos, Hz; doubling it reduces the tracking error to a quarter"),
-    fixed("effort_limits", True, text="apply the effort limits of the URDF to the servos"),
+    *from_settings(
+        SimulationSettings, "timestep", "gravity", "servo_bandwidth", "effort_limits",
+        read_only=True,
+    ),
     fixed("joint_state_rate", 200.0, least=SLOWEST, most=1000.0,
           text="rate of joint_states and /clock in simulated time, Hz; rounded to whole time "
                "steps"),

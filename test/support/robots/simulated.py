@@ -11,6 +11,7 @@ from support.robots.robots import RobotFiles, require
 
 pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[simulation]'")
 
+from collision_monitor.simulation.mujoco_model import SimulationSettings  # noqa: E402
 from collision_monitor.simulation.simulation import Simulation  # noqa: E402
 
 DUAL_ARM = RobotFiles(ROOT / "urdf/dual_arm.urdf", ROOT / "urdf/dual_arm.srdf", ())
@@ -22,13 +23,15 @@ def files_of(name: str) -> RobotFiles:
 
 
 @cache
-def _simulation(name: str, options: tuple) -> Simulation:
+def _simulation(name: str, settings: SimulationSettings) -> Simulation:
     files = files_of(name)
-    return Simulation.from_urdf(files.urdf, files.srdf, files.package_dirs, **dict(options))
+    return Simulation.from_urdf(
+        files.urdf, files.srdf, files.package_dirs, settings=settings
+    )
 
 
 def simulation(name: str, **options) -> Simulation:
-    """A simulation of a robot at its start; the same one for the same options."""
-    found = _simulation(name, tuple(sorted(options.items())))
+    """A simulation of a robot at its start; the same one for the same settings."""
+    found = _simulation(name, SimulationSettings(**options))
     found.reset()
     return found

@@ -14,7 +14,8 @@ from collision_monitor.robot.inertials import read_inertials  # isort: skip
 from collision_monitor.robot.scene import load_scene  # isort: skip
 from collision_monitor.robot.srdf import load_srdf  # isort: skip
 from collision_monitor.robot.urdf import load_robot  # isort: skip
-from collision_monitor.simulation.mujoco_model import ALWAYS, simulated_robot  # isort: skip
+from collision_monitor.simulation.mujoco_model import ALWAYS, SimulationSettings  # isort: skip
+from collision_monitor.simulation.mujoco_model import simulated_robot  # isort: skip
 
 
 from support.robots.robots import require
@@ -24,19 +25,17 @@ from collision_monitor.robot.pairs import NEIGHBOURS, RIGID, omitted_pairs
 from collision_monitor.robot.scene import Scene
 
 
-def load(name, **options):
+def load(name):
     files = files_of(name)
     robot = load_robot(files.urdf, files.package_dirs)
     semantics = load_srdf(files.srdf, robot) if files.srdf else None
-    return robot, simulated_robot(
-        robot, read_inertials(files.urdf), semantics=semantics, **options
-    )
+    return robot, simulated_robot(robot, read_inertials(files.urdf), semantics=semantics)
 
 
 def toy(text, scene=None, **options):
     robot = load_robot(text)
     scene = None if scene is None else load_scene(scene, robot)
-    return simulated_robot(robot, {}, scene=scene, **options)
+    return simulated_robot(robot, {}, scene=scene, settings=SimulationSettings(**options))
 
 
 def configurations(found, n, seed=0):

@@ -7,6 +7,7 @@ import pytest
 from support.robots import toys
 from support.robots.simulated import simulation
 
+from collision_monitor.simulation.mujoco_model import SimulationSettings
 from collision_monitor.simulation.simulation import Simulation
 from collision_monitor.simulation.trajectory_execution import checked_command
 
@@ -63,7 +64,7 @@ ONE = toys.robot(
 
 
 def one(**options):
-    return Simulation.from_urdf(ONE, **options)
+    return Simulation.from_urdf(ONE, settings=SimulationSettings(**options))
 
 
 def test_a_step_becomes_a_ramp_at_the_velocity_limit():
@@ -121,7 +122,7 @@ def test_weak_servos_give_way_and_say_so_before(caplog):
     assert abs(sim.q[0]) > 0.1
     assert abs(sim.efforts[0]) == pytest.approx(5.0)
     caplog.clear()
-    strong = Simulation.from_urdf(heavy, effort_limits=False)
+    strong = Simulation.from_urdf(heavy, settings=SimulationSettings(effort_limits=False))
     assert "cannot hold" not in caplog.text
     strong.advance(500)
     assert abs(strong.q[0]) < 1e-6

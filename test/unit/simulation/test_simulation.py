@@ -11,6 +11,7 @@ from support.robots.simulated import DUAL_ARM, files_of, simulation
 
 from collision_monitor.errors import ConfigurationError, SimulationError
 from collision_monitor.motion import read_motion
+from collision_monitor.simulation.mujoco_model import SimulationSettings
 from collision_monitor.simulation.simulation import Simulation
 from collision_monitor.simulation.trajectory_execution import checked_command
 
@@ -91,7 +92,8 @@ def test_time_can_be_set_forward_and_never_back():
 def test_what_becomes_unstable_is_an_error_and_writes_no_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     heavy = toys.chain(6).replace('effort="1"', 'effort="0"')
-    sim = Simulation.from_urdf(heavy, timestep=0.02, bandwidth=100.0)
+    fast = SimulationSettings(timestep=0.02, servo_bandwidth=100.0)
+    sim = Simulation.from_urdf(heavy, settings=fast)
     rng = np.random.default_rng(0)
     with pytest.raises(SimulationError, match=r"smaller timestep than 0\.02 s"):
         for _ in range(200):
