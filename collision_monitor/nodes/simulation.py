@@ -56,15 +56,12 @@ class Pacer:
         """Begin with the first call of `due`."""
         self.factor = factor
         self._anchor: tuple[float, float] | None = None
-        self._mark: tuple[float, float] | None = None
         self.achieved = 0.0
 
     def due(self, simulated: float, wall: float) -> float:
         """Simulated time to reach at ``wall`` s of a steady clock."""
         if self._anchor is None:
-            self._anchor = simulated, wall
-        if self._mark is None:
-            self._mark = simulated, wall
+            self._anchor = self._mark = simulated, wall
         target = self._anchor[0] + (wall - self._anchor[1]) * self.factor
         if target - simulated > _MOST_DELAY * self.factor:
             self._anchor = simulated, wall

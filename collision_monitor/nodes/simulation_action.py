@@ -100,7 +100,7 @@ class TrajectoryAction(DeferredActionServer):
     def feed_back(self, simulation: Simulation) -> None:
         """Publish the feedback of all goals."""
         for goal in self.goals:
-            columns = self._columns(goal, simulation)
+            columns = goal.run.columns
             feedback = self.type.Feedback()
             feedback.joint_names = list(goal.run.command.joint_names)
             wanted, actual = simulation.target[columns], simulation.q[columns]
@@ -125,7 +125,7 @@ class TrajectoryAction(DeferredActionServer):
             return None
         if goal.done_at is None:
             goal.done_at = simulation.time
-        names, columns = goal.run.command.joint_names, self._columns(goal, simulation)
+        names, columns = goal.run.command.joint_names, goal.run.columns
         given = self._given(goal.handle.request.goal_tolerance)
         allowed = np.array([given.get(name, self._tolerance()) for name in names])
         off = np.abs(goal.run.command.positions[-1] - simulation.q[columns])
@@ -155,8 +155,3 @@ class TrajectoryAction(DeferredActionServer):
     def _given(tolerances: Sequence[Any]) -> dict[str, float]:
         """Positive tolerances of positions, by joint."""
         return {item.name: item.position for item in tolerances or () if item.position > 0.0}
-
-    @staticmethod
-    def _columns(goal: _Goal, simulation: Simulation) -> list[int]:
-        names = list(simulation.joint_names)
-        return [names.index(name) for name in goal.run.command.joint_names]
