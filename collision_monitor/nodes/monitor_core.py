@@ -137,6 +137,7 @@ class MonitorCore(NodeCore):
             self._joint_states.subscribe([SCENE_JOINTS])
         self.state.beat_at_once()
         self._set_watchdog()
+        self._topics.set_rates(self._values)
         self._topics.set_timer("diagnostics", 1.0, self._timed(self.state.send_diagnostics))
 
     def _set_watchdog(self) -> None:
@@ -313,7 +314,8 @@ class MonitorCore(NodeCore):
                 log_rules(self._node.get_logger(), self._monitor, thresholds)
         if self._topics is not None:
             self._set_stops()
-            self._topics.stop_timers(set(changed))
+            if self.state.is_active and changed.keys() & {"distances_rate", "marker_rate"}:
+                self._topics.set_rates(values)
             if changed.keys() & {"marker_rate", "show_aabb_levels", "show_mesh_level"}:
                 self._markers.forget()  # the lifetime of markers depends on the rate
 
@@ -325,7 +327,6 @@ class MonitorCore(NodeCore):
 
     def _on_watchdog(self) -> None:
         """Check timeouts, clocks and publishers; repeat the state at its rate."""
-        self._topics.check_subscribers(self._values)
         if self._recorder is not None:
             self._recorder.update()
         self._scene.watch(self._joint_states.watch(self._monitor))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -217,8 +218,13 @@ def _decision_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:
     return values
 
 
+def _send_if_heard(publisher: Publisher | RecordedPublisher, send: Callable[[], None]) -> None:
+    if publisher.get_subscription_count():
+        send()
+
+
 class MonitorTopics:
-    """The publishers of a node, and timers of topics published only with subscribers."""
+    """The publishers of a node, and the timers of the topics that have a rate."""
 
     def __init__(
         self,
@@ -243,11 +249,10 @@ class MonitorTopics:
             self.distances, self.markers, self.diagnostics,
         )  # fmt: skip
         self._on_demand = {
-            "distances_rate": (self.distances, send_distances),
-            "marker_rate": (self.markers, send_markers),
+            "distances_rate": partial(_send_if_heard, self.distances, send_distances),
+            "marker_rate": partial(_send_if_heard, self.markers, send_markers),
         }
         self._timers: dict[str, Any] = {}
-        self._scale_is_used = True
         self._changes = -1  # of the scene, when the names of pairs were published
         self._distance_message = Float64()  # reused: publishing copies it
         self._scale_message = Float64()
@@ -263,7 +268,7 @@ class MonitorTopics:
         """Publish the topics of each joint state with a known distance."""
         self._distance_message.data = state.clearance.distance
         self._min_distance.publish(self._distance_message)
-        if self._scale_is_used:
+        if self._speed_scale.get_subscription_count():
             self._scale_message.data = state.speed_scale
             self._speed_scale.publish(self._scale_message)
 
@@ -298,19 +303,11 @@ class MonitorTopics:
         if callback is not None:
             self._timers[name] = steady_timer(self._node, period, callback)
 
-    def check_subscribers(self, rates: Mapping[str, float]) -> None:
-        """Start and end timers of topics by whether they have subscribers; ``rates`` in Hz."""
-        self._scale_is_used = self._speed_scale.get_subscription_count() > 0
-        for name, (publisher, callback) in self._on_demand.items():
+    def set_rates(self, rates: Mapping[str, float]) -> None:
+        """Send distances and markers at these rates, Hz, while they have subscribers; 0: never."""
+        for name, send in self._on_demand.items():
             rate = rates[name]
-            needed = rate > 0.0 and publisher.get_subscription_count() > 0
-            if needed != (name in self._timers):
-                self.set_timer(name, 1.0 / rate if needed else 0.0, callback if needed else None)
-
-    def stop_timers(self, names: set[str]) -> None:
-        """End the timers of these parameters; `check_subscribers` restarts them."""
-        for name in names & self._on_demand.keys():
-            self.set_timer(name, 0.0, None)
+            self.set_timer(name, 1.0 / rate if rate else 0.0, send if rate else None)
 
     def stop(self) -> None:
         """End all timers."""
