@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -252,20 +252,6 @@ class CoreNode:
         self._core.end()
 
 
-@contextmanager
-def _left_if_interrupted(node: Node) -> Iterator[None]:
-    """Destroy a node that is being made and is not finished, so that it leaves the graph.
-
-    The process ends without it. Other nodes would take it for alive until the middleware gives it
-    up: 20 s with Fast DDS.
-    """
-    try:
-        yield
-    except BaseException:
-        node.destroy_node()
-        raise
-
-
 class RobotNode(CoreNode, Node):
     """A node that does its work from its start."""
 
@@ -277,5 +263,10 @@ class RobotNode(CoreNode, Node):
                 used.
         """
         super().__init__(name, **options)
-        with _left_if_interrupted(self):
+        try:
             self._core = make_core(self)
+        except BaseException:
+            # The process ends without it. Other nodes would take it for alive until the middleware
+            # gives it up: 20 s with Fast DDS.
+            self.destroy_node()
+            raise

@@ -310,7 +310,7 @@ class SimulationCore(SingleRobotCore):
             return fault.level, fault.cause, fault.text
         if simulation is None:
             return Level.STALE, "waiting", "waiting for a robot description"
-        moving = simulation.moving
+        moving = simulation.execution.moving
         if reason := self._scale.reason(simulation.time):
             what = "stopped during a trajectory" if moving else "holding, motion is not allowed"
             return Level.WARN, "stopped", f"{what}: {reason}"

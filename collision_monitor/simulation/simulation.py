@@ -318,11 +318,6 @@ class Simulation:
         """Targets of the servos (nq,), radians and metres."""
         return self._servos.target
 
-    @property
-    def moving(self) -> bool:
-        """Whether a trajectory is being executed."""
-        return self.execution.moving
-
     # -- actions --
 
     def reset(self) -> None:

@@ -173,11 +173,6 @@ class Playback:
         self.speed = speed
         self._last: float | None = None
 
-    @property
-    def playing(self) -> bool:
-        """Whether time advances."""
-        return self._last is not None
-
     def play(self, motion: Motion, now: float) -> None:
         """Start a motion, or continue it; one at its end starts again."""
         if motion is not self.motion or self.time >= motion.duration:

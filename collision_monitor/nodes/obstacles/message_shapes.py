@@ -137,10 +137,6 @@ def points_of(messages: Sequence[Any]) -> np.ndarray:
     return points
 
 
-def _balls(points: np.ndarray, radius: float) -> np.ndarray:
-    return np.column_stack([points, points, np.full(len(points), radius)])
-
-
 def geometry_of(
     parts: Sequence[ObjectGeometry | Shape], most: int
 ) -> ObjectGeometry | ManyTriangles:
@@ -206,8 +202,9 @@ def marker_shape(
     if kind == Marker.CUBE_LIST:
         return ObjectGeometry.of_boxes(points_of(marker.points), lengths())
     if kind == Marker.SPHERE_LIST:
-        balls = _balls(points_of(marker.points), 0.5 * max(lengths()))
-        return ObjectGeometry.of_leaves(balls)
+        points = points_of(marker.points)
+        radii = np.full(len(points), 0.5 * max(lengths()))
+        return ObjectGeometry.of_leaves(np.column_stack([points, points, radii]))
     if kind == Marker.MESH_RESOURCE:
         return MeshFile(marker.mesh_resource, lengths())
     if kind == Marker.TRIANGLE_LIST:

@@ -75,7 +75,7 @@ def test_a_reset_puts_it_back_and_time_goes_on():
     before = sim.time
     sim.reset()
     assert np.array_equal(sim.q, np.zeros(14)) and np.array_equal(sim.rates, np.zeros(14))
-    assert sim.time == before and not sim.moving
+    assert sim.time == before and not sim.execution.moving
     assert run.phase.name == "DROPPED"
     sim.advance(300)
     assert np.abs(sim.q).max() < 1e-6

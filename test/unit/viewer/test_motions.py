@@ -40,13 +40,13 @@ def test_it_plays_pauses_seeks_and_ends():
     playback.speed = 0.5
     assert playback.configuration(21.0)[0] == pytest.approx(0.75)
     assert playback.seek(one, 0.4).tolist() == one.at(0.4).tolist()
-    assert not playback.playing and playback.time == 0.4
+    assert playback.configuration(21.1) is None and playback.time == 0.4
     assert playback.seek(one, 99.0)[0] == 1.0 and playback.time == 2.0
     playback.play(one, 30.0)  # from the start again
     playback.speed = 1.0
     assert playback.configuration(30.5)[0] == pytest.approx(0.25)
     assert playback.configuration(99.0)[0] == 1.0
-    assert not playback.playing and playback.configuration(99.1) is None
+    assert playback.configuration(99.1) is None
 
 
 def test_another_motion_begins_at_its_start():
