@@ -135,7 +135,6 @@ class MonitorCore(NodeCore):
         self._joint_states.subscribe(self._robots.ports)
         if self._monitor is not None and self._monitor.model.scene.joints:
             self._joint_states.subscribe([SCENE_JOINTS])
-        self.state.beat_at_once()
         self._set_watchdog()
         self._topics.set_rates(self._values)
         self._topics.set_timer("diagnostics", 1.0, self._timed(self.state.send_diagnostics))

@@ -37,13 +37,8 @@ def leaf_surface(leaves: Iterable[Leaf]) -> Surface:
 
 
 def joined(surfaces: Iterable[Surface]) -> Surface:
-    """Several surfaces as one."""
-    vertices, triangles, count = [np.empty((0, 3))], [np.empty((0, 3), dtype=int)], 0
-    for points, faces in surfaces:
-        vertices.append(points)
-        triangles.append(faces + count)
-        count += len(points)
-    return np.vstack(vertices), np.vstack(triangles)
+    """Several surfaces, at least one, as one."""
+    return trimesh.util.append_faces(*zip(*surfaces, strict=True))
 
 
 def capsule_surface(

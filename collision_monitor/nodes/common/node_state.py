@@ -225,10 +225,6 @@ class NodeState(ABC, Generic[S]):
                 with suppress(Exception):
                     self._send(*self._bare(Level.ERROR, reason))
 
-    def beat_at_once(self) -> None:
-        """Repeat the state in the next `watch`."""
-        self._next_beat = -math.inf
-
     @property
     def watch_period(self) -> float:
         """Period in seconds of the common timer of watchdog and heartbeat."""
