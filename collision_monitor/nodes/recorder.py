@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from collision_monitor.common.safe_files import ReceivedText
 from collision_monitor.common.settings import values_of
 from collision_monitor.errors import RecordingError
 from collision_monitor.model.live.desired_scene import DesiredScene, ObjectRequest
-from collision_monitor.model.live.live_objects import LiveObject
 from collision_monitor.model.scene_file import as_scene, objects_now
 from collision_monitor.nodes.common.messages import duration_message
 from collision_monitor.recording.stop_recorder import Channel, RecordingSettings, StopRecorder
@@ -99,18 +98,20 @@ class SceneMessages:
         self._keeper, self._scene, self._attach = keeper, scene, attach
         self._last: frozenset[int] = frozenset()
 
-    def held(self) -> tuple[tuple[float, tuple[ObjectRequest, ...]], int]:
-        """Time of lifetimes and all requested objects, and the approximate number of new bytes."""
+    def held(self) -> tuple[Callable[[], list[tuple[int, bytes]]], int]:
+        """`messages` of all requested objects, and the approximate number of new bytes."""
         requests = tuple(self._keeper.requests.values())
         last, self._last = self._last, frozenset(map(id, requests))
         new = [request for request in requests if id(request) not in last]
         points = sum(len(request.source.points) for request in new if request.source is not None)
         size = 8 * len(requests) + _REQUEST_BYTES * len(new) + _POINT_BYTES * points
-        return (self._keeper.clock.now, requests), size
+        return partial(self.messages, self._keeper.clock.now, requests), size
 
-    def messages(self, held: tuple[float, tuple[ObjectRequest, ...]]) -> list[tuple[int, bytes]]:
-        """Messages that add all objects except those of planning scenes, a few at a time."""
-        now, requests = held
+    def messages(self, now: float, requests: Iterable[ObjectRequest]) -> list[tuple[int, bytes]]:
+        """Messages that add objects except those of planning scenes, a few at a time.
+
+        ``now``: time of lifetimes, seconds.
+        """
         markers: dict[int, list[Marker]] = {self._scene: [], self._attach: []}
         for request in requests:
             if request.source is not None and request.expires > now:
@@ -122,13 +123,10 @@ class SceneMessages:
             for k in range(0, len(some), _MARKERS)
         ]
 
-    def at_stop(self) -> tuple[LiveObject, ...]:
-        """The monitored objects."""
-        return () if self._keeper.live is None else objects_now(self._keeper.live)
-
-    def described(self, at_stop: tuple[LiveObject, ...]) -> dict[str, Any]:
-        """The same as content of a scene file."""
-        return as_scene(at_stop)
+    def at_stop(self) -> Callable[[], dict[str, Any]]:
+        """What gives the objects that are monitored now, as content of a scene file."""
+        objects = () if self._keeper.live is None else objects_now(self._keeper.live)
+        return partial(as_scene, objects)
 
 
 def marker_again(request: ObjectRequest, seconds: float) -> Marker:

@@ -141,19 +141,16 @@ class MessageRing:
 
 
 class SceneSource(Protocol):
-    """State of topics that publish only changes: obstacles."""
+    """State of topics that publish only changes: obstacles.
 
-    def held(self) -> tuple[Any, int]:
-        """The current state, and its approximate memory in bytes; takes microseconds."""
+    Both methods take microseconds. The functions that they return are called in a thread.
+    """
 
-    def messages(self, held: Any) -> list[tuple[int, bytes]]:
-        """Channels and messages of that state. Runs in a thread."""
+    def held(self) -> tuple[Callable[[], list[tuple[int, bytes]]], int]:
+        """What gives channels and messages of the current state; its approximate bytes."""
 
-    def at_stop(self) -> Any:
-        """The monitored objects; as fast as ``held``."""
-
-    def described(self, at_stop: Any) -> dict[str, Any]:
-        """The same as content of a scene file. Runs in a thread."""
+    def at_stop(self) -> Callable[[], dict[str, Any]]:
+        """What gives the objects that are monitored now, as content of a scene file."""
 
 
 @dataclass(frozen=True)
@@ -370,7 +367,7 @@ class StopRecorder:
             },
         }
         self._stops = []
-        scene = self._scene, self._ring.scene, self._scene_at_stop, start
+        scene = self._ring.scene, self._scene_at_stop, start
         self._thread = threading.Thread(
             target=self._write, args=(head, latched, segments, scene), name="recording", daemon=True
         )
@@ -381,14 +378,13 @@ class StopRecorder:
     ) -> None:
         """Run the writer; this thread mostly waits."""
         try:
-            source, held, at_stop, start = scene
-            if source is not None:
-                if at_stop is not None:
-                    # In pieces, so that joint states are processed in between.
-                    pieces = json.JSONEncoder().iterencode(source.described(at_stop))
-                    head["metadata"]["scene_at_stop"] = "".join(pieces)
-                if held is not None:
-                    latched += _packed(start, source.messages(held))
+            held, at_stop, start = scene
+            if at_stop is not None:
+                # In pieces, so that joint states are processed in between.
+                pieces = json.JSONEncoder().iterencode(at_stop())
+                head["metadata"]["scene_at_stop"] = "".join(pieces)
+            if held is not None:
+                latched += _packed(start, held())
             text = json.dumps(head).encode()
             parts = [struct.pack("<Q", len(text)), text, latched, *segments]
             self._results.append(_written(parts))

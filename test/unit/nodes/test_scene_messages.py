@@ -71,7 +71,7 @@ def test_the_same_messages_make_the_same_scene(keeper):
     source = SceneMessages(keeper, SCENE, ATTACH)
     held, size = source.held()
     assert size > 4000 * 48 and source.held()[1] < 1000, "nothing is new the second time"
-    said = source.messages(held)
+    said = held()
     again = DesiredScene()
     again.use_scene(LiveScene(MODEL, keeper.live.bounds))
     for channel, data in said:
@@ -93,29 +93,29 @@ def test_the_same_messages_make_the_same_scene(keeper):
 def test_what_goes_on_changing_does_not_change_what_was_held(keeper):
     source = SceneMessages(keeper, SCENE, ATTACH)
     held, _ = source.held()
-    before = [data for _, data in source.messages(held)]
+    before = [data for _, data in held()]
     put(keeper, make(3, Marker.CUBE, np.random.default_rng(9)))
     keeper.drop("cell/4")
-    assert len([data for _, data in source.messages(held)]) == len(before)
-    names = {marker_name(m) for _, data in source.messages(held)
+    assert len([data for _, data in held()]) == len(before)
+    names = {marker_name(m) for _, data in held()
              for m in deserialize_message(data, MarkerArray).markers}  # fmt: skip
     assert "cell/4" in names
 
 
 def test_what_expires_has_the_rest_of_its_life_and_what_has_no_marker_is_left_out(keeper):
     request = keeper.requests["cell/7"]
-    held = 10.0, (
+    requests = (
         replace(request, expires=9.0), replace(keeper.requests["cell/8"], expires=12.5),
         keeper.requests["cell/6"], replace(request, name="planning_scene/x", source=None),
     )  # fmt: skip
-    ((_, data),) = SceneMessages(keeper, SCENE, ATTACH).messages(held)
+    ((_, data),) = SceneMessages(keeper, SCENE, ATTACH).messages(10.0, requests)
     markers = {m.id: m for m in deserialize_message(data, MarkerArray).markers}
     seconds = {k: m.lifetime.sec + 1e-9 * m.lifetime.nanosec for k, m in markers.items()}
     assert seconds == {8: 2.5, 6: 0.0} and math.isinf(keeper.requests["cell/6"].expires)
 
 
 def test_at_a_stop_it_is_what_is_watched(keeper):
-    source = SceneMessages(keeper, SCENE, ATTACH)
-    found = source.described(source.at_stop())
+    found = SceneMessages(keeper, SCENE, ATTACH).at_stop()()
     assert {one["name"].split("#")[0] for one in found["obstacles"]} == set(keeper.live.objects)
-    assert SceneMessages(DesiredScene(), SCENE, ATTACH).at_stop() == ()
+    empty = SceneMessages(DesiredScene(), SCENE, ATTACH).at_stop()()
+    assert empty == {"obstacles": [], "ignore": []}

@@ -213,16 +213,12 @@ class Scene:
         self.channel, self.now = channel, 0.0
 
     def held(self):
-        return self.now, 8
-
-    def messages(self, held):
-        return [(self.channel, cdr(held))]
+        message = self.channel, cdr(self.now)
+        return lambda: [message], 8
 
     def at_stop(self):
-        return self.now
-
-    def described(self, at_stop):
-        return {"obstacles": [at_stop]}
+        scene = {"obstacles": [self.now]}
+        return lambda: scene
 
 
 def test_a_file_begins_with_what_held_and_knows_what_was_there_at_its_first_stop(tmp_path):
