@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState as JointStateMessage
 
@@ -29,8 +29,9 @@ from collision_monitor.nodes.parameters.monitor_parameters import RobotPort
 from collision_monitor.nodes.recorder import Recorder
 
 # Deeper than for sensor data: with several publishers no joint state is lost during a cycle. All
-# waiting messages, at most so many, are taken at once, so they do not delay the next.
+# waiting messages are taken at once, so they do not delay the next.
 _DEPTH = 100
+_MOST = 200  # maximum number of messages taken at once, if they arrive faster than that
 
 
 class JointStateSource:
@@ -60,7 +61,11 @@ class JointStateSource:
         self._node, self.topic, self._prefix = node, topic, prefix
         self._received_names: list[str] = []
         self._names: list[str] = []
-        profile = QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)
+        profile = QoSProfile(
+            depth=depth,
+            reliability=ReliabilityPolicy.BEST_EFFORT,
+            durability=DurabilityPolicy.VOLATILE,
+        )
         self._subscription: Any = node.create_subscription(
             JointStateMessage, topic, partial(callback, self), profile, raw=True
         )
@@ -93,7 +98,7 @@ class JointStateSource:
 
     def waiting(self) -> Iterator[bytes]:
         """Take the waiting messages, oldest first."""
-        for _ in range(_DEPTH):
+        for _ in range(_MOST):
             if (found := take_serialized(self._subscription)) is None:
                 return
             yield found[0]

@@ -71,7 +71,7 @@ def test_only_the_package_and_the_executables_are_installed(workspace):
 
 def test_rviz_listens_where_the_node_speaks():
     pytest.importorskip("rclpy", reason="rclpy is not installed")
-    from collision_monitor.nodes.markers import bodies, markers
+    from collision_monitor.nodes.markers import bodies, markers, path_marker_topic
 
     config = yaml.safe_load((ROOT / "rviz/collision_monitor.rviz").read_text(encoding="utf-8"))
     manager = config["Visualization Manager"]
@@ -89,7 +89,7 @@ def test_rviz_listens_where_the_node_speaks():
             bodies.SCENE, bodies.CARRIED, bodies.CLOUDS, markers.AABB, markers.NEAREST,
             markers.TOUCHING,
         },
-        {markers.BEFORE, markers.AFTER, markers.FIELD},
+        {path_marker_topic.BEFORE, path_marker_topic.AFTER, path_marker_topic.FIELD},
     ]
     assert [set(display["Namespaces"]) for display in arrays] == spoken
     description = displays["RobotModel"]["Description Topic"]
