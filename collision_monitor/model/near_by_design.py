@@ -173,7 +173,7 @@ class DistanceNotByDesign:
         self, q: np.ndarray, exact_within: float = -np.inf, any_contact: bool = True
     ) -> Clearance:
         """Return the nearest of the pairs that always count at ``q`` (nq,); see `of`."""
-        return nearest_pair(self._others, q, exact_within, any_contact)
+        return nearest_clearance(self._others, q, exact_within, any_contact)
 
     def of(
         self, q: np.ndarray, exact_within: float = -np.inf, any_contact: bool = True
@@ -232,10 +232,10 @@ class DistanceNotByDesign:
         pair = those.pairs[within[np.argmin(distances)]]
         if pair not in self._single:
             self._single[pair] = self._twin([pair])
-        return nearest_pair(self._single[pair], q, exact_within)
+        return nearest_clearance(self._single[pair], q, exact_within)
 
 
-def nearest_pair(
+def nearest_clearance(
     model: Any, q: np.ndarray, exact_within: float, any_contact: bool = True
 ) -> Clearance:
     """Return the nearest pair at ``q`` (nq,): of shapes if leaves are within ``exact_within`` m.

@@ -25,7 +25,7 @@ from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.hierarchy.query import warm_up_for_states
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
-from collision_monitor.model.near_by_design import nearest_pair
+from collision_monitor.model.near_by_design import nearest_clearance
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer, buffer_of
 from collision_monitor.monitoring.faults import Level
@@ -530,7 +530,7 @@ class Monitor:
         if objects is not None and not self.model.pairs:
             return objects
         if by_design is None:
-            own = nearest_pair(self.model, q, within)
+            own = nearest_clearance(self.model, q, within)
         else:
             own = by_design.nearest(q, within)
         # Written so that NaN counts.

@@ -397,7 +397,7 @@ def test_one_pose_may_be_between_danger_and_safe():
     assert not adjust(two_slides.model(), pose, two_slides.ARMS).changed
 
 
-@pytest.mark.parametrize("gaps", [(0.02, 0.04), (0.04, 0.02), (0.04, 0.3), (0.3, 0.04 + 1e-9)])
+@pytest.mark.parametrize("gaps", [(0.02, 0.04), (0.04, 0.02), (0.04, 0.3), (0.3, 0.04 + 1e-8)])
 def test_the_distance_that_a_refusal_names_is_possible(gaps):
     ends = np.array([two_slides.apart(gap) for gap in gaps])
     motion = Motion(two_slides.JOINTS, np.array([0.0, 3.0]), ends)
