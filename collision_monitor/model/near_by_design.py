@@ -208,7 +208,7 @@ class DistanceNotByDesign:
             return nearest
         near = self._within_warning(q, exact_within, among)
         # Written so that NaN counts.
-        return nearest if near is None or near.distance >= nearest.distance else near
+        return near if near is not None and near.distance < nearest.distance else nearest
 
     def _within_warning(
         self, q: np.ndarray, exact_within: float, among: np.ndarray | None
@@ -225,7 +225,7 @@ class DistanceNotByDesign:
             # One step beyond: at the warning distance itself a pair counts.
             beyond = np.nextafter(limits[within], np.inf)
             distances, _ = those.surface_points(q, within, beyond)
-            is_within = distances <= limits[within]
+            is_within = ~(distances > limits[within])
             within, distances = within[is_within], distances[is_within]
         if not len(within):
             return None

@@ -87,7 +87,7 @@ class ExactLevel:
         If a pair is too close now, and does not move away, it alone decides: the nearest pair, or
         one of those whose leaves are too close.
         """
-        paths, nearest, exact = self._paths, measured.nearest, measured.exact
+        paths, nearest = self._paths, measured.nearest
         number, inside = paths.number_of(nearest.links), self._inside
         is_inside = not nearest.distance > paths.classes.thresholds[number, 0]
         if not is_inside and inside < 0:
@@ -105,8 +105,9 @@ class ExactLevel:
         # A contact decides alone; otherwise there may be one among the others.
         for which, enough in ((order[:1], 0.0), (order, np.inf)):
             if (rest := which[pairs[which] != number]).size:
-                leaves, within = candidates[rest, DISTANCE], stop[rest] + LOOSE
-                candidates[rest, DISTANCE] = exact(pairs[rest], leaves, within, LOOSE)
+                candidates[rest, DISTANCE] = self._measured_now(
+                    measured, pairs[rest], candidates[rest, DISTANCE], stop[rest] + LOOSE, LOOSE
+                )
             distances = candidates[which, DISTANCE]
             some = candidates[which[~(distances > np.minimum(stop[which], enough))]]
             self._set_rates(inputs, measured, some, some[:, DISTANCE])
@@ -122,26 +123,39 @@ class ExactLevel:
         self, inputs: BrakingInputs, measured: Measured, candidates: np.ndarray,
         distances: np.ndarray,
     ) -> None:  # fmt: skip
-        """Set RATE in candidates (k, columns): of the shapes of the nearest pair, else of leaves.
+        """Set RATE in candidates (k, columns), of shapes for the nearest pairs, else of leaves.
 
-        ``distances`` (k,): exact ones; a pair in contact has no nearest points of shapes.
+        These are the nearest of all, by ``distances`` (k,), and the one that is measured already. A
+        pair in contact has no nearest points of shapes.
         """
         points = np.full((len(candidates), 2, 3), np.nan)
-        apart = np.where(distances > 0.0, distances, np.inf)
-        if measured.points is not None and apart.min(initial=np.inf) < np.inf:
+        if measured.points is not None and len(candidates):
+            pairs, nearest = candidates[:, PAIR].astype(int), measured.nearest
+            apart = np.where(distances > _ROUNDING, distances, np.inf)
             row = apart.argmin()
-            pair = int(candidates[row, PAIR])
-            points[row] = self._nearest_points(measured, pair)
+            if apart[row] < np.inf:
+                distance, found = measured.points(pairs[row : row + 1])
+                points[row] = found[0] if distance[0] > _ROUNDING else np.nan
+            if nearest.distance > _ROUNDING:
+                tables, number = self._paths.tables, self._paths.number_of(nearest.links)
+                is_first = nearest.links[0] == tables.name_of(tables.pair_rows[number, 0])
+                points[pairs == number] = nearest.points if is_first else nearest.points[::-1]
         self._paths.set_rates(inputs, candidates, points)
 
-    def _nearest_points(self, measured: Measured, pair: int) -> np.ndarray | float:
-        """Nearest points (2, 3) of the shapes of a pair; NaN if it is in contact."""
-        nearest = measured.nearest
-        if pair == self._paths.number_of(nearest.links):
-            first = self._paths.tables.name_of(self._paths.tables.pair_rows[pair, 0])
-            return nearest.points if nearest.links[0] == first else nearest.points[::-1]
-        distances, points = measured.points(np.array([pair]))
-        return points[0] if distances[0] > _ROUNDING else np.nan
+    def _measured_now(
+        self, measured: Measured, pairs: np.ndarray, leaves: np.ndarray, within: np.ndarray,
+        loose: float | np.ndarray,
+    ) -> np.ndarray:  # fmt: skip
+        """Distances (k,) of pairs, at most ``loose`` too small, but exact within a threshold."""
+        distances = measured.exact(pairs, leaves, within, loose)
+        # The distance itself decides whether a pair is within a threshold.
+        below = self._paths.classes.thresholds[pairs] - distances[:, None]
+        is_unsure = ((below >= 0.0) & (below < np.reshape(loose, (-1, 1)))).any(axis=1)
+        if is_unsure.any():
+            distances[is_unsure] = measured.exact(
+                pairs[is_unsure], distances[is_unsure], within[is_unsure], 0.0
+            )
+        return distances
 
     def _search_coarsely(
         self, inputs: BrakingInputs, now: bool, nearest: int, distance: float
@@ -238,7 +252,7 @@ class ExactLevel:
         paths, nearest, exact = self._paths, measured.nearest, measured.exact
         if is_nearest.all():
             return np.full(len(candidates), nearest.distance)
-        stop, warn = paths.classes.thresholds[pairs].T
+        warn = paths.classes.thresholds[pairs, 1]
         loose = np.minimum(LOOSE, _LOOSE_PART * warn)
         near = enough + 2.0 * loose
         # Farther away than this, a pair does not matter: now, or after it has braked.
@@ -257,16 +271,9 @@ class ExactLevel:
             distances[moves] = exact(pairs[moves], distances[moves], within[moves], np.inf)
         which = np.flatnonzero(~is_nearest & ~(distances > near))
         if len(which):
-            leaves = candidates[which, DISTANCE]
-            distances[which] = exact(pairs[which], leaves, within[which], loose[which])
-            # The distance itself decides whether a pair is within a threshold.
-            within_stop, within_warn = stop - distances, warn - distances
-            is_unsure = (within_stop >= 0.0) & (within_stop < loose)
-            is_unsure |= (within_warn >= 0.0) & (within_warn < loose)
-            which = which[is_unsure[which]]
-            if len(which):
-                leaves = distances[which]
-                distances[which] = exact(pairs[which], leaves, within[which], 0.0)
+            distances[which] = self._measured_now(
+                measured, pairs[which], candidates[which, DISTANCE], within[which], loose[which]
+            )
         distances[is_nearest] = nearest.distance
         return distances
 
