@@ -9,7 +9,9 @@ advancement). The remaining interval is halved.
 
 from __future__ import annotations
 
+import copy
 import math
+import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -297,6 +299,10 @@ def _corners(vertices: np.ndarray) -> np.ndarray:
     return np.asarray(vertices[chosen], dtype=float)
 
 
+# A twin takes as long as many distances: a thread keeps one as long as its model exists.
+_THREAD = threading.local()
+
+
 class ShapeDecider:
     """Measures pairs of a model between meshes and other shapes; for use in one thread.
 
@@ -311,7 +317,11 @@ class ShapeDecider:
     @cached_property
     def model(self) -> CollisionModel:
         """A model of its own, so that no result depends on earlier motions."""
-        return self._given.twin()
+        if not hasattr(_THREAD, "twins"):
+            _THREAD.twins = WeakKeyDictionary()
+        if self._given not in _THREAD.twins:
+            _THREAD.twins[self._given] = self._given.twin()
+        return copy.copy(_THREAD.twins[self._given])  # which has measured nothing
 
     def __call__(
         self, q: np.ndarray, pair: int, limit: float = np.inf
