@@ -69,7 +69,7 @@ def crossing_triangles(a, b, pose, out):
     search = Search(work_space(np.int64(0), STACK, 2), work_space(1.0, STACK, 2))
     near = _ROUNDING * _ROUNDING
     count, most = np.int64(0), len(out)
-    size = start(search) if most > 0 else 0
+    size = start(a, b, pose, near, search) if most > 0 else 0
     while True:
         size, i, j = next_leaves(a, b, pose, near, -np.inf, search, size)
         if i < 0:

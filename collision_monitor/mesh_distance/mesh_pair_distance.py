@@ -232,7 +232,7 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
     if not search or best == 0.0:
         return best, best_a, best_b
     search_space = Search(work_space(best_a, STACK, 2), work_space(limit, STACK, 2))
-    size = start(search_space)
+    size = start(a, b, pose, best, search_space)
     fills = _MAX_FILLS if len(a.nodes) + len(b.nodes) <= _MAX_NODES else 0
     begin, filled = -np.inf, np.inf
     if best_a >= 0:

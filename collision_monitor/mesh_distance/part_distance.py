@@ -84,7 +84,7 @@ def nearest_to_solid(tree, volume, solids, solid, pose, guess, limit, search, po
     if not search:
         return best, best_row
     space = Search(work_space(best_row, STACK, 2), work_space(limit, STACK, 2))
-    size = start(space)
+    size = start(tree, volume, pose, best * best, space)
     while best > 0.0:
         size, node, _ = next_leaves(tree, volume, pose, best * best, -np.inf, space, size)
         if node < 0:
@@ -109,7 +109,7 @@ def touching_rows(tree, volume, solids, solid, pose, out, column):
     radius = solids[solid, RADIUS]
     limit = radius + _ROUNDING
     space = Search(work_space(solid, STACK, 2), work_space(1.0, STACK, 2))
-    size, count = start(space), np.int64(0)
+    size, count = start(tree, volume, pose, limit * limit, space), np.int64(0)
     while count < len(out):
         size, node, _ = next_leaves(tree, volume, pose, limit * limit, -np.inf, space, size)
         if node < 0:

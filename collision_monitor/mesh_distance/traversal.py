@@ -7,7 +7,7 @@ first. The caller measures what a pair of leaves holds, and may lower the limit 
 the next pair. A solid, which has one volume, is a hierarchy of one leaf.
 
     search = Search(work_space(np.int64(0), STACK, 2), work_space(0.0, STACK, 2))
-    size = start(search)
+    size = start(a, b, pose, square, search)
     while True:
         size, i, j = next_leaves(a, b, pose, square, -np.inf, search, size)
         if i < 0:
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.compiled import inlined_kernel, kernel, small_kernel
+from collision_monitor.common.compiled import ZERO, inlined_kernel, kernel
 from collision_monitor.geometry.bounding_volumes import OBB, RSS, lower_bound
 
 
@@ -48,11 +48,11 @@ def _centers_apart(volumes_a, i, volumes_b, j, pose):
     return square
 
 
-@small_kernel
-def start(search):
-    """Begin a search with the two roots; return its ``size``."""
+@kernel
+def start(a, b, pose, best, search):
+    """Begin a search with the two roots; return its ``size``. Arguments as of `next_leaves`."""
     search.waiting[0, 0] = search.waiting[0, 1] = 0
-    search.bounds[0, 0] = 0.0
+    search.bounds[0, 0] = lower_bound(a.kind, a.volumes, ZERO, b.volumes, ZERO, pose, best)
     return 1
 
 
