@@ -62,7 +62,7 @@ from motions.stalled_streams import (
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.cli.demo import package_file
-from collision_monitor.continuous.braking import braking_path
+from collision_monitor.continuous.braking import BrakingPath, braking_path
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
@@ -150,10 +150,11 @@ class Cell:
     def comes_near(self, monitor: Monitor, late: float) -> bool:
         """Whether the way by the monitor's own velocities comes near, sampled every 1/60."""
         q, v = monitor.buffer.q.copy(), monitor.behaviour.velocities.values
-        path = np.empty((61, len(q)))
-        braking_path(q, v, self.brakes, LONGER * (SpeedSettings().reaction_time + late), path)
+        law = BrakingPath(q, v, self.brakes, LONGER * (SpeedSettings().reaction_time + late))
+        path = np.empty((len(q), 61))
+        braking_path(law, np.arange(len(q)), path)
         stop = self.checks[0].thresholds[:, 0]
-        return any((self.model.distances(row) <= stop + 0.002).any() for row in path)
+        return any((self.model.distances(row) <= stop + 0.002).any() for row in path.T)
 
     def _decide(self, which: int, q: np.ndarray, v: np.ndarray, late: float) -> Decision:
         self.checks[which].take_over(self.fresh)  # no hysteresis

@@ -54,16 +54,18 @@ def braking_time(velocities, decelerations, reaction):
 
 
 @kernel
-def braking_path(q, velocities, decelerations, reaction, path):
-    """Write configurations of braking joints to ``path`` (count, nq), evenly spaced in time.
+def braking_path(law, joints, path):
+    """Write positions of braking ``joints`` (j,) to ``path`` (j, m), evenly spaced in time.
 
-    The first is ``q`` (nq,), the last that in which every joint has stopped.
+    ``law``: a `BrakingPath`. At the last position, every joint of it has stopped.
     """
-    end = braking_time(velocities, decelerations, reaction)
-    for row in range(len(path)):
-        seconds = end * row / (len(path) - 1)
-        for k in range(len(q)):
-            path[row, k] = q[k] + braked(velocities[k], decelerations[k], reaction, seconds)
+    end = braking_time(law.velocities, law.decelerations, law.reaction)
+    for row in range(len(joints)):
+        joint = joints[row]
+        v, a = law.velocities[joint], law.decelerations[joint]
+        for column in range(path.shape[1]):
+            time = end * column / (path.shape[1] - 1)
+            path[row, column] = law.q[joint] + braked(v, a, law.reaction, time)
 
 
 @kernel
@@ -128,16 +130,6 @@ def point_speed(view, leaf, x, y, z, nx, ny, nz, velocities):
 
 
 @small_kernel
-def ends_of(path, joints):
-    """Positions (j, n + 1) of ``joints`` (j,) in every second row of ``path`` (2 n + 1, nq)."""
-    ends = np.empty((len(joints), len(path) // 2 + 1))
-    for k in range(len(joints)):
-        for i in range(ends.shape[1]):
-            ends[k, i] = path[2 * i, joints[k]]
-    return ends
-
-
-@small_kernel
 def travels_to(weights, places, begin, end):
     """Maximum approach (m,) of two links from each place to any configuration between two, metres.
 
@@ -193,10 +185,10 @@ def raise_lowest(ends, weights, places, distances, enough, bounds):
 
 @kernel
 def bounds_of_pairs(path, weights, now, enough, slots, places, distances, counts, bounds):
-    """Write ``bounds`` (pairs, n) of the distance in the intervals of ``path`` (2 n + 1, nq).
+    """Write ``bounds`` (pairs, n) of the distance in the intervals of ``path`` (nq, n + 1).
 
-    Every second row is the middle of an interval. ``weights`` (pairs, nq), 0 where a joint does not
-    matter; ``now`` (pairs,): distances at the first row. Each ``pair`` was measured at
+    ``weights`` (pairs, nq), 0 where a joint does not
+    matter; ``now`` (pairs,): distances at its start. Each ``pair`` was measured at
     ``places[slots[pair]]``, of which the first rows are used, with ``distances[slots[pair]]``
     (m,), a ring buffer with ``counts[slots[pair]]`` entries so far. Of each pair the lowest bound
     is the best one; others may be too low.
@@ -204,7 +196,7 @@ def bounds_of_pairs(path, weights, now, enough, slots, places, distances, counts
     for pair in range(len(now)):
         bounds[pair] = -np.inf
         slot, joints = slots[pair], np.flatnonzero(weights[pair])
-        ends, pair_weights = ends_of(path, joints), weights[pair][joints]
+        ends, pair_weights = path[joints], weights[pair][joints]
         raise_bounds(ends, pair_weights, ends[:, 0], now[pair], enough[pair], bounds[pair])
         known = min(counts[slot], distances.shape[1])
         raise_lowest(

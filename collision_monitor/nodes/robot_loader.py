@@ -26,7 +26,7 @@ from collision_monitor.model.loading import Answer, Loaded, LoadingProcess, Reci
 from collision_monitor.model.thresholds import Rule
 from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.monitoring.monitor import Monitor
-from collision_monitor.monitoring.speed_policy.exact_paths import measure_pair
+from collision_monitor.monitoring.speed_policy.exact_paths import measure_paths
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.nodes.common.steady_timer import steady_timer
 from collision_monitor.nodes.obstacles.scene_topics import bounds_of
@@ -46,7 +46,7 @@ library = logging.getLogger("collision_monitor")
 
 def has_kernels(exact: bool) -> bool:
     """Whether the kernels of a monitor are on disk; ``exact``: those of exact distances, too."""
-    last = (lay_top, voxel_centres, *((measure_pair, list_crossings) if exact else ()))
+    last = (lay_top, voxel_centres, *((measure_paths, list_crossings) if exact else ()))
     return all(map(is_on_disk, last))
 
 

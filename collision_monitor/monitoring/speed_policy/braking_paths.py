@@ -79,11 +79,9 @@ class BrakingInputs(NamedTuple):
         )
 
     def path(self, count: int) -> np.ndarray:
-        """(count + 1, nq) configurations of the braking path, evenly spaced in time."""
-        path = np.empty((count + 1, len(self.q)))
-        braking.braking_path(
-            self.q, self.initial_velocities, self.decelerations, self.reaction, path
-        )
+        """(nq, count + 1) configurations of the braking path, evenly spaced in time."""
+        joints, path = np.arange(len(self.q)), np.empty((len(self.q), count + 1))
+        braking.braking_path(self.law, joints, path)
         return path
 
 

@@ -45,6 +45,8 @@ ExactBounds = Callable[
 NearestPoints = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 # Tolerated error of a bound of a distance: metres, and a part of the warning distance of its pair.
 LOOSE, _LOOSE_PART = 1e-3, 0.05
+# Tolerance of a bound on the path, relative to the range between the stop and the warning distance.
+_FINE_PART = 0.1
 # For exact distances on the braking path while a pair is too close; then the bounds decide.
 _INSIDE_SECONDS = 1e-3
 _ROUNDING = 1e-6  # metres: nearest points that are nearer have no direction
@@ -190,15 +192,15 @@ class ExactLevel:
         candidates = paths.candidates[:count]
         pairs = candidates[:, PAIR].astype(int)
         is_nearest, is_exact = pairs == number, paths.have_few_parts(pairs)
-        stop, warn = paths.classes.thresholds[pairs].T
-        enough = released(warn, inputs.settings)
+        thresholds = paths.classes.thresholds[pairs]
+        enough = released(thresholds[:, 1], inputs.settings)
         distances = self._distances_now(measured, candidates, pairs, is_nearest, is_exact, enough)
         least = np.maximum(candidates[:, LEAST], distances - candidates[:, TRAVEL])
         is_open = self._is_open(inputs, distances, enough, least, is_exact)
         bounds = np.empty((count, INTERVALS))
         if is_open.any():
             bounds[is_open] = raised = self.measurements.known(
-                inputs.path, pairs[is_open], self._weights(candidates[is_open]), distances[is_open],
+                inputs, pairs[is_open], self._weights(candidates[is_open]), distances[is_open],
                 enough[is_open],
             )  # fmt: skip
             raised = np.minimum(raised.min(axis=1), distances[is_open])
@@ -210,25 +212,38 @@ class ExactLevel:
         # A copy, since further searches write to those of the paths.
         candidates = candidates[matters]
         if len(candidates) < count:
-            pairs, distances, stop, enough, least, is_nearest, is_exact, bounds = (
+            pairs, thresholds, distances, enough, least, is_exact, bounds = (
                 each[matters]
-                for each in (pairs, distances, stop, enough, least, is_nearest, is_exact, bounds)
+                for each in (pairs, thresholds, distances, enough, least, is_exact, bounds)
             )
             count = len(candidates)
         self._set_rates(inputs, measured, candidates, np.where(is_exact, distances, np.inf))
-        is_parting = candidates[:, RATE] > inputs.settings.parting_speed
+        settings, (stop, warn) = inputs.settings, thresholds.T
+        is_parting = candidates[:, RATE] > settings.parting_speed
         inside = np.flatnonzero(~is_parting & ~(distances > stop))
         if len(inside):
             self._inside = int(pairs[inside[0]])
-        goes_on = np.zeros(count, dtype=bool)
-        seconds = measured.path_seconds
+        holding = stop
+        if holds:
+            is_nearing = candidates[:, RATE] < -settings.parting_speed
+            holding = np.where(is_nearing, warn, stop + enough - warn)
+        scale, needed, goes_on = math.inf, enough, np.zeros(count, dtype=bool)
+        if (distances <= stop).any():
+            # The scale is that of leaving at most: pairs that move away and allow it do not matter.
+            scale = settings.escape_scale
+            needed = np.minimum(enough, np.maximum(holding, stop + scale * (warn - stop)))
+            goes_on = is_parting & (least >= needed)
+        is_open = self._is_open(inputs, distances, enough, least, is_exact) & ~goes_on
         stops = self._raise_least(
-            inputs, candidates, distances, enough, least, is_exact, bounds, holds, seconds
-        )
+            inputs, candidates, thresholds, distances, least, is_open, is_exact, bounds, holding,
+            needed, scale, measured.path_seconds,
+        )  # fmt: skip
+        if scale < 1.0:
+            goes_on = is_parting & (least >= needed)
         is_unproven = (least <= stop) & (distances > stop)
         may_turn = is_parting & (least < distances - inputs.tolerance)
         which = is_unproven | (may_turn | ~is_exact) & (least <= enough)
-        which &= ~is_exact | (not stops)
+        which &= (~is_exact | (not stops)) & ~goes_on
         if which.any():
             some = candidates[which]
             paths.bound_leaves(inputs, some, np.full(len(some), -np.inf), enough[which])
@@ -278,57 +293,45 @@ class ExactLevel:
         return distances
 
     def _raise_least(
-        self,
-        inputs: BrakingInputs,
-        candidates: np.ndarray,
-        distances: np.ndarray,
-        enough: np.ndarray,
-        least: np.ndarray,
-        is_exact: np.ndarray,
-        bounds: np.ndarray,
-        holds: bool,
-        seconds: float,
-    ) -> bool:
+        self, inputs: BrakingInputs, candidates: np.ndarray, thresholds: np.ndarray,
+        distances: np.ndarray, least: np.ndarray, is_open: np.ndarray, is_exact: np.ndarray,
+        bounds: np.ndarray, holding: np.ndarray, needed: np.ndarray, scale: float, seconds: float,
+    ) -> bool:  # fmt: skip
         """Raise ``least`` (k,), the bounds on the braking path, by exact distances along it.
 
-        ``is_exact`` (k,): whether a pair is measured there; ``bounds`` (k, n): `ExactPaths.known`.
+        Of the pairs that are ``is_open`` (k,). ``is_exact`` (k,): whether a pair can be measured
+        on the path; ``bounds`` (k, n): `ExactPaths.known`; ``holding`` (k,), ``needed`` (k,) and
+        ``scale`` as of `PathPairs` and `ExactPaths.least`.
 
         Returns whether a pair stops the robot; then some others were not measured.
         """
-        is_open = self._is_open(inputs, distances, enough, least, is_exact)
         if not is_open.any():
             return False
-        pairs, rates = candidates[:, PAIR].astype(int), candidates[:, RATE]
-        thresholds, parting = self._paths.classes.thresholds[pairs], inputs.settings.parting_speed
-        limits_speed = rates <= parting
-        holding, warn = thresholds.T
-        if holds:
-            holding = np.where(rates < -parting, warn, holding + enough - warn)
-        # While a pair is too close, the scale is at most that of leaving.
-        is_inside = (distances <= thresholds[:, 0]).any()
-        scale = inputs.settings.escape_scale if is_inside else math.inf
+        pairs, (stop, warn) = candidates[:, PAIR].astype(int), thresholds.T
+        limits_speed = candidates[:, RATE] <= inputs.settings.parting_speed
         # Successive paths are nearly the same: most of them is known from earlier cycles.
-        is_known = self.measurements.measurements.any()
-        if is_inside and is_known:
+        if scale < 1.0 and self.measurements.measurements.any():
             seconds = min(seconds, _INSIDE_SECONDS)
-        known = np.flatnonzero(is_exact & ~is_open & limits_speed & (least > thresholds[:, 0]))
-        if len(known):
+        known = is_exact & ~is_open & limits_speed & (least > stop)
+        if known.any():
             if (least[known] <= holding[known]).any():
                 least[is_open] = distances[is_open]
                 return True
             scale = min(scale, float(part_of(least[known], thresholds[known]).min()))
-        chosen = np.flatnonzero(is_open)
+        # A pair that moves away may be ignored unless it comes nearer than now.
+        needed = np.where(limits_speed, needed, np.minimum(needed, distances - inputs.tolerance))
+        fine = np.minimum(inputs.settings.resolution, _FINE_PART * (warn - stop))
         measured, proven, stops = self.measurements.least(
-            inputs.path,
+            inputs,
             PathPairs(
-                pairs[chosen], self._weights(candidates[chosen]), distances[chosen],
-                thresholds[chosen], holding[chosen], enough[chosen], limits_speed[chosen],
+                pairs[is_open], self._weights(candidates[is_open]), distances[is_open],
+                thresholds[is_open], holding[is_open], needed[is_open], fine[is_open],
+                limits_speed[is_open],
             ),
-            bounds[chosen], scale, inputs.settings.resolution, inputs.tolerance,
-            time.thread_time() + seconds,
+            bounds[is_open], scale, time.thread_time() + seconds,
         )  # fmt: skip
-        self._paths.keep(pairs[chosen], distances[chosen], proven)
-        least[chosen] = np.maximum(least[chosen], measured)
+        self._paths.keep(pairs[is_open], distances[is_open], proven)
+        least[is_open] = np.maximum(least[is_open], measured)
         return stops
 
     def _is_open(

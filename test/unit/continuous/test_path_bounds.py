@@ -81,8 +81,8 @@ def test_the_lowest_bound_is_that_of_a_plain_twin(seed):
     joints, packed = [np.flatnonzero(row) for row in weights], np.zeros((3, 3, 4))
     for slot, those in zip(slots, joints, strict=True):
         packed[slot, : len(those)] = places[slot][:, those].T
-    kept = packed, distances, counts
-    bounds_of_pairs(path, weights, now, np.full(2, np.inf), slots, *kept, bounds)
+    kept, ends = (packed, distances, counts), np.ascontiguousarray(path[::2].T)
+    bounds_of_pairs(ends, weights, now, np.full(2, np.inf), slots, *kept, bounds)
     assert (bounds <= expected + 1e-12).all()
     assert bounds.min(axis=1) == pytest.approx(expected.min(axis=1), abs=1e-12)
     for k, slot in enumerate(slots):
@@ -92,6 +92,6 @@ def test_the_lowest_bound_is_that_of_a_plain_twin(seed):
         )
         assert at == bounds[k].argmin()
     enough = rng.random(2) - 1.0
-    bounds_of_pairs(path, weights, now, enough, slots, *kept, bounds)
+    bounds_of_pairs(ends, weights, now, enough, slots, *kept, bounds)
     assert (bounds <= expected + 1e-12).all()
     assert ((bounds >= enough[:, None]).all(1) == (expected >= enough[:, None]).all(1)).all()

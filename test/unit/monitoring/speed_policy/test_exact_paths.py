@@ -52,7 +52,7 @@ class Paths:
         return BrakingInputs(q, v, v, np.full(len(q), 4.0), 0.05, SpeedSettings())
 
     def path(self, q, v):
-        return self.inputs(q, v).path(2 * INTERVALS)
+        return self.inputs(q, v).path(2 * INTERVALS).T
 
     @property
     def measured(self):
@@ -63,16 +63,16 @@ class Paths:
         tolerance=-math.inf,
     ):  # fmt: skip
         """Without tolerance, all pairs are measured until it is known how near they come."""
-        count = len(self.model.pairs)
+        count, inputs, now = len(self.model.pairs), self.inputs(q, v), self.now(q)
+        enough = np.full(count, ENOUGH)
         pairs = PathPairs(
-            np.arange(count), self._weights, self.now(q),
-            np.tile([STOP, WARN], (count, 1)), np.full(count, holding), np.full(count, ENOUGH),
-            np.full(count, limits_speed),
+            np.arange(count), self._weights, now, np.tile([STOP, WARN], (count, 1)),
+            np.full(count, holding), np.minimum(enough, now - tolerance),
+            np.full(count, RESOLUTION), np.full(count, limits_speed),
         )  # fmt: skip
-        path = self.inputs(q, v).path
-        bounds = self._exact.known(path, *pairs[:3], pairs.enough)
+        bounds = self._exact.known(inputs, *pairs[:3], enough)
         least, self.proven, self.stops = self._exact.least(
-            path, pairs, bounds, scale, RESOLUTION, tolerance, time.thread_time() + seconds
+            inputs, pairs, bounds, scale, time.thread_time() + seconds
         )
         return least
 
