@@ -270,7 +270,8 @@ def choose_margins(
     on_meshes = kept & ((np.minimum(start, goal) < safe_of) | (safe_of < safe_distance))
     near = np.flatnonzero(on_meshes)
     if len(near):
-        start[near], goal[near] = (model.surface_distances(q, near) for q in poses)
+        far = safe_distance + 2.0 * _EASE  # farther apart they have to keep d_saf
+        start[near], goal[near] = (model.surface_distances(q, near, limit=far) for q in poses)
     goal_of = np.where(leaves, np.minimum(start + _FARTHER, safe_of), -np.inf)
     danger_of[leaves] = np.minimum(start, danger_of)[leaves]
     at_ends = np.minimum(start, goal) - _EASE
@@ -311,6 +312,7 @@ def _mesh_limits(model: CollisionModel, pairs: np.ndarray, poses: np.ndarray) ->
         )
         for k, pair in usually.items():
             limits[k] = pair.stop
-        ends = np.min([model.surface_distances(q, pairs) for q in poses], axis=0).clip(0.0)
-        limits[pairs] = np.minimum(limits[pairs], _PART * ends)
+        far = _CONTACT_MARGIN / _PART  # farther apart they keep the distance by design
+        ends = [model.surface_distances(q, pairs, limit=far) for q in poses]
+        limits[pairs] = np.minimum(limits[pairs], _PART * np.min(ends, axis=0).clip(0.0))
     return limits[pairs]
