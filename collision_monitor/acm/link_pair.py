@@ -127,8 +127,9 @@ def surface_distance(view, chain, limit, points):
     _relative_pose(view, chain, shapes, pose)
     copy_rows(chain.guess, state.guesses, ONE, FOUR)
     apart = pair_distance(
-        data, shapes, state, ZERO, chain.links[0], chain.links[1], pose, limit, nearest, local
-    )
+        data, shapes, state, ZERO, chain.links[0], chain.links[1], pose, limit, np.inf,
+        nearest, local,
+    )  # fmt: skip
     if apart < limit:
         copy_rows(nearest, chain.guess, ONE, FOUR)
         _place_link(view, chain, shapes, ZERO, pose)

@@ -118,7 +118,7 @@ def copy_rows(source, out, rows, columns):
 
 
 @kernel
-def _measure_parts(data, shapes, state, pair, i, j, pose, limit, search, nearest, points):
+def _measure_parts(data, shapes, state, pair, i, j, pose, limit, enough, search, nearest, points):
     """Return the signed distance of two parts if below ``limit``, else any number from it on.
 
     TOUCH if they meet, except for overlapping radii of two solids, whose depth follows from the
@@ -132,7 +132,7 @@ def _measure_parts(data, shapes, state, pair, i, j, pose, limit, search, nearest
     core_limit = max(limit + radii, _MIN_LIMIT)
     trial = work_space(limit, 3, 3)
     core, row_a, row_b = call_part_distance(
-        data, shapes, i, j, pose, row_a, row_b, core_limit, search, trial
+        data, shapes, i, j, pose, row_a, row_b, core_limit, enough + radii, search, trial
     )
     solids = shapes.parts[i, 0] == SOLID and shapes.parts[j, 0] == SOLID
     if core >= core_limit:  # nothing was found
@@ -157,22 +157,25 @@ def guessed_distance(data, shapes, state, pair, pose, nearest, points):
     i, j = state.guesses[pair, 0], state.guesses[pair, 1]
     if i < 0:
         return np.inf
-    return _measure_parts(data, shapes, state, pair, i, j, pose, np.inf, FALSE, nearest, points)
+    return _measure_parts(
+        data, shapes, state, pair, i, j, pose, np.inf, np.inf, FALSE, nearest, points
+    )
 
 
 @inlined_kernel
-def pair_distance(data, shapes, state, pair, a, b, pose, limit, nearest, points):
+def pair_distance(data, shapes, state, pair, a, b, pose, limit, enough, nearest, points):
     """Signed distance of links a and b if below ``limit``, else any number from it on.
 
-    Metres. TOUCH if solids or surfaces meet. ``pose`` (4, 3) of link b in link a. Below the limit
-    ``nearest`` (1, 4) gets both parts and the rows of their nearest triangles (-1 in a solid),
-    ``points`` (3, 3) the nearest points and the normal in the frame of link a.
+    Metres; ``enough`` as in `nearest_triangles`. TOUCH if solids or surfaces meet. ``pose`` (4, 3)
+    of link b in link a. Below the limit ``nearest`` (1, 4) gets both parts and the rows of their
+    nearest triangles (-1 in a solid), ``points`` (3, 3) the nearest points and the normal in the
+    frame of link a.
     """
     best = limit
     last_i, last_j = state.guesses[pair, 0], state.guesses[pair, 1]
     if last_i >= 0 and shapes.links[a, 2] * shapes.links[b, 2] > 1:
         value = _measure_parts(
-            data, shapes, state, pair, last_i, last_j, pose, best, TRUE, nearest, points
+            data, shapes, state, pair, last_i, last_j, pose, best, enough, TRUE, nearest, points
         )
         if value == TOUCH:
             return TOUCH
@@ -185,7 +188,7 @@ def pair_distance(data, shapes, state, pair, a, b, pose, limit, nearest, points)
             if i == last_i and j == last_j and shapes.links[a, 2] * shapes.links[b, 2] > 1:
                 continue
             value = _measure_parts(
-                data, shapes, state, pair, i, j, pose, best, TRUE, nearest, points
+                data, shapes, state, pair, i, j, pose, best, enough, TRUE, nearest, points
             )
             if value == TOUCH:
                 return TOUCH

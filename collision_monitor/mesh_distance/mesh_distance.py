@@ -248,24 +248,28 @@ class ExactDistance:
         """
         pairs = np.flatnonzero(out <= within)
         leaves = out[pairs]
-        rows = self._measure(q, pairs, np.full(len(pairs), np.inf), leaves)
+        none = np.full(len(pairs), np.inf)
+        rows = self._measure(q, pairs, none, none, leaves)
         out[pairs] = np.where(rows[:, 0] == TOUCH, np.minimum(leaves, 0.0), rows[:, 0])
         return out
 
     def points(
-        self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray,
+        enough: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """See `CollisionModel.surface_points`."""
-        rows = self._measure(q, pairs, limits, 0.0)
+        enough = np.full(len(pairs), np.inf) if enough is None else enough
+        rows = self._measure(q, pairs, limits, enough, 0.0)
         return np.where(rows[:, 0] == TOUCH, 0.0, rows[:, 0]), rows[:, 1:].reshape(-1, 2, 3)
 
     def _measure(
-        self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray, leaves: np.ndarray | float
-    ) -> np.ndarray:
+        self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray, enough: np.ndarray,
+        leaves: np.ndarray | float,
+    ) -> np.ndarray:  # fmt: skip
         """Rows of `nearest_query.measure_pairs`, 0 where there are no points."""
         measured = np.zeros((len(pairs), 7))
         measured[:, 0] = leaves
-        bad = nearest_query.measure_pairs(*self._arrays, q, pairs, limits, measured)
+        bad = nearest_query.measure_pairs(*self._arrays, q, pairs, limits, enough, measured)
         if bad >= 0:
             raise self._refusal(-2 - bad, q)
         return measured
@@ -366,7 +370,7 @@ def _compile_distances() -> None:
     which = np.empty(0, np.int64)
     nearest_query.exact_bounds(*arrays, none, which, none, none, none, none)
     nearest_query.exact_bound(*arrays, which, none, none, none, none)
-    nearest_query.measure_pairs(*arrays, none, which, none, np.empty((0, 7)))
+    nearest_query.measure_pairs(*arrays, none, which, none, none, np.empty((0, 7)))
     # Only compiled, not called: there are no links.
     numbers, index, _, _, work, work_index, _ = arrays
     nearest_query.touching_leaves.compile(

@@ -182,6 +182,9 @@ def fill_both_reaches(a, b, pose, points, apart):
 # last one, at most _MAX_FILLS times.
 _MAX_NODES, _MIN_DECREASE, _MAX_FILLS = 20_000, 0.64, 5
 _ROUNDING = 1e-9  # metres; more than errors of sums
+# Part of a distance beyond what is enough by which a result may be less: nearly parallel surfaces
+# have many triangles that are hardly farther apart than the nearest ones.
+_LESS = 0.5
 
 
 @kernel
@@ -211,12 +214,28 @@ def _copy_points(found, points):
     points[1, 0], points[1, 1], points[1, 2] = found[4], found[5], found[6]
 
 
+@small_kernel
+def reduced(distance, enough):
+    """The least distance that a search may return instead of a measured one, metres."""
+    return distance - max(0.0, _LESS * (distance - enough))
+
+
+@small_kernel
+def _reduced_square(square, enough):
+    """`reduced`, of squares."""
+    if square <= enough * enough:
+        return square
+    return reduced(math.sqrt(square), enough) ** 2
+
+
 @kernel
-def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
+def nearest_triangles(a, b, pose, guess_a, guess_b, limit, enough, search, points):
     """Return (squared distance, row, row) of the nearest triangles of trees a and b, of one kind.
 
-    The rows are -1 if the meshes are at least ``limit`` metres apart. ``guess_a`` and ``guess_b``
-    are rows of ``corners``; other values mean no guess. ``pose`` (4, 3) is B's in A's frame.
+    The rows are -1 if the meshes are at least ``limit`` metres apart. If they are more than
+    ``enough`` metres apart (at least 0), the distance may be less than the true one by half of what
+    that is beyond, with triangles that are not quite the nearest. ``guess_a`` and ``guess_b`` are
+    rows of ``corners``; other values mean no guess. ``pose`` (4, 3) is B's in A's frame.
     ``points`` (2, 3) gets the nearest points, in frame A, if the distance is not 0. Without
     ``search`` only the guess is measured.
     """
@@ -231,6 +250,8 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
             _copy_points(measured, points)
     if not search or best == 0.0:
         return best, best_a, best_b
+    if best_a >= 0:
+        best = _reduced_square(best, enough)
     search_space = Search(work_space(best_a, STACK, 2), work_space(limit, STACK, 2))
     size = start(a, b, pose, best, search_space)
     fills = _MAX_FILLS if len(a.nodes) + len(b.nodes) <= _MAX_NODES else 0
@@ -251,7 +272,7 @@ def nearest_triangles(a, b, pose, guess_a, guess_b, limit, search, points):
                 take_corners(a.corners, row_a, pair)
                 measured = squared_distance_below(pair, ZERO, THREE, best)
                 if measured[0] < best:
-                    best, best_a, best_b = measured[0], row_a, row_b
+                    best, best_a, best_b = _reduced_square(measured[0], enough), row_a, row_b
                     _copy_points(measured, points)
                     if best == 0.0:
                         return best, best_a, best_b

@@ -49,6 +49,7 @@ from collision_monitor.mesh_distance.link_pair_distance import (
     place_link,
     relative_pose,
 )
+from collision_monitor.mesh_distance.mesh_pair_distance import reduced
 from collision_monitor.mesh_distance.part_distance import tree_of
 from collision_monitor.mesh_distance.parts import data_of, unpack_shapes, unpack_state
 from collision_monitor.mesh_distance.poses import move_points
@@ -94,12 +95,12 @@ def list_near(view, shapes, state, limit):
 
 
 @kernel
-def _measure_pair(view, shapes, state, data, pair, limit, spare, overlap, nearest, points):
+def _measure_pair(view, shapes, state, data, pair, limit, spare, overlap, enough, nearest, points):
     """`pair_distance` of a pair; the result is kept for the next query.
 
-    ``overlap``: whether the leaves of the pair overlap. The pair is not measured if it cannot have
-    come nearer than ``limit`` since its last measurement, which extends ``spare`` metres beyond the
-    limit.
+    ``overlap``: whether the leaves of the pair overlap. ``enough`` as in `nearest_triangles`. The
+    pair is not measured if it cannot have come nearer than ``limit`` since its last measurement,
+    which extends ``spare`` metres beyond the limit.
     """
     pose = work_space(limit, 4, 3)
     a, b = view.pairs[pair, 0], view.pairs[pair, 1]
@@ -117,14 +118,15 @@ def _measure_pair(view, shapes, state, data, pair, limit, spare, overlap, neares
             data, shapes, links[a, 1], links[a, 2], links[b, 1], links[b, 2], pose,
             points[2, 0], points[2, 1], points[2, 2],
         )  # fmt: skip
-        if gap >= limit or (guess < limit and gap >= guess - 2.0 * _ROUNDING):
+        least = reduced(guess, enough)
+        if gap >= limit or (guess < limit and gap >= least - 2.0 * _ROUNDING):
             keep(kept, pair, gap, pose)
             if gap < limit:
                 copy_rows(candidate, nearest, ONE, FOUR)
-                return guess
+                return least
             return gap
     wide = limit + spare
-    value = pair_distance(data, shapes, state, pair, a, b, pose, wide, candidate, points)
+    value = pair_distance(data, shapes, state, pair, a, b, pose, wide, enough, candidate, points)
     if value != TOUCH and overlap and one_holds_the_other(data, shapes, a, b, pose):
         value = TOUCH
         candidate[0, 0] = -1
@@ -178,7 +180,7 @@ def nearest_pair(view, shapes, state, data, every, nearest, points):
             limit = min(limit, _guess(view, shapes, state, data, pair, nearest, points))
         if limit == np.inf:
             limit = _measure_pair(
-                view, shapes, state, data, pair, limit, 0.0, leaves < 0.0, nearest, points
+                view, shapes, state, data, pair, limit, 0.0, leaves < 0.0, np.inf, nearest, points
             )
     limit = max(limit, 0.0) + _ROUNDING
     count = list_near(view, shapes, state, limit + _MAX_PROTRUSION)
@@ -206,7 +208,7 @@ def nearest_pair(view, shapes, state, data, every, nearest, points):
             continue
         more = 0.0 if pair == last else spare
         value = _measure_pair(
-            view, shapes, state, data, pair, best, more, leaves < 0.0, candidate, trial
+            view, shapes, state, data, pair, best, more, leaves < 0.0, np.inf, candidate, trial
         )
         if value == TOUCH:
             state.touching[touching, 0] = pair
@@ -363,7 +365,9 @@ def exact_bound(
     data = data_of(shape_numbers, shape_index, work, work_index, calls)
     points, rows = work_space(1.0, 3, 3), work_space(best, 1, 4)
     pair, overlap = which[best], out[best] < 0.0
-    value = _measure_pair(view, shapes, state, data, pair, within[best], 0.0, overlap, rows, points)
+    value = _measure_pair(
+        view, shapes, state, data, pair, within[best], 0.0, overlap, np.inf, rows, points
+    )
     if value > 0.0:
         out[best] = max(out[best], value)
     unsure[best] = 0.0
@@ -390,18 +394,22 @@ def pair_at(
         )
         if least >= guess - max(loose, _BEYOND_PART * (guess - enough)):
             return max(least, 0.0)
-    value = _measure_pair(view, shapes, state, data, pair, np.inf, 0.0, TRUE, nearest, points)
+    value = _measure_pair(
+        view, shapes, state, data, pair, np.inf, 0.0, TRUE, np.inf, nearest, points
+    )
     return 0.0 if value == TOUCH else value
 
 
 @kernel
 def measure_pairs(
-    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, which, limits, out
-):
+    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, which, limits, enough,
+    out,
+):  # fmt: skip
     """Write signed distances of the shapes of pairs ``which`` (k,), and nearest points, to ``out``.
 
     Rows of ``out`` (k, 7): distance, 3 + 3 coordinates, metres, base frame. The distance is `TOUCH`
     in contact, without points, and any number from ``limits[row]`` on if it is not below it.
+    Beyond ``enough[row]`` it may be less than the true one, as in `nearest_triangles`.
     Initially it is that of the leaves: if that is above 0, no link can be inside the other. Returns
     -1, or the index of a value of q that is not finite.
     """
@@ -416,8 +424,9 @@ def measure_pairs(
     for row in range(len(which)):
         limit, overlap = limits[row], out[row, 0] <= 0.0
         out[row, 0] = _measure_pair(
-            view, shapes, state, data, which[row], limit, _LOOKAHEAD, overlap, nearest, points
-        )
+            view, shapes, state, data, which[row], limit, _LOOKAHEAD, overlap, enough[row], nearest,
+            points,
+        )  # fmt: skip
         if 0.0 < out[row, 0] < limit:
             to_base(view, shapes, which[row], points)
             for axis in range(3):

@@ -68,7 +68,7 @@ _PARTS = (_DATA, _SHAPES, _INDEX, _INDEX, FLOATS)  # data, shapes, part, part, p
 
 # Signatures of `part_distance.part_distance` and `holds`, and of `crossings.list_contacts`.
 PART_DISTANCE = types.Tuple((_NUMBER, _INDEX, _INDEX))(
-    *_PARTS, _INDEX, _INDEX, _NUMBER, _YES, FLOATS
+    *_PARTS, _INDEX, _INDEX, _NUMBER, _NUMBER, _YES, FLOATS
 )
 HOLDS = _YES(*_PARTS)
 LIST_CONTACTS = _INDEX(*_PARTS, INTEGERS)
@@ -77,10 +77,11 @@ _part_distance, _holds, _list_contacts = map(caller, (PART_DISTANCE, HOLDS, LIST
 
 
 @inlined_kernel
-def call_part_distance(data, shapes, i, j, pose, row_a, row_b, limit, search, points):
+def call_part_distance(data, shapes, i, j, pose, row_a, row_b, limit, enough, search, points):
     """`part_distance.part_distance`."""
     return _part_distance(
-        data[4][_PART_DISTANCE], (data, shapes, i, j, pose, row_a, row_b, limit, search, points)
+        data[4][_PART_DISTANCE],
+        (data, shapes, i, j, pose, row_a, row_b, limit, enough, search, points),
     )
 
 

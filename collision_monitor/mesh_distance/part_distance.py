@@ -292,19 +292,19 @@ def holds(data, shapes, i, j, pose):
 
 
 @kernel
-def part_distance(data, shapes, i, j, pose, row_a, row_b, limit, search, points):
+def part_distance(data, shapes, i, j, pose, row_a, row_b, limit, enough, search, points):
     """Return (distance, row, row) of two parts below ``limit``, without radii; 0 if they meet.
 
-    Returns (limit or more, -1, -1) above it. ``pose`` of the second link in the first; ``points``
-    (3, 3) gets the nearest points in the first link's frame. Without ``search`` only the triangles
-    of the given rows are measured.
+    Returns (limit or more, -1, -1) above it. ``enough`` as in `nearest_triangles`, for meshes.
+    ``pose`` of the second link in the first; ``points`` (3, 3) gets the nearest points in the first
+    link's frame. Without ``search`` only the triangles of the given rows are measured.
     """
     none = np.int64(-1)
     i_is_mesh, j_is_mesh = shapes.parts[i, 0] == MESH, shapes.parts[j, 0] == MESH
     if i_is_mesh and j_is_mesh:
         a, b = tree_of(data, shapes, i), tree_of(data, shapes, j)
         square, row_a, row_b = nearest_triangles(
-            a, b, pose, row_a, row_b, limit, search, points
+            a, b, pose, row_a, row_b, limit, enough, search, points
         )
         return math.sqrt(square), row_a, row_b
     place, placed, other = work_space(limit, 4, 3), work_space(limit, 4, 3), work_space(limit, 4, 3)

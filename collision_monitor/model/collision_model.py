@@ -478,14 +478,18 @@ class CollisionModel:
         return self.surface_points(q, pairs, np.full(len(pairs), limit))[0]
 
     def surface_points(
-        self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray,
+        enough: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Exact distances (k,) as `surface_distances`, and nearest points (k, 2, 3), base frame.
 
-        A distance that is not below its limit (k,) may be any number from there on. Points are
-        only valid for distances above 0 and below their limit.
+        A distance that is not below its limit (k,) may be any number from there on. One that is
+        above ``enough`` (k,) may be less than the true one, by half of what that is beyond at
+        most, with points that are not quite the nearest: this is faster. Points are only valid for
+        distances above 0 and below their limit.
         """
-        return self._exact_distance().points(self.leaf_queries.configuration(q), pairs, limits)
+        q = self.leaf_queries.configuration(q)
+        return self._exact_distance().points(q, pairs, limits, enough)
 
     def exact_arrays(self) -> tuple[np.ndarray, ...]:
         """Return the first arguments of the kernels of `mesh_distance.nearest_query`."""

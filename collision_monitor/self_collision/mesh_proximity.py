@@ -109,15 +109,15 @@ class MeshProximity(Proximity):
         )
 
     def _measure(
-        self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray
+        self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray, is_exact: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
         """Distances of the meshes of ``pairs`` (k,) and nearest points; see `surface_points`.
 
         ``limits`` (k,), metres; those near 0 are raised, so that a pair above its limit does not
-        look like one in contact.
+        look like one in contact. Unless ``is_exact``, distances above them may be too small.
         """
         limits = np.maximum(limits, 2.0 * PARTED)
-        return self._shapes.model.surface_points(q, pairs, limits)
+        return self._shapes.model.surface_points(q, pairs, limits, None if is_exact else limits)
 
     def loss(self, columns: np.ndarray) -> np.ndarray:
         """As `Proximity.loss`; finite for pairs on meshes."""
@@ -166,7 +166,7 @@ class MeshProximity(Proximity):
         pairs = super().near(q, limits, 0.0).pairs
         if not self._on_meshes[pairs].all() or not len(pairs):
             return not len(pairs)
-        distances, _ = self._measure(q, pairs, limits[pairs])
+        distances, _ = self._measure(q, pairs, limits[pairs], False)
         return bool(((distances > PARTED) & (distances >= limits[pairs])).all())
 
     def keeps(self, start: np.ndarray, end: np.ndarray, limits: np.ndarray) -> bool:

@@ -32,9 +32,10 @@ from collision_monitor.verification.clearance.schedule import Schedule
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-# (q (nq,), index of a pair, limit) -> (signed distance in metres, 0 or less in contact; points). At
-# the limit (m) or above, the distance is any number from the limit on, and points are not valid.
-Decider = Callable[[np.ndarray, int, float], tuple[float, np.ndarray]]
+# (q (nq,), index of a pair, limit, enough) -> (signed distance in metres, 0 or less in contact;
+# points). At the limit (m) or above, the distance is any number from the limit on, and points are
+# not valid; for ``enough`` (m) see `CollisionModel.surface_points`.
+Decider = Callable[[np.ndarray, int, float, float], tuple[float, np.ndarray]]
 
 Piece = tuple[float, float]  # an interval of a motion: its middle and half length, seconds
 
@@ -150,10 +151,11 @@ class PairBounds:
     def measure(self, target: float = np.inf) -> float:
         """Signed distance of the shapes there, metres.
 
-        If it proves that `bound` reaches ``target``, it is any distance that does.
+        Above ``target`` it may be less than the true one, but not below ``target``; if it proves
+        that `bound` reaches ``target``, it is any distance that does.
         """
         limit = target + max(self.travel, 0.0) + 2.0 * ROUNDING
-        distance, self._points = self._level.decider(self._q, self.pair, limit)
+        distance, self._points = self._level.decider(self._q, self.pair, limit, max(target, 0.0))
         self.distance = float(distance) if distance > 0.0 else min(float(distance), _TOUCH)
         return self.distance
 
@@ -324,11 +326,13 @@ class ShapeDecider:
         return copy.copy(_THREAD.twins[self._given])  # which has measured nothing
 
     def __call__(
-        self, q: np.ndarray, pair: int, limit: float = np.inf
+        self, q: np.ndarray, pair: int, limit: float = np.inf, enough: float = np.inf
     ) -> tuple[float, np.ndarray]:
         """Signed distance (metres, 0 or less in contact) and nearest points (2, 3); see Decider."""
         self.measured += 1
-        (distance,), (points,) = self.model.surface_points(q, np.array([pair]), np.array([limit]))
+        (distance,), (points,) = self.model.surface_points(
+            q, np.array([pair]), np.array([limit]), np.array([enough])
+        )
         if distance > 0.0 or limit < np.inf:
             return float(distance), points
         if pair not in self._alone:

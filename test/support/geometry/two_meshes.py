@@ -17,16 +17,17 @@ from collision_monitor.mesh_distance.mesh_tree import unpack_tree
 
 @kernel
 def mesh_distance(
-    numbers_a, index_a, numbers_b, index_b, rotation, translation, guess_a, guess_b, limit
-):
+    numbers_a, index_a, numbers_b, index_b, rotation, translation, guess_a, guess_b, limit,
+    enough=np.inf,
+):  # fmt: skip
     """Return (distance, row a, row b, 3 + 3 coordinates of the nearest points in frame A).
 
     Metres. 0, without points, if the surfaces touch or cross; a mesh completely inside another one
     has a positive distance. Trees of one kind, by `mesh_tree`; ``rotation`` (3, 3) and
     ``translation`` (3,) transform frame B into frame A. The rows refer to the trees' ``corners``
     and can be the guess of the next query. If the meshes are at least ``limit`` metres apart, the
-    distance is ``limit``, the rows are -1, and the points nan. The distance is nan if the pose is
-    not finite.
+    distance is ``limit``, the rows are -1, and the points nan. ``enough`` as in
+    `nearest_triangles`. The distance is nan if the pose is not finite.
     """
     pose = work_space(limit, 4, 3)
     points = work_space(limit, 2, 3)
@@ -38,7 +39,7 @@ def mesh_distance(
                 return np.nan, -1, -1, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan
     a = unpack_tree(numbers_a, index_a, ZERO, ZERO)
     b = unpack_tree(numbers_b, index_b, ZERO, ZERO)
-    square, i, j = nearest_triangles(a, b, pose, guess_a, guess_b, limit, TRUE, points)
+    square, i, j = nearest_triangles(a, b, pose, guess_a, guess_b, limit, enough, TRUE, points)
     return (
         math.sqrt(square), i, j,
         points[0, 0], points[0, 1], points[0, 2], points[1, 0], points[1, 1], points[1, 2],

@@ -32,8 +32,8 @@ def by_coal(name_a, name_b, pose):
     return max(coal_distance(_kept[name_a, "coal"], _kept[name_b, "coal"], *pose), 0.0)
 
 
-def query(a, b, pose, guess=(-1, -1), limit=np.inf):
-    return mesh_distance(a.numbers, a.index, b.numbers, b.index, *pose, *guess, limit)
+def query(a, b, pose, guess=(-1, -1), limit=np.inf, enough=np.inf):
+    return mesh_distance(a.numbers, a.index, b.numbers, b.index, *pose, *guess, limit, enough)
 
 
 def distance_to(corners, point):
@@ -97,6 +97,29 @@ def test_triangles_without_order_and_without_area_have_coals_distance(kind, seed
     )
     assert answer[0] == pytest.approx(max(least, 0.0), abs=1e-6)
     check_points(a, b, pose, answer)
+
+
+@pytest.mark.parametrize("kind", KIND_NAMES)
+@given(PAIRS, st.integers(0, 100_000), st.floats(0.0, 1.5))
+@settings(max_examples=40, deadline=None)
+def test_beyond_what_is_enough_a_distance_is_a_lower_bound(kind, names, seed, part):
+    rng = np.random.default_rng(seed)
+    pose = random_pose(rng, 0.6)
+    a, b = tree(names[0], kind), tree(names[1], kind)
+    exact = query(a, b, pose)
+    enough = part * exact[0]
+    for guess in ((-1, -1), exact[1:3], tuple(rng.integers(0, 12, 2))):
+        distance = query(a, b, pose, guess, enough=enough)[0]
+        assert distance <= exact[0] + 1e-12
+        assert distance >= min(exact[0], 0.5 * (exact[0] + enough)) - 1e-12
+        assert (distance == 0.0) == (exact[0] == 0.0)
+
+
+def test_less_is_searched_beyond_what_is_enough():
+    a, b = tree("ring", "aabb"), tree("arm_link_2.stl", "aabb")
+    turn, _ = random_pose(np.random.default_rng(3), 1.0)
+    pose = turn, np.array([1.0, 0.1, 0.05])
+    assert query(a, b, pose, enough=0.01)[0] < 0.99 * query(a, b, pose)[0]
 
 
 @pytest.mark.parametrize("kind", KIND_NAMES)
