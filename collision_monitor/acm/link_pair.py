@@ -9,20 +9,19 @@ All coordinates are in the frame of that body. The geometry of each link is pack
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import FOUR, ONE, ZERO, offline_kernel, small_kernel
+from collision_monitor.common.compiled import FOUR, ONE, THREE, TWO, ZERO, offline_kernel
 from collision_monitor.geometry.leaf import Leaf, moved
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import PRISMATIC, REVOLUTE, pack_chain
 from collision_monitor.mesh_distance import link_pair_distance
-from collision_monitor.mesh_distance.link_pair_distance import copy_rows, pair_distance
+from collision_monitor.mesh_distance.link_pair_distance import copy_rows, pair_distance, place_link
 from collision_monitor.mesh_distance.mesh_distance import DISTANCES, calls
 from collision_monitor.mesh_distance.parts import (
     data_of,
@@ -30,16 +29,10 @@ from collision_monitor.mesh_distance.parts import (
     unpack_shapes,
     unpack_state,
 )
-from collision_monitor.mesh_distance.poses import (
-    compose,
-    compose_inverse,
-    move_points,
-    take_pose,
-)
+from collision_monitor.mesh_distance.poses import compose_inverse, move_points
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.bodies import Bodies
-from collision_monitor.robot.description import Shape
-from collision_monitor.robot.shape_kinds import enclosing_surface
+from collision_monitor.robot.shape_kinds import hull_points
 
 # -- the joints between two links --
 
@@ -54,8 +47,7 @@ class Chain(NamedTuple):
             ``swept`` is set.
         joints: (n,) the joints of that model, from A to B.
         bodies: (2,) its bodies of A and B.
-        hull_a, hull_b: (k, 3) vertices around which balls of radius ``thick`` (2,) enclose the
-            links.
+        hull_a, hull_b: (k, 4) balls whose hulls enclose the links, in the frames of their bodies.
         shape_numbers, shape_index: the shapes of the model, see `parts.Shapes`.
         work, work_index: work space for one pair of links, see `parts.State`.
         calls: addresses of kernels, see `part_calls`.
@@ -71,7 +63,6 @@ class Chain(NamedTuple):
     bodies: np.ndarray
     hull_a: np.ndarray
     hull_b: np.ndarray
-    thick: np.ndarray
     shape_numbers: np.ndarray
     shape_index: np.ndarray
     work: np.ndarray
@@ -92,22 +83,13 @@ def place_links(view, q):
     place_leaves(view, len(view.leaf_bodies))
 
 
-@small_kernel
-def _place_link(view, chain, shapes, side, out):
-    """Write the pose of a link: ``side`` 0 for A, 1 for B."""
-    body, frame = work_space(1.0, 4, 3), work_space(1.0, 4, 3)
-    take_pose(view.poses, chain.bodies[side], body)
-    take_pose(shapes.frames, chain.links[side], frame)
-    compose(body, frame, out)
-
-
 @offline_kernel
-def _relative_pose(view, chain, shapes, out):
-    """Write the pose of B in the frame of A."""
-    first, second = work_space(1.0, 4, 3), work_space(1.0, 4, 3)
-    _place_link(view, chain, shapes, ZERO, first)
-    _place_link(view, chain, shapes, ONE, second)
-    compose_inverse(first, second, out)
+def _place(view, chain, shapes, first, pose):
+    """Write the pose of A, and that of B in the frame of A."""
+    second = work_space(1.0, 4, 3)
+    place_link(view, shapes, chain.links[0], chain.bodies[0], first)
+    place_link(view, shapes, chain.links[1], chain.bodies[1], second)
+    compose_inverse(first, second, pose)
 
 
 @offline_kernel
@@ -122,9 +104,9 @@ def surface_distance(view, chain, limit, points):
     data = data_of(
         chain.shape_numbers, chain.shape_index, chain.work, chain.work_index, chain.calls
     )
-    pose, local = work_space(limit, 4, 3), work_space(limit, 3, 3)
-    nearest = work_space(ZERO, 1, 4)
-    _relative_pose(view, chain, shapes, pose)
+    first, pose = work_space(limit, 4, 3), work_space(limit, 4, 3)
+    local, nearest = work_space(limit, 3, 3), work_space(ZERO, 1, 4)
+    _place(view, chain, shapes, first, pose)
     copy_rows(chain.guess, state.guesses, ONE, FOUR)
     apart = pair_distance(
         data, shapes, state, ZERO, chain.links[0], chain.links[1], pose, limit, np.inf,
@@ -132,10 +114,8 @@ def surface_distance(view, chain, limit, points):
     )  # fmt: skip
     if apart < limit:
         copy_rows(nearest, chain.guess, ONE, FOUR)
-        _place_link(view, chain, shapes, ZERO, pose)
-        move_points(pose, local)
-        for k in range(2):
-            points[k, 0], points[k, 1], points[k, 2] = local[k, 0], local[k, 1], local[k, 2]
+        move_points(first, local)
+        copy_rows(local, points, TWO, THREE)
     return max(0.0, min(apart, limit))
 
 
@@ -146,63 +126,25 @@ def one_holds_the_other(view, chain):
     data = data_of(
         chain.shape_numbers, chain.shape_index, chain.work, chain.work_index, chain.calls
     )
-    pose = work_space(1.0, 4, 3)
-    _relative_pose(view, chain, shapes, pose)
+    first, pose = work_space(1.0, 4, 3), work_space(1.0, 4, 3)
+    _place(view, chain, shapes, first, pose)
     return link_pair_distance.one_holds_the_other(
         data, shapes, chain.links[0], chain.links[1], pose
     )
 
 
-# Sides of the prism around a cylinder: its stand-off is 0.05 % of the radius.
-_SIDES = 96
-
-# -- one link --
-
-
-@dataclass(frozen=True, eq=False)
-class LinkGeometry:
+class LinkGeometry(NamedTuple):
     """One link; in the frame of its body, metres.
 
     Attributes:
         ends: (m, 6) of its leaves.
         radii: (m,) of its leaves.
-        hull: (k, 3) vertices; balls of radius ``thick`` around them enclose the link in their hull.
-        thick: see ``hull``.
+        hull: (k, 4) balls whose hull encloses it.
     """
 
     ends: np.ndarray
     radii: np.ndarray
     hull: np.ndarray
-    thick: float
-
-
-def link_geometry(
-    shapes: Sequence[Shape], leaves: Sequence[Leaf], pose: np.ndarray
-) -> LinkGeometry:
-    """Collect the geometry of a link with ``shapes`` and ``leaves`` in its frame.
-
-    ``pose`` (4, 4) of the link in its body.
-    """
-    surfaces = [enclosing_surface(shape, _SIDES) for shape in shapes]
-    poses = [pose @ shape.pose for shape in shapes]
-    vertices = [
-        vertices @ placed[:3, :3].T + placed[:3, 3]
-        for (vertices, _, _), placed in zip(surfaces, poses, strict=True)
-    ]
-    in_body = moved(leaves, pose, "")
-    return LinkGeometry(
-        ends=np.array([[*leaf.p0, *leaf.p1] for leaf in in_body]),
-        radii=np.array([leaf.radius for leaf in in_body]),
-        hull=_hull(np.concatenate(vertices)),
-        thick=max(skin for _, _, skin in surfaces),
-    )
-
-
-def _hull(points: np.ndarray) -> np.ndarray:
-    try:
-        return points[ConvexHull(points).vertices]
-    except QhullError:  # flat
-        return np.unique(points, axis=0)
 
 
 # -- two links --
@@ -241,30 +183,21 @@ def _swept(ends: np.ndarray, radius: float, turns: bool) -> tuple[np.ndarray, fl
     return np.array([0.0, 0.0, ends[2], 0.0, 0.0, ends[5]]), radius + away
 
 
-class _Exact(NamedTuple):
-    """What all pairs of a model share for exact distances; see `Chain`."""
-
-    shape_numbers: np.ndarray
-    shape_index: np.ndarray
-    work: np.ndarray
-    work_index: np.ndarray
-    calls: np.ndarray
-
-
 def _link_pair(
     bodies: Bodies,
     links: tuple[str, str],
     geometries: tuple[LinkGeometry, LinkGeometry],
-    exact: _Exact,
     numbers_of_links: np.ndarray,
+    shared: Mapping[str, np.ndarray],
 ) -> LinkPair:
     """Combine two links of different bodies, in the order of ``links``.
 
-    ``numbers_of_links`` (2,): in the shapes of ``exact``.
+    ``numbers_of_links`` (2,): in the shapes of the model. ``shared``: entries of `Chain` that all
+    pairs of a model share.
     """
     up, down = bodies.between(*(bodies.link_bodies[link] for link in links))
     joints = [*up[::-1], *down]  # parents first
-    columns = sorted({int(bodies.columns[k]) for k in joints})
+    columns = bodies.joints_between(*links)
     a, b = geometries
     swept = np.array(
         [bool(up) and not bodies.slides[up[0]], bool(down) and not bodies.slides[down[-1]]]
@@ -299,8 +232,7 @@ def _link_pair(
         bodies=of_links,
         hull_a=a.hull,
         hull_b=b.hull,
-        thick=np.array([a.thick, b.thick]),
-        **exact._asdict(),
+        **shared,
         links=numbers_of_links,
         guess=np.full((1, 4), -1, dtype=np.int64),
         swept=swept,
@@ -323,22 +255,28 @@ class PairGeometries:
             self._leaves.setdefault(leaf.link, []).append(leaf)
         self._built: dict[str, LinkGeometry] = {}
         shapes = model.exact_shapes
-        arrays = shapes.arrays()
-        state = new_state(1, np.zeros((1, 2), dtype=np.int64), shapes.nodes)
-        self._exact = _Exact(*arrays, *state, calls(DISTANCES))
+        numbers, index = shapes.arrays()
+        work, work_index = new_state(1, np.zeros((1, 2), dtype=np.int64), shapes.nodes)
+        self._shared = {
+            "shape_numbers": numbers, "shape_index": index, "work": work,
+            "work_index": work_index, "calls": calls(DISTANCES),
+        }  # fmt: skip
 
     @property
     def links(self) -> list[str]:
         """Links of the robot that have shapes, in the order of the robot."""
         return [link.name for link in self._model.robot.links.values() if link.shapes]
 
-    def __getitem__(self, link: str) -> LinkGeometry:
-        """The geometry of a link that has shapes."""
+    def _geometry(self, link: str) -> LinkGeometry:
         if link not in self._built:
-            self._built[link] = link_geometry(
-                self._model.robot.links[link].shapes,
-                self._leaves[link],
-                self._model.bodies.link_poses[link],
+            pose = self._model.bodies.link_poses[link]
+            leaves = moved(self._leaves[link], pose, "")
+            hull = hull_points(self._model.robot.links[link].shapes)
+            hull[:, :3] = hull[:, :3] @ pose[:3, :3].T + pose[:3, 3]
+            self._built[link] = LinkGeometry(
+                np.array([[*leaf.p0, *leaf.p1] for leaf in leaves]),
+                np.array([leaf.radius for leaf in leaves]),
+                hull,
             )
         return self._built[link]
 
@@ -346,4 +284,5 @@ class PairGeometries:
         """Return two links that can move relative to each other."""
         names = self._model.exact_shapes.names
         numbers = np.array([names.index(a), names.index(b)])
-        return _link_pair(self._model.bodies, (a, b), (self[a], self[b]), self._exact, numbers)
+        geometries = self._geometry(a), self._geometry(b)
+        return _link_pair(self._model.bodies, (a, b), geometries, numbers, self._shared)

@@ -68,13 +68,6 @@ def default_pose(model: CollisionModel) -> np.ndarray:
     return np.clip(0.0, model.lower, model.upper)
 
 
-def link_columns(model: CollisionModel, pair: tuple[str, str]) -> np.ndarray:
-    """Return entries of q (c,) that move two links relative to each other."""
-    bodies = model.bodies
-    up, down = bodies.between(*(bodies.link_bodies[link] for link in pair))
-    return np.unique(bodies.columns[[*up, *down]]) if up or down else np.empty(0, dtype=int)
-
-
 def first_samples(model: CollisionModel, pair: tuple[str, str]) -> np.ndarray:
     """Return the configurations (n, nq) in which a model measures how near two links are.
 

@@ -26,9 +26,7 @@ from collision_monitor.hierarchy.packed import unpack
 
 # A step aims beyond the point where the distance would vanish if it were linear, by these values.
 _STEP_FACTOR, _STEP_OFFSET = 1.2, 1e-4
-_MAX_STEP = 0.5  # radians or metres of one joint in a step
 _MIN_STEP = 1e-3  # part of a full step that ends a descent
-_LEAVES_SUFFICE = 0.02  # metres; for larger distances the leaves give the direction
 
 
 @offline_kernel
@@ -62,19 +60,11 @@ def sample(chain, configurations, meets, distances):
 
 
 @offline_kernel
-def holds_at(chain, q):
-    """Whether a part of one link is inside the other at ``q``, if their surfaces do not meet."""
-    view = unpack(chain.numbers, chain.index)
-    place_links(view, q)
-    return one_holds_the_other(view, chain)
-
-
-@offline_kernel
 def _nearest(view, chain, q, points):
-    """Return (distance, whether by leaves) at ``q``: by surfaces only if leaves are near."""
+    """Return (distance, whether by leaves) at ``q``: by surfaces if leaves overlap."""
     place_links(view, q)
     apart, i, j = _nearest_leaves(view, chain)
-    if apart > _LEAVES_SUFFICE:
+    if apart > 0.0:
         _, ax, ay, az, bx, by, bz, _, _, _ = capsule_witness(view.ends, view.radii, i, j)
         points[0, 0], points[0, 1], points[0, 2] = ax, ay, az
         points[1, 0], points[1, 1], points[1, 2] = bx, by, bz
@@ -124,9 +114,7 @@ def descend(chain, low, high, q, most):
         slope[c], last[c] = 0.0, q[c]
     for _ in range(most):
         if share > 0.0:
-            step = min(
-                share * (_STEP_FACTOR * before + _STEP_OFFSET) / square, share * _MAX_STEP / largest
-            )
+            step = share * (_STEP_FACTOR * before + _STEP_OFFSET) / square
             for c in range(len(q)):
                 q[c] = min(max(last[c] - step * slope[c], low[c]), high[c])
         apart, by_leaves_now = _nearest(view, chain, q, points)
@@ -151,8 +139,6 @@ def descend(chain, low, high, q, most):
 
 # -- the search --
 
-# Initial capacity for boxes; number of open boxes above which the search is depth first.
-_CAPACITY, _MOST_WAITING = 256, 20_000
 _NEAREST = 64  # nearest samples kept as starts of descents
 _STEPS = 60  # maximum number of steps of a descent
 
@@ -230,14 +216,18 @@ class PairSearch:
         self.pair = pair
         self.samples = 0
         self.meets = 0
-        self.boxes = 0
         self.witness: np.ndarray | None = None  # (c,) values of the pair's columns
         self.proved = False
         self.left: tuple[int, int] | None = None  # unproved: samples, contacts
         self.starts = np.empty((0, len(pair.columns)))
         self._nearness = np.empty(0)
         self._descended = 0
-        self._boxes: range_proof.JointBoxes | None = None
+        self._boxes = range_proof.whole_range(pair.low, pair.high)
+
+    @property
+    def boxes(self) -> int:
+        """Number of boxes tested for a proof."""
+        return int(self._boxes.counts[1])
 
     @property
     def open(self) -> bool:
@@ -275,73 +265,33 @@ class PairSearch:
         """Descend from the next ``count`` nearest samples, until the links meet."""
         for start in self.starts[self._descended : self._descended + count]:
             self._descended += 1
-            q = start.copy()
-            apart = descend(self.pair.chain, self.pair.low, self.pair.high, q, _STEPS)
-            if apart <= 0.0:
-                self.witness = q
+            if self._descend_from(start):
                 return
+
+    def _descend_from(self, start: np.ndarray) -> bool:
+        """Descend from ``start`` (c,); if the links meet in the end, that is the witness."""
+        q = start.copy()
+        if descend(self.pair.chain, self.pair.low, self.pair.high, q, _STEPS) > 0.0:
+            return False
+        self.witness = q
+        return True
 
     # -- proof -----------------------------------------------------------------------
 
     def prove(self, most: int) -> None:
-        """Test about ``most`` more boxes, until the pair is proved or a witness is found."""
-        if self._boxes is None:
-            self._boxes = self._new_boxes(_CAPACITY)
-            self._boxes.bounds[0] = np.column_stack([self.pair.low, self.pair.high])
-        stop = self.boxes + most
-        while self.open and self.boxes < stop:
-            boxes = self._boxes
-            if boxes.counts[0] + 1 >= len(boxes.order):
-                self._boxes = boxes = self._enlarged(boxes)
-            if boxes.counts[0] > _MOST_WAITING and not boxes.deep[0]:
-                self._search_depth_first(boxes)
-            state = range_proof.prove(self.pair.chain, boxes, stop - self.boxes)
-            self.boxes = 1 + 2 * int(boxes.counts[3])
-            if state in (range_proof.MEETS, range_proof.TOUCHING):
-                self.witness = boxes.found.copy()
-            elif state == range_proof.PROVED:
-                middle = 0.5 * (self.pair.low + self.pair.high)
-                if holds_at(self.pair.chain, middle):
-                    self.witness = middle
-                else:
-                    self.proved = True
-
-    def _new_boxes(self, count: int) -> range_proof.JointBoxes:
-        columns = len(self.pair.columns)
-        return range_proof.JointBoxes(
-            bounds=np.empty((count, columns, 2)),
-            keys=np.empty(count),
-            cuts=np.empty(count, dtype=np.int64),
-            order=np.arange(count),
-            counts=np.zeros(4, dtype=np.int64),
-            found=np.empty(columns),
-            deep=np.zeros(1, dtype=np.bool_),
-        )
-
-    def _enlarged(self, old: range_proof.JointBoxes) -> range_proof.JointBoxes:
-        """Return the same boxes with twice the capacity."""
-        rows = len(old.order)
-        new = self._new_boxes(2 * rows)
-        new.bounds[:rows], new.keys[:rows], new.cuts[:rows] = old.bounds, old.keys, old.cuts
-        new.order[:rows] = old.order
-        return new._replace(counts=old.counts, found=old.found, deep=old.deep)
-
-    @staticmethod
-    def _search_depth_first(boxes: range_proof.JointBoxes) -> None:
-        """Test the smallest box first from now on, so that few boxes are added."""
-        waiting = boxes.order[: boxes.counts[0]].copy()
-        boxes.keys[waiting] = np.prod(boxes.bounds[waiting, :, 1] - boxes.bounds[waiting, :, 0], 1)
-        boxes.order[: len(waiting)] = waiting[np.argsort(boxes.keys[waiting], kind="stable")]
-        boxes.deep[0] = True
+        """Test ``most`` more boxes at most, until the pair is proved or a witness is found."""
+        state = range_proof.prove(self.pair.chain, self._boxes, most)
+        if state == range_proof.MEETS:
+            self.witness = self._boxes.found.copy()
+            self._descend_from(self.witness)  # what nearly touches there may meet beside it
+        elif state == range_proof.PROVED:
+            # No surfaces meet, so one link is inside the other everywhere or nowhere.
+            middle = 0.5 * (self.pair.low + self.pair.high)
+            self.proved = not self._evaluate(middle[None])[0].any()
 
     def _waiting(self) -> tuple[np.ndarray, np.ndarray]:
         """Bounds (k, c, 2) of the unproved boxes, and their shares (k,) of the joint ranges."""
-        if self.proved:
-            return np.empty((0, len(self.pair.columns), 2)), np.empty(0)
-        if self._boxes is None or self.boxes == 0:
-            whole = np.column_stack([self.pair.low, self.pair.high])[None]
-            return whole, np.ones(1)
-        bounds = self._boxes.bounds[self._boxes.order[: self._boxes.counts[0]]]
+        bounds = self._boxes.bounds[: self._boxes.counts[0]]
         extents = self.pair.high - self.pair.low
         sizes = (bounds[:, :, 1] - bounds[:, :, 0]) / np.where(extents > 0.0, extents, 1.0)
         return bounds, np.prod(np.where(extents > 0.0, sizes, 1.0), axis=1)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prove by branch and bound that the surfaces of two links never meet, or find a contact.
 
-Boxes of joint values are tested, lowest bound first. A box is proved by the leaves, by the
+Boxes of joint values are tested, depth first. A box is proved by the leaves, by the
 triangles or by a plane between the hulls; otherwise it is halved. The search ends if the surfaces
 meet in the middle of a box. Only surfaces are tested: containment of one link in the other must be
 tested at one configuration, since it cannot change while no surfaces cross.
@@ -35,15 +35,12 @@ import numpy as np
 
 from collision_monitor.acm.link_pair import place_links, surface_distance
 from collision_monitor.common.compiled import offline_kernel
-from collision_monitor.continuous.pair_sweep import axis_distance
+from collision_monitor.continuous.pair_sweep import ROUNDING, axis_distance
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.kinematics import place_point, point_rate
 from collision_monitor.hierarchy.packed import PRISMATIC, unpack
 
 # -- lower bounds of the distance within a box --
-
-# Metres by which rounding may reduce a bound.
-ROUNDING = 1e-9
 
 
 @offline_kernel
@@ -142,64 +139,60 @@ def _best_held_body(bends, i, j):
 
 
 @offline_kernel
-def _max_coordinate(view, chain, widths, s, x, y, z, nx, ny, nz):
-    """Largest coordinate along n of a point of A, without its acceleration."""
+def _highest(view, chain, widths, first, last, x, y, z, nx, ny, nz):
+    """Largest coordinate along n of a point that joints ``first`` to ``last`` - 1 move.
+
+    Without its acceleration.
+    """
     height = nx * x + ny * y + nz * z
-    for k in range(s):
+    for k in range(first, last):
         height += widths[k] * abs(point_rate(view, chain.joints[k], x, y, z, nx, ny, nz))
-    return height
-
-
-@offline_kernel
-def _min_coordinate(view, chain, widths, s, x, y, z, nx, ny, nz):
-    """Smallest coordinate along n of a point of B, without its acceleration."""
-    height = nx * x + ny * y + nz * z
-    for k in range(s, len(widths)):
-        height -= widths[k] * abs(point_rate(view, chain.joints[k], x, y, z, nx, ny, nz))
     return height
 
 
 @offline_kernel
 def leaves_gap(view, chain, widths, bends, i, j):
     """Second-order lower bound of the distance of leaf i of A and leaf j of B in the box."""
-    ends, radii = view.ends, view.radii
+    ends, radii, joints = view.ends, view.radii, len(widths)
     _, _, _, _, _, _, _, nx, ny, nz = capsule_witness(ends, radii, i, j)
     s = _best_held_body(bends, i, j)
-    low, high = np.inf, -np.inf
+    a, b = -np.inf, -np.inf
     for m in range(0, 6, 3):
         x, y, z = ends[i, m], ends[i, m + 1], ends[i, m + 2]
-        high = max(high, _max_coordinate(view, chain, widths, s, x, y, z, nx, ny, nz))
+        a = max(a, _highest(view, chain, widths, 0, s, x, y, z, nx, ny, nz))
         x, y, z = ends[j, m], ends[j, m + 1], ends[j, m + 2]
-        low = min(low, _min_coordinate(view, chain, widths, s, x, y, z, nx, ny, nz))
-    return low - high - radii[i, 0] - radii[j, 0] - 0.5 * (bends[i, s] + bends[j, s])
+        b = max(b, _highest(view, chain, widths, s, joints, x, y, z, -nx, -ny, -nz))
+    return -a - b - radii[i, 0] - radii[j, 0] - 0.5 * (bends[i, s] + bends[j, s])
+
+
+@offline_kernel
+def _hull_reach(view, chain, widths, hull, body, first, last, nx, ny, nz):
+    """Largest coordinate along n of a link, as of `_highest`."""
+    most = -np.inf
+    for i in range(len(hull)):
+        x, y, z = place_point(view, body, hull[i, 0], hull[i, 1], hull[i, 2])
+        height = _highest(view, chain, widths, first, last, x, y, z, nx, ny, nz)
+        most = max(most, height + hull[i, 3])
+    return most
 
 
 @offline_kernel
 def hulls_gap(view, chain, widths, bends, nx, ny, nz):
     """Lower bound of the distance of A and B in the box, by a plane perpendicular to n."""
-    row_count = len(bends)
-    s = _best_held_body(bends, row_count - 2, row_count - 1)
-    low, high = np.inf, -np.inf
-    hull = chain.hull_a
-    for i in range(len(hull)):
-        x, y, z = hull[i, 0], hull[i, 1], hull[i, 2]
-        x, y, z = place_point(view, chain.bodies[0], x, y, z)
-        high = max(high, _max_coordinate(view, chain, widths, s, x, y, z, nx, ny, nz))
-    hull = chain.hull_b
-    for i in range(len(hull)):
-        x, y, z = hull[i, 0], hull[i, 1], hull[i, 2]
-        x, y, z = place_point(view, chain.bodies[1], x, y, z)
-        low = min(low, _min_coordinate(view, chain, widths, s, x, y, z, nx, ny, nz))
-    bend = 0.5 * (bends[row_count - 2, s] + bends[row_count - 1, s])
-    return low - high - chain.thick[0] - chain.thick[1] - bend
+    a, b, joints = len(bends) - 2, len(bends) - 1, len(widths)
+    s = _best_held_body(bends, a, b)
+    return (
+        -_hull_reach(view, chain, widths, chain.hull_a, chain.bodies[0], 0, s, nx, ny, nz)
+        - _hull_reach(view, chain, widths, chain.hull_b, chain.bodies[1], s, joints, -nx, -ny, -nz)
+        - 0.5 * (bends[a, s] + bends[b, s])
+    )
 
 
 @offline_kernel
-def leaves_bound(view, chain, widths, chords, reaches, bends, begin):
-    """Return (bound, leaf, leaf): lower bound of the distance of any two leaves in the box.
+def nearest_leaves(view, chain, widths, chords, reaches, bends, begin):
+    """Return the two leaves whose distance in the box has the lowest bound; -1, -1: none can touch.
 
-    The bound is infinite, and the leaves -1, if none can touch. ``begin``: 0 for the leaves,
-    ``chain.rows`` for swept leaves.
+    ``begin``: 0 for the leaves, ``chain.rows`` for swept leaves.
     """
     ends, radii = view.ends, view.radii
     least, best_i, best_j = np.inf, -1, -1
@@ -216,12 +209,12 @@ def leaves_bound(view, chain, widths, chords, reaches, bends, begin):
                 bound = max(bound, leaves_gap(view, chain, widths, bends, i, j) - ROUNDING)
             if bound <= 0.0 and bound < least:
                 least, best_i, best_j = bound, i, j
-    return least, best_i, best_j
+    return best_i, best_j
 
 
 # -- the proof --
 
-PROVED, MEETS, OPEN, TOUCHING = 0, 1, 2, 3
+PROVED, MEETS, OPEN = 0, 1, 2
 
 # An unproved box counts as touching if the distance can change by at most this in it, metres.
 _RESOLUTION = 2e-5
@@ -232,25 +225,27 @@ _SWEPT_LOSS = 0.3
 
 
 class JointBoxes(NamedTuple):
-    """Unproved boxes as a heap, and the results.
+    """A stack of boxes that are not proved yet, and the result.
 
     Attributes:
-        bounds: (room, columns, 2) lower and upper joint values.
-        keys: (room,) lower bounds of the distance, metres.
-        cuts: (room,) the column to halve next.
-        order: (room,) the heap, followed by the free rows.
-        counts: (4,) boxes on the heap, proved by leaves, proved by triangles, halved.
+        bounds: (room, columns, 2) lower and upper joint values; the last box is tested next.
+        counts: (2,) boxes on the stack, and boxes tested so far.
         found: (columns,) a configuration of contact.
-        deep: (1,) whether keys of open boxes are their sizes, for depth-first search.
     """
 
     bounds: np.ndarray
-    keys: np.ndarray
-    cuts: np.ndarray
-    order: np.ndarray
     counts: np.ndarray
     found: np.ndarray
-    deep: np.ndarray
+
+
+def whole_range(low: np.ndarray, high: np.ndarray) -> JointBoxes:
+    """Return one box, from ``low`` to ``high`` (columns,), and room for all that it is halved to.
+
+    A double cannot be halved more often than it has bits, so a stack cannot become higher.
+    """
+    bounds = np.empty((64 * len(low), len(low), 2))
+    bounds[0] = np.column_stack([low, high])
+    return JointBoxes(bounds, np.array([1, 0]), np.empty(len(low)))
 
 
 class _Work(NamedTuple):
@@ -274,15 +269,15 @@ def _work_space(chain, columns):
         np.empty(joints),
         np.empty((leaves + 2, joints)),
         np.empty((leaves + 2, joints + 1)),
-        np.empty((3, 3)),
+        np.empty((2, 3)),
         np.empty(columns),
     )
 
 
 @offline_kernel
-def _column_to_halve(view, chain, work, i, j, points, nx, ny, nz):
+def _column_to_halve(view, chain, work, i, j, nx, ny, nz):
     """Return the column whose joints reduce the bound of rows i and j of the reaches most."""
-    scores = work.scores
+    scores, points = work.scores, work.points
     for c in range(len(scores)):
         scores[c] = 0.0
     for joint in range(len(work.widths)):
@@ -310,15 +305,15 @@ def _column_by_leaves(view, chain, work, i, j):
     _, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(view.ends, view.radii, i, j)
     points[0, 0], points[0, 1], points[0, 2] = ax, ay, az
     points[1, 0], points[1, 1], points[1, 2] = bx, by, bz
-    return _column_to_halve(view, chain, work, i, j, points, nx, ny, nz)
+    return _column_to_halve(view, chain, work, i, j, nx, ny, nz)
 
 
 @offline_kernel
-def _test(view, chain, boxes, row, work):
-    """Return (state, key, cut) of a box: PROVED, MEETS in the middle, OPEN or TOUCHING."""
+def _test(view, chain, bounds, row, work):
+    """Return (state, column to halve) of a box: PROVED, MEETS in the middle, or OPEN."""
     q, half = work.q, work.half
     for c in range(len(q)):
-        low, high = boxes.bounds[row, c, 0], boxes.bounds[row, c, 1]
+        low, high = bounds[row, c, 0], bounds[row, c, 1]
         # The middle may be rounded: the half width must still reach both ends.
         q[c] = 0.5 * (low + high)
         half[c] = max(high - q[c], q[c] - low)
@@ -326,24 +321,18 @@ def _test(view, chain, boxes, row, work):
     place_links(view, q)
     fill_reaches(view, chain, work.chords, work.reaches)
     fill_bends(view, chain, work.widths, work.reaches, work.bends)
-    key, i, j = leaves_bound(
-        view, chain, work.widths, work.chords, work.reaches, work.bends, 0
-    )
+    i, j = nearest_leaves(view, chain, work.widths, work.chords, work.reaches, work.bends, 0)
     if i < 0:
-        boxes.counts[1] += 1
-        return PROVED, key, 0
-    swept, swept_i, swept_j = -np.inf, -1, -1
+        return PROVED, 0
+    swept_i = swept_j = -1
     if chain.swept[0] or chain.swept[1]:
-        swept, swept_i, swept_j = leaves_bound(
+        swept_i, swept_j = nearest_leaves(
             view, chain, work.widths, work.chords, work.reaches, work.bends, chain.rows
         )
         if swept_i < 0:
-            boxes.counts[1] += 1
-            return PROVED, swept, 0
-    key = max(key, swept)
-    points = work.points
+            return PROVED, 0
+    points, row_count = work.points, len(work.reaches)
     d = capsule_distance(view.ends, view.radii, i, j)
-    row_count = len(work.reaches)
     loss = travel(work.chords, work.reaches, row_count - 2, row_count - 1) + ROUNDING
     # Share of the required bound reached by swept leaves. If they are nearly at zero distance, only
     # halving the joint that they are swept about can help.
@@ -354,129 +343,53 @@ def _test(view, chain, boxes, row, work):
             done = capsule_distance(view.ends, view.radii, swept_i, swept_j) / swept_loss
     if d > 0.0 and loss > d + _MAX_SHORTFALL:
         if done * loss > d:
-            return OPEN, key, _column_by_leaves(view, chain, work, swept_i, swept_j)
-        return OPEN, key, _column_by_leaves(view, chain, work, i, j)
+            return OPEN, _column_by_leaves(view, chain, work, swept_i, swept_j)
+        return OPEN, _column_by_leaves(view, chain, work, i, j)
     apart = surface_distance(view, chain, np.inf, points)
     if apart <= 0.0:
-        return MEETS, apart, 0
+        return MEETS, 0
     if apart > loss:
-        boxes.counts[2] += 1
-        return PROVED, apart - loss, 0
-    nx, ny, nz = 0.0, 0.0, 0.0
-    for m in range(3):
-        points[2, m] = points[1, m] - points[0, m]
-    length = math.sqrt(points[2, 0] ** 2 + points[2, 1] ** 2 + points[2, 2] ** 2)
+        return PROVED, 0
+    nx, ny = points[1, 0] - points[0, 0], points[1, 1] - points[0, 1]
+    nz = points[1, 2] - points[0, 2]
+    length = math.sqrt(nx * nx + ny * ny + nz * nz)
     if length > 0.0:
-        nx, ny, nz = points[2, 0] / length, points[2, 1] / length, points[2, 2] / length
-        bound = hulls_gap(view, chain, work.widths, work.bends, nx, ny, nz)
-        if bound > ROUNDING:
-            boxes.counts[2] += 1
-            return PROVED, bound, 0
-        key = max(key, bound)
-    key = max(key, apart - loss)
+        nx, ny, nz = nx / length, ny / length, nz / length
+        if hulls_gap(view, chain, work.widths, work.bends, nx, ny, nz) > ROUNDING:
+            return PROVED, 0
     if loss < _RESOLUTION:
-        return TOUCHING, key, 0
+        return MEETS, 0
     if done * loss > apart:
-        return OPEN, key, _column_by_leaves(view, chain, work, swept_i, swept_j)
-    return OPEN, key, _column_to_halve(
-        view, chain, work, row_count - 2, row_count - 1, points, nx, ny, nz
-    )
-
-
-@offline_kernel
-def _sift_up(boxes, at):
-    order, keys = boxes.order, boxes.keys
-    while at > 0:
-        above = (at - 1) // 2
-        if keys[order[above]] <= keys[order[at]]:
-            return
-        order[above], order[at] = order[at], order[above]
-        at = above
-
-
-@offline_kernel
-def _sift_down(boxes, size):
-    order, keys = boxes.order, boxes.keys
-    at = 0
-    while 2 * at + 1 < size:
-        below = 2 * at + 1
-        if below + 1 < size and keys[order[below + 1]] < keys[order[below]]:
-            below += 1
-        if keys[order[at]] <= keys[order[below]]:
-            return
-        order[below], order[at] = order[at], order[below]
-        at = below
-
-
-@offline_kernel
-def _push(boxes, row, state, key, cut):
-    """Put a box on the heap; ``order[counts[0]]`` must be its row.
-
-    Boxes that meet or touch are stored as well, so that they do not count as proved.
-    """
-    boxes.keys[row], boxes.cuts[row] = key, cut
-    if boxes.deep[0] and state == OPEN:
-        size = 1.0
-        for c in range(len(boxes.found)):
-            size *= boxes.bounds[row, c, 1] - boxes.bounds[row, c, 0]
-        boxes.keys[row] = size
-    boxes.counts[0] += 1
-    _sift_up(boxes, boxes.counts[0] - 1)
-
-
-@offline_kernel
-def _pop_halves(boxes):
-    """Remove the first box from the heap and halve it; return the rows of the halves, now free."""
-    order, counts, bounds = boxes.order, boxes.counts, boxes.bounds
-    size = counts[0]
-    row, spare = order[0], order[size]
-    order[0], order[size - 1] = order[size - 1], row
-    counts[0] = size - 1
-    _sift_down(boxes, size - 1)
-    counts[3] += 1
-    cut = boxes.cuts[row]
-    for c in range(len(boxes.found)):
-        bounds[spare, c, 0], bounds[spare, c, 1] = bounds[row, c, 0], bounds[row, c, 1]
-    middle = 0.5 * (bounds[row, cut, 0] + bounds[row, cut, 1])
-    bounds[row, cut, 1] = bounds[spare, cut, 0] = middle
-    return row, spare
+        return OPEN, _column_by_leaves(view, chain, work, swept_i, swept_j)
+    return OPEN, _column_to_halve(view, chain, work, row_count - 2, row_count - 1, nx, ny, nz)
 
 
 @offline_kernel
 def prove(chain, boxes, most):
-    """Test ``most`` boxes, or one more; return PROVED, MEETS, OPEN or TOUCHING.
+    """Test ``most`` boxes at most; return PROVED, MEETS or OPEN.
 
-    OPEN: the number of boxes or the capacity is exhausted; call again, with more capacity if
-    needed. MEETS: the surfaces touch or cross at ``found``. TOUCHING: they are so near there that
-    this cannot be distinguished from touching. If no box is on the heap and none was halved, row 0
-    is the whole range.
+    OPEN: boxes are left; call again. MEETS: the surfaces touch or cross at ``found``, or they are
+    so near there that this cannot be distinguished from touching. The box stays on the stack: it
+    does not count as proved.
     """
     view, work = unpack(chain.numbers, chain.index), _work_space(chain, len(boxes.found))
-    order, counts = boxes.order, boxes.counts
-    row, spare = np.int64(-1), np.int64(-1)
-    if counts[0] == 0 and counts[3] == 0:
-        for k in range(len(order)):
-            order[k] = k
-        row = 0
-    tests = 0
-    while True:
-        if row < 0:
-            if counts[0] == 0:
-                return PROVED
-            if tests >= most or counts[0] + 1 >= len(order):
-                return OPEN
-            row, spare = _pop_halves(boxes)
-        tests += 1
-        state, key, cut = _test(view, chain, boxes, row, work)
+    bounds, counts = boxes.bounds, boxes.counts
+    last = counts[1] + most
+    while counts[0] > 0:
+        if counts[1] >= last:
+            return OPEN
+        counts[1] += 1
+        top = counts[0] - 1
+        state, cut = _test(view, chain, bounds, top, work)
         if state == PROVED:
-            if spare >= 0:  # `_push` requires it at this place
-                order[counts[0]], order[counts[0] + 1] = spare, row
-        else:
-            _push(boxes, row, state, key, cut)
-        if state == MEETS or state == TOUCHING:
+            counts[0] = top
+        elif state == MEETS or counts[0] == len(bounds):
             for c in range(len(work.q)):
                 boxes.found[c] = work.q[c]
-            if spare >= 0:
-                _push(boxes, spare, OPEN, -np.inf, 0)
-            return state
-        row, spare = spare, np.int64(-1)
+            return MEETS
+        else:
+            for c in range(len(work.q)):
+                bounds[top + 1, c, 0], bounds[top + 1, c, 1] = bounds[top, c, 0], bounds[top, c, 1]
+            bounds[top, cut, 1] = bounds[top + 1, cut, 0] = work.q[cut]
+            counts[0] += 1
+    return PROVED

@@ -20,7 +20,6 @@ from collision_monitor.acm.matrix import (
     SearchSettings,
     classify,
     default_pose,
-    link_columns,
     where_links_meet,
 )
 from collision_monitor.acm.pair_search import Ground, Meeting, SearchResult, share_bounds
@@ -330,7 +329,7 @@ def _best_witness(
     Candidates: the witness and the rows ``met`` (k, nq) with all irrelevant joints in the default
     pose; then these rows unchanged; then the witness with irrelevant joints from ``others``.
     """
-    matter = link_columns(model, verdict.links)
+    matter = model.bodies.joints_between(*verdict.links)
     plain = np.tile(default_pose(model), (len(met), 1))
     plain[:, matter] = met[:, matter]
     moved = others.copy()
@@ -350,7 +349,7 @@ def _best_witness(
 def _simplified(model: CollisionModel, verdict: SearchResult, unseen: bool) -> np.ndarray:
     """Return the witness (nq,), with joints in the default pose if possible, and few digits."""
     q, default = verdict.q.copy(), default_pose(model)
-    matter = link_columns(model, verdict.links)
+    matter = model.bodies.joints_between(*verdict.links)
 
     def is_unseen(row: np.ndarray) -> bool:
         return not unseen or not model.pairs or model.min_distances(row[None])[0] > 0.0

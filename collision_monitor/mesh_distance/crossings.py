@@ -102,8 +102,8 @@ def list_crossings(
     move(view, q)
     pose, first, second = work_space(1.0, 4, 3), work_space(1.0, 4, 3), work_space(1.0, 4, 3)
     relative_pose(view, shapes, a, b, pose)
-    place_link(view, shapes, a, first)
-    place_link(view, shapes, b, second)
+    place_link(view, shapes, a, shapes.links[a, 0], first)
+    place_link(view, shapes, b, shapes.links[b, 0], second)
     most = len(names)
     flat = names.reshape(-1)
     count = 0

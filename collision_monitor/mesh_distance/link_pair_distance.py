@@ -33,20 +33,20 @@ _MIN_LIMIT = 1e-9
 
 
 @small_kernel
-def place_link(view, shapes, link, out):
-    """Write the pose of a link in the base frame."""
-    body, frame = work_space(1.0, 4, 3), work_space(1.0, 4, 3)
-    take_pose(view.poses, shapes.links[link, 0], body)
+def place_link(view, shapes, link, body, out):
+    """Write the pose in the base frame of a link, which is a part of a body."""
+    pose, frame = work_space(1.0, 4, 3), work_space(1.0, 4, 3)
+    take_pose(view.poses, body, pose)
     take_pose(shapes.frames, link, frame)
-    compose(body, frame, out)
+    compose(pose, frame, out)
 
 
 @kernel
 def relative_pose(view, shapes, a, b, out):
     """Write the pose of link b in the frame of link a."""
     first, second = work_space(1.0, 4, 3), work_space(1.0, 4, 3)
-    place_link(view, shapes, a, first)
-    place_link(view, shapes, b, second)
+    place_link(view, shapes, a, shapes.links[a, 0], first)
+    place_link(view, shapes, b, shapes.links[b, 0], second)
     compose_inverse(first, second, out)
 
 

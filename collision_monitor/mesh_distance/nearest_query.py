@@ -228,8 +228,8 @@ def nearest_pair(view, shapes, state, data, every, nearest, points):
 @kernel
 def to_base(view, shapes, pair, points):
     """Transform points and normal from the frame of the pair's first link into the base frame."""
-    pose = work_space(1.0, 4, 3)
-    place_link(view, shapes, view.pairs[pair, 0], pose)
+    pose, link = work_space(1.0, 4, 3), view.pairs[pair, 0]
+    place_link(view, shapes, link, shapes.links[link, 0], pose)
     move_points(pose, points)
     x, y, z = points[2, 0], points[2, 1], points[2, 2]
     for i in range(3):

@@ -10,12 +10,14 @@ Surfaces and sizes are in the shape's own frame.
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.spatial import ConvexHull, QhullError
 
 from collision_monitor.geometry.convex import ROUND
 from collision_monitor.robot.description import Shape
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 # Kinds that are a segment (or a point) with a radius: a single leaf is exact.
 ROUNDED = ("sphere", "capsule")
+_HULL_SIDES = 64  # of the prism that encloses a cylinder: 0.12 % larger at its corners
+_HULL_ROUNDING = 1e-10  # m: qhull may ignore corners within its rounding error
 
 # Vertices (n, 3), triangles (m, 3), and the radius of a ball swept along them.
 Surface = tuple[np.ndarray, np.ndarray, float]
@@ -122,6 +126,21 @@ def enclosing_surface(shape: Shape, sides: int) -> Surface:
     The shape is inside of the triangles, or of a ball swept along them if its radius is not 0.
     """
     return kind_of(shape).enclosing(shape, sides)
+
+
+def hull_points(shapes: Sequence[Shape]) -> np.ndarray:
+    """Balls (k, 4) whose hull encloses the shapes: centres in the frame of the link, and radii."""
+    return np.concatenate([_hull_points(shape) for shape in shapes])
+
+
+def _hull_points(shape: Shape) -> np.ndarray:
+    places, _, radius = enclosing_surface(shape, _HULL_SIDES)
+    if shape.kind == "mesh":
+        radius = _HULL_ROUNDING
+        with contextlib.suppress(QhullError, ValueError):  # without a volume: all of them
+            places = places[ConvexHull(places).vertices]
+    places = places @ shape.pose[:3, :3].T + shape.pose[:3, 3]
+    return np.column_stack([places, np.full(len(places), radius)])
 
 
 def surface_mesh(shape: Shape, facets: Facets) -> trimesh.Trimesh:

@@ -12,20 +12,18 @@ from __future__ import annotations
 import copy
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from collision_monitor.continuous.clearance_scan import interval_leaf_bound, target_of
 from collision_monitor.continuous.hull_sweep import Hulls, hull_bound
 from collision_monitor.continuous.pair_sweep import ROUNDING
 from collision_monitor.continuous.scan_space import Space
-from collision_monitor.robot.description import Shape
-from collision_monitor.robot.shape_kinds import enclosing_surface
+from collision_monitor.robot.shape_kinds import hull_points
 from collision_monitor.verification.clearance.scanner import Scan, Scanner, ScanRequest
 from collision_monitor.verification.clearance.schedule import Schedule
 
@@ -42,8 +40,6 @@ Piece = tuple[float, float]  # an interval of a motion: its middle and half leng
 _TOUCH = -1e-12  # a distance of 0 is a collision
 PARTED = 1e-9  # m: points closer than this have no direction
 _DEPTH_SHARE, _DEPTH_BIN_SHARE = 0.1, 0.3  # tolerances of penetration depths
-_ROUNDED = 1e-10  # m: qhull may ignore corners within its rounding error
-_SIDES = 64  # of the prism that encloses a cylinder: 0.12 % larger at its corners
 
 
 class ExactLevel:
@@ -84,44 +80,42 @@ class ExactLevel:
 
         Intervals are halved down to ``instant`` s. A limit of 0 means no contact.
         """
-        bounds = PairBounds(self, schedule, pair)
-        waiting = [_whole(low, high)]
-        for _ in range(self.most):
-            if not waiting:
-                return True
-            piece = waiting.pop()
-            bounds.place(piece, limit)
-            if bounds.by_leaves >= limit:
-                continue
-            if bounds.measure(limit) < limit:
-                return False
-            if bounds.bound(limit) < limit:
-                if 2.0 * piece[1] <= instant:
-                    return False
-                waiting += _halves(*piece)
-        return False
+        return next(self._not_kept(schedule, pair, limit, low, high, instant), None) is None
 
     def first_below(
         self, schedule: Schedule, pair: int, limit: float, low: float, high: float, instant: float
     ) -> float:
         """As `Scanner.first_below`."""
+        found = self._not_kept(schedule, pair, limit, low, high, instant)
+        return min((time for time, is_below in found if is_below), default=np.inf)
+
+    def _not_kept(
+        self, schedule: Schedule, pair: int, limit: float, low: float, high: float, instant: float
+    ) -> Iterator[tuple[float, bool]]:
+        """Times at which ``limit`` is not certified to be kept, and whether it is violated there.
+
+        Only times before those of known violations are looked at.
+        """
         bounds = PairBounds(self, schedule, pair)
-        waiting = [_whole(low, high)]
-        first = np.inf
+        waiting, first = [_whole(low, high)], np.inf
         for _ in range(self.most):
             if not waiting:
-                break
-            piece = waiting.pop()
-            if piece[0] - piece[1] >= first:
+                return
+            time, half = waiting.pop()
+            if time - half >= first:
                 continue
-            bounds.place(piece, limit)
+            bounds.place((time, half), limit)
             if bounds.by_leaves >= limit:
                 continue
             if bounds.measure(limit) < limit:
-                first = min(first, piece[0])
-            if 2.0 * piece[1] > instant and bounds.bound(limit) < limit:
-                waiting += _halves(*piece)
-        return first
+                first = min(first, time)
+                yield time, True
+            if bounds.bound(limit) < limit:
+                if 2.0 * half <= instant:
+                    yield time, False
+                else:
+                    waiting += _halves(time, half)
+        yield low, False
 
 
 class PairBounds:
@@ -276,29 +270,6 @@ def _link_hulls(model: CollisionModel) -> Hulls:
         stops.append(stops[-1] + len(rows))
     links = np.column_stack([stops[:-1], stops[1:]]).astype(np.int64)
     return Hulls(np.concatenate(points).ravel(), links.ravel())
-
-
-def hull_points(shapes: Sequence[Shape]) -> np.ndarray:
-    """Balls (k, 4) whose hull encloses the shapes: centres in the frame of the link, and radii."""
-    return np.concatenate([_of_shape(shape) for shape in shapes])
-
-
-def _of_shape(shape: Shape) -> np.ndarray:
-    if shape.kind == "mesh":
-        places, radius = _corners(shape.vertices), _ROUNDED
-    else:
-        places, _, radius = enclosing_surface(shape, _SIDES)
-    places = places @ shape.pose[:3, :3].T + shape.pose[:3, 3]
-    return np.column_stack([places, np.full(len(places), radius)])
-
-
-def _corners(vertices: np.ndarray) -> np.ndarray:
-    """The points (n, 3) on their hull; all if it has no volume."""
-    try:
-        chosen = ConvexHull(vertices).vertices
-    except (QhullError, ValueError):
-        chosen = slice(None)
-    return np.asarray(vertices[chosen], dtype=float)
 
 
 # A twin takes as long as many distances: a thread keeps one as long as its model exists.

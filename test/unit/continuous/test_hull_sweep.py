@@ -11,10 +11,10 @@ from collision_monitor import CollisionModel
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.shape_kinds import hull_points
 from collision_monitor.verification.clearance.mesh_level import (
     PairBounds,
     exact_level,
-    hull_points,
     link_hulls,
 )
 from collision_monitor.verification.clearance.scanner import Scanner
