@@ -208,12 +208,10 @@ def meeting_neighbours(model: CollisionModel) -> list[dict[str, Any]]:
     takes minutes for hands of many triangles.
     """
     pairs = [(a, b) for a, b, reason in model.unmonitored_pairs if reason == NEIGHBOURS]
-    with Store("contacts") as store:
-        names = [joint.name for joint in model.robot.joints]
-        key = content_key("neighbours", _VERSION, pairs, names, model.content)
-        kept = store.get(key)
-        if isinstance(kept, list):
-            return kept
+    names = [joint.name for joint in model.robot.joints]
+    key = content_key("neighbours", _VERSION, pairs, names, model.content)
+
+    def measured() -> list[dict[str, Any]]:
         meeting = []
         with LiveProgress(quiet=True) as progress:
             for k, pair in enumerate(pairs):
@@ -222,9 +220,9 @@ def meeting_neighbours(model: CollisionModel) -> list[dict[str, Any]]:
                 if 0.0 < contacts.share < 1.0:
                     meeting.append({"links": list(pair), **contacts._asdict()})
         meeting.sort(key=lambda row: (-row["depth"], -row["share"]))
-        kept = [{**row, "depth": json_number(row["depth"])} for row in meeting]
-        store.set(key, kept)
-    return kept
+        return [{**row, "depth": json_number(row["depth"])} for row in meeting]
+
+    return Store("contacts").kept(key, measured)
 
 
 def _meeting_table(pairs: list[dict[str, Any]]) -> str:

@@ -3,7 +3,7 @@
 """A private cache on disk for results that take long to compute.
 
 No other user can write to the folder, and the values in a `Store` are JSON: reading them runs no
-code. A cache must not cause errors: where it cannot be used, it is empty, and one warning gives the
+code. A cache must not cause errors: where it cannot be used, it is empty, and a warning gives the
 reason.
 """
 
@@ -12,28 +12,27 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import json
 import logging
 import os
-import sqlite3
 import stat
 import struct
 import tempfile
 import time
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from numbers import Integral, Real
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+from collision_monitor.common.atomic_file import write_text
 
 logger = logging.getLogger(__name__)
 
 SWITCH = "COLLISION_MONITOR_CACHE"
 _LARGEST = 200_000_000  # bytes; the least recently used values are dropped
-_PATIENCE = 2.0  # seconds to wait for another process that writes
 _LOOK_SECONDS = 0.02  # between two checks whether another process has finished
 
 
@@ -182,144 +181,77 @@ def _warn_once(text: str) -> None:
     logger.warning("%s", text)
 
 
-def _json_only(diskcache: ModuleType) -> type:
-    """A JSONDisk that refuses the pickles which its base class would read."""
-
-    class JsonOnly(diskcache.JSONDisk):
-        def get(self, key: Any, raw: bool) -> Any:
-            if not raw:
-                raise ValueError("a key that is no JSON")
-            return super().get(key, raw)
-
-        def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> Any:
-            if mode == diskcache.core.MODE_PICKLE:
-                raise ValueError("a value that is no JSON")
-            return super().fetch(mode, filename, value, read)
-
-    return JsonOnly
-
-
 class Store:
-    """Maps text to JSON values on disk; any number of processes may use it at the same time.
+    """Maps text to JSON values, a file each; any number of processes may use it at the same time.
 
-    It never raises: where it cannot be read or written it is empty, and logs the reason once. The
-    environment variable COLLISION_MONITOR_CACHE=off switches it off.
+    It never raises: what cannot be read is not there, and the log says once why. The environment
+    variable COLLISION_MONITOR_CACHE=off switches it off.
     """
 
-    def __init__(
-        self, name: str, largest: int = _LARGEST, patience: float = _PATIENCE
-    ) -> None:
-        """``name`` is that of its folder, ``largest`` the bytes it may grow to.
-
-        It waits ``patience`` seconds for another process that writes.
-        """
-        self._name = name
-        self._largest, self._patience = largest, patience
-        self._cache: Any = None
-        self._usable = os.environ.get(SWITCH, "").strip().lower() not in ("off", "0", "false")
-
-    def __enter__(self) -> Store:
-        """Use it as a context to close it at the end."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close it."""
-        self.close()
-
-    def close(self) -> None:
-        """Close its files; the next access opens them again."""
-        if self._cache is not None:
-            with contextlib.suppress(sqlite3.Error):
-                self._cache.close()
-        self._cache = None
+    def __init__(self, name: str, largest: int = _LARGEST) -> None:
+        """``name`` is that of its folder, ``largest`` the bytes it may grow to."""
+        self._name, self._largest = name, largest
+        self._folder: Path | None = None
+        if os.environ.get(SWITCH, "").strip().lower() not in ("off", "0", "false"):
+            self._folder = private_directory(name)
+            if self._folder is None:
+                self._warn(f"no private, writable directory (tried {places()})")
 
     def get(self, key: str) -> Any:
         """The value of ``key``, None where there is none."""
-        return self.get_many([key]).get(key)
+        if self._folder is None:
+            return None
+        path = self._path(key)
+        try:
+            value = json.loads(path.read_bytes())
+            os.utime(path)  # the least recently used values are dropped
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError) as problem:
+            self._warn(f"{type(problem).__name__}: {problem}")
+            return None
+        return value
 
     def set(self, key: str, value: Any) -> None:
         """Store a value that JSON can represent (otherwise TypeError)."""
-        self.set_many({key: value})
+        text = json.dumps(value)
+        if self._folder is None:
+            return
+        try:
+            write_text(self._path(key), text)
+            self._drop_oldest()
+        except OSError as problem:
+            self._warn(f"{type(problem).__name__}: {problem}")
 
-    def get_many(self, keys: Sequence[str]) -> dict[str, Any]:
-        """The values of those keys that are stored."""
-        values = {}
-        with self._opened() as cache:
-            if cache is not None:
-                with cache.transact():
-                    for key in keys:
-                        value = cache.get(key)
-                        if value is not None:
-                            values[key] = value
-        return values
-
-    def set_many(self, values: Mapping[str, Any]) -> None:
-        """As `set`, for several at once."""
-        with self._opened() as cache:
-            if cache is not None and values:
-                with cache.transact():
-                    for key, value in values.items():
-                        cache.set(key, value)
+    def kept(self, key: str, compute: Callable[[], Any]) -> Any:
+        """The value of ``key``; where there is none, that of ``compute``, which is stored."""
+        value = self.get(key)
+        if value is None:
+            value = compute()
+            self.set(key, value)
+        return value
 
     def turn(self, keys: Sequence[str]) -> Turn:
         """A lock on computing the values of ``keys``; without a cache it never waits."""
-        directory = private_directory(self._name) if self._usable else None
-        return Turn(directory, content_key(*sorted(keys)))
+        return Turn(self._folder, content_key(*sorted(keys)))
 
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[Any]:
-        """The cache or None; after an error inside the context this store is empty."""
-        if not self._usable:
-            yield None
-            return
-        try:
-            import diskcache
-        except ImportError:
-            self._give_up("the package diskcache is not installed (pip install diskcache)")
-            yield None
-            return
-        faults = (sqlite3.Error, diskcache.Timeout, OSError, ValueError, KeyError, zlib.error)
-        try:
-            if self._cache is None:
-                self._cache = self._open(diskcache)
-        except faults as problem:
-            self._give_up(_reason(problem))
-        try:
-            yield self._cache
-        except faults as problem:
-            self._give_up(_reason(problem))
+    def _path(self, key: str) -> Path:
+        return self._folder / f"{content_key(key)}.json"
 
-    def _open(self, diskcache: ModuleType) -> Any:
-        directory = private_directory(self._name)
-        if directory is None:
-            raise OSError(f"no private, writable directory (tried {places()})")
-        # diskcache would wait a minute for a lock while it opens: ask for it first.
-        with contextlib.closing(
-            sqlite3.connect(
-                directory / diskcache.core.DBNAME, timeout=self._patience, isolation_level=None
-            )
-        ) as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("ROLLBACK")
-        return diskcache.Cache(
-            os.fspath(directory),
-            timeout=self._patience,
-            disk=_json_only(diskcache),
-            size_limit=self._largest,
-            eviction_policy="least-recently-used",
-            statistics=0,
-        )
+    def _drop_oldest(self) -> None:
+        with contextlib.suppress(FileNotFoundError):  # another process drops them as well
+            values = [
+                (entry.stat().st_mtime_ns, entry.stat().st_size, entry.path)
+                for entry in os.scandir(self._folder)
+                if not entry.name.endswith(".lock")
+            ]
+            total = sum(size for _, size, _ in values)
+            for _, size, path in sorted(values):
+                if total <= self._largest:
+                    break
+                os.unlink(path)
+                total -= size
 
-    def _give_up(self, reason: str) -> None:
-        self._usable = False
-        self.close()
-        place = private_directory(self._name)
-        where = f" in {place}" if place else ""
-        _warn_once(
-            f"cache '{self._name}'{where} is not used: {reason}; its contents are "
-            "computed again at every start"
-        )
-
-
-def _reason(problem: Exception) -> str:
-    return f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
+    def _warn(self, reason: str) -> None:
+        where = f" in {self._folder}" if self._folder else ""
+        _warn_once(f"cache '{self._name}'{where}: {reason}; what it lacks is computed again")

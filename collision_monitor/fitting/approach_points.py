@@ -114,14 +114,12 @@ def watchers_of(
         for name, shapes in links.items()
     ]
     key = content_key("watchers", _VERSION, content, list(pairs))
-    with Store("watchers") as kept:
-        stored = kept.get(key)
-        if stored is None:
-            stored = {
-                name: [rows.tolist() for rows in per_shape]
-                for name, per_shape in _look(links, poses, pairs).items()
-            }
-            kept.set(key, stored)
+
+    def look() -> dict[str, list[list]]:
+        found = _look(links, poses, pairs)
+        return {name: [rows.tolist() for rows in of_link] for name, of_link in found.items()}
+
+    stored = Store("watchers").kept(key, look)
     return {
         name: [np.array(rows).reshape(-1, 4) for rows in per_shape]
         for name, per_shape in stored.items()

@@ -384,27 +384,28 @@ def _fit_distinct(jobs: Mapping[str, Job], tolerance: float) -> dict[str, list[F
             keys[content_key(content, job.watchers)] = content
     if not slow:
         return done
-    with Store("fits") as store:
+    store = Store("fits")
 
-        def load_cached() -> None:
-            for key, kept in store.get_many(list(keys)).items():
-                content = keys.pop(key)
+    def load_cached() -> None:
+        for key, content in list(keys.items()):
+            if (kept := store.get(key)) is not None:
+                del keys[key]
                 done[content] = _from_json(kept, slow.pop(content).shape)
 
-        load_cached()
-        if not slow:
-            return done
-        # Nodes of one robot often start together: one fits, the others wait for its results.
-        turn = store.turn(list(keys))
-        try:
-            if turn.take():
-                load_cached()
-            key_of = {content: key for key, content in keys.items()}
-            for content, fits in _fit_in_parallel(slow, tolerance):
-                done[content] = fits
-                store.set(key_of[content], _to_json(fits))
-        finally:
-            turn.give()
+    load_cached()
+    if not slow:
+        return done
+    # Nodes of one robot often start together: one fits, the others wait for its results.
+    turn = store.turn(list(keys))
+    try:
+        if turn.take():
+            load_cached()
+        key_of = {content: key for key, content in keys.items()}
+        for content, fits in _fit_in_parallel(slow, tolerance):
+            done[content] = fits
+            store.set(key_of[content], _to_json(fits))
+    finally:
+        turn.give()
     return done
 
 

@@ -66,14 +66,9 @@ def pairs_to_leave_out(model: Any) -> tuple[dict[int, str], tuple[str, ...]]:
     """
     if not model.pairs:
         return {}, ()
-    with Store("contacts") as store:
-        key = content_key("left out", _VERSION, model.home_configurations(), model.content)
-        kept = store.get(key)
-        if not isinstance(kept, list):
-            found, warnings = _Search(model).run()
-            kept = [list(found.items()), warnings]
-            store.set(key, kept)
-    return {int(k): reason for k, reason in kept[0]}, tuple(kept[1])
+    key = content_key("left out", _VERSION, model.home_configurations(), model.content)
+    reasons, warnings = Store("contacts").kept(key, lambda: _Search(model).run())
+    return {int(k): reason for k, reason in reasons.items()}, tuple(warnings)
 
 
 class _Search:

@@ -86,15 +86,13 @@ def meeting_around_turns(model: Any) -> tuple[str, ...]:
     ]  # fmt: skip
     if not pairs:
         return ()
-    with Store("contacts") as store:
-        key = content_key("turns", _VERSION, pairs, model.content)
-        meeting = store.get(key)
-        if not isinstance(meeting, list):
-            try:
-                meeting = [pair for pair in pairs if _meet_in_part(_over_joint(model, pair))]
-            except MissingDependencyError:
-                return ()
-            store.set(key, meeting)
+    key = content_key("turns", _VERSION, pairs, model.content)
+    try:
+        meeting = Store("contacts").kept(
+            key, lambda: [pair for pair in pairs if _meet_in_part(_over_joint(model, pair))]
+        )
+    except MissingDependencyError:
+        return ()
     if not meeting:
         return ()
     named = shortened(

@@ -141,11 +141,7 @@ def sampled_distances(model: Any, exact: bool, reach: float = REACH) -> SampledD
         return SampledDistances.of_lists(reach, [], [], [], [], [], [])
     home = model.home_configurations()
     key = content_key("sampled", _VERSION, exact, reach, home, model.content)
-    with Store("contacts") as store:
-        kept = store.get(key)
-        if not isinstance(kept, list):
-            kept = _measured(model, home, exact, reach)
-            store.set(key, kept)
+    kept = Store("contacts").kept(key, lambda: _measured(model, home, exact, reach))
     return SampledDistances.of_lists(reach, *kept)
 
 

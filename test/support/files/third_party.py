@@ -31,7 +31,6 @@ THIRD_PARTY = {
     "tf2_ros": ("tf2_ros_py", None),
     "coal": ("coal", "coal"),
     "daqp": (None, "daqp"),
-    "diskcache": (None, "diskcache"),
     "distributed": (None, "distributed"),
     "jinja2": (None, "jinja2"),
     "llvmlite": ("python3-numba", "numba"),  # comes with numba, in the version that numba wants
