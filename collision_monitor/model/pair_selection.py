@@ -99,7 +99,7 @@ class PairSelection:
             del left_out[frozenset(pair)]
         # Check the number of pairs before listing them: there may be millions.
         where = f"robot {self._name!r} and its scene"
-        least = count_pairs(links, placed.obstacle_names, placed.body_of) - len(left_out)
+        least = count_pairs([*links, *placed.obstacle_names], placed.body_of) - len(left_out)
         check_count("max_pairs", least, where)
         check_time("selecting pairs")
         pairs, unmonitored = select_pairs(links, placed.obstacle_names, placed.body_of, left_out)

@@ -8,7 +8,7 @@ Every pair that is left out has a recorded reason.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -120,24 +120,10 @@ def _candidates(links: Sequence[str], obstacles: Sequence[str], body_of: dict[st
                 yield a, b
 
 
-def count_pairs(
-    links: Sequence[str], obstacles: Sequence[str], body_of: dict[str, int]
-) -> int:
+def count_pairs(names: Iterable[str], body_of: dict[str, int]) -> int:
     """Number of the pairs that `select_pairs` has to decide on, without rigidly joined ones."""
-    of_links, of_obstacles = (
-        Counter(body_of[name] for name in names) for names in (links, obstacles)
-    )
-    carried = Counter({body: count for body, count in of_obstacles.items() if body != 0})
-
-    def apart(first: Counter[int], second: Counter[int]) -> int:
-        together = sum(count * second[body] for body, count in first.items())
-        return first.total() * second.total() - together
-
-    still = Counter({0: of_obstacles[0]})
-    return (
-        apart(of_links, of_links) // 2 + apart(of_links, of_obstacles) + apart(carried, still)
-        + apart(carried, carried) // 2
-    )  # fmt: skip
+    counts = Counter(body_of[name] for name in names).values()
+    return (sum(counts) ** 2 - sum(count * count for count in counts)) // 2
 
 
 def select_pairs(
