@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 
 def rotation_from_rpy(rpy: Sequence[float]) -> np.ndarray:
@@ -22,29 +23,11 @@ def rotation_from_rpy(rpy: Sequence[float]) -> np.ndarray:
     )
 
 
-def rotation_from_quaternion(xyzw: Sequence[float]) -> np.ndarray:
-    """Return the rotation (3, 3) of a quaternion x, y, z, w of any norm but zero."""
-    x, y, z, w = np.asarray(xyzw, dtype=float) / np.linalg.norm(xyzw)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-
-
-def rotation_about(axis: np.ndarray, angle: float) -> np.ndarray:
-    """Return the rotation (3, 3) by an angle in radians about a unit axis (Rodrigues)."""
-    k = np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
-    return np.eye(3) + math.sin(angle) * k + (1.0 - math.cos(angle)) * (k @ k)
-
-
 def joint_motion(slides: bool, axis: np.ndarray, position: float) -> np.ndarray:
     """Return the pose (4, 4) that a joint at ``position`` gives its child: along or about axis."""
     if slides:
         return pose(np.eye(3), position * axis)
-    return pose(rotation_about(axis, position), np.zeros(3))
+    return pose(Rotation.from_rotvec(position * axis).as_matrix(), np.zeros(3))
 
 
 def pose(rotation: np.ndarray, position: Sequence[float]) -> np.ndarray:
@@ -60,3 +43,21 @@ def pose_from_xyz_rpy(
 ) -> np.ndarray:
     """Return the pose (4, 4) of a URDF origin; what is missing is zero."""
     return pose(rotation_from_rpy(rpy or (0.0, 0.0, 0.0)), xyz or (0.0, 0.0, 0.0))
+
+
+def poses_along(segments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return poses (k, 4, 4) in the middles of ``segments`` (k, 2, 3), and their lengths (k,).
+
+    The z axis is along the segment; one without a length has no rotation.
+    """
+    axes = segments[:, 1] - segments[:, 0]
+    lengths = np.linalg.norm(axes, axis=1)
+    poses = np.tile(np.eye(4), (len(axes), 1, 1))
+    poses[:, :3, 3] = segments.mean(axis=1)
+    long = lengths > 0.0
+    z = axes[long] / lengths[long, None]
+    # Two perpendicular directions; the first is across the coordinate axis least along z.
+    x = np.cross(np.eye(3)[np.abs(z).argmin(axis=1)], z)
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    poses[long, :3, :3] = np.stack([x, np.cross(z, x), z], axis=2)
+    return poses, lengths

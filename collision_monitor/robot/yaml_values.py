@@ -17,16 +17,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from collision_monitor.common.limits import range_problem
 from collision_monitor.common.safe_files import read_document
 from collision_monitor.common.text import did_you_mean, shortened, six_digits
 from collision_monitor.errors import SceneError
-from collision_monitor.robot.poses import (
-    pose,
-    rotation_from_quaternion,
-    rotation_from_rpy,
-)
+from collision_monitor.robot.poses import pose, rotation_from_rpy
 
 # A quaternion typed with three digits is off by about this much and still meant.
 _QUATERNION_TOLERANCE = 1e-2
@@ -181,7 +178,7 @@ def rotation_of(
     if not abs(norm - 1.0) <= _QUATERNION_TOLERANCE:
         given = list(six_digits(quaternion))
         entry.fail(key, f"a quaternion x y z w has norm 1, {given} has {norm:.4g}")
-    return rotation_from_quaternion(quaternion)
+    return Rotation.from_quat(quaternion).as_matrix()
 
 
 def finite_number(value: object) -> float:

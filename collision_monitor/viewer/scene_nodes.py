@@ -19,7 +19,6 @@ from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.hierarchy_boxes import MeshBoxes
 from collision_monitor.robot.poses import pose as pose_matrix
-from collision_monitor.robot.poses import rotation_from_quaternion
 from collision_monitor.robot.scene import Obstacle
 from collision_monitor.viewer.clearance_display import clearance_colour
 from collision_monitor.viewer.surfaces import joined, leaf_surface, shape_surface
@@ -56,7 +55,7 @@ def position_and_wxyz(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def pose_of(position: Sequence[float], wxyz: Sequence[float]) -> np.ndarray:
     """The pose (4, 4) of a position and a quaternion (w, x, y, z)."""
     w, x, y, z = (float(value) for value in wxyz)
-    return pose_matrix(rotation_from_quaternion((x, y, z, w)), position)
+    return pose_matrix(Rotation.from_quat((x, y, z, w)).as_matrix(), position)
 
 
 def node_path(*names: str) -> str:

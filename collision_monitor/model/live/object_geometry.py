@@ -16,6 +16,7 @@ from collision_monitor.geometry.convex import RADIUS, SOLID_COLUMNS
 from collision_monitor.mesh_distance.mesh_tree import corners_of
 from collision_monitor.mesh_distance.parts import Part, parts_of
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.poses import poses_along
 from collision_monitor.robot.shape_kinds import solid_row
 
 
@@ -150,18 +151,9 @@ def moved_rows(leaves: np.ndarray, pose: np.ndarray) -> np.ndarray:
 
 def solids_of_leaves(leaves: np.ndarray) -> Solids:
     """Return leaves (k, 7), end points and radius, as solids."""
-    along = leaves[:, 3:6] - leaves[:, :3]
-    lengths = np.linalg.norm(along, axis=1)
+    places, lengths = poses_along(leaves[:, :6].reshape(-1, 2, 3))
     solids = np.zeros((len(leaves), SOLID_COLUMNS))
     solids[:, 2], solids[:, RADIUS] = 0.5 * lengths, leaves[:, 6]
-    places = np.tile(np.eye(4), (len(leaves), 1, 1))
-    places[:, :3, 3] = 0.5 * (leaves[:, :3] + leaves[:, 3:6])
-    long = lengths > 0.0
-    z = along[long] / lengths[long, None]
-    # Two perpendicular directions; the first is across the coordinate axis least along z.
-    x = np.cross(np.eye(3)[np.abs(z).argmin(axis=1)], z)
-    x /= np.linalg.norm(x, axis=1)[:, None]
-    places[long, :3, :3] = np.stack([x, np.cross(z, x), z], axis=2)
     return Solids(solids, places)
 
 

@@ -17,6 +17,7 @@ from collision_monitor.model.live.live_objects import LiveObject
 from collision_monitor.model.live.live_scene import CLOUD, LiveScene
 from collision_monitor.nodes.markers.marker_rows import MarkerRows
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.poses import poses_along
 
 LEAVES, LEAF_CYLINDERS = "leaves", "leaves/cylinders"
 OBSTACLES, OBSTACLE_CYLINDERS = "obstacles", "obstacles/cylinders"
@@ -117,23 +118,10 @@ def leaf_parts(
         _part(namespaces[0], ids[rows], Marker.SPHERE_LIST, None, sizes[rows], ends[rows, :count])
         for rows, count in ((short, 1), (stretched, 2))
     ]
-    poses, sizes[long, 2] = along(ends[long])
+    poses, sizes[long, 2] = poses_along(ends[long])
     cylinders = ids[len(radii) + stretched]
     parts.append(_part(namespaces[1], cylinders, Marker.CYLINDER, poses, sizes[long]))
     return [part for part in parts if len(part.ids)]
-
-
-def along(segments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Poses (k, 4, 4) of cylinders along ``segments`` (k, 2, 3), and their lengths (k,)."""
-    axes = segments[:, 1] - segments[:, 0]
-    lengths = np.linalg.norm(axes, axis=1)
-    z = axes / lengths[:, None]
-    x = np.cross(z, np.eye(3)[np.abs(z).argmin(axis=1)])
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
-    poses = np.tile(np.eye(4), (len(axes), 1, 1))
-    poses[:, :3, :3] = np.stack([x, np.cross(z, x), z], axis=2)
-    poses[:, :3, 3] = segments.mean(axis=1)
-    return poses, lengths
 
 
 class LinkMarkers:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from rclpy.node import Node
 from rclpy.time import Time
+from scipy.spatial.transform import Rotation
 from visualization_msgs.msg import Marker
 
 from collision_monitor.common.disk_cache import content_key
@@ -24,7 +25,6 @@ from collision_monitor.fitting.fast_fit import cover_bounds
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.object_geometry import ObjectGeometry, moved_rows
 from collision_monitor.robot.description import Shape
-from collision_monitor.robot.poses import rotation_from_quaternion
 
 # Maximum number of triangles fitted at once. More are fitted in a thread; meanwhile their bounding
 # box is used.
@@ -75,7 +75,11 @@ def pose_of(message: Any) -> np.ndarray:
     Raises:
         LiveSceneError: it is not finite, or its quaternion is invalid.
     """
-    p, o = message.position, message.orientation
+    return _pose(message.position, message.orientation)
+
+
+def _pose(p: Any, o: Any) -> np.ndarray:
+    """The pose (4, 4) of a position and a quaternion in messages; as `pose_of`."""
     values = (p.x, p.y, p.z, o.x, o.y, o.z, o.w)
     if not all(map(math.isfinite, values)):
         raise LiveSceneError(f"its pose is not finite: {six_digits(values)}")
@@ -88,7 +92,7 @@ def pose_of(message: Any) -> np.ndarray:
         return pose
     if abs(length - 1.0) > _UNIT:
         raise LiveSceneError(f"its quaternion has length {length:.3g} instead of 1")
-    pose[:3, :3] = rotation_from_quaternion(values[3:])
+    pose[:3, :3] = Rotation.from_quat(values[3:]).as_matrix()
     return pose
 
 
@@ -330,12 +334,7 @@ class Frames:
                 f"frame {frame!r} is not a link of '{model.name}', and tf2 has no transform to "
                 f"{model.root!r}: {error}"
             ) from None
-        t, o = transform.translation, transform.rotation
-        pose = np.eye(4)
-        pose[:3, :3] = rotation_from_quaternion((o.x, o.y, o.z, o.w))
-        pose[:3, 3] = t.x, t.y, t.z
-        if not np.isfinite(pose).all():
-            raise LiveSceneError(f"frame {frame!r}: its transform from tf2 is not finite")
-        if problem := array_range_problem(pose[:3, 3]):
-            raise LiveSceneError(f"frame {frame!r}: its transform from tf2: {problem}")
-        return model.root, pose
+        try:
+            return model.root, _pose(transform.translation, transform.rotation)
+        except LiveSceneError as error:
+            raise LiveSceneError(f"frame {frame!r}: its transform from tf2: {error}") from None
