@@ -214,7 +214,7 @@ class _Message(NamedTuple):
     received: float
     size: int
     decode: Callable[[], None]  # and process it
-    lost: Counter[str]  # messages before it
+    lost: int = 0  # messages that were lost, instead of one
 
 
 class WaitingMessages:
@@ -230,13 +230,10 @@ class WaitingMessages:
         """``process`` is called soon after a message is received, to call `apply` and `rest`."""
         self.markers = PendingMarkers()
         self._messages: deque[_Message] = deque()  # which are not decoded yet
-        # Messages by topic: all that were not received, those of them before a DELETEALL, those
-        # that could not be read since one, and both before one that is not applied yet.
+        # Lost messages by topic: since a DELETEALL, and before one that is not applied yet.
         self._lost: Counter[str] = Counter()
-        self._cleared: Counter[str] = Counter()
-        self._unread: Counter[str] = Counter()
         self._lost_before: Counter[str] = Counter()
-        self._decoded: _Message | None = None  # while it is decoded
+        self._is_decoding = False
         self._node, self._process = node, process
         self._rest_until = -math.inf
         self._timer = steady_timer(node, _REST_SECONDS, process)
@@ -258,7 +255,7 @@ class WaitingMessages:
         if self._messages and sum(each.size for each in self._messages) + size > _MOST_BYTES:
             return False
         now = time.monotonic()
-        self._messages.append(_Message(topic, now, size, decode, self._lost.copy()))
+        self._messages.append(_Message(topic, now, size, decode))
         if now >= self._rest_until:
             self._process()
         else:
@@ -282,11 +279,11 @@ class WaitingMessages:
             self._lost_before.clear()
 
     def _decode(self, message: _Message) -> None:
-        self._decoded = message
+        self._is_decoding = True
         try:
             message.decode()
         finally:
-            self._decoded = None
+            self._is_decoding = False
 
     def rest(self, begin: float) -> None:
         """Continue soon if more remain; `apply` was called after ``begin``, steady seconds."""
@@ -304,19 +301,17 @@ class WaitingMessages:
     # -- lost and late messages --
 
     def lose(self, topic: str, count: int) -> None:
-        """Remember messages that were lost, until the scene is cleared."""
-        lost = self._lost if self._decoded is None else self._unread
-        lost[topic] += count
+        """Remember messages that were lost, until a DELETEALL that came later."""
+        remember = partial(self._lost.update, {topic: count})
+        if self._is_decoding or not self._messages:
+            remember()
+        else:
+            self._messages.append(_Message(topic, time.monotonic(), 0, remember, count))
 
     def clear(self) -> None:
-        """What was lost no longer matters once the markers so far, which clear all, are applied.
-
-        While a message is decoded, only what was lost before it: a later one may add an object.
-        """
-        lost = self._lost if self._decoded is None else self._decoded.lost
-        self._lost_before += lost - self._cleared + self._unread
-        self._cleared |= lost
-        self._unread.clear()
+        """What was lost no longer matters once the markers so far, which clear all, are applied."""
+        self._lost_before += self._lost
+        self._lost.clear()
 
     def waited(self, now: float) -> tuple[float, str]:
         """How long the oldest message has waited, seconds, and its topic."""
@@ -330,7 +325,10 @@ class WaitingMessages:
 
         ``late``: how long the oldest message, on ``topic``, has waited, seconds.
         """
-        if lost := self._lost_before + (self._lost - self._cleared) + self._unread:
+        lost = self._lost_before + self._lost
+        for message in self._messages:
+            lost[message.topic] += message.lost
+        if lost := +lost:
             counts = " and ".join(f"{count} on ~/{topic}" for topic, count in lost.items())
             return (
                 f"messages were lost, {counts}: the scene is unknown until a DELETEALL of "
