@@ -43,6 +43,7 @@ from collision_monitor.verification.clearance.two_level import (
     INSTANT,
     SHOWN,
     check_two_levels,
+    pair_limits,
 )
 
 if TYPE_CHECKING:
@@ -185,11 +186,8 @@ class Study:
         settings: ClearanceSettings,
         progress: Progress = no_progress,
     ) -> None:
-        if not model.pairs:
-            model.min_distances(np.zeros((0, len(model.joint_names))))  # raises the reason
-        both = (thresholds or Thresholds()).of(model.pairs, left_out=model.unmonitored_pairs)
         self.model, self.settings = model, settings
-        self.limits = np.column_stack([np.zeros(len(both)), both])
+        self.limits = pair_limits(model, thresholds)
         self.scanner = Scanner(model)
         self.scanner.progress = progress
         self.exact = exact_level(self.scanner, settings.exact)

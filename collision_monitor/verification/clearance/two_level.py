@@ -79,6 +79,19 @@ class TwoLevelCheck:
         )
 
 
+def pair_limits(model: CollisionModel, thresholds: Thresholds | None) -> np.ndarray:
+    """(pairs, 3) metres: 0, stop and warn of each pair.
+
+    Raises:
+        ThresholdsError: the thresholds do not fit the model.
+        NothingToCheckError: the model has no checked pair.
+    """
+    if not model.pairs:
+        model.min_distances(np.zeros((0, len(model.joint_names))))  # raises the reason
+    both = (thresholds or Thresholds()).of(model.pairs, left_out=model.unmonitored_pairs)
+    return np.pad(both, ((0, 0), (1, 0)))
+
+
 def check_two_levels(
     model: CollisionModel,
     motion: Trajectory | Scheduled | Sequence[Trajectory | Scheduled],
@@ -97,11 +110,8 @@ def check_two_levels(
         TrajectoryError, ThresholdsError: invalid arguments.
         NothingToCheckError: the model has no checked pair.
     """
-    if not model.pairs:
-        model.min_distances(np.zeros((0, len(model.joint_names))))  # raises the reason
+    limits = pair_limits(model, thresholds)
     schedule, scanner = Schedule(model, motion), Scanner(model)
-    both = (thresholds or Thresholds()).of(model.pairs, left_out=model.unmonitored_pairs)
-    limits = np.pad(both, ((0, 0), (1, 0)))
     tests, points, intervals = _first_level(scanner, schedule, limits)
     second = exact_level(scanner, exact)
     suspects: list[Suspect] = []
