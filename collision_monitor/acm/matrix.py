@@ -27,8 +27,7 @@ from collision_monitor.model.sampled_distances import few_joints_of, sampled_con
 from collision_monitor.robot.bodies import link_poses
 
 _NEARLY_ALL = 0.9  # share of the samples above which coal checks the meshes as well
-# Boxes and descents in a round of a search; every round has four times as many boxes.
-_BOXES, _DESCENTS, _GROWTH = 250, 8, 4
+_BOXES, _DESCENTS = 250, 8  # in a round of a search
 _SAMPLING_SHARE = 0.15  # share of the time reserved for sampling unproved boxes
 
 Progress = Callable[[str, int, int], None]
@@ -167,23 +166,21 @@ def _search(
 ) -> None:
     """Prove, sample and descend in rounds, then sample the unproved boxes."""
     left = [search for search in searches if search.open]
-    total, boxes = len(searches), _BOXES
+    total = len(searches)
     until = stop - _SAMPLING_SHARE * settings.seconds
     while left and time.perf_counter() < until:
         decided = total - len(left)
         for search in left:
             report("decided", decided, total)
-            for _ in range(0, boxes, _BOXES):
-                if not search.open or time.perf_counter() > until:
-                    break
-                search.prove(_BOXES)
+            if time.perf_counter() > until:
+                break
+            search.prove(_BOXES)
             if search.open and search.samples < len(samples):
                 search.sample(samples[search.samples :, search.pair.columns])
             if search.open:
                 search.descend(_DESCENTS)
             decided += not search.open
         left = [search for search in left if search.open]
-        boxes *= _GROWTH
     for k, search in enumerate(left):
         report("decided", total - len(left), total)
         if time.perf_counter() > stop:

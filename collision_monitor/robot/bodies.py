@@ -175,19 +175,22 @@ def link_poses(
         links: names of links, keys of ``bodies.link_bodies``.
         configurations: (n, nq), radians and metres, in the order of ``bodies.joint_names``.
     """
-    configurations, links = np.asarray(configurations, dtype=float), list(links)
+    links = list(links)
+    poses = _body_poses(bodies, {bodies.link_bodies[link] for link in links}, configurations)
+    return {link: poses[bodies.link_bodies[link]] @ bodies.link_poses[link] for link in links}
+
+
+def _body_poses(
+    bodies: Bodies, wanted: Iterable[int], configurations: np.ndarray
+) -> dict[int, np.ndarray]:
+    """Poses (n, 4, 4) of bodies, and of those that carry them, as of `link_poses`."""
+    configurations = np.asarray(configurations, dtype=float)
     poses = {0: np.broadcast_to(np.eye(4), (len(configurations), 4, 4))}
-    needed: set[int] = set()
-    for body in {bodies.link_bodies[link] for link in links}:
-        while body > 0 and body not in needed:
-            needed.add(body)
-            body = int(bodies.parents[body - 1])
-    for body in sorted(needed):  # parents come first
-        k = body - 1
+    for k in sorted({int(row) for body in wanted for row in bodies.chain(body)}):
         positions = bodies.gains[k] * configurations[:, bodies.columns[k]] + bodies.offsets[k]
         motions = _z_motions(bool(bodies.slides[k]), positions)
-        poses[body] = poses[int(bodies.parents[k])] @ bodies.placements[k] @ motions
-    return {link: poses[bodies.link_bodies[link]] @ bodies.link_poses[link] for link in links}
+        poses[k + 1] = poses[int(bodies.parents[k])] @ bodies.placements[k] @ motions
+    return poses
 
 
 _NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])  # of the axes x, y, z
@@ -203,59 +206,27 @@ class Jacobians:
 
     def __init__(self, bodies: Bodies, q: np.ndarray) -> None:
         """Take ``q`` (nq,), radians and metres; bodies are placed on demand."""
-        self._bodies = bodies
-        self._frames = np.empty((len(bodies.parents) + 1, 4, 4))
-        self._frames[0] = np.eye(4)
-        self._placed = {0}
-        q = np.asarray(q, dtype=float)
-        self._positions = bodies.gains * q[bodies.columns] + bodies.offsets
-        self._sines, self._cosines = np.sin(self._positions), np.cos(self._positions)
-        self._chains: dict[int, np.ndarray] = {}
+        self._bodies, self._q = bodies, np.asarray(q, dtype=float)
+        self._poses: dict[int, np.ndarray] = {}
 
-    def _chain(self, body: int) -> np.ndarray:
-        """Rows of the joints that move ``body``, with the frames of all of them in place."""
-        if body in self._chains:
-            return self._chains[body]
-        bodies, frames = self._bodies, self._frames
-        joints = self._chains[body] = bodies.chain(body)
-        for joint in joints.tolist():
-            if joint + 1 in self._placed:
-                continue
-            self._placed.add(joint + 1)
-            frame = np.matmul(
-                frames[bodies.parents[joint]], bodies.placements[joint], out=frames[joint + 1]
-            )
-            if bodies.slides[joint]:
-                frame[:3, 3] += self._positions[joint] * frame[:3, 2]
-            else:
-                x, y = frame[:3, 0].copy(), frame[:3, 1].copy()
-                frame[:3, 0] = self._cosines[joint] * x + self._sines[joint] * y
-                frame[:3, 1] = self._cosines[joint] * y - self._sines[joint] * x
-        return joints
+    def _pose(self, body: int) -> np.ndarray:
+        if body not in self._poses:
+            self._poses |= _body_poses(self._bodies, [body], self._q[None])
+        return self._poses[body][0]
 
     def link_pose(self, link: str) -> np.ndarray:
         """Pose (4, 4) of a link of the robot."""
-        body = self._bodies.link_bodies[link]
-        self._chain(body)
-        return self._frames[body] @ self._bodies.link_poses[link]
-
-    def rate(self, body: int, point: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """(nq,) velocity along ``direction`` (3,) of the point of ``body`` at ``point`` (3,)."""
-        bodies, joints = self._bodies, self._chain(body)
-        axes, origins = self._frames[joints + 1, :3, 2], self._frames[joints + 1, :3, 3]
-        arms = point - origins
-        across = arms[:, _NEXT] * direction[_LAST] - arms[:, _LAST] * direction[_NEXT]
-        ways = np.where(bodies.slides[joints, None], direction, across)
-        rates = (axes * ways).sum(axis=1) * bodies.gains[joints]
-        return np.bincount(bodies.columns[joints], rates, len(bodies.joints))
+        return self._pose(self._bodies.link_bodies[link]) @ self._bodies.link_poses[link]
 
     def of_point(self, body: int, point: np.ndarray) -> np.ndarray:
         """(6, nq) of the point of ``body`` that is at ``point`` (3,): velocity, then turning."""
-        bodies, joints = self._bodies, self._chain(body)
+        bodies, joints = self._bodies, self._bodies.chain(body)
+        self._pose(body)  # and those of all that carry it
+        frames = np.array([self._pose(k + 1) for k in joints.tolist()]).reshape(-1, 4, 4)
         out = np.zeros((6, len(bodies.joints)))
-        axes = self._frames[joints + 1, :3, 2] * bodies.gains[joints, None]
+        axes = frames[:, :3, 2] * bodies.gains[joints, None]
         slides = bodies.slides[joints]
-        arms = np.asarray(point, dtype=float) - self._frames[joints + 1, :3, 3]
+        arms = np.asarray(point, dtype=float) - frames[:, :3, 3]
         # The cross product, in a quarter of the time that numpy's takes for so few rows.
         across = axes[:, _NEXT] * arms[:, _LAST] - axes[:, _LAST] * arms[:, _NEXT]
         linear = np.where(slides[:, None], axes, across)
