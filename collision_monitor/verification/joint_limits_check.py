@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval
@@ -140,31 +141,40 @@ def _both_sides(trajectory: Trajectory, from_rest: bool) -> tuple[np.ndarray, np
 # Extremes are at the ends of a piece or where its derivative is zero. In between it is monotone.
 
 
+class _Extremes(NamedTuple):
+    """Of one column, in the order of the pieces: both ends of each, and zeros of its slope."""
+
+    pieces: np.ndarray
+    times: np.ndarray
+    values: np.ndarray
+
+
 class Pieces:
     """Values of a piecewise polynomial at the ends of its pieces and at their extremes."""
 
     def __init__(self, polynomial: PPoly) -> None:
         """Take scipy's PPoly with coefficients (order, pieces, columns)."""
-        order, _, self._columns = polynomial.c.shape
-        gaps = np.diff(polynomial.x)
-        # Ascending powers, each piece over [0, 1]: (order, rows); pieces of a column are adjacent.
-        powers = polynomial.c[::-1] * (gaps ** np.arange(order)[:, None])[:, :, None]
-        self._powers = powers.transpose(0, 2, 1).reshape(order, -1)
-        self._starts, self._gaps = (
-            np.tile(part, self._columns) for part in (polynomial.x[:-1], gaps)
-        )
-        self._places = _stationary(self._powers)
-        self._values = _values(self._powers, self._places)  # (rows, places)
+        self._polynomial = polynomial
+        x, every = polynomial.x, np.arange(polynomial.c.shape[1])
+        slopes = polynomial.derivative()
+        self._columns = []
+        for j, zeros in enumerate(slopes.roots(discontinuity=False, extrapolate=False)):
+            zeros = zeros[np.isfinite(zeros)]  # a piece that does not change has a NaN
+            pieces = np.concatenate([every, every, np.searchsorted(x[1:-1], zeros, "right")])
+            times = np.concatenate([x[:-1], x[1:], zeros])
+            values = polyval(times - x[pieces], polynomial.c[::-1, pieces, j], tensor=False)
+            order = np.lexsort((times, pieces))
+            self._columns.append(_Extremes(pieces[order], times[order], values[order]))
 
     def highest(self, sign: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
         """Maximum of each column times ``sign`` (1 or -1), and its time, both (columns,).
 
         If pieces are discontinuous, both values at a breakpoint are considered.
         """
-        values = sign * self._values.reshape(self._columns, -1)
-        best = values.argmax(axis=1)
-        rows, places = np.divmod(best + np.arange(len(values)) * values.shape[1], self._width)
-        return values.max(axis=1), self._times(rows, self._places[rows, places])
+        best = [(sign * column.values).argmax() for column in self._columns]
+        found = [(sign * c.values[k], c.times[k]) for c, k in zip(self._columns, best, strict=True)]
+        values, times = np.array(found).reshape(-1, 2).T
+        return values, times
 
     def first_above(self, limits: np.ndarray, sign: float = 1.0) -> np.ndarray:
         """First time at which each column times ``sign`` exceeds its limit.
@@ -176,54 +186,20 @@ class Pieces:
         Returns:
             (columns,) seconds; NaN if a limit is kept.
         """
-        times = np.full(len(limits), np.nan)
-        above = sign * self._values.reshape(self._columns, -1) > limits[:, None]
-        for j in np.flatnonzero(above.any(axis=1)):
-            row, k = divmod(int(above[j].argmax()) + j * above.shape[1], self._width)
-            place = self._places[row, k]
-            if k > 0:  # otherwise the piece begins above the limit
-                ends = self._places[row, k - 1], place
-                place = self._crossing(row, ends, sign * limits[j])
-            times[j] = self._times(row, place)
-        return times
+        first = np.full(len(limits), np.nan)
+        for j, (pieces, times, values) in enumerate(self._columns):
+            above = np.flatnonzero(sign * values > limits[j])
+            if len(above):
+                k = above[0]
+                first[j] = times[k]
+                if k > 0 and pieces[k - 1] == pieces[k]:  # otherwise it begins above the limit
+                    first[j] = self._crossing(j, pieces[k], times[k - 1 : k + 1], sign * limits[j])
+        return first
 
-    @property
-    def _width(self) -> int:
-        """Number of places in a piece."""
-        return self._places.shape[1]
-
-    def _times(self, rows: np.ndarray | int, places: np.ndarray | float) -> np.ndarray | float:
-        return self._starts[rows] + places * self._gaps[rows]
-
-    def _crossing(self, row: int, ends: tuple[float, float], limit: float) -> float:
-        """Place between two others at which a piece passes a limit."""
-        powers = self._powers[::-1, row]
-        return brentq(lambda place: np.polyval(powers, place) - limit, *ends)
-
-
-def _stationary(powers: np.ndarray) -> np.ndarray:
-    """Places in [0, 1], (n, order + 1), ascending: both ends, and zeros of the slope in between.
-
-    ``powers`` (order, n): ascending coefficients of polynomials.
-    """
-    order, count = powers.shape
-    places = np.ones((count, order + 1))
-    places[:, 0] = 0.0
-    # One after the other; a piece that does not change has a NaN among its zeros.
-    slopes = PPoly(powers[::-1], np.arange(count + 1.0)).derivative()
-    at = np.sort(slopes.roots(discontinuity=False, extrapolate=False))
-    at = at[np.isfinite(at)]
-    rows = np.minimum(at.astype(int), count - 1)
-    places[rows, 1 + np.arange(len(at)) - np.searchsorted(rows, rows)] = at - rows
-    return places
-
-
-def _values(powers: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Polynomials (order, n) at ``places`` (n, m) of their pieces."""
-    values = np.zeros(places.shape)
-    for row in powers[::-1]:
-        values = values * places + row[:, None]
-    return values
+    def _crossing(self, column: int, piece: int, ends: np.ndarray, limit: float) -> float:
+        """Time between two others at which a piece passes a limit."""
+        powers, begin = self._polynomial.c[:, piece, column], self._polynomial.x[piece]
+        return brentq(lambda time: np.polyval(powers, time - begin) - limit, *ends)
 
 
 RATES = (Code.JOINT_POSITION, Code.JOINT_VELOCITY, Code.JOINT_ACCELERATION, Code.JOINT_JERK)
