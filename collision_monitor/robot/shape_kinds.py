@@ -14,6 +14,7 @@ import contextlib
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,14 +57,14 @@ class ShapeKind:
     Attributes:
         size_keys: keys of `Shape.size` in scene files, in order, and how many numbers each has.
         enclosing: surface that encloses the shape; the number is that of sides of round ones.
-        drawn: closed surface near the shape, for samples, masses and pictures.
+        drawn: closed surface near the shape, made by trimesh, for samples, masses and pictures.
         solid: row of `geometry.convex` for a size; None for a mesh.
         round_size: (radius, length) of a size; None for shapes that are not round about z.
     """
 
     size_keys: dict[str, int]
     enclosing: Callable[[Shape, int], Surface]
-    drawn: Callable[[Shape, Facets], trimesh.Trimesh]
+    drawn: Callable[[ModuleType, Shape, Facets], trimesh.Trimesh]
     solid: Callable[..., tuple[float, ...]] | None = None
     round_size: Callable[..., tuple[float, float]] | None = None
 
@@ -145,7 +146,13 @@ def _hull_points(shape: Shape) -> np.ndarray:
 
 def surface_mesh(shape: Shape, facets: Facets) -> trimesh.Trimesh:
     """Return the surface of a shape with corners on it: round shapes are slightly too small."""
-    return kind_of(shape).drawn(shape, facets)
+    import trimesh
+
+    mesh = kind_of(shape).drawn(trimesh, shape, facets)
+    if shape.kind != "mesh" and not len(mesh.faces):  # too small for triangles: a box instead
+        row = solid_row(shape)
+        return trimesh.creation.box(2.0 * (row[:3] + row[4]))
+    return mesh
 
 
 def prism_around(radius: float, length: float, sides: int) -> tuple[np.ndarray, np.ndarray]:
@@ -173,14 +180,10 @@ def prism_around(radius: float, length: float, sides: int) -> tuple[np.ndarray, 
 
 
 def _box_enclosing(shape: Shape, sides: int) -> Surface:
-    box = _box_drawn(shape)
-    return np.asarray(box.vertices), np.asarray(box.faces), 0.0
-
-
-def _box_drawn(shape: Shape, facets: Facets | None = None) -> trimesh.Trimesh:
     import trimesh
 
-    return trimesh.creation.box(shape.size)
+    box = trimesh.creation.box(shape.size)
+    return np.asarray(box.vertices), np.asarray(box.faces), 0.0
 
 
 def _rounded_enclosing(shape: Shape, sides: int) -> Surface:
@@ -191,69 +194,36 @@ def _rounded_enclosing(shape: Shape, sides: int) -> Surface:
     return np.array([-half, half]), np.array([[0, 1, 1]]), float(radius)
 
 
-def _sphere_drawn(shape: Shape, facets: Facets) -> trimesh.Trimesh:
-    import trimesh
-
-    return trimesh.creation.icosphere(facets.ball, shape.size[0])
-
-
-def _cylinder_enclosing(shape: Shape, sides: int) -> Surface:
-    return *prism_around(*shape.size, sides), 0.0
-
-
-def _cylinder_drawn(shape: Shape, facets: Facets) -> trimesh.Trimesh:
-    import trimesh
-
-    radius, length = shape.size
-    mesh = trimesh.creation.cylinder(radius, length, sections=facets.sides)
-    return mesh if len(mesh.faces) else _box_instead(radius, length)
-
-
-def _capsule_drawn(shape: Shape, facets: Facets) -> trimesh.Trimesh:
-    import trimesh
-
-    radius, length = shape.size
-    mesh = trimesh.creation.capsule(length, radius, count=list(facets.capsule))
-    return mesh if len(mesh.faces) else _box_instead(radius, length + 2.0 * radius)
-
-
-def _box_instead(radius: float, height: float) -> trimesh.Trimesh:
-    """Return a box for a shape that is so small that trimesh makes no triangles of it."""
-    import trimesh
-
-    return trimesh.creation.box((2.0 * radius, 2.0 * radius, height))
-
-
-def _mesh_enclosing(shape: Shape, sides: int) -> Surface:
-    return np.asarray(shape.vertices, dtype=float), np.asarray(shape.triangles), 0.0
-
-
-def _mesh_drawn(shape: Shape, facets: Facets) -> trimesh.Trimesh:
-    import trimesh
-
-    return trimesh.Trimesh(shape.vertices, shape.triangles, process=False)
-
-
 # In the order of messages.
 KINDS = {
     "box": ShapeKind(
-        {"size": 3}, _box_enclosing, _box_drawn,
+        {"size": 3}, _box_enclosing, lambda t, box, facets: t.creation.box(box.size),
         solid=lambda x, y, z: (0.5 * x, 0.5 * y, 0.5 * z, 0.0, 0.0),
     ),
     "sphere": ShapeKind(
-        {"radius": 1}, _rounded_enclosing, _sphere_drawn,
+        {"radius": 1}, _rounded_enclosing,
+        lambda t, ball, facets: t.creation.icosphere(facets.ball, ball.size[0]),
         solid=lambda radius: (0.0, 0.0, 0.0, 0.0, radius),
         round_size=lambda radius: (radius, 0.0),
     ),
     "cylinder": ShapeKind(
-        {"radius": 1, "length": 1}, _cylinder_enclosing, _cylinder_drawn,
+        {"radius": 1, "length": 1},
+        lambda cylinder, sides: (*prism_around(*cylinder.size, sides), 0.0),
+        lambda t, cylinder, facets: t.creation.cylinder(*cylinder.size, sections=facets.sides),
         solid=lambda radius, length: (radius, radius, 0.5 * length, 1.0, 0.0),
         round_size=lambda radius, length: (radius, length),
     ),
     "capsule": ShapeKind(
-        {"radius": 1, "length": 1}, _rounded_enclosing, _capsule_drawn,
+        {"radius": 1, "length": 1}, _rounded_enclosing,
+        lambda t, capsule, facets: t.creation.capsule(
+            capsule.size[1], capsule.size[0], count=list(facets.capsule)
+        ),
         solid=lambda radius, length: (0.0, 0.0, 0.5 * length, 0.0, radius),
         round_size=lambda radius, length: (radius, length),
     ),
-    "mesh": ShapeKind({}, _mesh_enclosing, _mesh_drawn),
+    "mesh": ShapeKind(
+        {},
+        lambda mesh, sides: (np.asarray(mesh.vertices, float), np.asarray(mesh.triangles), 0.0),
+        lambda t, mesh, facets: t.Trimesh(mesh.vertices, mesh.triangles, process=False),
+    ),
 }  # fmt: skip

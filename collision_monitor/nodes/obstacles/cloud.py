@@ -82,10 +82,6 @@ class _Job(NamedTuple):
     arguments: tuple  # of `voxels_of`, after the points
 
 
-def _voxels(job: _Job) -> Voxels:
-    return voxels_of(read_points(job.message), *job.arguments)
-
-
 class Cloud:
     """Keeps the newest cloud in the live scene; reports if it is old or unusable."""
 
@@ -233,7 +229,8 @@ class Cloud:
         """Convert the newest cloud, unless an earlier one is being converted."""
         if self._running is None and (job := self._next_job) is not None:
             self._next_job = None
-            self._running = job, self._pool.submit(_voxels, job)
+            work = self._pool.submit(lambda: voxels_of(read_points(job.message), *job.arguments))
+            self._running = job, work
 
     def apply_result(self) -> None:
         """Put the result of the thread into the scene, instead of the last cloud."""

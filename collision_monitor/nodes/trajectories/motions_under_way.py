@@ -83,14 +83,12 @@ class Adjusting:
     def poll(self) -> None:
         """Hand over what is finished."""
         current = self.current
-        if current is not None and self._is_finished(current.job, current.future):
-            self.current = None
-            self._finished(*current)
+        if current is not None and current.future.done():
+            if current.future.exception() is not None or current.job.is_due(self._seconds()):
+                self.current = None
+                self._finished(*current)
         if self.current is None:
             self._polling.cancel()
-
-    def _is_finished(self, job: Job, future: Future[Adjusted]) -> bool:
-        return future.done() and (future.exception() is not None or job.is_due(self._seconds()))
 
 
 def _work(trajectories: TrajectoryFilter, job: Job) -> Adjusted:
