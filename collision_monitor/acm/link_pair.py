@@ -224,6 +224,7 @@ def _link_pair(
         leaf_bodies=of_links[np.tile(whose, 2)],
         leaf_ends=np.concatenate([ends, [row for row, _ in around]]),
         radii=np.concatenate([radii, [radius for _, radius in around]]),
+        links=np.array([[0, len(a.ends)], [len(a.ends), len(ends)]]),
     )
     chain = Chain(
         numbers=numbers,

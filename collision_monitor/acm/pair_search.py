@@ -17,8 +17,9 @@ from collision_monitor.acm.link_pair import (
     place_links,
     surface_distance,
 )
-from collision_monitor.common.compiled import offline_kernel
-from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
+from collision_monitor.common.compiled import ONE, ZERO, offline_kernel
+from collision_monitor.continuous.near_pairs import nearest_of_links
+from collision_monitor.geometry.segments import capsule_witness
 from collision_monitor.hierarchy.kinematics import point_rate
 from collision_monitor.hierarchy.packed import unpack
 
@@ -30,20 +31,6 @@ _MIN_STEP = 1e-3  # part of a full step that ends a descent
 
 
 @offline_kernel
-def _nearest_leaves(view, chain):
-    """Return (signed distance, leaf of A, leaf of B) of the nearest two leaves."""
-    ends, radii = view.ends, view.radii
-    least, first, second = np.inf, 0, chain.leaves
-    for i in range(chain.leaves):
-        for j in range(chain.leaves, chain.rows):
-            if not surely_farther(ends, radii, i, j, least):
-                apart = capsule_distance(ends, radii, i, j)
-                if apart < least:
-                    least, first, second = apart, i, j
-    return least, first, second
-
-
-@offline_kernel
 def sample(chain, configurations, meets, distances):
     """Test whether links meet, their surfaces or one in the other, at ``configurations`` (n, c).
 
@@ -52,7 +39,7 @@ def sample(chain, configurations, meets, distances):
     view, points = unpack(chain.numbers, chain.index), np.empty((2, 3))
     for n in range(len(configurations)):
         place_links(view, configurations[n])
-        distances[n] = _nearest_leaves(view, chain)[0]
+        distances[n] = nearest_of_links(view, ZERO, ONE, ZERO, chain.leaves)[0]
         meets[n] = distances[n] <= 0.0 and (
             # Limit that prunes everything that does not touch.
             surface_distance(view, chain, 1e-9, points) <= 0.0 or one_holds_the_other(view, chain)
@@ -63,7 +50,7 @@ def sample(chain, configurations, meets, distances):
 def _nearest(view, chain, q, points):
     """Return (distance, whether by leaves) at ``q``: by surfaces if leaves overlap."""
     place_links(view, q)
-    apart, i, j = _nearest_leaves(view, chain)
+    apart, i, j = nearest_of_links(view, ZERO, ONE, ZERO, chain.leaves)
     if apart > 0.0:
         _, ax, ay, az, bx, by, bz, _, _, _ = capsule_witness(view.ends, view.radii, i, j)
         points[0, 0], points[0, 1], points[0, 2] = ax, ay, az
@@ -76,8 +63,7 @@ def _nearest(view, chain, q, points):
 def _fill_gradient(view, chain, points, q, low, high, slope):
     """Write d distance / d q to ``slope`` (columns,), with the points fixed in their bodies.
 
-    0 for joints at a limit in downhill direction. Returns the squared norm and the largest
-    component.
+    0 for joints at a limit in downhill direction. Returns the squared norm.
     """
     dx, dy, dz = (
         points[1, 0] - points[0, 0], points[1, 1] - points[0, 1], points[1, 2] - points[0, 2]
@@ -91,13 +77,12 @@ def _fill_gradient(view, chain, points, q, low, high, slope):
         joint = chain.joints[k]
         speed = point_rate(view, joint, x, y, z, dx / length, dy / length, dz / length)
         slope[view.joint_table[joint, 2]] += (2 * side - 1) * view.joint_motion[joint, 0] * speed
-    square, largest = 0.0, 0.0
+    square = 0.0
     for c in range(len(q)):
         if (slope[c] > 0.0 and q[c] <= low[c]) or (slope[c] < 0.0 and q[c] >= high[c]):
             slope[c] = 0.0
         square += slope[c] ** 2
-        largest = max(largest, abs(slope[c]))
-    return square, largest
+    return square
 
 
 @offline_kernel
@@ -109,7 +94,7 @@ def descend(chain, low, high, q, most):
     view, points = unpack(chain.numbers, chain.index), np.empty((2, 3))
     slope, last = np.empty(len(q)), np.empty(len(q))
     # The first iteration has no step and only measures.
-    before, by_leaves, share, square, largest = np.inf, True, 0.0, 1.0, 1.0
+    before, by_leaves, share, square = np.inf, True, 0.0, 1.0
     for c in range(len(q)):
         slope[c], last[c] = 0.0, q[c]
     for _ in range(most):
@@ -125,12 +110,12 @@ def descend(chain, low, high, q, most):
             if share < _MIN_STEP:
                 break
             continue
-        square, largest = _fill_gradient(view, chain, points, q, low, high, slope)
+        square = _fill_gradient(view, chain, points, q, low, high, slope)
         before, by_leaves = apart, by_leaves_now
         share = min(1.0, 2.0 * share) if share > 0.0 else 1.0
         for c in range(len(q)):
             last[c] = q[c]
-        if largest < 1e-9:
+        if square < 1e-18:
             break
     for c in range(len(q)):
         q[c] = last[c]

@@ -97,9 +97,9 @@ def pack(view: View) -> tuple[np.ndarray, np.ndarray]:
 
 def pack_chain(
     joint_table: np.ndarray, joint_motion: np.ndarray, placements: np.ndarray,
-    leaf_bodies: np.ndarray, leaf_ends: np.ndarray, radii: np.ndarray,
+    leaf_bodies: np.ndarray, leaf_ends: np.ndarray, radii: np.ndarray, links: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Return the arrays of `pack` for joints and leaves alone, without a tree and pairs.
+    """Return the arrays of `pack` for joints, leaves and links alone, without a tree and pairs.
 
     Arguments as in the table of the module, but ``placements`` (joints, 4, 4), ``leaf_bodies``
     (leaves,) and ``radii`` (leaves,).
@@ -112,7 +112,7 @@ def pack_chain(
         leaf_bodies=leaf_bodies.reshape(-1, 1),
         nodes=none.reshape(0, 2),
         open_bits=none.reshape(0, 1),
-        links=none.reshape(0, 2),
+        links=links.reshape(-1, 2),
         pairs=none.reshape(0, 2),
         warm_start=np.array([[-1, -1]]),
         joint_motion=joint_motion.reshape(-1, 2),

@@ -283,8 +283,8 @@ logger = logging.getLogger(__name__)
 
 def empty_model() -> tuple[np.ndarray, np.ndarray]:
     """Return (numbers, index) of a model without joints and leaves, for compiling kernels."""
-    none = np.empty(0)
-    return pack_chain(none.astype(np.int64), none, none, none.astype(np.int64), none, none)
+    none, rows = np.empty(0), np.empty(0, dtype=np.int64)
+    return pack_chain(rows, none, none, rows, none, none, rows)
 
 
 def warm_up() -> None:
