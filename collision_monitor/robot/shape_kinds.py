@@ -59,14 +59,12 @@ class ShapeKind:
         enclosing: surface that encloses the shape; the number is that of sides of round ones.
         drawn: closed surface near the shape, made by trimesh, for samples, masses and pictures.
         solid: row of `geometry.convex` for a size; None for a mesh.
-        round_size: (radius, length) of a size; None for shapes that are not round about z.
     """
 
     size_keys: dict[str, int]
     enclosing: Callable[[Shape, int], Surface]
     drawn: Callable[[ModuleType, Shape, Facets], trimesh.Trimesh]
     solid: Callable[..., tuple[float, ...]] | None = None
-    round_size: Callable[..., tuple[float, float]] | None = None
 
 
 def unknown_kind(shape: Shape, known: Collection[str]) -> ValueError:
@@ -94,10 +92,11 @@ def sizes_by_key(shape: Shape) -> dict[str, float | list[float]]:
 
 def radius_and_length(shape: Shape) -> tuple[float, float]:
     """Return radius and length of a sphere (length 0), a capsule or a cylinder, metres."""
-    round_size = kind_of(shape).round_size
-    if round_size is None:
-        raise unknown_kind(shape, [name for name, kind in KINDS.items() if kind.round_size])
-    return round_size(*shape.size)
+    if "radius" not in kind_of(shape).size_keys:
+        known = [name for name, kind in KINDS.items() if "radius" in kind.size_keys]
+        raise unknown_kind(shape, known)
+    radius, length = (*shape.size, 0.0)[:2]
+    return radius, length
 
 
 def solid_row(shape: Shape) -> np.ndarray:
@@ -204,14 +203,12 @@ KINDS = {
         {"radius": 1}, _rounded_enclosing,
         lambda t, ball, facets: t.creation.icosphere(facets.ball, ball.size[0]),
         solid=lambda radius: (0.0, 0.0, 0.0, 0.0, radius),
-        round_size=lambda radius: (radius, 0.0),
     ),
     "cylinder": ShapeKind(
         {"radius": 1, "length": 1},
         lambda cylinder, sides: (*prism_around(*cylinder.size, sides), 0.0),
         lambda t, cylinder, facets: t.creation.cylinder(*cylinder.size, sections=facets.sides),
         solid=lambda radius, length: (radius, radius, 0.5 * length, 1.0, 0.0),
-        round_size=lambda radius, length: (radius, length),
     ),
     "capsule": ShapeKind(
         {"radius": 1, "length": 1}, _rounded_enclosing,
@@ -219,7 +216,6 @@ KINDS = {
             capsule.size[1], capsule.size[0], count=list(facets.capsule)
         ),
         solid=lambda radius, length: (0.0, 0.0, 0.5 * length, 0.0, radius),
-        round_size=lambda radius, length: (radius, length),
     ),
     "mesh": ShapeKind(
         {},
