@@ -265,10 +265,10 @@ def _coefficients(
     with_v, with_a = (given[:-1] & given[1:] for given in points)
     if not with_v.any():
         return hermite(steps, [p[:-1]], [p[1:]])
-    out = np.empty((6, len(steps), p.shape[1]))
+    out = np.zeros((6, len(steps), p.shape[1]))
     for chosen, parts in ((~with_v, (p,)), (with_v & ~with_a, (p, v)), (with_a, (p, v, a))):
         left, right = ([part[end][chosen] for part in parts] for end in (slice(-1), slice(1, None)))
-        out[:, chosen] = raised(hermite(steps[chosen], left, right), 6)
+        out[-2 * len(parts) :, chosen] = hermite(steps[chosen], left, right)
     return out if with_a.any() else out[2:]
 
 
@@ -337,12 +337,6 @@ def _from_ends(count: int) -> np.ndarray:
 
 
 _FROM_ENDS = {count: _from_ends(count) for count in (1, 2, 3)}
-
-
-def raised(coefficients: np.ndarray, order: int) -> np.ndarray:
-    """Return the same polynomials with ``order`` coefficients; added ones are zero."""
-    missing = order - len(coefficients)
-    return np.concatenate([np.zeros((missing, *coefficients.shape[1:])), coefficients])
 
 
 def shifted(coefficients: np.ndarray, by: np.ndarray | float) -> np.ndarray:
