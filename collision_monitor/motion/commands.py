@@ -20,7 +20,7 @@ from scipy.interpolate import PPoly
 from collision_monitor.common.limits import range_problem
 from collision_monitor.errors import MotionError, SceneError
 from collision_monitor.motion.line_motion import CartesianLine, Trapezoid, follow_line
-from collision_monitor.motion.robot_joints import on_robot
+from collision_monitor.motion.robot_joints import SAME_POSITION, on_robot
 from collision_monitor.motion.trajectory import Trajectory, joined
 from collision_monitor.motion.violation import Violation
 from collision_monitor.robot.bodies import link_poses, rigid_bodies
@@ -250,9 +250,8 @@ def _pose(pose: Entry, radians: float) -> tuple[np.ndarray | None, np.ndarray | 
     return position, rotation
 
 
-_MIN_LINE = (1e-9, 1e-9)  # metres and radians; a shorter line is an error
+_MIN_LINE = 1e-9  # metres, and radians; a shorter line is an error
 _HALF_TURN = 1e-3  # radians from a half turn within which its axis depends on rounding
-_CONFIGURATION_TOLERANCE = 0.01  # rad or m from the target's configuration that raise a warning
 
 
 def joint_motion(command: JointCommand, where: str) -> tuple[Trajectory, list[str]]:
@@ -302,7 +301,7 @@ def line_motion(
         if command.rotation is not None:
             end[:3, :3] = frame[:3, :3] @ command.rotation
     line = CartesianLine(start, end)
-    if line.length <= _MIN_LINE[0] and line.angle <= _MIN_LINE[1]:
+    if max(line.length, line.angle) <= _MIN_LINE:
         raise MotionError(f"{where}: the target is where {command.link!r} is at the start")
     notes = list(warnings) + _warnings([command.ramps], where)
     if line.angle > math.pi - _HALF_TURN:
@@ -326,8 +325,8 @@ def line_motion(
 def _profile(ramps: Ramps, changes: tuple[float, ...], where: str) -> Trapezoid:
     names = ("speed", "turning")
     if ramps.tf is None and len(changes) == 2:
-        for name, change, rate, least in zip(names, changes, ramps.rates, _MIN_LINE, strict=True):
-            if math.isinf(rate) and change > least:
+        for name, change, rate in zip(names, changes, ramps.rates, strict=True):
+            if math.isinf(rate) and change > _MIN_LINE:
                 raise MotionError(f"{where}: {name}: is missing, but it changes along the line")
     try:
         return ramps.profile(changes)
@@ -359,7 +358,7 @@ def _other_configuration(trajectory: Trajectory, goal: np.ndarray, where: str) -
     """Return a warning if the line ends in another configuration than the target's."""
     off = np.abs(trajectory.positions(np.array([trajectory.duration]))[0] - goal)
     worst = int(off.argmax())
-    if off[worst] <= _CONFIGURATION_TOLERANCE:
+    if off[worst] <= SAME_POSITION:
         return []
     return [
         f"{where}: the line ends in another configuration than the target: joint "

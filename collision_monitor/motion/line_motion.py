@@ -387,7 +387,7 @@ def _first_time_above(times: np.ndarray, beyond: np.ndarray) -> float:
     return float(times[k - 1] + part * (times[k] - times[k - 1]))
 
 
-_INTERPOLATION_ERROR = (1e-6, 1e-6)  # metres and radians that interpolation may add
+_INTERPOLATION_ERROR = 1e-6  # metres, and radians, that interpolation may add
 _BETWEEN = np.array([0.25, 0.5, 0.75])  # where intervals are measured
 _FEWEST_NODES, _MAX_NODES = 32, 5000
 

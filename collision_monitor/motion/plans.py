@@ -24,7 +24,7 @@ from collision_monitor.motion.points import (
     joint_names,
     points_of,
 )
-from collision_monitor.motion.robot_joints import led_by, on_robot
+from collision_monitor.motion.robot_joints import SAME_POSITION, led_by, on_robot
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.angles import apart
 from collision_monitor.robot.description import Robot
@@ -34,8 +34,6 @@ from collision_monitor.robot.yaml_values import finite_number, shown
 _TRAJECTORY = {"joint_names", "points"}
 _MULTI_DOF = ("multi_dof_joint_trajectory", "multi_dof_trajectory")
 _STATE = {"joint_state", "multi_dof_joint_state", "attached_collision_objects"}
-# rad or m between the start of a plan and its first point: allowed_start_tolerance of MoveIt
-_START_TOLERANCE = 0.01
 _ROUNDING = 1e-6  # m, and of entries of a quaternion, within which a pose is the identity
 
 
@@ -189,7 +187,7 @@ def start_positions(
     ]
     for name, first in zip(points.joint_names, points.rows[0, 0].tolist(), strict=True):
         endless = name in joints and joints[name].kind == "continuous"
-        if abs(apart(first, start.positions.get(name, first), endless)) > _START_TOLERANCE:
+        if abs(apart(first, start.positions.get(name, first), endless)) > SAME_POSITION:
             raise MotionError(
                 f"{where}: joint {name!r} is at {start.positions[name]:g}, but at {first:g} in the "
                 "first point: the motion from one to the other is not in the plan"

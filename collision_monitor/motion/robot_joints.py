@@ -20,7 +20,8 @@ from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint, Robot
 
 _ROUNDING = 1e-9  # rad or m beyond a limit that count as rounding
-_MIMIC_TOLERANCE = 0.01  # rad or m by which a mimic joint may differ from its formula
+# rad or m by which positions may differ that should be equal: allowed_start_tolerance of MoveIt
+SAME_POSITION = 0.01
 
 
 def on_robot(
@@ -195,7 +196,7 @@ def _default_position(joint: Joint) -> float:
 
 def _fixed_joint_warning(motion: Trajectory, column: int, joint: Joint, where: str) -> str:
     values = motion.polynomial(motion.times)[:, column]
-    if np.ptp(values) > _MIMIC_TOLERANCE:
+    if np.ptp(values) > SAME_POSITION:
         raise MotionError(
             f"{where}: joint {joint.name!r} moves from {values.min():g} to {values.max():g}, but "
             f"is {joint.kind} in this robot, which is held"
@@ -219,7 +220,7 @@ def _mimic_warning(
         due += gain * result.polynomial(times)[:, result.joint_names.index(leader)]
     off = np.abs(apart(motion.polynomial(times)[:, column], due, joint.kind == "continuous"))
     worst = int(off.argmax())
-    if off[worst] <= _MIMIC_TOLERANCE:
+    if off[worst] <= SAME_POSITION:
         return []
     return [
         f"{where}: joint {joint.name!r} follows {joint.mimic.joint!r} in this robot, but is up to "
