@@ -5,14 +5,13 @@
 import contextlib
 import math
 import os
-import signal
 import subprocess
 import sys
 import time
 
 import pytest
 from support.paths import ROOT
-from support.robots.two_slides import JOINTS, URDF, apart
+from support.robots.two_slides import JOINTS, apart
 from support.ros.ros_graph import (
     DIAGNOSTICS,
     ERROR,
@@ -172,27 +171,7 @@ def test_diagnostics_have_rates_latencies_and_counts(two):
     two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
 
 
-def test_stamps_that_go_back_are_a_warning_or_where_a_clock_was_set_back_a_fault(two):
-    two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
-    now = two.node.get_clock().now().nanoseconds * 1e-9
-
-    def send(offset):
-        there = two.node.get_clock().now().nanoseconds * 1e-9
-        two.send(NAMES, pose(0.5), now - there + offset, topic=LEFT_TOPIC)
-
-    send(0.5)
-    two.until(lambda: "joint state stamps go back by" in two.state.message,
-              sending=lambda: send(0.2))  # fmt: skip
-    assert two.state.level == WARN
-    two.until_safe(True, lambda: send_both(two, 0.5, 0.5))
-    two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
-    two.until(lambda: "a clock was set back" in two.state.message, sending=lambda: send(-2.0))
-    assert two.state.level == ERROR
-    two.until_safe(False)
-    two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
-
-
-def test_a_publisher_that_ends_is_missed_long_before_the_timeout(two):
+def test_a_publisher_that_ends_is_missed_and_zeros_of_the_next_are_stale_until_repeated(two):
     two.until(lambda: levels(two) == (OK, OK), sending=lambda: send_both(two, 0.5, 0.5))
     two.node.destroy_publisher(two.joint_states.pop(RIGHT_TOPIC))
     # The timeout is 5 s: within that, nothing but the publisher can be the reason.
@@ -200,36 +179,7 @@ def test_a_publisher_that_ends_is_missed_long_before_the_timeout(two):
         lambda: "the publisher of the joint states is gone" in two.heard["right_state"][-1].message,
         sending=lambda: two.send(NAMES, pose(0.5), topic=LEFT_TOPIC),
     )
-    assert levels(two)[1] == STALE
-    assert two.state.level == OK
-    two.until(lambda: levels(two) == (OK, OK), sending=lambda: send_both(two, 0.5, 0.5))
-
-
-def test_two_publishers_of_different_joints_are_no_warning(two):
-    second = two.node.create_publisher(JointState, LEFT_TOPIC, 10)
-
-    def send():
-        two.send(NAMES[:2], pose(0.5)[:2], topic=LEFT_TOPIC)
-        second.publish(JointState(name=list(NAMES[2:]), position=pose(0.5)[2:]))
-        two.send(NAMES, pose(0.5), topic=RIGHT_TOPIC)
-
-    try:
-        two.until(lambda: figures(two).get("publishers") == "2", sending=send)
-        began, seen = time.monotonic(), len(two.heard["state"])
-        two.until(lambda: time.monotonic() - began > 1.5, sending=send)
-        assert {message.level for message in two.heard["state"][seen:]} == {OK}
-    finally:
-        two.node.destroy_publisher(second)
-    two.until(lambda: figures(two).get("publishers") == "1",
-              sending=lambda: send_both(two, 0.5, 0.5))  # fmt: skip
-    two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
-
-
-def test_zeros_of_a_driver_that_was_restarted_are_stale_until_they_have_repeated(two):
-    two.until(lambda: levels(two) == (OK, OK), sending=lambda: send_both(two, 0.5, 0.5))
-    two.node.destroy_publisher(two.joint_states.pop(RIGHT_TOPIC))
-    gone = "the publisher of the joint states is gone"
-    two.until(lambda: gone in two.heard["right_state"][-1].message)
+    assert levels(two) == (OK, STALE)
     seen = len(two.heard["right_state"])
     zeros = "joint states are all zeros: accepted once they have repeated for 3 s"
     two.until(
@@ -240,10 +190,18 @@ def test_zeros_of_a_driver_that_was_restarted_are_stale_until_they_have_repeated
     two.until(lambda: levels(two) == (OK, OK), sending=lambda: send_both(two, 0.5, 0.5))
 
 
-def test_the_end_of_one_of_two_publishers_is_a_warning(two):
+def test_two_publishers_are_a_warning_if_they_may_have_the_same_joints_or_one_of_them_ends(two):
     second = two.node.create_publisher(JointState, LEFT_TOPIC, 10)
-    two.until(lambda: figures(two).get("publishers") == "2",
-              sending=lambda: send_both(two, 0.5, 0.5))  # fmt: skip
+
+    def send_parts():
+        two.send(NAMES[:2], pose(0.5)[:2], topic=LEFT_TOPIC)
+        second.publish(JointState(name=list(NAMES[2:]), position=pose(0.5)[2:]))
+        two.send(NAMES, pose(0.5), topic=RIGHT_TOPIC)
+
+    two.until(lambda: figures(two).get("publishers") == "2", sending=send_parts)
+    began, seen = time.monotonic(), len(two.heard["state"])
+    two.until(lambda: time.monotonic() - began > 1.5, sending=send_parts)
+    assert {message.level for message in two.heard["state"][seen:]} == {OK}
     named = "2 publishers of joint states may have the same joints: /listener"
     two.until(lambda: named in two.state.message, sending=lambda: send_both(two, 0.5, 0.5))
     assert two.state.level == WARN and two.values["action"] == "none"
@@ -251,6 +209,16 @@ def test_the_end_of_one_of_two_publishers_is_a_warning(two):
     two.until(lambda: "1 of 2 publishers of joint states is gone" in two.state.message,
               sending=lambda: send_both(two, 0.5, 0.5))  # fmt: skip
     assert two.state.level == WARN and two.values["action"] == "none"
+    two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
+
+
+def test_two_monitors_of_one_name_warn_of_each_other(two, slides_file):
+    second = two.start("-r", "__ns:=/left", "-p", f"robot_description:={slides_file}")
+    two.until(
+        lambda: f"2 nodes are named {LEFT}" in two.state.message and two.state.level == WARN,
+        120.0, lambda: send_both(two, 0.5, 0.5),
+    )  # fmt: skip
+    two.stop(second)
     two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
 
 
@@ -276,107 +244,41 @@ class Simulation:
             self.clock.publish(stamp)
 
 
-@pytest.fixture(scope="module")
-def simulation(slides_file):
-    """A node on simulated time."""
+def test_simulated_time_is_missed_may_pause_and_its_jumps_are_reported(slides_file):
     with opened("/collision_monitor") as graph:
         simulation = Simulation(graph)
-        simulation.process = graph.start(
+        graph.start(
             "-p", f"robot_description:={slides_file}", "-p", "use_sim_time:=true",
             "-p", "joint_state_timeout:=2.0",
         )  # fmt: skip
-        yield simulation
-
-
-def settle(simulation):
-    """Let it run until all is well."""
-    simulation.graph.until_level(OK, simulation.send)
-    return simulation.graph
-
-
-def test_without_a_clock_the_reason_is_named_and_with_one_it_begins(simulation):
-    graph = simulation.graph
-    says = "no time has been received on /clock"
-    graph.until(lambda: graph.heard["state"] and says in graph.state.message,
-                60.0, lambda: simulation.send(ticks=False))  # fmt: skip
-    assert graph.state.level == ERROR
-    settle(simulation)
-
-
-def test_a_clock_that_is_paused_is_no_fault_while_joint_states_come_and_stale_without(simulation):
-    graph = settle(simulation)
-    seen = len(graph.heard["state"])
-    graph.until(
-        lambda: len(graph.heard["state"]) > seen + 15, sending=lambda: simulation.send(passes=0.0)
-    )
-    bad = [m for m in graph.heard["state"][seen:] if m.level not in (OK, WARN)]
-    assert not bad, [m.message for m in bad]
-    graph.until_level(STALE)
-    settle(simulation)
-
-
-@pytest.mark.parametrize(("by", "says"), [(100.0, "forward"), (-60.0, "back")])
-def test_a_jump_of_simulated_time_is_reported_and_monitoring_continues(simulation, by, says):
-    graph = settle(simulation)
-    jumps = int(figures(graph, "collision_monitor").get("clock_jumps", 0))
-    seen = len(graph.heard["state"])
-    simulation.send(passes=by)
-    graph.until(
-        lambda: any(f"set {says}" in m.message for m in graph.heard["state"][seen:]),
-        sending=simulation.send,
-    )
-    until_counted(graph, simulation.send, "collision_monitor", clock_jumps=jumps + 1)
-    said = [m for m in graph.heard["state"][seen:] if f"set {says}" in m.message]
-    assert all(m.level in (WARN, ERROR, STALE) for m in said)
-    settle(simulation)
-
-
-def test_a_node_that_stood_still_does_not_take_its_late_clock_for_another(simulation):
-    graph = settle(simulation)
-    heard = len(graph.heard["diagnostics"])
-    graph.until(lambda: len(graph.heard["diagnostics"]) > heard, sending=simulation.send)
-    before = int(figures(graph, "collision_monitor")["refused_future"])
-    seen = len(graph.heard["state"])
-    os.kill(simulation.process.pid, signal.SIGSTOP)
-    try:
-        for _ in range(125):  # 2.5 s
-            simulation.send()
-            graph.spin(0.01)
-    finally:
-        os.kill(simulation.process.pid, signal.SIGCONT)
-    heard = len(graph.heard["diagnostics"])
-    graph.until(lambda: len(graph.heard["diagnostics"]) > heard + 1, sending=simulation.send)
-    assert int(figures(graph, "collision_monitor")["refused_future"]) == before
-    assert not any("disagree" in m.message for m in graph.heard["state"][seen:])
-    settle(simulation)
-
-
-# -- a scene that is lost ----------------------------------------------------------------
-
-
-def test_a_scene_file_that_is_lost_takes_no_obstacle_away(tmp_path):
-    scene = tmp_path / "cell.yaml"
-    scene.write_text(
-        "obstacles: [{name: post, type: sphere, radius: 0.1, position: [-0.25, 0.5, 0.0]}]"
-    )
-    with opened("/collision_monitor") as graph:
-        descriptions = graph.node.create_publisher(String, "robot_description", LATCHED)
-        graph.start("-p", f"scene:={scene}")
-        descriptions.publish(String(data=URDF))
-        graph.until_distance(lambda: graph.send(NAMES, pose(0.5)))
-        scene.unlink()
-        descriptions.publish(String(data=URDF.replace("slides", "others")))
-        graph.until(lambda: str(scene) in graph.values.get("description_refused", ""),
-                    sending=lambda: graph.send(NAMES, pose(0.5)))  # fmt: skip
-        near = (-0.5 + 0.75, 0.29, 0.6, 0.0, 0.3)  # the right ball beside the post
-        graph.until_level(ERROR, lambda: graph.send(NAMES, near))
-        assert "post" in (graph.values["link_a"], graph.values["link_b"])
+        says = "no time has been received on /clock"
+        graph.until(lambda: graph.heard["state"] and says in graph.state.message,
+                    60.0, lambda: simulation.send(ticks=False))  # fmt: skip
+        assert graph.state.level == ERROR
+        graph.until_level(OK, simulation.send)
+        # It stands while joint states come.
+        seen = len(graph.heard["state"])
         graph.until(
-            lambda: graph.state.level == WARN
-            and "new robot description rejected" in graph.state.message,
-            sending=lambda: graph.send(NAMES, pose(0.5)),
+            lambda: len(graph.heard["state"]) > seen + 15,
+            sending=lambda: simulation.send(passes=0.0),
         )
-        graph.until_safe(True, lambda: graph.send(NAMES, pose(0.5)))
+        bad = [m for m in graph.heard["state"][seen:] if m.level not in (OK, WARN)]
+        assert not bad, [m.message for m in bad]
+        graph.until_level(STALE)
+        graph.until_level(OK, simulation.send)
+        for jumps, (by, way) in enumerate([(100.0, "forward"), (-60.0, "back")], 1):
+            seen = len(graph.heard["state"])
+            simulation.send(passes=by)
+            graph.until(
+                lambda way=way, seen=seen: any(
+                    f"set {way}" in m.message for m in graph.heard["state"][seen:]
+                ),
+                sending=simulation.send,
+            )
+            until_counted(graph, simulation.send, "collision_monitor", clock_jumps=jumps)
+            said = [m for m in graph.heard["state"][seen:] if f"set {way}" in m.message]
+            assert all(m.level in (WARN, ERROR, STALE) for m in said)
+            graph.until_level(OK, simulation.send)
 
 
 # -- overload ----------------------------------------------------------------------------
@@ -414,20 +316,3 @@ def test_a_node_too_slow_for_its_joint_states_works_on_the_newest_and_says_so(sl
         # What was under way; a queue worked through would bring a hundred.
         assert len(graph.heard["min_distance"]) - at_the_end <= 10
         until_counted(graph, name="collision_monitor", skipped=50, overruns=5)
-
-
-# -- two nodes of one name ----------------------------------------------------------------
-
-
-def test_two_monitors_of_one_name_warn_of_each_other(slides_file):
-    with opened("/collision_monitor") as graph:
-        robot = ("-p", f"robot_description:={slides_file}")
-        graph.start(*robot)
-        graph.until_level(OK, lambda: graph.send(NAMES, pose(0.5)), 120.0)
-        second = graph.start(*robot)
-        graph.until(
-            lambda: "2 nodes are named /collision_monitor" in graph.state.message
-            and graph.state.level == WARN, 120.0, lambda: graph.send(NAMES, pose(0.5)),
-        )  # fmt: skip
-        graph.stop(second)
-        graph.until_level(OK, lambda: graph.send(NAMES, pose(0.5)), 60.0)

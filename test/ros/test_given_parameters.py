@@ -7,7 +7,6 @@ import yaml
 from support.paths import ROOT
 from support.ros.ros_graph import rclpy
 
-from rclpy.exceptions import ParameterException  # isort: skip
 from rclpy.parameter import Parameter as RosParameter  # isort: skip
 
 from collision_monitor.nodes.parameters import monitor_parameters, self_collision_parameters
@@ -29,11 +28,6 @@ def test_an_integer_counts_where_a_number_is_declared(make_node):
     assert not done.successful and "warn_distance" in done.reason
     (done,) = node.set_parameters([RosParameter("release_cycles", value=2.0)])
     assert not done.successful
-
-
-def test_an_integer_out_of_range_is_refused_at_the_start(make_node):
-    with pytest.raises(ParameterException, match="warn_distance"):
-        declare_parameters(make_node(warn_distance=11), PARAMETERS)
 
 
 @pytest.mark.parametrize(

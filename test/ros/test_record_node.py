@@ -194,17 +194,10 @@ def test_verify_takes_what_was_on_topics_at_the_stop_or_says_that_it_does_not(st
     assert not any("obstacles of topics" in note for note in said["notes"])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "says"),
-    [
-        (["--record", "no/such/folder/a.mcap"], 1, "no/such/folder: cannot be written to"),
-        (["--recrod", "a.mcap"], 2, "unrecognized arguments: --recrod a.mcap"),
-    ],
-)
-def test_a_recording_that_cannot_be_ends_the_node_at_its_start(graph, arguments, code, says):
-    process = graph.start("--", *arguments)
+def test_a_recording_that_cannot_be_ends_the_node_at_its_start(graph):
+    process = graph.start("--", "--record", "no/such/folder/a.mcap")
     output, _ = process.communicate(timeout=60)
-    assert process.returncode == code and says in output
+    assert process.returncode == 1 and "no/such/folder: cannot be written to" in output
     assert "Traceback" not in output
 
 

@@ -115,16 +115,3 @@ def test_cancelling_reaches_the_controller(parts):
     cell.until(planner.handle.cancel_goal_async().done)
     status, result = planner.result()
     assert (status, result.error_string) == (GoalStatus.STATUS_CANCELED, "stopped")
-
-
-def test_arms_that_come_too_near_end_the_goal_with_the_reason(parts):
-    cell, controller, planner = parts
-    planner.send(way(0.5, 0.3), [0.0, 30.0])
-    cell.until(lambda: controller.goals and cell.values["running"] == "true")
-    cell.q = [*apart(0.04), 0.0]
-    status, result = planner.result()
-    assert status == GoalStatus.STATUS_ABORTED
-    assert result.error_code == FollowJointTrajectory.Result.PATH_TOLERANCE_VIOLATED
-    assert result.error_string.startswith("held: ") and "0.0400 m apart" in result.error_string
-    cell.until(lambda: cell.sent)
-    assert len(cell.sent) == 1  # hold, on the topic too

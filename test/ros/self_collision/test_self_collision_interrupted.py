@@ -149,21 +149,18 @@ def impatient(robot):
     assert set_parameters(robot, joint_state_timeout=TIMEOUT).successful
 
 
-def test_coal_finds_that_the_long_trajectory_touches(robot):
+# -- preemption ----------------------------------------------------------------------------
+
+
+def test_a_newer_trajectory_such_as_one_that_stays_replaces_the_one_that_is_adjusted(robot):
     present = dict(zip(NAMES, START, strict=True))
     assert robot.checks[URDF].least(robot.trajectory(LONG_ROWS, LONG), present) <= 0.0
-
-
-# -- cancel and preemption -----------------------------------------------------------------
-
-
-def test_a_newer_trajectory_replaces_the_one_that_is_adjusted(robot):
     sent, since = len(robot.sent), len(robot.graph.heard["state"])
     first = robot.begin()
     began = time.monotonic()
-    message = robot.want(*SHORT)
+    message = robot.want([START] * 2, [0.0, 0.1])
     assert time.monotonic() - began < 5.0
-    assert np.allclose(rows_of(message)[-1], SHORT[0][-1])
+    assert np.allclose(rows_of(message), START)
     robot.check(message)
     robot.nothing_more(sent + 1)
     text = f"; request {first} is not forwarded: replaced by a newer trajectory"
@@ -172,15 +169,6 @@ def test_a_newer_trajectory_replaces_the_one_that_is_adjusted(robot):
         for event, request, said in robot.states(since)
     )
     assert robot.values["event"] == "forwarded" and robot.values["request"] == str(first + 1)
-
-
-def test_a_trajectory_to_the_present_position_cancels_the_one_that_is_adjusted(robot):
-    sent = len(robot.sent)
-    robot.begin()
-    message = robot.want([START] * 2, [0.0, 0.1])
-    assert np.allclose(rows_of(message), START)
-    robot.check(message)
-    robot.nothing_more(sent + 1)
 
 
 def test_a_newer_trajectory_that_is_refused_leaves_the_earlier_one_and_its_request_number(robot):
@@ -209,17 +197,6 @@ def test_joint_states_that_stop_refuse_what_is_adjusted(impatient):
     robot.stand(START)
     robot.check(robot.want(*SHORT))  # the next one needs no restart
     assert robot.graph.state.level == OK
-
-
-def test_joint_states_that_come_again_from_elsewhere_refuse_what_is_adjusted(impatient):
-    robot = impatient
-    sent, request = len(robot.sent), robot.begin()
-    robot.q = None
-    robot.until(lambda: "joint states are" in robot.message)
-    robot.q = (START + 0.02).tolist()
-    message = robot.until_event("refused", request)
-    assert "during adjustment joint 'right_joint_1' moved" in message
-    robot.nothing_more(sent)
 
 
 # -- a new description ------------------------------------------------------------------------
@@ -304,7 +281,7 @@ def begin_ahead(robot, seconds):
     return int(robot.values["request"]), stamp.sec + 1e-9 * stamp.nanosec
 
 
-def test_a_trajectory_is_forwarded_at_its_start_in_the_future(robot):
+def test_a_trajectory_is_forwarded_at_its_start_in_the_future_unless_a_newer_one_comes(robot):
     sent = len(robot.sent)
     request, start = begin_ahead(robot, 2.0)
     assert "to be forwarded at its start in" in robot.message
@@ -312,6 +289,9 @@ def test_a_trajectory_is_forwarded_at_its_start_in_the_future(robot):
     assert 1e-9 * robot.graph.node.get_clock().now().nanoseconds >= start
     assert robot.sent[-1].header.stamp.sec == 0
     robot.check_next(sent, request)
+    begin_ahead(robot, 2.0)
+    robot.check(robot.want(*SHORT))
+    robot.nothing_more(sent + 2, 2.0)
 
 
 def test_a_robot_that_moves_before_the_start_refuses_what_waits(robot):
@@ -328,13 +308,6 @@ def test_arms_that_come_too_near_before_the_start_drop_what_waits(robot):
     assert f"request {request} is not forwarded: the arms came closer" in robot.message
     robot.stand(START)
     robot.nothing_more(sent + (event == "hold"), 2.0)
-
-
-def test_a_newer_trajectory_replaces_what_waits(robot):
-    sent = len(robot.sent)
-    begin_ahead(robot, 2.0)
-    robot.check(robot.want(*SHORT))
-    robot.nothing_more(sent + 1, 2.0)
 
 
 # -- a million points ---------------------------------------------------------------------------
@@ -370,23 +343,17 @@ def test_as_many_points_as_allowed_can_be_replaced(robot):
 # -- a start where the robot is not ---------------------------------------------------------------
 
 
-def test_a_start_elsewhere_is_refused(robot):
+def test_a_start_elsewhere_is_refused_within_the_tolerance_kept_and_later_than_0_reached(robot):
     assert robot.want(MOTION.positions[5:9], MOTION.times[:4]) is None
     assert robot.graph.state.level == ERROR
     assert "starts with joint" in robot.message and "0.01 is allowed" in robot.message
-
-
-def test_a_first_point_later_than_time_0_is_reached_from_the_present_position(robot):
-    assert np.abs(MOTION.positions[5] - START).max() > 0.1
-    message = robot.want(MOTION.positions[5:9], MOTION.times[5:9])
-    assert np.allclose(rows_of(message)[0], START, atol=1e-9)
-    robot.check(message)
-
-
-def test_a_start_within_the_tolerance_is_kept_and_the_way_to_it_is_free(robot):
     start = START + 0.009
     message = robot.want([start, *MOTION.positions[1:10]], MOTION.times[:10])
     assert np.allclose(rows_of(message)[0], start, atol=1e-9)
+    robot.check(message)
+    assert np.abs(MOTION.positions[5] - START).max() > 0.1
+    message = robot.want(MOTION.positions[5:9], MOTION.times[5:9])
+    assert np.allclose(rows_of(message)[0], START, atol=1e-9)
     robot.check(message)
 
 

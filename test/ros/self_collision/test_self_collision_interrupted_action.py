@@ -198,17 +198,13 @@ def stage(scene):
 # -- cancel --------------------------------------------------------------------------------
 
 
-def test_a_goal_that_is_cancelled_while_it_is_adjusted_is_never_sent(stage):
+def test_a_cancelled_goal_is_never_sent_while_adjusted_and_passed_on_while_executed(stage):
     goals, handle = len(stage.controller.goals), stage.begin()
     stage.cancel(handle)
     assert stage.ended(handle) == (["canceled"], 0, "cancelled before it was sent")
     stage.until_event("cancelled")
     stage.spin(1.0)
     assert len(stage.controller.goals) == goals
-    stage.execute()
-
-
-def test_cancelling_a_goal_that_is_executed_is_passed_to_the_controller(stage):
     handle, before = stage.execute(), stage.controller.cancelled
     stage.cancel(handle)
     stage.spin(0.2)
@@ -222,11 +218,17 @@ def test_cancelling_a_goal_that_is_executed_is_passed_to_the_controller(stage):
 # -- preemption ------------------------------------------------------------------------------
 
 
-def test_a_newer_goal_replaces_the_one_that_is_adjusted(stage):
+def test_a_newer_goal_replaces_the_one_that_is_adjusted_and_follows_one_that_is_executed(stage):
     goals, first = len(stage.controller.goals), stage.begin()
     second = stage.execute()
+    of_second = stage.controller.result
     assert stage.ended(first) == (*ABORTED, "replaced by a newer trajectory")
     assert second.ends == [] and len(stage.controller.goals) == goals + 1
+    third = stage.execute()
+    of_second.finish(_answer(GoalStatus.STATUS_ABORTED, -1, "preempted"))  # by the controller
+    assert stage.ended(second) == (["aborted"], -1, "preempted")
+    stage.spin(0.2)
+    assert third.ends == [] and stage.values["running"] == "true"
 
 
 def test_a_newer_trajectory_of_the_topic_replaces_the_goal_that_is_adjusted(stage):
@@ -250,16 +252,6 @@ def test_a_newer_goal_that_is_refused_leaves_the_earlier_one(stage):
     stage.controller.accept()
     stage.until_event("forwarded")
     assert first.ends == [] and int(stage.values["request"]) == number
-
-
-def test_a_newer_goal_follows_the_one_that_is_executed(stage):
-    first = stage.execute()
-    of_first = stage.controller.result
-    second = stage.execute()
-    of_first.finish(_answer(GoalStatus.STATUS_ABORTED, -1, "preempted"))  # by the controller
-    assert stage.ended(first) == (["aborted"], -1, "preempted")
-    stage.spin(0.2)
-    assert second.ends == [] and stage.values["running"] == "true"
 
 
 def test_a_goal_is_executed_until_the_controller_ends_it_even_if_the_robot_pauses(stage):
