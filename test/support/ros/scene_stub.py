@@ -67,3 +67,12 @@ def watch(model: CollisionModel, timeout: float = 0.5) -> Monitor:
 def hear(monitor: Monitor, ago: float = 0.0):
     """The state after a joint state that came ``ago`` seconds ago."""
     return monitor.update(NAMES, np.array(Q), time.monotonic() - ago)
+
+
+def until(topics, condition):
+    """Wait until something holds that a worker makes; ``topics`` take what it has made."""
+    end = time.monotonic() + 30.0
+    while not condition():
+        assert time.monotonic() < end
+        topics.watch()
+        time.sleep(0.005)

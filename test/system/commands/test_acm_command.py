@@ -112,8 +112,6 @@ def test_an_srdf_that_is_not_there_is_an_error(urdf, capsys):
     ("arguments", "says"),
     [
         (["--renew"], "--renew requires --srdf"),
-        (["--confidence", "2"], "confidence: 2.0"),
-        (["--samples", "0"], "samples: 0"),
         (["--seconds", "-3"], "seconds: -3.0"),
         (["--audit", "a.srdf", "--proved-only"], "--audit writes nothing"),
         (["--always", "1.5"], "1.5 is not a finite number from 0 to 1"),

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,11 +18,10 @@ from support.robots.toys import chain, joint, link, robot
 from unit.model.test_left_out_pairs import hand_urdf
 from unit.model.test_sampled_distances import BALLS, URDF
 
-from collision_monitor import CollisionModel, Monitor
+from collision_monitor import CollisionModel
 from collision_monitor.__main__ import main
 from collision_monitor.common.optional_dependencies import install_command
 from collision_monitor.model.thresholds import load_thresholds
-from collision_monitor.monitoring.monitor import Level
 
 
 @pytest.fixture
@@ -85,13 +83,6 @@ def test_positions_outside_the_limits_are_answered_with_a_warning(urdf, capsys):
     assert "j1 = 3 is outside its limits [-2, 2]" in capsys.readouterr().err
 
 
-def test_a_continuous_joint_is_nowhere_outside_its_limits(urdf, tmp_path, capsys):
-    endless = tmp_path / "endless.urdf"
-    endless.write_text(Path(urdf).read_text().replace('"revolute"', '"continuous"'))
-    assert main(["distance", str(endless), "--q", "j1=20"]) == 0
-    assert "outside its limits" not in capsys.readouterr().err
-
-
 def test_a_scene_is_part_of_the_answer(urdf, tmp_path, capsys):
     scene = tmp_path / "cell.yaml"
     scene.write_text("obstacles: [{name: ball, type: sphere, radius: 0.5, position: [2, 1, 0]}]")
@@ -105,12 +96,13 @@ def test_fit_prints_a_table_and_the_same_as_json(urdf, capsys):
     assert main(["fit", urdf]) == 0
     table = capsys.readouterr().out
     assert "leaves/OBB" in table and "1 sphere" in table and "total" in table
+    assert "farthest" not in table
     assert main(["fit", urdf, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert [item["link"] for item in result["links"]] == ["l1", "l2", "l3", "l0"]
     assert result["links"][0]["leaves"][0]["radius"] == 0.1
     assert result["total"]["leaf_volume"] == pytest.approx(4 * 4 / 3 * np.pi * 0.001)
-    assert result["pairs"] == 3
+    assert result["pairs"] == 3 and result["loosest_links"] == []
     assert ["l0", "l1", "neighbours over one joint"] in [
         [*sorted(pair[:2]), pair[2]] for pair in result["unmonitored_pairs"]
     ]
@@ -171,16 +163,15 @@ def with_bracket(tmp_path):
     return str(path)
 
 
-@pytest.mark.parametrize("most", [1, 8])
-def test_fit_lists_the_links_whose_leaves_are_loosest(with_bracket, most, capsys):
-    options = [with_bracket, "--max-leaves", str(most)]
+def test_fit_lists_the_links_whose_leaves_are_loosest(with_bracket, capsys):
+    options = [with_bracket, "--max-leaves", "1"]
     assert main(["fit", *options, "--json"]) == 0
     loosest = json.loads(capsys.readouterr().out)["loosest_links"]
     names = [row["link"] for row in loosest]
     assert names[0] == "bracket" and "ball" not in names
     assert loosest[0]["mean"] > max(row["mean"] for row in loosest[1:])
     assert 0.0 < loosest[0]["mean"] < loosest[0]["max"] < 0.5
-    assert loosest[0]["advice"] == f"--max-leaves {2 * most}"
+    assert loosest[0]["advice"] == "--max-leaves 2"
     assert main(["fit", *options]) == 0
     table = capsys.readouterr().out.split("Links whose leaves stand off farthest")[1]
     row = next(line for line in table.splitlines() if line.startswith("bracket"))
@@ -223,21 +214,11 @@ def test_leaves_of_a_file_and_a_tolerance_that_is_met_have_their_own_advice(
     assert (first["link"], first["advice"]) == ("bracket", "--leaf-tolerance 0.15")
 
 
-def test_spheres_have_no_loose_leaves(urdf, capsys):
-    assert main(["fit", urdf, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["loosest_links"] == []
-    assert main(["fit", urdf]) == 0
-    assert "farthest" not in capsys.readouterr().out
-
-
 BAD_FILES = {
     "missing": (None, "no such file"),
     "folder": ("folder", "Is a directory"),
     "empty": ("", "is empty"),
-    "blank": (" \n", "is empty"),
     "text": ("hello", ":1: not"),
-    "noise": ("\x00\x8f\x01", "not"),
-    "another XML": ("<sdf version='1.7'/>", "the root element is <sdf>, expected <robot>"),
 }
 
 
@@ -251,22 +232,16 @@ def test_a_file_that_cannot_be_used_is_an_error_that_names_it(
     if content == "folder":
         path.mkdir()
     elif content is not None:
-        path.write_text(content, encoding="latin-1")
+        path.write_text(content)
     arguments = [str(path)] if option == "urdf" else [urdf, option, str(path)]
     code = main(["distance", *arguments])
     said = capsys.readouterr()
-    if option == "--scene" and kind in ("empty", "blank"):  # a scene without obstacles
+    if option == "--scene" and kind == "empty":  # a scene without obstacles
         assert code == 0
         return
     assert code == 2 and said.out == ""
     assert said.err.startswith("error: ") and path.name in said.err
     assert option in ("--scene", "--leaves") or says in said.err
-
-
-@pytest.mark.parametrize("option", ["--srdf", "--scene", "--leaves"])
-def test_an_empty_path_is_no_path(option, urdf, capsys):
-    assert main(["distance", urdf, option, ""]) == 2
-    assert "empty" in capsys.readouterr().err
 
 
 def test_a_robot_of_one_link_has_nothing_to_check(tmp_path, capsys):
@@ -289,13 +264,11 @@ def test_boxes_without_a_picture_or_a_level_are_refused(options, capsys):
     ("option", "name", "says"),
     [
         ("--output", "none/leaves.yaml", "there is no folder"),
-        ("--output", "", "is not the path of a file"),
-        ("--picture", "none/robot.png", "there is no folder"),
         ("--picture", "robot.gif", "pictures are PNG"),
     ],
 )
 def test_what_cannot_be_written_is_refused_before_the_fit(option, name, says, tmp_path, capsys):
-    target = str(tmp_path / name) if name else ""
+    target = str(tmp_path / name)
     with pytest.raises(SystemExit) as caught:
         main(["fit", "/nowhere/robot.urdf", option, target])
     assert caught.value.code == 2
@@ -433,27 +406,15 @@ def test_thresholds_makes_the_pose_of_rest_clear(tmp_path, capsys):
         joint("jb", "base", "b", "prismatic", "0.25 0 0", "0 1 0"),
     ))  # fmt: skip
 
-    def state(q):
-        monitor = Monitor(CollisionModel.from_urdf(str(urdf)))
-        monitor.set_thresholds(load_thresholds(file))
-        for k in range(60):  # a robot at zero has to be confirmed
-            found = monitor.update(("ja", "jb"), np.array(q), now=10.0 + 0.01 * k)
-        return found
-
     assert main(["thresholds", str(urdf)]) == 0
     said = capsys.readouterr()
-    file.write_text(said.out)
     (rule,) = yaml.safe_load(said.out)["pairs"]
     assert (rule["warn"], rule["stop"]) == pytest.approx((0.04, 0.02))
     assert "50.0 mm apart at home" in said.out and not said.err
-    assert state([0.0, 0.0]).level is Level.OK
-    assert state([0.015, 0.0]).level is Level.WARN
-    assert state([0.04, 0.0]).level is Level.ERROR
     # Another pose of rest, nearer than the distance of a stop, and one in contact.
     assert main(["thresholds", str(urdf), "--q", "ja=0.04"]) == 0
-    said = capsys.readouterr()
-    file.write_text(said.out)
-    assert state([0.04, 0.0]).level is Level.OK and state([0.047, 0.0]).level is Level.ERROR
+    (rule,) = yaml.safe_load(capsys.readouterr().out)["pairs"]
+    assert (rule["warn"], rule["stop"]) == pytest.approx((0.008, 0.004))
     assert main(["thresholds", str(urdf), "--q", "ja=0.0499999"]) == 0
     said = capsys.readouterr()
     assert "e-" not in said.out and "0.00 mm apart at rest, so that it stops" in said.err
@@ -491,7 +452,7 @@ def test_thresholds_names_pairs_that_touch_in_many_configurations(tmp_path, caps
 
 def test_thresholds_learns_from_what_a_robot_did_without_harm(tmp_path, capsys):
     """Two carriages that are 50 mm apart at rest, and another one far from both."""
-    urdf, file = tmp_path / "rails.urdf", tmp_path / "thresholds.yaml"
+    urdf = tmp_path / "rails.urdf"
     ball = '<sphere radius="0.1"/>'
     urdf.write_text(robot(
         link("base", ""), link("a", ball), link("b", ball), link("c", ball),
@@ -500,13 +461,6 @@ def test_thresholds_learns_from_what_a_robot_did_without_harm(tmp_path, capsys):
         joint("jc", "base", "c", "prismatic", "0 0 1.5", "0 0 1"),
     ))  # fmt: skip
 
-    def level(ja):
-        rules = load_thresholds(file)
-        unchecked = rules.patterns(check=False)
-        monitor = Monitor(CollisionModel.from_urdf(str(urdf), unchecked=unchecked))
-        monitor.set_thresholds(rules)
-        return monitor.update(("ja", "jb", "jc"), np.array([ja, 0.0, 0.0]), now=10.0).level
-
     def learnt(*recordings):
         given = []
         for name, ja in recordings:
@@ -514,20 +468,16 @@ def test_thresholds_learns_from_what_a_robot_did_without_harm(tmp_path, capsys):
             given += ["--motion", str(tmp_path / name)]
         assert main(["thresholds", str(urdf), *given]) == 0
         said = capsys.readouterr()
-        file.write_text(said.out)
         return said, yaml.safe_load(said.out)["pairs"]
 
     said, (rule,) = learnt(("far.csv", 0.02))  # 30 mm: no stop
     assert rule["stop"] == pytest.approx(0.02) and "seen at" not in said.out
-    assert level(0.04) is Level.ERROR
     said, (rule,) = learnt(("far.csv", 0.02), ("near.csv", 0.04))
     assert (rule["warn"], rule["stop"]) == pytest.approx((0.008, 0.004))
     assert "seen at 0.01 m at t = 2.000 s in near.csv" in said.out and not said.err
-    assert level(0.04) is Level.OK and level(0.047) is Level.ERROR
     said, (rule,) = learnt(("into.csv", 0.06))
     assert rule == {"pair": "a b", "check": False}
     assert "warning: a b: meshes meet at t = " in said.err and "in into.csv" in said.out
-    assert level(0.06) is Level.OK
     (tmp_path / "other.csv").write_text("time,elbow\n0,0\n1,1\n")
     assert main(["thresholds", str(urdf), "--motion", str(tmp_path / "other.csv")]) == 2
     assert "has no joint 'elbow'" in capsys.readouterr().err
@@ -580,16 +530,10 @@ def test_names_with_spaces_and_brackets_give_a_file_that_can_be_read(capsys, tmp
     assert found.named(model.pairs) == {0} and len(found.rules) == 1
 
 
-def test_thresholds_of_a_robot_without_pairs_near_by_design_are_an_empty_list(cell, capsys):
-    assert main(["thresholds", cell[0]]) == 0
-    assert yaml.safe_load(capsys.readouterr().out)["pairs"] == []
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["--warn", "-1"], "warn: -1.0"),
-        (["--thresholds", "nothing.yaml"], "nothing.yaml"),
         (["--thresholds", "/nowhere/file.yaml"], "/nowhere/file.yaml"),
     ],
 )

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from support.robots.toys import chain
 
 from collision_monitor import Clearance, CollisionModel
-from collision_monitor.errors import CollisionMonitorError, ConfigurationError
-from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
+from collision_monitor.errors import ConfigurationError
+from collision_monitor.monitoring.monitor import Level, Monitor
 
 MODEL = CollisionModel.from_urdf(chain(4))
 NAMES = MODEL.joint_names
@@ -153,11 +153,6 @@ def test_triangles_are_asked_where_leaves_are_near(phase, leaf, asked, level):
     assert state.clearance.exact == asked[-1]
 
 
-def test_an_unknown_narrow_phase_is_refused_by_name():
-    with pytest.raises(ConfigurationError, match="'fine' is not one of leaf, auto"):
-        monitor(narrow_phase="fine")
-
-
 def test_contact_is_reported_with_its_depth_and_ends_by_itself():
     ball = {"name": "ball", "type": "sphere", "radius": 0.2, "position": [2.0, 0.0, 0.0]}
     model = CollisionModel.from_urdf(chain(4), scene={"obstacles": [ball]})
@@ -211,8 +206,7 @@ def test_a_fault_followed_by_silence_stays_an_alarm():
     assert state.level == Level.ERROR and "nan" in state.message
 
 
-@pytest.mark.parametrize("kind", [CollisionMonitorError, ZeroDivisionError])
-def test_an_internal_error_is_reported_and_monitoring_continues(kind):
+def test_an_internal_error_is_reported_and_monitoring_continues():
     class Failing:
         joint_names, velocity_limits, robot = NAMES, MODEL.velocity_limits, MODEL.robot
         bodies = MODEL.bodies
@@ -220,7 +214,7 @@ def test_an_internal_error_is_reported_and_monitoring_continues(kind):
 
         def distance(self, q, exact=False, any_contact=False):
             if self.broken:
-                raise kind("out of order")
+                raise ZeroDivisionError("out of order")
             return MODEL.distance(q)
 
     model = Failing()
@@ -235,7 +229,7 @@ def test_an_internal_error_is_reported_and_monitoring_continues(kind):
 @given(st.lists(st.tuples(
     st.sampled_from(["good", "nan", "short", "part", "unknown", "silence"]),
     st.floats(0.001, 0.7)), max_size=40))  # fmt: skip
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_safe_is_true_only_for_fresh_and_complete_data(story):
     m = monitor(joint_state_timeout=0.5)
     now, heard = 0.0, np.full(3, -np.inf)
@@ -259,17 +253,6 @@ def test_safe_is_true_only_for_fresh_and_complete_data(story):
             assert state.distance == MODEL.distance(STRETCHED).distance
         if state.clearance is None:
             assert not state.safe and math.isnan(state.distance) and state.speed_scale == 0.0
-
-
-def test_a_remark_is_said_beside_the_verdict_and_makes_it_a_warning_at_least():
-    state = monitor().update(NAMES, STRETCHED, now=0.0)
-    assert state.level == Level.OK
-    warned = state.with_remark("something is odd")
-    assert (warned.level, warned.safe) == (Level.WARN, True)
-    assert warned.message == f"{state.message}; something is odd"
-    assert warned.clearance is state.clearance
-    stale = MonitorState(Level.STALE, "nothing has come", "stale")
-    assert stale.with_remark("so") == stale._replace(reason="nothing has come; so")
 
 
 def test_triangles_take_half_of_the_period_of_joint_states_at_most():

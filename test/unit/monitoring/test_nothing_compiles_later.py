@@ -11,32 +11,13 @@ from support.paths import ROOT
 
 pytestmark = pytest.mark.early
 
-WARMED = """
-from numba.core import event
-from collision_monitor.__main__ import main
-from support.robots.two_slides import JOINTS, apart, model
-
-assert main(["warm-up"]) == 0
-from collision_monitor.model.live.live_scene import LiveScene
-from collision_monitor.monitoring.monitor import Monitor
-from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
-
-with event.install_recorder("numba:compile") as compiled:
-    robot = model()
-    robot.prepare_exact(crossings=True)
-    robot.sampled_distances(True)
-    live = LiveScene(robot)
-    monitor = Monitor(robot, behaviour=SpeedPolicy(robot, live=live), live=live)
-    for k in range(40):
-        now = 50.0 + 0.01 * k
-        monitor.update([*JOINTS, "mast_joint"], (*apart(0.2 - 0.01 * k), 0.3), now, now)
-names = [found[1].data["dispatcher"].py_func.__qualname__ for found in compiled.buffer]
-assert not names, names
-"""
-CONTACT = """
+PROGRAM = """
 import gc
+from numba.core import event
 from numba.core.dispatcher import Dispatcher
 from support.robots.two_slides import JOINTS, apart, model
+from collision_monitor.__main__ import main
+from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.monitoring.monitor import Monitor
 
@@ -44,35 +25,38 @@ def versions():
     return {d.py_func.__qualname__: len(d.signatures)
             for d in gc.get_objects() if isinstance(d, Dispatcher)}
 
-robot = model()
-behaviour = SpeedPolicy(robot)
-monitor = Monitor(robot, 0.1, 0.02, behaviour=behaviour)
+def approach(monitor):
+    for k in range(40):
+        now = 50.0 + 0.01 * k
+        state = monitor.update([*JOINTS, "mast_joint"], (*apart(0.2 - 0.01 * k), 0.3), now, now)
+        monitor.behaviour.time_to_collision(monitor.buffer.q)
+        monitor.distances()
+        monitor.behaviour.escape_direction(monitor.buffer.q)
+    assert state.clearance.distance < 0.0 and state.action == "stop"
+
+monitor = Monitor(model(), 0.1, 0.02)
 before = versions()
 assert sum(before.values()) > 10
 assert not before["list_crossings"]  # only markers need them
-for k in range(40):
-    now = 50.0 + 0.01 * k
-    state = monitor.update([*JOINTS, "mast_joint"], (*apart(0.2 - 0.01 * k), 0.3), now, now)
-    behaviour.time_to_collision(monitor.buffer.q)
-    monitor.distances()
-    behaviour.escape_direction(monitor.buffer.q)
-assert state.clearance.distance < 0.0 and state.action == "stop"
+approach(monitor)
 after = versions()
 assert after == before, {name: n for name, n in after.items() if before.get(name) != n}
+
+assert main(["warm-up"]) == 0
+with event.install_recorder("numba:compile") as compiled:
+    robot = model()
+    robot.prepare_exact(crossings=True)
+    robot.sampled_distances(True)
+    live = LiveScene(robot)
+    approach(Monitor(robot, behaviour=SpeedPolicy(robot, live=live), live=live))
+names = [found[1].data["dispatcher"].py_func.__qualname__ for found in compiled.buffer]
+assert not names, names
 """
 
 
-def run(program):
+def test_a_monitor_compiles_nothing_after_it_is_made_and_after_a_warm_up_nothing_at_all():
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT / "test", env=os.environ,
+        [sys.executable, "-c", PROGRAM], cwd=ROOT / "test", env=os.environ,
         capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
-
-
-def test_after_a_warm_up_a_monitor_compiles_nothing():
-    run(WARMED)
-
-
-def test_the_first_contact_finds_everything_compiled():
-    run(CONTACT)

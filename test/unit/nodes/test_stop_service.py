@@ -15,30 +15,12 @@ from std_srvs.srv import SetBool, Trigger  # noqa: E402
 from collision_monitor.nodes.monitor_services import StopService  # noqa: E402
 
 
-@pytest.fixture
-def driver():
-    """A node whose graph has one driver, which answers when it is told to."""
-    calls = []
-
-    def call_async(request):
-        calls.append(Future())
-        return calls[-1]
-
-    client = SimpleNamespace(service_is_ready=lambda: True, call_async=call_async)
-    return SimpleNamespace(
-        calls=calls,
-        resolve_service_name=lambda name: f"/{name}",
-        get_service_names_and_types=lambda: [("/halt", ["std_srvs/srv/Trigger"])],
-        create_client=lambda kind, name: client,
-        get_logger=lambda: logging.getLogger("driver"),
-    )
-
-
 class Graph:
     """A graph in which the type of the driver's service may change."""
 
-    def __init__(self):
+    def __init__(self, answers=True):
         self.kinds, self.ready, self.made = ["std_srvs/srv/Trigger"], Trigger, []
+        self.answers, self.calls = answers, []
 
     def resolve_service_name(self, name):
         return f"/{name}"
@@ -47,18 +29,15 @@ class Graph:
         return [("/halt", self.kinds)] if self.kinds else []
 
     def create_client(self, kind, name):
-        self.made.append(kind)
-        return SimpleNamespace(
-            service_is_ready=lambda: self.ready is kind,
-            call_async=lambda request: self.called(request),
-        )
+        def call(request):
+            self.request = request
+            self.calls.append(Future())
+            if self.answers:
+                self.calls[-1].set_result(kind.Response(success=True))
+            return self.calls[-1]
 
-    def called(self, request):
-        self.request = request
-        future = Future()
-        future.set_result(type(request).__name__.startswith("Trigger") and Trigger.Response(
-            success=True) or SetBool.Response(success=True))
-        return future
+        self.made.append(kind)
+        return SimpleNamespace(service_is_ready=lambda: self.ready is kind, call_async=call)
 
     def destroy_client(self, client):
         pass
@@ -97,7 +76,8 @@ def answer(call, success):
     call.set_result(Trigger.Response(success=success, message="" if success else "no power"))
 
 
-def test_a_late_answer_to_one_stop_does_not_stand_for_the_next(driver):
+def test_a_late_answer_to_one_stop_does_not_stand_for_the_next():
+    driver = Graph(answers=False)
     service = StopService(driver)
     service.use_values(halting(1))
     service.update(True)
@@ -110,7 +90,8 @@ def test_a_late_answer_to_one_stop_does_not_stand_for_the_next(driver):
     assert service.call.text == "FAILED after 1 attempts: no power"
 
 
-def test_an_answer_to_this_stop_settles_it(driver):
+def test_an_answer_to_this_stop_settles_it():
+    driver = Graph(answers=False)
     service = StopService(driver)
     service.use_values(halting(2))
     service.update(True)

@@ -102,7 +102,7 @@ def test_what_was_called_another_clock_stays_so_until_it_has_caught_up():
     assert cell.lag(cell.heard + 50.0) == 0.0
 
 
-@pytest.mark.parametrize("factor", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("factor", [0.01, 30.0])
 def test_a_simulation_may_be_slow_or_fast_pause_and_go_on(factor):
     cell = Cell()
     assert cell.run(2.0, factor) == pytest.approx([0.0] * 100)

@@ -76,15 +76,6 @@ def test_of_several_topics_the_one_without_a_publisher_is_named_though_the_other
     assert (found.count, found.lost, found.is_single) == (None, 2, False)
 
 
-def test_a_topic_of_several_without_a_message_is_not_gone_but_has_no_publisher():
-    found = watch(1, topic="left", message=0.5)
-    found.update("right", 1, 0.0)
-    found.update("right", 0, 0.1)
-    assert found.gone() == ""
-    assert found.no_publisher() == "no publisher on right"
-    assert found.is_single
-
-
 def test_other_publishers_are_seen_by_their_number_and_by_their_identifiers():
     found = PublisherWatch()
     old, new = (Publisher((k,), "/driver") for k in (1, 2))

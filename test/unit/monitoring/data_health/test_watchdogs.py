@@ -15,7 +15,7 @@ from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
 from collision_monitor.monitoring.publisher_watch import Publisher
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
-from collision_monitor.monitoring.watchdogs import REFUSALS, REMARKS, Watchdogs
+from collision_monitor.monitoring.watchdogs import REFUSALS, REMARKS
 
 MODEL = CollisionModel.from_urdf(chain(4))
 NAMES = list(MODEL.joint_names)
@@ -23,10 +23,10 @@ TOPIC = "joint_states"
 STRETCHED = [0.1, 0.0, 0.0]
 
 
-@pytest.fixture(params=[False, True], ids=["distances alone", "behaviour"])
-def monitor(request):
+@pytest.fixture
+def monitor():
     """One that has heard joint states for a second, stamped as of 100 s on."""
-    watching = Monitor(MODEL, behaviour=SpeedPolicy(MODEL) if request.param else None)
+    watching = Monitor(MODEL, behaviour=SpeedPolicy(MODEL))
     watching.watchdogs.publishers.update(TOPIC, 1, 0.0)
     for k in range(50):
         send(watching, 0.02 * k)
@@ -147,7 +147,7 @@ def test_two_publishers_whose_clocks_disagree_are_a_fault_for_as_long_as_they_do
     assert "the clocks of two publishers disagree" in state.message
 
 
-@pytest.mark.parametrize("ahead", [0.05, 0.2, 0.5, 0.9])
+@pytest.mark.parametrize("ahead", [0.05, 0.9])
 def test_a_publisher_whose_clock_is_ahead_does_not_hide_the_other(monitor, ahead):
     publishers = [Publisher((k,), f"/node_{k}") for k in range(2)]
     monitor.watchdogs.publishers.update(TOPIC, 2, 1.0)
@@ -162,17 +162,6 @@ def test_a_publisher_whose_clock_is_ahead_does_not_hide_the_other(monitor, ahead
     if ahead > 0.1:
         assert "clocks of their publishers disagree" in state.message
         assert "/node_0 and /node_1" in state.message
-
-
-def test_publishers_that_may_have_the_same_joints_are_a_warning_that_names_them(monitor):
-    publishers = [Publisher((k,), f"/node_{k}") for k in range(2)]
-    monitor.watchdogs.publishers.update(TOPIC, 2, 1.0)
-    monitor.watchdogs.publishers.identify(TOPIC, publishers, 1.0)
-    assert send(monitor, 1.5).level is Level.OK
-    monitor.watchdogs.publishers.update(TOPIC, 2, 2.05)  # counted again, as a node does
-    state = send(monitor, 2.1)
-    assert (state.level, state.cause, state.safe) == (Level.WARN, "publisher", True)
-    assert "/node_0 and /node_1" in state.message
 
 
 @pytest.mark.parametrize(
@@ -254,15 +243,6 @@ def test_a_robot_of_several_whose_messages_are_merged_is_not_taken_to_stand():
     assert behaviour.velocities.values == pytest.approx([0.3, 0.2, 0.1], abs=1e-6)
     # Time passes by joint states of the left one, which were all merged: 1 s from 0 to 1.
     assert np.diff(scales[10:]) == pytest.approx(np.full(9, 0.01))
-
-
-def test_counts_outlive_robots():
-    kept = Watchdogs()
-    for _ in range(2):
-        another = Monitor(MODEL, behaviour=None)
-        another.watchdogs = kept
-        another.update(["x"], [1.0], 0.0)
-    assert kept.counts()["refused_unknown"] == 2
 
 
 def test_data_of_another_clock_hint_at_simulated_time(monitor):

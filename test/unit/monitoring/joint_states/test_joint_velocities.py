@@ -42,7 +42,7 @@ def test_the_slope_is_that_of_the_line_of_least_squares(rows, steps):
         assert speeds.values[k] == pytest.approx(slope, abs=1e-6)
 
 
-@pytest.mark.parametrize("rate", [5.0, 10.0, 30.0, 125.0, 1000.0, 4000.0])
+@pytest.mark.parametrize("rate", [5.0, 125.0, 4000.0])
 def test_an_even_motion_has_its_velocity_at_every_rate(rate):
     times = 7.0 + np.arange(60) / rate
     rows = np.column_stack([0.7 * times, -2.0 * times])
@@ -101,13 +101,6 @@ def test_two_publishers_whose_stamps_cross_are_both_heard():
     assert passed == pytest.approx(0.59)
 
 
-def test_joint_states_without_stamps_go_by_their_arrival():
-    speeds = JointVelocities(2)
-    for k in range(30):
-        speeds.update(np.array([0.02 * k, 0.0]), NOTHING, 9.0 + 0.01 * k, 0.0)
-    assert speeds.values == pytest.approx([2.0, 0.0])
-
-
 @pytest.mark.parametrize(
     ("given_velocity", "believed"),
     [
@@ -155,8 +148,8 @@ def test_joints_of_a_slow_publisher_have_their_velocity(stamps, given_velocity):
     assert np.array(seen) == pytest.approx(np.tile([0.0, 0.5, 0.0], (len(seen), 1)), abs=1e-6)
 
 
-@pytest.mark.parametrize("rate", [50.0, 125.0, 500.0])
-@pytest.mark.parametrize("stall", [0.07, 0.2, 0.4])
+@pytest.mark.parametrize("rate", [50.0, 500.0])
+@pytest.mark.parametrize("stall", [0.07, 0.4])
 def test_a_stall_of_one_of_two_publishers_is_no_speed(rate, stall):
     """The backlog is stamped with the times of measurement; the other publisher goes on."""
     due = np.arange(0.0, 1.0, 1.0 / rate)
@@ -187,23 +180,13 @@ def test_a_message_with_some_joints_divides_a_history_without_a_loss():
     assert kept < 1_500_000  # the lists have 4 MB
 
 
-def test_velocities_are_known_when_those_of_each_publisher_are():
-    speeds = JointVelocities(2, 0.1)
-    for k in range(4):
-        speeds.update(np.full(2, 0.1 * k), NOTHING, 1.0 + 0.01 * k, 0.0, FIRST)
-    assert not speeds.known and speeds.values == pytest.approx([10.0, 0.0])
-    for k in range(4):
-        speeds.update(np.full(2, 0.1 * k), NOTHING, 2.0 + 0.01 * k, 0.0, SECOND)
-    assert speeds.known and speeds.values == pytest.approx([10.0, 10.0])
-
-
 @given(
     rate=st.sampled_from([50.0, 125.0, 500.0, 1000.0]),
     stall=st.floats(0.03, 0.4),
     spacing=st.floats(1e-5, 2e-4),
     speed=st.floats(-3.0, 3.0),
 )
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=50)
 def test_joint_states_held_up_and_sent_at_once_are_no_speed(rate, stall, spacing, speed):
     """A publisher stalls, then sends its backlog: without stamps, or with those of sending."""
     speeds, sent = JointVelocities(2, limits=np.array([20.0, 20.0])), 0.0
@@ -253,7 +236,7 @@ def test_a_driver_alone_is_not_believed_above_the_limit():
         assert speeds.known and speeds.values.tolist() == [2.0, -1.5]
 
 
-@pytest.mark.parametrize("rate", [50.0, 125.0, 200.0, 1000.0])
+@pytest.mark.parametrize("rate", [50.0, 1000.0])
 def test_a_stall_does_not_hide_a_motion_after_it(rate):
     """The robot stands during a stall of 0.3 s and for a while; then it moves at 2 rad/s."""
     speeds, time, q = JointVelocities(2), 5.0, 0.0

@@ -154,7 +154,7 @@ def test_pairs_that_part_are_measured_until_it_is_known_whether_they_come_nearer
     """Also within their stop distance: there the first distance on the path is not the nearest."""
     tolerance, turns, stays = 2.0 * RESOLUTION, 0, 0
     rng = np.random.default_rng(6)
-    for q in paths.model.random_configurations(400, 6):
+    for q in paths.model.random_configurations(250, 6):
         if not tolerance < paths.model.distance(q, exact=True, any_contact=True).distance <= STOP:
             continue
         v = rng.uniform(-1.0, 1.0, len(q))

@@ -207,19 +207,6 @@ def test_what_comes_and_goes_between_two_states_counts_at_the_next(at_rest):
     assert "hand/1" not in look(1.06).clearance.links
 
 
-def test_a_fault_of_the_scene_is_an_error_whatever_the_distance(models):
-    _, monitor = monitors(models)
-    names, q = list(monitor.model.joint_names), np.array([0.0, -1.2, 1.0, 0.2, 0.3, 0.0])
-    faults = monitor.watchdogs.faults
-    faults.put("objects", Level.ERROR, "scene", "scene refused: x")
-    state = monitor.update(names, q, 1.0)
-    assert (state.level, state.cause, state.action) == (Level.ERROR, "scene", "stop")
-    assert state.speed_scale == 0.0
-    assert state.message == "scene refused: x"
-    faults.clear("objects")
-    assert monitor.update(names, q, 2.0).cause == ""
-
-
 def test_two_scenes_are_one_too_many(models):
     _, bare, live = models
     with pytest.raises(ConfigurationError, match="different live scenes"):

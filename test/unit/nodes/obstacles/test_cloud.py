@@ -12,7 +12,16 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 from rclpy.serialization import serialize_message  # noqa: E402
 from support.robots.toys import chain  # noqa: E402
 from support.ros.obstacle_messages import cloud_message  # noqa: E402
-from support.ros.scene_stub import NAMES, VALUES, Q, hear, robot, stub_node, watch  # noqa: E402
+from support.ros.scene_stub import (  # noqa: E402
+    NAMES,
+    VALUES,
+    Q,
+    hear,
+    robot,
+    stub_node,
+    until,
+    watch,
+)
 
 from collision_monitor import CollisionModel  # noqa: E402
 from collision_monitor.model.live.live_objects import Bounds  # noqa: E402
@@ -48,11 +57,7 @@ class Cell:
         self.node.receive("~/cloud", serialize_message(cloud_message(points, frame, stamp)))
 
     def until(self, condition):
-        end = time.monotonic() + 30.0
-        while not condition() and time.monotonic() < end:
-            self.cloud.watch()
-            time.sleep(0.005)
-        assert condition()
+        until(self.cloud, condition)
 
     @property
     def centre(self):
