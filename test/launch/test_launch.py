@@ -6,9 +6,6 @@ import os
 
 import pytest
 from support.ros.launch_cases import (
-    COMMON,
-    check_arguments,
-    check_refused,
     installed,
     launched,
 )
@@ -71,11 +68,3 @@ def test_without_arguments_the_robot_comes_out_of_the_latched_topic(graph, exits
     assert graph.values["warn_distance"] == "0.1"
     yield
     assert exits == [0]
-
-
-def test_every_argument_has_a_default_and_a_description(source):
-    check_arguments(source, COMMON)
-
-
-def test_a_file_of_parameters_that_is_not_there_starts_nothing(source):
-    check_refused(source, "params_file: no file '/nowhere.yaml'", params_file="/nowhere.yaml")

@@ -4,10 +4,6 @@
 
 import pytest
 from support.ros.launch_cases import (
-    ADJUSTMENT,
-    COMMON,
-    check_arguments,
-    check_refused,
     installed,
     launched,
 )
@@ -86,11 +82,3 @@ def test_both_nodes_take_one_description_and_the_driver_s_topics(graph, exits):
     graph.until(lambda: graph.heard["sent"], 60.0, beat)
     yield  # launch shuts down
     assert exits == [0, 0]
-
-
-def test_every_argument_has_a_default_and_a_description(source):
-    check_arguments(source, {**COMMON, **ADJUSTMENT, "robot_state_publisher": "false"})
-
-
-def test_a_file_of_parameters_that_is_not_there_starts_nothing(source):
-    check_refused(source, "params_file: no file '/nowhere.yaml'", params_file="/nowhere.yaml")

@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 from support.ros.launch_cases import (
-    ADJUSTMENT,
-    VIEW,
-    check_arguments,
     check_refused,
     installed,
     launched,
@@ -29,18 +26,6 @@ controller_manager:
     slides_controller: {type: joint_trajectory_controller/JointTrajectoryController}
     states: {type: joint_state_broadcaster/JointStateBroadcaster}
 """
-ARGUMENTS = {
-    "namespace": "",
-    "urdf": None,
-    "robot_description_semantic": "",
-    "scene": "",
-    "controllers": "",
-    **ADJUSTMENT,
-    "headless": "false",
-    "self_collision": "true",
-    **VIEW,
-    "log_level": "info",
-}
 EXECUTABLES = {
     "ros_gz_sim": ["create"],
     "ros_gz_bridge": ["parameter_bridge"],
@@ -179,7 +164,3 @@ def test_without_one_trajectory_controller_the_topic_is_needed(source, tmp_path)
     path = tmp_path / "controllers.yaml"
     path.write_text(CONTROLLERS.replace("joint_trajectory_controller/J", "other/J"))
     check_refused(source, "controller_topic is empty", controllers=str(path))
-
-
-def test_every_argument_has_a_default_and_a_description(source):
-    check_arguments(source, ARGUMENTS)

@@ -6,10 +6,6 @@ import os
 
 import pytest
 from support.ros.launch_cases import (
-    ADJUSTMENT,
-    COMMON,
-    check_arguments,
-    check_refused,
     installed,
     launched,
 )
@@ -70,11 +66,3 @@ def test_a_trajectory_goes_through_to_the_controllers_topic(graph, exits):
     assert list(graph.heard["sent"][0].points[-1].positions) == pytest.approx(apart(0.5))
     yield  # launch shuts down
     assert exits == [0]
-
-
-def test_every_argument_has_a_default_and_a_description(source):
-    check_arguments(source, {**COMMON, **ADJUSTMENT})
-
-
-def test_a_file_of_parameters_that_is_not_there_starts_nothing(source):
-    check_refused(source, "params_file: no file '/nowhere.yaml'", params_file="/nowhere.yaml")

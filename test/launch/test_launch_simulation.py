@@ -6,8 +6,6 @@ import os
 
 import pytest
 from support.ros.launch_cases import (
-    VIEW,
-    check_arguments,
     check_refused,
     installed,
     launched,
@@ -19,21 +17,6 @@ from support.ros.ros_graph import LATCHED  # isort: skip
 from support.ros.simulation_cell import trajectory  # isort: skip
 from trajectory_msgs.msg import JointTrajectory  # isort: skip
 from support.robots.two_slides import JOINTS, URDF  # isort: skip
-
-ARGUMENTS = {
-    "namespace": "",
-    "params_file": None,
-    "robot_description": None,
-    "robot_description_semantic": None,
-    "scene": None,
-    "start_positions": "",
-    "real_time_factor": "1.0",
-    "monitor": "true",
-    "self_collision": "false",
-    "method": "",
-    **VIEW,
-    "log_level": "info",
-}
 
 
 @pytest.fixture
@@ -89,10 +72,5 @@ def test_what_is_wanted_goes_through_all_nodes_and_comes_back(graph, exits):
     assert exits == [0, 0, 0]
 
 
-def test_every_argument_has_a_default_and_a_description(source):
-    check_arguments(source, ARGUMENTS)
-
-
-def test_bad_arguments_start_nothing(source):
-    check_refused(source, "params_file: no file '/nowhere.yaml'", params_file="/nowhere.yaml")
+def test_a_factor_that_is_no_number_starts_nothing(source):
     check_refused(source, "real_time_factor: 'fast' is not a number", real_time_factor="fast")

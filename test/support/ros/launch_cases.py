@@ -15,21 +15,6 @@ from launch.actions import IncludeLaunchDescription, RegisterEventHandler  # noq
 from launch.event_handlers import OnProcessExit  # noqa: E402
 from launch.launch_description_sources import PythonLaunchDescriptionSource  # noqa: E402
 
-VIEW = {"rviz": "false", "robot_state_publisher": "auto", "fixed_frame": ""}
-COMMON = {
-    "namespace": "",
-    "params_file": None,
-    "joint_states": "joint_states",
-    "use_sim_time": "false",
-    **VIEW,
-    "robot_description": "",
-    "robot_description_semantic": "",
-    "scene": "",
-    "visual_meshes": "",
-    "log_level": "info",
-}
-ADJUSTMENT = {"controller_action": "", "controller_topic": "", "method": ""}
-
 # Writes down its arguments, and the parameters that come in files.
 STAND_IN = """#!/bin/sh
 name="$TOLD/$(basename "$0")"
@@ -71,18 +56,6 @@ def launched(source, exits, **arguments):
     ended = OnProcessExit(on_exit=lambda event, _: exits.append(event.returncode))
     included = IncludeLaunchDescription(source, launch_arguments=arguments.items())
     return LaunchDescription([RegisterEventHandler(ended), included])
-
-
-def check_arguments(source, expected):
-    """Each argument has a description, and this default; None: that of a file that is there."""
-    context = LaunchContext()
-    description = source.get_launch_description(context)
-    declared = {argument.name: argument for argument in description.get_launch_arguments()}
-    assert declared.keys() == expected.keys()
-    for name, default in expected.items():
-        assert len(declared[name].description) > 10
-        text = "".join(part.perform(context) for part in declared[name].default_value)
-        assert os.path.isfile(text) if default is None else text == default
 
 
 def check_refused(source, says, **arguments):
