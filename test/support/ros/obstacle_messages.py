@@ -26,16 +26,23 @@ def marker(
     return found
 
 
-def cloud_message(points, frame: str = "l0", stamp: float = 0.0, **more) -> PointCloud2:
-    """A cloud of points (n, 3) as float32; ``stamp`` in seconds."""
-    points = np.asarray(points, dtype="<f4").reshape(-1, 3)
+def cloud_message(
+    points, frame: str = "l0", stamp: float = 0.0, kind: str = "<f4", gap: int = 0,
+    width: int | None = None, **more,
+) -> PointCloud2:  # fmt: skip
+    """A cloud of points (n, 3), ``gap`` bytes after each, in rows of ``width``; ``stamp`` in s."""
+    kind = np.dtype(kind)
+    points = np.asarray(points, dtype=kind).reshape(-1, 3)
+    number = PointField.FLOAT32 if kind.itemsize == 4 else PointField.FLOAT64
     fields = [
-        PointField(name=name, offset=4 * k, datatype=PointField.FLOAT32, count=1)
+        PointField(name=name, offset=kind.itemsize * k, datatype=number, count=1)
         for k, name in enumerate("xyz")
     ]
+    width, step = len(points) if width is None else width, 3 * kind.itemsize + gap
     message = PointCloud2(
-        height=1, width=len(points), fields=fields, point_step=12, row_step=12 * len(points),
-        data=points.tobytes(), is_dense=True,
+        height=len(points) // width if width else 1, width=width, fields=fields, point_step=step,
+        row_step=step * width, data=b"".join(row.tobytes() + b"\xff" * gap for row in points),
+        is_dense=True, is_bigendian=kind.byteorder == ">",
     )  # fmt: skip
     message.header.frame_id = frame
     message.header.stamp.sec, message.header.stamp.nanosec = int(stamp), int(1e9 * (stamp % 1.0))

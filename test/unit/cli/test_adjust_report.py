@@ -48,17 +48,12 @@ def told(adjustment):
 def test_a_person_reads_what_was_done():
     _, text = told(bent(DESIRED, ARMS))
     for line in (
-        "toy: adjusted, method robust",
-        "right_arm (right), left_arm (left)",
         "t = 1 .. 3 s, waypoints 1 .. 3 of 5",
         "-14.32 deg: right_j1 at t = 2 s",
         "at most 30.0 mm right, 10.0 mm left",
         "before -0.0100 m at t = 2 s",
-        "after  0.1000 m at t = 2 s, right_2 - left_2",
-        "certified          0.0995 m between the arms at every instant, as in the desired motion",
+        "0.0995 m between the arms at every instant, as in the desired motion",
         "0.0800 m elsewhere at every instant, as in the desired motion",
-        "pairs              3 are kept apart",
-        "1 are eased; each keeps at every instant, at least:",
         "right_1 - right_2: 30.0 mm between leaves\n",
         "1 others do not touch (not moved by an arm)",
         "8 s, 4 s (100.0%) longer",

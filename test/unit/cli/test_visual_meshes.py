@@ -106,8 +106,6 @@ def test_commands_take_it(tmp_path, capsys):
 
 # Real robots, whose visual geometry pinocchio knows how to place.
 SEEN = {
-    "TwoDofs": "asr_twodof_description/urdf/TwoDofs.urdf",
-    "alexander": "alexander_description/urdf/alexander_v1.lowerBodyOnly.urdf",
     "human": "human_description/robots/human.urdf",
     "z1": "z1_description/urdf/z1.urdf",
 }

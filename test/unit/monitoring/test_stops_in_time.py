@@ -117,13 +117,3 @@ def test_the_same_robot_without_a_look_ahead_touches(cell):
         for q, v in some
         for row in driven(cell, q, v, prediction=False).path[::4]
     )
-
-
-def test_a_robot_that_has_stopped_does_not_start_again_by_itself(cell):
-    _, _, _, _, some = cell
-    robot = driven(cell, *some[0], noise=2e-5)
-    if robot.states[-1].action == "stop":
-        after = [state.action for state in robot.states[-20:]]
-        assert len(set(after)) == 1
-    changes = np.count_nonzero(np.diff([state.action == "stop" for state in robot.states]))
-    assert changes <= 2

@@ -134,10 +134,7 @@ def test_nan_is_not_a_distance_and_not_the_nearest(says):
     says(-0.2)
     assert listener.knows_distance
     assert listener.nearest[0] == -0.2
-
-
-def test_after_a_restart_the_least_distance_is_a_new_one(says):
-    says(-0.2).restart()
+    listener.restart()
     assert says(0.3).nearest[0] == 0.3
 
 

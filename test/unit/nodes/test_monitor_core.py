@@ -13,7 +13,8 @@ import rclpy  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
-from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
+from support.ros.obstacle_messages import marker  # noqa: E402
+from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 from collision_monitor.monitoring.monitor import Level  # noqa: E402
 from collision_monitor.nodes.collision_monitor import CollisionMonitorNode  # noqa: E402
@@ -44,11 +45,8 @@ def test_waiting_obstacles_count_for_the_next_joint_state_if_the_node_is_behind(
     while not publisher.get_subscription_count():
         assert time.monotonic() < end
         time.sleep(0.02)
-    marker = Marker(ns="post", id=1, type=Marker.SPHERE)
-    marker.header.frame_id = core._monitor.model.root
-    marker.pose.position.x = marker.pose.orientation.w = 1.0
-    marker.scale.x = marker.scale.y = marker.scale.z = 0.2
-    publisher.publish(MarkerArray(markers=[marker]))
+    post = marker(ns="post", at=(1.0, 0.0, 0.0), frame=core._monitor.model.root)
+    publisher.publish(MarkerArray(markers=[post]))
     time.sleep(0.5)  # the message is at the node, which does not spin
     message = serialize_message(JointState(name=names, position=[0.0] * len(names)))
     core._on_joint_state(source, message)

@@ -19,6 +19,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from geometry_msgs.msg import Point  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
+from support.ros.obstacle_messages import marker  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 from collision_monitor.nodes.obstacles.message_shapes import marker_name, marker_shape, pose_of
@@ -29,26 +30,22 @@ Q = np.array([0.5, 0.5, 0.3])
 SCENE, ATTACH = 3, 4  # numbers of channels
 
 
-def put(keeper, marker):
+def put(keeper, message):
     """As the node does."""
-    shape = marker_shape(marker, 8)
+    shape, frame = marker_shape(message, 8), message.header.frame_id
+    touch = frozenset(message.text.split())
+    pose = pose_of(message.pose)
     keeper.request(
-        ObjectRequest(
-            marker_name(marker), shape, marker.header.frame_id, pose_of(marker.pose),
-            frozenset(marker.text.split()), source=marker,
-        )
-    )  # fmt: skip
+        ObjectRequest(marker_name(message), shape, frame, pose, touch, source=message)
+    )
 
 
 def make(number, kind, rng, frame="l0", **more):
-    marker = Marker(ns="cell", id=number, type=kind, **more)
-    marker.header.frame_id = frame
-    p = random_pose(rng, 2.0)[:3, 3].tolist()
-    marker.pose.position.x, marker.pose.position.y, marker.pose.position.z = p
-    o = marker.pose.orientation
+    at = random_pose(rng, 2.0)[:3, 3]
+    found = marker(number, kind, at, frame, (0.2, 0.3, 0.4), **more)
+    o = found.pose.orientation
     o.x, o.y, o.z, o.w = (0.5, 0.5, -0.5, 0.5) if number % 2 else (0.0, 0.0, 0.0, 0.0)
-    marker.scale.x, marker.scale.y, marker.scale.z = 0.2, 0.3, 0.4
-    return marker
+    return found
 
 
 @pytest.fixture
@@ -77,9 +74,9 @@ def test_the_same_messages_make_the_same_scene(keeper):
     for channel, data in said:
         markers = deserialize_message(data, MarkerArray).markers
         assert 0 < len(markers) <= 20
-        for marker in markers:
-            assert (channel == ATTACH) == bool(marker.text)
-            put(again, marker)
+        for each in markers:
+            assert (channel == ATTACH) == bool(each.text)
+            put(again, each)
     assert again.live.objects.keys() == keeper.live.objects.keys()
     pairs = {frozenset(pair): k for k, pair in enumerate(again.live.pairs)}
     order = [pairs[frozenset(pair)] for pair in keeper.live.pairs]

@@ -88,14 +88,3 @@ def test_a_late_answer_to_one_stop_does_not_stand_for_the_next():
     assert service.call.outcome == "calling"
     answer(second, False)
     assert service.call.text == "FAILED after 1 attempts: no power"
-
-
-def test_an_answer_to_this_stop_settles_it():
-    driver = Graph(answers=False)
-    service = StopService(driver)
-    service.use_values(halting(2))
-    service.update(True)
-    answer(driver.calls[0], True)
-    assert service.call.outcome == "done"
-    service.update(True)
-    assert len(driver.calls) == 1

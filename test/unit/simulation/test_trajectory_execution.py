@@ -137,26 +137,18 @@ def test_a_new_cubic_begins_at_the_speed_of_the_old_one(clock):
     assert (after - before) / DT == pytest.approx(1.0, abs=0.1)
 
 
-def test_a_scale_that_is_not_enabled_is_one():
-    scale = SpeedScale(False, 0.5)
-    scale.update(0.0, 0.0)
-    assert scale.at(100.0) == 1.0 and scale.reason(100.0) == ""
-
-
-def test_it_is_zero_before_the_first_message():
-    scale = SpeedScale(True, 0.5)
+def test_a_scale_is_zero_before_the_first_message_and_after_the_timeout_and_one_if_not_enabled():
+    scale, disabled = SpeedScale(True, 0.5), SpeedScale(False, 0.5)
     assert scale.at(0.0) == 0.0
     assert scale.reason(0.0) == "no speed scale received yet"
-
-
-def test_the_last_value_is_valid_until_the_timeout():
-    scale = SpeedScale(True, 0.5)
     scale.update(0.3, 1.0)
     assert scale.at(1.5) == 0.3 and scale.reason(1.5) == ""
     assert scale.at(1.6) == 0.0
     assert scale.reason(1.6) == "no speed scale for 0.60 s, 0.5 s are allowed"
     scale.update(1.0, 1.7)
     assert scale.at(1.7) == 1.0
+    disabled.update(0.0, 0.0)
+    assert disabled.at(100.0) == 1.0 and disabled.reason(100.0) == ""
 
 
 @pytest.mark.parametrize(
@@ -179,9 +171,6 @@ def test_a_good_one_comes_as_arrays():
     assert np.array_equal(found.positions, [[0.0, 1.0], [2.0, 3.0]])
     assert np.array_equal(found.velocities, [[0.0, 0.0], [1.0, 1.0]])
     assert found.accelerations is None
-
-
-def test_empty_rows_are_as_good_as_none():
     assert checked(velocities=[[], []], accelerations=[(), ()]).velocities is None
 
 

@@ -44,7 +44,6 @@ def test_the_usual_port_is_taken_where_it_is_free():
     [
         ("no-such-host.invalid", "'no-such-host.invalid' cannot be found"),
         ("", "'' cannot be found"),
-        ("a host", "'a host' cannot be found"),
         ("." * 300, "cannot be found"),
         ("203.0.113.7", "'203.0.113.7' is not an address of this machine"),
     ],
@@ -64,7 +63,6 @@ def test_a_name_is_one_numeric_address():
         ("0.0.0.0", False, "http://127.0.0.1:81"),
         ("::", False, "http://[::1]:81"),
         ("::1", True, "http://[::1]:81"),
-        ("127.0.0.2", True, "http://127.0.0.2:81"),
         ("192.0.2.1", False, "http://192.0.2.1:81"),
     ],
 )

@@ -24,28 +24,20 @@ from collision_monitor.viewer.clearance_display import (
 
 
 @pytest.mark.parametrize(
-    ("distance", "colour"),
-    [(0.2, CLEAR), (0.1000001, CLEAR), (0.1, NEAR), (0.02, CONTACT), (-1.0, CONTACT),
-     (math.nan, CONTACT), (math.inf, CLEAR)],
+    ("distance", "colour", "expected"),
+    [
+        (0.1000001, CLEAR, "OK"), (0.1, NEAR, "WARN"), (0.02, CONTACT, "ERROR"),
+        (-1.0, CONTACT, "ERROR"), (math.nan, CONTACT, "ERROR"), (math.inf, CLEAR, "OK"),
+    ],
 )  # fmt: skip
-def test_colours_at_the_borders(distance, colour):
+def test_colours_and_levels_at_the_borders(distance, colour, expected):
     assert clearance_colour(distance, 0.1, 0.02) == pytest.approx(colour)
+    assert level(distance, 0.1, 0.02) == expected
 
 
 def test_between_stop_and_warn_it_is_a_mixture():
     middle = clearance_colour(0.06, 0.1, 0.02)
     assert middle == pytest.approx([(a + b) / 2 for a, b in zip(NEAR, CONTACT, strict=True)])
-
-
-@pytest.mark.parametrize(
-    ("distance", "expected"),
-    [
-        (0.2, "OK"), (0.1001, "OK"), (0.1, "WARN"), (0.021, "WARN"), (0.02, "ERROR"),
-        (-0.5, "ERROR"), (math.nan, "ERROR"), (math.inf, "OK"),
-    ],
-)  # fmt: skip
-def test_the_level_is_that_of_the_monitor(distance, expected):
-    assert level(distance, 0.1, 0.02) == expected
 
 
 def clearance(distance, a="a", b="b"):

@@ -29,15 +29,12 @@ from collision_monitor.viewer.page import Page  # noqa: E402
     ("listens", "given", "host", "is_own"),
     [
         ("127.0.0.1", "", "localhost:8080", True),
-        ("127.0.0.1", "", "127.0.0.1:8080", True),
         ("127.0.0.1", "", "[::1]:9", True),  # a port that is forwarded
         ("127.0.0.1", "mybox", "mybox:8080", True),
         ("127.0.0.1", "", "mybox:8080", False),
-        ("127.0.0.1", "", "evil.example:8080", False),
         ("127.0.0.1", "", "localhost.evil.example", False),
         ("127.0.0.1", "", "192.168.0.7:8080", False),
         ("127.0.0.1", "", "evil@localhost", False),
-        ("127.0.0.1", "", "localhost:port", False),
         ("127.0.0.1", "", "", False),
         ("0.0.0.0", "0.0.0.0", "192.168.0.7:8080", True),
         ("0.0.0.0", "0.0.0.0", f"{socket.gethostname()}:8080", True),
@@ -53,10 +50,8 @@ def test_hosts_of_this_server(listens, given, host, is_own):
     ("origin", "is_same"),
     [
         ("http://localhost:8080", True),
-        ("https://localhost:8080", True),
         ("http://localhost:9090", False),  # another server of this machine
         ("http://127.0.0.1:8080", False),
-        ("https://evil.example", False),
         ("http://localhost:8080.evil.example", False),
         ("null", False),  # a file, or a frame in a sandbox
         ("", False),

@@ -10,7 +10,7 @@ from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import ConfigurationError
-from collision_monitor.viewer.controls import JointSliders, SharedSlider, slider_specs
+from collision_monitor.viewer.controls import SharedSlider, slider_specs
 
 
 def model_with(kind="revolute", lower=-2.0, upper=2.0):
@@ -64,14 +64,11 @@ def test_limits_that_are_not_finite_are_an_error_that_names_the_joint():
         slider_specs(model)
 
 
-class Slider:
-    """As viser's: a value set by the program is told too, with no client."""
+class Told:
+    """As a slider of viser's; counts what is sent to browsers, only what it does not hold yet."""
 
-    def __init__(self, label, low, high, step, value, disabled):
-        self.label, self.disabled, self._value = label, disabled, value
-        self.min, self.max = low, high
-        assert low <= value <= high
-        self.calls = []
+    def __init__(self):
+        self.min, self.max, self._value, self.calls, self.sent = 0.0, 10.0, 5.0, [], []
 
     def on_update(self, call):
         self.calls.append(call)
@@ -85,46 +82,12 @@ class Slider:
         self.move(value, None)
 
     def move(self, value, client):
+        """A value set by the program is told too, with no client."""
+        if client is None and value != self._value:
+            self.sent.append(value)
         self._value, self.client, self.target = value, client, self
         for call in self.calls:
             call(self)
-
-
-class Gui:
-    """Takes sliders."""
-
-    def __init__(self):
-        self.sliders = []
-
-    def add_slider(self, *arguments, **options):
-        self.sliders.append(Slider(*arguments, **options))
-        return self.sliders[-1]
-
-
-def test_a_hand_moves_the_joint_and_the_program_does_not():
-    gui, moves = Gui(), []
-    specs = [spec_of("revolute"), spec_of("prismatic", 0.0, 0.5), spec_of("revolute", 1.0, 1.0)]
-    sliders = JointSliders(gui, specs, np.array([0.5, 9.0, 1.0]), lambda *move: moves.append(move))
-    assert [slider.value for slider in gui.sliders] == [0.5, 0.5, 1.0]  # as far as they reach
-    assert [slider.disabled for slider in gui.sliders] == [False, False, True]
-    gui.sliders[1].move(0.2, client="a browser")
-    assert moves == [(1, 0.2)]
-    sliders.show(np.array([-1.0, 0.3, 1.0]))
-    assert [slider.value for slider in gui.sliders] == [-1.0, 0.2, 1.0]  # a hand was at that one
-    assert moves == [(1, 0.2)]
-
-
-class Told(Slider):
-    """Counts what is sent to browsers, which is only what viser does not hold already."""
-
-    def __init__(self):
-        super().__init__("a", 0.0, 10.0, 0.1, 5.0, False)
-        self.sent = []
-
-    def move(self, value, client):
-        if client is None and value != self._value:
-            self.sent.append(value)
-        super().move(value, client)
 
 
 def make():

@@ -90,23 +90,6 @@ def test_capsules_are_two_balls_and_a_cylinder_along_their_segment(arm, turn):
         assert [[e.x, e.y, e.z] for e in ends] == segments[marker.id].tolist()
 
 
-def test_balls_have_their_diameter_and_a_sphere_has_one(arm):
-    markers = sorted(of(build(arm, [0.3, 0.2]), "leaves", "obstacles"), key=lambda m: m.id)
-    assert [m.id for m in markers] == list(range(len(arm.leaves)))
-    for marker, leaf in zip(markers, arm.leaves, strict=True):
-        diameter = 2 * leaf.radius
-        assert (marker.scale.x, marker.scale.y, marker.scale.z) == (diameter,) * 3
-        assert marker.pose.orientation.w == 1.0
-        if leaf.link == "ball":
-            assert (marker.ns, marker.type) == ("obstacles", Marker.SPHERE)
-            place = marker.pose.position
-            assert (place.x, place.y, place.z) == (0.0, 3.0, 0.0)
-        else:
-            assert (marker.ns, marker.type) == ("leaves", Marker.SPHERE_LIST)
-            assert len(marker.points) == (1 if leaf.kind == "sphere" else 2)
-    assert {leaf.kind for leaf in arm.leaves} == {"sphere", "capsule"}
-
-
 def test_colours_at_and_beside_the_borders():
     model = CollisionModel.from_urdf(chain(3))  # stretched: one pair, its two ends
     q = np.zeros(2)

@@ -14,7 +14,8 @@ from support.robots.toys import chain
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from geometry_msgs.msg import Point, Pose, Quaternion, Vector3  # noqa: E402
-from sensor_msgs.msg import PointCloud2, PointField  # noqa: E402
+from sensor_msgs.msg import PointField  # noqa: E402
+from support.ros.obstacle_messages import cloud_message  # noqa: E402
 from visualization_msgs.msg import Marker  # noqa: E402
 
 from collision_monitor import CollisionModel  # noqa: E402
@@ -148,36 +149,15 @@ def test_names_have_no_spaces_and_stay_different():
     assert all(name == "".join(name.split()) for name in plain)
 
 
-def cloud(rows, kind="<f4", gap=0, columns=None, **more):
-    """A message of points (n, 3), each with ``gap`` bytes behind it."""
-    kind = np.dtype(kind)
-    step = 3 * kind.itemsize + gap
-    data = b"".join(row.astype(kind).tobytes() + b"\xff" * gap for row in np.asarray(rows))
-    number = PointField.FLOAT32 if kind.itemsize == 4 else PointField.FLOAT64
-    fields = [
-        PointField(name=name, offset=k * kind.itemsize, datatype=number, count=1)
-        for k, name in enumerate("xyz")
-    ]
-    width = len(rows) if columns is None else columns
-    height = len(rows) // width if width else 1
-    message = PointCloud2(
-        height=height, width=width, fields=fields, point_step=step, row_step=step * width,
-        data=data, is_bigendian=kind.byteorder == ">",
-    )  # fmt: skip
-    for name, value in more.items():
-        setattr(message, name, value)
-    return message
-
-
 @pytest.mark.parametrize("kind", ["<f4", ">f4", "<f8", ">f8"])
 @pytest.mark.parametrize(("gap", "width"), [(0, None), (4, 3), (20, 2)])
 def test_points_are_read_however_they_lie(kind, gap, width):
     rows = np.random.default_rng(0).uniform(-3, 3, (12, 3))
     rows[3] = np.nan
-    found = read_points(cloud(rows, kind, gap, width))
+    found = read_points(cloud_message(rows, kind=kind, gap=gap, width=width))
     np.testing.assert_allclose(found, rows.astype(np.dtype(kind)).astype(float))
     assert found.dtype == np.float64
-    assert read_points(cloud(rows[:0], kind)).shape == (0, 3)
+    assert read_points(cloud_message(rows[:0], kind=kind)).shape == (0, 3)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +174,7 @@ def test_points_are_read_however_they_lie(kind, gap, width):
 )
 def test_clouds_that_do_not_add_up_are_refused(more, why):
     with pytest.raises(LiveSceneError, match=why):
-        read_points(cloud(np.zeros((4, 3)), **more))
+        read_points(cloud_message(np.zeros((4, 3)), **more))
 
 
 class Buffer:
