@@ -267,18 +267,13 @@ def insides(text: str) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("line", "is_inside"),
     [
-        ("monitor._times.clear()", True),
         ("make().buffer._q", True),
         ("os._exit(0); self._times; state._replace(level=0)", False),
         ("from collision_monitor.cli.options import _LOG", True),
-        ("monkeypatch.setattr(fitter, 'fit_all', None)", True),
         ("monkeypatch.setattr(fitter.os, 'cpu_count', None)", True),
-        ("monkeypatch.setattr(fitter.Store, 'get', None)", True),
         ("monkeypatch.setattr('collision_monitor.fitting.fitter.Store', None)", True),
         ("with patch.object(model, 'distance'): pass", True),
-        ("monkeypatch.setattr(os, 'cpu_count', None)", False),
         ("monkeypatch.setattr('os.cpu_count', None); setattr(message, name, 1)", False),
-        ("monkeypatch.setitem(os.environ, 'A', 'b')", False),
     ],
 )
 def test_insides_are_found(line, is_inside):

@@ -113,50 +113,17 @@ def test_the_sourced_library_finds_the_installed_robot(workspace, tmp_path):
     assert Path(lines[1]) == workspace.share / "urdf/dual_arm.urdf"
 
 
-def start_installed(workspace, graph, folder, parameters) -> subprocess.Popen:
-    """Start the installed node in ``folder``, with the installed parameters and some more."""
-    command = [os.fspath(workspace.executable), "--ros-args"]
-    command += ["--params-file", os.fspath(workspace.share / "config/collision_monitor.yaml")]
-    for name, value in parameters.items():
-        command += ["-p", f"{name}:={value}"]
+def test_the_installed_executable_loads_the_installed_robot(workspace, graph, tmp_path):
     process = subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        [workspace.executable, "--ros-args",
+         "--params-file", workspace.share / "config/collision_monitor.yaml",
+         "-p", f"robot_description:={workspace.share / 'urdf/dual_arm.urdf'}"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         env={**graph.environment, **workspace.environment, "ROS_DOMAIN_ID": str(graph.domain)},
     )  # fmt: skip
     graph.processes.append(process)
-    return process
-
-
-def test_the_installed_executable_loads_the_installed_robot(workspace, graph, tmp_path):
-    robot = {"robot_description": workspace.share / "urdf/dual_arm.urdf"}
-    process = start_installed(workspace, graph, tmp_path, robot)
     heard = graph.heard["state"]
     graph.until(lambda: any(m.message.startswith(("loading", "compiling")) for m in heard), 60.0)
-    code, output = graph.stop(process)
-    assert code == 0, output
-    assert "Traceback" not in output
-
-
-@pytest.mark.slow
-def test_the_installed_executable_watches_the_dual_arm_robot(workspace, graph, tmp_path):
-    parameters = {
-        "robot_description": workspace.share / "urdf/dual_arm.urdf",
-        "robot_description_semantic": workspace.share / "urdf/dual_arm.srdf",
-        "scene": workspace.share / "urdf/dual_arm_scene.yaml",
-    }
-    # Here first: leaves that are kept on disk are not fitted while the graph waits.
-    model = collision_monitor.CollisionModel.from_urdf(
-        ROOT / "urdf/dual_arm.urdf",
-        srdf=ROOT / "urdf/dual_arm.srdf",
-        scene=ROOT / "urdf/dual_arm_scene.yaml",
-    )
-    parameters["narrow_phase"] = "leaf"  # a copy of the package compiles all that it uses
-    process = start_installed(workspace, graph, tmp_path, parameters)
-    joints = [f"{side}_joint_{i}" for side in ("right", "left") for i in range(1, 8)]
-    distance = graph.until_distance(lambda: graph.send(joints, [0.1] * len(joints)))
-    assert set(model.joint_names) == set(joints)
-    expected = model.distance([0.1] * len(joints), by_design=False).distance
-    assert distance == pytest.approx(expected, abs=1e-12)
     code, output = graph.stop(process)
     assert code == 0, output
     assert "Traceback" not in output

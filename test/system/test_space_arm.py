@@ -24,7 +24,6 @@ from space_arm.straight_approach import (  # noqa: E402
     DOWN,
     LAB_RADIUS,
     LAB_X,
-    RAMP,
     SPACE_ARM,
     SPEED,
     START,
@@ -132,16 +131,6 @@ def test_the_end_goes_straight_at_the_hull_at_its_speed(model, reference, rows):
     assert (rows <= model.upper).all()
 
 
-def test_its_way_is_a_double_s_from_rest_to_its_speed():
-    times = np.linspace(0.0, 2.0 * RAMP, 4001)
-    speeds = np.gradient(way_at(times), times)
-    assert speeds[0] == pytest.approx(0.0, abs=1e-6) and (np.diff(speeds) >= -1e-9).all()
-    assert speeds[times > RAMP] == pytest.approx(SPEED)
-    accelerations = np.gradient(speeds, times)
-    assert accelerations.max() == pytest.approx(2.0 * SPEED / RAMP, rel=1e-2)
-    assert np.abs(np.diff(accelerations)).max() < 1.1 * accelerations.max() / 1000.0, "no step"
-
-
 def test_distances_on_the_way_are_those_of_coal(model, reference, rows):
     geometry, _ = reference.leaf_geometry()
     for q in rows[::10]:
@@ -188,7 +177,7 @@ def test_the_alarm_is_not_later_than_the_triangles_say_nor_much_earlier(model, r
 
 def test_the_sensor_sees_the_hull_by_itself_and_alarms_a_cycle_later(model, rows, closed_form):
     first = _first(model.min_distances(rows) <= 2.0 * GROWN)
-    around = slice(first - 80, first + 20)  # casting rays is slow
+    around = slice(first - 50, first + 10)  # casting rays is slow
     seen, true = experiment(model, rows[around], CYCLE, 2.0 * GROWN), closed_form[around]
     off = (seen.measured[1:] - true[:-1])[true[:-1] > 0.01]
     assert np.isnan(seen.measured[0]) and np.isfinite(off).all()
@@ -267,6 +256,7 @@ def test_the_benchmark_prints_what_it_measured(monkeypatch, capsys, tmp_path):
     assert "nan" not in text
 
 
+@pytest.mark.slow
 def test_the_benchmark_measures_real_robots_between_copies(monkeypatch, capsys):
     require("ur5")
     command = METHODS["benchmarks/hybrid_tree.py --robots"]

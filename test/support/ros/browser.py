@@ -101,29 +101,11 @@ class Tab:
             assert time.monotonic() < end, f"after {_SECONDS:.0f} s: {instead()}"
             self.tab.wait_for_timeout(250)
 
-    def canvas_size(self) -> tuple[float, float]:
-        """Width and height of the 3D view, pixels."""
-        box = self.tab.locator(_CANVAS).bounding_box()
-        return box["width"], box["height"]
-
-    def drag(self, begin: tuple[float, float], end: tuple[float, float]) -> None:
-        """Take what is at a pixel of the 3D view to another pixel."""
-        box = self.tab.locator(_CANVAS).bounding_box()
-        mouse = self.tab.mouse
-        mouse.move(box["x"] + begin[0], box["y"] + begin[1])
-        self.tab.wait_for_timeout(500)  # what is under the mouse is found when a frame is drawn
-        mouse.down()
-        for part in np.linspace(0.0, 1.0, 6):
-            x, y = (a + part * (b - a) for a, b in zip(begin, end, strict=True))
-            mouse.move(box["x"] + x, box["y"] + y)
-            self.tab.wait_for_timeout(250)
-        mouse.up()
-
     def pixels(self) -> np.ndarray:
         """What the canvas shows, (height, width, 3) from 0 to 255, without the panel beside it."""
         from PIL import Image
 
-        width, height = self.canvas_size()
-        box = {"x": 0, "y": 0, "width": width, "height": height}
-        image = Image.open(BytesIO(self.tab.screenshot(clip=box)))
+        box = self.tab.locator(_CANVAS).bounding_box()
+        clip = {"x": 0, "y": 0, "width": box["width"], "height": box["height"]}
+        image = Image.open(BytesIO(self.tab.screenshot(clip=clip)))
         return np.asarray(image.convert("RGB"), dtype=int)
