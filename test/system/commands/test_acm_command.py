@@ -29,20 +29,17 @@ def bad(tmp_path):
     return str(path)
 
 
-def test_a_table_says_what_is_exempted_and_why(urdf, capsys):
-    assert main(["acm", urdf, "--samples", "200"]) == 0
-    out = capsys.readouterr().out
+def test_a_table_says_what_is_exempted_and_why(urdf, run):
+    out = run("acm", urdf, "--samples", "200").out
     line = next(line for line in out.splitlines() if line.startswith("flag - palm"))
     assert line.split()[3] == "Never" and "proved by" in line
     assert "poster: 15 pairs" in out and "never meet, proved" in out and "seed 0" in out
 
 
-def test_a_search_that_was_broken_off_is_warned_of(urdf, capsys):
-    assert main(["acm", urdf, "--seconds", "0", "--samples", "1000", "--json"]) == 0
-    hasty, err = capsys.readouterr()
+def test_a_search_that_was_broken_off_is_warned_of(urdf, run):
+    hasty, err = run("acm", urdf, "--seconds", "0", "--samples", "1000", "--json")
     assert "in 64 configurations instead of 1000" in err and "stay checked" in err
-    assert main(["acm", urdf, "--seconds", "0", "--samples", "64", "--json"]) == 0
-    whole, err = capsys.readouterr()
+    whole, err = run("acm", urdf, "--seconds", "0", "--samples", "64", "--json")
     assert "warning" not in err
     hasty, whole = (
         {tuple(row["links"]) for row in json.loads(text)["pairs"] if row["exempted"]}
@@ -51,19 +48,17 @@ def test_a_search_that_was_broken_off_is_warned_of(urdf, capsys):
     assert hasty < whole
 
 
-def test_what_is_written_passes_its_own_audit(urdf, tmp_path, capsys):
+def test_what_is_written_passes_its_own_audit(urdf, tmp_path, run):
     output = tmp_path / "new.srdf"
-    assert main(["acm", urdf, "--samples", "200", "--output", str(output)]) == 0
-    assert main(["acm", urdf, "--audit", str(output)]) == 0
-    out = capsys.readouterr().out
+    run("acm", urdf, "--samples", "200", "--output", output)
+    out = run("acm", urdf, "--audit", output).out
     assert "0 pairs can collide" in out
     model = CollisionModel.from_urdf(urdf, str(output))
     assert list(map(set, model.pairs)) == [{"post", "arm"}]
 
 
-def test_an_audit_finds_shows_and_fails(urdf, bad, capsys):
-    assert main(["acm", urdf, "--audit", bad]) == 1
-    out = capsys.readouterr().out
+def test_an_audit_finds_shows_and_fails(urdf, bad, run):
+    out = run("acm", urdf, "--audit", bad, code=1).out
     assert "1 pair can collide" in out and "arm" in out and "no pair" in out
     pose = next(line for line in out.splitlines() if line.startswith("1  shoulder="))
     model = CollisionModel.from_urdf(urdf)
@@ -73,9 +68,8 @@ def test_an_audit_finds_shows_and_fails(urdf, bad, capsys):
     assert where_links_meet(model, ("post", "arm"), np.array([q]))[0]
 
 
-def test_an_audit_as_json_holds_the_witness(urdf, bad, capsys):
-    assert main(["acm", urdf, "--audit", bad, "--json", "--seed", "3"]) == 1
-    result = json.loads(capsys.readouterr().out)
+def test_an_audit_as_json_holds_the_witness(urdf, bad, run):
+    result = json.loads(run("acm", urdf, "--audit", bad, "--json", "--seed", "3", code=1).out)
     (finding,) = result["findings"]
     assert set(finding["links"]) == {"arm", "post"} and finding["reason"] == "Never"
     assert set(finding["q"]) == {"shoulder", "wrist", "tip"}
@@ -84,9 +78,8 @@ def test_an_audit_as_json_holds_the_witness(urdf, bad, capsys):
     assert [row["links"] for row in result["harmless"]] == [["flag", "arm"]]
 
 
-def test_the_matrix_as_json_has_every_pair(urdf, capsys):
-    assert main(["acm", urdf, "--json", "--samples", "200"]) == 0
-    result = json.loads(capsys.readouterr().out)
+def test_the_matrix_as_json_has_every_pair(urdf, run):
+    result = json.loads(run("acm", urdf, "--json", "--samples", "200").out)
     assert len(result["pairs"]) == 15
     for pair in result["pairs"]:
         assert pair["meeting"] in ("never", "sometimes", "always")
@@ -94,18 +87,15 @@ def test_the_matrix_as_json_has_every_pair(urdf, capsys):
         assert (pair["q"] is None) == (pair["meeting"] == "never")
 
 
-def test_exemptions_of_an_srdf_that_can_collide_are_named(urdf, bad, capsys):
-    assert main(["acm", urdf, "--srdf", bad, "--samples", "200"]) == 0
-    out = capsys.readouterr().out
+def test_exemptions_of_an_srdf_that_can_collide_are_named(urdf, bad, run):
+    out = run("acm", urdf, "--srdf", bad, "--samples", "200").out
     assert "in the SRDF; sometimes" in out
     assert "can meet and be apart" in out and "--audit" in out
-    assert main(["acm", urdf, "--srdf", bad, "--samples", "200", "--renew"]) == 0
-    assert "in the SRDF" not in capsys.readouterr().out
+    assert "in the SRDF" not in run("acm", urdf, "--srdf", bad, "--samples", "200", "--renew").out
 
 
-def test_an_srdf_that_is_not_there_is_an_error(urdf, capsys):
-    assert main(["acm", urdf, "--audit", "missing.srdf"]) == 2
-    assert "missing.srdf: no such file" in capsys.readouterr().err
+def test_an_srdf_that_is_not_there_is_an_error(urdf, run):
+    assert "missing.srdf: no such file" in run("acm", urdf, "--audit", "missing.srdf", code=2).err
 
 
 @pytest.mark.parametrize(

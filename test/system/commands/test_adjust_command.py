@@ -4,7 +4,6 @@
 
 import csv
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -42,12 +41,16 @@ def place(tmp_path):
     return tmp_path
 
 
-def run(place, *options):
-    """The exit code of the command."""
-    arguments = ["adjust", str(place / "robot.urdf"), str(place / "motion.csv"), *options]
-    if "--srdf" not in options:
-        arguments += ["--srdf", str(place / "robot.srdf")]
-    return main([*arguments, "--danger-distance", "0.02"])
+@pytest.fixture
+def adjust(place, run):
+    """Runs the command with ``place``; ``out`` and ``err`` it printed."""
+
+    def adjust(*options, code=0):
+        srdf = () if "--srdf" in options else ("--srdf", place / "robot.srdf")
+        files = place / "robot.urdf", place / "motion.csv"
+        return run("adjust", *files, *options, *srdf, "--danger-distance", "0.02", code=code)
+
+    return adjust
 
 
 def read(path):
@@ -73,16 +76,15 @@ def refuse(place):
 
 
 @pytest.mark.parametrize("method", ["robust", "field"])
-def test_the_adjusted_motion_is_written_and_reported(place, capsys, method):
+def test_the_adjusted_motion_is_written_and_reported(place, adjust, method):
     output = place / "adjusted.csv"
-    assert run(place, "--output", str(output), "--method", method) == 0
+    out = adjust("--output", output, "--method", method).out
     times, rows = read(output)
     given_times, given = read(place / "motion.csv")
     assert least(given) < 0.0
     assert least(rows) >= SAFE
     assert np.array_equal(rows[[0, -1]], given[[0, -1]])
     assert np.array_equal(times, given_times)
-    out = capsys.readouterr().out
     most = np.degrees(np.abs(rows - given).max())
     for text in (
         f"planar: adjusted, method {method}", "right_arm (right), left_arm (left)",
@@ -92,10 +94,9 @@ def test_the_adjusted_motion_is_written_and_reported(place, capsys, method):
         assert text in out
 
 
-def test_json_tells_what_the_file_has(place, capsys):
+def test_json_tells_what_the_file_has(place, adjust):
     output = place / "adjusted.yaml"
-    assert run(place, "--output", str(output), "--json") == 0
-    result = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    result = json.loads(adjust("--output", output, "--json").out, parse_constant=pytest.fail)
     motion = read_motion(output)
     assert result["result"] == "adjusted" and result["output"] == str(output)
     assert result["joints"] == list(motion.joint_names) == list(JOINTS)
@@ -110,28 +111,25 @@ def test_json_tells_what_the_file_has(place, capsys):
     assert set(pairs["nearest_eased"]["pair"]) & {"right_1", "left_1", "base"}
 
 
-def test_a_safe_motion_is_written_as_it_is(place, capsys):
+def test_a_safe_motion_is_written_as_it_is(place, adjust):
     write(place / "motion.csv", meeting(41, 0.3))
-    assert run(place, "--output", str(place / "out.csv")) == 0
-    out = capsys.readouterr().out
+    out = adjust("--output", place / "out.csv").out
     assert "already safe" in out and "as before" in out and "largest change" not in out
     before, after = read_motion(place / "motion.csv"), read_motion(place / "out.csv")
     assert before.positions.tobytes() == after.positions.tobytes()
     assert before.times.tobytes() == after.times.tobytes()
-    assert run(place, "--json") == 0
-    result = json.loads(capsys.readouterr().out)
+    result = json.loads(adjust("--json").out)
     assert (result["result"], result["window"], result["output"]) == ("already safe", None, None)
 
 
-def test_a_bag_is_adjusted_by_its_topic(place, capsys):
+def test_a_bag_is_adjusted_by_its_topic(place, run):
     rows = meeting(41, 0.85)
     messages = [("/js", 1.0 + k, state(1.0 + k, JOINTS, row)) for k, row in enumerate(rows)]
     bag = write_bag(place / "bag", [*messages, ("/other", 1.0, state(1.0, ["neck"], [0.0]))])
     (place / "motion.csv").unlink()
-    arguments = ["adjust", str(place / "robot.urdf"), str(bag), "--danger-distance", "0.02"]
-    assert main(arguments) == 2
-    assert "choose a topic (--topic); there are: /js" in capsys.readouterr().err
-    assert main([*arguments, "--topic", "/js", "--output", str(place / "out.csv")]) == 0
+    arguments = "adjust", place / "robot.urdf", bag, "--danger-distance", "0.02"
+    assert "choose a topic (--topic); there are: /js" in run(*arguments, code=2).err
+    run(*arguments, "--topic", "/js", "--output", place / "out.csv")
     with (place / "out.csv").open(newline="") as file:
         header, *table = csv.reader(file)
     table = np.array(table, dtype=float)[:, 1:]
@@ -139,15 +137,13 @@ def test_a_bag_is_adjusted_by_its_topic(place, capsys):
     assert least(table[:, [header.index(name) - 1 for name in JOINTS]]) >= SAFE
 
 
-def test_an_old_file_is_left_alone_and_called_old(place, capsys):
+def test_an_old_file_is_left_alone_and_called_old(place, adjust):
     refuse(place)
     output = place / "adjusted.csv"
     output.write_text("of yesterday")
-    assert run(place, "--output", str(place / "new.csv")) == 1
-    assert "no safe adjustment" in capsys.readouterr().out
+    assert "no safe adjustment" in adjust("--output", place / "new.csv", code=1).out
     assert not (place / "new.csv").exists()
-    assert run(place, "--output", str(output), "--json") == 1
-    printed = capsys.readouterr()
+    printed = adjust("--output", output, "--json", code=1)
     assert output.read_text() == "of yesterday"
     assert f"{output} is from an earlier run" in printed.err
     result = json.loads(printed.out)
@@ -166,30 +162,27 @@ def test_an_old_file_is_left_alone_and_called_old(place, capsys):
 # -- options --------------------------------------------------------------------------------
 
 
-def test_distances_and_the_yielding_arm(place):
-    assert run(place, "--output", str(place / "a.csv"), "--yielding", "left",
-               "--safe-distance", "0.2") == 0  # fmt: skip
+def test_distances_and_the_yielding_arm(place, adjust):
+    adjust("--output", place / "a.csv", "--yielding", "left", "--safe-distance", "0.2")
     (_, given), (_, rows) = read(place / "motion.csv"), read(place / "a.csv")
     assert np.array_equal(rows[:, :3], given[:, :3]) and not np.array_equal(rows, given)
     assert least(rows) >= 0.2
 
 
-def test_arms_are_those_that_are_named(place, capsys):
-    assert run(place, "--arms", "base:left_3,base:right_3", "--json") == 0
-    result = json.loads(capsys.readouterr().out)
+def test_arms_are_those_that_are_named(adjust):
+    result = json.loads(adjust("--arms", "base:left_3,base:right_3", "--json").out)
     assert {arm["name"] for arm in result["arms"].values()} == {"base..left_3", "base..right_3"}
 
 
-def test_limits_count_where_they_are_tighter(place, capsys):
+def test_limits_count_where_they_are_tighter(place, adjust):
     output, limits = place / "out.csv", place / "joint_limits.yaml"
-    assert run(place, "--output", str(output), "--limits", str(limits)) == 0
+    assert "longer" in adjust("--output", output, "--limits", limits).out
     times, rows = read(output)
     rates = np.abs(np.diff(rows, axis=0)) / np.diff(times)[:, None]
     assert rates[:, 0].max() <= 0.05 * (1.0 + 1e-6)
-    assert "longer" in capsys.readouterr().out
     limits.write_text(LIMITS.replace("-1.5", "-0.4"))
-    assert run(place, "--limits", str(limits)) == 2
-    assert "joint 'left_j1' is at -0.45, beyond its limits -0.4 to 2" in capsys.readouterr().err
+    said = adjust("--limits", limits, code=2).err
+    assert "joint 'left_j1' is at -0.45, beyond its limits -0.4 to 2" in said
 
 
 @pytest.mark.parametrize(
@@ -198,7 +191,7 @@ def test_limits_count_where_they_are_tighter(place, capsys):
         "max_acceleration: 0.02", "min_position: 0.0, max_position: 0.15",
     ],
 )  # fmt: skip
-def test_limits_of_joints_that_follow_others_are_kept_as_verify_checks_them(place, limit):
+def test_limits_of_joints_that_follow_others_are_kept_as_verify_checks_them(place, adjust, limit):
     urdf, output = place / "robot.urdf", place / "out.csv"
     follows = '<axis xyz="0 0 1"/><mimic joint="right_j2" multiplier="-4" offset="0.1"/>'
     before, _, after = urdf.read_text().rpartition('<axis xyz="0 0 1"/>')  # of the neck
@@ -206,32 +199,29 @@ def test_limits_of_joints_that_follow_others_are_kept_as_verify_checks_them(plac
     given = ["--limits", str(place / "joint_limits.yaml")]
     (place / "joint_limits.yaml").write_text(f"joint_limits: {{neck: {{{limit}}}}}\n")
     verified = ["verify", str(urdf), str(output), "--srdf", str(place / "robot.srdf"), *given]
-    assert run(place, "--output", str(output)) == 0
+    adjust("--output", output)
     assert main(verified) == 1
-    assert run(place, "--output", str(output), *given) == 0
+    adjust("--output", output, *given)
     assert main(verified) == 0
 
 
-def test_a_start_beyond_a_limit_is_reported_as_verify_will(place, capsys):
+def test_a_start_beyond_a_limit_is_reported_as_verify_will(place, adjust, run):
     output, limits = place / "out.csv", place / "joint_limits.yaml"
     limits.write_text("joint_limits: {left_j1: {min_position: -1.0, max_position: 0.395}}\n")
     given = ["--limits", str(limits), "--output", str(output), "--json"]
-    assert run(place, *given) == 0
-    printed = capsys.readouterr()
+    printed = adjust(*given)
     (found,) = json.loads(printed.out)["beyond_limits"]
     assert (found["joint"], found["limit"]) == ("left_j1", 0.395)
     assert found["value"] == read(output)[1][:, 3].max() == pytest.approx(0.4)
     assert "joint 'left_j1' begins at 0.4, beyond its limit 0.395" in printed.err
     verified = ["verify", str(place / "robot.urdf"), str(output), "--limits", str(limits)]
-    assert main(verified) == 1
-    assert "left_j1" in capsys.readouterr().out
+    assert "left_j1" in run(*verified, code=1).out
     limits.write_text("joint_limits: {left_j1: {min_position: -1.0, max_position: 0.405}}\n")
-    assert run(place, *given) == 0
-    assert json.loads(capsys.readouterr().out)["beyond_limits"] == []
-    assert main(verified) == 0
+    assert json.loads(adjust(*given).out)["beyond_limits"] == []
+    run(*verified)
 
 
-def test_a_motion_that_starts_at_speed_is_reported_as_verify_will(place, capsys):
+def test_a_motion_that_starts_at_speed_is_reported_as_verify_will(place, adjust, run):
     output, limits = place / "out.csv", place / "joint_limits.yaml"
     given = ["--limits", str(limits), "--output", str(output), "--json"]
     verified = ["verify", str(place / "robot.urdf"), str(output), "--limits", str(limits)]
@@ -240,43 +230,37 @@ def test_a_motion_that_starts_at_speed_is_reported_as_verify_will(place, capsys)
             f"  {name}: {{has_{limit}_limits: true, max_{limit}: {most}}}\n" for name in JOINTS
         )
         limits.write_text("joint_limits:\n" + "".join(joints))
-        assert run(place, *given) == 0
-        printed = capsys.readouterr()
+        printed = adjust(*given)
         found = json.loads(printed.out)["moving_ends"]
         said = f"starts at speed; from rest this exceeds the {limit} limit"
         assert bool(found) == is_reported == (said in printed.err)
         assert {each["limit"] for each in found} <= {limit}
-        assert main([*verified, "--json"]) == is_reported
-        said = json.loads(capsys.readouterr().out)
+        said = json.loads(run(*verified, "--json", code=is_reported).out)
         wrong = {each["subject"] for each in said["violations"]} if is_reported else set()
         assert wrong == {each["joint"] for each in found}
-        assert main([*verified, "--recorded"]) == 0
-        capsys.readouterr()
+        run(*verified, "--recorded")
 
 
-def test_only_a_given_srdf_is_used(place, capsys):
-    assert main(["adjust", str(place / "robot.urdf"), str(place / "motion.csv"), "--json"]) == 0
-    without = json.loads(capsys.readouterr().out)
+def test_only_a_given_srdf_is_used(place, adjust, run):
+    said = run("adjust", place / "robot.urdf", place / "motion.csv", "--json").out
+    without = json.loads(said)
     assert without["arms"]["right"]["name"] == "base..right_3"
     other = place / "other.xml"
     other.write_text(SRDF.replace("right_arm", "arm_right").replace("left_arm", "arm_left"))
-    assert run(place, "--srdf", str(other)) == 0
-    assert "arm_right (right), arm_left (left)" in capsys.readouterr().out
+    assert "arm_right (right), arm_left (left)" in adjust("--srdf", other).out
     (place / "robot.srdf").write_text("<robot")
-    assert run(place) == 2
+    adjust(code=2)
 
 
-def test_joints_that_the_motion_does_not_name_are_named(place, capsys):
-    assert run(place) == 0
-    assert "held at zero, or at the nearer limit (--q sets them): neck" in capsys.readouterr().err
-    assert run(place, "--q", "neck=0.1") == 0
-    assert "held at" not in capsys.readouterr().err
+def test_joints_that_the_motion_does_not_name_are_named(place, adjust):
+    assert "held at zero, or at the nearer limit (--q sets them): neck" in adjust().err
+    assert "held at" not in adjust("--q", "neck=0.1").err
 
 
-def test_a_plot_is_drawn(place):
+def test_a_plot_is_drawn(place, adjust):
     pytest.importorskip("matplotlib")
     plot = place / "plot.png"
-    assert run(place, "--plot", str(plot)) == 0
+    adjust("--plot", plot)
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
@@ -294,11 +278,11 @@ def test_a_plot_is_drawn(place):
         (["--safe-distance", "0.01"], "danger_distance: 0.02 m is above safe_distance, 0.01 m"),
     ],
 )
-def test_input_that_cannot_be_used_is_exit_code_2(place, capsys, monkeypatch, options, says):
+def test_input_that_cannot_be_used_is_exit_code_2(place, run, monkeypatch, options, says):
     monkeypatch.chdir(place)
     before = {path: path.read_bytes() for path in place.iterdir()}
-    assert run(Path("."), *options) == 2
-    assert says in capsys.readouterr().err
+    files = ("robot.urdf", "motion.csv", "--srdf", "robot.srdf", "--danger-distance", "0.02")
+    assert says in run("adjust", *files, *options, code=2).err
     assert {path: path.read_bytes() for path in place.iterdir()} == before
 
 
@@ -311,8 +295,8 @@ def test_input_that_cannot_be_used_is_exit_code_2(place, capsys, monkeypatch, op
         (["--output", "nowhere/out.csv"], "there is no folder nowhere"),
     ],
 )
-def test_options_that_mean_nothing_are_exit_code_2(place, capsys, options, says):
+def test_options_that_mean_nothing_are_exit_code_2(adjust, capsys, options, says):
     with pytest.raises(SystemExit) as caught:
-        run(place, *options)
+        adjust(*options)
     assert caught.value.code == 2
     assert says in capsys.readouterr().err

@@ -32,15 +32,13 @@ def urdf(tmp_path):
     return str(path)
 
 
-def test_distance_prints_the_nearest_links(urdf, capsys):
-    assert main(["distance", urdf, "--q", "j1=0.1,j2=-0.2"]) == 0
-    out = capsys.readouterr().out
+def test_distance_prints_the_nearest_links(urdf, run):
+    out = run("distance", urdf, "--q", "j1=0.1,j2=-0.2").out
     assert "m between" in out and "apart" in out
 
 
-def test_distance_as_json_is_what_the_model_says(urdf, capsys):
-    assert main(["distance", urdf, "--q", "j3=1.5, j1=0.5", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
+def test_distance_as_json_is_what_the_model_says(urdf, run):
+    result = json.loads(run("distance", urdf, "--q", "j3=1.5, j1=0.5", "--json").out)
     model = CollisionModel.from_urdf(urdf)
     expected = model.distance([0.5, 0.0, 1.5])
     assert result["distance"] == expected.distance
@@ -51,9 +49,8 @@ def test_distance_as_json_is_what_the_model_says(urdf, capsys):
     assert result["frame"] == "l0"
 
 
-def test_distance_of_the_shapes_themselves(urdf, capsys):
-    assert main(["distance", str(urdf), "--exact", "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
+def test_distance_of_the_shapes_themselves(urdf, run):
+    answer = json.loads(run("distance", urdf, "--exact", "--json").out)
     model = CollisionModel.from_urdf(urdf)
     assert answer["exact"] is True
     assert len(answer["triangles"]) == 2
@@ -73,32 +70,27 @@ def test_distance_of_the_shapes_themselves(urdf, capsys):
         ("j1=nan", "'nan' for joint 'j1'"),
     ],
 )
-def test_a_bad_configuration_is_an_error_that_names_it(urdf, capsys, text, says):
-    assert main(["distance", urdf, "--q", text]) == 2
-    assert says in capsys.readouterr().err
+def test_a_bad_configuration_is_an_error_that_names_it(urdf, run, text, says):
+    assert says in run("distance", urdf, "--q", text, code=2).err
 
 
-def test_positions_outside_the_limits_are_answered_with_a_warning(urdf, capsys):
-    assert main(["distance", urdf, "--q", "j1=3"]) == 0
-    assert "j1 = 3 is outside its limits [-2, 2]" in capsys.readouterr().err
+def test_positions_outside_the_limits_are_answered_with_a_warning(urdf, run):
+    assert "j1 = 3 is outside its limits [-2, 2]" in run("distance", urdf, "--q", "j1=3").err
 
 
-def test_a_scene_is_part_of_the_answer(urdf, tmp_path, capsys):
+def test_a_scene_is_part_of_the_answer(urdf, tmp_path, run):
     scene = tmp_path / "cell.yaml"
     scene.write_text("obstacles: [{name: ball, type: sphere, radius: 0.5, position: [2, 1, 0]}]")
-    assert main(["distance", urdf, "--scene", str(scene), "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
+    result = json.loads(run("distance", urdf, "--scene", scene, "--json").out)
     assert "ball" in result["links"]
     assert result["distance"] == pytest.approx(0.4)
 
 
-def test_fit_prints_a_table_and_the_same_as_json(urdf, capsys):
-    assert main(["fit", urdf]) == 0
-    table = capsys.readouterr().out
+def test_fit_prints_a_table_and_the_same_as_json(urdf, run):
+    table = run("fit", urdf).out
     assert "leaves/OBB" in table and "1 sphere" in table and "total" in table
     assert "farthest" not in table
-    assert main(["fit", urdf, "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
+    result = json.loads(run("fit", urdf, "--json").out)
     assert [item["link"] for item in result["links"]] == ["l1", "l2", "l3", "l0"]
     assert result["links"][0]["leaves"][0]["radius"] == 0.1
     assert result["total"]["leaf_volume"] == pytest.approx(4 * 4 / 3 * np.pi * 0.001)
@@ -108,16 +100,14 @@ def test_fit_prints_a_table_and_the_same_as_json(urdf, capsys):
     ]
 
 
-def test_fit_names_eight_pairs_of_a_reason_and_all_as_json(tmp_path, capsys):
+def test_fit_names_eight_pairs_of_a_reason_and_all_as_json(tmp_path, run):
     path = tmp_path / "chain.urdf"
     path.write_text(chain(12))
-    assert main(["fit", str(path)]) == 0
-    assert "l7 - l8 and 3 more (all: --json)" in capsys.readouterr().out
-    assert main(["fit", str(path), "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["unmonitored_pairs"]) == 11
+    assert "l7 - l8 and 3 more (all: --json)" in run("fit", path).out
+    assert len(json.loads(run("fit", path, "--json").out)["unmonitored_pairs"]) == 11
 
 
-def test_fit_lists_neighbours_that_meet_in_a_part_of_the_range_of_their_joint(tmp_path, capsys):
+def test_fit_lists_neighbours_that_meet_in_a_part_of_the_range_of_their_joint(tmp_path, run):
     path = tmp_path / "neck.urdf"
     path.write_text(robot(
         link("neck", '<box size="0.3 0.3 0.3"/>'), link("head", '<box size="0.3 0.3 0.3"/>'),
@@ -125,12 +115,10 @@ def test_fit_lists_neighbours_that_meet_in_a_part_of_the_range_of_their_joint(tm
         joint("nod", "neck", "head", "prismatic", xyz="1 0 0", axis="1 0 0"),
         joint("lift", "head", "hat", xyz="0 0 1"),
     ))  # fmt: skip
-    assert main(["fit", str(path), "--json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)["meeting_neighbours"]
+    (row,) = json.loads(run("fit", path, "--json").out)["meeting_neighbours"]
     assert set(row["links"]) == {"neck", "head"} and row["joint"] == "nod"
     assert row["share"] == pytest.approx(0.6 / 4.0, abs=2.0 / 64) and row["depth"] is None
-    assert main(["fit", str(path)]) == 0
-    table = capsys.readouterr().out.split("Neighbours over one joint that meet in a part")[1]
+    table = run("fit", path).out.split("Neighbours over one joint that meet in a part")[1]
     line = next(line for line in table.splitlines() if "nod" in line)
     assert line.split()[-3:] == ["nod", f"{100 * row['share']:.0f}", "more"]
     assert "names a pair has it checked" in table
@@ -138,8 +126,7 @@ def test_fit_lists_neighbours_that_meet_in_a_part_of_the_range_of_their_joint(tm
     srdf.write_text(
         '<robot name="toy"><disable_collisions link1="neck" link2="head"/></robot>'
     )
-    assert main(["fit", str(path), "--srdf", str(srdf)]) == 0
-    assert "Neighbours over one joint that meet" not in capsys.readouterr().out
+    assert "Neighbours over one joint that meet" not in run("fit", path, "--srdf", srdf).out
 
 
 @pytest.fixture
@@ -163,17 +150,15 @@ def with_bracket(tmp_path):
     return str(path)
 
 
-def test_fit_lists_the_links_whose_leaves_are_loosest(with_bracket, capsys):
+def test_fit_lists_the_links_whose_leaves_are_loosest(with_bracket, run):
     options = [with_bracket, "--max-leaves", "1"]
-    assert main(["fit", *options, "--json"]) == 0
-    loosest = json.loads(capsys.readouterr().out)["loosest_links"]
+    loosest = json.loads(run("fit", *options, "--json").out)["loosest_links"]
     names = [row["link"] for row in loosest]
     assert names[0] == "bracket" and "ball" not in names
     assert loosest[0]["mean"] > max(row["mean"] for row in loosest[1:])
     assert 0.0 < loosest[0]["mean"] < loosest[0]["max"] < 0.5
     assert loosest[0]["advice"] == "--max-leaves 2"
-    assert main(["fit", *options]) == 0
-    table = capsys.readouterr().out.split("Links whose leaves stand off farthest")[1]
+    table = run("fit", *options).out.split("Links whose leaves stand off farthest")[1]
     row = next(line for line in table.splitlines() if line.startswith("bracket"))
     assert row.split()[1:4] == [
         str(loosest[0]["leaves"]), f"{1e3 * loosest[0]['mean']:.1f}",
@@ -181,16 +166,14 @@ def test_fit_lists_the_links_whose_leaves_are_loosest(with_bracket, capsys):
     ]  # fmt: skip
 
 
-def test_fit_prints_the_hierarchy_over_the_triangles_of_each_link(with_bracket, capsys):
+def test_fit_prints_the_hierarchy_over_the_triangles_of_each_link(with_bracket, run, capsys):
     options = [with_bracket, "--max-leaves", "1", "--hierarchy", "octree:depth=1,leaf=2"]
-    assert main(["fit", *options, "--json"]) == 0
-    hierarchy = json.loads(capsys.readouterr().out)["hierarchy"]
+    hierarchy = json.loads(run("fit", *options, "--json").out)["hierarchy"]
     assert hierarchy["name"] == "octree:depth=1,leaf=2"
     (tree,) = (tree for tree in hierarchy["links"] if tree["link"] == "bracket")
     assert tree["levels"] == 2 and tree["cells"] == tree["leaves"] + 1 <= 9
     assert tree["indices"] >= tree["triangles"]
-    assert main(["fit", *options]) == 0
-    table = capsys.readouterr().out.split("Hierarchies over the triangles of links (octree:d")[1]
+    table = run("fit", *options).out.split("Hierarchies over the triangles of links (octree:d")[1]
     row = next(line for line in table.splitlines() if line.startswith("bracket")).split()
     assert row[1:5] == [str(tree[key]) for key in ("triangles", "levels", "cells", "leaves")]
     assert float(row[5]) == pytest.approx(tree["indices"] / tree["leaves"], abs=0.05)
@@ -200,18 +183,17 @@ def test_fit_prints_the_hierarchy_over_the_triangles_of_each_link(with_bracket, 
 
 
 def test_leaves_of_a_file_and_a_tolerance_that_is_met_have_their_own_advice(
-    with_bracket, tmp_path, capsys
+    with_bracket, tmp_path, run
 ):
-    leaves = str(tmp_path / "leaves.yaml")
-    assert main(["fit", with_bracket, "--max-leaves", "1", "--output", leaves]) == 0
-    capsys.readouterr()
-    assert main(["fit", with_bracket, "--leaves", leaves, "--json"]) == 0
-    first = json.loads(capsys.readouterr().out)["loosest_links"][0]
-    advice = "another fit, or more leaves in the file"
-    assert (first["link"], first["advice"]) == ("bracket", advice)
-    assert main(["fit", with_bracket, "--leaf-tolerance", "0.3", "--json"]) == 0
-    first = json.loads(capsys.readouterr().out)["loosest_links"][0]
-    assert (first["link"], first["advice"]) == ("bracket", "--leaf-tolerance 0.15")
+    leaves = tmp_path / "leaves.yaml"
+    run("fit", with_bracket, "--max-leaves", "1", "--output", leaves)
+    for options, advice in (
+        (("--leaves", leaves), "another fit, or more leaves in the file"),
+        (("--leaf-tolerance", "0.3"), "--leaf-tolerance 0.15"),
+    ):
+        result = json.loads(run("fit", with_bracket, *options, "--json").out)
+        first = result["loosest_links"][0]
+        assert (first["link"], first["advice"]) == ("bracket", advice)
 
 
 BAD_FILES = {
@@ -244,20 +226,18 @@ def test_a_file_that_cannot_be_used_is_an_error_that_names_it(
     assert option in ("--scene", "--leaves") or says in said.err
 
 
-def test_a_robot_of_one_link_has_nothing_to_check(tmp_path, capsys):
+def test_a_robot_of_one_link_has_nothing_to_check(tmp_path, run):
     path = tmp_path / "one.urdf"
     path.write_text(chain(1))
-    assert main(["distance", str(path)]) == 2
-    assert "only 'l0' has a shape; add obstacles" in capsys.readouterr().err
-    assert main(["fit", str(path)]) == 0
-    out = capsys.readouterr().out
+    assert "only 'l0' has a shape; add obstacles" in run("distance", path, code=2).err
+    out = run("fit", path).out
     assert out.endswith("toy: 1 link, 0 pairs checked, 0 left out\n")
 
 
 @pytest.mark.parametrize("options", [["--boxes", "-1", "--picture", "x.png"], ["--boxes", "2"]])
-def test_boxes_without_a_picture_or_a_level_are_refused(options, capsys):
-    assert main(["fit", "/nowhere/robot.urdf", *options]) == 2
-    assert "a level of 0 or more is needed, and --picture" in capsys.readouterr().err
+def test_boxes_without_a_picture_or_a_level_are_refused(options, run):
+    said = run("fit", "/nowhere/robot.urdf", *options, code=2).err
+    assert "a level of 0 or more is needed, and --picture" in said
 
 
 @pytest.mark.parametrize(
@@ -276,10 +256,10 @@ def test_what_cannot_be_written_is_refused_before_the_fit(option, name, says, tm
     assert f"argument {option}: " in last and says in last
 
 
-def test_a_picture_without_pyvista_is_refused_before_the_fit(monkeypatch, tmp_path, capsys):
+def test_a_picture_without_pyvista_is_refused_before_the_fit(monkeypatch, tmp_path, run):
     monkeypatch.setitem(sys.modules, "pyvista", None)
-    assert main(["fit", "/nowhere/robot.urdf", "--picture", str(tmp_path / "a.png")]) == 2
-    assert install_command("picture") in capsys.readouterr().err
+    said = run("fit", "/nowhere/robot.urdf", "--picture", tmp_path / "a.png", code=2).err
+    assert install_command("picture") in said
 
 
 def test_output_that_cannot_be_written_is_an_error(urdf):
@@ -322,7 +302,7 @@ def test_ctrl_c_ends_it_in_one_line(tmp_path):
     assert (process.returncode, errors) == (130, "interrupted\n")
 
 
-def test_fit_lists_the_distances_of_the_thresholds_file(capsys, tmp_path):
+def test_fit_lists_the_distances_of_the_thresholds_file(run, tmp_path):
     disc = '<cylinder radius="0.1" length="0.02"/>'
     (tmp_path / "discs.urdf").write_text(
         robot(
@@ -335,8 +315,8 @@ def test_fit_lists_the_distances_of_the_thresholds_file(capsys, tmp_path):
 
     def listed(*rules):
         file.write_text(f"pairs: [{', '.join(rules)}]")
-        assert main(["fit", str(tmp_path / "discs.urdf"), "--json", "--thresholds", str(file)]) == 0
-        return json.loads(capsys.readouterr().out)["structural_pairs"]
+        said = run("fit", tmp_path / "discs.urdf", "--json", "--thresholds", file).out
+        return json.loads(said)["structural_pairs"]
 
     (pair,) = listed()
     assert set(pair["links"]) == {"base", "top"} and 0.001 < pair["stop"] < pair["warn"] < 0.04
@@ -356,10 +336,9 @@ def cell(tmp_path):
 
 
 @pytest.mark.parametrize("options", [[], ["--leaves-only"]])
-def test_thresholds_prints_a_file_whose_rules_are_never_reached(cell, capsys, tmp_path, options):
+def test_thresholds_prints_a_file_whose_rules_are_never_reached(cell, run, tmp_path, options):
     urdf, scene = cell
-    assert main(["thresholds", urdf, "--scene", scene, *options]) == 0
-    said = capsys.readouterr()
+    said = run("thresholds", urdf, "--scene", scene, *options)
     (tmp_path / "found.yaml").write_text(said.out)
     found = load_thresholds(tmp_path / "found.yaml")
     assert (found.warn, found.stop) == (0.1, 0.02)
@@ -376,28 +355,25 @@ def test_thresholds_prints_a_file_whose_rules_are_never_reached(cell, capsys, tm
     assert ("ignore:" in said.err) == (not options)
 
 
-def test_thresholds_lists_what_is_left_out_for_a_person_to_have_it_checked(tmp_path, capsys):
+def test_thresholds_lists_what_is_left_out_for_a_person_to_have_it_checked(tmp_path, run):
     urdf, file = tmp_path / "hand.urdf", tmp_path / "thresholds.yaml"
     urdf.write_text(hand_urdf((0.0, 0.04), (0.0, 0.04)))
-    assert main(["thresholds", str(urdf)]) == 0
-    text = capsys.readouterr().out
+    text = run("thresholds", urdf).out
     assert yaml.safe_load(text)["pairs"] is None
     file.write_text(text.replace("#- {", "- {"))
-    assert main(["thresholds", str(urdf), "--thresholds", str(file)]) == 0
-    text = capsys.readouterr().out
+    text = run("thresholds", urdf, "--thresholds", file).out
     assert "of 1 pairs" in text
     assert yaml.safe_load(text)["pairs"] == [{"pair": "left right", "warn": 0, "stop": 0}]
     # With an SRDF that disables the pair as well, the rule has no effect.
     srdf, scene = tmp_path / "hand.srdf", tmp_path / "cell.yaml"
     srdf.write_text('<robot name="hand"><disable_collisions link1="left" link2="right"/></robot>')
     scene.write_text(yaml.safe_dump({"obstacles": BALLS}))
-    given = ["--srdf", str(srdf), "--scene", str(scene), "--thresholds", str(file)]
-    assert main(["thresholds", str(urdf), *given]) == 0
+    said = run("thresholds", urdf, "--srdf", srdf, "--scene", scene, "--thresholds", file).err
     says = "thresholds of 'left right' have no effect on pairs that are not checked"
-    assert f"warning: {says}: disabled in the SRDF" in capsys.readouterr().err
+    assert f"warning: {says}: disabled in the SRDF" in said
 
 
-def test_thresholds_makes_the_pose_of_rest_clear(tmp_path, capsys):
+def test_thresholds_makes_the_pose_of_rest_clear(tmp_path, run):
     """Two carriages are 50 mm apart at zero, and far apart or in contact nearly everywhere else."""
     urdf, file = tmp_path / "rails.urdf", tmp_path / "thresholds.yaml"
     urdf.write_text(robot(
@@ -406,20 +382,16 @@ def test_thresholds_makes_the_pose_of_rest_clear(tmp_path, capsys):
         joint("jb", "base", "b", "prismatic", "0.25 0 0", "0 1 0"),
     ))  # fmt: skip
 
-    assert main(["thresholds", str(urdf)]) == 0
-    said = capsys.readouterr()
+    said = run("thresholds", urdf)
     (rule,) = yaml.safe_load(said.out)["pairs"]
     assert (rule["warn"], rule["stop"]) == pytest.approx((0.04, 0.02))
     assert "50.0 mm apart at home" in said.out and not said.err
     # Another pose of rest, nearer than the distance of a stop, and one in contact.
-    assert main(["thresholds", str(urdf), "--q", "ja=0.04"]) == 0
-    (rule,) = yaml.safe_load(capsys.readouterr().out)["pairs"]
+    (rule,) = yaml.safe_load(run("thresholds", urdf, "--q", "ja=0.04").out)["pairs"]
     assert (rule["warn"], rule["stop"]) == pytest.approx((0.008, 0.004))
-    assert main(["thresholds", str(urdf), "--q", "ja=0.0499999"]) == 0
-    said = capsys.readouterr()
+    said = run("thresholds", urdf, "--q", "ja=0.0499999")
     assert "e-" not in said.out and "0.00 mm apart at rest, so that it stops" in said.err
-    assert main(["thresholds", str(urdf), "--q", "ja=0.1"]) == 0
-    said = capsys.readouterr()
+    said = run("thresholds", urdf, "--q", "ja=0.1")
     assert "warning: a b: meshes meet at rest, which is a stop: give" in said.err
     assert "check: false here, or in the SRDF" in said.err
     # The rule is there to be used.
@@ -428,11 +400,11 @@ def test_thresholds_makes_the_pose_of_rest_clear(tmp_path, capsys):
     assert load_thresholds(file).rules[-1].check is False
     # A rule that is given is kept.
     file.write_text("pairs: [{pair: 'a b', warn: 0.09}]")
-    assert main(["thresholds", str(urdf), "--thresholds", str(file)]) == 0
-    assert yaml.safe_load(capsys.readouterr().out)["pairs"] == [{"pair": "a b", "warn": 0.09}]
+    said = run("thresholds", urdf, "--thresholds", file).out
+    assert yaml.safe_load(said)["pairs"] == [{"pair": "a b", "warn": 0.09}]
 
 
-def test_thresholds_names_pairs_that_touch_in_many_configurations(tmp_path, capsys):
+def test_thresholds_names_pairs_that_touch_in_many_configurations(tmp_path, run):
     """A drum turns about an axis beside its centre, and reaches into a wall half of the time."""
     urdf = tmp_path / "drum.urdf"
     urdf.write_text(robot(
@@ -442,15 +414,14 @@ def test_thresholds_names_pairs_that_touch_in_many_configurations(tmp_path, caps
         link("drum", '<sphere radius="0.1"/>', "-0.05 0 0"),
         joint("r", "slide", "drum", "continuous", "0 0 0", "0 0 1"),
     ).replace('lower="-2" upper="2"', 'lower="-0.1" upper="0.1"'))  # fmt: skip
-    assert main(["thresholds", str(urdf)]) == 0
-    said = capsys.readouterr()
+    said = run("thresholds", urdf)
     assert "drum wall: meshes meet in 5" in said.err
     assert "% of the configurations, which is a stop there" in said.err
     rules = yaml.safe_load(said.out.replace("  #- {", "  - {"))["pairs"]
     assert rules[-1] == {"pair": "drum wall", "check": False}
 
 
-def test_thresholds_learns_from_what_a_robot_did_without_harm(tmp_path, capsys):
+def test_thresholds_learns_from_what_a_robot_did_without_harm(tmp_path, run):
     """Two carriages that are 50 mm apart at rest, and another one far from both."""
     urdf = tmp_path / "rails.urdf"
     ball = '<sphere radius="0.1"/>'
@@ -466,8 +437,7 @@ def test_thresholds_learns_from_what_a_robot_did_without_harm(tmp_path, capsys):
         for name, ja in recordings:
             (tmp_path / name).write_text(f"time,ja\n0,-0.05\n2,{ja}\n4,-0.05\n")
             given += ["--motion", str(tmp_path / name)]
-        assert main(["thresholds", str(urdf), *given]) == 0
-        said = capsys.readouterr()
+        said = run("thresholds", urdf, *given)
         return said, yaml.safe_load(said.out)["pairs"]
 
     said, (rule,) = learnt(("far.csv", 0.02))  # 30 mm: no stop
@@ -479,43 +449,40 @@ def test_thresholds_learns_from_what_a_robot_did_without_harm(tmp_path, capsys):
     assert rule == {"pair": "a b", "check": False}
     assert "warning: a b: meshes meet at t = " in said.err and "in into.csv" in said.out
     (tmp_path / "other.csv").write_text("time,elbow\n0,0\n1,1\n")
-    assert main(["thresholds", str(urdf), "--motion", str(tmp_path / "other.csv")]) == 2
-    assert "has no joint 'elbow'" in capsys.readouterr().err
+    said = run("thresholds", urdf, "--motion", tmp_path / "other.csv", code=2).err
+    assert "has no joint 'elbow'" in said
 
 
-def test_a_rule_that_leaves_a_pair_out_holds_for_every_command(cell, capsys, tmp_path):
+def test_a_rule_that_leaves_a_pair_out_holds_for_every_command(cell, run, tmp_path):
     urdf, scene = cell
     file = tmp_path / "mine.yaml"
     file.write_text("pairs: [{pair: 'near post', check: false}]")
-    assert main(["thresholds", urdf, "--scene", scene, "--thresholds", str(file)]) == 0
-    text = capsys.readouterr().out
+    text = run("thresholds", urdf, "--scene", scene, "--thresholds", file).out
     assert yaml.safe_load(text)["pairs"] == [{"pair": "near post", "check": False}]
-    assert main(["fit", urdf, "--scene", scene, "--thresholds", str(file)]) == 0
-    assert "not checked by the rule 'near post': near - post" in capsys.readouterr().out
+    said = run("fit", urdf, "--scene", scene, "--thresholds", file).out
+    assert "not checked by the rule 'near post': near - post" in said
     motion = tmp_path / "motion.csv"
     motion.write_text("time,a,c\n0,0,0\n1,0.01,0.01\n")
-    given = ["verify", urdf, str(motion), "--scene", scene, "--recorded", "--thresholds", str(file)]
-    main([*given, "--json"])
-    said = capsys.readouterr()
+    given = ["--scene", scene, "--recorded", "--thresholds", file, "--json"]
+    said = run("verify", urdf, motion, *given, code=1)
     assert "not checked because a rule has check: false: near - post" in said.out + said.err
     file.write_text("pairs: [{pair: 'near pst', check: false}]")
-    assert main(["thresholds", urdf, "--scene", scene, "--thresholds", str(file)]) == 2
-    assert "'near pst' matches none of the" in capsys.readouterr().err
+    said = run("thresholds", urdf, "--scene", scene, "--thresholds", file, code=2).err
+    assert "'near pst' matches none of the" in said
 
 
-def test_thresholds_keeps_given_rules(cell, capsys, tmp_path):
+def test_thresholds_keeps_given_rules(cell, run, tmp_path):
     urdf, scene = cell
     mine = tmp_path / "mine.yaml"
     mine.write_text("pairs: [{pair: '* shelf', warn: 0.3, stop: 0.2}]\nwarn: 0.04")
     arguments = ["--scene", scene, "--stop", "0.001"]
-    assert main(["thresholds", urdf, *arguments, "--thresholds", str(mine)]) == 0
-    found = yaml.safe_load(capsys.readouterr().out)
+    found = yaml.safe_load(run("thresholds", urdf, *arguments, "--thresholds", mine).out)
     assert found["warn"] == 0.04
     assert found["stop"] == 0.001
     assert found["pairs"] == [{"pair": "* shelf", "warn": 0.3, "stop": 0.2}]
 
 
-def test_names_with_spaces_and_brackets_give_a_file_that_can_be_read(capsys, tmp_path):
+def test_names_with_spaces_and_brackets_give_a_file_that_can_be_read(run, tmp_path):
     disc, urdf, file = '<cylinder radius="0.1" length="0.02"/>', tmp_path / "a", tmp_path / "b"
     urdf.write_text(
         robot(
@@ -524,8 +491,7 @@ def test_names_with_spaces_and_brackets_give_a_file_that_can_be_read(capsys, tmp
             joint("j2", "middle", "top [a] *b", xyz="0 0 0.03", axis="0 0 1"),
         )
     )  # fmt: skip
-    assert main(["thresholds", str(urdf)]) == 0
-    file.write_text(capsys.readouterr().out)
+    file.write_text(run("thresholds", urdf).out)
     model, found = CollisionModel.from_urdf(urdf), load_thresholds(file)
     assert found.named(model.pairs) == {0} and len(found.rules) == 1
 
@@ -537,6 +503,5 @@ def test_names_with_spaces_and_brackets_give_a_file_that_can_be_read(capsys, tmp
         (["--thresholds", "/nowhere/file.yaml"], "/nowhere/file.yaml"),
     ],
 )
-def test_what_cannot_be_used_is_an_error(cell, capsys, arguments, says):
-    assert main(["thresholds", cell[0], *arguments]) == 2
-    assert says in capsys.readouterr().err
+def test_what_cannot_be_used_is_an_error(cell, run, arguments, says):
+    assert says in run("thresholds", cell[0], *arguments, code=2).err
