@@ -12,7 +12,7 @@ from support.robots.toys import chain
 
 from collision_monitor import Clearance, CollisionModel
 from collision_monitor.errors import ConfigurationError
-from collision_monitor.monitoring.monitor import Level, Monitor
+from collision_monitor.monitoring.monitor import Level, Monitor, MonitorState
 
 MODEL = CollisionModel.from_urdf(chain(4))
 NAMES = MODEL.joint_names
@@ -253,6 +253,17 @@ def test_safe_is_true_only_for_fresh_and_complete_data(story):
             assert state.distance == MODEL.distance(STRETCHED).distance
         if state.clearance is None:
             assert not state.safe and math.isnan(state.distance) and state.speed_scale == 0.0
+
+
+def test_a_remark_is_said_beside_the_verdict_and_makes_it_a_warning_at_least():
+    state = monitor().update(NAMES, STRETCHED, now=0.0)
+    assert state.level == Level.OK
+    warned = state.with_remark("something is odd")
+    assert (warned.level, warned.safe) == (Level.WARN, True)
+    assert warned.message == f"{state.message}; something is odd"
+    assert warned.clearance is state.clearance
+    stale = MonitorState(Level.STALE, "nothing has come", "stale")
+    assert stale.with_remark("so") == stale._replace(reason="nothing has come; so")
 
 
 def test_triangles_take_half_of_the_period_of_joint_states_at_most():

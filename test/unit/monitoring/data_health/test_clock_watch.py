@@ -44,6 +44,9 @@ def test_a_node_that_was_held_up_has_a_clock_that_is_behind_and_catches_up():
     assert cell.run(0.2, hears=False) == [0.0] * 10  # joint states before the ticks
     assert cell.run(2.0) == pytest.approx([0.0] * 100, abs=1e-9)
     assert cell.watch.faults.text("clock", cell.now) == ""
+    cell.now, cell.time = cell.now + 20.0, cell.time + 20.0
+    cell.heard += PERIOD  # the oldest tick that waits is read before the newest joint state
+    assert cell.lag(cell.time) == 0.0
 
 
 def test_a_clock_that_runs_and_is_another_one_disagrees_at_once():
