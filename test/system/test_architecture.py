@@ -43,10 +43,16 @@ def name_of(path: Path) -> str:
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    """The code of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports(path: Path) -> frozenset[str]:
     """Dotted names a file imports anywhere, functions included; submodules as such."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -150,7 +156,7 @@ def test_every_file_says_whose_it_is_and_what_it_does():
             "# Copyright 2026 the collision_monitor developers",
             "# SPDX-License-Identifier: Apache-2.0",
         ], path
-        assert ast.get_docstring(ast.parse(text)), f"{path} has no docstring"
+        assert ast.get_docstring(parsed(path)), f"{path} has no docstring"
 
 
 def uses(tree: ast.AST, name: str) -> set[ast.Name]:
@@ -184,7 +190,7 @@ def test_names_that_say_nothing_live_for_a_few_lines():
     long = set()
     for path in [*SOURCES, *sorted((ROOT / "benchmarks").rglob("*.py"))]:
         file = path.relative_to(ROOT).as_posix()
-        for part in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for part in ast.walk(parsed(path)):
             if isinstance(part, ast.FunctionDef):
                 names = EMPTY_NAMES & {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
                 too_long = [n for n in names if max(lives(part, n), default=0) > LONGEST_LIFE]
@@ -245,9 +251,8 @@ def replaced(node: ast.Call) -> ast.AST | None:
     return None
 
 
-def insides(text: str) -> Iterator[str]:
+def insides(tree: ast.Module) -> Iterator[str]:
     """Places where a test uses private names of the package, or replaces a part of its code."""
-    tree = ast.parse(text)
     own, others = own_names(tree)
     elsewhere = others - own
     for node in ast.walk(tree):
@@ -278,13 +283,13 @@ def insides(text: str) -> Iterator[str]:
 )
 def test_insides_are_found(line, is_inside):
     text = f"import os\nfrom collision_monitor.fitting import fitter\n{line}\n"
-    assert bool([*insides(text)]) == is_inside
+    assert bool([*insides(ast.parse(text))]) == is_inside
 
 
 def test_tests_neither_use_private_names_nor_replace_code():
     places = {}
     for path in TESTS:
-        if found := [*insides(path.read_text(encoding="utf-8"))]:
+        if found := [*insides(parsed(path))]:
             places[path.relative_to(ROOT).as_posix()] = found
     assert {file: places[file] for file in places.keys() - ALLOWED.keys()} == {}
     assert ALLOWED.keys() <= places.keys(), "no longer needed"

@@ -77,7 +77,7 @@ def until_it_prints(pattern: str, graph) -> None:
     listener.communicate()
 
 
-def test_joint_states_swing_and_are_listened_to(graph):
+def test_joint_states_swing_and_are_listened_to_and_an_obstacle_comes_near(graph):
     until_it_prints(r"STOP +nan m  STALE: ", graph)
     driver = subprocess.Popen(
         [sys.executable, EXAMPLES / "joint_states.py", "--swing", "0.01", "--seconds", "60"],
@@ -85,9 +85,15 @@ def test_joint_states_swing_and_are_listened_to(graph):
     )  # fmt: skip
     try:
         until_it_prints(r"GO +\d\.\d+ m  (OK|WARN): ", graph)
+        done = subprocess.run(
+            [sys.executable, EXAMPLES / "obstacle.py", "--seconds", "2"],
+            cwd=ROOT, env=graph.environment, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
     finally:
         driver.terminate()
         driver.wait(10.0)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"1 watched: .* between .* and example/0", done.stdout), done.stdout
 
 
 def test_a_motion_stops_before_the_arms_meet(graph):
@@ -102,23 +108,6 @@ def test_a_motion_stops_before_the_arms_meet(graph):
     assert 20.0 < at < 43.8  # below 5 mm between the meshes from then on, says `verify`
     distances = [m.data for m in graph.heard["min_distance"][seen:] if m.data == m.data]
     assert len(distances) > 50 and min(distances) > 0.0
-
-
-def test_an_obstacle_comes_near_and_is_watched(graph):
-    driver = subprocess.Popen(
-        [sys.executable, EXAMPLES / "joint_states.py", "--swing", "0.01", "--seconds", "60"],
-        cwd=ROOT, env=graph.environment,
-    )  # fmt: skip
-    try:
-        done = subprocess.run(
-            [sys.executable, EXAMPLES / "obstacle.py", "--seconds", "2"],
-            cwd=ROOT, env=graph.environment, capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
-    finally:
-        driver.terminate()
-        driver.wait(10.0)
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"1 watched: .* between .* and example/0", done.stdout), done.stdout
 
 
 def test_a_motion_is_adjusted_and_told_of():
