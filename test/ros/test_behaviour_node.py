@@ -206,9 +206,6 @@ def test_pairs_have_distances_of_their_own_while_it_runs(cell, tmp_path):
     assert cell.set(pair_thresholds=["r_* l_* warn=0.6 stop=0.4"]).successful
     cell.until_action("slowdown", 0.5)
     cell.until_scale(0.5, 0.5)
-    rules = ["r_* l_* warn=0.6 stop=0.4", "* l_* warn=0.1 stop=0.01"]
-    assert cell.set(pair_thresholds=rules).successful
-    cell.until_action("none", 0.5)
     path = tmp_path / "thresholds.yaml"
     path.write_text("pairs: [{pair: 'l_ball r_ball', warn: 0.9, stop: 0.55}]")
     assert cell.set(thresholds_file=str(path), pair_thresholds=[""]).successful

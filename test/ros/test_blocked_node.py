@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node whose callback does not end: no listener is left with a state that says safe."""
 
-import os
-import subprocess
-import sys
 
 import pytest
 from std_srvs.srv import Trigger
@@ -29,13 +26,8 @@ def send(graph):
 
 
 def test_a_blocked_node_is_stale_goes_on_afterwards_and_is_missed_when_killed(graph, slides_file):
-    process = subprocess.Popen(
-        [sys.executable, PROGRAM, "3.0", "--ros-args", "-p", f"robot_description:={slides_file}",
-         "-p", "cycle_deadline:=5.0"],
-        env={**graph.environment, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-    )  # fmt: skip
-    graph.processes.append(process)
+    robot = ("-p", f"robot_description:={slides_file}", "-p", "cycle_deadline:=5.0")
+    process = graph.run([PROGRAM, "3.0", "--ros-args", *robot])
     graph.until_distance(lambda: send(graph))
     graph.until_safe(True, lambda: send(graph))
     client = graph.node.create_client(Trigger, "/collision_monitor/block")

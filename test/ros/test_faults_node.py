@@ -4,9 +4,6 @@
 
 import contextlib
 import math
-import os
-import subprocess
-import sys
 import time
 
 import pytest
@@ -286,16 +283,8 @@ def test_simulated_time_is_missed_may_pause_and_its_jumps_are_reported(slides_fi
 
 def test_a_node_too_slow_for_its_joint_states_works_on_the_newest_and_says_so(slides_file):
     with opened("/collision_monitor") as graph:
-        program = ROOT / "test/support/ros/slow_monitor.py"
-        graph.processes.append(
-            subprocess.Popen(
-                [sys.executable, program, "0.04", "--ros-args",
-                 "-p", f"robot_description:={slides_file}", "-p", "cycle_deadline:=0.02"],
-                env={**graph.environment, "PYTHONPATH": os.pathsep.join(sys.path)},
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                start_new_session=True,
-            )
-        )  # fmt: skip
+        robot = ("-p", f"robot_description:={slides_file}", "-p", "cycle_deadline:=0.02")
+        graph.run([ROOT / "test/support/ros/slow_monitor.py", "0.04", "--ros-args", *robot])
         graph.until_distance(lambda: graph.send(NAMES, pose(0.9)))
         graph.until(lambda: "overloaded: a cycle took" in graph.state.message,
                     sending=lambda: graph.send(NAMES, pose(0.9)))  # fmt: skip

@@ -41,7 +41,6 @@ def test_an_integer_counts_where_a_number_is_declared(make_node):
         (["-p", "other:stop_distance:=0.25"],
          "-p other:stop_distance:=0.25 has no parameters for /cell/monitor, only for other"),
         (["-p", "use_sim_time:=true", "-p", "qos_overrides./tf.subscription.depth:=5"], ""),
-        (["-r", "__node:=monitor", "--log-level", "info"], ""),
     ],
 )  # fmt: skip
 def test_an_option_without_effect_is_named(make_node, arguments, says):
@@ -55,9 +54,7 @@ def test_an_option_without_effect_is_named(make_node, arguments, says):
     ("text", "says"),
     [
         ("/**: {ros__parameters: {stop_distance: 0.1}}", ""),
-        ("/cell/monitor: {ros__parameters: {stop_distance: 0.1}}", ""),
         ("cell: {monitor: {ros__parameters: {stop_distance: 0.1}}}", ""),
-        ("/cell/*: {ros__parameters: {stop_distance: 0.1}}", ""),
         ("/**/monitor: {ros__parameters: {stop_distance: 0.1}}", ""),
         ("monitor: {ros__parameters: {}}\n/**: {ros__parameters: {stop_distance: 0.1}}", ""),
         ("monitor_node: {ros__parameters: {stop_distance: 0.1}}",

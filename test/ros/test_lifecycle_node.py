@@ -116,7 +116,6 @@ def distance(urdf):
 
 THICK, THIN = chain(4), chain(4).replace('radius="0.1"', 'radius="0.05"')
 BAD = THICK.replace('<child link="l3"/>', '<child link="l9"/>')
-OTHER = THICK.replace('"j', '"k')
 
 
 class Driver:
@@ -125,7 +124,7 @@ class Driver:
     def __init__(self, graph):
         self._publisher = graph.node.create_publisher(JointState, "joint_states", 10)
         self._clock = graph.node.get_clock()
-        self.sent, self.names = 0, JOINTS
+        self.sent = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
@@ -133,7 +132,7 @@ class Driver:
     def _run(self):
         due = time.monotonic()
         while not self._ended.is_set():
-            message = JointState(name=list(self.names), position=CLEAR)
+            message = JointState(name=list(JOINTS), position=CLEAR)
             message.header.stamp = self._clock.now().to_msg()
             self._publisher.publish(message)
             self.sent += 1
@@ -211,19 +210,6 @@ def test_good_then_bad_then_the_one_in_use_and_distances_never_stop(cell):
     # The one in use, sent again, takes the refusal back.
     describe(cell, THIN, lambda: graph.state.level == OK)
     assert "description_refused" not in graph.values and "loading" not in graph.values
-
-
-def test_other_joints_are_waited_for_and_then_known(cell):
-    graph, driver, _, _ = cell
-    describe(cell, OTHER, lambda: graph.state.level == STALE or "no joint" in graph.state.message)
-    graph.until(lambda: "no joint of this robot" in graph.state.message)
-    graph.until_safe(False)
-    driver.names = ("k1", "k2", "k3")
-    graph.until_level(OK)
-    driver.names = JOINTS  # joint states of another robot than that of the description
-    graph.until(lambda: "no joint of this robot" in graph.state.message)
-    graph.until_safe(False)
-    describe(cell, THICK, lambda: graph.state.level == OK)
 
 
 def children(pid):

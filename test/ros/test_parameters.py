@@ -22,7 +22,6 @@ from collision_monitor.errors import (
     ThresholdsError,
 )
 from collision_monitor.model.loading import RobotSource
-from collision_monitor.model.thresholds import load_thresholds
 from collision_monitor.nodes.parameters import (
     monitor_parameters,
     self_collision_parameters,
@@ -162,7 +161,7 @@ def test_what_ros_lets_pass_is_refused_at_the_start_and_at_run_time(
         changed_values(defaults(tables), given, tables.PARAMETERS, tables.check)
 
 
-@pytest.mark.parametrize("name", ["", "stop", "/driver/stop", "~/stop", "{node}/stop"])
+@pytest.mark.parametrize("name", ["", "stop", "~/stop", "{node}/stop"])
 def test_names_of_a_stop_service_may_be_relative_or_private(make_node, name):
     assert declare_parameters(make_node(stop_service=name), PARAMETERS)["stop_service"] == name
 
@@ -185,23 +184,16 @@ def test_a_wrong_value_is_refused_by_name_while_the_node_runs(make_node, name, v
     ("node", "values", "says"),
     [
         ("collision_monitor", {"stop_distance": 0.1}, ""),
-        ("collision_monitor", {"state_rate": 1.0}, ""),
         ("collision_monitor", {"stop_distance": 0.3},
          "stop_distance 0.3 is above warn_distance 0.1"),
         ("collision_monitor", {"warn_distance": 0.0},
          "stop_distance 0.02 is above warn_distance 0"),
         ("collision_monitor", {"cycle_deadline": 0.0}, "cycle_deadline: 0 is not allowed"),
-        *((node, {**given, "fit": fit}, says)
-          for node in ("collision_monitor", "self_collision")
-          for fit, given, says in (
-              ("best", {}, "'best' is not one of optimised, published"),
-              ("optimised", {"max_leaves_per_link": 3}, ""),
-              ("published", {}, ""),
-              ("published", {"max_leaves_per_link": 3},
-               "max_leaves_per_link: 3 has no effect with fit 'published'"),
-              ("published", {"leaf_tolerance": 0.01}, "leaf_tolerance: 0.01 has no effect"),
-              ("published", {"leaves": "a.yaml"}, "both given"),
-          )),
+        ("self_collision", {"fit": "best"}, "'best' is not one of optimised, published"),
+        ("collision_monitor", {"fit": "optimised", "max_leaves_per_link": 3}, ""),
+        ("collision_monitor", {"fit": "published", "max_leaves_per_link": 3},
+         "max_leaves_per_link: 3 has no effect with fit 'published'"),
+        ("self_collision", {"fit": "published", "leaves": "a.yaml"}, "both given"),
         ("collision_monitor", {"show_mesh_level": "1-0"}, "show_mesh_level: '1-0'"),
         ("collision_monitor", {"pair_thresholds": ["a warn=1"]}, "a warn=1"),
         ("collision_monitor", {"release_cycles": 0}, "release_cycles"),
@@ -217,7 +209,6 @@ def test_a_wrong_value_is_refused_by_name_while_the_node_runs(make_node, name, v
          "yielding: 'nobody' is not one of both, left, right"),
         ("self_collision", {"guard": "never"}, "guard: 'never' is not one of running, always"),
         ("self_collision", {"joint_state_timeout": 0.0}, "joint_state_timeout: 0 is not allowed"),
-        ("self_collision", {"stream_horizon": 0.0}, "stream_horizon: 0 is not allowed"),
         ("self_collision", {"arms": ["a"]}, ""),
         ("self_collision", {"arms": ["a", "b", "c"]}, ""),
         ("self_collision", LINKS, ""),
@@ -330,28 +321,6 @@ def test_a_rule_leaves_a_pair_out_from_start_to_end(declared):
     ):
         with pytest.raises(ThresholdsError, match="no rule with check: false for l.*restart"):
             attempt()
-
-
-def test_a_rule_for_a_pair_that_an_srdf_disables_is_a_warning(declared, caplog):
-    srdf = (
-        '<robot name="toy"><disable_collisions link1="l0" link2="l2"/>'
-        '<disable_collisions link1="l0" link2="l1" reason="Adjacent"/></robot>'
-    )
-    values, (port,), _ = declared({
-        "robot_description": chain(4), "robot_description_semantic": srdf, "narrow_phase": "leaf",
-    })  # fmt: skip
-    rules = load_thresholds({"pairs": [
-        {"pair": "l0 l2", "warn": 0.1}, {"pair": "l0 l1", "warn": 0.1},
-        {"pair": "l2 l3", "warn": 0.3},
-    ]}).rules  # fmt: skip
-    monitor, _ = build_monitor(
-        values, rules, recipe_of(values, (port.source,), False, rules).load()
-    )
-    says = "have no effect on pairs that are not checked"
-    assert f"'l0 l2' {says}: disabled in the SRDF" in caplog.text
-    assert f"'l0 l1' {says}: disabled in the SRDF: Adjacent" in caplog.text
-    row = [set(pair) for pair in monitor.model.pairs].index({"l2", "l3"})  # neighbours
-    assert monitor.behaviour.thresholds[row, 1] == 0.3
 
 
 TWO = {"robots": ["left", "right"]}

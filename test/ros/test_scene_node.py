@@ -119,21 +119,6 @@ def test_an_obstacle_comes_moves_becomes_a_mesh_and_goes(cell):
     cell.until_nearest("cell/1", 0.4)
 
 
-def test_distances_come_with_the_names_of_their_pairs(cell):
-    graph = cell.graph
-    graph.listen("distances")
-    cell.scene(marker(1, at=(0.0, 2.0, 0.0)), marker(2, frame="l3", at=(0.3, 0.0, 0.0)))
-
-    def is_there():
-        if not graph.heard["pair_names"] or not graph.heard["distances"]:
-            return False
-        pairs = [line.split() for line in graph.heard["pair_names"][-1].data.splitlines()]
-        values = graph.heard["distances"][-1].data
-        return ["cell/1", "cell/2"] in [sorted(p) for p in pairs] and len(pairs) == len(values)
-
-    graph.until(is_there, sending=cell.send)
-
-
 BAD = {
     "not finite": marker(9, at=(math.nan, 0, 0)),
     "'nowhere' is not a link of 'toy'; other frames require tf2_ros": marker(9, frame="nowhere"),

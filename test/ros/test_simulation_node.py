@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
-from rclpy.action import ActionClient
 from std_msgs.msg import Float64, String
 from support.paths import ROOT
 from support.robots.toys import joint, link, robot
@@ -99,17 +98,6 @@ def test_what_cannot_be_followed_is_refused_in_so_many_words(cell):
     cell.until(lambda: cell.values["event"] == "moving")
 
 
-def test_contacts_are_said_by_name_and_not_forgotten(cell):
-    cell.send(JOINTS, [[-1.5, 1.5]], [2.0])
-    cell.until(lambda: cell.touched)
-    cell.until(lambda: "left right" in cell.contacts)
-    assert cell.graph.heard["contacts"][-1].level == b"\x02"
-    assert "touched left right" in cell.contacts
-    cell.send(JOINTS, [[0.0, 0.0]], [2.0])
-    cell.until(lambda: "left right" not in cell.contacts)
-    assert cell.touched and "touched left right" in cell.contacts
-
-
 def test_a_speed_scale_slows_and_stops_and_its_silence_stops(cell):
     cell.set_parameters(NODE, heed_speed_scale=True)
     cell.until(lambda: cell.values["event"] == "stopped")
@@ -136,32 +124,6 @@ def test_a_speed_scale_slows_and_stops_and_its_silence_stops(cell):
     cell.until(lambda: cell.now > then + 4.0, sending=say)
     # 0.05 rad/s at full speed.
     assert (cell.position["l"] - start) / (cell.now - then) == pytest.approx(0.025, rel=0.25)
-
-
-def test_the_action_follows_where_control_msgs_is_installed(cell):
-    control_msgs = pytest.importorskip(
-        "control_msgs.action", reason="control_msgs is not installed (not on PyPI)"
-    )
-    kind = control_msgs.FollowJointTrajectory
-    client = ActionClient(cell.graph.node, kind, f"{NODE}/follow_joint_trajectory")
-    cell.until(client.server_is_ready)
-    feedback = []
-
-    def send(rows, names=JOINTS):
-        goal = kind.Goal(trajectory=trajectory(names, rows, [1.0]))
-        future = client.send_goal_async(goal, feedback_callback=feedback.append)
-        cell.until(future.done)
-        result = future.result().get_result_async()
-        cell.until(result.done)
-        return result.result().result
-
-    assert send([[0.3, -0.3]]).error_code == kind.Result.SUCCESSFUL
-    assert cell.position == pytest.approx({"l": 0.3, "r": -0.3}, abs=0.01)
-    assert feedback and list(feedback[0].feedback.joint_names) == list(JOINTS)
-    refused = send([[0.3]], ["elbow"])
-    assert refused.error_code == kind.Result.INVALID_GOAL
-    assert "names 'elbow'" in refused.error_string
-    client.destroy()
 
 
 def test_a_robot_can_come_by_topic_and_another_after_it():

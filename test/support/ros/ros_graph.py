@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -92,17 +93,19 @@ class Graph:
             arguments = ("-p", f"cycle_deadline:={PATIENT_DEADLINE}", *arguments)
         if arguments:
             arguments = ("--ros-args", *arguments)
-        if environment is None:
-            process = node_server().start(node, arguments, self.environment)
-        else:  # variables may count while modules are imported
-            process = subprocess.Popen(
-                [sys.executable, "-m", f"collision_monitor.nodes.{node}", *arguments],
-                env={**self.environment, **environment},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                start_new_session=True,
-            )
+        if environment is not None:  # variables may count while modules are imported
+            return self.run(["-m", f"collision_monitor.nodes.{node}", *arguments], environment)
+        self.processes.append(node_server().start(node, arguments, self.environment))
+        return self.processes[-1]
+
+    def run(self, words: Sequence, environment: Mapping[str, str] | None = None):
+        """Start ``python`` with these words, in this graph."""
+        paths = os.pathsep.join(filter(None, sys.path))
+        process = subprocess.Popen(
+            [sys.executable, *words],
+            env={**self.environment, "PYTHONPATH": paths, **(environment or {})},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        )  # fmt: skip
         self.processes.append(process)
         return process
 
@@ -178,14 +181,17 @@ class Graph:
         self.until(is_there, seconds, sending)
         return self.heard["min_distance"][-1].data
 
+    def client(self, kind, name: str):
+        """A client of a service that is there; the same one each time, discovered by then."""
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(kind, name)
+            assert self._clients[name].wait_for_service(60.0), name
+            self.spin(0.3)  # an answer is lost where the client has not been discovered yet
+        return self._clients[name]
+
     def call(self, kind, name: str, **fields):
         """The answer of a service, which may have to compile kernels first."""
-        client = self._clients.get(name)
-        if client is None:
-            client = self._clients[name] = self.node.create_client(kind, name)
-            assert client.wait_for_service(60.0), name
-            self.spin(0.3)  # an answer is lost where the client has not been discovered yet
-        future = client.call_async(kind.Request(**fields))
+        future = self.client(kind, name).call_async(kind.Request(**fields))
         self.until(future.done, 400.0)
         return future.result()
 
@@ -195,13 +201,12 @@ class Graph:
         ``sending`` is called meanwhile, again and again.
         """
         service = f"{node or self.monitor}/set_parameters_atomically"
-        client = self.node.create_client(SetParametersAtomically, service)
-        assert client.wait_for_service(60.0), service
         parameters = [
             rclpy.parameter.Parameter(name, value=value).to_parameter_msg()
             for name, value in values.items()
         ]
         request = SetParametersAtomically.Request(parameters=parameters)
+        client = self.client(SetParametersAtomically, service)
         for _ in range(5):  # an answer is lost where the client has not been discovered yet
             future, end = client.call_async(request), time.monotonic() + 4.0
             while time.monotonic() < end and not future.done():
@@ -209,7 +214,6 @@ class Graph:
                     sending()
                 self.spin(0.02)
             if future.done():
-                self.node.destroy_client(client)
                 return future.result().result
         return pytest.fail(f"{service} did not answer to {values}")
 
