@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The action of self_collision while a goal is adjusted or executed: docs/adjust.md.
 
-control_msgs is not on PyPI. Planner and controller are stand-ins in the process of the node; what
-the controller receives is checked by coal at 2,000 instants.
+control_msgs is not on PyPI. Planner and controller are stand-ins in the process of the node. What
+the controller receives is what the topic receives: test_self_collision_interrupted.py.
 """
 
 import time
@@ -11,9 +11,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.robots.two_slides import JOINTS, URDF, apart, model
+from support.robots.two_slides import JOINTS, URDF, apart
 from support.ros.action_stand_in import TYPE, Planner, Result
-from support.ros.forwarded_motions import CoalCheck
 from support.ros.ros_graph import LATCHED, rclpy
 
 from action_msgs.msg import GoalStatus  # isort: skip
@@ -69,7 +68,6 @@ class Scene(Planner):
     def __init__(self, domain, folder, patch):
         super().__init__()
         (folder / "slides.urdf").write_text(URDF)
-        self.coal = CoalCheck(folder / "slides.urdf", model())
         patch.setattr(trajectory_requests, "follow_joint_trajectory_type", lambda: TYPE)
         patch.setattr(trajectory_requests, "FollowJointTrajectoryRelay", self.make_relay)
         patch.setattr(trajectory_filter, "adjust", slowly)
@@ -147,15 +145,9 @@ class Scene(Planner):
         goals = len(self.controller.goals)
         handle = self.plan(trajectory=wanted or short())
         self.until(lambda: len(self.controller.goals) > goals)
-        self.check()
         self.controller.accept()
         self.until(lambda: self.values["event"] == "forwarded" and self.values["running"] == "true")
         return handle
-
-    def check(self):
-        """Nothing touches in the trajectory that the controller was sent last."""
-        present = dict(zip(NAMES, [*apart(self.gap), 0.0], strict=True))
-        assert self.coal.least(self.controller.goals[-1].trajectory, present) > 0.0
 
     def ended(self, handle):
         """(how, code, text), once the goal has ended."""
@@ -248,7 +240,6 @@ def test_a_newer_goal_that_is_refused_leaves_the_earlier_one(stage):
     how, code, text = stage.ended(second)
     assert (how, code) == ABORTED and "starts with joint" in text
     stage.until(lambda: len(stage.controller.goals) > goals)
-    stage.check()
     stage.controller.accept()
     stage.until_event("forwarded")
     assert first.ends == [] and int(stage.values["request"]) == number
@@ -269,16 +260,8 @@ def _answer(status, code, text):
 # -- what else ends a goal that is being adjusted ----------------------------------------------
 
 
-def lose_joint_states(stage):
-    stage.gap = None
-
-
 def move(stage):
     stage.gap = 0.45
-
-
-def describe_another(stage):
-    stage.describe(URDF.replace('radius="0.1"', 'radius="0.11"'))
 
 
 def describe_nothing(stage):
@@ -292,9 +275,7 @@ def lose_the_controller(stage):
 @pytest.mark.parametrize(
     ("happens", "says"),
     [
-        (lose_joint_states, "during adjustment the joint state was lost: joint states are"),
         (move, "during adjustment joint 'r_x' moved"),
-        (describe_another, "a new robot description was received"),
         (describe_nothing, "a new robot description was received"),
         (lose_the_controller, "the controller's action '/arms/follow' is not available"),
     ],
@@ -319,10 +300,6 @@ def test_a_goal_that_can_no_longer_be_sent_is_aborted_with_the_reason(stage, hap
         (
             {"trajectory": trajectory(0.5, 0.4, count=MAX_POINTS + 1)},
             "has 5001 points; max_points allows 5000",
-        ),
-        (
-            {"trajectory": trajectory(0.3, 0.5)},
-            "starts with joint 'r_x' at 0.25, but it is at 0.15",
         ),
         (
             {"trajectory": short(), "multi_dof_trajectory": SimpleNamespace(points=[1])},

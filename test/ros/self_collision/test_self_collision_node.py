@@ -79,11 +79,10 @@ def sliding(tmp_path_factory):
 def slides(sliding):
     """The same; its balls stand half a metre apart, and nothing is under way."""
     stand_apart(sliding)
-    if sliding.values["running"] == "true":
-        assert sliding.want(way(0.5, 0.5), [0.0, 0.1], names=JOINTS) is not None
-    sliding.until(
-        lambda: sliding.values["running"] == "false" and sliding.graph.state.level != ERROR
-    )
+    end = time.monotonic() + 20.0
+    while sliding.want(way(0.5, 0.5), [0.0, 0.1], names=JOINTS) is None:
+        assert time.monotonic() < end  # a jump counts as two publishers for 2 s
+    sliding.until(lambda: sliding.values["running"] == "false" and sliding.graph.state.level == OK)
     return sliding
 
 
@@ -160,6 +159,23 @@ def way(*gaps):
     return [apart(gap) for gap in gaps]
 
 
+def test_arms_that_something_else_brings_together_are_reported_and_held_when_wished(sliding):
+    """Before anything was sent: what was is held."""
+    cell = sliding
+    stand_apart(cell)
+    cell.q = [*apart(0.02), 0.0]
+    cell.until(lambda: cell.graph.state.level == ERROR)
+    cell.spin(0.3)
+    assert cell.values["event"] == "near" and cell.sent == []
+    cell.stand([*apart(0.5), 0.0])
+    cell.until(lambda: cell.graph.state.level == OK)
+    assert set_parameters(cell, guard="always").successful
+    cell.q = [*apart(0.02), 0.0]
+    cell.until(lambda: len(cell.sent) == 1)
+    assert np.allclose(rows_of(cell.sent[-1]), [apart(0.02)])
+    assert set_parameters(cell, guard="running").successful
+
+
 def test_arms_that_come_too_near_are_held_once_and_go_on_without_a_restart(slides):
     cell = slides
     assert cell.want(way(0.5, 0.3), [0.0, 60.0], names=JOINTS) is not None
@@ -187,21 +203,6 @@ def test_arms_that_come_too_near_are_held_once_and_go_on_without_a_restart(slide
     assert len(cell.sent) == sent
     assert cell.want(way(0.5, 0.4), [0.0, 1.0], names=JOINTS) is not None
     assert cell.graph.state.level == OK
-
-
-def test_arms_that_something_else_brings_together_are_reported_and_held_when_wished(slides):
-    cell, sent = slides, len(slides.sent)
-    cell.q = [*apart(0.02), 0.0]
-    cell.until(lambda: cell.graph.state.level == ERROR)
-    cell.spin(0.3)
-    assert cell.values["event"] == "near" and len(cell.sent) == sent
-    cell.stand([*apart(0.5), 0.0])
-    cell.until(lambda: cell.graph.state.level == OK)
-    assert set_parameters(cell, guard="always").successful
-    cell.q = [*apart(0.02), 0.0]
-    cell.until(lambda: len(cell.sent) == sent + 1)
-    assert np.allclose(rows_of(cell.sent[-1]), [apart(0.02)])
-    assert set_parameters(cell, guard="running").successful
 
 
 def test_joint_states_that_stop_during_execution_are_reported(slides):
@@ -244,21 +245,6 @@ def test_points_that_lead_together_are_stopped_at_the_safe_distance(slides):
     assert {cell.values["link_a"], cell.values["link_b"]} == {"r_ball", "l_ball"}
 
 
-def test_points_that_cannot_be_followed_are_refused(slides):
-    cell, sent = slides, len(slides.sent)
-    two = cell.trajectory([apart(0.5)] * 2, [0.1, 0.2], names=JOINTS)
-    far = cell.trajectory([apart(0.5)], [9.0], names=JOINTS)
-    old = cell.trajectory([apart(0.5)], [0.1], names=JOINTS, stamp=-9.0)
-    one_arm = cell.trajectory([apart(0.5)[:2]], [0.1], names=JOINTS[:2])
-    for point, says in (
-        (two, "has 2 points"), (far, "9 s ahead"), (old, "too old"), (one_arm, "moves both arms"),
-    ):  # fmt: skip
-        cell.points.publish(point)
-        cell.until(lambda says=says: says in cell.message)
-        assert cell.graph.state.level == ERROR
-    assert len(cell.sent) == sent
-
-
 # -- robot and parameters ----------------------------------------------------------------
 
 
@@ -273,19 +259,6 @@ def test_parameters_take_effect_and_contradictions_are_refused(robot):
     finally:
         assert set_parameters(robot, start_tolerance=0.01).successful
     assert robot.want([start, start], [0.0, 1.0]) is None
-
-
-def test_limits_are_kept_from_rest_to_rest_or_it_is_said(slides):
-    cell = slides
-    assert set_parameters(cell, acceleration_limit=1.0, jerk_limit=5.0).successful
-    message = cell.want([apart(0.3)], [0.0], names=JOINTS)
-    speeds = np.diff(rows_of(message), axis=0) / np.diff(times_of(message))[:, None]
-    assert np.abs(speeds[[0, -1]]).max() < 0.01 < np.abs(speeds).max()
-    assert cell.graph.state.level == OK and cell.values["moving_ends"] == ""
-    cell.want(way(0.5, 0.3), [0.0, 0.5], names=JOINTS)
-    assert cell.graph.state.level == WARN and "starts at speed" in cell.message
-    assert "r_x starts: 0.2/s, acceleration limit" in cell.values["moving_ends"]
-    assert set_parameters(cell, acceleration_limit=0.0, jerk_limit=0.0).successful
 
 
 def test_nothing_is_missing_and_a_node_that_is_adjusting_ends_at_once(tmp_path):
