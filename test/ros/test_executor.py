@@ -25,7 +25,8 @@ from collision_monitor.nodes.obstacles.waiting_messages import (  # noqa: E402
 
 
 PROGRAM = """
-import sys, time
+import signal, sys, time
+signal.alarm(60)  # nobody waits for ever for what is not said
 if sys.argv[1] == "old rclpy":
     sys.modules["rclpy.experimental"] = None  # its import fails
 import rclpy
