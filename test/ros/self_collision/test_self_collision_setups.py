@@ -3,7 +3,6 @@
 """The node self_collision with one arm, with three arms, and without optional packages."""
 
 import os
-from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from support.paths import ROOT
 from support.robots.toys import joint, link, robot
 from support.robots.two_slides import JOINTS, URDF
 from support.ros.ros_graph import ERROR, OK, WARN
-from support.ros.self_collision_cell import Cell, rows_of, slides_cell, stand_apart
+from support.ros.self_collision_cell import Cell, rows_of
 
 from collision_monitor import CollisionModel
 from collision_monitor.motion import read_motion
@@ -203,22 +202,11 @@ def test_without_solvers_a_trajectory_comes_out_adjusted_and_certified(start_wit
     assert "pip install daqp piqp" in output and "toppra" not in output
 
 
-def test_without_the_solvers_one_arm_is_refused_at_the_start(start_without, tmp_path):
+def test_without_optional_packages_one_arm_is_refused_at_the_start(start_without, tmp_path):
     (tmp_path / "slides.urdf").write_text(URDF)
-    cell = start_without(
-        ("daqp", "piqp"), tmp_path / "slides.urdf", JOINTS, "arms:=['base:r_ball']"
-    )
+    missing = ("daqp", "piqp", "toppra")
+    cell = start_without(missing, tmp_path / "slides.urdf", JOINTS, "arms:=['base:r_ball']")
     cell.process.wait(60.0)
     code, output = cell.graph.stop(cell.process)
     assert code == 1
     assert "only two arms can be kept apart, not 1: pip install daqp piqp" in output
-
-
-def test_without_toppra_it_is_said_at_the_start(start_without, tmp_path):
-    robot = slides_cell(tmp_path, start=partial(start_without, ("toppra",)))
-    stand_apart(robot)
-    assert robot.values["missing"] == "toppra" and robot.values["method"] == "robust"
-    assert robot.graph.state.level == WARN
-    assert robot.message == "ready for a trajectory; not installed: toppra"
-    output = output_of(robot)
-    assert "not installed: toppra. Adjusted trajectories that exceed" in output

@@ -169,10 +169,10 @@ def set_parameters(cell, **values):
     return cell.graph.set_parameters("/self_collision", cell.beat, **values)
 
 
-def slides_cell(folder, *parameters, start=None):
-    """A node for the robot of four slides, whose file goes to ``folder``; ``start`` makes it."""
+def slides_cell(folder, *parameters):
+    """A node for the robot of four slides, whose file goes to ``folder``."""
     (folder / "slides.urdf").write_text(URDF)
-    return (start or Cell)(
+    return Cell(
         folder / "slides.urdf", (*JOINTS, "mast_joint"),
         "right_base_link:=base", "right_tip_link:=r_ball",
         "left_base_link:=base", "left_tip_link:=l_ball", *parameters,
