@@ -4,9 +4,8 @@
 
 import pytest
 from support.robots.judged_motions import judge
-from support.robots.robots import require
+from support.robots.robots import load_model, require
 
-from collision_monitor import CollisionModel
 from collision_monitor.self_collision import find_chains
 
 for package in ("daqp", "piqp"):
@@ -33,7 +32,7 @@ POSTS = {
 )
 def test_no_result_touches(name, scene, count, touching):
     files = require(name)
-    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, scene=scene)
+    model = load_model(name, scene=scene)
     arms = find_chains(model.robot, model.semantics)
     result = judge(model, files, arms, count, seed=1, touching=touching)
     assert not result.wrong

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from support.geometry.exact_reference import ExactReference
 from support.geometry.reference import Reference
-from support.robots.robots import require, slow_if_large
+from support.robots.robots import load_model, require, slow_if_large
 from support.robots.smooth_motion import smooth_motion, without_usual_contacts
-
-from collision_monitor import CollisionModel
 
 # How many random and consecutive configurations: coal needs up to 30 ms for one.
 COUNTS = {"ur5": 60, "panda": 60, "baxter": 40, "pr2": 25, "tiago_dual": 8}
@@ -21,9 +19,7 @@ COUNTS = {"ur5": 60, "panda": 60, "baxter": 40, "pr2": 25, "tiago_dual": 8}
 def loaded(name):
     files = require(name)
     leaves = 1 if name == "pr2" else 8  # more take long to fit
-    model = CollisionModel.from_urdf(
-        files.urdf, files.srdf, files.package_dirs, max_leaves_per_link=leaves
-    )
+    model = load_model(name, max_leaves_per_link=leaves)
     if files.srdf is None:
         model = without_usual_contacts(model, samples=10)
     return model, ExactReference(model, Reference(files.urdf, files.package_dirs, model))
@@ -65,36 +61,14 @@ def test_every_pair_has_coals_distance(name):
             assert expected <= 1e-6 or reference.holds(q, pair)
 
 
-def test_all_hierarchies_give_the_same_distances():
-    files = require("ur5")
-    models = [
-        CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, hierarchy=kind)
-        for kind in ("obb", "aabb", "rss", "octree")
-    ]
-    for q in smooth_motion(models[0], 150, speed=5.0):
-        expected, *others = (model.distance(q, exact=True) for model in models)
-        for other in others:
-            assert other.distance == pytest.approx(expected.distance, abs=1e-9)
-            assert other.links == expected.links
-    touching = [
-        q
-        for q in models[0].random_configurations(300, seed=2)
-        if models[0].distance(q, exact=True).distance <= 0.0
-    ]
-    assert len(touching) > 10
-    for q in touching:
-        assert all(model.distance(q, exact=True).distance <= 0.0 for model in models)
-
-
 def test_a_motion_into_contact_has_no_jump_but_that_to_the_leaves():
     """What changes from one millisecond to the next is never more than what moves."""
-    files = require("ur5")
-    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
+    model = load_model("ur5")
     rows = model.random_configurations(400, seed=4)
     found = np.array([model.distance(q, exact=True).distance for q in rows]).round(6)
-    apart, *inside = rows[np.argmax(found)], *rows[np.argsort(found)[:3]]
+    apart, *inside = rows[np.argmax(found)], *rows[np.argsort(found)[:2]]
     for end in inside:
-        way = apart + np.linspace(0.0, 1.0, 8000)[:, None] * (end - apart)
+        way = apart + np.linspace(0.0, 1.0, 3000)[:, None] * (end - apart)
         moves = model.link_reach().sum(axis=1).max() * np.abs(np.diff(way, axis=0)).max()
         along = [model.distance(q, exact=True) for q in way]
         distances = np.array([each.distance for each in along])

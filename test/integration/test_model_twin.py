@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Twins of a model: the same answers, a work space of their own, or fewer pairs."""
 
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -15,19 +14,6 @@ from collision_monitor.errors import ConfigurationError
 @pytest.fixture(scope="module")
 def model():
     return CollisionModel.from_urdf(ROOT / "urdf/dual_arm.urdf", srdf=ROOT / "urdf/dual_arm.srdf")
-
-
-def test_a_twin_gives_the_same_answers_in_another_thread(model):
-    rows = model.random_configurations(300, seed=3)
-    expected = [model.distance(q).distance for q in rows]
-    twins = [model.twin() for _ in range(3)]
-
-    def ask(one):
-        return [one.distance(q).distance for q in rows]
-
-    with ThreadPoolExecutor(4) as pool:
-        for answers in pool.map(ask, [model, *twins]):
-            assert answers == expected
 
 
 def test_a_twin_writes_nothing_into_the_model(model):

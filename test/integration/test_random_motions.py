@@ -8,8 +8,6 @@ import pytest
 from support.paths import ROOT
 from support.robots import robots
 
-from collision_monitor import CollisionModel
-
 sys.path.append(str(ROOT / "benchmarks"))
 
 from motions.random_motions import SCENE, Tally, compare  # noqa: E402
@@ -19,10 +17,7 @@ from collision_monitor.verification.clearance.clearance_check import CollisionVe
 
 @pytest.mark.parametrize(("name", "wanted", "exact"), [("ur5", 12, True), ("baxter", 12, False)])
 def test_no_motion_in_which_a_sample_collides_is_called_free(name, wanted, exact):
-    files = robots.require(name)
-    model = CollisionModel.from_urdf(
-        files.urdf, files.srdf, files.package_dirs, scene=SCENE, max_leaves_per_link=1
-    )
+    model = robots.load_model(name, scene=SCENE, max_leaves_per_link=1)
     leaves, shapes, motions = compare(model, wanted, 1500, 2, exact)
     for tally in (leaves, shapes) if exact else (leaves,):
         assert tally.collide >= wanted

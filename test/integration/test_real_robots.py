@@ -11,9 +11,7 @@ import pytest
 import trimesh
 from support.geometry.reference import Reference
 from support.geometry.segment_distance import segment_distance
-from support.robots.robots import NAMES, require, slow_if_large
-
-from collision_monitor import CollisionModel
+from support.robots.robots import NAMES, load_model, require, slow_if_large
 
 pytestmark = pytest.mark.early
 
@@ -41,8 +39,7 @@ def robot(request):
 
 def load(name, **options):
     """A robot as it is, and its reference."""
-    files = require(name)
-    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, **options)
+    files, model = require(name), load_model(name, **options)
     return model, Reference(files.urdf, files.package_dirs, model)
 
 
@@ -57,32 +54,21 @@ def test_leaves_are_where_pinocchio_puts_them(any_robot):
             assert p1 == pytest.approx(pose[:3, :3] @ leaf.p1 + pose[:3, 3], abs=1e-9)
 
 
-def clear_is_what_the_distances_say(model):
-    rows = model.random_configurations(CONFIGURATIONS, seed=5)
-    least = model.min_distances(rows)
-    # The last one so that some rows are clear, whatever the robot.
-    for margin in (0.0, 0.05, -0.01, float(np.median(least)) + 1e-6):
-        clear = model.is_clear(rows, margin)
-        assert np.array_equal(clear, least >= margin)
-    assert clear.any() and not clear.all()
-
-
-def test_clear_is_what_the_distances_say(robot):
-    clear_is_what_the_distances_say(robot[0])
-
-
 @pytest.mark.parametrize("count", [5, 400])
 def test_clear_is_what_the_distances_say_among_obstacles(count):
-    files = require("ur5")
     rng = np.random.default_rng(7)
     obstacles = [
         {"name": f"o{k}", "type": "box", "size": [0.1, 0.2, 0.3], "position": position}
         for k, position in enumerate((rng.normal(size=(count, 3)) * 1.5).tolist())
     ]
-    scene = {"obstacles": obstacles}
-    clear_is_what_the_distances_say(
-        CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, scene=scene)
-    )
+    model = load_model("ur5", scene={"obstacles": obstacles})
+    rows = model.random_configurations(CONFIGURATIONS, seed=5)
+    least = model.min_distances(rows)
+    # The last one so that some rows are clear.
+    for margin in (0.0, 0.05, -0.01, float(np.median(least)) + 1e-6):
+        clear = model.is_clear(rows, margin)
+        assert np.array_equal(clear, least >= margin)
+    assert clear.any() and not clear.all()
 
 
 def test_every_link_with_geometry_has_leaves(any_robot):

@@ -148,7 +148,7 @@ def damaged(draw, text):
 
 @pytest.mark.parametrize(("text", "name", "load"), CASES, ids=IDS)
 @settings(
-    max_examples=40, deadline=5000, database=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=20, deadline=5000, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 @given(data=st.data())
 def test_damaged_files(text, name, load, data):

@@ -20,7 +20,7 @@ from collision_monitor.robot.srdf import load_srdf
 from collision_monitor.robot.urdf import load_robot
 
 SETTINGS = settings(
-    max_examples=300,
+    max_examples=100,
     deadline=5000,  # milliseconds: nothing may hang
     database=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from collision_monitor import CollisionModel
+
 
 @dataclass(frozen=True)
 class RobotFiles:
@@ -83,3 +85,10 @@ def require(name: str) -> RobotFiles:
     if name not in ROBOTS:
         pytest.skip("the package example-robot-data is not installed")
     return ROBOTS[name]
+
+
+def load_model(name: str, with_srdf: bool = True, **options: object) -> CollisionModel:
+    """A robot as its vendor describes it; ``options`` are those of `CollisionModel.from_urdf`."""
+    files = require(name)
+    srdf = files.srdf if with_srdf else None
+    return CollisionModel.from_urdf(files.urdf, srdf, files.package_dirs, **options)
