@@ -8,7 +8,7 @@ from collision_monitor import CollisionModel
 from collision_monitor.continuous.clearance_scan import Precision
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.verification.clearance.scanner import ScanRequest
-from collision_monitor.verification.clearance.schedule import Schedule
+from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
 from support.robots.toys import joint, link, robot
 
 PRECISION = Precision(accuracy=1e-3, share=0.01, bin_share=0.1, resolution=1e-5)
@@ -56,6 +56,16 @@ def random_motion(
     rows = model.random_configurations(points, seed)
     rates = [rng.uniform(-1.0, 1.0, rows.shape) for _ in range(kind - 1)]
     return Trajectory.through(model.joint_names, times, rows, *rates)
+
+
+def two_motions(seed: int, start: float) -> list[Trajectory | Scheduled]:
+    """Random motions of the two arms, in their own joints; the second begins at ``start``."""
+    rng = np.random.default_rng(seed)
+    one, other = (
+        Trajectory.through(names, np.arange(4.0), rng.uniform(-1.5, 1.5, (4, len(names))))
+        for names in (("a_1", "a_2", "a_3"), ("b_1", "b_2"))
+    )
+    return [one, Scheduled(other, start)]
 
 
 def sampled(model: CollisionModel, schedule: Schedule, times: np.ndarray) -> np.ndarray:

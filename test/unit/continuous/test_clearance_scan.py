@@ -12,14 +12,15 @@ from support.geometry.scan_cases import (
     request,
     sampled,
     two_arms,
+    two_motions,
 )
-from support.robots import robots
-from support.robots.toys import joint, link, robot
+from support.robots.robots import load_model
 
 from collision_monitor import CollisionModel
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.verification.clearance.scanner import Scanner
 from collision_monitor.verification.clearance.schedule import Schedule
+from unit.continuous.test_straight_motion import ARM, PLATE
 
 
 @pytest.fixture(scope="module")
@@ -27,18 +28,23 @@ def scanner():
     return Scanner(two_arms())
 
 
+def is_certified(model, schedule, edges, scan, rows):
+    """No sample is below the bound of its bin, and bounds are close together."""
+    times = np.linspace(schedule.begin, schedule.end, rows)
+    distances = sampled(model, schedule, times)
+    bins = np.clip(np.searchsorted(edges, times, "right") - 1, 0, len(edges) - 2)
+    assert (distances >= scan.lows[bins]).all()
+    least = distances.min(axis=0)
+    assert (scan.best <= least + 1e-3 + 0.01 * np.abs(least) + 1e-9).all()
+    assert (scan.lows.min(axis=0) >= scan.best - 1.1e-3 - 0.01 * np.abs(scan.best)).all()
+
+
 def check(scanner, schedule, limits, edges, rows):
     """Whether a scan and dense sampling agree; the scan."""
     scan = scanner.scan(request(scanner.model, schedule, edges, *limits, threads=1))
     limits = limits_of(scanner.model, *limits)
-    times = np.linspace(schedule.begin, schedule.end, rows)
-    distances = sampled(scanner.model, schedule, times)
-    bins = np.clip(np.searchsorted(edges, times, "right") - 1, 0, len(edges) - 2)
-    assert (distances >= scan.lows[bins]).all()
+    is_certified(scanner.model, schedule, edges, scan, rows)
     assert (scan.best == scan.ups.min(axis=0)).all()
-    least = distances.min(axis=0)
-    assert (scan.best <= least + 1e-3 + 0.01 * np.abs(least) + 1e-9).all()
-    assert (scan.lows.min(axis=0) >= scan.best - 1.1e-3 - 0.01 * np.abs(scan.best)).all()
     assert (scan.lows >= scan.ups - 1.1e-3 - 0.1 * np.abs(scan.ups)).all()
     for k in range(0, scan.ups.shape[1], 3):
         for b in range(0, len(edges) - 1, 7):
@@ -61,14 +67,35 @@ def test_no_sample_is_below_what_is_certified(scanner, seed, kind, bins, points)
     check(scanner, schedule, (0.0, 0.03, 0.1), schedule.bins(bins), 800)
 
 
+@pytest.mark.parametrize(("seed", "start"), [(0, -0.7), (1, 0.5), (2, 2.0), (3, 3.5)])
+def test_no_sample_of_two_motions_is_below_what_is_certified(scanner, seed, start):
+    schedule = Schedule(scanner.model, two_motions(seed, start))
+    edges = schedule.bins(12)
+    scan = scanner.scan(request(scanner.model, schedule, edges, 0.0, 0.05))
+    is_certified(scanner.model, schedule, edges, scan, 601)
+    for k, time in enumerate(scan.times):
+        there = scanner.model.distances(schedule.configuration(time))[k]
+        assert there == pytest.approx(scan.best[k], abs=1e-9)
+
+
+def test_the_first_instant_is_that_of_the_samples(scanner):
+    schedule = Schedule(scanner.model, two_motions(1, 0.5))
+    times = np.linspace(schedule.begin, schedule.end, 1601)
+    rows, limit, seen = sampled(scanner.model, schedule, times), 0.25, 0
+    for k in range(len(scanner.model.pairs)):
+        first = scanner.first_below(schedule, k, limit, schedule.begin, schedule.end, 1e-3)
+        below = times[rows[:, k] < limit]
+        if not len(below):
+            continue
+        seen += 1
+        assert below[0] - 2.0 * (times[1] - times[0]) <= first <= below[0] + 1e-3
+    assert seen > 3
+
+
 @pytest.mark.parametrize("name", ["ur5", "baxter"])
 def test_real_robots_are_scanned_rightly(name):
-    files = robots.require(name)
-    model = CollisionModel.from_urdf(
-        files.urdf, files.srdf, files.package_dirs, max_leaves_per_link=1,
-        scene={"obstacles": [{"name": "table", "type": "box", "size": [1, 1, 0.1],
-                              "position": [0.7, 0, -0.2]}]},
-    )  # fmt: skip
+    table = {"name": "table", "type": "box", "size": [1, 1, 0.1], "position": [0.7, 0, -0.2]}
+    model = load_model(name, scene={"obstacles": [table]}, max_leaves_per_link=1)
     scanner = Scanner(model)
     schedule = Schedule(model, random_motion(model, 7, 6, 2, 10.0))
     check(scanner, schedule, (0.0, 0.02, 0.1), schedule.bins(40), 600)
@@ -85,13 +112,7 @@ def test_pieces_far_from_everything_are_not_halved(scanner):
 
 def test_a_thin_plate_between_two_samples_is_found():
     """Clear at both ends, in 30 ms through a plate of 2 mm."""
-    arm = robot(
-        link("base"), link("arm", '<box size="2 0.02 0.02"/>', "1 0 0"),
-        joint("turn", "base", "arm", xyz="0 0 0.5"),
-    )  # fmt: skip
-    plate = {"obstacles": [{"name": "plate", "type": "box", "size": [0.5, 0.002, 0.5],
-                            "position": [1.7, 0.0, 0.5]}]}  # fmt: skip
-    model = CollisionModel.from_urdf(arm, scene=plate)
+    model = CollisionModel.from_urdf(ARM, scene=PLATE)
     scanner = Scanner(model)
     k = [set(pair) for pair in model.pairs].index({"arm", "plate"})
     way = Trajectory.through(("turn",), [0.0, 0.03], [[-1.0], [1.2]])

@@ -4,12 +4,10 @@
 
 import numpy as np
 import pytest
-from support.geometry.scan_cases import random_motion, two_arms
-from support.robots import robots
+from support.geometry.scan_cases import random_motion, two_arms, two_motions
+from support.robots.robots import load_model
 
-from collision_monitor import CollisionModel
 from collision_monitor.hierarchy.packed import windows
-from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import hull_points
 from collision_monitor.verification.clearance.mesh_level import (
@@ -18,7 +16,7 @@ from collision_monitor.verification.clearance.mesh_level import (
     link_hulls,
 )
 from collision_monitor.verification.clearance.scanner import Scanner
-from collision_monitor.verification.clearance.schedule import Schedule, Scheduled
+from collision_monitor.verification.clearance.schedule import Schedule
 
 POSE = np.eye(4)
 POSE[:3, :3] = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
@@ -92,12 +90,7 @@ def test_shapes_come_no_nearer(arms, seed, kind):
 
 def test_two_parts_with_different_starts_come_no_nearer(arms):
     model, level = arms
-    rng = np.random.default_rng(3)
-    parts = [
-        Trajectory.through(names, np.arange(4.0), rng.uniform(-1.5, 1.5, (4, len(names))))
-        for names in (("a_1", "a_2", "a_3"), ("b_1", "b_2"))
-    ]
-    schedule = Schedule(model, [parts[0], Scheduled(parts[1], 0.4)])
+    schedule = Schedule(model, two_motions(3, 0.4))
     for pair, links in enumerate(model.pairs):
         if {link[0] for link in links} != {"a", "b"}:
             continue
@@ -111,10 +104,7 @@ def meshes_of(model, name):
 
 
 def test_hulls_of_a_real_robot_hold_its_meshes():
-    files = robots.require("ur5")
-    model = CollisionModel.from_urdf(
-        files.urdf, files.srdf, files.package_dirs, max_leaves_per_link=1
-    )
+    model = load_model("ur5", max_leaves_per_link=1)
     hulls = link_hulls(model)
     points, links = hulls.points.reshape(-1, 4), hulls.links.reshape(-1, 2)
     assert len(links) == len(windows(*model.work_space()).links)

@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from support.robots import robots
+from support.robots.robots import load_model
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
@@ -25,10 +25,7 @@ def test_what_is_certified_holds_and_what_fails_fails(name):
     if name == "chain":
         model = CollisionModel.from_urdf(chain(6), scene=SCENE)
     else:
-        files = robots.require(name)
-        model = CollisionModel.from_urdf(
-            files.urdf, files.srdf, files.package_dirs, max_leaves_per_link=1
-        )
+        model = load_model(name, max_leaves_per_link=1)
     proximity = Proximity(model)
     rng = np.random.default_rng(5)
     seen = {True: 0, False: 0}
