@@ -4,14 +4,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.spatial.transform import Rotation
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.robot.bodies import leading_joint, rigid_bodies
-from collision_monitor.robot.poses import joint_motion
 from collision_monitor.robot.urdf import load_robot
 
 
@@ -58,43 +54,3 @@ def test_a_mimic_of_a_mimic_follows_the_leader():
                                                        strict=True)}  # fmt: skip
     for name, point in zip("bcd", points, strict=True):
         assert placed[name][:2] == pytest.approx(point)
-
-
-@given(st.integers(0, 10_000), st.sampled_from(["revolute", "prismatic", "continuous"]))
-@settings(max_examples=40, deadline=None)
-def test_placed_leaves_follow_joint_origins_and_axes(seed, kind):
-    rng = np.random.default_rng(seed)
-    axes = rng.normal(size=(3, 3))
-    origins = rng.normal(size=(3, 6))
-    text = robot(
-        *(link(f"l{k}", xyz="0.1 0.2 0.3") for k in range(4)),
-        *(
-            f'<joint name="j{k}" type="{kind}"><parent link="l{k}"/><child link="l{k + 1}"/>'
-            f'<origin xyz="{" ".join(map(repr, map(float, origins[k, :3])))}" '
-            f'rpy="{" ".join(map(repr, map(float, origins[k, 3:])))}"/>'
-            f'<axis xyz="{" ".join(map(repr, map(float, axes[k])))}"/>'
-            '<limit lower="-2" upper="2" effort="1" velocity="1"/></joint>'
-            for k in range(3)
-        ),
-    )
-    model = CollisionModel.from_urdf(text)
-    q = rng.uniform(-2, 2, 3)
-    placed = {
-        leaf.link: ends[0]
-        for leaf, ends in zip(model.leaves, model.leaf_segments(q), strict=True)
-    }
-    pose = np.eye(4)
-    for k in range(3):
-        step, move = np.eye(4), np.eye(4)
-        step[:3, :3] = Rotation.from_euler("xyz", origins[k, 3:]).as_matrix()
-        step[:3, 3] = origins[k, :3]
-        axis = axes[k] / np.linalg.norm(axes[k])
-        if kind == "prismatic":
-            move[:3, 3] = q[k] * axis
-        else:
-            move[:3, :3] = Rotation.from_rotvec(q[k] * axis).as_matrix()
-        pose = pose @ step @ move
-        assert placed[f"l{k + 1}"] == pytest.approx((pose @ [0.1, 0.2, 0.3, 1.0])[:3], abs=1e-9)
-        loaded = model.robot.joints[k]
-        moved = joint_motion(loaded.kind == "prismatic", loaded.axis, q[k])
-        assert moved == pytest.approx(move, abs=1e-12)

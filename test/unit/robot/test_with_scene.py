@@ -31,7 +31,7 @@ SCENES = {
 }
 
 
-@pytest.mark.parametrize("before", ["none", "a ball", "a door"])
+@pytest.mark.parametrize("before", ["none", "a door"])
 @pytest.mark.parametrize("after", SCENES)
 def test_it_is_the_model_of_that_scene(before, after):
     loaded = CollisionModel.from_urdf(chain(5), scene=SCENES[after])
@@ -94,8 +94,7 @@ OWN_PAIRS = {
 }
 
 
-@pytest.mark.parametrize("srdf", [None, SRDF])
-@pytest.mark.parametrize("checked", [(), ("c f", "c a*")])
+@pytest.mark.parametrize(("srdf", "checked"), [(None, ()), (SRDF, ("c f", "c a*"))])
 def test_all_pairs_are_checked_or_have_the_reason_of_a_load(srdf, checked):
     loaded = {
         name: CollisionModel.from_urdf(ARM, srdf, scene=scene, checked=checked)
@@ -105,16 +104,15 @@ def test_all_pairs_are_checked_or_have_the_reason_of_a_load(srdf, checked):
     for before, after in itertools.product(loaded, loaded):
         expected = loaded[after]
         walking = walking.with_scene(loaded[before].scene).with_scene(expected.scene)
-        for model in (walking, loaded[before].with_scene(expected.scene)):
-            assert model.pairs == expected.pairs, (before, after)
-            left_out, of_load = (
-                sorted((*pair, pair.can_be_checked) for pair in one.unmonitored_pairs)
-                for one in (model, expected)
-            )
-            assert left_out == of_load, (before, after)
-            own = [(a, b) for a, b, *_ in left_out] + model.pairs
-            own = [frozenset(pair) for pair in own if set("abcdef").issuperset(pair)]
-            assert len(own) == len(set(own)) == 15
+        assert walking.pairs == expected.pairs, (before, after)
+        left_out, of_load = (
+            sorted((*pair, pair.can_be_checked) for pair in one.unmonitored_pairs)
+            for one in (walking, expected)
+        )
+        assert left_out == of_load, (before, after)
+        own = [(a, b) for a, b, *_ in left_out] + walking.pairs
+        own = [frozenset(pair) for pair in own if set("abcdef").issuperset(pair)]
+        assert len(own) == len(set(own)) == 15
 
 
 def test_a_pair_that_the_obstacles_leave_out_is_named_in_one_warning():

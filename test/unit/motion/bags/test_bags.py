@@ -191,7 +191,7 @@ SOUND: dict[str, bytes] = {}
 
 
 @settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.sampled_from(sorted(KINDS)), st.data())
 def test_damaged_bags_give_messages_or_the_packages_own_error(tmp_path, storage, data):

@@ -14,13 +14,9 @@ from support.robots.line_cases import arm
 from support.robots.toys import joint, link, robot
 
 from collision_monitor.errors import MotionError
-from collision_monitor.motion.commands import (
-    JointCommand,
-    joint_motion,
-    line_motion,
-    parse_command,
-)
+from collision_monitor.motion.commands import JointCommand, joint_motion, line_motion, parse_command
 from collision_monitor.motion.violation import Code
+from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.urdf import load_robot
 
 JOINT = """
@@ -130,17 +126,8 @@ def test_a_line_in_the_frame_of_the_tool():
         arm(SPACE).pose(row)
         for row in trajectory.positions(np.array([0.0, 0.5, 1.0]) * trajectory.duration)
     )
-    assert np.linalg.inv(start) @ end == pytest.approx(
-        np.array(
-            [
-                [math.cos(2), -math.sin(2), 0, 0],
-                [math.sin(2), math.cos(2), 0, 0],
-                [0, 0, 1, 1],
-                [0, 0, 0, 1],
-            ]
-        ),
-        abs=1e-5,
-    )
+    expected = pose_from_xyz_rpy((0.0, 0.0, 1.0), (0.0, 0.0, 2.0))
+    assert np.linalg.inv(start) @ end == pytest.approx(expected, abs=1e-5)
     assert (np.linalg.inv(start) @ middle)[:3, 3] == pytest.approx([0, 0, 0.5], abs=1e-5)
     assert not [v for v in violations if not v.warning]
     assert "start: joints that are not named are held: shoulder_yaw at 0" in warnings[0]

@@ -9,12 +9,7 @@ import pytest
 from support.geometry.reference import pin
 from support.robots.line_cases import TIPS, arm
 
-from collision_monitor.motion.line_motion import (
-    CartesianLine,
-    Trapezoid,
-    follow_line,
-    off_the_line,
-)
+from collision_monitor.motion.line_motion import CartesianLine, Trapezoid, follow_line, off_the_line
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.poses import pose
 
@@ -58,22 +53,6 @@ def test_the_line_is_held_at_every_instant(name):
         assert worst[0] < 1e-5 and worst[1] < math.radians(0.001), "a tenth of what is asked"
         assert not of(violations, Code.OFF_THE_LINE)
     assert held >= LINES // 2
-
-
-@pytest.mark.parametrize("name", ["ur5", "xarm7"])
-def test_rates_are_the_least_that_move_the_link_so(name):
-    robot, rng = arm(name), np.random.default_rng(1)
-    for _ in range(4):
-        q, line = robot.line(rng, most=0.4)
-        trajectory, violations = follow_line(robot.bodies, robot.tip, q, line, PROFILE)
-        if violations:
-            continue
-        times = rng.uniform(0.0, PROFILE.tf, 20)
-        samples = trajectory.sample(times)
-        speeds = (share(times + 1e-5) - share(times - 1e-5)) / 2e-5
-        for row, rate, speed in zip(samples.positions, samples.velocities, speeds, strict=True):
-            expected = np.linalg.pinv(robot.jacobian(row)) @ line.twist * speed
-            assert rate == pytest.approx(expected, abs=1e-5)
 
 
 def test_accelerations_are_those_of_the_motion_and_continuous_but_for_the_ramps():
