@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numba
 import pytest
+from support.processes import run_python
 
 from collision_monitor.common import compiled
 
@@ -33,11 +34,8 @@ with compiled.compiling(segments.capsule_distance):
 
 
 def ask(**environment):
-    """Directory and a distance in a fresh process."""
-    done = subprocess.run(
-        [sys.executable, "-c", QUESTION],
-        env={**os.environ, **environment}, capture_output=True, text=True, timeout=600, check=True,
-    )  # fmt: skip
+    """Directory and what was said on stderr, after a distance in a fresh process."""
+    done = run_python(QUESTION, **environment)
     directory, distance = done.stdout.split()[-2:]
     assert float(distance) == pytest.approx(3**0.5 * 3)
     return directory, done.stderr
@@ -88,10 +86,7 @@ def test_a_change_in_a_called_kernel_of_another_file_is_compiled(tmp_path):
     found = []
     for step in (1, 1, 5):  # 1 twice: the second time from disk
         (folder / "inner.py").write_text(INNER.format(step=step))
-        done = subprocess.run(
-            [sys.executable, "-c", ASK_OUTER], cwd=tmp_path,
-            env={**os.environ, **places}, capture_output=True, text=True, timeout=600, check=True,
-        )  # fmt: skip
+        done = run_python(ASK_OUTER, cwd=tmp_path, **places)
         found.append(tuple(map(int, done.stdout.split())))
     assert found == [(20, 0), (20, 1), (60, 0)]
 
@@ -153,11 +148,8 @@ def test_the_place_changes_with_all_that_kernels_take_for_constants(tmp_path):
             waiting += [names[name] for name in used & names.keys()]
     shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=shutil.ignore_patterns("*.pyc"))
     places = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", CHANGE_FILES, *(p.relative_to(PACKAGE.parent) for p in needed)],
-        cwd=tmp_path, env={**os.environ, **places}, capture_output=True, text=True, timeout=600,
-        check=True,
-    )  # fmt: skip
+    copies = (tmp_path / path.relative_to(PACKAGE.parent) for path in needed)
+    done = run_python(CHANGE_FILES, *copies, cwd=tmp_path, **places)
     assert done.stdout == ""
 
 
@@ -188,12 +180,7 @@ def test_without_any_place_kernels_still_compile_and_a_warning_says_so(tmp_path)
 def test_a_disk_that_is_full_costs_time_only(tmp_path):
     """No file may grow, as on a full disk: the kernel is compiled and says so."""
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
-    done = subprocess.run(
-        [sys.executable, "-c", limit + QUESTION],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
-        capture_output=True, text=True, timeout=600,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    done = run_python(limit + QUESTION, NUMBA_CACHE_DIR=str(tmp_path))
     assert float(done.stdout.split()[-1]) == pytest.approx(3**0.5 * 3)
     assert done.stderr.count("compiled kernels cannot be kept in") == 1, done.stderr
     assert "compiled anew at every start" in done.stderr
@@ -251,40 +238,6 @@ def test_a_process_killed_while_it_writes_machine_code_does_not_affect_others(tm
     other = start(WARM_UP, tmp_path)
     words = other.communicate(timeout=600)[0].split()
     assert other.returncode == 0 and float(words[-2]) == pytest.approx(3**0.5 * 3)
-
-
-HOLD_TURN = """
-import sys
-from collision_monitor.common.compiled import compiling
-from collision_monitor.geometry import segments
-with compiling(segments.capsule_distance):
-    print("taken", flush=True)
-    sys.stdin.read()
-"""
-WAIT_FOR_TURN = """
-import time
-from collision_monitor.common.compiled import compiling
-from collision_monitor.geometry import segments
-clock = time.monotonic
-time.monotonic = lambda: 1000.0 * clock()
-begin = time.monotonic()
-with compiling(segments.capsule_distance):
-    print(time.monotonic() - begin)
-"""
-
-
-def test_nobody_waits_longer_than_ten_minutes(tmp_path):
-    place = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    other = subprocess.Popen(
-        [sys.executable, "-c", HOLD_TURN], env=place, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    assert other.stdout.readline() == b"taken\n"
-    done = subprocess.run(
-        [sys.executable, "-c", WAIT_FOR_TURN],
-        env=place, capture_output=True, text=True, timeout=600, check=True,
-    )  # fmt: skip
-    other.communicate()
-    assert 600.0 <= float(done.stdout) < 30_000.0
 
 
 # -- numba as it is ------------------------------------------------------------------
@@ -347,8 +300,6 @@ for now[0] in (0.0, 0.9, 1.0, 1.9, 2.0):
 
 
 def test_progress_is_logged_once_a_second_at_most():
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRESS], capture_output=True, text=True, timeout=600, check=True
-    )
+    done = run_python(PROGRESS)
     lines = [f"compiling kernels: {count} done, now __main__.added" for count in (2, 4)]
     assert done.stdout.splitlines() == lines

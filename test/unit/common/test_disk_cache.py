@@ -8,9 +8,11 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from support.processes import run_python
 
 from collision_monitor.common import disk_cache
 from collision_monitor.common.disk_cache import Store, Turn, content_key, private_directory
@@ -190,13 +192,9 @@ for k in range(100):
 
 
 def test_several_processes_write_at_once():
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(k)], stderr=subprocess.PIPE, text=True)
-        for k in range(2)
-    ]
-    errors = [writer.communicate(timeout=100)[1] for writer in writers]
-    assert [writer.returncode for writer in writers] == [0] * 2, errors
-    assert "".join(errors) == ""
+    with ThreadPoolExecutor(2) as pool:
+        for done in pool.map(lambda k: run_python(WRITER, k), range(2)):
+            assert done.stderr == ""
     store = Store("fits")
     for writer in range(2):
         assert [store.get(f"{writer}/{k}") for k in range(100)] == [[k] * 50 for k in range(100)]

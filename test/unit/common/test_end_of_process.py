@@ -4,11 +4,9 @@
 
 import os
 import signal
-import subprocess
-import sys
 
 import pytest
-from support.processes import is_alive
+from support.processes import is_alive, run_python
 
 from collision_monitor.common.end_of_process import is_program_of_a_node
 
@@ -32,8 +30,7 @@ def test_only_programs_of_nodes_end_early(arguments, is_node):
 
 def test_the_library_leaves_signals_alone():
     code = "import signal, collision_monitor; print(signal.getsignal(signal.SIGTERM))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == str(signal.SIG_DFL)
+    assert run_python(code).stdout.strip() == str(signal.SIG_DFL)
 
 
 def test_the_end_takes_children_along():
@@ -44,8 +41,7 @@ def test_the_end_takes_children_along():
         "print(child.pid, flush=True)\n"
         "end_now()\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    child = int(done.stdout)
+    child = int(run_python(code).stdout)
     if is_alive(child):
         os.kill(child, signal.SIGKILL)
         pytest.fail("the child is alive")

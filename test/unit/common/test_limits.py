@@ -4,8 +4,6 @@
 
 import re
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.paths import ROOT
+from support.processes import run_python
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
@@ -149,11 +148,7 @@ def test_files_that_are_huge_endless_or_lie_are_refused_in_little_memory(tmp_pat
         + "</robot>",
     }.items():
         (files / f"{name}.xml").write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-c", LOADERS, str(files)], cwd=ROOT / "test", text=True,
-        capture_output=True, timeout=900,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = run_python(LOADERS, files, cwd=ROOT / "test")
     lines = done.stdout.splitlines()
     assert not [line for line in lines if line.startswith("wrong")], done.stdout[-3000:]
     # What has nothing to do with a loader may be taken by it, as a mapping that names nothing it

@@ -74,13 +74,12 @@ def test_lines_beyond_what_the_parser_counts_are_not_made_up():
     assert where in ("<robot description>:70001", "<robot description>:65535+")
 
 
-def test_missing_file_is_named(tmp_path):
+def test_paths_that_lead_to_no_text_are_named(tmp_path):
     path = tmp_path / "no.urdf"
     assert str(path) in _message(path)
     assert "no such file" in _message(str(path))
-
-
-def test_folder_and_odd_paths(tmp_path):
+    path.write_text("\n")
+    assert f"{path}: is empty" in _message(path)
     assert str(tmp_path) in _message(tmp_path)
     assert "cannot read" in _message("a\0b")
     assert "cannot read" in _message("x" * 100_000)
@@ -91,12 +90,6 @@ def test_folder_and_odd_paths(tmp_path):
 @pytest.mark.parametrize("source", ["", "  \n", b"", b"\xef\xbb\xbf"])
 def test_empty(source):
     assert "empty" in _message(source)
-
-
-def test_empty_file(tmp_path):
-    path = tmp_path / "r.urdf"
-    path.write_text("\n")
-    assert f"{path}: is empty" in _message(path)
 
 
 def test_text_from_a_topic_is_xml_or_an_error_that_tells_nothing_of_files(tmp_path):
@@ -145,15 +138,9 @@ def test_doctype_is_refused_with_its_line(source):
     assert "refused" in message
 
 
-def test_undefined_entity_is_refused():
+def test_text_that_is_not_xml():
     assert "not XML" in _message("<robot>&nothing;</robot>")
-
-
-def test_deep_nesting_is_refused():
     assert "not XML" in _message("<a>" * 100_000)
-
-
-def test_undecodable_bytes_and_encodings():
     assert ":2: not XML: not utf-8 text" in _message(b"<robot>\n\xff</robot>")
     puny = b"<?xml version='1.0' encoding='punycode'?><a/>"
     assert "'punycode' is not supported" in _message(puny)

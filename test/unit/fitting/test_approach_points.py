@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from support.geometry.free_body import at as pose_at
 
 from collision_monitor.fitting.approach_points import merged, watchers_of
 from collision_monitor.robot.description import Shape
@@ -13,9 +14,7 @@ from collision_monitor.robot.description import Shape
 
 def at(x, kind="box", size=(0.1, 0.1, 0.1)):
     """A shape, its own frame at ``x`` on the x axis of the link."""
-    pose = np.eye(4)
-    pose[0, 3] = x
-    return Shape(kind, pose, size)
+    return Shape(kind, pose_at(x), size)
 
 
 def poses_along_x(*positions):

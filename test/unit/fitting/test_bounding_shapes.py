@@ -101,7 +101,7 @@ def test_centres_that_meet_give_a_sphere_that_encloses():
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_it_encloses_and_is_never_larger_than_the_published_one(seed):
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(30, 3)) * rng.uniform(0.05, 1.0, 3)
@@ -126,25 +126,19 @@ def test_points_on_a_line_and_a_single_point_are_enclosed():
     assert fit_least_capsule(point).distances_to(point).max() <= 0.0
 
 
-def test_a_sphere_encloses_and_touches_its_farthest_point():
-    for seed in range(50):
-        points = np.random.default_rng(seed).normal(size=(30, 3)) * [1.0, 2.0, 0.5]
-        leaf = fit_sphere(points)
-        distances = leaf.distances_to(points)
-        assert distances.max() <= 0.0
-        assert distances.max() == pytest.approx(0.0, abs=1e-9)
-        assert leaf.p0 == pytest.approx(fit_box(points).center)
-
-
 @given(st.integers(0, 100_000), st.integers(1, 60))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_the_least_sphere_encloses_and_is_no_larger_than_the_published(seed, count):
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(count, 3)) * rng.uniform(0.01, 2.0, 3) + rng.normal(size=3)
     leaf = fit_least_sphere(points)
     assert leaf.kind == "sphere"
     assert leaf.distances_to(points).max() <= 0.0
-    assert leaf.radius <= fit_sphere(points).radius
+    published = fit_sphere(points)
+    assert leaf.radius <= published.radius
+    assert published.distances_to(points).max() == pytest.approx(0.0, abs=1e-9)
+    assert published.distances_to(points).max() <= 0.0
+    assert published.p0 == pytest.approx(fit_box(points).center)
 
 
 @given(st.integers(0, 100_000))

@@ -57,7 +57,7 @@ side = st.floats(0.001, 5.0)
 
 
 @given(side, side, side, st.integers(1, 32), st.sampled_from([0.0, 0.002, 0.05]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_every_box_is_enclosed_within_the_budget(a, b, c, most, tolerance):
     rows, stand_off = cover_box((a, b, c), most, tolerance)
     assert 1 <= len(rows) <= most

@@ -7,8 +7,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -16,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trimesh
+from support.geometry.free_body import at, mesh_shape
+from support.processes import run_python
 
 from collision_monitor.errors import FitError
 from collision_monitor.fitting import fitter
@@ -27,9 +27,7 @@ SETTINGS = FitSettings(2, 0.001)
 
 def bar(x=0.0, length=0.4):
     mesh = trimesh.creation.cylinder(0.05, length, sections=12)
-    pose = np.eye(4)
-    pose[0, 3] = x
-    return Shape("mesh", pose, vertices=mesh.vertices, triangles=mesh.faces)
+    return mesh_shape(mesh.vertices, mesh.faces, at(x))
 
 
 @pytest.fixture(autouse=True)
@@ -76,14 +74,10 @@ def test_a_change_of_any_file_that_has_a_part_in_a_fit_is_another_fit(tmp_path):
             found.add(name)
             waiting += named.findall((folder / f"{name}.py").read_text(encoding="utf-8"))
     assert {"body", "bounding_shapes", "multi_capsule_fit"} <= found
-    files = [f"{package.name}/fitting/{name}.py" for name in sorted(found)]
     copied = tmp_path / package.name
     shutil.copytree(package, copied, ignore=shutil.ignore_patterns("*.pyc"))
-    done = subprocess.run(
-        [sys.executable, "-c", CHANGE_FILES, *files], cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
-        timeout=600, check=True,
-    )  # fmt: skip
+    files = [copied / "fitting" / f"{name}.py" for name in sorted(found)]
+    done = run_python(CHANGE_FILES, *files, cwd=tmp_path, PYTHONPATH=str(tmp_path))
     first, again, *others = re.split(r"^(?:None|\S+\.py)$", done.stdout, flags=re.MULTILINE)[1:]
     assert "fitting leaves" in first and "fitting leaves" not in again
     fitted = ["fitting leaves to 1 meshes" in text for text in others]
@@ -186,7 +180,7 @@ def test_links_have_three_quarters_of_the_most_in_the_mean():
 def block(size=(0.4, 0.4, 0.4)):
     """A body with corners, around which a few capsules are loose."""
     mesh = trimesh.creation.box(size)
-    return Shape("mesh", np.eye(4), vertices=mesh.vertices, triangles=mesh.faces)
+    return mesh_shape(mesh.vertices, mesh.faces)
 
 
 def seen(*points):

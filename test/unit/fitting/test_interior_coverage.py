@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import trimesh
 from support.geometry.free_body import at, mesh_shape, turned
-from support.robots import robots
+from support.robots.robots import load_model
+from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.errors import LeavesError
@@ -56,11 +57,10 @@ def test_an_open_mesh_has_no_inside():
 
 def test_a_model_with_hollow_leaves_is_refused_with_a_point():
     """The leaves enclose all surfaces of the box; a ball in its middle would be apart from it."""
-    urdf = """<robot name="hall"><link name="hall"><collision><geometry><box size="2 2 2"/>
-        </geometry></collision></link><link name="part"><collision><geometry><sphere radius="0.1"/>
-        </geometry></collision></link><joint name="j" type="prismatic"><parent link="hall"/>
-        <child link="part"/>
-        <axis xyz="1 0 0"/><limit lower="-9" upper="9" effort="1" velocity="1"/></joint></robot>"""
+    urdf = robot(
+        link("hall", '<box size="2 2 2"/>'), link("part"),
+        joint("j", "hall", "part", "prismatic", "0 0 0", "1 0 0"),
+    )  # fmt: skip
     grid = np.linspace(-0.9, 0.9, 7)
     centers = [
         (x, y, z) for x in grid for y in grid for z in grid if max(abs(x), abs(y), abs(z)) > 0.8
@@ -73,13 +73,12 @@ def test_a_model_with_hollow_leaves_is_refused_with_a_point():
     CollisionModel.from_urdf(urdf, leaves=leaves)
 
 
-@pytest.mark.parametrize("name", ["ur5", "panda"])
-def test_fitted_leaves_of_real_robots_have_none(name):
-    files = robots.require(name)
-    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
+@pytest.mark.parametrize("robot_name", ["ur5", "panda"])
+def test_fitted_leaves_of_real_robots_have_none(robot_name):
+    model = load_model(robot_name)
     of_links = {}
     for leaf in model.leaves:
         of_links.setdefault(leaf.link, []).append(leaf)
-    for link, leaves in of_links.items():
-        for shape in model.robot.links[link].shapes:
+    for name, leaves in of_links.items():
+        for shape in model.robot.links[name].shapes:
             assert hollow(shape, leaves) is None

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 import trimesh
-from support.robots import robots
+from support.robots.robots import load_model
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
@@ -60,8 +60,7 @@ def test_a_model_has_these_leaves_in_every_way_to_load_it():
 
 
 def test_on_a_real_arm_it_is_larger_than_the_boxes():
-    files = robots.require("ur5")
-    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs, fit="published")
+    model = load_model("ur5", fit="published")
     fits = [fit for own in model.fits.values() for fit in own]
     ratio = sum(f.union_volume for f in fits) / sum(f.volumes.obb for f in fits)
     assert ratio == pytest.approx(1.64, abs=0.01)

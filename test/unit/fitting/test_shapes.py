@@ -9,16 +9,13 @@ import pytest
 import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.geometry.free_body import mesh_shape
 from support.geometry.shape_fit import fit_shape
 from support.ros.live_cases import points_of, pose_of
 
 from collision_monitor.errors import FitError
 from collision_monitor.fitting.bounding_shapes import fit_capsule, fit_sphere
-from collision_monitor.fitting.shapes import (
-    FitSettings,
-    fits_in_own_frame,
-    union_volume,
-)
+from collision_monitor.fitting.shapes import FitSettings, fits_in_own_frame, union_volume
 from collision_monitor.robot.description import Shape
 
 size = st.floats(0.01, 3.0)
@@ -29,16 +26,11 @@ def outside(fit, points):
     return np.min([leaf.distances_to(points) for leaf in fit.leaves], axis=0)
 
 
-def mesh_shape(mesh):
-    """A mesh of trimesh as a shape."""
-    return Shape("mesh", np.eye(4), vertices=mesh.vertices, triangles=mesh.faces)
-
-
 @given(
     st.sampled_from([("box", 1), ("box", 8), ("sphere", 3), ("cylinder", 1), ("capsule", 2)]),
     size, size, size, st.integers(0, 99),
 )  # fmt: skip
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_every_kind_of_shape_is_enclosed_in_the_link_frame(kind_and_most, a, b, c, seed):
     kind, most = kind_and_most
     dimensions = {"box": (a, b, c), "sphere": (a,), "cylinder": (a, b), "capsule": (a, b)}[kind]
@@ -54,11 +46,11 @@ def test_every_kind_of_shape_is_enclosed_in_the_link_frame(kind_and_most, a, b, 
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_a_single_leaf_is_never_larger_than_the_published_ones(seed):
     rng = np.random.default_rng(seed)
     hull = trimesh.convex.convex_hull(rng.normal(size=(40, 3)) * rng.uniform(0.1, 2.0, 3))
-    fit = fit_shape(mesh_shape(hull), "link", FitSettings(1))
+    fit = fit_shape(mesh_shape(hull.vertices, hull.faces), "link", FitSettings(1))
     rivals = fit_capsule(hull.vertices).volume, fit_sphere(hull.vertices).volume
     (leaf,) = fit.leaves
     assert leaf.volume <= min(rivals) * (1 + 1e-9)
@@ -77,15 +69,13 @@ def test_spheres_and_capsules_are_leaves_as_they_are():
 
 def test_the_volume_of_an_open_mesh_is_that_of_its_hull():
     box = trimesh.creation.box([1, 1, 1])
-    fit = fit_shape(Shape("mesh", np.eye(4), vertices=box.vertices, triangles=box.faces[:-1]), "a",
-                    FitSettings(1))  # fmt: skip
+    fit = fit_shape(mesh_shape(box.vertices, box.faces[:-1]), "a", FitSettings(1))
     assert fit.volumes.shape == pytest.approx(1.0)
 
 
 def test_a_flat_mesh_is_enclosed_too():
     square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=float)
-    shape = Shape("mesh", np.eye(4), vertices=square, triangles=np.array([[0, 1, 2], [0, 2, 3]]))
-    fit = fit_shape(shape, "a")
+    fit = fit_shape(mesh_shape(square, [[0, 1, 2], [0, 2, 3]]), "a")
     assert outside(fit, square).max() <= 1e-9
     assert fit.volumes.shape == 0.0
 
@@ -93,7 +83,8 @@ def test_a_flat_mesh_is_enclosed_too():
 def test_more_leaves_stand_off_less_and_enclose_every_triangle():
     parts = [trimesh.creation.box([0.6, 0.1, 0.1]), trimesh.creation.box([0.1, 0.6, 0.1])]
     parts[1].apply_translation([0.25, 0.25, 0.0])
-    shape = mesh_shape(trimesh.util.concatenate(parts))
+    both = trimesh.util.concatenate(parts)
+    shape = mesh_shape(both.vertices, both.faces)
     fits = fits_in_own_frame(shape, 4, 0.0)
     counts = [len(fit.leaves) for fit in fits]
     off = [fit.stand_off for fit in fits]
@@ -106,8 +97,8 @@ def test_more_leaves_stand_off_less_and_enclose_every_triangle():
 
 
 def test_fits_stop_at_the_tolerance():
-    bar = mesh_shape(trimesh.creation.capsule(height=0.6, radius=0.05))
-    fits = fits_in_own_frame(bar, 8, 0.005)
+    bar = trimesh.creation.capsule(height=0.6, radius=0.05)
+    fits = fits_in_own_frame(mesh_shape(bar.vertices, bar.faces), 8, 0.005)
     assert [len(fit.leaves) for fit in fits] == [1]
     assert fits[0].stand_off <= 0.005
 
