@@ -5,7 +5,26 @@
 import numpy as np
 from scipy.optimize import lsq_linear
 
+from collision_monitor.common.array_views import borrow
+from collision_monitor.common.compiled import kernel
+from collision_monitor.geometry.bounding_volumes import AABB, OBB, RSS, lower_bound
 from support.geometry.mesh_cases import random_pose
+
+
+@kernel
+def squared_bounds(numbers, best, margin):
+    """Of the rows in numbers: of the aligned boxes, the oriented ones, the swept rectangles.
+
+    And whether the oriented ones may be within the margin.
+    """
+    pose = borrow(numbers, 48, 4, 3)
+    aligned, oriented = borrow(numbers, 0, 2, 8), borrow(numbers, 16, 2, 16)
+    return (
+        lower_bound(AABB, aligned, 0, aligned, 1, pose, best),
+        lower_bound(OBB, oriented, 0, oriented, 1, pose, best),
+        lower_bound(RSS, oriented, 0, oriented, 1, pose, best),
+        lower_bound(OBB, oriented, 0, oriented, 1, pose, margin * margin) <= margin * margin,
+    )
 
 
 def slow_distance(columns: np.ndarray, d: np.ndarray) -> float:

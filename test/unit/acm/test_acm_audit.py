@@ -97,7 +97,7 @@ KNOWN = {
 )
 def test_findings_on_real_robots_are_confirmed_by_pinocchio_and_coal(name, part):
     files = robots.require(name)
-    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
+    model = robots.load_model(name)
     # Of PR2 one arm: all of it takes longer than a test should.
     kept = {
         pair: reason

@@ -142,7 +142,7 @@ def test_a_faulty_srdf_is_refused(verdicts):
 def test_pinocchio_reads_what_is_written(with_given, tmp_path):
     files = robots.require("panda")
     given = files.srdf if with_given else None
-    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
+    model = robots.load_model("panda")
     verdicts = classify(model, settings=SearchSettings(samples=200))
     exempted = exemptions(model, verdicts, renew=not with_given)
     path = tmp_path / "written.srdf"
@@ -230,10 +230,7 @@ def test_what_can_collide_and_is_monitored_is_not_exempted(limits):
     "name", ["panda", *(pytest.param(n, marks=pytest.mark.slow) for n in ("baxter", "talos"))]
 )
 def test_on_vendor_robots_all_that_a_monitor_leaves_out_is_exempted(name):
-    files = robots.require(name)
-    model = CollisionModel.from_urdf(
-        files.urdf, package_dirs=files.package_dirs, max_leaves_per_link=1
-    )
+    model = robots.load_model(name, with_srdf=False, max_leaves_per_link=1)
     left_out = by_design(model)
     assert left_out
     verdicts = classify(model, settings=SearchSettings(seconds=5.0, samples=200))

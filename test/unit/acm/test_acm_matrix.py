@@ -7,15 +7,11 @@ import itertools
 import numpy as np
 import pytest
 from support.geometry.acm_cases import ROBOT
-from support.robots import robots
+from support.robots.robots import load_model
 from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
-from collision_monitor.acm.matrix import (
-    SearchSettings,
-    classify,
-    where_links_meet,
-)
+from collision_monitor.acm.matrix import SearchSettings, classify, where_links_meet
 from collision_monitor.acm.pair_search import Ground, Meeting, share_bounds
 from collision_monitor.errors import ConfigurationError
 
@@ -83,15 +79,14 @@ def test_a_link_that_is_inside_another_always_meets_it():
 
 @pytest.mark.parametrize("name", ["ur5", "panda"])
 def test_every_pair_of_an_arm_is_decided(name):
-    files = robots.require(name)
-    model = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
+    model = load_model(name)
     verdicts = classify(model, settings=SearchSettings(seconds=60.0))
     for verdict in verdicts:
         assert verdict.meeting is not Meeting.NEVER or verdict.ground is not Ground.SAMPLES
         if verdict.ground is Ground.WITNESS:
             assert where_links_meet(model, verdict.links, verdict.q[None])[0]
         if verdict.meeting is Meeting.NEVER:
-            rows = model.random_configurations(500, 77)
+            rows = model.random_configurations(200, 77)
             assert not where_links_meet(model, verdict.links, rows).any()
 
 

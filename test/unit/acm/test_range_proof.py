@@ -68,7 +68,7 @@ def box_of(drawn, seed, largest):
     return pair, Box(pair, q, half), rng
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(PAIRS, st.integers(0, 10**6), st.sampled_from([0.05, 0.3, 1.5, 4.0]))
 def test_nothing_comes_nearer_than_the_bounds_say(drawn, seed, largest):
     pair, box, rng = box_of(drawn, seed, largest)
@@ -157,7 +157,7 @@ def twin_bends(box, reaches):
     return out
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(PAIRS, st.integers(0, 10**6))
 def test_reaches_and_accelerations_are_those_of_the_twin(drawn, seed):
     _, box, _ = box_of(drawn, seed, 1.0)

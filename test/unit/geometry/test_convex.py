@@ -44,7 +44,7 @@ def is_in(solid, point):
 
 
 @given(st.sampled_from(SOLIDS), st.sampled_from(SOLIDS), st.integers(0, 2**31))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_solids_have_coals_distance_and_points_on_them(first, second, seed):
     rng = np.random.default_rng(seed)
     one, other = solid_cases(first, rng), solid_cases(second, rng)
@@ -62,7 +62,7 @@ def test_solids_have_coals_distance_and_points_on_them(first, second, seed):
 
 
 @given(st.sampled_from(SOLIDS), st.integers(0, 2**31))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_triangles_have_coals_distance(name, seed):
     rng = np.random.default_rng(seed)
     solid = solid_cases(name, rng)

@@ -61,32 +61,30 @@ def test_exact_kernels_allow_the_compiler_nothing(decorator, fuses):
 
 
 @pytest.mark.parametrize("coordinate", [number, small_integer], ids=["floats", "grid"])
-def test_orientation_in_space(coordinate):
+def test_orientations_in_space_and_in_planes(coordinate):
     @given(cloud(coordinate, 4, 3))
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=150, deadline=None)
     def check(p):
         expected = orientation(*p)
         assert orient3d(p, 0, 1, 2, 3) == expected
         assert exact_orient3d(p, 0, 1, 2, 3) == expected
-
-    check()
-
-
-@pytest.mark.parametrize("coordinate", [number, small_integer], ids=["floats", "grid"])
-def test_orientation_in_a_plane(coordinate):
-    @given(cloud(coordinate, 3, 3))
-    @settings(max_examples=300, deadline=None)
-    def check(p):
         for x, y in ((0, 1), (1, 2), (2, 0)):
-            expected = orientation(*p[:, [x, y]])
+            expected = orientation(*p[:3, [x, y]])
             assert orient2d(p, 0, 1, 2, x, y) == expected
             assert exact_orient2d(p, 0, 1, 2, x, y) == expected
 
     check()
 
 
+def test_nan_has_no_side():
+    p = np.random.default_rng(8).normal(size=(4, 3))
+    p[2, 1] = np.nan
+    assert orient3d(p, 0, 1, 2, 3) == 0
+    assert orient2d(p, 0, 1, 2, 0, 1) == 0
+
+
 def test_nearly_coplanar_points_where_plain_signs_are_wrong():
-    points = nearly_coplanar(np.random.default_rng(1), 3000)
+    points = nearly_coplanar(np.random.default_rng(1), 600)
     expected = [orientation(*p) for p in points]
     assert [orient3d(p, 0, 1, 2, 3) for p in points] == expected
     assert [exact_orient3d(p, 0, 1, 2, 3) for p in points] == expected
@@ -97,14 +95,14 @@ def test_nearly_coplanar_points_where_plain_signs_are_wrong():
 def test_nearly_collinear_points():
     rng = np.random.default_rng(2)
     wrong = 0
-    for _ in range(2000):
+    for _ in range(600):
         p = rng.normal(size=(3, 2)) * 10.0 ** rng.integers(-3, 4)
         p[2] = p[0] + rng.normal() * (p[1] - p[0])
         expected = orientation(*p)
         assert orient2d(p, 0, 1, 2, 0, 1) == expected
         u, v = p[1] - p[0], p[2] - p[0]
         wrong += np.sign(u[0] * v[1] - u[1] * v[0]) != expected
-    assert wrong > 100
+    assert wrong > 30
 
 
 def test_planes_that_hold_exactly_though_no_difference_does():
@@ -125,13 +123,6 @@ def test_both_ends_of_the_range(scale):
         p = p / np.abs(p).min() * scale if scale < 1.0 else p / np.abs(p).max() * scale
         assert orient3d(p, 0, 1, 2, 3) == orientation(*p)
         assert orient2d(p, 0, 1, 2, 0, 1) == orientation(*p[:3, :2])
-
-
-def test_nan_has_no_side():
-    p = np.random.default_rng(8).normal(size=(4, 3))
-    p[2, 1] = np.nan
-    assert orient3d(p, 0, 1, 2, 3) == 0
-    assert orient2d(p, 0, 1, 2, 0, 1) == 0
 
 
 @kernel

@@ -28,13 +28,13 @@ def meets(first, second):
 
 
 @given(six_points)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_triangles_of_a_small_grid(p):
     assert meets(p[:3], p[3:]) == share_a_point(p[:3], p[3:])
 
 
 @given(six_points, st.integers(0, 2), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_triangles_of_one_plane(p, axis, slanted):
     p[:, axis] = p[:, axis - 1] + p[:, axis - 2] if slanted else 1.0
     assert meets(p[:3], p[3:]) == share_a_point(p[:3], p[3:])
@@ -44,7 +44,7 @@ step = st.tuples(*[st.integers(-1, 1).map(float)] * 3)
 
 
 @given(point, step, st.tuples(*[st.integers(-2, 2)] * 3), six_points, st.booleans())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_segments_and_points(start, direction, places, p, on_the_same_line):
     """A triangle without area, against any, and against another on the same line."""
     first = [np.add(start, k * np.array(direction)) for k in places]
@@ -103,14 +103,14 @@ def test_nearly_coplanar_triangles():
     """Both of one plane but for rounding: their planes cross at will."""
     rng = np.random.default_rng(1)
     hits = 0
-    for _ in range(600):
+    for _ in range(200):
         p = rng.normal(size=(6, 3))
         u, v = rng.normal(scale=0.7, size=(2, 3, 1))
         p[3:] = p[0] + u * (p[1] - p[0]) + v * (p[2] - p[0])
         expected = share_a_point(p[:3], p[3:])
         assert meets(p[:3], p[3:]) == expected
         hits += expected
-    assert 60 < hits < 540
+    assert 20 < hits < 180
 
 
 def test_touching_within_rounding():
@@ -128,10 +128,10 @@ def test_touching_within_rounding():
 
 
 def test_against_coal_on_random_triangles():
-    """Three thousand, and none so near to touching that floats could mistake it."""
+    """Six hundred, and none so near to touching that floats could mistake it."""
     rng = np.random.default_rng(3)
     here, hits = coal.Transform3s(), 0
-    for k in range(3000):
+    for k in range(600):
         p = rng.normal(size=(6, 3))
         p[3:] += rng.normal(size=3) * (k % 3)
         expected = coal.collide(
@@ -140,4 +140,4 @@ def test_against_coal_on_random_triangles():
         )  # fmt: skip
         hits += expected
         assert meets(p[:3], p[3:]) == bool(expected), p.tolist()
-    assert 300 < hits < 2000
+    assert 60 < hits < 400

@@ -39,18 +39,14 @@ def test_a_chain_of_m_leaves_has_ceil_log2_m_plus_1_levels_in_chain_order(count)
     assert (nodes[inner] > np.arange(len(nodes))[inner, None]).all()
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_with_groups_every_link_is_one_subtree(seed):
     rng = np.random.default_rng(seed)
     groups = np.repeat(np.arange(6), rng.integers(1, 6, 6))
-    centers = rng.normal(size=(len(groups), 3))
-    nodes = build_tree(np.arange(len(groups)), centers, groups)
-    below = {}
-    for k in range(len(nodes) - 1, -1, -1):
-        first, second = nodes[k]
-        below[k] = {int(second)} if first < 0 else below[first] | below[second]
+    nodes = build_tree(np.arange(len(groups)), rng.normal(size=(len(groups), 3)), groups)
+    subtrees = [set(below(nodes, k)) for k in range(len(nodes))]
     for group in range(6):
-        assert set(np.flatnonzero(groups == group)) in below.values()
+        assert set(np.flatnonzero(groups == group)) in subtrees
 
 
 class Cloud:
@@ -98,12 +94,9 @@ class Cloud:
 
 
 clouds = st.builds(
-    Cloud,
-    st.integers(0, 100_000),
-    st.integers(1, 25),
-    st.integers(0, 70),
+    Cloud, st.integers(0, 100_000), st.integers(1, 25), st.integers(0, 70),
     st.sampled_from([0.02, 0.3, 1.0]),
-)
+)  # fmt: skip
 
 
 @given(clouds)
@@ -137,7 +130,7 @@ def test_every_touching_pair_is_found_once(cloud, margin):
     assert mine == [pair for pair, is_near in zip(cloud.pairs, near, strict=True) if is_near]
 
 
-@pytest.mark.parametrize("rows", range(1, 200, 7))
+@pytest.mark.parametrize("rows", [1, 8, 60, 66, 67, 199])
 def test_pairs_without_room_are_counted_and_nothing_is_overwritten(rows):
     cloud = Cloud(3, 12, 0, 1.0)
     found = np.full((rows + 1, 2), -7, dtype=np.int64)
@@ -159,7 +152,7 @@ def test_values_that_are_not_finite_are_named_by_their_index(bad):
 
 
 @given(st.integers(0, 100_000))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_the_gap_is_never_above_the_signed_distance_of_enclosed_capsules(seed):
     rng = np.random.default_rng(seed)
     ends = rng.normal(size=(2, 6))

@@ -3,11 +3,10 @@
 """After loading no distance compiles, with a monitor no query."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from support.processes import run_python
 from support.robots.toys import chain
 
 from collision_monitor.hierarchy import query
@@ -40,11 +39,7 @@ print(json.dumps([len(at_load), by_queries, len(ready())]))
 
 def test_what_joint_states_ask_is_ready_after_load(tmp_path):
     (tmp_path / "arm.urdf").write_text(chain())
-    done = subprocess.run(
-        [sys.executable, "-c", READY, str(tmp_path / "arm.urdf")],
-        capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    done = run_python(READY, tmp_path / "arm.urdf")
     at_load, by_queries, in_all = json.loads(done.stdout)
     assert at_load > 0
     assert by_queries == []

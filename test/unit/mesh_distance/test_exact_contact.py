@@ -58,7 +58,7 @@ BOXES = {"solid": BOX, "mesh": box_mesh(0.4, 0.3, 0.2)}
 
 @pytest.mark.parametrize("first", BOXES)
 @pytest.mark.parametrize("second", BOXES)
-@pytest.mark.parametrize("depth", [0.0, 1e-6, 0.01, 0.05])
+@pytest.mark.parametrize("depth", [0.0, 1e-6, 0.05])
 def test_boxes_touch_where_their_faces_meet(first, second, depth):
     model = free_body([BOXES[first]], [BOXES[second]])
     touching(model, pose(x=0.4 - depth, y=0.02, z=-0.03), depth)
@@ -140,7 +140,7 @@ NAMES = (*SOLIDS, "ball", "ring", "rod", "cone", "soup", "arm_link_2.stl")
     st.sampled_from(KIND_NAMES),
     st.integers(0, 2**31),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_shapes_touch_where_coal_finds_contact_or_one_holds_the_other(first, second, kind, seed):
     # Coal misjudges solids and triangles without an area.
     assume("soup" not in (first, second) or not {first, second} & set(SOLIDS))

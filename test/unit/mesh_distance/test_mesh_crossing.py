@@ -78,7 +78,7 @@ def check(trees_a, trees_b, pose, expected):
 
 
 @given(PAIRS, st.integers(0, 100_000))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_all_kinds_find_what_all_pairs_have(names, seed):
     pose = random_pose(np.random.default_rng(seed), 0.3)
     expected = all_pairs(mesh(names[0]), mesh(names[1]), pose)
@@ -98,7 +98,7 @@ def test_triangles_without_order_and_without_area(seed):
 
 
 @given(PAIRS, st.integers(0, 100_000))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_touching_within_rounding(names, seed):
     """A vertex, or the middle of an edge, of one put on a vertex of the other."""
     rng = np.random.default_rng(seed)
@@ -111,7 +111,7 @@ def test_touching_within_rounding(names, seed):
     check(trees(names[0]), trees(names[1]), pose, all_pairs(mesh(names[0]), mesh(names[1]), pose))
 
 
-@pytest.mark.parametrize("name", NAMES[:-1])
+@pytest.mark.parametrize("name", ["box", "cone", "rod"])
 def test_a_mesh_crosses_itself_in_every_triangle(name):
     pose = (np.eye(3), np.zeros(3))
     expected = all_pairs(mesh(name), mesh(name), pose)
@@ -158,7 +158,7 @@ def coal_tree(name):
 
 
 @given(PAIRS, st.integers(0, 100_000))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_yes_or_no_is_that_of_coal(names, seed):
     pose = random_pose(np.random.default_rng(seed), 0.4)
     # Where right angles put faces into one plane, rounding is coal's answer.

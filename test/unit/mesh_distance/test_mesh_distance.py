@@ -65,7 +65,7 @@ def check_points(a, b, pose, answer):
 
 @pytest.mark.parametrize("kind", KIND_NAMES)
 @given(PAIRS, st.integers(0, 100_000))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_distances_are_those_of_coal(kind, names, seed):
     rng = np.random.default_rng(seed)
     pose = random_pose(rng, 0.6)
@@ -82,7 +82,7 @@ def test_distances_are_those_of_coal(kind, names, seed):
 
 @pytest.mark.parametrize("kind", KIND_NAMES)
 @given(st.integers(0, 100_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_triangles_without_order_and_without_area_have_coals_distance(kind, seed):
     rng = np.random.default_rng(seed)
     meshes = [soup(rng, int(rng.integers(1, 40))) for _ in range(2)]
