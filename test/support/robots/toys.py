@@ -21,9 +21,12 @@ def joint(
     xyz: str = "1 0 0",
     axis: str = "0 0 1",
     extra: str = "",
+    limits: tuple[float, float] = (-2, 2),
 ) -> str:
-    """A joint with limits of +-2."""
-    limit = '<limit lower="-2" upper="2" effort="1" velocity="1"/>' if kind != "fixed" else ""
+    """A joint; fixed ones have no limits."""
+    low, high = limits
+    limit = f'<limit lower="{low}" upper="{high}" effort="1" velocity="1"/>'
+    limit = "" if kind == "fixed" else limit
     return (
         f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
         f'<origin xyz="{xyz}"/><axis xyz="{axis}"/>{limit}{extra}</joint>'

@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from support.robots.robots import require
+from support.robots.robots import load_model
 from support.robots.toys import joint, link, robot
 from support.robots.vendor_robots import at_rest
 
@@ -18,16 +18,12 @@ from collision_monitor.robot.pairs import may_also_collide
 
 def hand_urdf(first, second):
     """Two boxes of 20 mm on slides, side by side at zero; limits of both in metres."""
-    text = '<robot name="hand"><link name="palm"/>'
-    for name, side, (low, high) in (("left", 1, first), ("right", -1, second)):
-        text += (
-            f'<link name="{name}"><collision><geometry><box size="0.1 0.02 0.02"/></geometry>'
-            f'</collision></link><joint name="slide_{name}" type="prismatic">'
-            f'<parent link="palm"/><child link="{name}"/><origin xyz="0 {0.01 * side} 0"/>'
-            f'<axis xyz="0 {side} 0"/>'
-            f'<limit lower="{low}" upper="{high}" effort="1" velocity="1"/></joint>'
-        )
-    return text + "</robot>"
+    parts = [link("palm", "")]
+    for name, side, limits in (("left", 1, first), ("right", -1, second)):
+        place, axis = f"0 {0.01 * side} 0", f"0 {side} 0"
+        slide = joint(f"slide_{name}", "palm", name, "prismatic", place, axis, limits=limits)
+        parts += [box(name, "0.1 0.02 0.02"), slide]
+    return robot(*parts, name="hand")
 
 
 def hand(first, second, **options):
@@ -86,22 +82,16 @@ def test_shapes_that_mostly_meet_but_rest_apart_are_checked():
     assert at_rest(Monitor(model), model.lower).action == "stop"
 
 
-TUBE = '<collision><geometry><box size="{0} {1} {1}"/></geometry></collision>'
-
-
-def telescope(axes, sections=3):
-    """A tube of 0.3 m, and ``sections`` that slide out of it by 0.25 m each along ``axes``."""
-    text = '<robot name="r"><link name="s0">' + TUBE.format(0.3, 0.1)
-    for k, axis in enumerate(axes[:sections], start=1):
-        out = sum(map(float, axis.split())) > 0.0
-        low, high = (0.0, 0.25) if out else (-0.25, 0.0)
-        text += (
-            f'</link><joint name="j{k}" type="prismatic"><parent link="s{k - 1}"/>'
-            f'<child link="s{k}"/><origin xyz="0.005 0 0"/><axis xyz="{axis}"/>'
-            f'<limit lower="{low}" upper="{high}" effort="1" velocity="1"/></joint>'
-            f'<link name="s{k}">{TUBE.format(0.3, 0.1 - 0.02 * k)}'
-        )
-    return text + "</link></robot>"
+def telescope(axes):
+    """A tube of 0.3 m, and sections that slide out of it by 0.25 m each along ``axes``."""
+    parts = [box("s0", "0.3 0.1 0.1")]
+    for k, axis in enumerate(axes, start=1):
+        limits = (0.0, 0.25) if sum(map(float, axis.split())) > 0.0 else (-0.25, 0.0)
+        width = 0.1 - 0.02 * k
+        parts.append(box(f"s{k}", f"0.3 {width} {width}"))
+        ends = f"s{k - 1}", f"s{k}"
+        parts.append(joint(f"j{k}", *ends, "prismatic", "0.005 0 0", axis, limits=limits))
+    return robot(*parts)
 
 
 @pytest.mark.parametrize("axes", [["1 0 0"] * 3, ["1 0 0", "-1 0 0", "1 0 0"]])
@@ -127,17 +117,13 @@ def test_a_telescope_is_one_coordinate_and_a_slide_across_it_another():
 
 def linkage(follows=True, size="0.02 0.03 0.02", upper=0.035):
     """Two bars that meet from a third of the range of their common joint on, up to its limit."""
-    text = '<robot name="r"><link name="palm"/>'
+    parts = [link("palm", "")]
     for name, side in (("a", 1), ("b", -1)):
         mimic = '<mimic joint="ja" multiplier="1"/>' if follows and name == "b" else ""
-        text += (
-            f'<link name="{name}"><collision><geometry><box size="{size}"/></geometry>'
-            f'</collision></link><joint name="j{name}" type="prismatic"><parent link="palm"/>'
-            f'<child link="{name}"/><origin xyz="{0.03 * side} {0.012 * side} 0"/>'
-            f'<axis xyz="{-side} 0 0"/>{mimic}'
-            f'<limit lower="0" upper="{upper}" effort="1" velocity="1"/></joint>'
-        )
-    return CollisionModel.from_urdf(text + "</robot>")
+        place, axis = f"{0.03 * side} {0.012 * side} 0", f"{-side} 0 0"
+        slide = joint(f"j{name}", "palm", name, "prismatic", place, axis, mimic, (0, upper))
+        parts += [box(name, size), slide]
+    return CollisionModel.from_urdf(robot(*parts))
 
 
 def test_bars_of_a_linkage_may_overlap_away_from_zero():
@@ -148,24 +134,18 @@ def test_bars_of_a_linkage_may_overlap_away_from_zero():
     assert reasons(linkage(upper=0.06)) == {}  # they pass each other
 
 
-def chain(posts, lower=0.0, fine=(0.0, 0.3), mimic=""):
+def chain(posts, fine=(0.0, 0.3), mimic=""):
     """A tool on two slides in series along x, among ``posts`` at (x, depth) on their base."""
-    boxes = "".join(
-        f'<collision><origin xyz="{x} {0.1 - depth} 0"/><geometry><box size="0.1 0.1 0.1"/>'
-        "</geometry></collision>"
-        for x, depth in posts
-    )
-    text = f'<robot name="r"><link name="base">{boxes}</link><link name="car"/>'
-    for name, parent, child, (low, high), more in (
-        ("x", "base", "car", (lower, 1.0), ""), ("s", "car", "tool", fine, mimic),
-    ):  # fmt: skip
-        text += (
-            f'<joint name="{name}" type="prismatic"><parent link="{parent}"/>'
-            f'<child link="{child}"/><axis xyz="1 0 0"/>{more}'
-            f'<limit lower="{low}" upper="{high}" effort="1" velocity="1"/></joint>'
+    base = '<link name="base"></link>'
+    for x, depth in posts:
+        base = with_box(base, "0.1 0.1 0.1", f"{x} {0.1 - depth} 0")
+    return CollisionModel.from_urdf(
+        robot(
+            base, link("car", ""), box("tool", "0.1 0.1 0.1"),
+            joint("x", "base", "car", "prismatic", "0 0 0", "1 0 0", limits=(0.0, 1.0)),
+            joint("s", "car", "tool", "prismatic", "0 0 0", "1 0 0", mimic, fine),
         )
-    text += '<link name="tool"><collision><geometry><box size="0.1 0.1 0.1"/></geometry>'
-    return CollisionModel.from_urdf(text + "</collision></link></robot>")
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -225,11 +205,6 @@ def with_box(text, size, xyz):
     return text.replace("</link>", box("", size, xyz).removeprefix('<link name="">'))
 
 
-def up_to(most, text):
-    """A joint with limits of +-most."""
-    return text.replace('lower="-2" upper="2"', f'lower="-{most}" upper="{most}"')
-
-
 def test_an_arm_in_a_narrow_cell_is_checked_against_its_walls():
     """The tool meets the walls in most configurations, but anywhere."""
     cell = box("cell", "0.1 1 0.6", "0.45 0 0")
@@ -238,7 +213,7 @@ def test_an_arm_in_a_narrow_cell_is_checked_against_its_walls():
     ):  # fmt: skip
         cell = with_box(cell, size, xyz)
     slides = [
-        up_to(0.4, joint(name, *links, "prismatic", "0 0 0", axis))
+        joint(name, *links, "prismatic", "0 0 0", axis, limits=(-0.4, 0.4))
         for name, links, axis in (("x", ("cell", "a"), "1 0 0"), ("y", ("a", "b"), "0 1 0"))
     ]
     model = CollisionModel.from_urdf(
@@ -253,7 +228,7 @@ def test_an_arm_in_a_narrow_cell_is_checked_against_its_walls():
 def shoulder(base, name):
     """A box that turns on another."""
     parts = box(base, "0.05 0.05 0.05"), box(name, "0.3 0.3 0.4", "0 0 0.3")
-    return "".join(parts) + up_to(3, joint(f"turn_{name}", base, name, xyz="0 0 0"))
+    return "".join(parts) + joint(f"turn_{name}", base, name, xyz="0 0 0", limits=(-3, 3))
 
 
 def test_two_shoulders_that_are_apart_at_zero_are_checked():
@@ -321,7 +296,7 @@ def test_the_reason_says_how_deep_shapes_meet_and_whether_they_may_collide_elsew
 def test_places_of_contact_are_measured_against_the_size_of_the_links(reach, may_collide):
     """Two rods of 1 m that cross each other, and slide along both: always equally deep."""
     slides = [
-        up_to(reach, joint(name, *links, "prismatic", "0 0 0", axis))
+        joint(name, *links, "prismatic", "0 0 0", axis, limits=(-reach, reach))
         for name, links, axis in (
             ("x", ("rod", "carriage"), "1 0 0"), ("y", ("carriage", "other"), "0 1 0")
         )
@@ -379,16 +354,13 @@ def test_an_srdf_that_enables_a_pair_has_it_checked():
 def cover(gap, lowest):
     """A cover on a slide that lifts it off a box; they are ``gap`` metres apart at zero."""
     return CollisionModel.from_urdf(
-        '<robot name="r"><link name="base"><collision><geometry><box size="0.1 0.1 0.1"/>'
-        '</geometry></collision></link><link name="slide"><collision><origin xyz="0 0 1"/>'
-        '<geometry><sphere radius="0.01"/></geometry></collision></link><link name="cover">'
-        f'<collision><origin xyz="0 0 {0.06 + gap}"/><geometry><box size="0.06 0.06 0.02"/>'
-        '</geometry></collision></link><joint name="lift" type="prismatic"><parent link="base"/>'
-        '<child link="slide"/><axis xyz="0 0 1"/>'
-        f'<limit lower="{lowest}" upper="0.04" effort="1" velocity="1"/></joint>'
-        '<joint name="screws" type="fixed"><parent link="slide"/><child link="cover"/></joint>'
-        "</robot>"
-    )
+        robot(
+            box("base", "0.1 0.1 0.1"), link("slide", '<sphere radius="0.01"/>', "0 0 1"),
+            box("cover", "0.06 0.06 0.02", f"0 0 {0.06 + gap}"),
+            joint("lift", "base", "slide", "prismatic", "0 0 0", limits=(lowest, 0.04)),
+            joint("screws", "slide", "cover", "fixed", "0 0 0"),
+        )
+    )  # fmt: skip
 
 
 def test_covers_that_overlap_around_one_joint_are_left_out_if_they_never_overlap_deeper():
@@ -402,22 +374,21 @@ def test_covers_that_overlap_around_one_joint_are_left_out_if_they_never_overlap
         assert any({*pair} == {"base", "cover"} for pair in cover(gap, lowest).pairs)
 
 
-def elbow(bent, knob=""):
+def elbow(bent, knob=()):
     """An arm whose wrist overlaps its upper arm while it is straight.
 
-    ``bent``: limit in radians; ``knob``: another shape of the upper arm.
+    ``bent``: limit in radians; ``knob``: size and place of another box of the upper arm.
     """
+    upper = box("upper", "0.3 0.03 0.03", "0.15 0 0")
+    wrist = link("wrist", '<cylinder radius="0.01" length="0.24"/>', "0.08 0 0")
     return CollisionModel.from_urdf(
-        '<robot name="r"><link name="upper"><collision><origin xyz="0.15 0 0"/><geometry>'
-        f'<box size="0.3 0.03 0.03"/></geometry></collision>{knob}</link><link name="elbow"/>'
-        '<link name="wrist"><collision><origin xyz="0.08 0 0" rpy="0 1.5708 0"/><geometry>'
-        '<cylinder radius="0.01" length="0.24"/></geometry></collision></link>'
-        '<joint name="fold" type="revolute"><origin xyz="0.335 0 0"/><parent link="upper"/>'
-        f'<child link="elbow"/><axis xyz="0 0 1"/><limit lower="-{bent}" upper="0.2" effort="1"'
-        ' velocity="1"/></joint><joint name="slide" type="prismatic"><parent link="elbow"/>'
-        '<child link="wrist"/><axis xyz="1 0 0"/><limit lower="0" upper="0.001" effort="1"'
-        ' velocity="1"/></joint></robot>'
-    )
+        robot(
+            with_box(upper, *knob) if knob else upper, link("elbow", ""),
+            wrist.replace("<origin", '<origin rpy="0 1.5708 0"'),
+            joint("fold", "upper", "elbow", xyz="0.335 0 0", limits=(-bent, 0.2)),
+            joint("slide", "elbow", "wrist", "prismatic", "0 0 0", "1 0 0", limits=(0, 0.001)),
+        )
+    )  # fmt: skip
 
 
 def test_links_that_overlap_around_zero_only_are_left_out():
@@ -426,10 +397,7 @@ def test_links_that_overlap_around_zero_only_are_left_out():
     assert reason.endswith("range of 'fold' and 'slide', in 1 part of it")
     assert [set(pair) for pair in elbow(2.5).pairs] == [{"upper", "wrist"}]  # they meet in a fold
     # A knob beside the elbow, which the wrist reaches before it has left the upper arm.
-    knob = (
-        '<collision><origin xyz="0.45 -0.06 0"/><geometry><box size="0.02 0.02 0.02"/></geometry>'
-        "</collision>"
-    )
+    knob = "0.02 0.02 0.02", "0.45 -0.06 0"
     assert [set(pair) for pair in elbow(1.9, knob).pairs] == [{"upper", "wrist"}]
     # Cubes that overlap by 28 mm at zero, and can be pushed into each other by 88 mm.
     urdf = hand_urdf((-0.03, 0.07), (-0.03, 0.07)).replace("0.1 0.02 0.02", "0.3 0.3 0.3")
@@ -457,15 +425,13 @@ def test_pairs_that_an_srdf_disables_are_judged_by_the_same_rules():
 def test_a_coarse_sample_proves_nothing():
     """An arm of 0.8 m grazes a post at zero, and runs through it between the samples."""
     arm = CollisionModel.from_urdf(
-        '<robot name="r"><link name="post"><collision><origin xyz="0.7 0.029 0"/><geometry>'
-        '<sphere radius="0.02"/></geometry></collision></link><link name="frame"/>'
-        '<joint name="lift" type="prismatic"><parent link="post"/><child link="frame"/>'
-        '<axis xyz="0 0 1"/><limit lower="-0.001" upper="0.001" effort="1" velocity="1"/></joint>'
-        '<link name="arm"><collision><origin xyz="0.4 0 0"/><geometry><box size="0.8 0.02 0.02"/>'
-        '</geometry></collision></link><joint name="turn" type="revolute"><parent link="frame"/>'
-        '<child link="arm"/><axis xyz="0 0 1"/>'
-        '<limit lower="-6.28" upper="6.28" effort="1" velocity="1"/></joint></robot>'
-    )
+        robot(
+            link("post", '<sphere radius="0.02"/>', "0.7 0.029 0"), link("frame", ""),
+            box("arm", "0.8 0.02 0.02", "0.4 0 0"),
+            joint("lift", "post", "frame", "prismatic", "0 0 0", limits=(-0.001, 0.001)),
+            joint("turn", "frame", "arm", xyz="0 0 0", limits=(-6.28, 6.28)),
+        )
+    )  # fmt: skip
     assert [set(pair) for pair in arm.pairs] == [{"post", "arm"}]
 
 
@@ -494,15 +460,12 @@ def test_an_obstacle_is_named_only_if_the_meshes_meet_in_nearly_all_configuratio
     ],
 )
 def test_vendor_robots(name, pair, says):
-    files = require(name)
-    options = {"package_dirs": files.package_dirs, "max_leaves_per_link": 1}
-    model = CollisionModel.from_urdf(files.urdf, **options)
+    options = {"with_srdf": False, "max_leaves_per_link": 1}
+    model = load_model(name, **options)
     assert says in reasons(model)[frozenset(pair)]
     # An obstacle is never left out, however often it touches.
-    scene = {"obstacles": [
-        {"name": "ball", "type": "sphere", "radius": 3.0, "position": [0, 0, 0]}
-    ]}  # fmt: skip
+    scene = {"obstacles": [{"name": "ball", "type": "sphere", "radius": 3.0}]}
     if name == "panda":
-        blocked = CollisionModel.from_urdf(files.urdf, scene=scene, **options)
+        blocked = load_model(name, scene=scene, **options)
         assert any("ball" in each for each in blocked.pairs)
         assert any("'ball': shapes meet in 100.0%" in text for text in blocked.warnings)

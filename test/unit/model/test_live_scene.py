@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from support.geometry.coal_shapes import coal_capsule, coal_shape, least
 from support.geometry.free_body import at
 from support.geometry.reference import coal
-from support.robots.robots import require
+from support.robots.robots import load_model
 from support.robots.toys import joint, link, robot
 from support.ros.live_cases import (
     LINKS,
@@ -368,10 +368,7 @@ def test_which_pairs_are_checked(live):
 
 
 def test_a_large_robot_with_mimic_and_sliding_joints():
-    files = require("pr2")
-    model = CollisionModel.from_urdf(
-        files.urdf, files.srdf, files.package_dirs, max_leaves_per_link=1
-    )
+    model = load_model("pr2", max_leaves_per_link=1)
     live = LiveScene(model, Bounds(objects=40, leaves_per_object=8))
     rng = np.random.default_rng(5)
     carriers = [None] * 8 + ["r_gripper_palm_link", "l_forearm_link"]

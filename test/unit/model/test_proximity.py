@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from support.robots import robots
+from support.robots.robots import load_model
 from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
@@ -19,10 +19,7 @@ SCENE = {"obstacles": [{"name": "crate", "type": "box", "size": [0.4, 0.4, 0.4],
 def build(name):
     if name in ("mixed", "chain"):
         return CollisionModel.from_urdf(MIXED if name == "mixed" else chain(5), scene=SCENE)
-    files = robots.require(name)
-    return CollisionModel.from_urdf(
-        files.urdf, files.srdf, files.package_dirs, max_leaves_per_link=2
-    )
+    return load_model(name, max_leaves_per_link=2)
 
 
 def slow_near(model, q, limits):

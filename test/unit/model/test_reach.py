@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from support.robots import robots
+from support.robots.robots import load_model
 from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor import CollisionModel
@@ -32,10 +32,7 @@ ROBOTS = pytest.mark.parametrize("name", ["mixed", "chain", "ur5", "panda"])
 
 def load(name):
     if name in ("ur5", "panda"):
-        files = robots.require(name)
-        return CollisionModel.from_urdf(
-            files.urdf, files.srdf, files.package_dirs, max_leaves_per_link=1
-        )
+        return load_model(name, max_leaves_per_link=1)
     return CollisionModel.from_urdf(MIXED if name == "mixed" else chain(5))
 
 
@@ -79,8 +76,7 @@ def test_no_pair_comes_nearer_than_its_reach_says(name):
 
 def test_a_turn_of_the_base_matters_by_the_size_of_the_base():
     """A long arm that turns does not come nearer to what stands close around its first axis."""
-    files = robots.require("ur5")
-    model = CollisionModel.from_urdf(files.urdf, package_dirs=files.package_dirs)
+    model = load_model("ur5", with_srdf=False)
     pair = model.pairs.index(("wrist_3_link", "base_link"))
     assert model.link_reach()[model.link_names.index("wrist_3_link"), 0] > 1.0
     assert model.pair_reach()[pair, 0] < 0.15

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.robots.robots import require
+from support.robots.robots import load_model
 from support.robots.toys import joint, link, robot
+from support.robots.vendor_robots import at_rest as rests
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.model import sampled_distances
@@ -35,8 +36,7 @@ BALLS = [
 @pytest.fixture(scope="module")
 def ur5():
     """UR5 as its vendor describes it, without an SRDF."""
-    files = require("ur5")
-    return CollisionModel.from_urdf(files.urdf, package_dirs=files.package_dirs)
+    return load_model("ur5", with_srdf=False)
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -252,13 +252,6 @@ def test_pairs_of_few_joints_of_a_chain_are_measured_over_the_whole_range_of_eac
         assert np.ptp(sampled.least[some]) < 0.002
 
 
-def rests(monitor, q):
-    """The state of a monitor after three joint states at q."""
-    for k in range(3):
-        state = monitor.update(monitor.model.joint_names, np.array(q), now=10.0 + 0.01 * k)
-    return state
-
-
 def test_rules_come_before_distances_by_design(ur5):
     monitor = Monitor(ur5)
     row = ur5.pairs.index(("wrist_2_link", "ee_link"))
@@ -313,9 +306,7 @@ def test_contact_of_a_pair_near_by_design_is_a_stop(ur5):
     touching = [q for q in near if ur5.surface_distances(q, by_design).min() <= 0.0][:20]
     assert len(touching) == 20
     for q in touching:
-        monitor = Monitor(ur5)
-        for k in range(2):
-            state = monitor.update(ur5.joint_names, q, now=10.0 + 0.01 * k)
+        state = rests(Monitor(ur5), q)
         assert (state.level, state.action) == (Level.ERROR, "stop")
 
 

@@ -46,7 +46,7 @@ def test_every_point_is_in_a_ball_and_no_more_balls_than_allowed(
         assert len(np.unique(cells, axis=0)) > most
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), padding=st.floats(0.0, 0.2))
 def test_the_robots_points_go_and_no_others(seed, padding):
     rng = np.random.default_rng(seed)

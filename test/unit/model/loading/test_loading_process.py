@@ -16,7 +16,6 @@ from support.processes import is_alive
 from support.robots import robots
 from support.robots.toys import chain
 
-from collision_monitor import CollisionModel
 from collision_monitor.model.loading import LoadingProcess, Recipe, RobotSource, answer
 
 BAD = Recipe((RobotSource(chain(4).replace('<child link="l3"/>', '<child link="l9"/>')),))
@@ -39,7 +38,7 @@ def test_a_model_comes_back_as_if_it_had_been_loaded_here():
     found = until(process.poll)
     assert found.error == ""
     model = pickle.loads(found.loaded).model
-    expected = CollisionModel.from_urdf(files.urdf, files.srdf, files.package_dirs)
+    expected = robots.load_model("ur5")
     assert model.pairs == expected.pairs
     rows = expected.random_configurations(200)
     np.testing.assert_array_equal(model.min_distances(rows), expected.min_distances(rows))
