@@ -56,6 +56,12 @@ def sliding_box(position: list[float], axis: list[int]) -> CollisionModel:
     return CollisionModel.from_urdf(planar_urdf(), srdf=SRDF, scene=scene)
 
 
+def limits_of(model: CollisionModel, between: float, inside: float = -np.inf) -> np.ndarray:
+    """(pairs,) distances to keep: of the two arms, inside of each, -inf with the base."""
+    arms = [inside if a[:4] == b[:4] else between for a, b in model.pairs]
+    return np.where(["base" in pair for pair in model.pairs], -np.inf, arms)
+
+
 def ball(name: str, x: float, y: float, radius: float = 0.05) -> dict:
     """An obstacle for `planar_model`."""
     return {"name": name, "type": "sphere", "radius": radius, "position": [x, y, 0.0]}

@@ -13,6 +13,7 @@ from support.robots import close_shoulders, two_slides
 from support.robots.dual_arm_cases import (
     CASES,
     JOINTS,
+    LAGGING,
     PAPER,
     ROOT,
     capsule_model,
@@ -141,9 +142,12 @@ def far_from_near(case):
     return (at < at[near[0]] - 0.9) | (at > at[near[-1]] + 0.9)
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+@pytest.mark.parametrize(
+    ("case", "yielding"),
+    [*((case, "both") for case in CASES), (LAGGING, "left"), (PAPER, "right")],
+    ids=lambda value: getattr(value, "name", value),
+)
 @pytest.mark.parametrize("method", ["robust", "field"])
-@pytest.mark.parametrize("yielding", ["both", "left", "right"])
 def test_the_cases_are_solved_at_every_instant(case, method, yielding):
     found = adjusted(case, method, yielding=yielding)
     rows = found.motion.positions
@@ -309,6 +313,8 @@ def test_waypoints_are_put_in_where_a_motion_is_coarse(first):
 
 
 def test_one_waypoint_is_a_motion_too():
+    between = Motion(two_slides.JOINTS, np.zeros(1), np.array([two_slides.apart(0.08)]))
+    assert not adjust(two_slides.model(), between, two_slides.ARMS).changed  # danger to safe
     model = capsule_model(PAPER.offset)
     found = adjust(model, Motion(JOINTS, np.array([2.0]), MOTION.positions[:1]), **CLOSE)
     assert not found.changed and found.motion.times.tolist() == [2.0]
@@ -327,7 +333,7 @@ def test_waypoints_may_be_close_together_or_repeated():
     assert largest_deviation(found.motion.positions, rows) < 12.0
 
 
-@pytest.mark.parametrize("questions", [0, 40, 400])
+@pytest.mark.parametrize("questions", [0, 40])
 def test_an_adjustment_that_is_not_wanted_any_more_ends(questions):
     asked = []
 
@@ -392,11 +398,6 @@ def test_a_short_motion_may_start_between_danger_and_safe(gaps, count):
         assert two_slides.distance(*row) > min(gaps) - 2e-3
 
 
-def test_one_pose_may_be_between_danger_and_safe():
-    pose = Motion(two_slides.JOINTS, np.zeros(1), np.array([two_slides.apart(0.08)]))
-    assert not adjust(two_slides.model(), pose, two_slides.ARMS).changed
-
-
 @pytest.mark.parametrize("gaps", [(0.02, 0.04), (0.04, 0.02), (0.04, 0.3), (0.3, 0.04 + 1e-8)])
 def test_the_distance_that_a_refusal_names_is_possible(gaps):
     ends = np.array([two_slides.apart(gap) for gap in gaps])
@@ -408,45 +409,25 @@ def test_the_distance_that_a_refusal_names_is_possible(gaps):
     adjust(two_slides.model(), motion, two_slides.ARMS, danger_distance=named)
 
 
-@pytest.mark.parametrize(
-    ("danger", "room"),
-    [
-        pytest.param(0.02, 0.13, marks=pytest.mark.slow),
-        pytest.param(0.08, 0.13, marks=pytest.mark.slow),
-        (0.08, 0.09),
-    ],
-)
-def test_a_refusal_names_the_largest_safe_distance_that_works(danger, room):
+@pytest.mark.parametrize("room", [pytest.param(0.13, marks=pytest.mark.slow), 0.09])
+def test_a_refusal_names_the_largest_safe_distance_that_works(room):
     """Balls that have to pass each other, at most 6 cm apart; or cannot."""
     model, names = two_slides.model(), two_slides.JOINTS
     rows = np.outer(np.linspace(0.0, 0.9, 41), [1.0, 0.0, -1.0, 0.0])
     motion = Motion(names, np.linspace(0.0, 8.0, 41), rows)
     limits = {"r_y": (-room, room), "l_y": (-room, room)}
     with pytest.raises(AdjustmentError, match="no detour was found") as caught:
-        adjust(
-            model, motion, two_slides.ARMS, position_limits=limits, danger_distance=danger
-        )
+        adjust(model, motion, two_slides.ARMS, position_limits=limits, danger_distance=0.08)
     named, text = caught.value.possible, str(caught.value)
     if room < 0.1:
         assert named is None and text.endswith(
             "; no safe distance that would allow it was found in the time"
         )
         return
-    assert 0.02 <= named[0] < 0.06 and named[1] == min(named[0], danger)
-    what = "safe and danger" if danger > named[0] else "safe"
-    assert text.endswith(f"; a {what} distance of {named[0]:g} m would allow it")
+    assert 0.02 <= named[0] < 0.06 and named[1] == named[0]
+    assert text.endswith(f"; a safe and danger distance of {named[0]:g} m would allow it")
     settings = AdjustmentSettings(*named, position_limits=limits)
     assert adjust(model, motion, two_slides.ARMS, settings).certified == named[0]
-
-
-def test_a_refusal_near_contact_has_digits_enough():
-    pose = Motion(two_slides.JOINTS, np.zeros(1), np.array([two_slides.apart(0.04999)]))
-    with pytest.raises(AdjustmentError, match="0.04999 m apart, 0.05000 m is needed"):
-        adjust(two_slides.model(), pose, two_slides.ARMS)
-    touching = replace(pose, positions=np.array([two_slides.apart(-0.01)]))
-    with pytest.raises(AdjustmentError, match="than danger_distance$") as caught:
-        adjust(two_slides.model(), touching, two_slides.ARMS)
-    assert caught.value.possible is None
 
 
 def test_links_that_are_often_near_may_be_nearer_than_the_danger_distance():
@@ -512,8 +493,7 @@ def test_ends_at_rest_stay_within_the_limits():
                 jerk_limits=30.0,
             )
             assert found.changed
-            path = Trajectory.through(two_slides.JOINTS, found.motion.times, found.motion.positions)
-            steps = steps_of(path)
+            steps = steps_of(path_of(found.motion))
             assert np.abs(steps.accelerations).max() <= 2.0 * (1.0 + 1e-6)
             assert np.abs(steps.jerks).max() <= 30.0 * (1.0 + 1e-6)
 
@@ -589,7 +569,7 @@ def test_a_way_that_only_random_sampling_finds():
     assert np.array_equal(found.motion.positions, again.motion.positions)
 
 
-@pytest.mark.parametrize("count", [2, 50, 1200])
+@pytest.mark.parametrize("count", [2, 1200])
 def test_the_number_of_waypoints_does_not_decide(count):
     model = planar_model(ball("first", 0.9, -0.1, 0.04), ball("second", 0.3, -1.1))
     start, goal = [-1.02343, 0.55768, 0.20541], [-1.48328, -0.62088, 0.12513]
@@ -662,7 +642,7 @@ def test_three_arms_keep_apart():
     assert all(np.abs(found.joint_change[:, 2 * k : 2 * k + 2]).max() > 0.01 for k in range(3))
 
 
-def path_of(model, motion):
+def path_of(motion):
     return Trajectory.through(motion.joint_names, motion.times, motion.positions)
 
 
@@ -693,7 +673,7 @@ def test_the_safe_prefix_touches_nothing_else_either(method):
         adjust(model, Motion((*PLANAR, "slide"), 0.5 * np.arange(41), rows), method=method)
     prefix = caught.value.safe_prefix
     assert prefix is not None and prefix.times[-1] < 0.75
-    assert check_clearance(model, path_of(model, prefix), exact=True).ok
+    assert check_clearance(model, path_of(prefix), exact=True).ok
 
 
 def test_obstacles_are_not_slowed_down():
@@ -755,8 +735,7 @@ def test_joints_that_mimic_those_of_an_arm_keep_their_limits():
     assert 0.4 - 40.0 * free.min() > 2.0  # its upper limit
     found = adjust(model, motion, velocity_limits={"right_j2": 1.0})
     assert found.changed
-    path = Trajectory.through(PLANAR, found.motion.times, found.motion.positions)
-    assert check_joint_limits(path, model.robot, from_rest=True).violations == ()
+    assert check_joint_limits(path_of(found.motion), model.robot).violations == ()
     beyond = meeting()
     beyond[:, 1] = 0.07
     with pytest.raises(MotionError, match=r"0.07, beyond its limits -0.04 to 0.06, with those of "):
@@ -800,20 +779,6 @@ def test_what_a_hand_carries_is_kept_away_from_things_too():
     assert min(model.distances(q)[pair] for q in fine) >= 0.02 - 1e-9
 
 
-def test_a_hand_that_is_sent_to_an_obstacle_may_go_there():
-    # 0.05 m from the tip at the end
-    model = planar_model(ball("cup", 1.2, -0.37))
-    rows = np.linspace([-0.6, 0, 0, 0.4, 0, 0], [0.0, 0, 0, 0.4, 0, 0], 21)
-    motion = Motion(PLANAR, np.arange(21.0), rows)
-    pair = model.pairs.index(("right_3", "cup"))
-    end = model.distances(rows[-1])[pair]
-    assert end == pytest.approx(0.05, abs=1e-6)
-    found = adjust(model, motion, safe_distance=0.1, danger_distance=0.02)
-    assert np.array_equal(found.motion.positions[-1], rows[-1])
-    assert end - 0.005 <= found.certified_elsewhere <= end
-    assert found.certified == 0.1
-
-
 # -- times ---------------------------------------------------------------------------------
 
 
@@ -832,17 +797,17 @@ def test_times_are_kept_where_limits_are_and_never_shorter():
     assert np.array_equal(slowed.desired.times, fast.times)
 
 
-@pytest.mark.parametrize("names", [JOINTS, JOINTS[3:4]], ids=["all", "one"])
 @pytest.mark.parametrize(
-    ("kind", "most"), [("velocity", 0.05), ("acceleration", 0.005), ("jerk", 0.5)]
+    ("kind", "most", "names"),
+    [("velocity", 0.05, JOINTS), ("acceleration", 0.005, JOINTS[3:4]), ("jerk", 0.5, JOINTS)],
+    ids=["velocity", "acceleration", "jerk"],
 )
 def test_limits_that_are_given_are_kept_as_verify_checks_them(kind, most, names):
     model = capsule_model(PAPER.offset)
     limits = {name: JointLimits(**{kind: most}) for name in names}
 
     def violations(motion):
-        path = path_of(model, motion)
-        return check_joint_limits(path, model.robot, limits, from_rest=False).violations
+        return check_joint_limits(path_of(motion), model.robot, limits, from_rest=False).violations
 
     given = most if names is JOINTS else dict.fromkeys(names, most)
     found = adjust(model, MOTION, **CLOSE, **{f"{kind}_limits": given})
@@ -953,7 +918,7 @@ def test_a_motion_of_neither_arm_is_refused():
         *(
             ({"position_limits": {JOINTS[0]: limits}}, ConfigurationError,
              f"position_limits: {JOINTS[0]}: {re.escape(repr(limits))} is not two numbers")
-            for limits in (1.0, ("a", "b"), "12", (0,), (None, 1), (0, 1, 2), (0, 10**400), (1j, 2))
+            for limits in (1.0, ("a", "b"), (0, 1, 2), (0, 10**400))
         ),
         ({"position_limits": np.zeros(3)}, ConfigurationError, "not a mapping of joints"),
         ({"held": {JOINTS[0]: np.complex128(1)}}, ConfigurationError, "is not a finite number"),
@@ -961,8 +926,7 @@ def test_a_motion_of_neither_arm_is_refused():
         *(
             ({option: limits}, ConfigurationError,
              rf"{option}: [^;]* for all joints is no number above 0; give one, or one by joint")
-            for option in ("velocity_limits", "acceleration_limits", "jerk_limits")
-            for limits in ([1.0, 2.0], np.array([1.0, 2.0]), np.ones(1), "1")
+            for option, limits in (("velocity_limits", [1.0, 2.0]), ("jerk_limits", np.ones(1)))
         ),
         ({"arms": ("right_arm", "tail")}, ArmsError, "no group 'tail'"),
         ({"arms": "right_arm"}, ArmsError, "at least one name"),

@@ -272,23 +272,20 @@ def names(joints):
 ARM = [("j1", "base", "a"), ("j2", "a", "b"), ("f", "b", "flange", "fixed")]
 
 
-def test_an_arm_ends_where_fingers_part():
-    found = tree(*ARM, ("p1", "flange", "f1", "prismatic"), ("p2", "flange", "f2", "prismatic"))
-    assert names(found.stem(found.robot.joints[0])) == ["j1", "j2"]
-
-
-def test_an_arm_ends_at_a_joint_that_opens_a_gripper():
-    found = tree(*ARM, ("gripper_joint", "flange", "jaw", "prismatic"))
-    assert names(found.stem(found.robot.joints[0])) == ["j1", "j2"]
-    assert is_hand(found.robot.joints[-1])
-
-
-def test_a_linkage_that_follows_the_arm_does_not_end_it():
-    found = tree(
-        ("j1", "base", "a"), ("rod", "a", "r", "revolute", FOLLOWS_J1), ("j2", "a", "b"),
-        ("j3", "b", "c"),
-    )  # fmt: skip
-    assert names(found.stem(found.robot.joints[0])) == ["j1", "j2", "j3"]
+@pytest.mark.parametrize(
+    ("joints", "arm"),
+    [
+        ([*ARM, ("p1", "flange", "f1", "prismatic"), ("p2", "flange", "f2", "prismatic")], 2),
+        ([*ARM, ("gripper_joint", "flange", "jaw", "prismatic")], 2),
+        ([("j1", "base", "a"), ("rod", "a", "r", "revolute", FOLLOWS_J1), *ARM[1:2],
+          ("j3", "b", "c")], 3),
+    ],
+    ids=["fingers part", "a gripper opens", "a linkage follows"],
+)  # fmt: skip
+def test_an_arm_ends_at_its_hand(joints, arm):
+    found = tree(*joints)
+    assert names(found.stem(found.robot.joints[0])) == ["j1", "j2", "j3"][:arm]
+    assert is_hand(found.robot.joints[-1]) == (joints[-1][0] == "gripper_joint")
 
 
 def test_a_limb_without_a_mirror_image_and_pairs_of_single_joints_are_none():

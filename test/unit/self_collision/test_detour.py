@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.robots.dual_arm_cases import refined
-from support.robots.planar_arms import arm_distance, ball, meeting, planar_model
+from support.robots.planar_arms import arm_distance, ball, limits_of, meeting, planar_model
 
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.self_collision.robust.detour import (
@@ -33,7 +33,7 @@ def jump_of(rows, path):
     return max(1, int(np.ceil(1.5 * (len(path) - 1) / max(1, len(rows) - 1))))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     path=st.lists(numbers, min_size=2, max_size=6), rows=st.lists(numbers, min_size=2, max_size=6)
 )
@@ -51,7 +51,7 @@ def test_poses_are_spread_as_well_as_can_be(path, rows):
 
 
 MODEL = planar_model()
-LIMITS = np.array([-np.inf if "base" in p or p[0][:4] == p[1][:4] else 0.1 for p in MODEL.pairs])
+LIMITS = limits_of(MODEL, 0.1)
 
 
 def check(way, start, goal):
@@ -72,7 +72,7 @@ def test_walking_on_arrives_late():
 
 
 SAFE = 0.05
-CLOSE = np.array([-np.inf if "base" in p or p[0][:4] == p[1][:4] else SAFE for p in MODEL.pairs])
+CLOSE = limits_of(MODEL, SAFE)
 # The right arm below the left one, which is held, and above it: folded, it can turn past.
 START = np.array([-0.4, 0.0, 0.0, 0.2, 0.0, 0.0])
 GOAL = np.array([1.9, 0.0, 0.0, 0.2, 0.0, 0.0])
@@ -113,9 +113,7 @@ def test_where_there_is_no_way_none_is_found():
 
 
 def test_ways_of_both_arms_are_found_with_few_edges():
-    inside = [0.02 if a[:4] == b[:4] else 0.1 for a, b in MODEL.pairs]
-    limits = [-np.inf if "base" in p else d for p, d in zip(MODEL.pairs, inside, strict=True)]
-    both = Stepper(Proximity(MODEL), np.arange(6), np.array(limits), np.eye(6), 0.003)
+    both = Stepper(Proximity(MODEL), np.arange(6), limits_of(MODEL, 0.1, 0.02), np.eye(6), 0.003)
     random, found, tried = np.random.default_rng(5), 0, 0
     while tried < 24:
         start, goal = random.uniform(-2.5, 2.5, (2, 6))
@@ -130,9 +128,7 @@ def between_balls(gap):
     """Both arms from the outside to between two balls each, ``gap`` m from the arm's axis."""
     places = [(side, way) for side in (-1, 1) for way in (-1, 1)]
     model = planar_model(*(ball(f"{s} {w}", 1.0, s * 0.5 + w * gap) for s, w in places))
-    inside = [0.02 if a[:4] == b[:4] else SAFE for a, b in model.pairs]
-    limits = [-np.inf if "base" in p else d for p, d in zip(model.pairs, inside, strict=True)]
-    both = Stepper(Proximity(model), np.arange(6), np.array(limits), np.eye(6), 0.003)
+    both = Stepper(Proximity(model), np.arange(6), limits_of(model, SAFE, 0.02), np.eye(6), 0.003)
     return both, np.linspace([-1.5, 0.0, 0.0, 1.5, 0.0, 0.0], np.zeros(6), 20)
 
 

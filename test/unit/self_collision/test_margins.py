@@ -14,11 +14,7 @@ from collision_monitor.motion import read_motion
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.margins import choose_margins, sides
-from collision_monitor.self_collision.preparation import (
-    checked,
-    configurations,
-    within,
-)
+from collision_monitor.self_collision.preparation import checked, configurations, within
 
 # -- margins: which pair is kept how far apart, against a table worked out from names ----
 

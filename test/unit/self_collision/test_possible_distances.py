@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collision_monitor.errors import AdjustmentError, CancelledError, MissingDependencyError
-from collision_monitor.self_collision.possible_distances import (
-    add_possible_distances,
-)
+from collision_monitor.self_collision.possible_distances import add_possible_distances
 
 PAIR = ("a", "b")
 

@@ -70,7 +70,7 @@ def test_a_motion_within_its_limits_keeps_its_times_exactly(limits):
     fastest=st.floats(0.01, 10),
     hardest=st.floats(0.01, 10),
 )
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 def test_any_motion_comes_back_within_its_limits_and_not_earlier(
     positions, spans, fastest, hardest
 ):
@@ -83,8 +83,10 @@ def test_any_motion_comes_back_within_its_limits_and_not_earlier(
 SLOWED = [(0.5, 0.02, 0.9), (0.5, 0.1, 0.85), (1e-2, 0.1, 0.85), (1e-6, 0.1, 0.85)]
 
 
-@pytest.mark.parametrize("fastest", [NONE, 0.4])
-@pytest.mark.parametrize(("hardest", "spacing", "share"), SLOWED)
+@pytest.mark.parametrize(
+    ("fastest", "hardest", "spacing", "share"),
+    [(0.4, *SLOWED[0]), *((NONE, *row) for row in SLOWED)],
+)
 def test_smooth_motions_are_slowed_no_more_than_needed(fastest, hardest, spacing, share):
     times, positions = wave(int(8.0 / spacing), spacing=spacing)
     new = checked(times, positions, fastest, hardest)
@@ -97,7 +99,7 @@ def test_smooth_motions_are_slowed_no_more_than_needed(fastest, hardest, spacing
     assert slowed.any()
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(12))
 def test_accelerations_are_kept_as_verify_measures_them(seed):
     """In every second case some joints are sampled at each second or fourth waypoint only."""
     pytest.importorskip("toppra")
@@ -213,6 +215,12 @@ def test_a_motion_that_starts_and_stops_at_speed_may_keep_its_own_jerk_there():
     assert (retime(times, positions, 2.0, 6.0, 1.0) == times).all()
 
 
+def smooth(count, duration, *distances):
+    """From standstill to standstill."""
+    s = np.linspace(0.0, 1.0, count)
+    return duration * s, (10 * s**3 - 15 * s**4 + 6 * s**5)[:, None] * distances
+
+
 @pytest.mark.parametrize("count, step", [(12, 0.01), (25, 0.05), (60, 0.3)])
 def test_a_motion_that_is_much_too_fast_still_starts_and_stops_from_rest(count, step):
     pytest.importorskip("toppra")
@@ -221,12 +229,6 @@ def test_a_motion_that_is_much_too_fast_still_starts_and_stops_from_rest(count, 
     steps = steps_of(Trajectory.through(("a", "b"), new, positions))
     assert np.abs(steps.accelerations).max() <= 0.2 * (1 + 1e-6)
     assert np.abs(steps.jerks).max() <= 0.5 * (1 + 1e-6)
-
-
-def smooth(count, duration, *distances):
-    """From standstill to standstill."""
-    s = np.linspace(0.0, 1.0, count)
-    return duration * s, (10 * s**3 - 15 * s**4 + 6 * s**5)[:, None] * distances
 
 
 @pytest.mark.parametrize("first", [0.0, 12.3456789012345, 40_000.0])
@@ -243,14 +245,6 @@ def test_whole_nanoseconds_do_not_slow_what_they_are_too_coarse_for():
     times, positions = smooth(8000, 0.01, 1e-3)  # 800 kHz
     new = checked(times, positions, NONE, 1.0)
     assert new[-1] < 1.06 * 2.0 * np.sqrt(1e-3)  # the shortest time from rest to rest
-
-
-@pytest.mark.slow
-def test_ten_thousand_waypoints():
-    times, positions = wave(10_000, 14)
-    checked(times, positions, 1.0, 1.0)
-    noise = np.random.default_rng(1).normal(size=(10_000, 4))
-    checked(times, noise, 2.0, 5.0)
 
 
 def test_times_of_the_wall_clock():

@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from support.robots.planar_arms import meeting, planar_model
+from support.robots.planar_arms import limits_of, meeting, planar_model
 
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.self_collision.robust.smoothing import Smoother, SmoothingWindow
@@ -13,7 +13,7 @@ from collision_monitor.self_collision.stepper import Stepper
 
 MODEL = planar_model()
 SAFE, NEED, ROUNDS = 0.1, 0.002, 5
-LIMITS = np.array([-np.inf if "base" in p or p[0][:4] == p[1][:4] else SAFE for p in MODEL.pairs])
+LIMITS = limits_of(MODEL, SAFE)
 COLUMNS = np.arange(6)
 MU = 4.0  # weight of second differences
 

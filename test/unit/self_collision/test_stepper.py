@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 from support.robots.planar_arms import (
     LENGTH,
     ball,
+    limits_of,
     meeting,
     planar_model,
     planar_problem,
@@ -41,17 +42,14 @@ ALL = np.arange(6)
 
 def stepper(columns=ALL, safe=0.1, weights=None):
     """Keeps all pairs that take part at safe, but those inside an arm and with the base."""
-    limits = np.array(
-        [-np.inf if "base" in p or p[0][:4] == p[1][:4] else safe for p in MODEL.pairs]
-    )
     weights = np.eye(len(columns)) if weights is None else weights
-    return Stepper(Proximity(MODEL), columns, limits, weights, BUFFER)
+    return Stepper(Proximity(MODEL), columns, limits_of(MODEL, safe), weights, BUFFER)
 
 
 angles = st.lists(st.floats(-2.0, 2.0), min_size=6, max_size=6).map(np.array)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(q=angles, target=angles, reach=st.floats(1e-3, 0.3), which=st.sampled_from([1, 2, 3]))
 def test_a_step_keeps_reach_and_limits_and_moves_what_it_may(q, target, reach, which):
     columns = ALL[: 3 * which] if which < 3 else ALL[3:]

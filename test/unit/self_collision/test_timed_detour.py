@@ -48,7 +48,9 @@ def is_clear(motion, clearance):
 def test_a_detour_is_on_time_within_velocity_limits_and_clear(seconds, turn):
     motion = crossing(41, seconds, turn)
     assert not is_clear(motion, 0.05)
-    rows = detour(motion)
+    effort = Effort()
+    rows = detour(motion, effort=effort)
+    assert 0 < effort.edges < Effort().edges and not effort.is_spent
     assert np.array_equal(rows[[0, -1]], motion.positions[[0, -1]])
     assert np.array_equal(rows[:, 3:], motion.positions[:, 3:])
     rates = np.abs(np.diff(rows, axis=0)) / np.diff(motion.times)[:, None]
@@ -63,12 +65,6 @@ def test_nothing_is_found_if_joints_are_too_slow_or_there_is_no_budget():
     assert detour(motion, effort=Effort(0, 1.0)) is None
     assert detour(motion, effort=Effort(1000, 0.0)) is None
     assert detour(crossing(2)) is None  # no row in between
-
-
-def test_the_cost_is_subtracted_from_the_effort():
-    effort = Effort()
-    assert detour(crossing(), effort=effort) is not None
-    assert 0 < effort.edges < Effort().edges and not effort.is_spent
 
 
 @pytest.mark.parametrize("count", [2, 21])

@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 from support.geometry.segment_distance import segment_distance
 
 from collision_monitor.geometry.segments import capsule_distance
-from collision_monitor.self_collision.field.nine_cases import (
-    control_points,
-    leaf_gaps,
-)
+from collision_monitor.self_collision.field.nine_cases import control_points, leaf_gaps
 
 coordinate = st.floats(-2.0, 2.0).map(lambda x: round(x, 6))
 point = st.tuples(coordinate, coordinate, coordinate).map(np.array)
@@ -53,7 +50,7 @@ def segments_of(draw, a, b):
 @pytest.mark.parametrize("a", range(3))
 def test_each_case_is_exact_and_known_by_its_number(a, b):
     @given(segments_of(a, b))
-    @settings(max_examples=120, deadline=None)
+    @settings(max_examples=40, deadline=None)
     def run(drawn):
         first, second, (k1, k2, height) = drawn
         found = check(first, second)
@@ -69,13 +66,13 @@ def test_each_case_is_exact_and_known_by_its_number(a, b):
 
 
 @given(segment, segment)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_any_two_segments(first, second):
     check(first, second)
 
 
 @given(segment, point, st.sampled_from([1.0, -1.0, 0.5, -2.0]), inside)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_parallel_and_anti_parallel(first, offset, stretch, along):
     u = first[1] - first[0]
     start = first[0] + along * u + offset
@@ -83,7 +80,7 @@ def test_parallel_and_anti_parallel(first, offset, stretch, along):
 
 
 @given(segment, st.floats(-2.0, 2.0), st.floats(-2.0, 2.0))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_on_one_line(first, start, end):
     u = first[1] - first[0]
     found = check(first, np.array([first[0] + start * u, first[0] + end * u]), tolerance=1e-8)
@@ -92,7 +89,7 @@ def test_on_one_line(first, start, end):
 
 
 @given(segment, point, inside, inside)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_crossing_and_touching(first, v, s, t):
     meeting = first[0] + s * (first[1] - first[0])
     found = check(first, np.array([meeting - t * v, meeting + (1.0 - t) * v]), tolerance=1e-8)
@@ -100,7 +97,7 @@ def test_crossing_and_touching(first, v, s, t):
 
 
 @given(segment, point, st.floats(1e-13, 1e-3), inside)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_nearly_parallel_segments_that_cross_are_found_to_touch(first, direction, angle, where):
     u = first[1] - first[0]
     side = np.cross(u, direction)
@@ -140,14 +137,10 @@ def test_what_is_no_segment_is_refused(bad):
 
 
 @given(segment, point)
-@settings(max_examples=200, deadline=None)
-def test_one_of_no_length(first, at):
+@settings(max_examples=80, deadline=None)
+def test_one_or_both_of_no_length(first, at):
     found = check(first, np.array([at, at]))
     assert np.array_equal(found.second, at)
-
-
-@given(point, point)
-def test_both_of_no_length(a, b):
-    found = control_points([a, a], [b, b])
-    assert found.distance == pytest.approx(np.linalg.norm(b - a), abs=1e-15)
-    assert found.case == 5
+    both = check(first[[0, 0]], np.array([at, at]))
+    assert both.distance == pytest.approx(np.linalg.norm(at - first[0]), abs=1e-15)
+    assert both.case == 5

@@ -80,7 +80,7 @@ def test_the_compiled_jacobian_is_that_of_the_bodies():
 
 
 @given(seven, seven, st.floats(0.01, 1.0))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_limits_are_kept_and_the_others_take_over(gradient, q, amount):
     lower, upper = q - 0.1 * np.abs(q), q + 0.2 * np.abs(q[::-1])
     change = least_push(gradient, amount, q, lower, upper)
@@ -136,7 +136,7 @@ segment = st.tuples(point, point).map(np.array)
 
 
 @given(point, point, point, st.floats(0.0, 1.0), point)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_segments_that_cross_part_along_it_and_back_where_they_came_from(p, u, v, s, approach):
     first = np.array([p, p + u])
     second = np.array([p + s * u, p + s * u + v])
@@ -214,7 +214,7 @@ def test_what_a_hand_carries_counts_as_the_arm():
 
 
 @given(seven, st.floats(1e-4, 0.1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_least_push_is_the_one_of_least_norm(gradient, amount):
     wide = np.full(7, 1e9)
     change = least_push(gradient, amount, np.zeros(7), -wide, wide)
@@ -279,7 +279,7 @@ def test_one_push_is_never_a_jump():
 
 
 @given(segment, segment, point)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_normal_is_a_unit_vector_from_first_to_second(first, second, approach):
     n = direction(first, second, approach)
     assert np.linalg.norm(n) == pytest.approx(1.0, abs=1e-12)

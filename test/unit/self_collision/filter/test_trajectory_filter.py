@@ -91,16 +91,6 @@ def test_a_job_that_is_cancelled_is_not_adjusted(cell):
         cell.filter.adjust(job)
 
 
-@pytest.mark.parametrize("names", [JOINTS, JOINTS[:2], JOINTS[:0:-1] + JOINTS[:1]])
-def test_the_library_takes_what_it_is_handed(cell, names):
-    columns = [JOINTS.index(name) for name in names]
-    rows = [[row[k] for k in columns] for row in (FAR, FARTHER)]
-    adjustment = cell.filter.adjust(cell.job(names, rows))
-    assert adjustment.motion.joint_names == names
-    assert adjustment.motion.positions[[0, -1]].tolist() == rows
-    assert adjustment.certified >= SETTINGS.safe_distance
-
-
 def test_arms_that_all_but_touch_are_led_away(cell):
     cell.stand(apart(0.001))
     job = cell.job(rows=(apart(0.001), FAR), start_tolerance=0.01)
