@@ -18,7 +18,7 @@ pytestmark = pytest.mark.early
 DUAL_ARM_OR_SRDF = ["ur5", "panda", "baxter", "pr2", "tiago_dual"]
 TIGHT = ["ur5", "panda", "xarm7", "baxter"]
 MANY_LEAVES = ["ur5", "panda", "baxter"]
-CONFIGURATIONS = 1000
+CONFIGURATIONS = 400
 
 
 @pytest.fixture(scope="module", params=slow_if_large(NAMES, "xarm7", "talos", "tiago_dual"))
@@ -178,4 +178,4 @@ def test_no_distance_is_above_that_of_the_meshes(robot):
             true = min(theirs[k] for k in ranks[model.pairs[p]])
             assert ours[p] <= max(true, 0.0) + 1e-9, (model.pairs[p], q.tolist())
             near += true < 0.3
-    assert near > CONFIGURATIONS  # the test has looked at near pairs, thousands of them
+    assert near > CONFIGURATIONS  # the test has looked at near pairs, hundreds of them

@@ -43,13 +43,9 @@ def command(stamp: float, names: Iterable[str], points: Iterable[tuple]) -> obje
     made = []
     for seconds, *rows in points:
         nanoseconds = round(seconds * NANO)
-        duration = _make(
-            "builtin_interfaces/msg/Duration", nanoseconds // NANO, nanoseconds % NANO
-        )
+        duration = _make("builtin_interfaces/msg/Duration", nanoseconds // NANO, nanoseconds % NANO)
         rows = [np.array(row, dtype=float) for row in (*rows, (), (), ())[:3]]
-        made.append(
-            _make("trajectory_msgs/msg/JointTrajectoryPoint", *rows, np.zeros(0), duration)
-        )
+        made.append(_make("trajectory_msgs/msg/JointTrajectoryPoint", *rows, np.zeros(0), duration))
     return _make("trajectory_msgs/msg/JointTrajectory", _header(stamp), list(names), made)
 
 

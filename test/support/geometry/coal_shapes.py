@@ -43,9 +43,7 @@ def coal_distance(first, second, rotation, translation) -> float:
     request = coal.DistanceRequest()
     request.gjk_tolerance = 1e-9  # more than its default asks for
     place = coal.Transform3s(np.ascontiguousarray(rotation), translation)
-    return coal.distance(
-        first, coal.Transform3s(), second, place, request, coal.DistanceResult()
-    )
+    return coal.distance(first, coal.Transform3s(), second, place, request, coal.DistanceResult())
 
 
 def least(first: list, second: list) -> float:

@@ -42,8 +42,7 @@ class ExactReference:
             for name, parts in self._parts.items()
         }
         self._radii = {
-            name: np.array([g.aabb_radius for g, _ in parts])
-            for name, parts in self._parts.items()
+            name: np.array([g.aabb_radius for g, _ in parts]) for name, parts in self._parts.items()
         }
 
     @staticmethod
@@ -74,9 +73,7 @@ class ExactReference:
             places.append(coal.Transform3s(pose[:3, :3], pose[:3, 3]))
         request, result = coal.DistanceRequest(), coal.DistanceResult()
         request.gjk_tolerance = 1e-9  # more than its default asks for
-        return coal.distance(
-            geometries[0], places[0], geometries[1], places[1], request, result
-        )
+        return coal.distance(geometries[0], places[0], geometries[1], places[1], request, result)
 
     def least(self, q, at_least=np.inf):
         """(metres, (link, link)): the smallest distance of all pairs, 0 or less if any touch.

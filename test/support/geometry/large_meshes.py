@@ -19,9 +19,7 @@ def _faces_of_grid(index: np.ndarray) -> np.ndarray:
 def bumpy_torus() -> Mesh:
     """Curved inwards and outwards; 0.5 m across."""
     n, m = 500, 200
-    u, v = np.meshgrid(
-        np.arange(n) * 2 * np.pi / n, np.arange(m) * 2 * np.pi / m, indexing="ij"
-    )
+    u, v = np.meshgrid(np.arange(n) * 2 * np.pi / n, np.arange(m) * 2 * np.pi / m, indexing="ij")
     r = 0.05 + 0.006 * np.sin(9 * u) * np.cos(7 * v)
     x = 0.2 + r * np.cos(v)
     points = np.stack([x * np.cos(u), x * np.sin(u), r * np.sin(v)], axis=-1)
@@ -32,9 +30,7 @@ def bumpy_torus() -> Mesh:
 
 def _sphere_grid(radii: np.ndarray, size: np.ndarray) -> Mesh:
     n, m = radii.shape
-    u, v = np.meshgrid(
-        np.arange(n) * 2 * np.pi / n, np.arange(m) * np.pi / (m - 1), indexing="ij"
-    )
+    u, v = np.meshgrid(np.arange(n) * 2 * np.pi / n, np.arange(m) * np.pi / (m - 1), indexing="ij")
     unit = np.stack([np.sin(v) * np.cos(u), np.sin(v) * np.sin(u), np.cos(v)], axis=-1)
     index = np.pad(np.arange(n * m).reshape(n, m), ((0, 1), (0, 0)), mode="wrap")
     return (radii[:, :, None] * unit * size).reshape(-1, 3), _faces_of_grid(index)

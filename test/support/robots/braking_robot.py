@@ -46,9 +46,7 @@ class BrakingRobot:
             while self._orders and self._orders[0][0] <= self.time:
                 self.scale = self._orders.pop(0)[1]
             target = wanted * (self.scale if obeys else 1.0)
-            change = np.clip(
-                target - self.v, -self.accelerations * STEP, self.accelerations * STEP
-            )
+            change = np.clip(target - self.v, -self.accelerations * STEP, self.accelerations * STEP)
             before = self.v.copy()
             self.v += change
             self.q += 0.5 * (before + self.v) * STEP

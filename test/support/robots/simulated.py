@@ -25,9 +25,7 @@ def files_of(name: str) -> RobotFiles:
 @cache
 def _simulation(name: str, settings: SimulationSettings) -> Simulation:
     files = files_of(name)
-    return Simulation.from_urdf(
-        files.urdf, files.srdf, files.package_dirs, settings=settings
-    )
+    return Simulation.from_urdf(files.urdf, files.srdf, files.package_dirs, settings=settings)
 
 
 def simulation(name: str, **options) -> Simulation:

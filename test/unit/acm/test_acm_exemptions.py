@@ -214,19 +214,6 @@ def test_what_an_srdf_enables_is_not_exempted(renew):
 
 
 @pytest.mark.parametrize(
-    "limits",
-    [
-        ((-0.01, 0.04), (-0.01, 0.04)),  # 20 mm deep
-        ((-0.02, 0.02), (-0.02, 0.02)),  # in half of all configurations, up to 20 mm deep
-    ],
-)
-def test_what_can_collide_and_is_monitored_is_not_exempted(limits):
-    model = hand(*limits)
-    assert by_design(model) == {}
-    assert exemptions(model, classify(model, settings=SearchSettings(samples=300))) == []
-
-
-@pytest.mark.parametrize(
     "name", ["panda", *(pytest.param(n, marks=pytest.mark.slow) for n in ("baxter", "talos"))]
 )
 def test_on_vendor_robots_all_that_a_monitor_leaves_out_is_exempted(name):

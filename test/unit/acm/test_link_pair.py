@@ -73,9 +73,7 @@ def test_balls_and_capsules_are_exact():
         at = model.link_poses(q)["a1"] @ shape.pose
         base = model.robot.links["base"].shapes[0]
         apart = np.linalg.inv(base.pose) @ at
-        expected = coal_distance(
-            coal_shape(base), coal_shape(shape), apart[:3, :3], apart[:3, 3]
-        )
+        expected = coal_distance(coal_shape(base), coal_shape(shape), apart[:3, :3], apart[:3, 3])
         # A prism around a cylinder may come 0.05 % of the radius nearer.
         assert max(expected, 0.0) - 1e-4 <= found <= max(expected, 0.0) + 1e-5
 
@@ -91,9 +89,7 @@ def test_leaves_lie_where_those_of_the_model_do():
         )
         expected = dict(zip(model.pairs, model.distances(q), strict=True))["a2", "b3"]
         nearest = min(
-            segment_distance(ends[i].reshape(2, 3), ends[j].reshape(2, 3))
-            - radii[i]
-            - radii[j]
+            segment_distance(ends[i].reshape(2, 3), ends[j].reshape(2, 3)) - radii[i] - radii[j]
             for i in range(pair.chain.leaves)
             for j in range(pair.chain.leaves, pair.chain.rows)
         )

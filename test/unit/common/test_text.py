@@ -4,12 +4,7 @@
 
 import pytest
 
-from collision_monitor.common.text import (
-    closest,
-    did_you_mean,
-    named_numbers,
-    shortened,
-)
+from collision_monitor.common.text import closest, did_you_mean, named_numbers, shortened
 from collision_monitor.errors import ConfigurationError
 
 JOINTS = {f"joint_{k}": k for k in range(10)}

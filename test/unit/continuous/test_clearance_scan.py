@@ -129,9 +129,7 @@ def test_a_thin_plate_between_two_samples_is_found():
 def test_any_number_of_threads_says_the_same_of_every_bin(scanner):
     model = scanner.model
     schedule = Schedule(model, random_motion(model, 3, 8))
-    one, three = (
-        scanner.scan(request(model, schedule, 60, 0.0, threads=n)) for n in (1, 3)
-    )
+    one, three = (scanner.scan(request(model, schedule, 60, 0.0, threads=n)) for n in (1, 3))
     assert (one.lows == three.lows).all()
     assert (one.ups == three.ups).all()
     assert (one.best == three.best).all()

@@ -37,9 +37,10 @@ def sticks_out(leaves, points):
 
 def barycentric(steps):
     """Weights (n, 3) of a grid over a triangle."""
-    return np.array(
-        [(i, j, steps - i - j) for i in range(steps + 1) for j in range(steps + 1 - i)]
-    ) / steps
+    return (
+        np.array([(i, j, steps - i - j) for i in range(steps + 1) for j in range(steps + 1 - i)])
+        / steps
+    )
 
 
 @given(st.integers(0, 100_000), st.integers(1, 5), st.sampled_from([0.05, 0.01, 0.002]))
@@ -47,9 +48,7 @@ def barycentric(steps):
 def test_the_gap_is_that_of_dense_samples_to_within_the_smallest_edge(seed, count, edge):
     rng = np.random.default_rng(seed)
     triangles = rng.uniform(-0.5, 0.5, (rng.integers(1, 6), 3, 3))
-    leaves = [
-        leaf(*rng.uniform(-0.5, 0.5, (2, 3)), rng.uniform(0.05, 0.6)) for _ in range(count)
-    ]
+    leaves = [leaf(*rng.uniform(-0.5, 0.5, (2, 3)), rng.uniform(0.05, 0.6)) for _ in range(count)]
     found, index = uncovered(triangles, *arrays(leaves), edge)
     grid = barycentric(60)
     each = np.array([sticks_out(leaves, grid @ triangle) for triangle in triangles])
@@ -193,9 +192,7 @@ def test_leaves_that_just_touch_corners_of_a_box_are_not_refused(size, most):
 def test_what_several_leaves_leave_of_a_primitive_is_found(kind, seed):
     rng = np.random.default_rng(seed)
     shape = Shape(kind, np.eye(4), SIZES[kind])
-    leaves = [
-        leaf(*rng.uniform(-0.2, 0.2, (2, 3)), rng.uniform(0.15, 0.3)) for _ in range(3)
-    ]
+    leaves = [leaf(*rng.uniform(-0.2, 0.2, (2, 3)), rng.uniform(0.15, 0.3)) for _ in range(3)]
     true = sticks_out(leaves, surface(shape))
     found = gap(shape, leaves, 1e-3)
     assert found >= max(true, 0.0) - 1e-9

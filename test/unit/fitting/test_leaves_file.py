@@ -11,14 +11,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from support.paths import ROOT
-from support.robots.toys import chain
 
 from collision_monitor.errors import LeavesError
-from collision_monitor.fitting.enclosure import check_enclosing, outer_triangles
 from collision_monitor.fitting.leaves_file import read_leaves, shapes_digest, write_leaves
-from collision_monitor.geometry.leaf import Leaf, enclosing
+from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Link, Robot, Shape
-from collision_monitor.robot.urdf import load_robot
 
 BALL = (Shape("sphere", np.eye(4), (0.1,)),)
 ROBOT = Robot("toy", "a", {"a": Link("a", BALL), "b": Link("b", BALL), "bare": Link("bare")}, ())
@@ -85,27 +82,18 @@ def test_a_file_that_cannot_be_written(tmp_path):
         write_leaves(tmp_path / "no" / "leaves.yaml", "toy", {})
 
 
-NAN = float("nan")
-
-
 @pytest.mark.parametrize(
     "source, message",
     [
         (with_b({**SPHERE, "radius": -0.1}), "leaves: links.b[0].radius: should be positive"),
-        (with_b(SPHERE, {**SPHERE, "radius": NAN}), "leaves: links.b[1].radius: expected a finite"),
-        (with_b({**SPHERE, "center": [0, NAN, 0]}), "leaves: links.b[0].center[1]: expected a fin"),
-        (with_b({**SPHERE, "center": [0, 0]}), "leaves: links.b[0].center: expected a list of 3"),
-        (with_b({**SPHERE, "raduis": 1}), "raduis: unknown key; did you mean 'radius'?"),
         (with_b({**SPHERE, "p0": [0, 0, 0]}), "leaves: links.b[0].p0: a sphere has no such key"),
         (with_b({"p0": [0, 0, 0], "radius": 1}), "leaves: links.b[0].p1: is missing"),
-        (with_b(None), "leaves: links.b[0]: expected a mapping"),
         (with_b(), "leaves: links.b: expected a list of one leaf or more"),
         ({"links": {"a": [SPHERE], "b": SPHERE}}, "leaves: links.b: expected a list"),
         ({"links": {"a": [SPHERE]}}, "leaves: links.b: is missing; a link with a shape"),
         (with_b(SPHERE, bb=[SPHERE]), "leaves: links.bb: the robot 'toy' has no such link; did"),
         (with_b(SPHERE, bare=[SPHERE]), "leaves: links.bare: the link has no collision shape"),
         ({}, "leaves: links: expected link names, each with a list of leaves, got nothing"),
-        ({"link": {}}, "leaves: link: unknown key; did you mean 'links'?"),
         ({"robot": "other", **with_b(SPHERE)}, "leaves: robot: made for 'other', but this robot"),
         (7, "leaves: expected the path of a YAML file or a mapping, got int"),
     ],
@@ -134,33 +122,6 @@ def test_the_example_of_the_documentation_is_a_leaves_file():
     panda = Robot("panda", "panda_link1", {"panda_link1": Link("panda_link1", BALL)}, ())
     kinds = [leaf.kind for leaf in read_leaves(data, panda)["panda_link1"]]
     assert kinds == ["capsule", "sphere"]
-
-
-def fitted(robot):
-    """A leaf for each shape of each link, however large."""
-
-    def leaf(shape, link):
-        corners = outer_triangles(shape).reshape(-1, 3)
-        low, high = corners.min(axis=0), corners.max(axis=0)
-        half = np.where(np.arange(3) == np.argmax(high - low), 0.4 * (high - low), 0.0)
-        center = 0.5 * (low + high)
-        return replace(enclosing(center - half, center + half, 0.0, corners), link=link)
-
-    return {
-        link.name: [leaf(shape, link.name) for shape in link.shapes]
-        for link in robot.links.values()
-        if link.shapes
-    }
-
-
-def test_hand_edited_leaves_that_no_longer_enclose_are_found(tmp_path):
-    robot = load_robot(chain(3))
-    path = tmp_path / "leaves.yaml"
-    write_leaves(path, robot.name, fitted(robot))
-    check_enclosing(robot, read_leaves(path, robot))
-    path.write_text(re.sub(r"radius: 0\.1\d*", "radius: 0.09", path.read_text()))
-    with pytest.raises(LeavesError, match="sticks out of its leaves by"):
-        check_enclosing(robot, read_leaves(path, robot))
 
 
 def test_leaves_made_for_other_shapes_are_refused_where_the_file_says_which(tmp_path):

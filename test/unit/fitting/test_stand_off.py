@@ -23,10 +23,7 @@ def ball(radius, x=0.0):
 
 @pytest.mark.parametrize(
     "shape",
-    [
-        Shape("sphere", HERE, (0.1,)),
-        Shape("capsule", HERE, (0.1, 0.6)),
-    ],
+    [Shape("sphere", HERE, (0.1,)), Shape("capsule", HERE, (0.1, 0.6))],
     ids=lambda shape: shape.kind,
 )
 @pytest.mark.parametrize("more", [0.0, 0.02])

@@ -5,7 +5,6 @@
 
 import coal
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.geometry.coal_shapes import coal_mesh
@@ -60,34 +59,6 @@ def test_segments_and_points(start, direction, places, p, on_the_same_line):
 def test_any_scale_and_place(p, scale, offset):
     moved = (p + np.array(offset)) * scale
     assert meets(moved[:3], moved[3:]) == share_a_point(moved[:3], moved[3:])
-
-
-@pytest.mark.parametrize(
-    ("other", "expected"),
-    [
-        (EASY, True),  # identical
-        ([[1, 1, 0], [2, 1, 0], [1, 2, 0]], True),  # inside, in the plane
-        ([[-9, -9, 0], [20, -9, 0], [-9, 20, 0]], True),  # around, in the plane
-        ([[1, 1, -1], [1, 1, 1], [9, 9, 1]], True),  # through the inside
-        ([[1, 1, 0], [1, 1, 1], [2, 1, 1]], True),  # a vertex on the inside
-        ([[2, 2, 0], [3, 3, 1], [3, 3, 2]], True),  # a vertex on an edge
-        ([[4, 0, 0], [5, 0, 1], [5, 0, 2]], True),  # vertex on vertex
-        ([[3, 3, -1], [1, 1, 0], [3, 3, 1]], True),  # a vertex inside, from aside
-        ([[-1, 2, 0], [5, 2, 0], [5, 9, 0]], True),  # edges cross in the plane
-        ([[4, 4, 0], [5, 4, 0], [4, 5, 0]], False),  # in the plane, apart
-        ([[2.5, 2, 0], [5, 2, 0], [5, 9, 0]], False),  # in the plane, just beside
-        ([[1, 1, 1], [2, 1, 1], [1, 2, 1]], False),  # parallel
-        ([[3, 3, -1], [3, 3, 1], [9, 9, 1]], False),  # its plane crossed, but beside it
-        ([[1, 1, 0], [1, 1, 0], [1, 1, 0]], True),  # a point inside
-        ([[3, 3, 0], [3, 3, 0], [3, 3, 0]], False),  # a point beside
-        ([[1, 1, -1], [1, 1, 1], [1, 1, 0]], True),  # a segment through
-        ([[1, 1, 0], [9, 9, 0], [5, 5, 0]], True),  # a segment in the plane
-        ([[3, 2, -1], [3, 2, 1], [3, 2, 5]], False),  # a segment past it
-    ],
-)
-def test_cases_that_can_be_checked_by_eye(other, expected):
-    assert meets(EASY, other) is expected
-    assert share_a_point(EASY, other) is expected
 
 
 def test_a_float_more_or_less_decides():

@@ -75,10 +75,7 @@ def test_a_ball_of_fine_triangles_touches_as_far_as_it_reaches(kind):
 
 @pytest.mark.parametrize("second", ["mesh", "solid"])
 def test_bars_that_cross_touch(second):
-    bars = {
-        "mesh": box_mesh(0.06, 1.0, 0.06),
-        "solid": Shape("box", np.eye(4), (0.06, 1.0, 0.06)),
-    }
+    bars = {"mesh": box_mesh(0.06, 1.0, 0.06), "solid": Shape("box", np.eye(4), (0.06, 1.0, 0.06))}
     model = free_body([box_mesh(1.0, 0.05, 0.05)], [bars[second]])
     touching(model, pose(x=0.2, y=0.1, z=0.02), 0.035)
 

@@ -319,9 +319,7 @@ def test_no_two_points_come_nearer_by_more_than_both_links_moved(seed):
     kept = np.empty((1, 13))
     keep(kept, 0, 1.0, before)
     moved = moved_since(kept, 0, boxes, 0, 1, after)
-    one, other = (
-        boxes[k, :3] + boxes[k, 3:] * rng.uniform(-1.0, 1.0, (50, 3)) for k in range(2)
-    )
+    one, other = (boxes[k, :3] + boxes[k, 3:] * rng.uniform(-1.0, 1.0, (50, 3)) for k in range(2))
 
     def distance(pose):
         there = other @ pose[:3].T + pose[3]

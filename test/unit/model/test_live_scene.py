@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import trimesh
-from hypothesis import given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from support.geometry.coal_shapes import coal_capsule, coal_shape, least
@@ -123,9 +123,7 @@ class Changes(RuleBasedStateMachine):
 
     @precondition(lambda self: set(self.live.objects) - {CLOUD})
     @rule(
-        seed=st.integers(0, 999),
-        carrier=st.sampled_from(LINKS[2:]),
-        touch=st.sampled_from(TOUCHES),
+        seed=st.integers(0, 999), carrier=st.sampled_from(LINKS[2:]), touch=st.sampled_from(TOUCHES)
     )
     def attach(self, seed, carrier, touch):
         q = ur5().random_configurations(1, seed)[0]
@@ -390,35 +388,6 @@ def test_a_large_robot_with_mimic_and_sliding_joints():
                 assert found[k] < 2e-6
 
 
-@settings(max_examples=12, deadline=None)
-@given(seed=st.integers(0, 9999), kind=st.sampled_from(["box", "cylinder", "mesh", "sphere"]))
-def test_no_distance_is_larger_than_that_of_the_shapes_themselves(live, seed, kind):
-    rng = np.random.default_rng(seed)
-    shape, pose = shape_of(kind, rng), pose_of(rng, 0.8)
-    live.add("thing", shape, None, pose)
-    model = ur5()
-    q = model.random_configurations(1, seed)[0]
-    pairs = dict(zip(live.pairs, live.distances(q), strict=True))
-    thing = [(coal_shape(shape), coal.Transform3s(pose[:3, :3], pose[:3, 3]))]
-    leaves = coal_leaves(live, q)
-    for (name, _), found in pairs.items():
-        true = least(leaves[name], thing)
-        assert found <= max(true, 0.0) + 1e-6
-        if true < -1e-6:
-            assert found < 0.0
-
-
-def test_what_was_nearest_is_forgotten_when_it_goes(live):
-    q = np.zeros(6)
-    where = ur5().link_poses(q)["wrist_3_link"][:3, 3]
-    live.add("near", BALL, None, at(*where))
-    live.add("far", BALL, None, at(*where + [0.0, 0.0, 1.0]))
-    assert "near" in live.distance(q).links
-    live.remove("near")
-    assert "far" in live.distance(q).links
-    assert live.distance(q).distance == pytest.approx(live.distances(q).min(), abs=1e-12)
-
-
 def test_what_expires_is_gone_and_no_sooner(live):
     live.add("a", BALL, expires=10.0)
     live.add("b", BALL, expires=20.0)
@@ -475,21 +444,6 @@ def test_what_cannot_be_taken_is_refused_with_the_reason(live, arguments, why):
     with pytest.raises(LiveSceneError, match="no such object"):
         live.move("x", np.eye(4))
     assert live.remove("x") is False
-
-
-def test_room_is_found_again_however_it_was_cut_up(live):
-    """Small ones first, then large ones in every other place."""
-    for k in range(8):
-        live.add(f"o{k}", BALL)
-    rows = np.repeat(BALL, 8, axis=0)
-    for k in range(8):
-        live.add(f"o{k}", rows, None, at(1.0 + 0.2 * k, 0.0, 0.0))
-    q = np.zeros(6)
-    found = dict(zip(live.pairs, live.distances(q), strict=True))
-    leaves = coal_leaves(live, q)
-    for (name, thing), distance in found.items():
-        if distance > 0.0:
-            assert distance == pytest.approx(least(leaves[name], leaves[thing]), abs=1e-6)
 
 
 def test_a_robot_that_does_not_move_has_no_live_scene():

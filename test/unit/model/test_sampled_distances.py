@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Distances of pairs at home and over the joint ranges; thresholds of those near by design."""
 
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from support.robots.vendor_robots import at_rest as rests
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.model import sampled_distances
-from collision_monitor.model.near_by_design import NearPair, near_by_design
+from collision_monitor.model.near_by_design import near_by_design
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level
 from collision_monitor.robot.composed import Mounted, compose
@@ -172,12 +171,6 @@ def test_named_states_of_the_srdf_are_home():
     for position, homes in ((0, [[0.0, 0.0]]), (9, [[0.0, 0.0], [1.0, 1.0]])):
         other = CollisionModel(urdf.robot, load_srdf(STATE.format(position), urdf.robot))
         assert other.home_configurations().tolist() == homes
-
-
-def test_reasons_name_the_distance_at_home_where_it_is_near():
-    pair = NearPair(("a", "b"), 1.0, 0.004, 0.01, False, 0.015, 0.02, 0.012, 0.008, "near in many")
-    assert "15.0 mm apart at home" in pair.reason and "less than 1%" in pair.reason
-    assert "at home" not in replace(pair, at_home=sampled_distances.REACH).reason
 
 
 def test_a_pair_that_is_usually_near_does_not_stop_above_its_usual_distance():

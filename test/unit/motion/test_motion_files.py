@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions from files of every kind, on a robot."""
 
-
 import numpy as np
 import pytest
 from support.files.made_bags import command, state, write_bag
@@ -146,8 +145,7 @@ def test_recorded_states_are_waypoints_and_joints_that_are_not_recorded_are_not(
 def test_a_topic_is_for_bags(tmp_path):
     go = [(0, [0.0], [0.0]), (2, [1.0], [0.0])]
     path = write_bag(
-        tmp_path / "bag",
-        [("/a", 1.0, command(0, ["j1"], go)), ("/b", 1.0, command(0, ["j2"], go))],
+        tmp_path / "bag", [("/a", 1.0, command(0, ["j1"], go)), ("/b", 1.0, command(0, ["j2"], go))]
     )
     with pytest.raises(MotionError, match="choose a topic"):
         read_motion(path, ROBOT)

@@ -168,7 +168,6 @@ def point(positions="[0]", time="{sec: 0}"):
         ("joint_names: [a]\npoints: [{}]", r"points\[0\]: positions: None for 1 joint_names"),
         (point("[0, 1]"), r"points\[0\]: positions: 2 values for 1"),
         (point("[.nan]"), r"points\[0\]: positions: nan of 'a' is not a finite number"),
-        (point("[true]"), r"points\[0\]: positions: True of 'a'"),
         (point(f"[{'9' * 400}]"), r"points\[0\]: positions: 999"),
         (point("[0]\n  velocities: [1, 2]"), r"points\[0\]: velocities: 2 values for 1"),
         (point("[0]\n  velocities: [.inf]"), r"points\[0\]: velocities: inf of 'a'"),

@@ -50,9 +50,7 @@ def test_the_order_is_the_robots_and_what_is_not_named_is_held_with_a_word():
     assert np.array_equal(found["turn"], expected[:, 1])
     assert set(found["high"]) == {1.5}, "zero is beyond its limits: the middle"
     assert set(found["wheel"]) == {0.0}
-    assert warnings == (
-        "file: joints that are not named are held: high at 1.5, wheel at 0",
-    )
+    assert warnings == ("file: joints that are not named are held: high at 1.5, wheel at 0",)
 
 
 def test_what_is_held_on_demand_is_so_without_a_word():
@@ -78,8 +76,9 @@ def test_a_follower_that_does_not_follow_is_told():
     found, warnings = put(motion(turn=turn, follow=follow + [0, 0.2, 0], **others))
     assert np.allclose(found["turn"], motion(turn=turn).positions(AT)[:, 0])
     assert len(warnings) == 1
-    assert "'follow' follows 'turn' in this robot, but is up to 0.2 off that (at 0.5 s)" in (
-        warnings[0]
+    assert (
+        "'follow' follows 'turn' in this robot, but is up to 0.2 off that (at 0.5 s)"
+        in (warnings[0])
     )
 
 

@@ -9,12 +9,7 @@ import pytest
 from support.robots import toys
 
 from collision_monitor.errors import JointLimitsError
-from collision_monitor.robot.limits import (
-    JointLimits,
-    joint_limits,
-    read_joint_limits,
-    urdf_limits,
-)
+from collision_monitor.robot.limits import JointLimits, joint_limits, read_joint_limits, urdf_limits
 from collision_monitor.robot.urdf import load_robot
 
 MOVEIT = """\

@@ -14,6 +14,16 @@ from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.robot.scene import load_scene
 
 
+def pairs(*texts):
+    """Pairs of two names each."""
+    return {frozenset(text.split()) for text in texts}
+
+
+def checked(model):
+    """Pairs that a model checks."""
+    return set(map(frozenset, model.pairs))
+
+
 def left_out(model):
     """Reasons by pair."""
     return {frozenset((a, b)): reason for a, b, reason in model.unmonitored_pairs}
@@ -21,20 +31,16 @@ def left_out(model):
 
 def test_neighbours_are_left_out_and_the_rest_is_checked():
     model = CollisionModel.from_urdf(chain(4))
-    assert {frozenset(p) for p in model.pairs} == {
-        frozenset(p) for p in [("l0", "l2"), ("l0", "l3"), ("l1", "l3")]
-    }
+    assert checked(model) == pairs("l0 l2", "l0 l3", "l1 l3")
     assert left_out(model)[frozenset(("l1", "l2"))] == "neighbours over one joint"
 
 
 def test_every_pair_is_checked_or_has_a_reason():
     model = CollisionModel.from_urdf(chain(6))
-    checked = {frozenset(p) for p in model.pairs}
-    reasons = left_out(model)
-    assert not checked & set(reasons)
-    assert checked | set(reasons) == {
-        frozenset(p) for p in itertools.combinations(model.link_names, 2)
-    }
+    reasons = set(left_out(model))
+    assert not checked(model) & reasons
+    every = itertools.combinations(model.link_names, 2)
+    assert checked(model) | reasons == set(map(frozenset, every))
 
 
 def test_rigidly_joined_links_are_no_pair_but_their_other_sides_are():
@@ -48,9 +54,7 @@ def test_rigidly_joined_links_are_no_pair_but_their_other_sides_are():
     )  # fmt: skip
     assert left_out(model)[frozenset(("torso", "screen"))] == "rigidly joined"
     # the arm can hit a screen that its torso carries
-    assert {frozenset(p) for p in model.pairs} == {
-        frozenset(p) for p in [("screen", "upper"), ("screen", "fore"), ("torso", "fore")]
-    }
+    assert checked(model) == pairs("screen upper", "screen fore", "torso fore")
 
 
 def test_bare_frames_between_two_links_do_not_part_neighbours():
@@ -72,7 +76,7 @@ def test_a_rule_that_is_there_at_the_start_has_neighbours_checked(pattern):
     model = CollisionModel.from_urdf(chain(4), checked=[pattern])
     (both,) = set(model.pairs) - set(plain.pairs)
     assert set(both) == {"l0", "l1"} and set(plain.pairs) < set(model.pairs)
-    assert set(left_out(model)) == {frozenset(("l1", "l2")), frozenset(("l2", "l3"))}
+    assert set(left_out(model)) == pairs("l1 l2", "l2 l3")
     nearest = model.distance([0.0, 2.0, 2.0])
     assert set(nearest.links) == set(both) and nearest.distance == pytest.approx(0.8)
     # With its own distances in a monitor; a rule that comes later is rejected.
@@ -95,15 +99,11 @@ def test_a_rule_that_is_there_at_the_start_has_neighbours_checked(pattern):
 def test_rules_bring_neighbours_of_one_of_several_robots_back():
     first = RobotSource(chain(3), "", "left", "left/")
     second = RobotSource(chain(3), "", "right", "right/", (0.0, 0.0, 9.0, 0.0, 0.0, 0.0))
-    checked = ("left/l0 left/l1", "right/l[12] right/l1")
-    model = Recipe((first, second), checked=checked).load().model
-    pairs = {frozenset(pair) for pair in model.pairs}
-    assert frozenset(("left/l0", "left/l1")) in pairs
-    assert frozenset(("right/l1", "right/l2")) in pairs
+    rules = ("left/l0 left/l1", "right/l[12] right/l1")
+    model = Recipe((first, second), checked=rules).load().model
+    assert pairs("left/l0 left/l1", "right/l1 right/l2") <= checked(model)
     near = {pair for pair, why in left_out(model).items() if why == "neighbours over one joint"}
-    assert near == {
-        frozenset(pair) for pair in (("left/l1", "left/l2"), ("right/l0", "right/l1"))
-    }
+    assert near == pairs("left/l1 left/l2", "right/l0 right/l1")
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,7 @@ def test_a_rule_leaves_pairs_out_unless_an_srdf_enables_them(caplog):
     model = CollisionModel.from_urdf(
         chain(4), srdf=srdf, scene={"obstacles": [post]}, unchecked=["l0 *", "post l2", "l1 l9"]
     )
-    assert {frozenset(p) for p in model.pairs} == {
-        frozenset(p) for p in [("l0", "l3"), ("l1", "l3"), ("l1", "post"), ("l3", "post")]
-    }
+    assert checked(model) == pairs("l0 l3", "l1 l3", "l1 post", "l3 post")
     assert {pair for pair in left_out(model).items() if "rule" in pair[1]} == {
         (frozenset(("l0", "l2")), "not checked by the rule 'l0 *'"),
         (frozenset(("l2", "post")), "not checked by the rule 'post l2'"),
@@ -176,14 +174,10 @@ def test_an_srdf_that_enables_neighbours_has_them_checked():
         '<enable_collisions link1="l1" link2="l0"/></robot>'
     )
     model = CollisionModel.from_urdf(chain(4), srdf=enabled)
-    assert {frozenset(pair) for pair in model.pairs} == {
-        frozenset(pair) for pair in [("l0", "l1"), ("l0", "l2"), ("l0", "l3")]
-    }
+    assert checked(model) == pairs("l0 l1", "l0 l2", "l0 l3")
     two = [RobotSource(chain(4), enabled, name, f"{name}/") for name in ("a", "b")]
     cell = Recipe(tuple(two)).load().model
-    assert {frozenset(("a/l0", "a/l1")), frozenset(("b/l0", "b/l1"))} <= {
-        frozenset(pair) for pair in cell.pairs
-    }
+    assert pairs("a/l0 a/l1", "b/l0 b/l1") <= checked(cell)
     ignored = {"ignore": [["l0", "l1"]]}
     model = CollisionModel.from_urdf(chain(4), srdf=enabled, scene=ignored)
     assert left_out(model)[frozenset(("l0", "l1"))] == "ignored by the scene"
@@ -195,11 +189,9 @@ def test_obstacles_are_checked_against_neighbours_of_their_link_too():
     model = CollisionModel.from_urdf(
         chain(4), scene={"obstacles": [box, tool], "ignore": [["tool", "l2"]]}
     )
-    pairs = {frozenset(p) for p in model.pairs}
-    for name in ("l1", "l2", "l3", "tool"):
-        assert frozenset((name, "table")) in pairs
-    assert frozenset(("l0", "table")) not in pairs
-    assert frozenset(("tool", "l0")) in pairs and frozenset(("tool", "l1")) in pairs
+    wanted = pairs("l1 table", "l2 table", "l3 table", "tool table", "tool l0", "tool l1")
+    assert wanted <= checked(model)
+    assert not pairs("l0 table") & checked(model)
     assert left_out(model)[frozenset(("tool", "l2"))] == "ignored by the scene"
     assert left_out(model)[frozenset(("tool", "l3"))] == "rigidly joined"
 
@@ -220,7 +212,7 @@ def test_pairs_that_overlap_everywhere_are_dropped_and_listed():
     model = CollisionModel.from_urdf(overlapping)
     reason = left_out(model)[frozenset(("a", "c"))]
     assert "100.0%" in reason and "256 sampled" in reason
-    assert {frozenset(p) for p in model.pairs} == {frozenset("ad"), frozenset("bd")}
+    assert checked(model) == pairs("a d", "b d")
 
 
 def test_an_obstacle_is_never_dropped_but_named_in_a_warning():

@@ -10,7 +10,6 @@ from support.robots.toys import chain, joint, link
 from support.robots.toys import robot as toy
 
 from collision_monitor import CollisionModel
-from collision_monitor.__main__ import main
 from collision_monitor.errors import NothingToCheckError, SceneError
 from collision_monitor.robot.composed import Mounted, compose
 from collision_monitor.robot.poses import pose_from_xyz_rpy
@@ -57,9 +56,7 @@ def test_it_is_what_a_urdf_of_the_object_composed_with_the_robot_is():
     assert (model.lower[2], model.upper[2]) == (-2.0, 2.0)
     assert {frozenset(p) for p in composed.pairs} == {frozenset(p) for p in model.pairs}
     rows = model.random_configurations(200)
-    np.testing.assert_allclose(
-        model.min_distances(rows), composed.min_distances(rows), atol=1e-12
-    )
+    np.testing.assert_allclose(model.min_distances(rows), composed.min_distances(rows), atol=1e-12)
 
 
 def test_joints_carry_joints_and_links_carry_both():
@@ -128,21 +125,6 @@ def test_fits_of_the_robot_stay_what_they_are():
     for a, b in zip(alone.leaves, theirs, strict=True):
         assert a.link == b.link and a.radius == b.radius
         np.testing.assert_array_equal([a.p0, a.p1], [b.p0, b.p1])
-
-
-def test_the_command_takes_its_position(tmp_path, capsys):
-    (tmp_path / "r.urdf").write_text(CHAIN)
-    (tmp_path / "cell.yaml").write_text(
-        "joints:\n"
-        "  - {name: slide, type: prismatic, axis: [0, 2, 0], lower: 0, upper: 3}\n"
-        "obstacles:\n"
-        "  - {name: ball, type: sphere, radius: 0.2, position: [0, 1, 0], joint: slide}\n"
-    )
-    arguments = ["distance", str(tmp_path / "r.urdf"), "--scene", str(tmp_path / "cell.yaml")]
-    assert main([*arguments, "--q", "slide=0.0"]) == 0
-    assert "0.7000 m between ball and l0" in capsys.readouterr().out
-    assert main([*arguments, "--q", "slide=0.5"]) == 0
-    assert "1.2000 m between ball and l0" in capsys.readouterr().out
 
 
 def test_a_joint_that_moves_nothing_is_warned_of(caplog):

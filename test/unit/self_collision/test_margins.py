@@ -149,10 +149,7 @@ def test_nor_arms_run_into_what_they_can_leave_alone():
     far, into = np.zeros(6), np.zeros(6)
     far[:3], into[0] = [-1.2, 0.0, 0.0], np.arctan2(0.5, 1.0)
     assert model.distances(into)[pair] < 0.0 < 0.3 < model.distances(far)[pair]
-    for desired, bound in (
-        ([far, into, far], 0.02 - EASE),
-        ([far, into], 0.0),
-    ):
+    for desired, bound in (([far, into, far], 0.02 - EASE), ([far, into], 0.0)):
         margins = choose_margins(model, arms, np.array(desired), 1.2, 0.02)
         assert margins.eased[pair]
         assert margins.safe[pair] == pytest.approx(bound)

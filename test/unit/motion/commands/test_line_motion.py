@@ -64,9 +64,7 @@ def test_accelerations_are_those_of_the_motion_and_continuous_but_for_the_ramps(
     assert before.accelerations == pytest.approx(after.accelerations, abs=1e-6)
     at = np.linspace(0.1, 9.9, 77)
     ahead, behind = (trajectory.sample(at + d).velocities for d in (1e-5, -1e-5))
-    assert trajectory.sample(at).accelerations == pytest.approx(
-        (ahead - behind) / 2e-5, abs=1e-4
-    )
+    assert trajectory.sample(at).accelerations == pytest.approx((ahead - behind) / 2e-5, abs=1e-4)
     ends = trajectory.sample(np.array([0.0, 10.0]))
     assert np.abs(ends.velocities).max() < 1e-12
 

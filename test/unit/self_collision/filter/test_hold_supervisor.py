@@ -70,9 +70,7 @@ def test_links_that_are_hardly_ever_apart_are_no_event():
         + joint(f"{side}_turn", "base", f"{side}_shoulder", xyz=f"{x} 0 9")
         for side, x in (("r", -0.11), ("l", 0.11))
     )
-    arms = tuple(
-        replace(arm, links=(*arm.links, f"{arm.name[0]}_shoulder")) for arm in ARMS
-    )
+    arms = tuple(replace(arm, links=(*arm.links, f"{arm.name[0]}_shoulder")) for arm in ARMS)
     shoulders = CollisionModel.from_urdf(URDF.replace("</robot>", f"{fixed}</robot>"))
     supervisor = HoldSupervisor(shoulders, arms)
     assert supervisor.left_out == [("r_shoulder", "l_shoulder")]

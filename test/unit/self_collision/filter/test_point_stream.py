@@ -55,10 +55,7 @@ def stream(limited):
 def test_the_first_point_is_gone_to_from_the_present_state(stream, limited):
     assert not stream.active(10.0)
     streamed = stream.step({"r": 0.15, "l": -0.5}, due=10.1, now=10.0, present=PRESENT)
-    assert limited.calls == [
-        ("reset", [0.4, 0.1, -0.1]),
-        ([0.4, 0.15, -0.5], pytest.approx(0.1)),
-    ]
+    assert limited.calls == [("reset", [0.4, 0.1, -0.1]), ([0.4, 0.15, -0.5], pytest.approx(0.1))]
     assert streamed.motion.joint_names == ("l", "r")
     assert streamed.motion.times == pytest.approx([10.1])
     assert streamed.motion.positions == pytest.approx(np.array([[-0.2, 0.15]]))

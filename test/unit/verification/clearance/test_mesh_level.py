@@ -37,9 +37,7 @@ def test_no_sample_is_below_what_is_certified(arms, seed):
     leaf = Scanner(model).scan(request(model, schedule, edges, 0.0, 0.02, precision=precision))
     pairs = np.flatnonzero(leaf.lows.min(axis=0) < 0.02)
     level = ExactLevel(Scanner(model), decider)
-    scan = level.scan(
-        request(model, schedule, edges, 0.0, 0.02, precision=precision, pairs=pairs)
-    )
+    scan = level.scan(request(model, schedule, edges, 0.0, 0.02, precision=precision, pairs=pairs))
     assert len(pairs) > 3
     times = np.linspace(schedule.begin, schedule.end, 301)
     bins = np.clip(np.searchsorted(edges, times, "right") - 1, 0, len(edges) - 2)
@@ -90,9 +88,7 @@ def test_too_many_measurements_leave_it_undecided(arms):
     scanner = Scanner(model)
     leaf = scanner.scan(request(model, schedule, 4, 0.0))
     pair = int(np.argmax((leaf.lows < 0.0).sum(axis=0)))
-    scan = ExactLevel(scanner, decider, most=3).scan(
-        request(model, schedule, 4, 0.0, pairs=[pair])
-    )
+    scan = ExactLevel(scanner, decider, most=3).scan(request(model, schedule, 4, 0.0, pairs=[pair]))
     assert np.isfinite(scan.doubts).any()
     assert (scan.lows[:, 0] >= leaf.lows[:, pair] - 1e-12).all()
     assert scan.lows.min() < 0.0

@@ -49,12 +49,10 @@ def test_all_keys_are_read(tmp_path):
     ("text", "says"),
     [
         ("", "drives.yaml: expected a mapping"),
-        ("joint: {}", "joint: unknown key; did you mean 'joints'?"),
         ("joints: [a]", "joints: expected a mapping of joints"),
         ("joints: {a: {stifness: 1}}", "stifness: unknown key; did you mean 'stiffness'?"),
         ("joints: {a: {stiffness: 0}}", "joints.a.stiffness: 0 is not above zero"),
         ("joints: {a: {damping: -1}}", "joints.a.damping: -1 is not zero or more"),
-        ("joints: {a: {damping: much}}", "damping: expected a number, got str 'much'"),
         ("default: {margin: {relative: -0.1}}", "default.relative_margin: -0.1 is not zero"),
         ("payload: {link: tool0}", "payload: mass: is missing"),
         ("payload: {link: t, mass: 1, inertia: [1, 1, 3]}", "inertia: is impossible"),

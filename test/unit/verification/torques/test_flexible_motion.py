@@ -9,15 +9,7 @@ import pytest
 from scipy.interpolate import PPoly
 from support.paths import ROOT
 from support.robots.mujoco_twin import Twin
-from support.robots.one_joint import (
-    INERTIA,
-    LIGHT,
-    ONE,
-    dynamics_of,
-    energy,
-    speeding,
-    trapezoid,
-)
+from support.robots.one_joint import INERTIA, LIGHT, ONE, dynamics_of, energy, speeding, trapezoid
 
 from collision_monitor.errors import DynamicsError
 from collision_monitor.motion.trajectory import Trajectory
