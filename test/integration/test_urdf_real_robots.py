@@ -17,11 +17,9 @@ def by_pinocchio(files):
     """(model, collision geometry) of a robot."""
     model = pin.buildModelFromUrdf(str(files.urdf))
     geometry = pin.buildGeomFromUrdf(
-        model,
-        str(files.urdf),
-        pin.GeometryType.COLLISION,
+        model, str(files.urdf), pin.GeometryType.COLLISION,
         package_dirs=[str(folder) for folder in files.package_dirs],
-    )
+    )  # fmt: skip
     return model, geometry
 
 

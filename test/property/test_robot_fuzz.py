@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.robots import toys
 from unit.geometry.test_meshes import GOOD
 
 from collision_monitor.errors import CollisionMonitorError
@@ -121,16 +122,10 @@ def test_the_seed_of_the_mutations_loads(tmp_path):
 
 
 ROBOT = load_robot(
-    "<robot name='r'>"
-    + "".join(
-        f"<link name='{n}'><collision><geometry><sphere radius='1'/></geometry></collision></link>"
-        for n in ("a", "b", "c", "hand")
+    toys.robot(
+        *map(toys.link, ("a", "b", "c", "hand")),
+        *(toys.joint(*names) for names in (("j", "a", "b"), ("k", "b", "c"), ("l", "c", "hand"))),
     )
-    + "".join(
-        f"<joint name='{n}' type='continuous'><parent link='{p}'/><child link='{c}'/></joint>"
-        for n, p, c in (("j", "a", "b"), ("k", "b", "c"), ("l", "c", "hand"))
-    )
-    + "</robot>"
 )
 
 

@@ -27,7 +27,7 @@ def mesh_distance(
     ``translation`` (3,) transform frame B into frame A. The rows refer to the trees' ``corners``
     and can be the guess of the next query. If the meshes are at least ``limit`` metres apart, the
     distance is ``limit``, the rows are -1, and the points nan. ``enough`` as in
-    `nearest_triangles`. The distance is nan if the pose is not finite.
+    `nearest_triangles`.
     """
     pose = work_space(limit, 4, 3)
     points = work_space(limit, 2, 3)
@@ -35,8 +35,6 @@ def mesh_distance(
         for j in range(3):
             points[0, j] = points[1, j] = np.nan
             pose[i, j], pose[3, j] = rotation[i, j], translation[j]
-            if not np.isfinite(rotation[i, j]) or not np.isfinite(translation[i]):
-                return np.nan, -1, -1, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan
     a = unpack_tree(numbers_a, index_a, ZERO, ZERO)
     b = unpack_tree(numbers_b, index_b, ZERO, ZERO)
     square, i, j = nearest_triangles(a, b, pose, guess_a, guess_b, limit, enough, TRUE, points)
@@ -51,14 +49,12 @@ def mesh_crossing(numbers_a, index_a, numbers_b, index_b, rotation, translation,
     """`crossing_triangles` of two packed trees of `mesh_tree`.
 
     ``rotation`` (3, 3) and ``translation`` (3,), metres, transform frame B into frame A; ``out``
-    (k, 2) int64. -1 if the pose is not finite.
+    (k, 2) int64.
     """
     pose = work_space(translation[0], 4, 3)
     for i in range(3):
         for j in range(3):
             pose[i, j], pose[3, j] = rotation[i, j], translation[j]
-            if not np.isfinite(rotation[i, j]) or not np.isfinite(translation[i]):
-                return np.int64(-1)
     a = unpack_tree(numbers_a, index_a, ZERO, ZERO)
     b = unpack_tree(numbers_b, index_b, ZERO, ZERO)
     return crossing_triangles(a, b, pose, out)

@@ -146,11 +146,3 @@ def test_beyond_the_limit_nothing_is_named(kind):
         assert answer[1:3] == (-1, -1)
         assert np.isnan(answer[3:]).all()
     assert query(a, a, pose, limit=true + 1e-9)[0] == true
-
-
-def test_a_pose_that_is_not_finite_has_no_distance():
-    a = tree("box", "obb")
-    for bad in (np.nan, np.inf):
-        for pose in ((np.full((3, 3), bad), np.zeros(3)), (np.eye(3), np.array([0.0, bad, 0.0]))):
-            answer = query(a, a, pose)
-            assert np.isnan(answer[0]) and answer[1:3] == (-1, -1)

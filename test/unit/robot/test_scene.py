@@ -7,21 +7,17 @@ import math
 import numpy as np
 import pytest
 import yaml
+from support.robots.toys import joint, link
+from support.robots.toys import robot as toy
 
 from collision_monitor.errors import SceneError
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.urdf import load_robot
 
-SPHERE = "<collision><geometry><sphere radius='1'/></geometry></collision>"
-
 
 @pytest.fixture(scope="module")
 def robot():
-    return load_robot(
-        f"<robot name='r'><link name='base'>{SPHERE}</link><link name='hand'>{SPHERE}</link>"
-        "<joint name='j' type='continuous'><parent link='base'/><child link='hand'/></joint>"
-        "</robot>"
-    )
+    return load_robot(toy(link("base"), link("hand"), joint("j", "base", "hand", "continuous")))
 
 
 def box(**keys) -> dict:

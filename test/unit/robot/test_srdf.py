@@ -3,33 +3,25 @@
 """An SRDF's pairs and groups, and what it says about links that are not there."""
 
 import pytest
+from support.robots.toys import joint, link
+from support.robots.toys import robot as toy
 
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.robot.srdf import Semantics, load_srdf
 from collision_monitor.robot.urdf import load_robot
 
 
-def _urdf() -> str:
-    """Return base -j1- a -j2- b -(fixed)- c, and base -k1- d -(mimic of k1)- e."""
-    shape = "<collision><geometry><sphere radius='1'/></geometry></collision>"
-    links = "".join(f"<link name='{n}'>{shape}</link>" for n in ("base", "a", "b", "c", "d", "e"))
-    joints = "".join(
-        f"<joint name='{n}' type='{kind}'><parent link='{p}'/><child link='{c}'/>"
-        f"<limit lower='0' upper='1'/>{more}</joint>"
-        for n, kind, p, c, more in (
-            ("j1", "revolute", "base", "a", ""),
-            ("j2", "prismatic", "a", "b", ""),
-            ("weld", "fixed", "b", "c", ""),
-            ("k1", "continuous", "base", "d", ""),
-            ("k2", "revolute", "d", "e", "<mimic joint='k1'/>"),
-        )
-    )
-    return f"<robot name='r'>{links}{joints}</robot>"
-
-
 @pytest.fixture(scope="module")
 def robot():
-    return load_robot(_urdf())
+    """Base -j1- a -j2- b -(fixed)- c, and base -k1- d -(mimic of k1)- e."""
+    return load_robot(
+        toy(
+            *(link(name) for name in ("base", "a", "b", "c", "d", "e")),
+            joint("j1", "base", "a"), joint("j2", "a", "b", "prismatic"),
+            joint("weld", "b", "c", "fixed"), joint("k1", "base", "d", "continuous"),
+            joint("k2", "d", "e", extra='<mimic joint="k1"/>'), name="r",
+        )
+    )  # fmt: skip
 
 
 def srdf(*lines, name="r") -> str:

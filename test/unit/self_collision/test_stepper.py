@@ -152,8 +152,6 @@ def test_tip_weights_are_squared_displacements(columns):
 
 
 def test_both_solvers_find_a_minimum():
-    for name in QP_SOLVERS:
-        pytest.importorskip(name)
     # The least |x|^2 with x0 + x1 >= 2 and |x| <= 5 is at (1, 1).
     rows, least, wide = np.ones((1, 2)), np.array([2.0]), np.full(2, 5.0)
     assert dense_solver()(np.eye(2), np.zeros(2), rows, least, -wide, wide) == pytest.approx(1.0)

@@ -113,6 +113,14 @@ def test_what_is_wrong_with_a_robot_is_said_of_that_robot(robots, error, says):
 
 def test_leaves_are_of_all_robots_and_have_to_enclose_them(tmp_path):
     path = tmp_path / "leaves.yaml"
-    path.write_text("links: {left/l0: [{p0: [0, 0, 0], radius: 0.01}]}")
-    with pytest.raises(LeavesError):
-        Recipe((LEFT, RIGHT), leaves=str(path)).load()
+    radii = {**{f"left/l{k}": 0.1 for k in range(4)}, **{f"right/l{k}": 0.1 for k in range(3)}}
+
+    def loaded():
+        leaves = {name: [{"center": [0, 0, 0], "radius": r}] for name, r in radii.items()}
+        path.write_text(yaml.safe_dump({"links": leaves}))
+        return Recipe((LEFT, RIGHT), leaves=str(path)).load().model
+
+    assert len(loaded().leaves) == 7
+    radii["right/l2"] = 0.09
+    with pytest.raises(LeavesError, match="'right/l2': .* sticks out of its leaves by 10"):
+        loaded()

@@ -35,18 +35,11 @@ def test_a_sentence_names_subject_times_value_and_limit():
         "elbow is faster than its limit from 1.000 s, worst at 2.500 s (1.235 rad/s, limit 1 "
         "rad/s): A step."
     )
-
-
-def test_what_has_no_limit_and_one_instant_says_no_more():
-    v = Violation(Code.COLLISION, "a - b", 1.0, 1.0, -0.02, math.inf, "m")
+    assert brief(v) == "elbow is faster than its limit from 1.000 s"
+    v = Violation(Code.COLLISION, "a - b", 1.0, 1.0, -0.02, math.inf, "m")  # no limit, one instant
     assert sentence(v) == "a - b collide from 1.000 s (-0.02 m)"
     assert value(math.nan, "m") == "none"
     assert value(0.01, "1") == "0.01"
-
-
-def test_in_brief_it_is_who_what_and_when():
-    v = Violation(Code.COLLISION, "a - b", 1.0, 2.0, -0.02, 0.0, "m", text="Much more.")
-    assert brief(v) == "a - b collide from 1.000 s"
 
 
 def test_every_verdict_has_the_same_keys_and_is_json():
