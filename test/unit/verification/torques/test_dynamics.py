@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 import pinocchio
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 from support.paths import ROOT
 from support.robots.mujoco_twin import Twin
@@ -212,6 +213,31 @@ def test_mujoco_moves_the_same_way_under_our_torques(urdf):
     turned = Rotation.from_quat(twin.data.qpos[[4, 5, 6, 3]])
     apart = Rotation.from_matrix(base.poses[-1, :3, :3]).inv() * turned
     assert apart.magnitude() < 1e-5
+
+
+def test_attitude_is_that_of_a_tight_integration():
+    ours = dynamics_of(LIGHT, floating=True)
+    trajectory = swinging(ours.joint_names)
+    base, _ = moved(ours, trajectory)
+    rate = trajectory.polynomial.derivative()
+
+    def turning(t, quaternion):
+        w = ours.base_velocity(trajectory.polynomial(t), rate(t))[3:]
+        x, y, z, s = quaternion
+        return 0.5 * np.array([
+            s * w[0] + y * w[2] - z * w[1],
+            s * w[1] + z * w[0] - x * w[2],
+            s * w[2] + x * w[1] - y * w[0],
+            -x * w[0] - y * w[1] - z * w[2],
+        ])  # fmt: skip
+
+    right = solve_ivp(
+        turning, (0.0, trajectory.duration), [0, 0, 0, 1.0], "DOP853", rtol=1e-12, atol=1e-13
+    )
+    theirs = Rotation.from_quat(right.y[:, -1])
+    assert theirs.magnitude() > 0.3  # it does turn
+    ours_last = Rotation.from_matrix(base.poses[-1, :3, :3])
+    assert (theirs.inv() * ours_last).magnitude() < 1e-8
 
 
 def test_velocities_are_the_rates_of_the_poses():
