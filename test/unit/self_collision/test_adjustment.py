@@ -367,7 +367,8 @@ def check_prefix(model, error, motion, safe, **held):
 @pytest.mark.parametrize("method", ["robust", "field"])
 def test_a_goal_that_is_too_near(method):
     model = capsule_model(PAPER.offset)
-    motion = Motion(JOINTS, 10.0 + MOTION.times[:51], MOTION.positions[:51])
+    # in another order of joints than that of the model
+    motion = Motion(JOINTS[::-1], 10.0 + MOTION.times[:51], MOTION.positions[:51, ::-1])
     with pytest.raises(AdjustmentError, match="waypoint 50 at 60 s: ") as caught:
         adjust(model, motion, method=method, **CLOSE)
     error = caught.value
