@@ -18,7 +18,7 @@ pytestmark = pytest.mark.early
 DUAL_ARM_OR_SRDF = ["ur5", "panda", "baxter", "pr2", "tiago_dual"]
 TIGHT = ["ur5", "panda", "xarm7", "baxter"]
 MANY_LEAVES = ["ur5", "panda", "baxter"]
-CONFIGURATIONS = 400
+CONFIGURATIONS = 200
 
 
 @pytest.fixture(scope="module", params=slow_if_large(NAMES, "xarm7", "talos", "tiago_dual"))
@@ -100,7 +100,7 @@ def slow_distance(model, segments, pair):
 def test_distances_equal_coal_on_the_same_leaves(robot):
     """All pairs at random configurations, and what a single query says of them."""
     model, reference = robot
-    count = CONFIGURATIONS if model.settings.max_leaves_per_link == 1 else 150
+    count = CONFIGURATIONS if model.settings.max_leaves_per_link == 1 else 80
     geometry, owners = reference.leaf_geometry()
     ranks = ranks_of(model, owners)
     rows = model.random_configurations(count, seed=3)

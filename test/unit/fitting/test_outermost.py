@@ -12,14 +12,13 @@ from collision_monitor.fitting.enclosure import gap
 from collision_monitor.fitting.shapes import fits_in_own_frame
 
 
-def egg(divisions):
-    ball = trimesh.creation.icosphere(divisions)
-    vertices = np.asarray(ball.vertices) * [0.1, 0.15, 0.2]
-    return mesh_shape(vertices, ball.faces)
+def egg(ball):
+    return mesh_shape(np.asarray(ball.vertices) * [0.1, 0.15, 0.2], ball.faces)
 
 
 def test_leaves_of_a_smooth_mesh_enclose_it():
-    few, shape = egg(4), egg(5)
+    few = egg(trimesh.creation.icosphere(4))
+    shape = egg(trimesh.creation.uv_sphere(count=(48, 48)))
     assert len(few.vertices) < MANY < len(shape.vertices)
     tight = fits_in_own_frame(few, 2, 0.002)
     fits = fits_in_own_frame(shape, 2, 0.002)

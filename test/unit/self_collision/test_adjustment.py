@@ -375,6 +375,7 @@ def test_a_goal_that_is_too_near(method):
     assert (error.waypoint, error.time) == (50, 60.0)
     assert error.distance == pytest.approx(0.014067 - 0.1, abs=1e-6)
     assert error.safe_prefix.times[-1] == 50.0  # 41 s of the motion is the first too near
+    assert error.safe_prefix.positions == pytest.approx(motion.positions[:41], abs=1e-12)
     check_prefix(model, error, motion, 0.1)
 
 

@@ -61,7 +61,8 @@ def test_a_detour_is_on_time_within_velocity_limits_and_clear(seconds, turn):
 
 def test_nothing_is_found_if_joints_are_too_slow_or_there_is_no_budget():
     motion = crossing()
-    assert detour(motion, speed=0.05) is None
+    assert detour(motion, effort=Effort(2000)) is not None
+    assert detour(motion, speed=0.05, effort=Effort(2000)) is None
     assert detour(motion, effort=Effort(0, 1.0)) is None
     assert detour(motion, effort=Effort(1000, 0.0)) is None
     assert detour(crossing(2)) is None  # no row in between
