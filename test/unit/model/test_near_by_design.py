@@ -75,7 +75,7 @@ def test_pairs_whose_distance_does_not_change_do_not_count_until_something_is_ne
 
 def test_contact_of_any_pair_is_in_the_number(dual_arm):
     monitors = [Monitor(dual_arm.twin(), narrow_phase=phase) for phase in PHASES]
-    rows = dual_arm.random_configurations(600, seed=5)
+    rows = dual_arm.random_configurations(300, seed=5)
     found = [dual_arm.distance(q, exact=True, any_contact=True) for q in rows]
     touching = rows[[clearance.distance <= 0.0 for clearance in found]]
     assert len(touching) > 10

@@ -41,7 +41,7 @@ def test_the_line_is_held_at_every_instant(name):
         start, end = pin.SE3(robot.pose(q)), pin.SE3(line.end)
         turn = pin.log3(end.rotation @ start.rotation.T)
         worst = np.zeros(2)
-        times = np.concatenate([[0.0, PROFILE.tf], rng.uniform(0.0, PROFILE.tf, 60)])
+        times = np.concatenate([[0.0, PROFILE.tf], rng.uniform(0.0, PROFILE.tf, 30)])
         for s, row in zip(share(times), trajectory.positions(times), strict=True):
             at = robot.pose(row)
             place = (1 - s) * start.translation + s * end.translation
