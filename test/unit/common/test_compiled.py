@@ -202,25 +202,18 @@ def test_kernels_are_compiled_anew_after_damage(tmp_path):
 # -- several processes ---------------------------------------------------------------
 
 
-WARM_UP = """
-from collision_monitor.common.compiled import compiling
-from collision_monitor.geometry import segments
-import numpy as np
-with compiling(segments.capsule_distance):
-    print(segments.capsule_distance(np.arange(12.0).reshape(2, 6), np.zeros((2, 1)), 0, 1))
-print(sum(segments.capsule_distance.stats.cache_misses.values()))
-"""
+WARM_UP = QUESTION + "print(sum(segments.capsule_distance.stats.cache_misses.values()))"
 
 
-def start(program, cache):
+def warm_up(cache):
     return subprocess.Popen(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", WARM_UP],
         env={**os.environ, "NUMBA_CACHE_DIR": str(cache)}, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
 
 
 def test_processes_that_begin_together_compile_once(tmp_path):
-    together = [start(WARM_UP, tmp_path) for _ in range(2)]
+    together = [warm_up(tmp_path) for _ in range(2)]
     found = [process.communicate(timeout=600)[0].split() for process in together]
     assert sorted(int(words[-1]) for words in found) == [0, 1]
     assert len({words[-2] for words in found}) == 1
@@ -228,14 +221,14 @@ def test_processes_that_begin_together_compile_once(tmp_path):
 
 
 def test_a_process_killed_while_it_writes_machine_code_does_not_affect_others(tmp_path):
-    process = start(WARM_UP, tmp_path)
+    process = warm_up(tmp_path)
     while process.poll() is None and not any(
         path.suffix != ".lock" and path.is_file() for path in tmp_path.rglob("*")
     ):
         time.sleep(1e-4)
     process.kill()
     process.communicate()
-    other = start(WARM_UP, tmp_path)
+    other = warm_up(tmp_path)
     words = other.communicate(timeout=600)[0].split()
     assert other.returncode == 0 and float(words[-2]) == pytest.approx(3**0.5 * 3)
 

@@ -22,7 +22,7 @@ def shape(mesh):
     vertices = np.round(mesh.vertices, 6)  # as a file has them
     return Shape("mesh", np.round(turn, 6), (), vertices, np.asarray(mesh.faces))
 
-ball = trimesh.creation.icosphere(4)
+ball = trimesh.creation.icosphere(3)
 ball.apply_scale([0.1, 0.15, 0.2])
 links = {
     "pipe": [shape(trimesh.creation.annulus(0.05, 0.08, 0.4))],
