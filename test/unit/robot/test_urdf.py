@@ -76,13 +76,10 @@ def test_defaults():
     np.testing.assert_array_equal(j.origin, np.eye(4))
     np.testing.assert_array_equal(j.axis, [1, 0, 0])
     assert (j.effort, j.velocity) == (math.inf, math.inf)
-    (j,) = load_robot(two("<limit lower='0' upper='1' effort='inf' velocity='inf'/>")).joints
-    assert (j.effort, j.velocity) == (math.inf, math.inf)
-
-
-def test_tiny_axis_is_normalised():
-    (j,) = load_robot(two("<axis xyz='0 0 1e-6'/><limit lower='0' upper='1'/>")).joints
+    tiny = "<axis xyz='0 0 1e-6'/><limit lower='0' upper='1' effort='inf' velocity='inf'/>"
+    (j,) = load_robot(two(tiny)).joints
     np.testing.assert_allclose(j.axis, [0, 0, 1])
+    assert (j.effort, j.velocity) == (math.inf, math.inf)
 
 
 def test_shapes():
@@ -408,13 +405,10 @@ def test_missing_limits():
     assert "'c'" not in text
 
 
-def test_zero_range_and_negative_limits_are_fine():
+def test_a_range_may_be_zero_and_continuous_joints_have_no_limits_of_their_own():
     loaded = load_robot(two("<limit lower='-2' upper='-2' velocity='0' effort='-1'/>"))
     assert (loaded.joints[0].lower, loaded.joints[0].upper) == (-2, -2)
     assert loaded.warnings == ()
-
-
-def test_continuous_joints_have_no_limits_of_their_own():
     (j,) = load_robot(two("<limit lower='3' upper='-3' velocity='2'/>", "continuous")).joints
     assert (j.lower, j.upper, j.velocity) == (-math.pi, math.pi, 2)
 
