@@ -83,9 +83,10 @@ def test_joints_stay_within_the_range_about_an_instant(v, reaction, part, share)
     assert (away <= stray + 1e-9).all() and (stray <= away + 1e-3).all()
 
 
-@given(ANGLES, SPEEDS)
-@settings(max_examples=150, deadline=None)
-def test_distances_on_the_braking_path_are_lower_bounds_and_include_every_near_pair(paths, q, v):
+@given(ANGLES, SPEEDS, st.booleans())
+@settings(max_examples=180, deadline=None)
+def test_distances_on_the_braking_path_are_lower_bounds_of_every_near_pair(paths, q, v, is_slow):
+    v = (0.3 if is_slow else 1.0) * v
     rows = rows_of(paths, q, v)
     path = path_of(q, v, DECELERATIONS, REACTION)
     truth = np.array([MODEL.distances(row) for row in path])
@@ -93,19 +94,10 @@ def test_distances_on_the_braking_path_are_lower_bounds_and_include_every_near_p
     for pair, row in rows.items():
         assert row[DISTANCE] == pytest.approx(now[pair], abs=1e-9)
         assert row[LEAST] <= truth[:, pair].min() + 1e-9
+        if is_slow and truth[:, pair].min() < WARN:
+            assert row[LEAST] > truth[:, pair].min() - RESOLUTION - 1e-4
     missing = set(range(len(MODEL.pairs))) - rows.keys()
     assert all(truth[:, pair].min() > WARN for pair in missing)
-
-
-@given(ANGLES, SPEEDS)
-@settings(max_examples=100, deadline=None)
-def test_what_is_said_is_nearly_what_happens(paths, q, v):
-    rows = rows_of(paths, q, 0.3 * v)
-    path = path_of(q, 0.3 * v, DECELERATIONS, REACTION)
-    truth = np.array([MODEL.distances(row) for row in path]).min(axis=0)
-    for pair, row in rows.items():
-        if truth[pair] < WARN:
-            assert row[LEAST] > truth[pair] - RESOLUTION - 1e-4
 
 
 @given(ANGLES, SPEEDS)

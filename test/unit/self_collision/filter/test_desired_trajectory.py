@@ -31,13 +31,6 @@ def check(names=ARMS, times=(0.0, 1.0), positions=(HERE, THERE), extras=None, li
     return checked(desired, ARMS, PRESENT, 0.01, limits)
 
 
-def test_a_trajectory_from_where_the_robot_stands_is_taken_as_it_is():
-    way = check()
-    assert way.joint_names == ARMS
-    assert way.times.tolist() == [0.0, 1.0]
-    assert way.positions.tolist() == [HERE, THERE]
-
-
 @given(off=st.floats(-0.1, 0.1), joint=st.sampled_from(range(4)))
 def test_the_start_may_be_off_by_the_tolerance_and_no_more(off, joint):
     start = list(HERE)
@@ -49,23 +42,20 @@ def test_the_start_may_be_off_by_the_tolerance_and_no_more(off, joint):
             check(positions=(start, THERE))
 
 
-def test_a_first_point_for_later_is_gone_to_from_the_present_state():
-    way = check(times=(0.5, 1.0), positions=(THERE, HERE))
-    assert way.times.tolist() == [0.0, 0.5, 1.0]
-    assert way.positions.tolist() == [HERE, THERE, HERE]
-
-
-def test_one_point_means_go_there():
-    way = check(times=(2.0,), positions=(THERE,))
-    assert way.times.tolist() == [0.0, 2.0]
-    assert way.positions.tolist() == [HERE, THERE]
-
-
-def test_one_point_at_time_0_is_gone_to_as_fast_as_the_slowest_joint_may():
-    limits = {**LIMITS, "l1": 0.25}
-    way = check(times=(0.0,), positions=(THERE,), limits=limits)
-    assert way.times.tolist() == [0.0, pytest.approx(0.5 / 0.25)]
-    assert way.positions.tolist() == [HERE, THERE]
+@pytest.mark.parametrize(
+    ("times", "positions", "found"),
+    [
+        ((0.0, 1.0), (HERE, THERE), (0.0, 1.0)),  # from where the robot stands: as it is
+        ((0.5, 1.0), (THERE, HERE), (0.0, 0.5, 1.0)),
+        ((2.0,), (THERE,), (0.0, 2.0)),
+        ((0.0,), (THERE,), (0.0, 0.5 / 0.25)),  # as fast as the slowest joint may
+    ],
+)
+def test_a_first_point_for_later_is_gone_to_from_the_present_state(times, positions, found):
+    way = check(times=times, positions=positions, limits={**LIMITS, "l1": 0.25})
+    assert way.joint_names == ARMS
+    assert way.times.tolist() == pytest.approx(found)
+    assert way.positions.tolist() == [HERE, *positions][-len(found) :]
 
 
 def test_one_point_at_time_0_where_the_robot_stands_still_takes_some_time():
