@@ -118,6 +118,9 @@ def test_only_pairs_that_may_be_near_are_measured_for_the_number():
         known = None if among is None else np.array(among)
         counted = queries.with_near(q, nearest, np.inf, known)
         assert set(counted.links) == set(model.pairs[expected])
+    warn[first] = np.inf  # of several within their warning distances the nearest counts
+    queries = DistanceNotByDesign(model, {first, second}, warn, exact=True)
+    assert set(queries.with_near(q, nearest, np.inf).links) == set(model.pairs[first])
 
 
 def test_a_pair_that_is_near_only_by_a_rule_counts(dual_arm):

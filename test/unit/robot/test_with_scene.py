@@ -100,17 +100,18 @@ def test_all_pairs_are_checked_or_have_the_reason_of_a_load(srdf, checked):
         name: CollisionModel.from_urdf(ARM, srdf, scene=scene, checked=checked)
         for name, scene in OWN_PAIRS.items()
     }
-    walking, both = loaded["nothing"], itertools.combinations_with_replacement(loaded, 2)
-    for scene in (*itertools.chain(*both), "nothing"):  # from each to each
-        expected = loaded[scene]
+    walking = loaded["nothing"]
+    for before, after in itertools.product(loaded, loaded):
+        expected = loaded[after]
         walking = walking.with_scene(expected.scene)
-        assert walking.pairs == expected.pairs, scene
-        left_out, of_load = (
-            sorted((*pair, pair.can_be_checked) for pair in one.unmonitored_pairs)
-            for one in (walking, expected)
-        )
-        assert left_out == of_load, scene
-        own = [(a, b) for a, b, *_ in left_out] + walking.pairs
+        for found in (walking, loaded[before].with_scene(expected.scene)):
+            assert found.pairs == expected.pairs, (before, after)
+            left_out, of_load = (
+                sorted((*pair, pair.can_be_checked) for pair in one.unmonitored_pairs)
+                for one in (found, expected)
+            )
+            assert left_out == of_load, (before, after)
+        own = [(a, b) for a, b, *_ in left_out] + found.pairs
         own = [frozenset(pair) for pair in own if set("abcdef").issuperset(pair)]
         assert len(own) == len(set(own)) == 15
 
