@@ -187,10 +187,9 @@ def raise_lowest(ends, weights, places, distances, enough, bounds):
 def bounds_of_pairs(path, weights, now, enough, slots, places, distances, counts, bounds):
     """Write ``bounds`` (pairs, n) of the distance in the intervals of ``path`` (nq, n + 1).
 
-    ``weights`` (pairs, nq), 0 where a joint does not
-    matter; ``now`` (pairs,): distances at its start. Each ``pair`` was measured at
-    ``places[slots[pair]]``, of which the first rows are used, with ``distances[slots[pair]]``
-    (m,), a ring buffer with ``counts[slots[pair]]`` entries so far. Of each pair the lowest bound
+    ``weights`` (pairs, nq), 0 where a joint does not matter; ``now`` (pairs,): distances at its
+    start. Each ``pair`` was measured at ``places[slots[pair]]``, of which the first rows are used,
+    with ``distances[slots[pair]]`` (m,), a ring buffer with ``counts[slots[pair]]`` entries so far. Of each pair the lowest bound
     is the best one; others may be too low.
     """
     for pair in range(len(now)):

@@ -238,7 +238,7 @@ class ExactLevel:
             inputs, candidates, thresholds, distances, least, is_open, is_exact, bounds, holding,
             needed, scale, measured.path_seconds,
         )  # fmt: skip
-        if scale < 1.0:
+        if math.isfinite(scale):
             goes_on = is_parting & (least >= needed)
         is_unproven = (least <= stop) & (distances > stop)
         may_turn = is_parting & (least < distances - inputs.tolerance)
@@ -310,7 +310,7 @@ class ExactLevel:
         pairs, (stop, warn) = candidates[:, PAIR].astype(int), thresholds.T
         limits_speed = candidates[:, RATE] <= inputs.settings.parting_speed
         # Successive paths are nearly the same: most of them is known from earlier cycles.
-        if scale < 1.0 and self.measurements.measurements.any():
+        if math.isfinite(scale) and self.measurements.measurements.any():
             seconds = min(seconds, _INSIDE_SECONDS)
         known = is_exact & ~is_open & limits_speed & (least > stop)
         if known.any():

@@ -154,7 +154,7 @@ def _measure_pair(
                 guess[pair, column] = kept.guesses[slot, nearest, column]
         distance = -np.inf
         for tolerance in (_LOOSE_PART * fine, 0.0):  # a stop is decided by the distance itself
-            if distance <= stop:
+            if not distance > stop:
                 distance = pair_at(
                     numbers, index, shape_numbers, shape_index, work, work_index, calls, q, pair,
                     tolerance, enough,
@@ -167,7 +167,7 @@ def _measure_pair(
             kept.guesses[slot, oldest, column] = guess[pair, column]
         kept.counts[slot] += 1
         lowest = min(lowest, distance)
-        if distance <= stop:
+        if not distance > stop:  # true for NaN, too
             return lowest, _INSIDE
         raise_bounds(ends, weights, middle, distance, enough, bounds)
     return lowest, _OPEN
