@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from geometry_msgs.msg import Quaternion
 from rclpy.node import Node
 from rclpy.time import Time
 from scipy.spatial.transform import Rotation
@@ -75,11 +76,12 @@ def pose_of(message: Any) -> np.ndarray:
     Raises:
         LiveSceneError: it is not finite, or its quaternion is invalid.
     """
-    return _pose(message.position, message.orientation)
+    o = message.orientation
+    return _pose(message.position, o if any((o.x, o.y, o.z, o.w)) else Quaternion(w=1.0))
 
 
 def _pose(p: Any, o: Any) -> np.ndarray:
-    """The pose (4, 4) of a position and a quaternion in messages; as `pose_of`."""
+    """The pose (4, 4) of a position and a quaternion in messages; errors as of `pose_of`."""
     values = (p.x, p.y, p.z, o.x, o.y, o.z, o.w)
     if not all(map(math.isfinite, values)):
         raise LiveSceneError(f"its pose is not finite: {six_digits(values)}")
@@ -88,8 +90,6 @@ def _pose(p: Any, o: Any) -> np.ndarray:
     length = math.sqrt(o.x * o.x + o.y * o.y + o.z * o.z + o.w * o.w)
     pose = np.eye(4)
     pose[:3, 3] = values[:3]
-    if length == 0.0:
-        return pose
     if abs(length - 1.0) > _UNIT:
         raise LiveSceneError(f"its quaternion has length {length:.3g} instead of 1")
     pose[:3, :3] = Rotation.from_quat(values[3:]).as_matrix()

@@ -181,11 +181,12 @@ class Buffer:
     """What tf2 would say."""
 
     def lookup_transform(self, target, source, time):
-        if source != "map":
+        rotations = {"map": Quaternion(z=1.0, w=0.0), "unturned": Quaternion(w=0.0)}
+        if source not in rotations:
             raise LookupError(f"{source} does not exist")
         return SimpleNamespace(
             transform=SimpleNamespace(
-                translation=Vector3(x=1.0, y=2.0, z=3.0), rotation=Quaternion(z=1.0, w=0.0)
+                translation=Vector3(x=1.0, y=2.0, z=3.0), rotation=rotations[source]
             )
         )
 
@@ -207,3 +208,5 @@ def test_frames_are_links_or_what_tf_knows():
     np.testing.assert_allclose(pose[:3, :3], np.diag([-1, -1, 1]), atol=1e-12)
     with pytest.raises(LiveSceneError, match="tf2 has no transform to 'l0': moon does not exist"):
         with_tf.find("moon", model)
+    with pytest.raises(LiveSceneError, match="'unturned': .* tf2: its quaternion has length 0 "):
+        with_tf.find("unturned", model)
