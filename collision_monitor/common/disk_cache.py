@@ -204,12 +204,13 @@ class Store:
         path = self._path(key)
         try:
             value = json.loads(path.read_bytes())
-            os.utime(path)  # the least recently used values are dropped
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError) as problem:
-            self._warn(f"{type(problem).__name__}: {problem}")
+            self._warn(_reason(problem))
             return None
+        with contextlib.suppress(OSError):
+            os.utime(path)  # the least recently used values are dropped
         return value
 
     def set(self, key: str, value: Any) -> None:
@@ -221,7 +222,7 @@ class Store:
             write_text(self._path(key), text)
             self._drop_oldest()
         except OSError as problem:
-            self._warn(f"{type(problem).__name__}: {problem}")
+            self._warn(_reason(problem))
 
     def kept(self, key: str, compute: Callable[[], Any]) -> Any:
         """The value of ``key``; where there is none, that of ``compute``, which is stored."""
@@ -239,19 +240,24 @@ class Store:
         return self._folder / f"{content_key(key)}.json"
 
     def _drop_oldest(self) -> None:
-        with contextlib.suppress(FileNotFoundError):  # another process drops them as well
-            values = [
-                (entry.stat().st_mtime_ns, entry.stat().st_size, entry.path)
-                for entry in os.scandir(self._folder)
-                if not entry.name.endswith(".lock")
-            ]
-            total = sum(size for _, size, _ in values)
-            for _, size, path in sorted(values):
-                if total <= self._largest:
-                    break
-                os.unlink(path)
-                total -= size
+        values = []
+        for path in self._folder.iterdir():
+            with contextlib.suppress(FileNotFoundError):  # another process drops them as well
+                if path.suffix != ".lock":
+                    values.append((path.stat().st_mtime_ns, path.stat().st_size, path))
+        total = sum(size for _, size, _ in values)
+        for _, size, path in sorted(values):
+            if total <= self._largest:
+                break
+            path.unlink(missing_ok=True)
+            total -= size
 
     def _warn(self, reason: str) -> None:
         where = f" in {self._folder}" if self._folder else ""
         _warn_once(f"cache '{self._name}'{where}: {reason}; what it lacks is computed again")
+
+
+def _reason(problem: Exception) -> str:
+    """Of a problem, without the names of files, so that one kind is logged once."""
+    text = problem.strerror if isinstance(problem, OSError) else str(problem)
+    return f"{type(problem).__name__}: {text}"
