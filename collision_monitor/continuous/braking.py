@@ -189,8 +189,8 @@ def bounds_of_pairs(path, weights, now, enough, slots, places, distances, counts
 
     ``weights`` (pairs, nq), 0 where a joint does not matter; ``now`` (pairs,): distances at its
     start. Each ``pair`` was measured at ``places[slots[pair]]``, of which the first rows are used,
-    with ``distances[slots[pair]]`` (m,), a ring buffer with ``counts[slots[pair]]`` entries so far. Of each pair the lowest bound
-    is the best one; others may be too low.
+    with ``distances[slots[pair]]`` (m,), a ring buffer with ``counts[slots[pair]]`` entries so far.
+    Of each pair the lowest bound is the best one; others may be too low.
     """
     for pair in range(len(now)):
         bounds[pair] = -np.inf
