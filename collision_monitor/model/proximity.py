@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collision_monitor.model.live.live_scene import LiveScene
 
 
-@dataclass(frozen=True, eq=False)
-class Near:
+class Near(NamedTuple):
     """Leaf pairs nearer than the limit of their pair of links; metres, base frame.
 
     Attributes:
@@ -135,6 +134,8 @@ class Proximity:
         """
         self.model = model
         self.tables = ModelPairs(model, kept) if live is None else live
+        # Searches of a live scene find pairs with objects only.
+        self._of_robot = None if live is None else Proximity(model)
         self._scan: _Scan | None = None
         self._allocate(64)
 
@@ -172,7 +173,7 @@ class Proximity:
                 break
             self._allocate(2 * count)
         values = self._values[:count]
-        return Near(
+        leaf_pairs = Near(
             self._found[:count, :2],
             self._found[:count, 2],
             values[:, 0],
@@ -180,6 +181,10 @@ class Proximity:
             values[:, 7:10],
             self._gradients[:count],
         )
+        if self._of_robot is None:
+            return leaf_pairs
+        own = self._of_robot.near(q, limits[: self._of_robot.pair_count], spread)
+        return Near(*map(np.concatenate, zip(own, leaf_pairs, strict=True)))
 
     def loss(self, columns: np.ndarray) -> np.ndarray:
         """(pairs,) metres by which distances can fall if ``columns`` of q move by 1 rad or m each.

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -103,8 +102,8 @@ class MeshProximity(Proximity):
         between_meshes = leaves, pairs, distances, points, normals, gradients
         return Near(
             *(
-                np.concatenate([getattr(near, field.name)[kept], values])
-                for field, values in zip(fields(Near), between_meshes, strict=True)
+                np.concatenate([of_leaves[kept], values])
+                for of_leaves, values in zip(near, between_meshes, strict=True)
             )
         )
 

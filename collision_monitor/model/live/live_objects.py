@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Objects of a live scene, and the slots reserved for them in its packed model.
 
-The packed model of a live scene has all pairs of the robot, and reserved slots for objects.
-Leaves, in this order: moving leaves of the robot, slots of carried objects, fixed leaves of
-the robot, slots of the other objects. Nodes, in this order: the root of everything that moves (0),
-the robot's tree, slots for the trees of carried objects and, behind the last one in use, the root
-of everything fixed; an empty node, the tree of the robot's fixed leaves, slots for the tree over
-all objects, slots for their trees.
+The packed model of a live scene has all links of the robot, and reserved slots for objects.
+Searches of its tree find pairs with objects only. Leaves, in this order: moving leaves of the
+robot, slots of carried objects, fixed leaves of the robot, slots of the other objects. Nodes, in
+this order: the root of everything that moves (0), the robot's tree, slots for the trees of carried
+objects and, behind the last one in use, the root of everything fixed; an empty node, the tree of
+the robot's fixed leaves, slots for the tree over all objects, slots for their trees.
 """
 
 from __future__ import annotations
@@ -203,28 +203,10 @@ class Room:
         self.numbers, self.index = pack(view)
         self.view = windows(self.numbers, self.index)
         self.own_pairs = len(given.pairs)
-        self._own_bits = self._spread_bits(given)
-        self.toggle_own_pairs()
         link_of = np.repeat(np.arange(links), np.diff(given.links, axis=1).ravel())
         self.leaf_links = spread(link_of.reshape(-1, 1)).ravel().astype(np.int64)
         ranks = np.arange(1, 1 + moving + fixed).reshape(-1, 1)
         self.model_leaves: list[int] = (spread(ranks).ravel() - 1).tolist()
-
-    def _spread_bits(self, given: View) -> np.ndarray:
-        """``open_bits`` of the model at the places of its nodes here; zeros in other rows."""
-        moving, count = given.moving_nodes, len(given.nodes)
-        bits = np.unpackbits(given.open_bits.view(np.uint8), axis=1, bitorder="little")
-        words = self.top_node // 64 + 1
-        spread = np.zeros((1 + moving, 64 * words), dtype=np.uint8)
-        spread[1:, 1 : 1 + moving] = bits[:, :moving]
-        spread[1:, self.fixed_node : self.top_node] = bits[:, moving:count]
-        return np.packbits(spread, axis=1, bitorder="little").view(np.int64)
-
-    def toggle_own_pairs(self) -> None:
-        """Add the robot's own pairs to those that are checked, or remove them."""
-        rows, words = self._own_bits.shape
-        self.view.open_bits[:rows, :words] ^= self._own_bits
-        self.view.warm_start[:] = -1
 
     @staticmethod
     def _pairs(links: int, slots: int, carried: int) -> np.ndarray:
@@ -275,7 +257,6 @@ class Room:
 
     def set_roots(self, root: int) -> None:
         """Set the fixed trees: of all objects at ``root``, or -1, and of the robot."""
-        self.view.warm_start[:] = -1  # one of the nearest two may have been removed
         node = self.view.moving_nodes
         self.view.nodes[node, 0] = self.nothing if root < 0 else root
         self.view.nodes[node, 1] = self.fixed_node if self.fixed_nodes else self.nothing

@@ -354,13 +354,12 @@ class LiveScene:
         if not any(each.is_allowed.any() or self.partner_objects(each) for each in objects):
             return None
         leaves = self._packed.room.model_leaves
-        with self._packed.only_objects():
-            if exact:
-                nearest = self._exact_distance().queries.nearest(q, any_contact=True)
-                if nearest.leaves[0] >= 0:
-                    nearest.leaves = leaves[nearest.leaves[0]], leaves[nearest.leaves[1]]
-                return nearest
-            result = query.distance(*self.arrays(), q)
+        if exact:
+            nearest = self._exact_distance().queries.nearest(q, any_contact=True)
+            if nearest.leaves[0] >= 0:
+                nearest.leaves = leaves[nearest.leaves[0]], leaves[nearest.leaves[1]]
+            return nearest
+        result = query.distance(*self.arrays(), q)
         i, j = result[0], result[1]
         if i < 0:
             raise self.model.refusal(i, q)

@@ -5,8 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,20 +73,6 @@ class PackedObjects:
             for obj in filter(None, self.in_slot):
                 self._write_shapes(obj)
         return self.exact
-
-    @contextmanager
-    def only_objects(self) -> Iterator[None]:
-        """Leave out the robot's own pairs meanwhile."""
-        self._toggle_own_pairs()
-        try:
-            yield
-        finally:
-            self._toggle_own_pairs()
-
-    def _toggle_own_pairs(self) -> None:
-        self.room.toggle_own_pairs()
-        if self.exact is not None:
-            self.exact.forget_nearest()
 
     # -- changes --
 
@@ -230,6 +215,8 @@ class PackedObjects:
         """Rebuild or refit the tree over all objects on the base, if needed."""
         if self._is_current:
             return
+        if self.exact is not None:
+            self.exact.forget_nearest()
         room, roots = self.room, self._roots[self._roots[:, 1] > 0]
         count = len(roots)
         if self._moved > 4 + count // 8:
@@ -241,6 +228,7 @@ class PackedObjects:
             room.set_roots(root)
             self._moved = 0
         object_slots.refit_top(room.numbers, room.index, room.top_node, count)
+        room.view.warm_start[:] = -1  # one of the nearest two may have been removed
         self._is_current = True
 
 

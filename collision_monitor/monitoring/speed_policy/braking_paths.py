@@ -24,6 +24,7 @@ from collision_monitor.continuous.scan_space import fill_balls
 from collision_monitor.continuous.scan_tables import empty_tables
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.proximity import ModelPairs
 from collision_monitor.monitoring.speed_policy.decision_kernels import RELEASE_PART
 from collision_monitor.monitoring.speed_policy.pair_classes import PairClasses
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
@@ -104,6 +105,8 @@ class BrakingPaths:
     def __init__(self, model: CollisionModel, live: LiveScene | None = None) -> None:
         self.classes = PairClasses(model, live)
         self.tables, self.live = self.classes.tables, live
+        # Searches of a live scene find pairs with objects only.
+        self._trees = [self.tables] if live is None else [ModelPairs(model), live]
         self._slots = np.full(len(self.tables.pair_rows), -1, dtype=np.int64)
         model_count = len(model.pairs)
         self._room(256, 64 + model_count)
@@ -278,7 +281,10 @@ class BrakingPaths:
         )
         if speed <= 0.0:
             return np.inf
-        return braking.collision_time(
-            *self.tables.arrays(), q, velocities, speed, horizon, _TOUCHING, _TESTS,
-            np.empty_like(q),
+        return min(
+            braking.collision_time(
+                *tables.arrays(), q, velocities, speed, horizon, _TOUCHING, _TESTS,
+                np.empty_like(q),
+            )
+            for tables in self._trees
         )  # fmt: skip

@@ -112,6 +112,8 @@ class ExactLevel:
                 )
             distances = candidates[which, DISTANCE]
             some = candidates[which[~(distances > np.minimum(stop[which], enough))]]
+            if not len(some):
+                continue
             self._set_rates(inputs, measured, some, some[:, DISTANCE])
             some = some[~(some[:, RATE] > inputs.settings.parting_speed)]
             if len(some):
