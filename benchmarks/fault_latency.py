@@ -164,7 +164,7 @@ def faults(cell: Cell) -> dict[str, Callable[[], float]]:
 
         elapsed = timed(
             cell, send,
-            lambda s: any(v.key == "robot_description" for v in s.values), cell.send,
+            lambda s: any(v.key == "description_refused" for v in s.values), cell.send,
         )  # fmt: skip
         cell.descriptions.publish(String(data=URDF))
         return elapsed
