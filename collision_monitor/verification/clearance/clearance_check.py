@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -193,6 +194,11 @@ class Study:
         self.exact = exact_level(self.scanner, settings.exact)
         self.schedule = Schedule(model, motion, settings.held)
 
+    @cached_property
+    def moved(self) -> np.ndarray:
+        """(pairs,) bool: pairs whose relative pose changes during the motion."""
+        return moved_relatively(self.model, self.schedule.moving())
+
     def series(self) -> ClearanceSeries:
         """Compute the clearance of all pairs over the motion."""
         settings = self.settings
@@ -327,7 +333,7 @@ def _violations(study: Study, series: ClearanceSeries, pair: int) -> list[Violat
             for m in broken[:0:-1]
             if firsts[m] < firsts[gravest]
         ]
-        if gravest == 0 and not moved_relatively(study.model, study.schedule.moving())[pair]:
+        if gravest == 0 and not study.moved[pair]:
             texts.append(UNMOVED)
         worst, value = float(series.when[at, pair]), float(series.upper[at, pair])
         violations.append(
