@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import ONE, inlined_kernel, kernel, small_kernel
+from collision_monitor.common.compiled import ONE, kernel, small_kernel
 from collision_monitor.geometry.segments import capsule_distance, surely_farther
 
 
@@ -84,26 +84,21 @@ def refit(view, first, last):
 @small_kernel
 def is_open(view, i, j):
     """Whether any leaf below moving node i is checked against a leaf below node j."""
-    return (view.open_bits[i, j >> 6] >> (j & 63)) & 1
+    bit = view.nodes[j, 2]
+    return (view.open_bits[view.nodes[i, 2], bit >> 6] >> (bit & 63)) & 1
 
 
 # -- all leaves closer than a margin: a depth-first search without order --
 
 
-@inlined_kernel
-def push_roots(view, waiting):
-    """Write the pairs of roots below which leaves are checked to ``waiting`` (STACK, 2).
+@small_kernel
+def begin_search(waiting):
+    """Prepare ``waiting`` (STACK, 2), whose last row counts the searches that have begun.
 
-    Returns their number, with which `next_leaves` begins.
+    Returns the ``size`` with which `next_leaves` begins.
     """
-    size = 0
-    if len(view.nodes) > view.moving_nodes and is_open(view, ROOT, view.moving_nodes):
-        waiting[0, 0], waiting[0, 1] = ROOT, view.moving_nodes
-        size = 1
-    if view.moving_nodes > 0 and is_open(view, ROOT, ROOT):
-        waiting[size, 0], waiting[size, 1] = ROOT, ROOT
-        size += 1
-    return size
+    waiting[STACK - 1, 0] = 0
+    return ROOT
 
 
 @kernel
@@ -113,7 +108,17 @@ def next_leaves(view, margin, waiting, size):
     The leaves are -1 if there are no more. Of two nodes the larger is opened, both if they are one.
     """
     nodes, boxes = view.nodes, view.boxes
-    while size > 0:
+    while True:
+        if size == 0:
+            search = waiting[STACK - 1, 0]
+            if search == len(view.searches):
+                return size, np.int64(-1), np.int64(-1)
+            waiting[STACK - 1, 0] += 1
+            i, j = view.searches[search, 0], view.searches[search, 1]
+            if is_open(view, i, j) and (i == j or boxes_overlap(boxes, i, j, margin)):
+                waiting[0, 0], waiting[0, 1] = i, j
+                size = 1
+            continue
         size -= 1
         i, j = waiting[size, 0], waiting[size, 1]
         left, right = nodes[i, 0], nodes[i, 1]
@@ -133,7 +138,6 @@ def next_leaves(view, margin, waiting, size):
             if is_open(view, a, b) and boxes_overlap(boxes, a, b, margin):
                 waiting[size, 0], waiting[size, 1] = a, b
                 size += 1
-    return size, np.int64(-1), np.int64(-1)
 
 
 @kernel
@@ -143,7 +147,7 @@ def leaves_closer(view, margin, most, leaf_pairs):
     Returns their number, those that do not fit included. The search ends at ``most`` pairs.
     """
     waiting = work_space(ROOT, STACK, 2)
-    size, count = push_roots(view, waiting), 0
+    size, count = begin_search(waiting), 0
     while count < most:
         size, a, b = next_leaves(view, margin, waiting, size)
         if a < 0:
@@ -184,10 +188,16 @@ def nearest_leaves(view):
         best, best_i, best_j = capsule_distance(view.ends, view.radii, i, j), i, j
     waiting = work_space(ROOT, STACK, 2)
     bound = work_space(best, STACK, 1)
-    size = push_roots(view, waiting)
-    for root in range(size):
-        bound[root, 0] = -np.inf
-    while size > 0:
+    size, search = 0, 0
+    while size > 0 or search < len(view.searches):
+        if size == 0:
+            i, j = view.searches[search, 0], view.searches[search, 1]
+            search += 1
+            if is_open(view, i, j):
+                waiting[0, 0], waiting[0, 1] = i, j
+                bound[0, 0] = -np.inf if i == j else box_gap(boxes, i, j)
+                size = 1
+            continue
         size -= 1
         if bound[size, 0] >= best:
             continue

@@ -16,17 +16,19 @@ leaf_bodies (int)       leaves x 1
 leaf_ends (float)       leaves x 6: both end points in the body's frame
 radii (float)           leaves x 1
 ends (float)            leaves x 6: end points in the base frame (written)
-nodes (int)             nodes x (first child, second child); a leaf: (-1, leaf)
+nodes (int)             nodes x (first child, second child, bit); a leaf: (-1, leaf, bit)
 boxes (float)           nodes x 6: AABB of a node (written)
-open_bits (int)         moving nodes x words: which nodes hold a partner to be checked
+open_bits (int)         bits x words: which nodes hold a partner to be checked
 links (int)             links x (first leaf, one past the last)
 pairs (int)             pairs x (link, link)
+searches (int)          searches x (root, root) of two trees, the first one moves
 warm_start (int)        1 x 2: the nearest two leaves of the last query (written)
 ======================  ==========================================================
 
 Body 0 is the base; joint k moves body k + 1 about or along the z axis of its own frame.
 Nodes: first the tree of the moving leaves, level by level, then that of the static leaves. The
-index of a child is above that of its parent.
+index of a child is above that of its parent. The bit of a node is its row and column in
+``open_bits``; those of nodes that do not move have no row.
 """
 
 from __future__ import annotations
@@ -58,6 +60,7 @@ class View(NamedTuple):
     open_bits: np.ndarray
     links: np.ndarray
     pairs: np.ndarray
+    searches: np.ndarray
     warm_start: np.ndarray
     joint_motion: np.ndarray
     placements: np.ndarray
@@ -67,32 +70,34 @@ class View(NamedTuple):
     ends: np.ndarray
     boxes: np.ndarray
     moving_leaves: int  # leaves 0 .. moving_leaves - 1 are on moving bodies
-    moving_nodes: int  # nodes 0 .. moving_nodes - 1 form the tree of those leaves
+    moving_nodes: int  # nodes 0 .. moving_nodes - 1 form the trees of those leaves
 
 
-_INTEGERS = 7  # the first windows of a View, which are in the integer array
+_WINDOWS = 15
+_INTEGERS = 8  # the first windows of a View, which are in the integer array
 
 
 def pack(view: View) -> tuple[np.ndarray, np.ndarray]:
     """Return (numbers, index): the windows of ``view`` one after another in two arrays."""
-    windows = [np.atleast_2d(np.asarray(w)) for w in view[:14]]
+    windows = [np.atleast_2d(np.asarray(w)) for w in view[:_WINDOWS]]
     header = np.zeros(HEADER, dtype=np.int64)
     offsets = [HEADER, 0]
     for k, window in enumerate(windows):
         which = 0 if k < _INTEGERS else 1
         header[k] = offsets[which]
         offsets[which] += window.size
-    header[14] = len(view.joint_table)
-    header[15] = len(view.leaf_bodies)
-    header[16] = len(view.nodes)
-    header[17] = view.open_bits.shape[1]
-    header[18] = len(view.links)
-    header[19] = len(view.pairs)
-    header[20] = view.moving_leaves
-    header[21] = view.moving_nodes
+    header[_WINDOWS : _WINDOWS + 10] = (
+        len(view.joint_table), len(view.leaf_bodies), len(view.nodes), *view.open_bits.shape,
+        len(view.links), len(view.pairs), len(view.searches), view.moving_leaves, view.moving_nodes,
+    )  # fmt: skip
     integers = [w.astype(np.int64).ravel() for w in windows[:_INTEGERS]]
     floats = [w.astype(np.float64).ravel() for w in windows[_INTEGERS:]]
     return np.concatenate(floats), np.concatenate([header, *integers])
+
+
+def set_content(index: np.ndarray, searches: int, moving_leaves: int, moving_nodes: int) -> None:
+    """Set how many rows of ``searches`` and how many leaves and nodes are in use."""
+    index[_WINDOWS + 7 : _WINDOWS + 10] = searches, moving_leaves, moving_nodes
 
 
 def pack_chain(
@@ -110,10 +115,11 @@ def pack_chain(
     view = View(
         joint_table=joint_table.reshape(-1, 3),
         leaf_bodies=leaf_bodies.reshape(-1, 1),
-        nodes=none.reshape(0, 2),
+        nodes=none.reshape(0, 3),
         open_bits=none.reshape(0, 1),
         links=links.reshape(-1, 2),
         pairs=none.reshape(0, 2),
+        searches=none.reshape(0, 2),
         warm_start=np.array([[-1, -1]]),
         joint_motion=joint_motion.reshape(-1, 2),
         placements=_rows(placements.reshape(-1, 4, 4)),
@@ -130,40 +136,42 @@ def pack_chain(
 
 def windows(numbers: np.ndarray, index: np.ndarray) -> View:
     """Return the View of two packed arrays for numpy, without copies."""
-    joints, leaves, nodes, words, links, pairs, moving_leaves, moving_nodes = index[14:22].tolist()
+    sizes = index[_WINDOWS : _WINDOWS + 10].tolist()
+    joints, leaves, nodes, bits, words, links, pairs, searches = sizes[:8]
     shapes = [
-        (joints, 3), (leaves, 1), (nodes, 2), (moving_nodes, words), (links, 2), (pairs, 2), (1, 2),
-        (joints, 2), (joints, 12), (joints + 1, 12), (leaves, 6), (leaves, 1), (leaves, 6),
+        (joints, 3), (leaves, 1), (nodes, 3), (bits, words), (links, 2), (pairs, 2), (searches, 2),
+        (1, 2), (joints, 2), (joints, 12), (joints + 1, 12), (leaves, 6), (leaves, 1), (leaves, 6),
         (nodes, 6),
     ]  # fmt: skip
     arrays = []
     for k, (rows, columns) in enumerate(shapes):
         source = index if k < _INTEGERS else numbers
         arrays.append(source[index[k] : index[k] + rows * columns].reshape(rows, columns))
-    return View(*arrays, moving_leaves, moving_nodes)
+    return View(*arrays, *sizes[8:])
 
 
 @kernel
 def unpack(numbers, index):
     """The View of two packed arrays; valid as long as the arrays exist."""
-    joints, leaves, nodes = index[14], index[15], index[16]
+    joints, leaves, nodes = index[15], index[16], index[17]
     return View(
         borrow(index, index[0], joints, 3),
         borrow(index, index[1], leaves, 1),
-        borrow(index, index[2], nodes, 2),
-        borrow(index, index[3], index[21], index[17]),
-        borrow(index, index[4], index[18], 2),
-        borrow(index, index[5], index[19], 2),
-        borrow(index, index[6], 1, 2),
-        borrow(numbers, index[7], joints, 2),
-        borrow(numbers, index[8], joints, 12),
-        borrow(numbers, index[9], joints + 1, 12),
-        borrow(numbers, index[10], leaves, 6),
-        borrow(numbers, index[11], leaves, 1),
-        borrow(numbers, index[12], leaves, 6),
-        borrow(numbers, index[13], nodes, 6),
-        index[20],
-        index[21],
+        borrow(index, index[2], nodes, 3),
+        borrow(index, index[3], index[18], index[19]),
+        borrow(index, index[4], index[20], 2),
+        borrow(index, index[5], index[21], 2),
+        borrow(index, index[6], index[22], 2),
+        borrow(index, index[7], 1, 2),
+        borrow(numbers, index[8], joints, 2),
+        borrow(numbers, index[9], joints, 12),
+        borrow(numbers, index[10], joints + 1, 12),
+        borrow(numbers, index[11], leaves, 6),
+        borrow(numbers, index[12], leaves, 1),
+        borrow(numbers, index[13], leaves, 6),
+        borrow(numbers, index[14], nodes, 6),
+        index[23],
+        index[24],
     )
 
 
@@ -255,20 +263,20 @@ def _levels(nodes: np.ndarray) -> list[np.ndarray]:
     """Indices of the nodes of one tree or several, level by level from the roots."""
     inner = nodes[:, 0] >= 0
     is_child = np.zeros(len(nodes), dtype=bool)
-    is_child[nodes[inner]] = True
+    is_child[nodes[inner, :2]] = True
     levels = []
     level = np.flatnonzero(~is_child)
     while len(level):
         levels.append(level)
-        level = nodes[level[inner[level]]].ravel()
+        level = nodes[level[inner[level]], :2].ravel()
     return levels
 
 
-def _gathered(nodes: np.ndarray, of_leaves: np.ndarray) -> np.ndarray:
-    """Combine rows of ``of_leaves`` (leaves, k) of bool by "or" over the leaves below a node."""
+def gathered(nodes: np.ndarray, of_leaves: np.ndarray) -> np.ndarray:
+    """Combine rows of ``of_leaves`` (leaves, k) of bool by "or" over the leaves below each node."""
     of_nodes = np.zeros((len(nodes), of_leaves.shape[1]), dtype=bool)
     for level in reversed(_levels(nodes)):
-        first, second = nodes[level].T
+        first, second = nodes[level, :2].T
         inner = first >= 0
         of_nodes[level[~inner]] = of_leaves[second[~inner]]
         of_nodes[level[inner]] = of_nodes[first[inner]] | of_nodes[second[inner]]
@@ -286,8 +294,8 @@ def open_bits(moving: np.ndarray, all_nodes: np.ndarray, checked: np.ndarray) ->
     Returns:
         (len(moving), words): bit j % 64 of word j // 64 in row i is for nodes i, j.
     """
-    partners = _gathered(moving, checked)  # moving nodes x leaves
-    meets = _gathered(all_nodes, partners.T).T  # moving nodes x nodes
+    partners = gathered(moving, checked)  # moving nodes x leaves
+    meets = gathered(all_nodes, partners.T).T  # moving nodes x nodes
     words = max(1, -(-len(all_nodes) // 64))
     padded = np.zeros((len(moving), words * 64), dtype=np.uint8)
     padded[:, : len(all_nodes)] = meets
@@ -345,6 +353,9 @@ def pack_model(
     inner = static[:, 0] >= 0
     static[inner] += len(moving)
     nodes = np.vstack([moving, static])
+    searches = [[0, 0]] if moving_count else []
+    if 0 < moving_count < count:
+        searches.append([0, len(moving)])
 
     checked = _checked(link_leaves, pairs, moving_count, count)
 
@@ -359,10 +370,11 @@ def pack_model(
             ]
         ),
         leaf_bodies=leaf_bodies.reshape(-1, 1),
-        nodes=nodes,
+        nodes=np.column_stack([nodes, np.arange(len(nodes))]),
         open_bits=open_bits(moving, nodes, checked),
         links=link_leaves,
         pairs=pairs.reshape(-1, 2),
+        searches=np.array(searches).reshape(-1, 2),
         warm_start=np.array([[-1, -1]]),
         joint_motion=np.column_stack([bodies.gains, bodies.offsets]),
         placements=_rows(bodies.placements),

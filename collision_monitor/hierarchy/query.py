@@ -26,10 +26,10 @@ from collision_monitor.hierarchy.aabb_tree import (
     ROOT,
     STACK,
     any_closer,
+    begin_search,
     leaves_closer,
     nearest_leaves,
     next_leaves,
-    push_roots,
     refit,
 )
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves, point_rate
@@ -180,7 +180,7 @@ def near_leaves(view, leaf_links, pair_table, limits, widest, leaf_pairs, values
     including those that do not fit into ``leaf_pairs``. ``widest`` is the largest limit.
     """
     waiting = work_space(ROOT, STACK, 2)
-    size, count = push_roots(view, waiting), 0
+    size, count = begin_search(waiting), 0
     while True:
         size, a, b = next_leaves(view, widest, waiting, size)
         if a < 0:

@@ -30,9 +30,9 @@ from collision_monitor.geometry.segments import (
 from collision_monitor.hierarchy.aabb_tree import (
     ROOT,
     STACK,
+    begin_search,
     nearest_leaves,
     next_leaves,
-    push_roots,
 )
 from collision_monitor.hierarchy.kinematics import forward_kinematics
 from collision_monitor.hierarchy.packed import unpack
@@ -75,7 +75,7 @@ def list_near(view, shapes, state, limit):
     for k in range(state.last[0, 1]):
         state.least[state.near[k, 0], 0] = np.inf
     waiting = work_space(ROOT, STACK, 2)
-    size, count = push_roots(view, waiting), 0
+    size, count = begin_search(waiting), 0
     while True:
         size, a, b = next_leaves(view, limit, waiting, size)
         if a < 0:

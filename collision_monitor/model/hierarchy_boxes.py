@@ -27,7 +27,7 @@ class TreeBoxes:
 
     def __init__(self, model: CollisionModel) -> None:
         view = windows(*model.work_space())
-        self._children = view.nodes.copy()
+        self._children = view.nodes[:, :2].copy()
         self._radii = view.radii[:, 0].copy()
         self._moving = view.moving_nodes
         self.levels = np.zeros(len(view.nodes), dtype=np.int64)

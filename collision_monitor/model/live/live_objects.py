@@ -3,23 +3,22 @@
 """Objects of a live scene, and the slots reserved for them in its packed model.
 
 The packed model of a live scene has all links of the robot, and reserved slots for objects.
-Searches of its tree find pairs with objects only. Leaves, in this order: moving leaves of the
-robot, slots of carried objects, fixed leaves of the robot, slots of the other objects. Nodes, in
-this order: the root of everything that moves (0), the robot's tree, slots for the trees of carried
-objects and, behind the last one in use, the root of everything fixed; an empty node, the tree of
-the robot's fixed leaves, slots for the tree over all objects, slots for their trees.
+Every object has a tree of its own, and searches are over pairs of trees: each object with the
+robot's moving tree, a carried one with the robot's fixed tree and the other objects, too. Leaves,
+in this order: moving leaves of the robot, slots of carried objects, fixed leaves of the robot,
+slots of the other objects; their trees are in the same order.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from collision_monitor.hierarchy import object_slots
-from collision_monitor.hierarchy.packed import View, pack, windows
+from collision_monitor.hierarchy.packed import View, gathered, pack, set_content, windows
 from collision_monitor.model.live.object_geometry import ObjectGeometry
 from collision_monitor.robot.description import Shape
 
@@ -135,6 +134,7 @@ class Room:
 
     Attributes:
         numbers, index: the packed model.
+        view: its windows, with room for all searches.
         leaf_links: (leaves,) link of each leaf; objects follow the links of the model.
         model_leaves: index of each leaf in ``model.leaves``; -1 in slots.
         own_pairs: number of the robot's own pairs, which come first.
@@ -152,14 +152,14 @@ class Room:
         self.first_carried_leaf = moving
         self.first_fixed_leaf = moving + carried
         self.first_live_leaf = moving + carried + fixed
-        self.first_carried_node = 1 + given.moving_nodes
-        self.nothing = self.first_carried_node + 2 * carried + 1
-        self.fixed_node = self.nothing + 1
-        self.fixed_nodes = max(2 * fixed - 1, 0)
-        self.top_node = self.fixed_node + self.fixed_nodes
-        self.first_live_node = self.top_node + slots
+        self.first_carried_node = given.moving_nodes
+        self.fixed_node = self.first_carried_node + 2 * carried
+        fixed_nodes = len(given.nodes) - given.moving_nodes
+        self.first_live_node = self.fixed_node + fixed_nodes
         nodes = self.first_live_node + 2 * self.live_leaves
-        words = -(-nodes // 64)
+        # Bits: of each moving node of the robot, of each slot, and of each fixed node.
+        self._rows = given.moving_nodes + slots
+        words = max(-(-(self._rows + fixed_nodes) // 64), 1)
 
         def spread(rows: np.ndarray) -> np.ndarray:
             """Rows of the model's leaves, at their positions here."""
@@ -168,27 +168,26 @@ class Room:
             out[self.first_fixed_leaf : self.first_live_leaf] = rows[moving:]
             return out
 
-        tree = np.tile(np.array([-1, 0]), (nodes, 1))
-        robot = given.nodes[: given.moving_nodes].copy()
-        robot[robot[:, 0] >= 0] += 1
-        tree[1 : self.first_carried_node] = robot
+        tree = np.tile(np.array([-1, 0, 0]), (nodes, 1))
+        tree[: given.moving_nodes] = given.nodes[: given.moving_nodes]
         still = given.nodes[given.moving_nodes :].copy()
         inner = still[:, 0] >= 0
-        still[inner] += self.fixed_node - given.moving_nodes
+        still[inner, :2] += self.fixed_node - given.moving_nodes
         still[~inner, 1] += carried
-        tree[self.fixed_node : self.top_node] = still
-        tree[0] = 1, self.first_carried_node
+        still[:, 2] = self._rows + np.arange(fixed_nodes)
+        tree[self.fixed_node : self.first_live_node] = still
         boxes = np.tile([np.inf] * 3 + [-np.inf] * 3, (nodes, 1))
-        boxes[self.fixed_node : self.top_node] = given.boxes[given.moving_nodes :]
+        boxes[self.fixed_node : self.first_live_node] = given.boxes[given.moving_nodes :]
         link_rows = given.links.copy()
         link_rows[link_rows[:, 0] >= moving] += carried
         view = View(
             joint_table=given.joint_table,
             leaf_bodies=spread(given.leaf_bodies),
             nodes=tree,
-            open_bits=np.zeros((self.nothing, words), dtype=np.int64),
+            open_bits=np.zeros((self._rows, words), dtype=np.int64),
             links=np.vstack([link_rows, np.zeros((slots, 2), dtype=np.int64)]),
             pairs=np.vstack([given.pairs, self._pairs(links, slots, bounds.carried)]),
+            searches=np.zeros(((slots + 1) * (bounds.carried + 1), 2), dtype=np.int64),
             warm_start=given.warm_start * 0 - 1,
             joint_motion=given.joint_motion,
             placements=given.placements,
@@ -198,12 +197,14 @@ class Room:
             ends=spread(given.leaf_ends),  # fixed leaves are placed already
             boxes=boxes,
             moving_leaves=moving,
-            moving_nodes=self.first_carried_node + 1,
+            moving_nodes=given.moving_nodes,
         )
         self.numbers, self.index = pack(view)
         self.view = windows(self.numbers, self.index)
         self.own_pairs = len(given.pairs)
         link_of = np.repeat(np.arange(links), np.diff(given.links, axis=1).ravel())
+        # (nodes, links) whether a leaf of the link is below the node
+        self._is_below = gathered(given.nodes, link_of[:, None] == np.arange(links))
         self.leaf_links = spread(link_of.reshape(-1, 1)).ravel().astype(np.int64)
         ranks = np.arange(1, 1 + moving + fixed).reshape(-1, 1)
         self.model_leaves: list[int] = (spread(ranks).ravel() - 1).tolist()
@@ -216,47 +217,46 @@ class Room:
         pairs[: links * slots] = np.column_stack(of_links)
         return pairs
 
-    def nodes_above(self, is_marked: np.ndarray, first: int, stop: int) -> np.ndarray:
-        """Return (stop - first,) 0 or 1: nodes above leaves of links in ``is_marked`` (links,)."""
-        out = np.empty(stop - first, dtype=np.uint8)
-        object_slots.mark_above(self.numbers, self.index, self.leaf_links, is_marked, first, out)
-        return out
+    def bit_of(self, slot: int) -> int:
+        """Bit of all nodes of the tree of an object."""
+        return self.first_carried_node + slot
 
-    def open_fixed(self, row: int, count: int, is_marked: np.ndarray) -> None:
-        """Mark fixed leaves of links in ``is_marked`` (links,) as checked for some rows."""
-        bits = self.view.open_bits
-        flags = np.zeros(64 * bits.shape[1], dtype=np.uint8)
-        flags[self.fixed_node : self.top_node] = self.nodes_above(
-            is_marked, self.fixed_node, self.top_node
-        )
-        bits[row : row + count] |= np.packbits(flags, bitorder="little").view(np.int64)
+    def close_objects(self) -> None:
+        """Mark no carried object as checked against anything."""
+        self.view.open_bits[self.first_carried_node :] = 0
 
-    def set_moving(self, leaves: int, nodes: int) -> None:
-        """Set the number of carried leaves, and of the nodes above them."""
-        moving_nodes = self.first_carried_node + max(nodes, 1)
-        self.index[20] = self.first_carried_leaf + leaves
-        self.index[21] = moving_nodes
-        self.view = windows(self.numbers, self.index)
+    def open_object(self, obj: LiveObject, partners: Sequence[int]) -> None:
+        """Set what an object is checked against: links, and carried objects in some slots."""
+        bits, bit = self.view.open_bits, self.bit_of(obj.slot)
+        is_above = self._is_below[:, obj.is_allowed].any(axis=1)
+        is_open = np.zeros(len(bits), dtype=bool)
+        is_open[: self.first_carried_node] = is_above[: self.first_carried_node]
+        is_open[[self.bit_of(slot) for slot in partners]] = True
+        mask = np.left_shift(np.int64(1), bit % 64)
+        words = bits[:, bit // 64]
+        words[:] = np.where(is_open, words | mask, words & ~mask)
+        if obj.carrier >= 0:
+            flags = np.zeros(64 * bits.shape[1], dtype=np.uint8)
+            of_fixed = is_above[self.first_carried_node :]
+            flags[self._rows : self._rows + len(of_fixed)] = of_fixed
+            bits[bit] |= np.packbits(flags, bitorder="little").view(np.int64)
 
-    def close_carried(self, above: int) -> None:
-        """Mark no carried object as checked, and nodes above objects for all: those below decide.
-
-        ``above``: number of nodes above the trees of carried objects.
-        """
-        first, moving_nodes = self.first_carried_node, self.view.moving_nodes
-        nothing, everything = np.zeros((2, self.nothing), dtype=np.uint8)
-        everything[:] = 1
-        self.view.open_bits[first:] = 0
-        object_slots.open_range(self.index, nothing, 0, moving_nodes, first, self.nothing - first)
-        self.view.open_bits[0] = self.view.open_bits[first : first + above] = -1
-        for node, count in (
-            (first, above), (moving_nodes, 1), (self.top_node, self.first_live_node - self.top_node)
-        ):  # fmt: skip
-            if count:
-                object_slots.open_range(self.index, everything, 0, moving_nodes, node, count)
-
-    def set_roots(self, root: int) -> None:
-        """Set the fixed trees: of all objects at ``root``, or -1, and of the robot."""
-        node = self.view.moving_nodes
-        self.view.nodes[node, 0] = self.nothing if root < 0 else root
-        self.view.nodes[node, 1] = self.fixed_node if self.fixed_nodes else self.nothing
+    def set_searches(self, carried: Sequence[LiveObject], others: Sequence[LiveObject]) -> None:
+        """Search the trees of some objects, and no others."""
+        roots = np.array([each.node for each in (*carried, *others)], dtype=np.int64)
+        firsts = [np.zeros_like(roots)]
+        seconds = [roots]
+        fixed = [self.fixed_node] if self.first_live_node > self.fixed_node else []
+        for k in range(len(carried)):
+            partners = np.append(roots[k + 1 :], fixed).astype(np.int64)
+            firsts.append(np.full(len(partners), roots[k]))
+            seconds.append(partners)
+        searches = np.column_stack([np.concatenate(firsts), np.concatenate(seconds)])
+        self.view.searches[: len(searches)] = searches
+        leaves = sum(len(each.rows) for each in carried)
+        nodes = sum(each.nodes for each in carried)
+        set_content(
+            self.index, len(searches), self.first_carried_leaf + leaves,
+            self.first_carried_node + nodes,
+        )  # fmt: skip
+        self.view.warm_start[:] = -1  # one of the nearest two may have been removed

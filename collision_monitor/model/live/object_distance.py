@@ -157,12 +157,14 @@ class ObjectDistance:
             self._written[obj.slot] = obj.geometry, first
             self.forget((self._pairs[:, 0] == row) | (self._pairs[:, 1] == row))
         shapes.links[row, 0] = obj.body
+        self._forget_nearest()
 
     def remove(self, obj: LiveObject) -> None:
         """Free the parts of an object."""
         self._written.pop(obj.slot, None)
         self._meshes.pop(obj.slot, None)
         self._shapes.links[self._first_slot + obj.slot, 2] = 0
+        self._forget_nearest()
 
     @property
     def slots_by_leaves(self) -> list[int]:
@@ -269,6 +271,6 @@ class ObjectDistance:
         parts.forget_pairs(*self.queries.state, which)
         parts.forget_pairs(*self._path_state, which)
 
-    def forget_nearest(self) -> None:
+    def _forget_nearest(self) -> None:
         """Forget which pair was nearest, because other pairs are checked now."""
         self.queries.state[1][-2] = -1  # ``last`` of `parts.State`

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
-from collision_monitor.hierarchy import object_slots
 from collision_monitor.model.live.live_objects import LiveObject, Room
 
 
@@ -83,21 +82,11 @@ class ObjectPairs:
         row, first = links + obj.slot, self.number(obj, 0)
         numbers = np.where(obj.is_allowed, np.arange(first, first + links), -1)
         self.table[row, :links] = self.table[:links, row] = numbers
-        first_carried = room.first_carried_node
-        partners = np.zeros(room.nothing, dtype=np.uint8)
-        partners[:first_carried] = room.nodes_above(obj.is_allowed, 0, first_carried)
-        # Nodes above several carried objects are checked against everything.
-        partners[0] = partners[first_carried : first_carried + len(carried) - 1] = 1
-        for other in carried:
-            if self.is_checked(obj, other):
-                partners[other.node : other.node + other.nodes] = 1
-                place = links + other.slot
-                self.table[row, place] = self.table[place, row] = self.number(obj, other)
-        object_slots.open_range(
-            room.index, partners, 0, room.view.moving_nodes, obj.node, obj.nodes
-        )
-        if obj.carrier >= 0:
-            room.open_fixed(obj.node, obj.nodes, obj.is_allowed)
+        partners = [other for other in carried if self.is_checked(obj, other)]
+        for other in partners:
+            place = links + other.slot
+            self.table[row, place] = self.table[place, row] = self.number(obj, other)
+        room.open_object(obj, [other.slot for other in partners])
 
     def unmark(self, obj: LiveObject) -> None:
         """Number no pairs of an object any more."""

@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PackedObjects:
-    """Writes objects into the slots of a packed model, and keeps its trees.
+    """Writes objects into the slots of a packed model, and lists the searches of their trees.
 
     An object on the base has a range of leaves of its own; carried objects are written again, one
     after another, if one of them changes.
@@ -47,11 +46,7 @@ class PackedObjects:
         self._poses = dict(model.bodies.link_poses)
         self._ranges = Ranges(self.room.live_leaves)
         self._leaves_in_use = 0  # leaves allocated, without those of a cloud
-        # By slot: the tree of a fixed object, its root and number of nodes; 0, 0 without one.
-        self._roots = np.zeros((slots, 2), dtype=np.int64)
-        self._keys, self._order = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
-        self._moved = math.inf  # objects moved since the top tree was built, inf: build it
-        self._is_current = False
+        self._searches_are_current = False
         self.stamps, self.part_counts = np.zeros((2, self._link_count + slots), dtype=np.int64)
         self._stamp = 0
         self._rebuild_carried()
@@ -63,7 +58,10 @@ class PackedObjects:
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """(numbers, index) of the packed model, after all pending changes."""
-        self._update_tree()
+        if not self._searches_are_current:
+            fixed = [obj for obj in filter(None, self.in_slot) if obj.carrier < 0]
+            self.room.set_searches(self.carried, fixed)
+            self._searches_are_current = True
         return self.room.numbers, self.room.index
 
     def prepare_exact(self, names: Callable[[int], tuple[str, str]]) -> ObjectDistance:
@@ -115,7 +113,7 @@ class PackedObjects:
         self._leaves_in_use += rounded(len(obj.rows)) if obj.slot else 0
         self.write(obj)
         self.pairs.mark(obj, self.carried)
-        self._moved = math.inf
+        self._searches_are_current = False
 
     def erase(self, obj: LiveObject) -> None:
         """Remove an object, and free its slot."""
@@ -129,20 +127,15 @@ class PackedObjects:
             self.carried.remove(obj)
             self._rebuild_carried()
             return
-        self._roots[obj.slot] = 0
         self._leaves_in_use -= rounded(len(obj.rows)) if obj.slot else 0
         self._ranges.give_back(obj.leaf - self.room.first_live_leaf, len(obj.rows))
-        self._moved, self._is_current = math.inf, False
+        self._searches_are_current = False
 
     def write(self, obj: LiveObject) -> None:
         """Write the leaves, tree and boxes of an object at its present place."""
-        if obj.carrier >= 0:
-            self._put(obj)
-            return
-        obj.node = self.room.first_live_node + 2 * (obj.leaf - self.room.first_live_leaf)
-        self._roots[obj.slot] = obj.node, obj.nodes
+        if obj.carrier < 0:
+            obj.node = self.room.first_live_node + 2 * (obj.leaf - self.room.first_live_leaf)
         self._put(obj)
-        self._moved, self._is_current = self._moved + 1, False
 
     def _allocate(self, count: int) -> int:
         """Allocate ``count`` leaves and return the first; compacts the objects if necessary."""
@@ -166,6 +159,7 @@ class PackedObjects:
         object_slots.put(
             room.numbers, room.index, room.leaf_links, obj.rows,
             _row_of(self._poses[obj.link] @ obj.pose), obj.body, row, obj.leaf, obj.node,
+            room.bit_of(obj.slot),
         )  # fmt: skip
         self._stamp += 1
         self.stamps[row], self.part_counts[row] = self._stamp, obj.geometry.part_count
@@ -175,23 +169,15 @@ class PackedObjects:
         if self.exact is not None:
             self.exact.put(obj, self._poses[obj.link] @ obj.pose)
 
-    # -- trees --
-
     def _rebuild_carried(self) -> None:
         """Rebuild leaves and trees of all carried objects, and the pairs of all objects."""
-        room, count = self.room, len(self.carried)
-        leaf, first = room.first_carried_leaf, room.first_carried_node
-        above = max(count - 1, 0)  # nodes above their trees
-        node = first + above
+        room = self.room
+        leaf, node = room.first_carried_leaf, room.first_carried_node
         for k, obj in enumerate(self.carried):
             obj.carrier, obj.leaf, obj.node = k, leaf, node
             leaf += len(obj.rows)
             node += obj.nodes
-        room.view.nodes[first] = -1, 0
-        if count:
-            self._build_tree_above(first, [obj.node for obj in self.carried])
-        room.set_moving(leaf - room.first_carried_leaf, node - first)
-        room.close_carried(above)
+        room.close_objects()
         renumbered = self.pairs.renumber_carried(self.carried)
         if self.exact is not None:
             self.exact.forget(renumbered)
@@ -199,37 +185,7 @@ class PackedObjects:
             self._put(obj)
         for obj in filter(None, self.in_slot):
             self.pairs.mark(obj, self.carried)
-        self._moved, self._is_current = math.inf, False
-
-    def _build_tree_above(self, node: int, roots: Sequence[int]) -> None:
-        if len(roots) == 1:
-            return
-        half = (len(roots) + 1) // 2
-        parts = []
-        for first, part in ((node + 1, roots[:half]), (node + half, roots[half:])):
-            parts.append(part[0] if len(part) == 1 else first)
-            self._build_tree_above(first, part)
-        self.room.view.nodes[node] = parts
-
-    def _update_tree(self) -> None:
-        """Rebuild or refit the tree over all objects on the base, if needed."""
-        if self._is_current:
-            return
-        if self.exact is not None:
-            self.exact.forget_nearest()
-        room, roots = self.room, self._roots[self._roots[:, 1] > 0]
-        count = len(roots)
-        if self._moved > 4 + count // 8:
-            root = -1
-            if count:
-                root = object_slots.lay_top(
-                    room.numbers, room.index, roots, count, room.top_node, self._keys, self._order
-                )
-            room.set_roots(root)
-            self._moved = 0
-        object_slots.refit_top(room.numbers, room.index, room.top_node, count)
-        room.view.warm_start[:] = -1  # one of the nearest two may have been removed
-        self._is_current = True
+        self._searches_are_current = False
 
 
 def _row_of(pose: np.ndarray) -> np.ndarray:

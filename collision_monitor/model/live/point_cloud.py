@@ -13,7 +13,6 @@ from collision_monitor.common.compiled import compiling, offline_kernel
 from collision_monitor.common.limits import array_range_problem
 from collision_monitor.common.text import six_digits
 from collision_monitor.errors import LiveSceneError
-from collision_monitor.hierarchy.object_slots import morton
 
 # Voxels from the origin along each axis: half of the range of a Morton code.
 HALF = 1 << 20
@@ -83,6 +82,23 @@ def foreign(points, pose, ends, radii, padding, out):
 
 
 @offline_kernel
+def _spread_bits(value):
+    """The lowest 21 bits of a number with two zero bits behind each."""
+    x = value & 0x1FFFFF
+    x = (x | (x << 32)) & 0x1F00000000FFFF
+    x = (x | (x << 16)) & 0x1F0000FF0000FF
+    x = (x | (x << 8)) & 0x100F00F00F00F00F
+    x = (x | (x << 4)) & 0x10C30C30C30C30C3
+    return (x | (x << 2)) & 0x1249249249249249
+
+
+@offline_kernel
+def _morton(x, y, z):
+    """Index on Morton's curve of a cell; coordinates of 0 to 2^21 - 1."""
+    return _spread_bits(x) | (_spread_bits(y) << 1) | (_spread_bits(z) << 2)
+
+
+@offline_kernel
 def voxel_keys(points, count, size, keys):
     """Write Morton codes of the voxels of ``count`` points; return -1, or a point too far away."""
     for n in range(count):
@@ -91,7 +107,7 @@ def voxel_keys(points, count, size, keys):
         z = math.floor(points[n, 2] / size + SHIFT) + HALF
         if not (0 <= x < 2 * HALF and 0 <= y < 2 * HALF and 0 <= z < 2 * HALF):
             return n
-        keys[n] = morton(np.int64(x), np.int64(y), np.int64(z))
+        keys[n] = _morton(np.int64(x), np.int64(y), np.int64(z))
     return -1
 
 

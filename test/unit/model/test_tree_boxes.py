@@ -38,7 +38,7 @@ def test_levels_begin_at_both_roots_and_every_leaf_has_a_box():
     assert boxes.levels[[0, view.moving_nodes]].tolist() == [0, 0]
     assert (boxes.levels == 0).sum() == 2
     assert boxes.depth == boxes.levels.max() + 1
-    for node, (left, right) in enumerate(view.nodes.tolist()):
+    for node, (left, right) in enumerate(view.nodes[:, :2].tolist()):
         if left >= 0:
             assert boxes.levels[[left, right]].tolist() == [boxes.levels[node] + 1] * 2
     moving = view.moving_leaves
