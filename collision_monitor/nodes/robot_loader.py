@@ -18,10 +18,10 @@ from rclpy.node import Node
 from collision_monitor.common.compiled import compiling, is_on_disk
 from collision_monitor.common.limits import limited
 from collision_monitor.errors import CollisionMonitorError, reason_of
-from collision_monitor.hierarchy.object_slots import lay_top
+from collision_monitor.hierarchy.object_slots import put
 from collision_monitor.mesh_distance.crossings import list_crossings
 from collision_monitor.model.live.live_scene import LiveScene
-from collision_monitor.model.live.point_cloud import voxel_centres, warm_up
+from collision_monitor.model.live.point_cloud import foreign, warm_up
 from collision_monitor.model.loading import Answer, Loaded, LoadingProcess, Recipe
 from collision_monitor.model.thresholds import Rule
 from collision_monitor.monitoring.faults import FaultRegister, Level
@@ -46,7 +46,7 @@ library = logging.getLogger("collision_monitor")
 
 def has_kernels(exact: bool) -> bool:
     """Whether the kernels of a monitor are on disk; ``exact``: those of exact distances, too."""
-    last = (lay_top, voxel_centres, *((measure_paths, list_crossings) if exact else ()))
+    last = (put, foreign, *((measure_paths, list_crossings) if exact else ()))
     return all(map(is_on_disk, last))
 
 
@@ -63,7 +63,7 @@ def build_monitor(
     model, thresholds = loaded.model, thresholds_of(values, rules)
     thresholds.check_left_out(model.unmonitored_pairs)
     limits = joint_limits_of(values, model)
-    with compiling(lay_top):
+    with compiling(put):
         live = LiveScene(model, bounds_of(values))
         behaviour = SpeedPolicy(
             model, settings_of(values), decelerations_of(values, model, limits), live

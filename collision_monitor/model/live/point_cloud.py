@@ -16,6 +16,11 @@ from collision_monitor.errors import LiveSceneError
 
 # Voxels from the origin along each axis: half of the range of a Morton code.
 HALF = 1 << 20
+# Steps that spread 21 bits, with two zero bits behind each: shift, then keep these bits.
+_SPREAD = (
+    (32, 0x1F00000000FFFF), (16, 0x1F0000FF0000FF), (8, 0x100F00F00F00F00F),
+    (4, 0x10C30C30C30C30C3), (2, 0x1249249249249249),
+)  # fmt: skip
 # In voxels. If the origin were a corner, its surroundings would be in eight voxels of any size.
 SHIFT = 0.37
 
@@ -81,53 +86,20 @@ def foreign(points, pose, ends, radii, padding, out):
     return count, on_robot
 
 
-@offline_kernel
-def _spread_bits(value):
-    """The lowest 21 bits of a number with two zero bits behind each."""
-    x = value & 0x1FFFFF
-    x = (x | (x << 32)) & 0x1F00000000FFFF
-    x = (x | (x << 16)) & 0x1F0000FF0000FF
-    x = (x | (x << 8)) & 0x100F00F00F00F00F
-    x = (x | (x << 4)) & 0x10C30C30C30C30C3
-    return (x | (x << 2)) & 0x1249249249249249
+def _cells(points: np.ndarray, size: float) -> np.ndarray:
+    """(n, 3) voxels of points, counted from a corner far outside along each axis."""
+    return np.floor(points / size + SHIFT) + HALF
 
 
-@offline_kernel
-def _morton(x, y, z):
-    """Index on Morton's curve of a cell; coordinates of 0 to 2^21 - 1."""
-    return _spread_bits(x) | (_spread_bits(y) << 1) | (_spread_bits(z) << 2)
+def _keys(cells: np.ndarray) -> np.ndarray:
+    """(n,) Morton codes of voxels: the bits of the three axes in turn. Near voxels have near codes.
 
-
-@offline_kernel
-def voxel_keys(points, count, size, keys):
-    """Write Morton codes of the voxels of ``count`` points; return -1, or a point too far away."""
-    for n in range(count):
-        x = math.floor(points[n, 0] / size + SHIFT) + HALF
-        y = math.floor(points[n, 1] / size + SHIFT) + HALF
-        z = math.floor(points[n, 2] / size + SHIFT) + HALF
-        if not (0 <= x < 2 * HALF and 0 <= y < 2 * HALF and 0 <= z < 2 * HALF):
-            return n
-        keys[n] = _morton(np.int64(x), np.int64(y), np.int64(z))
-    return -1
-
-
-@offline_kernel
-def _compact_bits(code):
-    """Return every third bit of a Morton code."""
-    x = code & 0x1249249249249249
-    x = (x | (x >> 2)) & 0x10C30C30C30C30C3
-    x = (x | (x >> 4)) & 0x100F00F00F00F00F
-    x = (x | (x >> 8)) & 0x1F0000FF0000FF
-    x = (x | (x >> 16)) & 0x1F00000000FFFF
-    return (x | (x >> 32)) & 0x1FFFFF
-
-
-@offline_kernel
-def voxel_centres(keys, size, out):
-    """Write the centres (n, 3) of voxels, metres."""
-    for n in range(len(keys)):
-        for axis in range(3):
-            out[n, axis] = (_compact_bits(keys[n] >> axis) - HALF + 0.5 - SHIFT) * size
+    So a tree over voxels in this order is a good one.
+    """
+    x = cells.astype(np.int64)
+    for shift, mask in _SPREAD:
+        x = (x | x << shift) & mask
+    return x[:, 0] | x[:, 1] << 1 | x[:, 2] << 2
 
 
 _ROUNDING = 1e-9  # relative to the size of a voxel and its distance
@@ -186,26 +158,26 @@ def voxels_of(
         np.ascontiguousarray(ends, dtype=float), np.ascontiguousarray(radii, dtype=float),
         float(padding), kept,
     )  # fmt: skip
-    keys = np.empty(count, dtype=np.int64)
     while True:
-        far = voxel_keys(kept, count, float(size), keys)
-        if far >= 0:
+        cells = _cells(kept[:count], size)
+        is_far = ((cells < 0) | (cells >= 2 * HALF)).any(axis=1)
+        if is_far.any():
             raise LiveSceneError(
-                f"cloud: a point at {list(six_digits(kept[far]))} m is too far away for voxels of "
-                f"{size:g} m"
+                f"cloud: a point at {list(six_digits(kept[is_far.argmax()]))} m is too far away "
+                f"for voxels of {size:g} m"
             )
-        voxels = np.unique(keys)
-        if len(voxels) <= most:
+        _, first = np.unique(_keys(cells), return_index=True)
+        if len(first) <= most:
             break
         size *= 2.0
-    balls = np.empty((len(voxels), 4))
-    voxel_centres(voxels, float(size), balls)
-    reach = np.abs(balls[:, :3]).max(initial=0.0)
-    balls[:, 3] = 0.5 * math.sqrt(3.0) * size + _ROUNDING * (size + reach)
+    centres = (cells[first] - HALF + 0.5 - SHIFT) * size
+    reach = np.abs(centres).max(initial=0.0)
+    radius = 0.5 * math.sqrt(3.0) * size + _ROUNDING * (size + reach)
+    balls = np.column_stack([centres, np.full(len(first), radius)])
     return Voxels(balls, size, count, on_robot)
 
 
 def warm_up() -> None:
     """Compile the kernels of `voxels_of`, or load them from disk."""
-    with compiling(voxel_centres):
+    with compiling(foreign):
         voxels_of(np.zeros((1, 3)), np.eye(4), np.zeros((1, 6)), np.zeros(1), 0.0, 0.1, 1)
