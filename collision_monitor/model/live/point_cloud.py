@@ -14,13 +14,8 @@ from collision_monitor.common.limits import array_range_problem
 from collision_monitor.common.text import six_digits
 from collision_monitor.errors import LiveSceneError
 
-# Voxels from the origin along each axis: half of the range of a Morton code.
+# Voxels from the origin along each axis, so that 63 bits number all.
 HALF = 1 << 20
-# Steps that spread 21 bits, with two zero bits behind each: shift, then keep these bits.
-_SPREAD = (
-    (32, 0x1F00000000FFFF), (16, 0x1F0000FF0000FF), (8, 0x100F00F00F00F00F),
-    (4, 0x10C30C30C30C30C3), (2, 0x1249249249249249),
-)  # fmt: skip
 # In voxels. If the origin were a corner, its surroundings would be in eight voxels of any size.
 SHIFT = 0.37
 
@@ -86,20 +81,12 @@ def foreign(points, pose, ends, radii, padding, out):
     return count, on_robot
 
 
-def _cells(points: np.ndarray, size: float) -> np.ndarray:
-    """(n, 3) voxels of points, counted from a corner far outside along each axis."""
-    return np.floor(points / size + SHIFT) + HALF
-
-
-def _keys(cells: np.ndarray) -> np.ndarray:
-    """(n,) Morton codes of voxels: the bits of the three axes in turn. Near voxels have near codes.
-
-    So a tree over voxels in this order is a good one.
-    """
-    x = cells.astype(np.int64)
-    for shift, mask in _SPREAD:
-        x = (x | x << shift) & mask
-    return x[:, 0] | x[:, 1] << 1 | x[:, 2] << 2
+def _along_curve(cells: np.ndarray) -> np.ndarray:
+    """(n,) order of voxels (n, 3) along Morton's curve, so that a tree over them is a good one."""
+    codes = np.zeros(len(cells), dtype=np.int64)
+    for bit in range(HALF.bit_length()):
+        codes |= (((cells >> bit) & 1) << (3 * bit + np.arange(3))).sum(axis=1)
+    return codes.argsort()
 
 
 _ROUNDING = 1e-9  # relative to the size of a voxel and its distance
@@ -159,18 +146,21 @@ def voxels_of(
         float(padding), kept,
     )  # fmt: skip
     while True:
-        cells = _cells(kept[:count], size)
+        cells = np.floor(kept[:count] / size + SHIFT) + HALF
         is_far = ((cells < 0) | (cells >= 2 * HALF)).any(axis=1)
         if is_far.any():
             raise LiveSceneError(
                 f"cloud: a point at {list(six_digits(kept[is_far.argmax()]))} m is too far away "
                 f"for voxels of {size:g} m"
             )
-        _, first = np.unique(_keys(cells), return_index=True)
+        x, y, z = cells.astype(np.int64).T
+        _, first = np.unique(((x * 2 * HALF) + y) * 2 * HALF + z, return_index=True)
         if len(first) <= most:
             break
         size *= 2.0
-    centres = (cells[first] - HALF + 0.5 - SHIFT) * size
+    voxels = cells[first].astype(np.int64)
+    voxels = voxels[_along_curve(voxels)]
+    centres = (voxels - HALF + 0.5 - SHIFT) * size
     reach = np.abs(centres).max(initial=0.0)
     radius = 0.5 * math.sqrt(3.0) * size + _ROUNDING * (size + reach)
     balls = np.column_stack([centres, np.full(len(first), radius)])
