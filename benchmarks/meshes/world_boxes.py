@@ -16,7 +16,7 @@ import numpy as np
 
 from collision_monitor.common.array_views import borrow, work_space
 from collision_monitor.common.compiled import kernel
-from collision_monitor.geometry.triangles import triangles_intersect
+from collision_monitor.geometry.triangles import squared_distance_below
 from collision_monitor.mesh_distance.mesh_crossing import crossing_triangles
 from collision_monitor.mesh_distance.mesh_pair_distance import take_corners
 from collision_monitor.mesh_distance.mesh_tree import STACK, unpack_tree
@@ -152,7 +152,7 @@ def _cross_in_world(a, boxes_a, corners_a, pose_a, b, boxes_b, corners_b, pose_b
                     if not refits:
                         _place_row(a, row_a, pose_a, corners_a)
                     take_corners(corners_a, row_a, pair)
-                    if triangles_intersect(pair, 0, 3):
+                    if squared_distance_below(pair, 0, 3, 1e-14)[0] == 0.0:
                         return True
             continue
         opens_a = count_b < 0 or (count_a > 0 and _size(boxes_a, i) >= _size(boxes_b, j))

@@ -123,7 +123,10 @@ def offline_kernel(function: Callable) -> Callable:
 
 
 def reproducible_kernel(function: Callable) -> Callable:
-    """As `offline_kernel`, with the same result on every processor: no operations are fused."""
+    """As `offline_kernel`, with the same result on every processor and wherever it is inlined.
+
+    No operations are fused.
+    """
     return _compiled(function, nogil=True, fastmath=False)
 
 
@@ -148,17 +151,8 @@ def part_kernel(function: Callable) -> Callable:
     return small_kernel(function)
 
 
-def exact_kernel(function: Callable) -> Callable:
-    """As `kernel`, with every operation rounded according to IEEE 754: none is fused or omitted.
-
-    For arithmetic that computes its own rounding errors. This also holds where it is inlined into
-    an ordinary kernel: the permission to fuse is an attribute of each operation.
-    """
-    return _compiled(function, nogil=False, fastmath=False)
-
-
-def exact_part_kernel(function: Callable) -> Callable:
-    """As `part_kernel`, for a part of an `exact_kernel`: its operations are rounded as there."""
+def reproducible_part_kernel(function: Callable) -> Callable:
+    """As `part_kernel`, for a part of a `reproducible_kernel`."""
     return _compiled(function, nogil=False, fastmath=False, inline="always")
 
 

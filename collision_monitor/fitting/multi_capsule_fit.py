@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.compiled import exact_part_kernel, reproducible_kernel
+from collision_monitor.common.compiled import reproducible_kernel, reproducible_part_kernel
 from collision_monitor.fitting.body import Body
 from collision_monitor.fitting.coverage import (
     Coverage,
@@ -68,7 +68,7 @@ def _dot(a, row, b):
     return total
 
 
-@exact_part_kernel
+@reproducible_part_kernel
 def _set_direction(x, gradient, least_radius, curvature, newest, known, direction):
     """Write the quasi-Newton ``direction`` (n,) by the two-loop recursion; return its slope.
 
@@ -104,7 +104,7 @@ def _set_direction(x, gradient, least_radius, curvature, newest, known, directio
     return slope
 
 
-@exact_part_kernel
+@reproducible_part_kernel
 def _search_line(x, direction, slope, value, coverage, least_radius, trial, trial_gradient):
     """Write a ``trial`` (k, 7) along ``direction`` whose cost is low enough, and its gradient.
 

@@ -1,23 +1,17 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Two triangles: an exact intersection test, their distance, and their nearest points.
+"""Two triangles: their distance, their nearest points, and whether they touch.
 
 A triangle is three rows of an array (n, 3), metres, named by the first of them.
-
-The intersection test uses signs of determinants only, after Devillers and Guigue, Faster
-Triangle-Triangle Intersection Tests, INRIA RR-4488 (2002), and Guigue and Devillers, Fast and
-Robust Triangle-Triangle Overlap Test Using Orientation Predicates, Journal of Graphics Tools 8
-(2003), 25-32; coplanar and degenerate triangles by a method of this package. Triangles are closed:
-touching triangles share a point. The answer is exact for coordinates that are zero or of a size
-from 1e-80 to 1e95 (`orientation`).
 
 Triangles that are apart are nearest at a vertex of one and inside the other, or at two edges
 (Larsen, Gottschalk, Lin and Manocha, Fast Proximity Queries with Swept Sphere Volumes, UNC
 TR99-018, 1999). Every candidate is a pair of points on the triangles, so none is nearer than the
 truth; the search ends at the first one whose distance is also the gap between the triangles along
-the line of the two points, for then none can be nearer. Whether they share a point is decided by
-`triangles_intersect`, not by a small distance. For distances, segments and points are triangles
-too; coordinates up to 1e30 m; lengths below 1e-15 m count as zero.
+the line of the two points, for then none can be nearer. Triangles that cross have an edge of one
+through the other; they, and triangles that are nearer than `TOUCH` of their extent, touch. For
+distances, segments and points are triangles too; coordinates up to 1e30 m; lengths below 1e-15 m
+count as zero.
 """
 
 from __future__ import annotations
@@ -25,165 +19,7 @@ from __future__ import annotations
 import math
 
 from collision_monitor.common.compiled import kernel, part_kernel, small_kernel
-from collision_monitor.geometry.orientation import orient2d, orient3d, sides
 from collision_monitor.geometry.segments import nearest_parameters
-
-# -- the exact intersection test --
-
-
-@kernel
-def _is_before(p, a, b):
-    """Whether row a comes before row b, by x, then y, then z: an order along any line."""
-    if p[a, 0] != p[b, 0]:
-        return p[a, 0] < p[b, 0]
-    if p[a, 1] != p[b, 1]:
-        return p[a, 1] < p[b, 1]
-    return p[a, 2] < p[b, 2]
-
-
-@kernel
-def _ends(p, i):
-    """First and last vertex of a triangle in that order: its ends if it is a segment or a point."""
-    first, last = i, i
-    for k in range(i + 1, i + 3):
-        if _is_before(p, k, first):
-            first = k
-        if _is_before(p, last, k):
-            last = k
-    return first, last
-
-
-@kernel
-def _alone(s0, s1, s2):
-    """Which vertex is alone on its side of a plane, from the three signs, and which side it is.
-
-    Its own sign times the side is not negative, that of the others not positive. Signs are
-    neither all zero nor all positive nor all negative.
-    """
-    positive = (s0 > 0) + (s1 > 0) + (s2 > 0)
-    negative = (s0 < 0) + (s1 < 0) + (s2 < 0)
-    if positive == 1:
-        wanted, side = 1, 1
-    elif negative == 1:
-        wanted, side = -1, -1
-    else:  # one on the plane, the others beyond it
-        wanted, side = 0, (-1 if positive == 2 else 1)
-    if s0 == wanted:
-        return 0, side
-    return (1, side) if s1 == wanted else (2, side)
-
-
-@small_kernel
-def _intervals_meet(p, i, k, above_i, j, m, above_j):
-    """Whether two triangles meet on the line that their planes share.
-
-    Vertex k of i is alone on its side ``above_i`` of j's plane, vertex m of j on its side
-    ``above_j`` of i's. Each triangle cuts an interval out of the line, between the two edges
-    at the lonely vertex; ordered so that both lonely vertices are above, the intervals
-    overlap if neither begins behind the other's end.
-    """
-    a, d = i + k, j + m
-    b, c = i + (k + above_j) % 3, i + (k - above_j) % 3
-    e, f = j + (m + above_i) % 3, j + (m - above_i) % 3
-    return orient3d(p, a, b, d, e) <= 0 and orient3d(p, a, c, f, d) <= 0
-
-
-@small_kernel
-def _segment_meets_triangle(p, s, t, j):
-    """Whether the segment of rows s and t meets triangle j, if its line crosses j's plane.
-
-    Its ends must not both be strictly on one side.
-    """
-    s0 = orient3d(p, s, t, j, j + 1)
-    s1 = orient3d(p, s, t, j + 1, j + 2)
-    s2 = orient3d(p, s, t, j + 2, j)
-    return not (min(s0, min(s1, s2)) < 0 and max(s0, max(s1, s2)) > 0)
-
-
-@part_kernel
-def _axis_to_drop(p, i, j, a, b, c, d):
-    """Which coordinate can go so that the plane of two triangles stays one; -1 if all is a line.
-
-    Rows a, b and c, d are the ends of the triangles.
-    """
-    for axis in range(3):
-        x, y = (axis + 1) % 3, (axis + 2) % 3
-        if (
-            orient2d(p, i, i + 1, i + 2, x, y) != 0
-            or orient2d(p, j, j + 1, j + 2, x, y) != 0
-            or orient2d(p, a, b, c, x, y) != 0
-            or orient2d(p, a, b, d, x, y) != 0
-            or orient2d(p, c, d, a, x, y) != 0
-        ):
-            return axis
-    return -1
-
-
-@kernel
-def _edge_parts(p, i, j, x, y):
-    """Whether the line of an edge of triangle i has all of j strictly beyond it, in a plane."""
-    inside = orient2d(p, i, i + 1, i + 2, x, y)
-    for k in range(3):
-        a, b = i + k, i + (k + 1) % 3
-        s0 = orient2d(p, a, b, j, x, y)
-        # A triangle without area has its inside on neither side.
-        if s0 != 0 and s0 != inside:
-            if s0 == orient2d(p, a, b, j + 1, x, y) and s0 == orient2d(p, a, b, j + 2, x, y):
-                return True
-    return False
-
-
-@part_kernel
-def _flat_triangles_meet(p, i, j):
-    """Whether two triangles of one plane, or without area, share a point.
-
-    In the plane, convex shapes that are apart are parted by the line of an edge; on a line,
-    intervals are compared by their ends.
-    """
-    a, b = _ends(p, i)
-    c, d = _ends(p, j)
-    if orient3d(p, a, b, c, d) != 0:
-        return False  # two segments that lie across
-    axis = _axis_to_drop(p, i, j, a, b, c, d)
-    if axis < 0:
-        return not (_is_before(p, b, c) or _is_before(p, d, a))
-    x, y = (axis + 1) % 3, (axis + 2) % 3
-    return not (_edge_parts(p, i, j, x, y) or _edge_parts(p, j, i, x, y))
-
-
-@kernel
-def triangles_intersect(p, i, j):
-    """Whether the closed triangles of rows i to i + 2 and j to j + 2 share a point.
-
-    ``p`` (n, 3), metres, one frame. Inside, on the edge, coplanar, one in the other, segments
-    and points all count.
-    """
-    b0, b1, b2 = sides(p, i, j)
-    i_is_flat = b0 == b1 and b1 == b2  # all of j on one side of i's plane, or in it
-    if i_is_flat and b0 != 0:
-        return False
-    a0, a1, a2 = sides(p, j, i)
-    j_is_flat = a0 == a1 and a1 == a2
-    if j_is_flat and a0 != 0:
-        return False
-    if i_is_flat and j_is_flat:
-        return _flat_triangles_meet(p, i, j)
-    # Every point is in the plane of a triangle without area.
-    if i_is_flat:
-        s, t = _ends(p, i)
-        return _segment_meets_triangle(p, s, t, j)
-    if j_is_flat:
-        s, t = _ends(p, j)
-        return _segment_meets_triangle(p, s, t, i)
-    k, above_i = _alone(a0, a1, a2)
-    m, above_j = _alone(b0, b1, b2)
-    return _intervals_meet(p, i, k, above_i, j, m, above_j)
-
-
-# -- the distance --
-
-# Of triangles that share no point, however near.
-_LEAST = 1e-300
 
 # A squared distance and two points: farther away than any.
 _NOTHING = (math.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -192,6 +28,8 @@ _NOTHING = (math.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 # that is tolerated where a candidate is compared to the gap. 2^-53 is 1.1e-16.
 _ROUNDING = 2e-15
 _TOLERANCE = 4e-15
+# Share of the extent up to which triangles touch: far above rounding, far below what matters.
+TOUCH = 1e-12
 
 
 @small_kernel
@@ -370,6 +208,28 @@ def _swapped(pair):
     return square, bx, by, bz, ax, ay, az
 
 
+@kernel
+def _pierces(p, i, j, touching):
+    """Whether an edge of j runs through face i, up to a squared distance of ``touching``."""
+    nx, ny, nz = _normal(p, i)
+    for k in range(3):
+        a, b = j + k, j + (k + 1) % 3
+        fx, fy, fz = p[i, 0], p[i, 1], p[i, 2]
+        for _ in range(2):  # again from the first foot: the normal of a narrow face is inaccurate
+            above = _beyond(p, a, fx, fy, fz, nx, ny, nz)
+            below = _beyond(p, b, fx, fy, fz, nx, ny, nz)
+            if (above > 0.0) == (below > 0.0):
+                break
+            t = above / (above - below)
+            x = p[a, 0] + t * (p[b, 0] - p[a, 0])
+            y = p[a, 1] + t * (p[b, 1] - p[a, 1])
+            z = p[a, 2] + t * (p[b, 2] - p[a, 2])
+            square, fx, fy, fz = _foot(p, i, nx, ny, nz, x, y, z)
+            if square <= touching:
+                return True
+    return False
+
+
 @part_kernel
 def _try_everything(p, i, j):
     """The nearest of all pairs of edges, and of vertices and faces, with no short cuts."""
@@ -408,16 +268,17 @@ def squared_distance_below(p, i, j, bound):
 
     Else a number that is not below it but for rounding, and no points to rely on: the search
     ends as soon as a gap as wide as that is seen. ``bound`` in square metres, above zero;
-    infinity to ask always. Below it, zero, without points, if and only if the triangles share one;
-    triangles that do are never taken for apart. NaN where a coordinate is not finite. The distance
-    is right to 1e-12 of the extent of both triangles together where one is as narrow as 1e-12 of
-    its length, to 1e-14 where none is.
+    infinity to ask always. Below it, zero, without points, if the triangles share a point, and only
+    if they are nearer than `TOUCH` of their extent; where an edge runs through a face narrower than
+    1e-7 of its length, it may be the distance to the edges of that face. NaN where a coordinate is
+    not finite. The distance is right to 1e-12 of the extent of both triangles together where one is
+    as narrow as 1e-12 of its length, to 1e-14 where none is.
     """
     extent = _extent(p, i, j)
     if not extent < math.inf:
         return math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, math.nan
-    # A gap that rounding may have made proves nothing.
-    bound = max(bound, (_ROUNDING * extent) ** 2)
+    touching = (TOUCH * extent) ** 2
+    bound = max(bound, touching)
     # Three times the vector from the middle of i to that of j.
     dx = p[j, 0] + p[j + 1, 0] + p[j + 2, 0] - p[i, 0] - p[i + 1, 0] - p[i + 2, 0]
     dy = p[j, 1] + p[j + 1, 1] + p[j + 2, 1] - p[i, 1] - p[i + 1, 1] - p[i + 2, 1]
@@ -429,15 +290,16 @@ def squared_distance_below(p, i, j, bound):
     edge_i = (_lowest(p, i, dx, dy, dz) + 1) % 3
     edge_j = (_lowest(p, j, -dx, -dy, -dz) + 1) % 3
     best, settled = _walk(p, i, edge_i, j, edge_j, bound, extent)
-    if settled:
+    if settled and best[0] > touching:
         return best
     over, apart, settled = _face_below_vertex(p, i, j, bound, extent)
-    if settled:
+    if settled and over[0] > touching:
         return over
     under, apart_too, settled = _face_below_vertex(p, j, i, bound, extent)
-    if settled:
+    if settled and under[0] > touching:
         return _swapped(under)
-    if not (apart or apart_too) and triangles_intersect(p, i, j):
-        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    square, ax, ay, az, bx, by, bz = _try_everything(p, i, j)
-    return max(square, _LEAST), ax, ay, az, bx, by, bz
+    best = _try_everything(p, i, j)
+    touches = best[0] <= touching
+    if not (touches or apart or apart_too):
+        touches = _pierces(p, i, j, touching) or _pierces(p, j, i, touching)
+    return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0) if touches else best

@@ -3,9 +3,8 @@
 """Crossing triangles of two meshes, and whether there are any, with hierarchies.
 
 Method of Chen and Xie: boxes select the pairs of triangles, by the 15 separating axes in the
-relative pose of the links; the triangles are tested exactly. All kinds of hierarchies give the same
-result as a test of all pairs of triangles, with those of B transformed into frame A in floating
-point.
+relative pose of the links. All kinds of hierarchies give the same result as a test of all pairs of
+triangles, with those of B transformed into frame A in floating point.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import THREE, ZERO, kernel
 from collision_monitor.geometry.bounding_volumes import OCTREE
-from collision_monitor.geometry.triangles import triangles_intersect
+from collision_monitor.geometry.triangles import squared_distance_below
 from collision_monitor.mesh_distance.mesh_pair_distance import place_corners, take_corners
 from collision_monitor.mesh_distance.mesh_tree import STACK
 from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
@@ -23,29 +22,6 @@ from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
 # Metres by which rounding may enlarge the bound of two volumes that touch, with a reserve. Where
 # edges are nearly parallel, errors are divided by the sine of their angle, at least 1e-5.
 _ROUNDING = 1e-7
-
-
-@kernel
-def _box(pair, first):
-    """Return the lower and upper corner of a triangle's box."""
-    return (
-        min(pair[first, 0], min(pair[first + 1, 0], pair[first + 2, 0])),
-        min(pair[first, 1], min(pair[first + 1, 1], pair[first + 2, 1])),
-        min(pair[first, 2], min(pair[first + 1, 2], pair[first + 2, 2])),
-        max(pair[first, 0], max(pair[first + 1, 0], pair[first + 2, 0])),
-        max(pair[first, 1], max(pair[first + 1, 1], pair[first + 2, 1])),
-        max(pair[first, 2], max(pair[first + 1, 2], pair[first + 2, 2])),
-    )
-
-
-@kernel
-def _are_disjoint(box, other):
-    """Whether two boxes of six coordinates are disjoint."""
-    return (
-        box[0] > other[3] or other[0] > box[3]
-        or box[1] > other[4] or other[1] > box[4]
-        or box[2] > other[5] or other[2] > box[5]
-    )  # fmt: skip
 
 
 @kernel
@@ -59,7 +35,7 @@ def _is_listed(out, count, row_a, row_b):
 
 @kernel
 def crossing_triangles(a, b, pose, out):
-    """Return the number of pairs of triangles of two trees of one kind that share a point.
+    """Return the number of pairs of triangles of two trees of one kind that touch.
 
     At most the rows of ``out`` (k, 2), which gets the rows of ``corners`` of the pairs, unordered;
     one row gives a yes/no test. ``pose`` (4, 3) is B's in A's frame. Only surfaces are tested: a
@@ -79,13 +55,10 @@ def crossing_triangles(a, b, pose, out):
         for m in range(first_b, first_b - count_b):
             row_b = b.slots[m, 0]
             place_corners(b.corners, row_b, pose, pair)
-            box = _box(pair, THREE)
             for k in range(first_a, first_a - count_a):
                 row_a = a.slots[k, 0]
                 take_corners(a.corners, row_a, pair)
-                if _are_disjoint(box, _box(pair, ZERO)):
-                    continue
-                if not triangles_intersect(pair, ZERO, THREE):
+                if squared_distance_below(pair, ZERO, THREE, near)[0] != 0.0:
                     continue
                 # An octree has a triangle in several leaves.
                 if a.kind == OCTREE and _is_listed(out, count, row_a, row_b):

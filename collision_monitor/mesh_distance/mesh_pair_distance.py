@@ -17,8 +17,8 @@ from collision_monitor.common.compiled import (
     ONE,
     THREE,
     ZERO,
-    exact_kernel,
     kernel,
+    reproducible_kernel,
     small_kernel,
 )
 from collision_monitor.geometry.bounding_volumes import OBB, RSS
@@ -195,7 +195,7 @@ def take_corners(corners, row, out):
             out[k, i] = corners[row, 3 * k + i]
 
 
-@exact_kernel
+@reproducible_kernel
 def place_corners(corners, row, pose, out):
     """Write the corners of a triangle of B to rows 3 to 5 of ``out``, in frame A.
 

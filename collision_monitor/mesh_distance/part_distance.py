@@ -16,17 +16,16 @@ from collision_monitor.common.array_views import borrow, work_space
 from collision_monitor.common.compiled import (
     FALSE,
     ONE,
-    THREE,
     TRUE,
     TWO,
     ZERO,
     kernel,
     part_kernel,
+    reproducible_kernel,
     small_kernel,
 )
 from collision_monitor.geometry.bounding_volumes import OBB, OCTREE, RSS
 from collision_monitor.geometry.convex import RADIUS, solid_distance
-from collision_monitor.geometry.orientation import orient2d, orient3d
 from collision_monitor.mesh_distance.mesh_pair_distance import nearest_triangles
 from collision_monitor.mesh_distance.mesh_tree import STACK, MeshTree, unpack_tree
 from collision_monitor.mesh_distance.parts import MESH
@@ -140,12 +139,13 @@ def _to_mesh_frame(pose, trial, points):
 # -- whether a point is inside the closed surfaces of a mesh --
 #
 # Winding number: how often a ray from the point leaves, less how often it enters. The ray runs
-# along x. Its hits are decided by exact signs. A ray through an edge or a corner hits exactly one
-# of the adjacent triangles, as if it were shifted slightly sideways, so the number is correct for
-# every closed surface.
+# along x. Both triangles at an edge compute on which side of it the ray passes from the same
+# numbers in the same way. So a ray through an edge or a corner hits exactly one of the adjacent
+# triangles, as if it were shifted slightly sideways, and the number is correct for every closed
+# surface.
 
 
-@kernel
+@reproducible_kernel
 def _side_of_edge(p, a, b):
     """1 or -1 if the edge from row a to row b passes the ray of row 3 upwards or downwards.
 
@@ -156,7 +156,9 @@ def _side_of_edge(p, a, b):
         return 0
     upwards = 1 if p[b, 2] > p[3, 2] else -1
     low, high = (a, b) if upwards > 0 else (b, a)
-    return upwards if orient2d(p, low, high, THREE, ONE, TWO) > 0 else 0
+    along = (p[high, 1] - p[low, 1]) * (p[3, 2] - p[low, 2])
+    across = (p[high, 2] - p[low, 2]) * (p[3, 1] - p[low, 1])
+    return upwards if along > across else 0
 
 
 @part_kernel
@@ -202,8 +204,19 @@ def _crossings_of_triangle(tree, row, closed, first_row, p):
     turn = _side_of_edge(p, ZERO, ONE) + _side_of_edge(p, ONE, TWO) + _side_of_edge(p, TWO, ZERO)
     if turn == 0:
         return 0
-    side = orient3d(p, ZERO, ONE, TWO, THREE)
-    return turn if side * turn < 0 else 0  # otherwise it is behind the point
+    x = p[3, 0]
+    if min(p[0, 0], min(p[1, 0], p[2, 0])) > x:
+        return turn
+    if max(p[0, 0], max(p[1, 0], p[2, 0])) < x:
+        return 0
+    volume = 0.0  # with the point; its sign is opposite behind the triangle
+    for k in range(3):
+        one, other = (k + 1) % 3, (k + 2) % 3
+        volume += (p[k, 0] - x) * (
+            (p[one, 1] - p[3, 1]) * (p[other, 2] - p[3, 2])
+            - (p[one, 2] - p[3, 2]) * (p[other, 1] - p[3, 1])
+        )
+    return turn if volume * turn > 0.0 else 0
 
 
 @part_kernel

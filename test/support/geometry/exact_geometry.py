@@ -19,23 +19,6 @@ def dot(a, b):
     return sum(x * y for x, y in zip(a, b, strict=True))
 
 
-def determinant(m):
-    """By the first row."""
-    if len(m) == 1:
-        return m[0][0]
-    return sum(
-        (-1) ** k * m[0][k] * determinant([row[:k] + row[k + 1 :] for row in m[1:]])
-        for k in range(len(m))
-    )
-
-
-def orientation(*points):
-    """Sign of the determinant of the differences to the first of d + 1 points."""
-    first, *others = rational(points)
-    value = determinant([minus(point, first) for point in others])
-    return (value > 0) - (value < 0)
-
-
 def solve(matrix, right):
     """Solution of a square system by elimination, None where it is singular."""
     n = len(matrix)
