@@ -21,7 +21,7 @@ import numpy as np
 from collision_monitor import CollisionModel
 from collision_monitor.common.compiled import kernel
 from collision_monitor.fitting.bounding_shapes import OrientedBox
-from collision_monitor.hierarchy.aabb_tree import boxes_overlap, is_open
+from collision_monitor.hierarchy.aabb_tree import is_open
 from collision_monitor.hierarchy.kinematics import forward_kinematics
 from collision_monitor.hierarchy.packed import unpack, windows
 from collision_monitor.hierarchy.query import first_bad
@@ -147,12 +147,25 @@ def _boxes_meet(a, i, b, j, margin):
 
 
 @kernel
+def _boxes_overlap(boxes, i, j, margin):
+    """Whether boxes i and j come closer than ``margin`` along every axis."""
+    return (
+        boxes[i, 0] - margin <= boxes[j, 3]
+        and boxes[j, 0] - margin <= boxes[i, 3]
+        and boxes[i, 1] - margin <= boxes[j, 4]
+        and boxes[j, 1] - margin <= boxes[i, 4]
+        and boxes[i, 2] - margin <= boxes[j, 5]
+        and boxes[j, 2] - margin <= boxes[i, 5]
+    )
+
+
+@kernel
 def _nodes_meet(view, tree, i, j, margin, oriented):
     if i == j:
         return True
     if oriented:
         return _boxes_meet(tree, i, tree, j, margin)
-    return boxes_overlap(view.boxes, i, j, margin)
+    return _boxes_overlap(view.boxes, i, j, margin)
 
 
 @kernel

@@ -9,11 +9,12 @@ Boxes are tested against boxes and leaves against leaves (Zhang et al.). A box i
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from collision_monitor.common.array_views import work_space
-from collision_monitor.common.compiled import ONE, kernel, small_kernel
+from collision_monitor.common.compiled import ONE, inlined_kernel, kernel, small_kernel
 from collision_monitor.geometry.segments import capsule_distance, surely_farther
 
 
@@ -33,19 +34,6 @@ def box_gap(boxes, i, j):
         return largest
     gx, gy, gz = max(gx, 0.0), max(gy, 0.0), max(gz, 0.0)
     return math.sqrt(gx * gx + gy * gy + gz * gz)
-
-
-@kernel
-def boxes_overlap(boxes, i, j, margin):
-    """Whether boxes i and j come closer than ``margin`` along every axis."""
-    return (
-        boxes[i, 0] - margin <= boxes[j, 3]
-        and boxes[j, 0] - margin <= boxes[i, 3]
-        and boxes[i, 1] - margin <= boxes[j, 4]
-        and boxes[j, 1] - margin <= boxes[i, 4]
-        and boxes[i, 2] - margin <= boxes[j, 5]
-        and boxes[j, 2] - margin <= boxes[i, 5]
-    )
 
 
 @small_kernel
@@ -88,56 +76,83 @@ def is_open(view, i, j):
     return (view.open_bits[view.nodes[i, 2], bit >> 6] >> (bit & 63)) & 1
 
 
-# -- all leaves closer than a margin: a depth-first search without order --
+# -- branch and bound, depth first, the nearer child first --
+
+
+class Search(NamedTuple):
+    """Pairs of nodes that wait for a search, as a stack.
+
+    Attributes:
+        waiting: (STACK, 2) the nodes; the last row has the number of searches that have begun.
+        gaps: (STACK, 1) between their boxes, metres.
+    """
+
+    waiting: np.ndarray
+    gaps: np.ndarray
 
 
 @small_kernel
-def begin_search(waiting):
-    """Prepare ``waiting`` (STACK, 2), whose last row counts the searches that have begun.
-
-    Returns the ``size`` with which `next_leaves` begins.
-    """
-    waiting[STACK - 1, 0] = 0
+def begin_search(search):
+    """Return the ``size`` with which `next_leaves` begins."""
+    search.waiting[STACK - 1, 0] = 0
     return ROOT
 
 
-@kernel
-def next_leaves(view, margin, waiting, size):
+@small_kernel
+def _gap(view, i, j):
+    """Lower bound of the distance of checked leaves below two nodes; inf if there are none."""
+    if not is_open(view, i, j):
+        return np.inf
+    return -np.inf if i == j else box_gap(view.boxes, i, j)
+
+
+@small_kernel
+def _push(search, size, i, j, gap, margin):
+    """Push two nodes with a gap below ``margin``; return the new size."""
+    if gap < margin:
+        search.waiting[size, 0], search.waiting[size, 1], search.gaps[size, 0] = i, j, gap
+        size += 1
+    return size
+
+
+@inlined_kernel
+def next_leaves(view, margin, search, size):
     """Return (size, leaf, leaf) of the next checked pair whose boxes are closer than ``margin``.
 
     The leaves are -1 if there are no more. Of two nodes the larger is opened, both if they are one.
+    ``margin`` may fall from call to call.
     """
-    nodes, boxes = view.nodes, view.boxes
+    nodes, waiting = view.nodes, search.waiting
     while True:
         if size == 0:
-            search = waiting[STACK - 1, 0]
-            if search == len(view.searches):
+            begun = waiting[STACK - 1, 0]
+            if begun == len(view.searches):
                 return size, np.int64(-1), np.int64(-1)
             waiting[STACK - 1, 0] += 1
-            i, j = view.searches[search, 0], view.searches[search, 1]
-            if is_open(view, i, j) and (i == j or boxes_overlap(boxes, i, j, margin)):
-                waiting[0, 0], waiting[0, 1] = i, j
-                size = 1
+            i, j = view.searches[begun, 0], view.searches[begun, 1]
+            size = _push(search, size, i, j, _gap(view, i, j), margin)
             continue
         size -= 1
+        if search.gaps[size, 0] >= margin:
+            continue
         i, j = waiting[size, 0], waiting[size, 1]
         left, right = nodes[i, 0], nodes[i, 1]
         if i == j:
-            for k in range(0 if left < 0 else 3):
-                a = right if k == 1 else left
-                b = left if k == 0 else right
-                if is_open(view, a, b) and (a == b or boxes_overlap(boxes, a, b, margin)):
-                    waiting[size, 0], waiting[size, 1] = a, b
-                    size += 1
+            if left >= 0:
+                for a, b in ((left, right), (left, left), (right, right)):
+                    size = _push(search, size, a, b, _gap(view, a, b), margin)
             continue
         if left < 0 and nodes[j, 0] < 0:
             return size, right, nodes[j, 1]
-        splits_i = nodes[j, 0] < 0 or (left >= 0 and box_size(boxes, i) >= box_size(boxes, j))
-        for m in range(2):
-            a, b = (nodes[i, m], j) if splits_i else (i, nodes[j, m])
-            if is_open(view, a, b) and boxes_overlap(boxes, a, b, margin):
-                waiting[size, 0], waiting[size, 1] = a, b
-                size += 1
+        if nodes[j, 0] < 0 or (left >= 0 and box_size(view.boxes, i) >= box_size(view.boxes, j)):
+            i1, i2, j1, j2 = left, right, j, j
+        else:
+            i1, i2, j1, j2 = i, i, nodes[j, 0], nodes[j, 1]
+        gap1, gap2 = _gap(view, i1, j1), _gap(view, i2, j2)
+        if gap1 < gap2:  # pop the nearer one first
+            i1, i2, j1, j2, gap1, gap2 = i2, i1, j2, j1, gap2, gap1
+        size = _push(search, size, i1, j1, gap1, margin)
+        size = _push(search, size, i2, j2, gap2, margin)
 
 
 @kernel
@@ -146,10 +161,10 @@ def leaves_closer(view, margin, most, leaf_pairs):
 
     Returns their number, those that do not fit included. The search ends at ``most`` pairs.
     """
-    waiting = work_space(ROOT, STACK, 2)
-    size, count = begin_search(waiting), 0
+    search = Search(work_space(ROOT, STACK, 2), work_space(margin, STACK, 1))
+    size, count = begin_search(search), 0
     while count < most:
-        size, a, b = next_leaves(view, margin, waiting, size)
+        size, a, b = next_leaves(view, margin, search, size)
         if a < 0:
             break
         if capsule_distance(view.ends, view.radii, a, b) < margin:
@@ -171,75 +186,25 @@ def any_closer(view, margin):
     return leaves_closer(view, margin, ONE, view.warm_start) > 0
 
 
-# -- the nearest leaves: branch and bound --
-
-
 @kernel
 def nearest_leaves(view):
     """Return (signed distance, leaf, leaf) of the nearest checked pair; (inf, -1, -1) if none.
 
-    Branch and bound, depth first, the nearer child first. The nearest pair of the last query is
-    measured first: its distance is an upper bound at any configuration.
+    The nearest pair of the last query is measured first: its distance is an upper bound at any
+    configuration.
     """
-    nodes, boxes = view.nodes, view.boxes
-    best, best_i, best_j = np.inf, -1, -1
+    best, best_i, best_j = np.inf, np.int64(-1), np.int64(-1)
     i, j = view.warm_start[0, 0], view.warm_start[0, 1]
     if i >= 0:
         best, best_i, best_j = capsule_distance(view.ends, view.radii, i, j), i, j
-    waiting = work_space(ROOT, STACK, 2)
-    bound = work_space(best, STACK, 1)
-    size, search = 0, 0
-    while size > 0 or search < len(view.searches):
-        if size == 0:
-            i, j = view.searches[search, 0], view.searches[search, 1]
-            search += 1
-            if is_open(view, i, j):
-                waiting[0, 0], waiting[0, 1] = i, j
-                bound[0, 0] = -np.inf if i == j else box_gap(boxes, i, j)
-                size = 1
-            continue
-        size -= 1
-        if bound[size, 0] >= best:
-            continue
-        i, j = waiting[size, 0], waiting[size, 1]
-        if i == j:
-            left, right = nodes[i, 0], nodes[i, 1]
-            if left < 0:
-                continue
-            if is_open(view, left, right):
-                gap = box_gap(boxes, left, right)
-                if gap < best:
-                    waiting[size, 0], waiting[size, 1], bound[size, 0] = left, right, gap
-                    size += 1
-            if is_open(view, left, left):
-                waiting[size, 0], waiting[size, 1], bound[size, 0] = left, left, -np.inf
-                size += 1
-            if is_open(view, right, right):
-                waiting[size, 0], waiting[size, 1], bound[size, 0] = right, right, -np.inf
-                size += 1
-            continue
-        i_is_leaf, j_is_leaf = nodes[i, 0] < 0, nodes[j, 0] < 0
-        if i_is_leaf and j_is_leaf:
-            a, b = nodes[i, 1], nodes[j, 1]
-            if not surely_farther(view.ends, view.radii, a, b, best):
-                distance = capsule_distance(view.ends, view.radii, a, b)
-                if distance < best:
-                    best, best_i, best_j = distance, a, b
-            continue
-        split_i = j_is_leaf or (not i_is_leaf and box_size(boxes, i) >= box_size(boxes, j))
-        if split_i:
-            i1, i2, j1, j2 = nodes[i, 0], nodes[i, 1], j, j
-        else:
-            i1, i2, j1, j2 = i, i, nodes[j, 0], nodes[j, 1]
-        gap1 = box_gap(boxes, i1, j1) if is_open(view, i1, j1) else np.inf
-        gap2 = box_gap(boxes, i2, j2) if is_open(view, i2, j2) else np.inf
-        if gap1 < gap2:  # push the nearer pair last, so that it is popped first
-            i1, i2, j1, j2, gap1, gap2 = i2, i1, j2, j1, gap2, gap1
-        if gap1 < best:
-            waiting[size, 0], waiting[size, 1], bound[size, 0] = i1, j1, gap1
-            size += 1
-        if gap2 < best:
-            waiting[size, 0], waiting[size, 1], bound[size, 0] = i2, j2, gap2
-            size += 1
-    view.warm_start[0, 0], view.warm_start[0, 1] = best_i, best_j
-    return best, best_i, best_j
+    search = Search(work_space(ROOT, STACK, 2), work_space(best, STACK, 1))
+    size = begin_search(search)
+    while True:
+        size, i, j = next_leaves(view, best, search, size)
+        if i < 0:
+            view.warm_start[0, 0], view.warm_start[0, 1] = best_i, best_j
+            return best, best_i, best_j
+        if not surely_farther(view.ends, view.radii, i, j, best):
+            distance = capsule_distance(view.ends, view.radii, i, j)
+            if distance < best:
+                best, best_i, best_j = distance, i, j

@@ -25,6 +25,7 @@ from collision_monitor.geometry.segments import capsule_distance, capsule_witnes
 from collision_monitor.hierarchy.aabb_tree import (
     ROOT,
     STACK,
+    Search,
     any_closer,
     begin_search,
     leaves_closer,
@@ -179,10 +180,10 @@ def near_leaves(view, leaf_links, pair_table, limits, widest, leaf_pairs, values
     Their distances are written to the first column of ``values``. Returns the number of pairs,
     including those that do not fit into ``leaf_pairs``. ``widest`` is the largest limit.
     """
-    waiting = work_space(ROOT, STACK, 2)
-    size, count = begin_search(waiting), 0
+    search = Search(work_space(ROOT, STACK, 2), work_space(widest, STACK, 1))
+    size, count = begin_search(search), 0
     while True:
-        size, a, b = next_leaves(view, widest, waiting, size)
+        size, a, b = next_leaves(view, widest, search, size)
         if a < 0:
             return count
         pair = pair_table[leaf_links[a], leaf_links[b]]

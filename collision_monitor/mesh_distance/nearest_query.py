@@ -30,6 +30,7 @@ from collision_monitor.geometry.segments import (
 from collision_monitor.hierarchy.aabb_tree import (
     ROOT,
     STACK,
+    Search,
     begin_search,
     nearest_leaves,
     next_leaves,
@@ -74,10 +75,10 @@ def list_near(view, shapes, state, limit):
     """List the pairs of links whose leaves are nearer than ``limit``; return their number."""
     for k in range(state.last[0, 1]):
         state.least[state.near[k, 0], 0] = np.inf
-    waiting = work_space(ROOT, STACK, 2)
-    size, count = begin_search(waiting), 0
+    search = Search(work_space(ROOT, STACK, 2), work_space(limit, STACK, 1))
+    size, count = begin_search(search), 0
     while True:
-        size, a, b = next_leaves(view, limit, waiting, size)
+        size, a, b = next_leaves(view, limit, search, size)
         if a < 0:
             state.last[0, 1] = count
             return count
