@@ -18,10 +18,10 @@ from collision_monitor.acm.link_pair import (
     surface_distance,
 )
 from collision_monitor.common.compiled import ONE, ZERO, offline_kernel
-from collision_monitor.continuous.near_pairs import nearest_of_links
 from collision_monitor.geometry.segments import capsule_witness
 from collision_monitor.hierarchy.kinematics import point_rate
 from collision_monitor.hierarchy.packed import unpack
+from collision_monitor.hierarchy.query import nearest_of_links
 
 # -- samples, and descents from them --
 

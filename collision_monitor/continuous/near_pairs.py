@@ -18,7 +18,7 @@ from collision_monitor.continuous.braking import braked, point_speed
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import unpack
-from collision_monitor.hierarchy.query import move, near_leaves
+from collision_monitor.hierarchy.query import move, near_leaves, nearest_of_links
 
 # Columns of ``candidates``: one row for each pair of links that may come near.
 PAIR, GROUP, DISTANCE, RATE, LEAST, TRAVEL, SAMPLED, LEAF_A, LEAF_B = range(9)
@@ -38,21 +38,6 @@ def separation_rate(view, i, j, velocities):
     _, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(view.ends, view.radii, i, j)
     rate = point_speed(view, j, bx, by, bz, nx, ny, nz, velocities)
     return rate - point_speed(view, i, ax, ay, az, nx, ny, nz, velocities)
-
-
-@kernel
-def nearest_of_links(view, a, b, i, j):
-    """Return (distance, leaf, leaf) of links a and b; their leaves i and j are measured first."""
-    links = view.links
-    least, best_i, best_j = capsule_distance(view.ends, view.radii, i, j), i, j
-    for m in range(links[a, 0], links[a, 1]):
-        for n in range(links[b, 0], links[b, 1]):
-            if (m == i and n == j) or surely_farther(view.ends, view.radii, m, n, least):
-                continue
-            distance = capsule_distance(view.ends, view.radii, m, n)
-            if distance < least:
-                least, best_i, best_j = distance, m, n
-    return least, best_i, best_j
 
 
 class EarlierPairs(NamedTuple):

@@ -15,7 +15,9 @@ import numpy as np
 
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import (
+    MINUS_ONE,
     compiling,
+    inlined_kernel,
     is_on_disk,
     kernel,
     offline_kernel,
@@ -113,6 +115,25 @@ def clear_rows(numbers, index, configurations, margin, out):
     return -1
 
 
+@inlined_kernel
+def nearest_of_links(view, a, b, i, j):
+    """Return (distance, leaf, leaf) of links a and b.
+
+    Their leaves i and j, unless -1, are measured first.
+    """
+    links = view.links
+    least, best_i, best_j = np.inf, i, j
+    if i >= 0:
+        least = capsule_distance(view.ends, view.radii, i, j)
+    for m in range(links[a, 0], links[a, 1]):
+        for n in range(links[b, 0], links[b, 1]):
+            if not surely_farther(view.ends, view.radii, m, n, least):
+                distance = capsule_distance(view.ends, view.radii, m, n)
+                if distance < least:
+                    least, best_i, best_j = distance, m, n
+    return least, best_i, best_j
+
+
 @kernel
 def pair_distances(numbers, index, configurations, pairs, out):
     """Write signed distances (configurations, pairs) of two links, ``pairs`` (pairs, 2).
@@ -120,7 +141,6 @@ def pair_distances(numbers, index, configurations, pairs, out):
     Returns the row of an invalid configuration, or -1.
     """
     view = unpack(numbers, index)
-    links = view.links
     for configuration in range(len(configurations)):
         q = configurations[configuration]
         if first_bad(q) >= 0:
@@ -129,12 +149,7 @@ def pair_distances(numbers, index, configurations, pairs, out):
         place_leaves(view, view.moving_leaves)
         for pair in range(len(pairs)):
             a, b = pairs[pair, 0], pairs[pair, 1]
-            least = np.inf  # without the leaves, which would take a sixth longer
-            for i in range(links[a, 0], links[a, 1]):
-                for j in range(links[b, 0], links[b, 1]):
-                    if not surely_farther(view.ends, view.radii, i, j, least):
-                        least = min(least, capsule_distance(view.ends, view.radii, i, j))
-            out[configuration, pair] = least
+            out[configuration, pair] = nearest_of_links(view, a, b, MINUS_ONE, MINUS_ONE)[0]
     return -1
 
 
