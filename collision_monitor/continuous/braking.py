@@ -4,11 +4,6 @@
 
 Every joint keeps its velocity for a reaction time and then brakes at its own constant deceleration
 until it stops.
-
-Pairs of links with equal weights form a class; even a large scene has few classes. ``weights``
-(joints, classes) is the maximum approach of two links per unit of a joint, and 0 for joints that
-carry both or neither (`CollisionModel.link_reach`). ``class_warn`` (classes,) is their warning
-distance.
 """
 
 from __future__ import annotations
@@ -66,43 +61,6 @@ def braking_path(law, joints, path):
         for column in range(path.shape[1]):
             time = end * column / (path.shape[1] - 1)
             path[row, column] = law.q[joint] + braked(v, a, law.reaction, time)
-
-
-@kernel
-def braking_limits(
-    weights, columns, gains, velocities, decelerations, reaction, class_warn, reserve, limits
-):
-    """Write the largest current distance at which a pair must be checked while braking, metres.
-
-    A pair must be checked if it may come within its warning distance plus ``reserve``; its largest
-    current distance for this is written to ``limits`` (classes,). Each ``joint`` of the kernels
-    follows ``columns[joint]`` of q with factor ``gains[joint]``.
-    """
-    for group in range(len(limits)):
-        limits[group] = class_warn[group] + reserve
-    for joint in range(len(columns)):
-        v = velocities[columns[joint]]
-        if v == 0.0:
-            continue
-        step = abs(gains[joint] * braked(v, decelerations[columns[joint]], reaction, np.inf))
-        for group in range(len(limits)):
-            limits[group] += weights[joint, group] * step
-    widest = -np.inf
-    for group in range(len(limits)):
-        widest = max(widest, limits[group])
-    return widest
-
-
-@kernel
-def fastest_approach(weights, columns, gains, velocities):
-    """Upper bound of the speed at which any two links approach at these velocities, m/s."""
-    fastest = 0.0
-    for group in range(weights.shape[1]):
-        speed = 0.0
-        for k in range(len(columns)):
-            speed += weights[k, group] * abs(gains[k] * velocities[columns[k]])
-        fastest = max(fastest, speed)
-    return fastest
 
 
 @kernel

@@ -151,17 +151,6 @@ class BrakingPaths:
         self._values = np.empty((leaf_pairs, 2))
         self.candidates = np.empty((pairs, COLUMNS))
 
-    def _limits(self, inputs: BrakingInputs) -> tuple[float, np.ndarray]:
-        """The largest of, and (classes,) distances now at which pairs can still matter, metres."""
-        classes = self.classes
-        limits = np.empty(len(classes.warn))
-        widest = braking.braking_limits(
-            classes.weights, classes.columns, classes.gains, inputs.initial_velocities,
-            inputs.decelerations, inputs.reaction, classes.warn,
-            inputs.settings.release_distance, limits,
-        )  # fmt: skip
-        return widest, limits
-
     def coarse_search(
         self, inputs: BrakingInputs, now: bool = False, nearest: int = -1, distance: float = np.inf
     ) -> int:
@@ -197,7 +186,9 @@ class BrakingPaths:
         if now:
             inputs = inputs._replace(initial_velocities=np.zeros_like(inputs.q))
         tables, classes = self.tables, self.classes
-        _, limits = self._limits(inputs)
+        approach = classes.joint_weights @ abs(inputs.path(1)[:, 1] - inputs.q)
+        # The distances now up to which pairs can still matter.
+        limits = classes.warn + inputs.settings.release_distance + approach
         limits[: classes.object_classes.start] = _NOWHERE
         while True:
             count = near_pairs.near_objects(
@@ -212,8 +203,7 @@ class BrakingPaths:
                 self._room(-2 * count, len(self.candidates))
         candidates = self.candidates[:count]
         groups = candidates[:, GROUP].astype(int)
-        enough = classes.warn[groups] + inputs.settings.release_distance
-        candidates[:, TRAVEL] = limits[groups] - enough
+        candidates[:, TRAVEL] = approach[groups]
         candidates[:, LEAST] = candidates[:, DISTANCE] - candidates[:, TRAVEL]
         return count
 
@@ -275,10 +265,7 @@ class BrakingPaths:
 
         0 if leaves already touch; inf if it exceeds ``horizon``, or nothing moves.
         """
-        classes = self.classes
-        speed = braking.fastest_approach(
-            classes.weights, classes.columns, classes.gains, velocities
-        )
+        speed = float((self.classes.joint_weights @ abs(velocities)).max(initial=0.0))
         if speed <= 0.0:
             return np.inf
         return min(

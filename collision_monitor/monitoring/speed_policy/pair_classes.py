@@ -74,9 +74,8 @@ class PairClasses:
         thresholds: (pairs, 2) stop and warning distance of each pair, metres.
         widest_warning: the largest warning distance of the pairs that are there, metres.
         warn: (classes,) warning distances, metres.
-        weights: (joints, classes) how far the links of a pair come nearer at most for a unit of a
-            joint, while no sliding joint is more than `SLIDES_BEYOND` beyond its limits.
-        joint_weights: (classes, nq) the same by value of q: several joints may follow one.
+        joint_weights: (classes, nq) how far the links of a pair come nearer at most for a unit of a
+            value of q, while no sliding joint is more than `SLIDES_BEYOND` beyond its limits.
         changes: number of calls of `set_thresholds`.
     """
 
@@ -203,7 +202,7 @@ class PairClasses:
             weights, warn = (
                 np.concatenate(both) for both in zip(self._of_model, more, strict=True)
             )
-        self.weights, self.joint_weights = np.ascontiguousarray(weights.T), self._by_value(weights)
+        self.joint_weights = self._by_value(weights)
         self.warn = np.ascontiguousarray(warn)
         usual = 0.0 if self.live is None else self._usual_thresholds[1]
         self.widest_warning = max(float(warn.max(initial=0.0)), usual)
