@@ -126,11 +126,6 @@ class RobotDynamics:
         rest = self._pin.nonLinearEffects(self._model, self._data, full, rates)
         return mass - across.T @ answer, drive.T @ rest[6:] - answer.T @ rest[:6]
 
-    def accelerations(self, q: np.ndarray, v: np.ndarray, torques: np.ndarray) -> np.ndarray:
-        """Accelerations (n,) of the joints under ``torques`` (n,)."""
-        mass, rest = self.terms(q, v)
-        return np.linalg.solve(mass, torques - rest)
-
     def torques(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Torques (n,) of the joints, N m or N, that give accelerations ``a`` (n,)."""
         if self.floating:

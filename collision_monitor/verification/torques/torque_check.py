@@ -185,7 +185,7 @@ def check_torques(
     joint_drives = [(drives or Drives()).of(name) for name in names]
     if any(math.isfinite(drive.stiffness) for drive in joint_drives):
         joints = FlexibleJoints(dynamics, joint_drives)
-        slowest = joints.frequencies(trajectory.positions(np.zeros(1))[0])[0]
+        slowest = joints.modes(trajectory.positions(np.zeros(1))[0])[0][0]
         ringing = min(_RINGING / slowest, _LONGEST_RINGING)
         command = MotorCommand(trajectory, ringing, from_rest)
         motion = follow(joints, command, from_rest=from_rest)
