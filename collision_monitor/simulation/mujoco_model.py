@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -32,12 +32,11 @@ from collision_monitor.robot.inertials import Inertial, JointFriction
 from collision_monitor.robot.pairs import UnmonitoredPair, omitted_pairs
 from collision_monitor.robot.poses import joint_motion
 from collision_monitor.robot.scene import Scene, with_joints
-from collision_monitor.robot.shape_kinds import Facets, surface_mesh, unknown_kind
+from collision_monitor.robot.shape_kinds import unknown_kind
 from collision_monitor.robot.srdf import Semantics
 
 # -- masses and inertias --
 
-_FACETS = Facets(ball=3, sides=48, capsule=(32, 64))
 _LEAST = 1e-4  # minimum thickness of a hull, m: MuJoCo needs a volume
 
 
@@ -57,89 +56,54 @@ def convex_hull(points: np.ndarray) -> trimesh.Trimesh:
     return trimesh.convex.convex_hull(local @ axes.T + center)
 
 
-DENSITY = 1000.0  # kg/m^3, for bodies without a mass in the URDF
 _LEAST_MASS = 1e-3  # kg
-_LEAST_RADIUS = 1e-2  # m: radius of gyration of the minimum inertia
-
-
-@dataclass(frozen=True, eq=False)
-class Principal:
-    """A mass along its principal axes: ``axes`` (3, 3) are columns, ``moments`` (3,) kg m^2."""
-
-    mass: float
-    centre: np.ndarray
-    axes: np.ndarray
-    moments: np.ndarray
+_LEAST_RADIUS = 1e-3  # m: smallest radius of gyration
 
 
 def link_masses(
     robot: Robot, bodies: Bodies, inertials: Mapping[str, Inertial]
-) -> tuple[dict[str, Principal], list[str]]:
-    """Masses of all links, and warnings about assumptions.
+) -> tuple[dict[str, Inertial], set[str], list[str]]:
+    """Masses by link, links without a mass whose shapes are filled with water, and warnings.
 
-    A moving rigid body (links without relative motion) without mass gets the mass of the hulls of
-    its shapes at the density of water, on one of its links, or 1 g without shapes. Invalid moments
-    of inertia are increased to valid ones.
+    Links are filled if their rigid body (links without relative motion) moves and has no mass. A
+    body without shapes gets 1 g. Inertias that no rigid body can have are increased.
     """
-    masses = {name: principal(item) for name, item in inertials.items() if name in robot.links}
-    warnings = []
-    unreal = [
-        name
-        for name, item in inertials.items()
-        if name in robot.links and not item.is_possible
-    ]
-    if unreal:
-        warnings.append(f"links {shortened(unreal)}: impossible inertia; it is increased")
+    given = {name: item for name, item in inertials.items() if name in robot.links}
+    unreal = [name for name, item in given.items() if not item.is_possible]
+    masses = {
+        name: replace(item, inertia=possible_inertia(item))
+        for name, item in given.items() if item.mass > 0.0
+    }  # fmt: skip
     members: dict[int, list[str]] = {}
     for link, body in bodies.link_bodies.items():
         members.setdefault(body, []).append(link)
-    weightless = []
+    filled: list[str] = []
+    weightless: list[str] = []
     for body, links in members.items():
         if body == 0 or sum(masses[k].mass for k in links if k in masses) >= _LEAST_MASS:
             continue
-        carrier = next((link for link in links if robot.links[link].shapes), links[0])
-        masses[carrier] = principal(estimate(robot.links[carrier].shapes))
-        weightless.append(carrier)
+        shaped = [link for link in links if robot.links[link].shapes]
+        filled += shaped
+        weightless += shaped or links[:1]
+        if not shaped:
+            inertia = _LEAST_MASS * _LEAST_RADIUS**2 * np.eye(3)
+            masses[links[0]] = Inertial(_LEAST_MASS, np.zeros(3), inertia)
+    warnings = []
+    if unreal:
+        warnings.append(f"links {shortened(unreal)}: impossible inertia; it is increased")
     if weightless:
         warnings.append(
             f"links {shortened(weightless)}: no mass is given; their shapes are assumed to be "
             "water"
         )
-    return {name: item for name, item in masses.items() if item.mass > 0.0}, warnings
+    return masses, set(filled), warnings
 
 
-def principal(inertial: Inertial) -> Principal:
-    """Principal axes, right-handed, and valid moments of inertia."""
-    moments, axes = np.linalg.eigh(inertial.inertia)
-    if np.linalg.det(axes) < 0.0:
-        axes[:, 0] = -axes[:, 0]
-    moments = np.maximum(moments, inertial.mass * _LEAST_RADIUS**2 * 1e-2)
-    lacking = moments[2] - moments[0] - moments[1]  # ascending order: the others hold
-    if lacking > 0.0:
-        moments = moments + lacking
-    return Principal(inertial.mass, inertial.centre, axes, moments)
-
-
-def estimate(shapes: tuple[Shape, ...]) -> Inertial:
-    """Total mass of the hulls of shapes at the density of water; at least 1 g."""
-    least = Inertial(_LEAST_MASS, np.zeros(3), _LEAST_MASS * _LEAST_RADIUS**2 * np.eye(3))
-    if not shapes:
-        return least
-    solids = trimesh.util.concatenate([solid(shape) for shape in shapes])
-    mass = DENSITY * solids.volume
-    if mass < _LEAST_MASS:
-        return least
-    return Inertial(mass, solids.center_mass, DENSITY * solids.moment_inertia)
-
-
-def solid(shape: Shape) -> trimesh.Trimesh:
-    """The hull of a shape as a closed mesh in the frame of the link."""
-    if shape.kind == "mesh":
-        mesh = convex_hull(shape.vertices)
-    else:
-        mesh = surface_mesh(shape, _FACETS)
-    mesh.apply_transform(shape.pose)
-    return mesh
+def possible_inertia(inertial: Inertial) -> np.ndarray:
+    """The inertia (3, 3), with all moments increased by as much as a rigid body needs."""
+    low, middle, high = np.linalg.eigvalsh(inertial.inertia)
+    least = inertial.mass * _LEAST_RADIUS**2
+    return inertial.inertia + max(0.0, least - low, high - low - middle) * np.eye(3)
 
 
 # -- model --
@@ -259,8 +223,8 @@ def simulated_robot(
     settings = SimulationSettings() if settings is None else settings
     robot = with_joints(robot, scene.joints)
     bodies = rigid_bodies(robot)
-    masses, warnings = link_masses(robot, bodies, inertials)
-    builder = _Builder(robot, bodies, masses, friction or {}, scene, settings)
+    masses, filled, warnings = link_masses(robot, bodies, inertials)
+    builder = _Builder(robot, bodies, masses, filled, friction or {}, scene, settings)
     builder.add_actuators(settings.effort_limits)
     reasons = omitted_pairs(robot, bodies, semantics, scene)
     found = builder.compile(reasons, (), ())
@@ -309,14 +273,15 @@ class _Builder:
         self,
         robot: Robot,
         bodies: Bodies,
-        masses: Mapping[str, Principal],
+        masses: Mapping[str, Inertial],
+        filled: Set[str],
         friction: Mapping[str, JointFriction],
         scene: Scene,
         settings: SimulationSettings,
     ) -> None:
         self._mujoco = mujoco_library()
-        self._robot, self._bodies, self._masses = robot, bodies, masses
-        self._friction = friction
+        self._robot, self._bodies, self._friction = robot, bodies, friction
+        self._masses, self._filled = masses, filled
         self.warnings: list[str] = []
         spec = self._spec = self._mujoco.MjSpec()
         spec.modelname = robot.name
@@ -332,7 +297,7 @@ class _Builder:
         for joint in robot.joints:
             self._add_joint(joint, by_name)
         for link, body in self._of_link.items():
-            self._add_shapes(body, robot.links[link].shapes)
+            self._add_shapes(body, robot.links[link].shapes, link in filled)
         for obstacle in scene.obstacles:
             body = self._of_link[obstacle.link].add_body(name=f"obstacle:{obstacle.name}")
             self._add_shapes(body, (obstacle.shape,))
@@ -407,10 +372,10 @@ class _Builder:
 
     def _add_link(self, parent: Any, link: str, pose: np.ndarray) -> Any:
         body = parent.add_body(name=f"link:{link}", pos=pose[:3, 3], quat=self._quaternion(pose))
-        body.explicitinertial = True
-        if mass := self._masses.get(link):
-            body.mass, body.ipos, body.inertia = mass.mass, mass.centre, mass.moments
-            body.iquat = self._quaternion(mass.axes)
+        body.explicitinertial = link not in self._filled
+        if link not in self._filled and (mass := self._masses.get(link)):
+            body.mass, body.ipos = mass.mass, mass.centre
+            body.fullinertia = mass.inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
         return body
 
     def _add_joint(self, joint: Joint, by_name: Mapping[str, Joint]) -> None:
@@ -440,12 +405,15 @@ class _Builder:
             made.limited = True
             made.range = [joint.lower, joint.upper]
 
-    def _add_shapes(self, body: Any, shapes: Iterable[Shape]) -> None:
+    def _add_shapes(
+        self, body: Any, shapes: Iterable[Shape], are_filled: bool = False
+    ) -> None:
+        """Add shapes without mass, or filled with water, which MuJoCo does by default."""
         kinds = self._mujoco.mjtGeom
         for shape in shapes:
-            geom = body.add_geom(
-                pos=shape.pose[:3, 3], quat=self._quaternion(shape.pose), mass=0.0
-            )
+            geom = body.add_geom(pos=shape.pose[:3, 3], quat=self._quaternion(shape.pose))
+            if not are_filled:
+                geom.mass = 0.0
             if shape.kind == "mesh":
                 hull = convex_hull(shape.vertices)
                 name = f"hull {len(self._spec.meshes)}"
