@@ -162,14 +162,13 @@ class Extremes(NamedTuple):
         above = np.flatnonzero(sign * self.values > limit)
         if not len(above):
             return math.nan
-        k = above[0]
-        piece = self.pieces[k]
-        if k == 0 or self.pieces[k - 1] != piece:  # it begins above the limit
-            return float(self.times[k])
+        first = above[0]
+        piece = self.pieces[first]
+        if first == 0 or self.pieces[first - 1] != piece:  # it begins above the limit
+            return float(self.times[first])
         powers, start = self.powers[:, piece], self.starts[piece]
-        return brentq(
-            lambda time: np.polyval(powers, time - start) - sign * limit, *self.times[k - 1 : k + 1]
-        )
+        around = self.times[first - 1 : first + 1]
+        return brentq(lambda time: np.polyval(powers, time - start) - sign * limit, *around)
 
 
 def extremes(polynomial: PPoly) -> list[Extremes]:

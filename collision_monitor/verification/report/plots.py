@@ -118,19 +118,19 @@ def draw(axis: Any, plot: Plot, curves: Sequence[Curve]) -> None:
     """Draw ``curves`` of the plot into axes of matplotlib, with levels and marks."""
     for k, curve in enumerate(curves):
         colour, values = f"C{k}", np.asarray(curve.values)
-        rows = _rows(values)
+        shown = _rows(values)
         if np.any(curve.band):
             band = np.broadcast_to(curve.band, values.shape)
-            low, high = (values - band)[rows], (values + band)[rows]
-            axis.fill_between(plot.times[rows], low, high, color=colour, alpha=0.18, lw=0)
+            low, high = (values - band)[shown], (values + band)[shown]
+            axis.fill_between(plot.times[shown], low, high, color=colour, alpha=0.18, lw=0)
         axis.plot(
-            plot.times[rows], values[rows], curve.style, color=colour, linewidth=1.3,
+            plot.times[shown], values[shown], curve.style, color=colour, linewidth=1.3,
             label=curve.label,
         )  # fmt: skip
         if curve.other is not None:
             times, values = curve.other
-            rows = _rows(values)
-            axis.plot(times[rows], values[rows], ":", color=colour, linewidth=1.6)
+            shown = _rows(values)
+            axis.plot(times[shown], values[shown], ":", color=colour, linewidth=1.6)
     near, far = _limits(curves)
     for limit, whose in near.items():
         colour = f"C{whose[0]}" if len(whose) == 1 else _SHARED
