@@ -73,6 +73,18 @@ def vector(lengths: Sequence[int], expected: str) -> Callable[[str], tuple[float
     return convert
 
 
+def timed_motion(text: str) -> tuple[Path, float]:
+    """Type of an option: path and start, seconds, of ``MOTION[@START]``."""
+    path, _, when = text.rpartition("@") if "@" in text else (text, "", "0")
+    try:
+        return Path(path), float(when)
+    except ValueError:
+        hint = "; verify each start by itself" if ".." in when else ""
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: {when!r} is not seconds, such as 2.5{hint}"
+        ) from None
+
+
 def output_path(text: str) -> Path:
     """Type of an option: a file to write, in an existing folder.
 

@@ -153,7 +153,7 @@ def verify_many(
     motions: Sequence[LoadedMotion],
     settings: Settings,
     executor: str = "",
-    done: Callable[[Verification], None] = lambda result: None,
+    progress: Progress = no_progress,
     connect_seconds: float = _CONNECT_SECONDS,
 ) -> list[Verification]:
     """Verify many motions in parallel; returns a verification for each, in their order.
@@ -164,7 +164,7 @@ def verify_many(
         settings: settings of the verification.
         executor: empty for processes on this machine, as many as it has processors; or
             ``dask://host:port``, the scheduler of a Dask cluster whose workers have this package.
-        done: called in this process for each finished motion, in any order.
+        progress: as of `verify` for a single motion; for several, the number of finished ones.
         connect_seconds: how long to wait for an answer of the scheduler.
 
     Raises:
@@ -173,15 +173,13 @@ def verify_many(
     """
     workers = min(os.cpu_count() or 1, len(motions))
     if not executor and workers <= 1:
-        found = []
-        for motion in motions:
-            found.append(verify(model, motion, settings))
-            done(found[-1])
-        return found
+        return [verify(model, motion, settings, progress) for motion in motions]
     with _workers(model, executor, workers, connect_seconds) as submit:
         futures = [submit(motion, settings) for motion in motions]
-        for future in as_completed(futures):
-            done(_result(future, executor))
+        progress(f"0 of {len(motions)} motions verified", 0.0)
+        for done, future in enumerate(as_completed(futures), 1):
+            _result(future, executor)  # raises
+            progress(f"{done} of {len(motions)} motions verified", done / len(motions))
         return [_result(future, executor) for future in futures]
 
 
