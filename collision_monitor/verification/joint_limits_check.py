@@ -451,28 +451,16 @@ def _soft_notes(peaks: Iterable[Peak]) -> tuple[str, ...]:
 
 def _plotted(trajectory: Trajectory, steps: Steps) -> tuple[np.ndarray, ...]:
     times = np.linspace(0.0, trajectory.duration, _PLOTTED)
-    samples = trajectory.sample(times)
-    accelerations, jerks = samples.accelerations, samples.jerks
     if trajectory.is_straight:
-        columns = range(len(trajectory.joint_names))
-        at, tables = _sample_rates(steps)
-        times = np.unique(np.append(times, at[len(steps.times) :]))
-        samples = trajectory.sample(times)
-        order = np.argsort(at, kind="stable")
-        accelerations, jerks = (
-            np.column_stack([np.interp(times, at[order], table[order, j]) for j in columns])
-            for table in tables
-        )
-    return times, samples.positions, samples.velocities, accelerations, jerks
-
-
-def _sample_rates(steps: Steps) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Times, with accelerations and jerks there; on long lines only corners have them."""
-    wide = np.flatnonzero(np.diff(steps.times) > LONGEST_STEP)
-    ends = [steps.times[wide] + 0.5 * LONGEST_STEP, steps.times[wide + 1] - 0.5 * LONGEST_STEP]
-    still = np.zeros((2 * len(wide), steps.jerks.shape[1]))
-    at = np.concatenate([steps.times, *ends])
-    return at, [np.concatenate([rows, still]) for rows in (steps.accelerations, steps.jerks)]
+        times = np.union1d(times, steps.times)
+    samples = trajectory.sample(times)
+    rates = samples.accelerations, samples.jerks
+    if trajectory.is_straight:  # only near the ends of a line
+        nearest = np.searchsorted(0.5 * (steps.times[1:] + steps.times[:-1]), times)
+        near = np.abs(times - steps.times[nearest])[:, None] <= 0.5 * LONGEST_STEP
+        tables = steps.accelerations, steps.jerks
+        rates = tuple(np.where(near, table[nearest], 0.0) for table in tables)
+    return times, samples.positions, samples.velocities, *rates
 
 
 # -- the check of `verify`, of all simultaneous motions --
