@@ -26,7 +26,7 @@ from collision_monitor.errors import DynamicsError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.verification.joint_limits_check import LONGEST_STEP, steps_of
 from collision_monitor.verification.torques.actuators import Drive
-from collision_monitor.verification.torques.dynamics import RobotDynamics
+from collision_monitor.verification.torques.dynamics import LONGEST_TURN, RobotDynamics
 
 # -- model --
 
@@ -249,6 +249,7 @@ def follow(
         solution = solve_ivp(
             system.rates, (begin, end), system.kicked(state, segment), "LSODA", args=(end,),
             dense_output=True, rtol=max(tolerance, 1e-12), atol=tolerance * scales,
+            max_step=LONGEST_TURN,
         )  # fmt: skip
         state = solution.y[:, -1]
         if not solution.success or not np.isfinite(state).all():
