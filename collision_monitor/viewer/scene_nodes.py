@@ -20,18 +20,15 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.hierarchy_boxes import MeshBoxes
 from collision_monitor.robot.poses import pose as pose_matrix
 from collision_monitor.robot.scene import Obstacle
-from collision_monitor.viewer.clearance_display import clearance_colour
+from collision_monitor.viewer.clearance_display import COLOURS, clearance_colour
 from collision_monitor.viewer.surfaces import joined, leaf_surface, shape_surface
 
 Rgb = tuple[int, int, int]
 
-_LINK: Rgb = (188, 194, 204)
-_LINE: Rgb = (15, 15, 15)
-_OBSTACLE: Rgb = (201, 183, 156)
-_CHOSEN: Rgb = (95, 155, 215)
-_BOX: Rgb = (58, 134, 214)
-_COLLIDING: Rgb = (214, 40, 40)
-_CROSSING: Rgb = (242, 26, 166)
+_LINK, _LINE, _CHOSEN, _OBSTACLE, _BOX, _MEETING, _CROSSING = (
+    tuple(bytes.fromhex(colour[1:]))
+    for colour in ("#bcc2cc", "#0f0f0f", "#5f9bd7", *COLOURS.values())
+)
 _MOST_BOXES = 1000
 _OPACITY = 0.4  # of leaves
 _STEPS = 24  # levels of a colour channel: every change of a colour is a message
@@ -174,7 +171,7 @@ class RobotNodes(_LeafNodes):
             return
         colliding, crossing = self._mesh_boxes.meeting(model, q)
         if len(colliding):
-            self._meeting.append(self._lines("/meeting/boxes", colliding, _COLLIDING, 2.0))
+            self._meeting.append(self._lines("/meeting/boxes", colliding, _MEETING, 2.0))
         if len(crossing):
             faces = np.arange(3 * len(crossing)).reshape(-1, 3)
             mesh = self._scene.add_mesh_simple(
