@@ -161,10 +161,10 @@ class SimulatedRobot:
         model: MjModel of MuJoCo; actuator k moves joint k, with zero gains initially.
         bodies: the kinematic tree.
         names: link or obstacle of each body of MuJoCo, "" for its world.
-        positions: (nq,) indices of the joints in qpos of MuJoCo, in the order of bodies.joints.
-        rates: (nq,) the same in qvel.
-        followers: (k,) indices in qpos of mimic joints, ``leaders`` (k,) the joints in
-            the order of q that they follow, by ``gains`` and ``offsets`` (k,).
+        positions: (nq,) indices of the joints in qpos and qvel of MuJoCo, in the order of
+            bodies.joints.
+        motions: (nv, nq) velocities of all joints, mimic joints too, per velocity of q.
+        offsets: (nv,) their positions are ``motions @ q + offsets``.
         excluded: pairs without contacts, with reasons.
         warnings: about assumptions.
     """
@@ -174,18 +174,14 @@ class SimulatedRobot:
     bodies: Bodies
     names: tuple[str, ...]
     positions: np.ndarray
-    rates: np.ndarray
-    followers: np.ndarray
-    leaders: np.ndarray
-    gains: np.ndarray
+    motions: np.ndarray
     offsets: np.ndarray
     excluded: tuple[UnmonitoredPair, ...]
     warnings: tuple[str, ...]
 
     def place(self, data: Any, q: np.ndarray) -> None:
         """Write a configuration (nq,) into the data of MuJoCo, including mimic joints."""
-        data.qpos[self.positions] = q
-        data.qpos[self.followers] = self.gains * q[self.leaders] + self.offsets
+        data.qpos[:] = self.motions @ q + self.offsets
 
     def random_configurations(self) -> np.ndarray:
         """Configurations (k, nq) within the limits of the joints, always the same."""
@@ -338,9 +334,14 @@ class _Builder:
             if name not in known:
                 self._spec.add_exclude(name=name, bodyname1=a, bodyname2=b)
         model = self._spec.compile()
-        joints = self._bodies.joints
-        ids = [model.joint(joint.name).id for joint in joints]
-        followers, leaders, gains, offsets = self._follow(model)
+        # Hinges and slides have one number each, so the indices of qpos and qvel are the same.
+        addresses = {j.name: int(model.joint(j.name).qposadr[0]) for j in self._spec.joints}
+        joints = {joint.name: joint for joint in self._robot.joints}
+        names = self._bodies.joint_names
+        motions, offsets = np.zeros((model.nv, len(names))), np.zeros(model.nv)
+        for name, row in addresses.items():
+            leader, gain, offsets[row] = leading_joint(joints[name], joints)
+            motions[row, names.index(leader)] = gain
         return SimulatedRobot(
             name=self._robot.name,
             model=model,
@@ -348,27 +349,12 @@ class _Builder:
             names=tuple(
                 model.body(k).name.partition(":")[2] if k else "" for k in range(model.nbody)
             ),
-            positions=model.jnt_qposadr[ids].astype(np.int64),
-            rates=model.jnt_dofadr[ids].astype(np.int64),
-            followers=followers,
-            leaders=leaders,
-            gains=gains,
+            positions=np.array([addresses[name] for name in names], dtype=np.int64),
+            motions=motions,
             offsets=offsets,
             excluded=tuple(UnmonitoredPair(*sorted(p), why) for p, why in reasons.items()),
             warnings=tuple(text for part in warnings for text in part),
         )
-
-    def _follow(self, model: Any) -> tuple[np.ndarray, ...]:
-        by_name = {joint.name: joint for joint in self._robot.joints}
-        column = {joint.name: k for k, joint in enumerate(self._bodies.joints)}
-        followers = []
-        for joint in self._robot.joints:
-            leader, gain, offset = leading_joint(joint, by_name)
-            if leader is not None and joint.mimic is not None:
-                address = int(model.jnt_qposadr[model.joint(joint.name).id])
-                followers.append((address, column[leader], gain, offset))
-        table = np.array(followers, dtype=float).reshape(-1, 4)
-        return table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2], table[:, 3]
 
     def _add_link(self, parent: Any, link: str, pose: np.ndarray) -> Any:
         body = parent.add_body(name=f"link:{link}", pos=pose[:3, 3], quat=self._quaternion(pose))

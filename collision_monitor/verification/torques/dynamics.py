@@ -176,11 +176,9 @@ def _leading(bodies: Bodies, names: tuple[str, ...]) -> tuple[np.ndarray, np.nda
     rest = np.array([min(max(0.0, joint.lower), joint.upper) for joint in bodies.joints])
     columns = [known.index(name) for name in names]
     rest[columns] = 0.0
-    choose = np.zeros((len(known), len(names)))
-    choose[columns, np.arange(len(names))] = 1.0
     spread = np.zeros((len(bodies.columns), len(known)))
     spread[np.arange(len(bodies.columns)), bodies.columns] = bodies.gains
-    return spread @ choose, spread @ rest + bodies.offsets
+    return spread[:, columns], spread @ rest + bodies.offsets
 
 
 def _unknown(what: str, name: str, known: Sequence[str] | Mapping) -> str:
