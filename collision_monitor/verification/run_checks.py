@@ -69,7 +69,6 @@ def verify(
     motion: LoadedMotion,
     settings: Settings | None = None,
     progress: Progress = no_progress,
-    checks: Sequence[VerificationCheck] = CHECKS,
 ) -> Verification:
     """Check one motion: joint limits, clearance also between samples and, if requested, torques.
 
@@ -79,7 +78,6 @@ def verify(
         settings: thresholds, limits, torques and motions that run at the same time.
         progress: called with the name of the current step and the fraction done (0 to 1), from any
             thread.
-        checks: in the order of the report.
 
     Returns:
         The verdict with its violations. If the motion cannot be checked, the verdict is
@@ -88,7 +86,7 @@ def verify(
     settings = Settings() if settings is None else settings
     begin = time.perf_counter()
     try:
-        return _verified(model, motion, settings, begin, progress, checks)
+        return _verified(model, motion, settings, begin, progress)
     except CollisionMonitorError as error:
         return Verification(
             motion.source,
@@ -105,7 +103,6 @@ def _verified(
     settings: Settings,
     begin: float,
     progress: Progress,
-    checks: Sequence[VerificationCheck],
 ) -> Verification:
     limits = urdf_limits(model.robot) if settings.limits is None else settings.limits
     parts = _parts(motion, settings.beside)
@@ -113,7 +110,7 @@ def _verified(
     task = Task(model, motion, settings, limits, parts, schedule, progress)
     violations, results = [], {}
     notes = [*motion.warnings, *(w for b in settings.beside for w in b.motion.warnings)]
-    for check in sorted(checks, key=lambda check: not check.is_first):
+    for check in sorted(CHECKS, key=lambda check: not check.is_first):
         if not check.skipped(task):
             outcome = check.run(task)
             violations += outcome.violations
@@ -129,7 +126,7 @@ def _verified(
         seconds=time.perf_counter() - begin,
         violations=ordered,
         notes=tuple(dict.fromkeys(notes)),
-        checks=tuple(Check(check.name, check.codes, check.skipped(task)) for check in checks),
+        checks=tuple(Check(check.name, check.codes, check.skipped(task)) for check in CHECKS),
         **results,
     )
 

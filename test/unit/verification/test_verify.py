@@ -24,11 +24,8 @@ from collision_monitor.verification import (
     verify,
     verify_many,
 )
-from collision_monitor.verification.check import Outcome, VerificationCheck
-from collision_monitor.verification.report.messages import junit
-from collision_monitor.verification.run_checks import CHECKS
 from collision_monitor.verification.torques.actuators import Drive, Drives
-from collision_monitor.verification.verification import Check, Verdict, by_urgency, verdict_of
+from collision_monitor.verification.verification import Verdict, by_urgency, verdict_of
 
 FAST = Settings(exact=False)
 FOLD = (0.0, 3.1, 3.1)  # the chain onto itself
@@ -84,24 +81,6 @@ def test_violations_found_while_a_command_was_made_count():
     result = verify(model(), line, SETTINGS)
     assert (result.verdict, result.violations) == (Verdict.NOT_SAFE, (violation,))
     assert all(not check.skipped for check in result.checks if check.name == "Cartesian line")
-
-
-@pytest.mark.parametrize("skipped", ["", "it is Sunday"])
-def test_a_check_is_added_by_one_line(skipped):
-    code = Code.OFF_THE_LINE
-    violation = Violation(code, "tip", 1.0, 1.0, 0.2, 0.1, "m")
-
-    def run(task):
-        assert task.motion.source == "motion.csv" and task.schedule.end == 5.0
-        return Outcome([violation], ["the tip was measured"])
-
-    added = VerificationCheck("reach", (code,), run, skipped=lambda task: skipped)
-    result = verify(model(), motion((0.3, 0.3, 0.3)), SETTINGS, checks=(*CHECKS, added))
-    assert result.checks[-1] == Check("reach", (code,), skipped)
-    assert result.verdict is (Verdict.SAFE if skipped else Verdict.NOT_SAFE)
-    assert result.violations == (() if skipped else (violation,))
-    assert ("the tip was measured" in result.notes) == (not skipped)
-    assert 'name="reach"' in junit([result])
 
 
 def test_motions_beside_each_other_meet_only_when_their_times_do():
