@@ -118,7 +118,7 @@ class Page:
         self._is_user_controlled = False
         self._shows_boxes = False
         self._node: NodeReport | None = None
-        self._note, self._shown_status = "", ""
+        self._note = ""
         self._shown_q: np.ndarray | None = None
         self._last_good: tuple[CollisionModel, np.ndarray] | None = None
         self._updated_at = self._active_until = -np.inf
@@ -355,11 +355,9 @@ class Page:
         rate, note = _rate(self._ticks, now), self._note
         if not note and self._node is not None and self._editor.edited:
             note = "the monitor node monitors the scene as it was loaded"
-        text = status_html(
+        self._status.content = status_html(
             self._clearance, self._warn, self._stop, rate, self._microseconds, self._node, note
         )
-        if text != self._shown_status:
-            self._shown_status = self._status.content = text
 
     def _update_slowly(self, now: float) -> None:
         self._sliders.show(self._q)
