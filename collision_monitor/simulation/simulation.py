@@ -51,7 +51,7 @@ _FRICTION_SPEED = 0.01  # rad/s (m/s) of the target: 3/4 of dry friction are com
 
 
 class Servos:
-    """The servos of all joints, in the order of q, with one target each."""
+    """The servos of all joints, in the order of q: one target each, within ``limits`` (nq, 2)."""
 
     def __init__(self, robot: SimulatedRobot, data: Any, bandwidth: float) -> None:
         """Compute gains and write them into the model; ``bandwidth`` of each servo, Hz."""
@@ -78,9 +78,10 @@ class Servos:
                 for joint in joints
             ]
         )
-        bounded = [joint.kind != "continuous" and joint.lower < joint.upper for joint in joints]
-        self._lower = np.where(bounded, [joint.lower for joint in joints], -np.inf)
-        self._upper = np.where(bounded, [joint.upper for joint in joints], np.inf)
+        self.limits = np.where(
+            model.jnt_limited[robot.positions, None], model.jnt_range[robot.positions],
+            (-np.inf, np.inf),
+        )  # fmt: skip
         self._friction = model.dof_frictionloss @ np.abs(self._robot.motions)
         self.target = np.zeros(len(joints))
 
@@ -115,7 +116,7 @@ class Servos:
         step becomes a ramp, and at scale 0 all targets hold.
         """
         reach = self.rate_limits * (scale * self._dt)
-        wanted = np.clip(wanted, self._lower, self._upper)
+        wanted = np.clip(wanted, *self.limits.T)
         step = np.clip(wanted - self.target, -reach, reach)
         self.target = self.target + step
         data = self._data
@@ -275,12 +276,11 @@ class Simulation:
                     f"{', '.join(self.joint_names)}"
                 )
             column = self.joint_names.index(name)
-            joint = joints[column]
-            bounded = joint.kind != "continuous" and joint.lower < joint.upper
-            if not np.isfinite(value) or bounded and not joint.lower <= value <= joint.upper:
+            lower, upper = self._servos.limits[column]
+            if not np.isfinite(value) or not lower <= value <= upper:
                 raise ConfigurationError(
-                    f"start: {value:g} of joint '{name}' is not within its limits, "
-                    f"{joint.lower:g} to {joint.upper:g}"
+                    f"start: {value:g} of joint '{name}' is not within its limits, {lower:g} to "
+                    f"{upper:g}"
                 )
             start[column] = value
         return start

@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -405,8 +404,7 @@ def require_report() -> None:
 def _template(name: str) -> Any:
     with optional_dependency("a report needs jinja2", "verify"):
         import jinja2
-    folder = files("collision_monitor.verification.report")
-    loader = jinja2.FunctionLoader(lambda file: folder.joinpath(file).read_text("utf-8"))
+    loader = jinja2.PackageLoader(__package__, "")
     return jinja2.Environment(autoescape=True, loader=loader).get_template(name)
 
 
