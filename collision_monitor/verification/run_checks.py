@@ -21,7 +21,7 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.errors import CollisionMonitorError, ExecutorError
@@ -174,22 +174,17 @@ def verify_many(
     with _workers(model, executor, workers, connect_seconds) as submit:
         futures = [submit(motion, settings) for motion in motions]
         progress(f"0 of {len(motions)} motions verified", 0.0)
-        for done, future in enumerate(as_completed(futures), 1):
-            _result(future, executor)  # raises
-            progress(f"{done} of {len(motions)} motions verified", done / len(motions))
-        return [_result(future, executor) for future in futures]
-
-
-def _result(future: Future, executor: str) -> Verification:
-    try:
-        return future.result()
-    except OSError as error:
-        raise ExecutorError(f"{executor or 'a worker'}: did not finish: {error}") from None
-    except (BrokenExecutor, CancelledError) as error:
-        raise ExecutorError(
-            f"{executor or 'a process'} that verified a motion was ended, maybe for lack of "
-            f"memory: {error or type(error).__name__}"
-        ) from None
+        try:
+            for done, _ in enumerate(as_completed(futures), 1):
+                progress(f"{done} of {len(motions)} motions verified", done / len(motions))
+            return [future.result() for future in futures]
+        except OSError as error:
+            raise ExecutorError(f"{executor or 'a worker'}: did not finish: {error}") from None
+        except (BrokenExecutor, CancelledError) as error:
+            raise ExecutorError(
+                f"{executor or 'a process'} that verified a motion was ended, maybe for lack of "
+                f"memory: {error or type(error).__name__}"
+            ) from None
 
 
 @contextmanager
@@ -205,25 +200,18 @@ def _workers(
         with pool:
             yield lambda motion, settings: pool.submit(_verify_kept, motion, settings)
         return
-    with _cluster(executor, connect_seconds) as client:
-        sent = client.scatter(model, broadcast=True, hash=False)
-        with client.get_executor(pure=False) as pool:
-            yield lambda motion, settings: pool.submit(verify, sent, motion, settings)
-
-
-@contextmanager
-def _cluster(executor: str, connect_seconds: float) -> Iterator[Any]:
     if not executor.startswith(_DASK) or not executor.removeprefix(_DASK):
         raise ExecutorError(f"--executor {executor!r} is not dask://host:port")
     with optional_dependency(f"{executor} needs Dask", "verify"):
         from distributed import Client
-    address = "tcp://" + executor.removeprefix(_DASK)
     try:
-        client = Client(address, timeout=connect_seconds)
+        client = Client("tcp://" + executor.removeprefix(_DASK), timeout=connect_seconds)
     except (OSError, ValueError) as error:
         raise ExecutorError(f"{executor}: no Dask scheduler answers there: {error}") from None
     with client:
-        yield client
+        sent = client.scatter(model, broadcast=True, hash=False)
+        with client.get_executor(pure=False) as pool:
+            yield lambda motion, settings: pool.submit(verify, sent, motion, settings)
 
 
 def _keep(model: CollisionModel) -> None:
