@@ -104,19 +104,14 @@ class Trapezoid:
         Returns a polynomial (3, pieces, columns) over time from 0 s; pieces of zero length are
         omitted.
         """
-        peak = self.peak
-        breaks = [0.0, self.tsa, max(self.tf - self.tsd, self.tsa), self.tf]
-        # For s: half the acceleration, rate and position at the left end of each piece.
-        pieces = [
-            (0.5 * peak / self.tsa if self.tsa else 0.0, 0.0, 0.0),
-            (0.0, peak, 0.5 * peak * self.tsa),
-            (-0.5 * peak / self.tsd if self.tsd else 0.0, peak, 1.0 - 0.5 * peak * self.tsd),
-        ]
-        there = [k for k in range(3) if breaks[k + 1] - breaks[k] > 1e-12 * self.tf]
-        s = np.array([pieces[k] for k in there]).T[:, :, None]
-        coefficients = s * np.asarray(change, dtype=float)
+        times = np.array([0.0, self.tsa, max(self.tf - self.tsd, self.tsa), self.tf])
+        rates, gaps = self.peak * np.array([0.0, 1.0, 1.0, 0.0]), np.diff(times)
+        pieces = gaps > 1e-12 * self.tf
+        linear = np.array([np.diff(rates)[pieces] / gaps[pieces], rates[:-1][pieces]])
+        s = PPoly(linear[:, :, None], np.append(times[:-1][pieces], self.tf)).antiderivative()
+        coefficients = s.c * np.asarray(change, dtype=float)
         coefficients[-1] += np.asarray(start, dtype=float)
-        return PPoly(coefficients, np.array([*(breaks[k] for k in there), self.tf]))
+        return PPoly(coefficients, s.x)
 
 
 # -- resolved rates --
