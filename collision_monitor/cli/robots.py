@@ -91,8 +91,7 @@ def load_model(options: argparse.Namespace) -> CollisionModel:
     log_compiling()
     with LiveProgress(quiet=getattr(options, "json", False)) as progress:
         progress.update("loading the robot")
-        with progress.following_log():
-            return make_model(options)
+        return make_model(options)
 
 
 def make_model(options: argparse.Namespace) -> CollisionModel:

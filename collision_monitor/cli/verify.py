@@ -232,8 +232,7 @@ def _verify(
     with LiveProgress(quiet=options.json) as progress:
         progress.update("loading the robot")
         log_compiling()
-        with progress.following_log():
-            model, other = load_cell(options)
+        model, other = load_cell(options)
         if options.recorded_scene:
             model = _among_recorded(model, paths)
         settings, measured = _settings(options, model, other), _measured(options, model)
