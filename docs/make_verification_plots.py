@@ -29,10 +29,9 @@ from support.robots.space_arm_story import STORY, Chapter, model, motion, result
 
 from collision_monitor.verification.clearance.clearance_check import ClosestApproach  # noqa: E402
 from collision_monitor.verification.report.messages import headline  # noqa: E402
-from collision_monitor.verification.report.report_page import (  # noqa: E402  # noqa: E402
-    Plot,
+from collision_monitor.verification.report.plots import Plot, draw  # noqa: E402
+from collision_monitor.verification.report.report_page import (  # noqa: E402
     clearance_section,
-    draw,
     limits_section,
     pictures,
     torque_section,

@@ -45,10 +45,10 @@ def main() -> None:
         tab = Tab(browser, page.address.url, SIZE, scale=1.0)
         tab.tab.get_by_role("alert").get_by_role("button").click()  # that it draws in software
         tab.tab.get_by_role("button", name="Play before").click()
-        tab.wait_until(lambda: page.motion_time >= INSTANT - 2.0)
+        tab.wait_until(lambda: page.playback.time >= INSTANT - 2.0)
         tab.tab.get_by_role("button", name="Pause").click()
         tab.type("time [s]", INSTANT)
-        tab.wait_until(lambda: page.motion_time == INSTANT)
+        tab.wait_until(lambda: page.playback.time == INSTANT)
         tab.tab.wait_for_timeout(8000)
         tab.tab.screenshot(path=PICTURE)
     page.close()

@@ -233,23 +233,16 @@ def _matrix_text(
 # -- audit --
 
 
-def _finding(model: CollisionModel, finding: Finding) -> dict[str, Any]:
-    return {
-        **_verdict(model, finding.verdict),
-        "reason": finding.reason,
-        "neighbours": finding.neighbours,
-        "by_design": finding.by_design,
-        "confirmed": finding.confirmed,
-        "unseen": finding.unseen,
-    }
-
-
 def _audit_json(model: CollisionModel, result: Audit, settings: SearchSettings) -> dict[str, Any]:
     """Data for JSON: findings with witness poses, and confirmed entries."""
     return {
         "robot": model.name,
         **asdict(settings),
-        "findings": [_finding(model, finding) for finding in result.findings],
+        "findings": [
+            {**_verdict(model, finding.verdict),
+             **{key: value for key, value in vars(finding).items() if key != "verdict"}}
+            for finding in result.findings
+        ],
         "harmless": [
             {**_verdict(model, verdict), "reason": reason} for reason, verdict in result.harmless
         ],

@@ -29,14 +29,15 @@ from collision_monitor.errors import AdjustmentError, ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion import Motion, read_motion, write_motion
 from collision_monitor.motion.motion_files import open_motion
-from collision_monitor.robot.angles import limits_beside
+from collision_monitor.motion.trajectory import Trajectory
+from collision_monitor.motion.violation import Code
 from collision_monitor.robot.limits import JointLimits, tightened_limits, urdf_limits
 from collision_monitor.self_collision import AdjustmentSettings, adjustment, find_chains
 from collision_monitor.self_collision.preparation import mimics
 from collision_monitor.self_collision.retiming import moving_ends, moving_ends_warnings
+from collision_monitor.verification import check_joint_limits
 
 EXIT_NO_ADJUSTMENT = 1
-_ROUNDING = 1e-6  # rad or m beyond a position limit that `verify` treats as rounding
 _READ = ("motion", "urdf", "srdf", "scene", "leaves", "limits")
 _SETTINGS = settings_of(AdjustmentSettings)
 
@@ -106,7 +107,8 @@ def run(options: argparse.Namespace) -> int:
         file, model.robot, topic=options.topic, stamps=options.stamps, scene=model.scene
     )
     held = _held(options.q, model, motion)
-    limits = _limits(options.limits, options.soft_limits, model)
+    tighter = _limits_of_leaders(options.limits, options.soft_limits, model)
+    limits = _limits(tighter)
     safe, danger = options.safe_distance, options.danger_distance
     arms = find_chains(model.robot, model.semantics, options.arms)
     try:
@@ -126,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         write_motion(options.output, adjusted.motion)
     result["output"] = os.fspath(options.output) if options.output else None
-    result["beyond_limits"] = _beyond_limits(model, adjusted.motion, limits)
+    result["beyond_limits"] = _beyond_limits(model, adjusted.motion, tighter)
     rates = (limits.get(f"{kind}_limits") for kind in ("acceleration", "jerk"))
     ends = moving_ends(adjusted.motion, adjusted.desired, *rates)
     result["moving_ends"] = [each._asdict() for each in ends]
@@ -159,11 +161,10 @@ def _held(text: str, model: CollisionModel, motion: Motion) -> dict[str, float]:
     return given
 
 
-def _limits(path: str | None, soft: bool, model: CollisionModel) -> dict[str, Any]:
-    """Arguments of `adjust`: the tighter limits of a file, soft limits and the URDF."""
-    if path is None and not soft:
+def _limits(limits: dict[str, JointLimits]) -> dict[str, Any]:
+    """Arguments of `adjust`; none without limits."""
+    if not limits:
         return {}
-    limits = _limits_of_leaders(path, soft, model)
 
     def finite(key: str) -> dict[str, float]:
         values = {name: getattr(both, key) for name, both in limits.items()}
@@ -180,7 +181,10 @@ def _limits(path: str | None, soft: bool, model: CollisionModel) -> dict[str, An
 def _limits_of_leaders(
     path: str | None, soft: bool, model: CollisionModel
 ) -> dict[str, JointLimits]:
-    """Limits in a file and soft ones; joints that others mimic keep those of the others, too."""
+    """Limits in a file and soft ones, if they are given.
+
+    Joints that others mimic keep those of the others, too.
+    """
     of_urdf = urdf_limits(model.robot)
     given = urdf_limits(model.robot, soft=True) if soft else {}
     if path is not None:
@@ -200,23 +204,15 @@ def _limits_of_leaders(
 
 
 def _beyond_limits(
-    model: CollisionModel, motion: Motion, limits: dict[str, Any]
+    model: CollisionModel, motion: Motion, limits: dict[str, JointLimits]
 ) -> list[dict[str, Any]]:
-    """Joints beyond a limit, as in `verify`: the robot starts beyond it."""
-    violations, tighter = [], limits.get("position_limits", {})
-    for name, positions in zip(motion.joint_names, motion.positions.T, strict=True):
-        column = model.joint_names.index(name)
-        own = model.position_limits
-        lower, upper = tighter.get(name, (own[0][column], own[1][column]))
-        if model.bodies.endless[column]:
-            lower, upper = limits_beside(lower, upper, positions[0])
-        for value, limit, beyond in (
-            (positions.min(), lower, lower - positions.min()),
-            (positions.max(), upper, positions.max() - upper),
-        ):
-            if beyond > _ROUNDING:
-                violations.append({"joint": name, "value": float(value), "limit": float(limit)})
-    return violations
+    """Joints beyond a position limit, as `verify` reports them: the robot starts beyond it."""
+    trajectory = Trajectory.through(motion.joint_names, motion.times, motion.positions)
+    check = check_joint_limits(trajectory, model.robot, urdf_limits(model.robot) | limits)
+    return [
+        {"joint": violation.subject, "value": violation.value, "limit": violation.limit}
+        for violation in check.violations if violation.code is Code.JOINT_POSITION
+    ]  # fmt: skip
 
 
 def _refuse(options: argparse.Namespace, result: dict[str, Any]) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from collision_monitor.common.optional_dependencies import figure_class
 from collision_monitor.common.text import json_number
 from collision_monitor.errors import AdjustmentError, MotionError
+from collision_monitor.verification.report.plots import NEED, Curve, Plot, figure
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -244,13 +245,10 @@ def failure_text(result: Mapping[str, Any]) -> str:
 
 # -- plot --
 
-_NEED = ("plots need matplotlib", "adjust")
-_BEFORE, _AFTER, _SAFE, _DANGER = "#8d99ae", "#1d3557", "#2a9d8f", "#d62828"
-
 
 def require_plot(path: str | os.PathLike) -> None:
     """Raise the error of `plot` if matplotlib is missing, or the suffix is not supported."""
-    known = figure_class(*_NEED)().canvas.get_supported_filetypes()
+    known = figure_class(*NEED)().canvas.get_supported_filetypes()
     suffix = Path(path).suffix.removeprefix(".").lower()
     if suffix not in known:
         raise MotionError(f"{path}: unsupported format of a plot; use one of {', '.join(known)}")
@@ -269,108 +267,49 @@ def plot(
         MotionError: the picture cannot be written.
         MissingDependencyError: matplotlib is not installed.
     """
-    figure = draw(adjustment, safe, danger, units)
+    longer = adjustment.motion.duration - adjustment.desired.duration
+    about = "; dotted: before adjustment" + f", which took {longer:.3g} s less" * (longer > 0.0)
     try:
-        figure.savefig(path, dpi=120)
+        figure(plots_of(adjustment, safe, danger, units), about).savefig(path, dpi=120)
     except (OSError, ValueError) as error:
         raise MotionError(f"{path}: the plot cannot be written: {error}") from None
 
 
-def draw(adjustment: Adjustment, safe: float, danger: float, units: Mapping[str, str]) -> Any:
-    """The matplotlib figure of `plot`: a panel for each arm that changes, clearance, index."""
-    groups = _changed_joints(adjustment)
-    height = 2.4 * (len(groups) + 2) + 0.6
-    figure = figure_class(*_NEED)(figsize=(9.0, height), layout="constrained")
-    axes = figure.subplots(len(groups) + 2, 1, sharex=True, squeeze=False)[:, 0]
-    for axis, (title, columns) in zip(axes, groups.items(), strict=False):
-        _joints(axis, adjustment, columns, units)
-        axis.set_title(title, loc="left", fontsize=10)
-    _clearance(axes[-2], adjustment, safe, danger)
-    _index(axes[-1], adjustment)
-    if not groups:
-        axes[0].set_title("no joint is changed", loc="left", fontsize=10)
-    axes[-1].set_xlabel("time, s" + _slower(adjustment))
-    for axis in axes:
-        axis.grid(alpha=0.3)
-        axis.margins(x=0.01)
-    return figure
-
-
-def _slower(adjustment: Adjustment) -> str:
-    if np.array_equal(adjustment.motion.times, adjustment.desired.times):
-        return ""
-    longer = adjustment.motion.duration - adjustment.desired.duration
-    return f" (each motion over its own: the adjusted one takes {longer:.3g} s longer)"
-
-
-def _changed_joints(adjustment: Adjustment) -> dict[str, list[int]]:
-    """Columns of the joints that change, by arm."""
+def plots_of(
+    adjustment: Adjustment, safe: float, danger: float, units: Mapping[str, str]
+) -> list[Plot]:
+    """The joints of each arm that change, clearance, and index; dotted: before the adjustment."""
+    before, after = adjustment.desired, adjustment.motion
     changed = np.abs(adjustment.joint_change).max(axis=0) > 0.0
-    groups = {}
+    plots = []
     for side, arm in zip(sides_of(adjustment.arms), adjustment.arms, strict=True):
-        columns = [
-            k
-            for k, name in enumerate(adjustment.motion.joint_names)
-            if changed[k] and name in arm.joint_names
-        ]
-        if columns:
-            groups[arm.name if side == arm.name else f"{arm.name} ({side})"] = columns
-    return groups
-
-
-def _joints(
-    axis: Any, adjustment: Adjustment, columns: list[int], units: Mapping[str, str]
-) -> None:
-    dashed = {"linestyle": (0, (3, 2)), "linewidth": 1.0}
-    names = adjustment.motion.joint_names
-    for number, column in enumerate(columns):
-        to_shown = np.degrees if units[names[column]] == "rad" else np.asarray
-        for motion, style in (
-            (adjustment.desired, dashed),
-            (adjustment.motion, {"linewidth": 1.4, "label": names[column]}),
-        ):
-            axis.plot(
-                motion.times, to_shown(motion.positions[:, column]), color=f"C{number}", **style
-            )
-    shown = {units[names[column]] for column in columns}
-    axis.set_ylabel(" or ".join("deg" if unit == "rad" else "m" for unit in sorted(shown)[::-1]))
-    axis.plot([], [], color="black", label="before", **dashed)
-    axis.plot([], [], color="black", label="after", linewidth=1.4)
-    _legend(axis)
-
-
-def _clearance(axis: Any, adjustment: Adjustment, safe: float, danger: float) -> None:
-    elsewhere = adjustment.certified_elsewhere
-    axis.axhline(safe, color=_SAFE, linewidth=1.0, linestyle="--", label=f"d_saf {safe:g} m")
-    axis.axhline(danger, color=_DANGER, linewidth=1.0, linestyle="--", label=f"d_dan {danger:g} m")
-    if elsewhere < safe:
-        label = f"not between\nthe arms {elsewhere:.3g} m"
-        axis.axhline(elsewhere, color=_SAFE, linewidth=1.0, linestyle=":", label=label)
-    axis.plot(adjustment.desired.times, adjustment.clearance_before, color=_BEFORE, label="before")
-    axis.plot(adjustment.motion.times, adjustment.clearance, color=_AFTER, label="after")
-    axis.set_ylabel("least clearance, m")
-    _legend(axis)
-
-
-def _index(axis: Any, adjustment: Adjustment) -> None:
-    for times, values, colour, label in (
-        (adjustment.desired.times, adjustment.index_before, _BEFORE, "before"),
-        (adjustment.motion.times, adjustment.index_after, _AFTER, "after"),
-    ):
-        finite = np.isfinite(values)
-        axis.plot(times, np.where(finite, values, np.nan), color=colour, label=label)
-        if not finite.all():  # drawn along the upper edge
-            axis.plot(
-                times[~finite], np.ones((~finite).sum()), "^", color=colour, markersize=4,
-                transform=axis.get_xaxis_transform(), clip_on=False,
-                label=f"{label}: infinite",
-            )  # fmt: skip
-    axis.set_ylim(bottom=0.0)
-    if axis.get_ylim()[1] < 1e-6:
-        axis.set_ylim(top=1.0)
-    axis.set_ylabel("index F, m")
-    _legend(axis)
-
-
-def _legend(axis: Any) -> None:
-    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=7, frameon=False)
+        curves, shown = [], set()
+        for k, name in enumerate(after.joint_names):
+            if changed[k] and name in arm.joint_names:
+                turns = units[name] == "rad"
+                rows = [
+                    np.degrees(motion.positions[:, k]) if turns else motion.positions[:, k]
+                    for motion in (before, after)
+                ]
+                curves.append(Curve(name, rows[1], other=(before.times, rows[0])))
+                shown.add("deg" if turns else "m")
+        if curves:
+            title = side if side == arm.name else f"{arm.name} ({side})"
+            plots.append(Plot(title, " or ".join(sorted(shown)), after.times, curves))
+    levels = [(safe, f"d_saf {safe:g} m"), (danger, f"d_dan {danger:g} m")]
+    if (elsewhere := adjustment.certified_elsewhere) < safe:
+        levels.append((elsewhere, f"elsewhere {elsewhere:.3g} m"))
+    index = [
+        (times, np.where(np.isfinite(values), values, np.nan), np.isinf(values).any())
+        for times, values in ((before.times, adjustment.index_before),
+                              (after.times, adjustment.index_after))
+    ]  # fmt: skip
+    gaps = "; infinite in gaps" * any(has_gaps for *_, has_gaps in index)
+    title = "least clearance" if plots else "least clearance; no joint is changed"
+    clearance = Curve("after", adjustment.clearance,
+                      other=(before.times, adjustment.clearance_before))  # fmt: skip
+    return [
+        *plots,
+        Plot(title, "m", after.times, [clearance], levels=levels),
+        Plot(f"index F{gaps}", "m", after.times, [Curve("after", index[1][1], other=index[0][:2])]),
+    ]

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -185,22 +186,6 @@ def _advice(model: CollisionModel, link: str) -> str:
     return f"--max-leaves {min(2 * most, _MOST_LEAVES)}" if most < _MOST_LEAVES else "a split shape"
 
 
-def _loosest_table(links: list[dict[str, Any]]) -> str:
-    if not links:
-        return ""
-    table = [
-        [row["link"], str(row["leaves"]), f"{1e3 * row['mean']:.1f}", f"{1e3 * row['max']:.1f}",
-         row["advice"]]
-        for row in links
-    ]  # fmt: skip
-    return (
-        "Links whose leaves stand off farthest: from the surface of the leaves to the shapes\n\n"
-        f"{text_table(_LOOSE, table)}\n\n"
-        "A monitor measures the meshes of near pairs (narrow_phase auto): loose leaves cost it "
-        "time.\nWith narrow_phase leaf they cause false alarms.\n\n"
-    )
-
-
 def meeting_neighbours(model: CollisionModel) -> list[dict[str, Any]]:
     """Unchecked neighbours over one joint that meet in a part of its range, deepest first.
 
@@ -225,49 +210,12 @@ def meeting_neighbours(model: CollisionModel) -> list[dict[str, Any]]:
     return Store("contacts").kept(key, measured)
 
 
-def _meeting_table(pairs: list[dict[str, Any]]) -> str:
-    if not pairs:
-        return ""
-    table = [
-        [" - ".join(pair["links"]), pair["joint"], f"{100.0 * pair['share']:.0f}",
-         "more" if pair["depth"] is None else f"{1e3 * pair['depth']:.0f}"]
-        for pair in pairs
-    ]  # fmt: skip
-    return (
-        "Neighbours over one joint that meet in a part of its range\n\n"
-        f"{text_table(_MEETING, table)}\n\n"
-        "The monitor does not check these pairs: the limits of the joint have to keep them apart. "
-        "A rule in\nthe thresholds file that names a pair has it checked.\n\n"
-    )
-
-
 def _near_pairs(model: CollisionModel, given: Thresholds) -> list[NearPair]:
     """Pairs near by design, with the distances of a monitor, unless rules give both."""
     given = replace(given, stop=given.stop or STOP_DISTANCE, warn=given.warn or WARN_DISTANCE)
     near = near_by_design(model, given.stop, given.warn)
     limits = given.of(model.pairs, must_name=False, near=near)
     return list(given.without_rules(near, limits).values())
-
-
-def _near_table(pairs: list[dict[str, Any]]) -> str:
-    table = [
-        [" - ".join(pair["links"]), *(f"{1e3 * pair[key]:.1f}" for key in ("warn", "stop"))]
-        + [pair["reason"]]
-        for pair in pairs
-    ]
-    title = "Pairs that are near by design"
-    return f"{title}\n\n{text_table(_NEAR, table)}\n\n" if table else ""
-
-
-def _tree_table(hierarchy: dict[str, Any]) -> str:
-    table = [
-        [*(str(tree[key]) for key in ("link", "triangles", "levels", "cells", "leaves")),
-         f"{tree['indices'] / tree['leaves']:.1f}", str(tree["indices"]),
-         f"{tree['indices'] / tree['triangles']:.1f} times"]
-        for tree in hierarchy["links"]
-    ]  # fmt: skip
-    title = f"Hierarchies over the triangles of links ({hierarchy['name']})"
-    return f"{title}\n\n{text_table(_TREES, table)}\n\n" if table else ""
 
 
 def _kinds(leaves: list[dict]) -> str:
@@ -305,6 +253,48 @@ def tables(result: dict[str, Any]) -> str:
         "Oriented boxes (OBB) against leaves\n\n" + text_table(_VOLUMES, volumes)
         + "\n\nTrue volume over the volume of the leaves\n\n" + text_table(_FILL, fill)
     )  # fmt: skip
+
+
+def _sections(result: dict[str, Any]) -> Iterator[str]:
+    """Tables with a title and what they mean; those without rows are left out."""
+    loosest, near = result["loosest_links"], result["structural_pairs"]
+    meeting, trees = result["meeting_neighbours"], result["hierarchy"]["links"]
+    for title, header, table, meaning in (
+        (
+            "Links whose leaves stand off farthest: from the surface of the leaves to the shapes",
+            _LOOSE,
+            [(row["link"], str(row["leaves"]), f"{1e3 * row['mean']:.1f}",
+              f"{1e3 * row['max']:.1f}", row["advice"]) for row in loosest],
+            "A monitor measures the meshes of near pairs (narrow_phase auto): loose leaves cost it "
+            "time.\nWith narrow_phase leaf they cause false alarms.\n\n",
+        ),
+        (
+            "Pairs that are near by design",
+            _NEAR,
+            [(" - ".join(pair["links"]), *(f"{1e3 * pair[key]:.1f}" for key in ("warn", "stop")),
+              pair["reason"]) for pair in near],
+            "",
+        ),
+        (
+            "Neighbours over one joint that meet in a part of its range",
+            _MEETING,
+            [(" - ".join(pair["links"]), pair["joint"], f"{100.0 * pair['share']:.0f}",
+              "more" if pair["depth"] is None else f"{1e3 * pair['depth']:.0f}")
+             for pair in meeting],
+            "The monitor does not check these pairs: the limits of the joint have to keep them "
+            "apart. A rule in\nthe thresholds file that names a pair has it checked.\n\n",
+        ),
+        (
+            f"Hierarchies over the triangles of links ({result['hierarchy']['name']})",
+            _TREES,
+            [(*(str(tree[key]) for key in ("link", "triangles", "levels", "cells", "leaves")),
+              f"{tree['indices'] / tree['leaves']:.1f}", str(tree["indices"]),
+              f"{tree['indices'] / tree['triangles']:.1f} times") for tree in trees],
+            "",
+        ),
+    ):  # fmt: skip
+        if table:
+            yield f"{title}\n\n{text_table(header, table)}\n\n{meaning}"
 
 
 def _left_out(model: CollisionModel) -> str:
@@ -350,9 +340,6 @@ def run(options: argparse.Namespace) -> int:
         print_json(result)
         return 0
     print(tables(result))
-    print(f"\n{_loosest_table(result['loosest_links'])}", end="")
-    print(f"{_near_table(result['structural_pairs'])}", end="")
-    print(f"{_meeting_table(result['meeting_neighbours'])}", end="")
-    print(f"{_tree_table(result['hierarchy'])}", end="")
+    print("".join(["\n", *_sections(result)]), end="")
     print(f"{result['robot']}: {counted(len(result['links']), 'link')}, {_left_out(model)}")
     return 0

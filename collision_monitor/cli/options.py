@@ -12,8 +12,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -71,6 +70,18 @@ def vector(lengths: Sequence[int], expected: str) -> Callable[[str], tuple[float
         return values
 
     return convert
+
+
+def timed_motion(text: str) -> tuple[Path, float]:
+    """Type of an option: path and start, seconds, of ``MOTION[@START]``."""
+    path, _, when = text.rpartition("@") if "@" in text else (text, "", "0")
+    try:
+        return Path(path), float(when)
+    except ValueError:
+        hint = "; verify each start by itself" if ".." in when else ""
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: {when!r} is not seconds, such as 2.5{hint}"
+        ) from None
 
 
 def output_path(text: str) -> Path:
@@ -208,8 +219,10 @@ _TERMINAL, _LOG = (1.0, 0.5), (10.0, 10.0)
 _WIDTH = 78
 
 
-class LiveProgress:
+class LiveProgress(logging.Handler):
     """Shows the current step, from a thread, until the context ends.
+
+    Messages of the library are steps, too; a record of its log may have a ``share``, 0 to 1.
 
     On a terminal one line is overwritten, and erased at the end. Elsewhere, as in the log of a
     build server, a line is written every ten seconds.
@@ -226,6 +239,9 @@ class LiveProgress:
         ``waits``: seconds before the first line, and between two lines; by default 1 and 0.5 on a
         terminal.
         """
+        super().__init__(logging.INFO)
+        self._library = logging.getLogger("collision_monitor")
+        self._library_level = self._library.level
         self._out = sys.stderr if out is None else out
         self._live = self._out.isatty()
         self._waits = waits or (_TERMINAL if self._live else _LOG)
@@ -238,12 +254,16 @@ class LiveProgress:
 
     def __enter__(self) -> LiveProgress:
         """Start."""
+        self._library.addHandler(self)
+        self._library.setLevel(logging.INFO)
         if not self._quiet:
             self._thread.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         """End, and erase the line."""
+        self._library.setLevel(self._library_level)
+        self._library.removeHandler(self)
         self._over.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -254,21 +274,8 @@ class LiveProgress:
         """Set the current step, and its fraction done, 0 to 1."""
         self._what, self._share = what, share
 
-    @contextmanager
-    def following_log(self) -> Iterator[None]:
-        """Show log messages of the library as steps; a record may have a ``share``, 0 to 1."""
-        library = logging.getLogger("collision_monitor")
-        handler, level = logging.Handler(logging.INFO), library.level
-        handler.emit = self._on_record
-        library.addHandler(handler)
-        library.setLevel(logging.INFO)
-        try:
-            yield
-        finally:
-            library.setLevel(level)
-            library.removeHandler(handler)
-
-    def _on_record(self, record: logging.LogRecord) -> None:
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a message of the log."""
         if record.levelno == logging.INFO:
             self.update(record.getMessage(), getattr(record, "share", 0.0))
 

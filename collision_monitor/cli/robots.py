@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from collision_monitor.cli.options import LiveProgress, add_setting, vector
+from collision_monitor.cli.options import LiveProgress, add_setting, timed_motion, vector
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.common.limits import LoadingLimits, limited
 from collision_monitor.common.optional_dependencies import optional_dependency
@@ -91,8 +91,7 @@ def load_model(options: argparse.Namespace) -> CollisionModel:
     log_compiling()
     with LiveProgress(quiet=getattr(options, "json", False)) as progress:
         progress.update("loading the robot")
-        with progress.following_log():
-            return make_model(options)
+        return make_model(options)
 
 
 def make_model(options: argparse.Namespace) -> CollisionModel:
@@ -138,7 +137,7 @@ def add_second_robot(parser: argparse.ArgumentParser) -> None:
         "(default other_)",
     )  # fmt: skip
     group.add_argument(
-        "--other-motion", action="append", metavar="MOTION[@START]",
+        "--other-motion", type=timed_motion, action="append", metavar="MOTION[@START]",
         help="its motion, joints named as in its URDF; it begins at START seconds; without a "
         "motion the robot does not move",
     )  # fmt: skip

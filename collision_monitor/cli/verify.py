@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import itertools
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from collision_monitor.cli.options import (
     output_path,
     parse_positions,
     print_json,
+    timed_motion,
     vector,
 )
 from collision_monitor.cli.robots import (
@@ -61,7 +61,7 @@ from collision_monitor.verification.report.messages import (
     summary,
 )
 from collision_monitor.verification.report.report_page import require_report, write_reports
-from collision_monitor.verification.run_checks import verify, verify_many
+from collision_monitor.verification.run_checks import verify_many
 from collision_monitor.verification.torques.actuators import Drives, read_drives
 from collision_monitor.verification.verification import Verdict, Verification
 
@@ -145,11 +145,11 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     add_bag_arguments(motions)
     motions.add_argument(
-        "--beside", action="append", default=[], metavar="MOTION[@START]",
+        "--beside", type=timed_motion, action="append", default=[], metavar="MOTION[@START]",
         help="a motion of other joints that runs at the same time, and begins at START seconds",
     )  # fmt: skip
     motions.add_argument(
-        "--measured", metavar="BAG[@START]",
+        "--measured", type=timed_motion, metavar="BAG[@START]",
         help="joint states of a run of this motion, which began START seconds after the first of "
         "them (default 0): drawn over the command in the report, with the largest differences of "
         "positions, velocities and torques; --topic and --stamps apply to it",
@@ -206,8 +206,8 @@ def _report_not_checked(options: argparse.Namespace, reason: str) -> None:
 
 def _inputs(options: argparse.Namespace, motions: Sequence[Path]) -> dict[str, str]:
     """Real paths of all inputs, with a noun for each."""
-    motions_given = (*options.beside, *(options.other_motion or ()), options.measured or "")
-    beside = (_timed(text)[0] for text in motions_given if text)
+    measured = [options.measured] if options.measured else []
+    beside = (path for path, _ in (*options.beside, *(options.other_motion or ()), *measured))
     return {
         **{os.path.realpath(path): "motion" for path in motions},
         **files_read(options, _READ),
@@ -224,18 +224,15 @@ def _verify(
         require_report()
     check_outputs(options, ("report", "junit", "envelopes"), _inputs(options, paths))
     for option in ("envelopes", "measured"):
-        if len(paths) > 1 and (given := getattr(options, option)):
-            raise MotionError(
-                f"--{option} {given}: requires one motion, but {len(paths)} are given"
-            )
+        if len(paths) > 1 and getattr(options, option):
+            raise MotionError(f"--{option}: requires one motion, but {len(paths)} are given")
     if options.method == "two-level" and (options.envelopes or options.level == "mesh"):
         option = f"--envelopes {options.envelopes}" if options.envelopes else "--level mesh"
         raise MotionError(f"{option}: --method two-level measures no distances over time")
     with LiveProgress(quiet=options.json) as progress:
         progress.update("loading the robot")
         log_compiling()
-        with progress.following_log():
-            model, other = load_cell(options)
+        model, other = load_cell(options)
         if options.recorded_scene:
             model = _among_recorded(model, paths)
         settings, measured = _settings(options, model, other), _measured(options, model)
@@ -250,7 +247,9 @@ def _verify(
                 by_path[path] = Verification(
                     path.name, model.name, Verdict.NOT_CHECKED, reason=reason
                 )
-        by_path |= _verified(options, model, motions, settings, progress)
+        given = list(motions.values())
+        verified = verify_many(model, given, settings, options.executor, progress.update)
+        by_path |= zip(motions, verified, strict=True)
         results = [by_path[path] for path in paths]
         if measured is not None and results[0].verdict is not Verdict.NOT_CHECKED:
             differences(results[0], measured)  # raises if there is nothing to compare
@@ -276,36 +275,15 @@ def _among_recorded(model: CollisionModel, paths: Sequence[Path]) -> CollisionMo
     return with_recorded(model, recorded)
 
 
-def _verified(
-    options: argparse.Namespace,
-    model: CollisionModel,
-    motions: Mapping[Path, LoadedMotion],
-    settings: Settings,
-    progress: LiveProgress,
-) -> dict[Path, Verification]:
-    """All motions that can be read."""
-    if len(motions) == 1 and not options.executor:
-        ((path, motion),) = motions.items()
-        return {path: verify(model, motion, settings, progress.update)}
-    done = itertools.count()
-
-    def count(result: Verification | None) -> None:
-        progress.update(f"{next(done)} of {len(motions)} motions verified")
-
-    count(None)
-    results = verify_many(model, list(motions.values()), settings, options.executor, count)
-    return dict(zip(motions, results, strict=True))
-
-
 def _measured(options: argparse.Namespace, model: CollisionModel) -> MeasuredMotion | None:
     """The recording of ``--measured``."""
     if not options.measured:
         return None
-    path, begin = _started(options.measured, "--measured")
+    path, begin = options.measured
     kinds = {joint.name: joint.kind for joint in model.robot.joints}
     turning = [name for name, kind in kinds.items() if kind == "continuous"]
     return read_measured(
-        Path(path), begin, topic_names(options.topic), options.stamps, turning,
+        path, begin, topic_names(options.topic), options.stamps, turning,
         lambda joint: joint not in kinds,
     )  # fmt: skip
 
@@ -344,12 +322,12 @@ def _settings(options: argparse.Namespace, model: CollisionModel, other: Robot |
         torques=_torques(options),
         beside=[
             *(
-                _beside(text, "--beside", options, model.robot, model.scene)
-                for text in options.beside
+                _beside(*motion, options, model.robot, model.scene)
+                for motion in options.beside
             ),
             *(
-                _beside(text, "--other-motion", options, other, None, prefix_of(options))
-                for text in options.other_motion or ()
+                _beside(*motion, options, other, None, prefix_of(options))
+                for motion in options.other_motion or ()
             ),
         ],
     )
@@ -371,34 +349,15 @@ def _torques(options: argparse.Namespace) -> Torques | None:
     )
 
 
-def _timed(text: str) -> tuple[str, str]:
-    """Path and start of ``MOTION[@START]``."""
-    path, at, when = text.rpartition("@")
-    return (path, when) if at else (text, "0")
-
-
-def _started(text: str, option: str) -> tuple[str, float]:
-    """Path and start, seconds, of ``MOTION[@START]``."""
-    path, when = _timed(text)
-    try:
-        return path, float(when)
-    except ValueError:
-        hint = "; verify each start by itself" if ".." in when else ""
-        raise MotionError(
-            f"{option} {text!r}: {when!r} is not seconds, such as 2.5{hint}"
-        ) from None
-
-
 def _beside(
-    text: str,
-    option: str,
+    path: Path,
+    start: float,
     options: argparse.Namespace,
     robot: Robot,
     scene: Scene | None,
     prefix: str = "",
 ) -> SimultaneousMotion:
-    """A motion of ``robot`` and its start, from ``MOTION[@START]``."""
-    path, start = _started(text, option)
+    """A motion of ``robot`` and its start."""
     joints = [joint.name for joint in robot.joints]  # others move other joints
     motion = load_trajectory(
         path, robot, ignored=options.ignore, elsewhere=joints, scene=scene

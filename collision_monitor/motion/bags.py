@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -254,23 +254,21 @@ def _state(
 def _command(message: Any, received: int, where: str) -> CommandMessage | None:
     if not message.points:
         return None
-    points = [
-        {
-            "positions": point.positions.tolist(),
-            "velocities": point.velocities.tolist(),
-            "accelerations": point.accelerations.tolist(),
-            "time_from_start": {
-                "sec": point.time_from_start.sec,
-                "nanosec": point.time_from_start.nanosec,
-            },
-        }
-        for point in message.points
-    ]
-    points = points_of(list(message.joint_names), points, where)
+    points = points_of(list(message.joint_names), _plain(message.points), where)
     if points.times[0] < 0.0:
         first = f"{where}: points[0]: time_from_start {points.times[0]:g} s"
         raise MotionError(f"{first} is negative")
     return CommandMessage(received, _stamp(message.header), points)
+
+
+def _plain(value: Any) -> Any:
+    """A message as lists and mappings, as in YAML."""
+    if is_dataclass(value):
+        names = [each.name for each in fields(value) if not each.name.startswith("__")]
+        return {name: _plain(getattr(value, name)) for name in names}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
 def topic_names(topic: str | Sequence[str] | None) -> tuple[str, ...]:

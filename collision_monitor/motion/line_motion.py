@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.integrate import DOP853, OdeSolution
+from scipy.integrate import solve_ivp
 from scipy.interpolate import PPoly
 from scipy.optimize import brentq, minimize_scalar
 from scipy.spatial.transform import Rotation
@@ -104,19 +104,14 @@ class Trapezoid:
         Returns a polynomial (3, pieces, columns) over time from 0 s; pieces of zero length are
         omitted.
         """
-        peak = self.peak
-        breaks = [0.0, self.tsa, max(self.tf - self.tsd, self.tsa), self.tf]
-        # For s: half the acceleration, rate and position at the left end of each piece.
-        pieces = [
-            (0.5 * peak / self.tsa if self.tsa else 0.0, 0.0, 0.0),
-            (0.0, peak, 0.5 * peak * self.tsa),
-            (-0.5 * peak / self.tsd if self.tsd else 0.0, peak, 1.0 - 0.5 * peak * self.tsd),
-        ]
-        there = [k for k in range(3) if breaks[k + 1] - breaks[k] > 1e-12 * self.tf]
-        s = np.array([pieces[k] for k in there]).T[:, :, None]
-        coefficients = s * np.asarray(change, dtype=float)
+        times = np.array([0.0, self.tsa, max(self.tf - self.tsd, self.tsa), self.tf])
+        rates, gaps = self.peak * np.array([0.0, 1.0, 1.0, 0.0]), np.diff(times)
+        pieces = gaps > 1e-12 * self.tf
+        linear = np.array([np.diff(rates)[pieces] / gaps[pieces], rates[:-1][pieces]])
+        s = PPoly(linear[:, :, None], np.append(times[:-1][pieces], self.tf)).antiderivative()
+        coefficients = s.c * np.asarray(change, dtype=float)
         coefficients[-1] += np.asarray(start, dtype=float)
-        return PPoly(coefficients, np.array([*(breaks[k] for k in there), self.tf]))
+        return PPoly(coefficients, s.x)
 
 
 # -- resolved rates --
@@ -170,7 +165,6 @@ SINGULAR = 0.01  # rates are damped below this singular value; lengths are divid
 _DAMPING = 0.5 * SINGULAR  # at singular value zero
 _FEEDBACK = 30.0  # per unit of s: gain of the drift feedback
 _MAX_DEVIATION = (0.02, 0.05)  # deviation, in parts of the reach and radians, that ends the motion
-_MAX_EVALUATIONS = 20_000  # a few seconds; a line usually takes a few hundred
 
 
 class ResolvedRates:
@@ -244,37 +238,32 @@ class ResolvedRates:
         The function returns (n, len(columns)). Drift is fed back. The path ends before 1 if the
         link is far off the line, or the rates cannot be integrated.
         """
-        solver = DOP853(
-            self.per_s,
-            0.0,
-            self._q[self.columns],
-            1.0,
-            rtol=1e-8,
-            atol=1e-9,
-            max_step=1.0 / 8.0,
-        )
-        ends, pieces = [0.0], []
-        while solver.status == "running":
-            try:
-                solver.step()
-            except np.linalg.LinAlgError:
-                break
-            if solver.status == "failed":
-                break
-            ends.append(solver.t)
-            pieces.append(solver.dense_output())
-            if self._is_off_line(solver.t, solver.y) or solver.nfev > _MAX_EVALUATIONS:
-                break
-        if not pieces:
-            raise MotionError("the line cannot be followed: rates change too fast at its start")
-        solution = OdeSolution(ends, pieces)
-        return lambda s: solution(s).T, ends[-1]
 
-    def _is_off_line(self, s: float, moving: np.ndarray) -> bool:
-        pose = Jacobians(self._bodies, self.configurations(moving[None])[0]).link_pose(self._link)
-        ahead = self._line.ahead(np.array([s]), pose[None])[0]
-        metres, radians = np.linalg.norm(ahead[:3]), np.linalg.norm(ahead[3:])
-        return bool(metres > _MAX_DEVIATION[0] * self.reach or radians > _MAX_DEVIATION[1])
+        def margin(s: float, moving: np.ndarray) -> float:
+            ((metres, radians),) = self.off_line(np.array([s]), moving[None])
+            return min(_MAX_DEVIATION[0] * self.reach - metres, _MAX_DEVIATION[1] - radians)
+
+        margin.terminal = True
+        solution = solve_ivp(
+            self.per_s, (0.0, 1.0), self._q[self.columns], "DOP853", events=margin,
+            dense_output=True, rtol=1e-8, atol=1e-9, max_step=1.0 / 8.0,
+        )  # fmt: skip
+        if len(solution.t) < 2:
+            raise MotionError("the line cannot be followed: rates change too fast at its start")
+        return lambda s: solution.sol(s).T, float(solution.t[-1])
+
+    def off_line(self, s: np.ndarray, moving: np.ndarray) -> np.ndarray:
+        """Metres and radians (n, 2) off the line at ``s`` (n,); ``moving`` (n, len(columns))."""
+        poses = link_poses(self._bodies, [self._link], self.configurations(moving))[self._link]
+        return np.linalg.norm(self._line.ahead(s, poses).reshape(-1, 2, 3), axis=2)
+
+    def slopes(self, s: float, moving: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """First and second derivative of the joints with respect to s, along their path."""
+        first = self.per_s(s, moving)
+        step = 1e-4 / max(1.0, float(np.abs(first).max()))
+        ahead = self.per_s(s + step, moving + step * first)
+        behind = self.per_s(s - step, moving - step * first)
+        return first, (ahead - behind) / (2.0 * step)
 
 
 # -- the motion --
@@ -283,25 +272,18 @@ OFF = (1e-4, math.radians(0.01))  # metres and radians off the line that are a v
 _NEAR_SINGULAR = 0.03  # smallest singular value that raises a warning
 
 
-def singularities(
-    rates: ResolvedRates,
-    path: Callable[[np.ndarray], np.ndarray],
-    course: PPoly,
-    times: np.ndarray,
-    link: str,
-) -> list[Violation]:
+def singularities(rates: ResolvedRates, motion: PPoly, link: str) -> list[Violation]:
     """Return the violation by the smallest singular value of the motion, if it is too small.
 
     Args:
         rates: of the link.
-        path: joints (n, columns) by s (n,).
-        course: s over time.
-        times: (n,) seconds at which the search begins; it is refined between them.
+        motion: of its moving joints; the search is refined between its breakpoints.
         link: name of the link.
     """
+    times = motion.x
 
     def value(time: float) -> float:
-        return rates.smallest_singular_value(path(course([time])[0])[0])
+        return rates.smallest_singular_value(motion(time))
 
     values = np.array([value(time) for time in times])
     # At a singularity the value falls to zero like |x|: between nodes it may be far below both.
@@ -313,8 +295,6 @@ def singularities(
             lows.append((float(found.x), float(found.fun)))
     if lows:
         times, values = np.hstack([[times, values], np.array(lows).T])
-        order = np.argsort(times)
-        times, values = times[order], values[order]
     worst = int(values.argmin())
     least = float(values[worst])
     if least >= _NEAR_SINGULAR:
@@ -330,7 +310,7 @@ def singularities(
         Violation(
             code=Code.SINGULARITY,
             subject=link,
-            first=float(times[values < limit][0]),
+            first=float(times[values < limit].min()),
             worst=float(times[worst]),
             value=least,
             limit=limit,
@@ -414,20 +394,20 @@ def follow_line(
     """
     rates = ResolvedRates(bodies, link, line, q, joint_names)
     path, reached = rates.path()
-    course = _cut_course(profile.path([0.0], [1.0]), reached)
-
-    def measure(times: np.ndarray, moving: np.ndarray) -> np.ndarray:
-        poses = link_poses(bodies, [link], rates.configurations(moving))[link]
-        ahead = line.ahead(course(times)[:, 0], poses).reshape(-1, 2, 3)
-        return np.linalg.norm(ahead, axis=2)
-
-    polynomial, times = _fitted(rates, path, course, measure)
-    off = measure(times, polynomial(times))
-    violations = (
-        *singularities(rates, path, course, polynomial.x, link),
-        *off_the_line(times, off, link, reached),
-    )
-    return _all_joints(bodies, rates, polynomial), violations
+    course, count = _cut_course(profile.path([0.0], [1.0]), reached), _FEWEST_NODES
+    while True:
+        motion = _quintics(rates, path, course, count)
+        between = motion.x[:-1, None] + np.diff(motion.x)[:, None] * _BETWEEN
+        times = np.hstack([motion.x[:-1, None], between]).ravel()
+        times = np.append(times, motion.x[-1])
+        off = rates.off_line(course(times)[:, 0], motion(times))
+        at_nodes, inside = off[::4], off[:-1].reshape(len(between), 4, 2)[:, 1:]
+        allowed = np.maximum(at_nodes[:-1], at_nodes[1:]) + _INTERPOLATION_ERROR
+        if (inside <= allowed[:, None]).all() or len(motion.x) > _MAX_NODES:
+            break
+        count *= 2
+    violations = (*singularities(rates, motion, link), *off_the_line(times, off, link, reached))
+    return _all_joints(bodies, rates, motion), violations
 
 
 def _cut_course(course: PPoly, reached: float) -> PPoly:
@@ -439,62 +419,31 @@ def _cut_course(course: PPoly, reached: float) -> PPoly:
     return PPoly(course.c[:, :whole], np.append(course.x[:whole], end))
 
 
-def _fitted(
-    rates: ResolvedRates,
-    path: Callable[[np.ndarray], np.ndarray],
-    course: PPoly,
-    measure: Callable[[np.ndarray, np.ndarray], np.ndarray],
-) -> tuple[PPoly, np.ndarray]:
-    """Quintics of the moving joints, and the times (n,) at which they were measured."""
-    count = _FEWEST_NODES
-    while True:
-        polynomial = _quintics(rates, path, course, count)
-        x = polynomial.x
-        between = x[:-1, None] + np.diff(x)[:, None] * _BETWEEN
-        off = measure(between.ravel(), polynomial(between.ravel())).reshape(len(between), -1, 2)
-        at_nodes = measure(x, polynomial(x))
-        allowed = np.maximum(at_nodes[:-1], at_nodes[1:]) + _INTERPOLATION_ERROR
-        if (off <= allowed[:, None, :]).all() or len(x) > _MAX_NODES:
-            return polynomial, np.unique(np.concatenate([x, between.ravel()]))
-        count *= 2
-
-
 def _quintics(
-    rates: ResolvedRates,
-    path: Callable[[np.ndarray], np.ndarray],
-    course: PPoly,
-    count: int,
+    rates: ResolvedRates, path: Callable[[np.ndarray], np.ndarray], course: PPoly, count: int
 ) -> PPoly:
     """Interpolate positions, rates and accelerations at ``count`` nodes per unit of s.
 
-    Each ramp has its own values at its ends.
+    ``path``: joints by s; ``course``: s over time. Each ramp has its own values at its ends.
     """
-    parts, breaks = [], [course.x[:1]]
-    for piece, (begin, end) in enumerate(zip(course.x[:-1], course.x[1:], strict=True)):
-        way = float(course(end)[0] - course(begin)[0])
-        times = np.linspace(begin, end, 2 + math.ceil(count * way))
-        along = times - begin
-        a, v, p = course.c[:, piece, 0]
-        s = np.clip(p + v * along + a * along**2, 0.0, float(course(course.x[-1])[0]))
-        q = path(s)
-        rows = [_derivatives(rates, *node) for node in zip(s.tolist(), q, strict=True)]
-        first, second = np.array(rows).transpose(1, 0, 2)
-        speed = (v + 2.0 * a * along)[:, None]
-        ends = (q, first * speed, second * speed**2 + first * 2.0 * a)
-        parts.append(
-            hermite(np.diff(times), [row[:-1] for row in ends], [row[1:] for row in ends])
+    parts = [
+        np.linspace(begin, end, 2 + math.ceil(count * (course(end) - course(begin))[0]))[:-1]
+        for begin, end in zip(course.x[:-1], course.x[1:], strict=True)
+    ]
+    times = np.concatenate([*parts, course.x[-1:]])
+    s = np.clip(course(times)[:, 0], 0.0, float(course(course.x[-1])[0]))
+    moving = path(s)
+    slopes = [rates.slopes(*node) for node in zip(s.tolist(), moving, strict=True)]
+    first, second = np.array(slopes).transpose(1, 0, 2)
+    piece = np.searchsorted(course.x[1:-1], times[:-1], "right")
+    half, speed, _ = course.c[:, piece]  # half the acceleration, and the rate at its left end
+    ends = []
+    for end in (slice(None, -1), slice(1, None)):
+        rate = speed + 2.0 * half * (times[end] - course.x[piece])[:, None]
+        ends.append(
+            (moving[end], first[end] * rate, second[end] * rate**2 + first[end] * 2.0 * half)
         )
-        breaks.append(times[1:])
-    return PPoly(np.concatenate(parts, axis=1), np.concatenate(breaks))
-
-
-def _derivatives(rates: ResolvedRates, s: float, moving: np.ndarray) -> tuple[np.ndarray, ...]:
-    """First and second derivative of the joints with respect to s, along their path."""
-    first = rates.per_s(s, moving)
-    step = 1e-4 / max(1.0, float(np.abs(first).max()))
-    ahead = rates.per_s(s + step, moving + step * first)
-    behind = rates.per_s(s - step, moving - step * first)
-    return first, (ahead - behind) / (2.0 * step)
+    return PPoly(hermite(np.diff(times), *ends), times)
 
 
 def _all_joints(bodies: Bodies, rates: ResolvedRates, polynomial: PPoly) -> Trajectory:

@@ -11,30 +11,22 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import PPoly
 
 from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion.bags import bag_location, is_bag, read_bag, topic_names
-from collision_monitor.motion.commands import (
-    JointCommand,
-    is_command,
-    joint_motion,
-    line_motion,
-    parse_command,
-)
+from collision_monitor.motion.commands import command_motion, is_command
+from collision_monitor.motion.loaded_motion import LoadedMotion
 from collision_monitor.motion.plans import find_points, start_positions
 from collision_monitor.motion.points import Points, documents, read_csv
 from collision_monitor.motion.robot_joints import is_unneeded, led_by, on_robot
 from collision_monitor.motion.trajectory import YAML_SUFFIXES, Motion, Trajectory
-from collision_monitor.motion.violation import Violation
-from collision_monitor.robot.bodies import rigid_bodies
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.scene import Scene
 
@@ -191,37 +183,6 @@ def _table(trajectory: Trajectory, where: str) -> Motion:
     return Motion(trajectory.joint_names, times[keep], rows[keep])
 
 
-@dataclass(frozen=True, eq=False)
-class LoadedMotion:
-    """A motion from a file.
-
-    Attributes:
-        trajectory: all independent joints of the robot, in its order; it begins at 0 s.
-        violations: found while a command was converted to a motion.
-        warnings: assumptions that were made, as sentences that begin with the file.
-        source: description of the source, for a report.
-        along_line: whether the command moves a link along a line.
-        named: joints of the trajectory that the file names; the others are held.
-        known: held joints whose positions are given, by the caller or the start state of a plan.
-    """
-
-    trajectory: Trajectory
-    violations: tuple[Violation, ...]
-    warnings: tuple[str, ...]
-    source: str
-    along_line: bool = False
-    named: frozenset[str] = frozenset()
-    known: frozenset[str] = frozenset()
-
-    def only(self, joint_names: Collection[str]) -> LoadedMotion:
-        """Return the same motion with only the given joints."""
-        kept = [k for k, name in enumerate(self.trajectory.joint_names) if name in joint_names]
-        polynomial = self.trajectory.polynomial
-        names = tuple(self.trajectory.joint_names[k] for k in kept)
-        part = Trajectory(names, PPoly(polynomial.c[:, :, kept], polynomial.x))
-        return replace(self, trajectory=part)
-
-
 def load_trajectory(
     file: str | os.PathLike | MotionFile,
     robot: Robot,
@@ -267,7 +228,7 @@ def load_trajectory(
         else:
             _reject_topic(file, topic)
             if file.kind is Kind.COMMAND:
-                return _load_command(file.command, path, robot, held, ignored, elsewhere)
+                return command_motion(file.command, path, robot, held, ignored, elsewhere)
             motion, source, warnings = _load_points(file)
         start: dict[str, float] = {}
         if file.points is not None:
@@ -282,34 +243,6 @@ def load_trajectory(
 def _reject_topic(file: MotionFile, topic: str | Sequence[str] | None) -> None:
     if topic is not None:
         raise MotionError(f"{file.path}: is not a bag, so it has no topic {topic!r}")
-
-
-def _load_command(
-    document: Any,
-    path: Path,
-    robot: Robot,
-    held: Mapping[str, float] | None,
-    ignored: Sequence[str],
-    elsewhere: Collection[str],
-) -> LoadedMotion:
-    where = str(path)
-    command = parse_command(document, where, robot)
-    if isinstance(command, JointCommand):
-        motion, warnings = joint_motion(command, where)
-        trajectory, more = on_robot(motion, robot, where, held, ignored, elsewhere)
-        source = f"{path.name} (command, joint mode)"
-        named = led_by(motion.joint_names, robot)
-        return LoadedMotion(trajectory, (), (*warnings, *more), source, named=named)
-    trajectory, violations, warnings = line_motion(
-        command, robot, where, held, ignored, elsewhere
-    )
-    if not np.isfinite(trajectory.polynomial.c).all():
-        raise MotionError(f"{where}: numbers too large")
-    source = f"{path.name} (command, {command.link} along a line)"
-    bodies = rigid_bodies(robot)
-    chain = bodies.columns[bodies.chain(bodies.link_bodies[command.link])]
-    named = led_by(command.start, robot) | {bodies.joint_names[k] for k in chain.tolist()}
-    return LoadedMotion(trajectory, violations, tuple(warnings), source, True, named)
 
 
 def _is_yaml(path: Path) -> bool:

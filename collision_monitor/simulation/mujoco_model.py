@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -32,12 +32,11 @@ from collision_monitor.robot.inertials import Inertial, JointFriction
 from collision_monitor.robot.pairs import UnmonitoredPair, omitted_pairs
 from collision_monitor.robot.poses import joint_motion
 from collision_monitor.robot.scene import Scene, with_joints
-from collision_monitor.robot.shape_kinds import Facets, surface_mesh, unknown_kind
+from collision_monitor.robot.shape_kinds import unknown_kind
 from collision_monitor.robot.srdf import Semantics
 
 # -- masses and inertias --
 
-_FACETS = Facets(ball=3, sides=48, capsule=(32, 64))
 _LEAST = 1e-4  # minimum thickness of a hull, m: MuJoCo needs a volume
 
 
@@ -57,89 +56,54 @@ def convex_hull(points: np.ndarray) -> trimesh.Trimesh:
     return trimesh.convex.convex_hull(local @ axes.T + center)
 
 
-DENSITY = 1000.0  # kg/m^3, for bodies without a mass in the URDF
 _LEAST_MASS = 1e-3  # kg
-_LEAST_RADIUS = 1e-2  # m: radius of gyration of the minimum inertia
-
-
-@dataclass(frozen=True, eq=False)
-class Principal:
-    """A mass along its principal axes: ``axes`` (3, 3) are columns, ``moments`` (3,) kg m^2."""
-
-    mass: float
-    centre: np.ndarray
-    axes: np.ndarray
-    moments: np.ndarray
+_LEAST_RADIUS = 1e-3  # m: smallest radius of gyration
 
 
 def link_masses(
     robot: Robot, bodies: Bodies, inertials: Mapping[str, Inertial]
-) -> tuple[dict[str, Principal], list[str]]:
-    """Masses of all links, and warnings about assumptions.
+) -> tuple[dict[str, Inertial], set[str], list[str]]:
+    """Masses by link, links without a mass whose shapes are filled with water, and warnings.
 
-    A moving rigid body (links without relative motion) without mass gets the mass of the hulls of
-    its shapes at the density of water, on one of its links, or 1 g without shapes. Invalid moments
-    of inertia are increased to valid ones.
+    Links are filled if their rigid body (links without relative motion) moves and has no mass. A
+    body without shapes gets 1 g. Inertias that no rigid body can have are increased.
     """
-    masses = {name: principal(item) for name, item in inertials.items() if name in robot.links}
-    warnings = []
-    unreal = [
-        name
-        for name, item in inertials.items()
-        if name in robot.links and not item.is_possible
-    ]
-    if unreal:
-        warnings.append(f"links {shortened(unreal)}: impossible inertia; it is increased")
+    given = {name: item for name, item in inertials.items() if name in robot.links}
+    unreal = [name for name, item in given.items() if not item.is_possible]
+    masses = {
+        name: replace(item, inertia=possible_inertia(item))
+        for name, item in given.items() if item.mass > 0.0
+    }  # fmt: skip
     members: dict[int, list[str]] = {}
     for link, body in bodies.link_bodies.items():
         members.setdefault(body, []).append(link)
-    weightless = []
+    filled: list[str] = []
+    weightless: list[str] = []
     for body, links in members.items():
         if body == 0 or sum(masses[k].mass for k in links if k in masses) >= _LEAST_MASS:
             continue
-        carrier = next((link for link in links if robot.links[link].shapes), links[0])
-        masses[carrier] = principal(estimate(robot.links[carrier].shapes))
-        weightless.append(carrier)
+        shaped = [link for link in links if robot.links[link].shapes]
+        filled += shaped
+        weightless += shaped or links[:1]
+        if not shaped:
+            inertia = _LEAST_MASS * _LEAST_RADIUS**2 * np.eye(3)
+            masses[links[0]] = Inertial(_LEAST_MASS, np.zeros(3), inertia)
+    warnings = []
+    if unreal:
+        warnings.append(f"links {shortened(unreal)}: impossible inertia; it is increased")
     if weightless:
         warnings.append(
             f"links {shortened(weightless)}: no mass is given; their shapes are assumed to be "
             "water"
         )
-    return {name: item for name, item in masses.items() if item.mass > 0.0}, warnings
+    return masses, set(filled), warnings
 
 
-def principal(inertial: Inertial) -> Principal:
-    """Principal axes, right-handed, and valid moments of inertia."""
-    moments, axes = np.linalg.eigh(inertial.inertia)
-    if np.linalg.det(axes) < 0.0:
-        axes[:, 0] = -axes[:, 0]
-    moments = np.maximum(moments, inertial.mass * _LEAST_RADIUS**2 * 1e-2)
-    lacking = moments[2] - moments[0] - moments[1]  # ascending order: the others hold
-    if lacking > 0.0:
-        moments = moments + lacking
-    return Principal(inertial.mass, inertial.centre, axes, moments)
-
-
-def estimate(shapes: tuple[Shape, ...]) -> Inertial:
-    """Total mass of the hulls of shapes at the density of water; at least 1 g."""
-    least = Inertial(_LEAST_MASS, np.zeros(3), _LEAST_MASS * _LEAST_RADIUS**2 * np.eye(3))
-    if not shapes:
-        return least
-    solids = trimesh.util.concatenate([solid(shape) for shape in shapes])
-    mass = DENSITY * solids.volume
-    if mass < _LEAST_MASS:
-        return least
-    return Inertial(mass, solids.center_mass, DENSITY * solids.moment_inertia)
-
-
-def solid(shape: Shape) -> trimesh.Trimesh:
-    """The hull of a shape as a closed mesh in the frame of the link."""
-    if shape.kind == "mesh":
-        mesh = convex_hull(shape.vertices)
-    else:
-        mesh = surface_mesh(shape, _FACETS)
-    mesh.apply_transform(shape.pose)
-    return mesh
+def possible_inertia(inertial: Inertial) -> np.ndarray:
+    """The inertia (3, 3), with all moments increased by as much as a rigid body needs."""
+    low, middle, high = np.linalg.eigvalsh(inertial.inertia)
+    least = inertial.mass * _LEAST_RADIUS**2
+    return inertial.inertia + max(0.0, least - low, high - low - middle) * np.eye(3)
 
 
 # -- model --
@@ -197,10 +161,10 @@ class SimulatedRobot:
         model: MjModel of MuJoCo; actuator k moves joint k, with zero gains initially.
         bodies: the kinematic tree.
         names: link or obstacle of each body of MuJoCo, "" for its world.
-        positions: (nq,) indices of the joints in qpos of MuJoCo, in the order of bodies.joints.
-        rates: (nq,) the same in qvel.
-        followers: (k,) indices in qpos of mimic joints, ``leaders`` (k,) the joints in
-            the order of q that they follow, by ``gains`` and ``offsets`` (k,).
+        positions: (nq,) indices of the joints in qpos and qvel of MuJoCo, in the order of
+            bodies.joints.
+        motions: (nv, nq) velocities of all joints, mimic joints too, per velocity of q.
+        offsets: (nv,) their positions are ``motions @ q + offsets``.
         excluded: pairs without contacts, with reasons.
         warnings: about assumptions.
     """
@@ -210,18 +174,14 @@ class SimulatedRobot:
     bodies: Bodies
     names: tuple[str, ...]
     positions: np.ndarray
-    rates: np.ndarray
-    followers: np.ndarray
-    leaders: np.ndarray
-    gains: np.ndarray
+    motions: np.ndarray
     offsets: np.ndarray
     excluded: tuple[UnmonitoredPair, ...]
     warnings: tuple[str, ...]
 
     def place(self, data: Any, q: np.ndarray) -> None:
         """Write a configuration (nq,) into the data of MuJoCo, including mimic joints."""
-        data.qpos[self.positions] = q
-        data.qpos[self.followers] = self.gains * q[self.leaders] + self.offsets
+        data.qpos[:] = self.motions @ q + self.offsets
 
     def random_configurations(self) -> np.ndarray:
         """Configurations (k, nq) within the limits of the joints, always the same."""
@@ -259,8 +219,8 @@ def simulated_robot(
     settings = SimulationSettings() if settings is None else settings
     robot = with_joints(robot, scene.joints)
     bodies = rigid_bodies(robot)
-    masses, warnings = link_masses(robot, bodies, inertials)
-    builder = _Builder(robot, bodies, masses, friction or {}, scene, settings)
+    masses, filled, warnings = link_masses(robot, bodies, inertials)
+    builder = _Builder(robot, bodies, masses, filled, friction or {}, scene, settings)
     builder.add_actuators(settings.effort_limits)
     reasons = omitted_pairs(robot, bodies, semantics, scene)
     found = builder.compile(reasons, (), ())
@@ -309,14 +269,15 @@ class _Builder:
         self,
         robot: Robot,
         bodies: Bodies,
-        masses: Mapping[str, Principal],
+        masses: Mapping[str, Inertial],
+        filled: Set[str],
         friction: Mapping[str, JointFriction],
         scene: Scene,
         settings: SimulationSettings,
     ) -> None:
         self._mujoco = mujoco_library()
-        self._robot, self._bodies, self._masses = robot, bodies, masses
-        self._friction = friction
+        self._robot, self._bodies, self._friction = robot, bodies, friction
+        self._masses, self._filled = masses, filled
         self.warnings: list[str] = []
         spec = self._spec = self._mujoco.MjSpec()
         spec.modelname = robot.name
@@ -332,7 +293,7 @@ class _Builder:
         for joint in robot.joints:
             self._add_joint(joint, by_name)
         for link, body in self._of_link.items():
-            self._add_shapes(body, robot.links[link].shapes)
+            self._add_shapes(body, robot.links[link].shapes, link in filled)
         for obstacle in scene.obstacles:
             body = self._of_link[obstacle.link].add_body(name=f"obstacle:{obstacle.name}")
             self._add_shapes(body, (obstacle.shape,))
@@ -373,9 +334,14 @@ class _Builder:
             if name not in known:
                 self._spec.add_exclude(name=name, bodyname1=a, bodyname2=b)
         model = self._spec.compile()
-        joints = self._bodies.joints
-        ids = [model.joint(joint.name).id for joint in joints]
-        followers, leaders, gains, offsets = self._follow(model)
+        # Hinges and slides have one number each, so the indices of qpos and qvel are the same.
+        addresses = {j.name: int(model.joint(j.name).qposadr[0]) for j in self._spec.joints}
+        joints = {joint.name: joint for joint in self._robot.joints}
+        names = self._bodies.joint_names
+        motions, offsets = np.zeros((model.nv, len(names))), np.zeros(model.nv)
+        for name, row in addresses.items():
+            leader, gain, offsets[row] = leading_joint(joints[name], joints)
+            motions[row, names.index(leader)] = gain
         return SimulatedRobot(
             name=self._robot.name,
             model=model,
@@ -383,34 +349,19 @@ class _Builder:
             names=tuple(
                 model.body(k).name.partition(":")[2] if k else "" for k in range(model.nbody)
             ),
-            positions=model.jnt_qposadr[ids].astype(np.int64),
-            rates=model.jnt_dofadr[ids].astype(np.int64),
-            followers=followers,
-            leaders=leaders,
-            gains=gains,
+            positions=np.array([addresses[name] for name in names], dtype=np.int64),
+            motions=motions,
             offsets=offsets,
             excluded=tuple(UnmonitoredPair(*sorted(p), why) for p, why in reasons.items()),
             warnings=tuple(text for part in warnings for text in part),
         )
 
-    def _follow(self, model: Any) -> tuple[np.ndarray, ...]:
-        by_name = {joint.name: joint for joint in self._robot.joints}
-        column = {joint.name: k for k, joint in enumerate(self._bodies.joints)}
-        followers = []
-        for joint in self._robot.joints:
-            leader, gain, offset = leading_joint(joint, by_name)
-            if leader is not None and joint.mimic is not None:
-                address = int(model.jnt_qposadr[model.joint(joint.name).id])
-                followers.append((address, column[leader], gain, offset))
-        table = np.array(followers, dtype=float).reshape(-1, 4)
-        return table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2], table[:, 3]
-
     def _add_link(self, parent: Any, link: str, pose: np.ndarray) -> Any:
         body = parent.add_body(name=f"link:{link}", pos=pose[:3, 3], quat=self._quaternion(pose))
-        body.explicitinertial = True
-        if mass := self._masses.get(link):
-            body.mass, body.ipos, body.inertia = mass.mass, mass.centre, mass.moments
-            body.iquat = self._quaternion(mass.axes)
+        body.explicitinertial = link not in self._filled
+        if link not in self._filled and (mass := self._masses.get(link)):
+            body.mass, body.ipos = mass.mass, mass.centre
+            body.fullinertia = mass.inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
         return body
 
     def _add_joint(self, joint: Joint, by_name: Mapping[str, Joint]) -> None:
@@ -440,12 +391,15 @@ class _Builder:
             made.limited = True
             made.range = [joint.lower, joint.upper]
 
-    def _add_shapes(self, body: Any, shapes: Iterable[Shape]) -> None:
+    def _add_shapes(
+        self, body: Any, shapes: Iterable[Shape], are_filled: bool = False
+    ) -> None:
+        """Add shapes without mass, or filled with water, which MuJoCo does by default."""
         kinds = self._mujoco.mjtGeom
         for shape in shapes:
-            geom = body.add_geom(
-                pos=shape.pose[:3, 3], quat=self._quaternion(shape.pose), mass=0.0
-            )
+            geom = body.add_geom(pos=shape.pose[:3, 3], quat=self._quaternion(shape.pose))
+            if not are_filled:
+                geom.mass = 0.0
             if shape.kind == "mesh":
                 hull = convex_hull(shape.vertices)
                 name = f"hull {len(self._spec.meshes)}"

@@ -51,7 +51,7 @@ _FRICTION_SPEED = 0.01  # rad/s (m/s) of the target: 3/4 of dry friction are com
 
 
 class Servos:
-    """The servos of all joints, in the order of q, with one target each."""
+    """The servos of all joints, in the order of q: one target each, within ``limits`` (nq, 2)."""
 
     def __init__(self, robot: SimulatedRobot, data: Any, bandwidth: float) -> None:
         """Compute gains and write them into the model; ``bandwidth`` of each servo, Hz."""
@@ -59,17 +59,11 @@ class Servos:
         self._robot, self._data = robot, data
         joints, model = robot.bodies.joints, robot.model
         self._dt = float(model.opt.timestep)
-        self._motions = np.zeros((model.nv, len(joints)))  # rates of all joints per rate of q
-        self._motions[robot.rates, np.arange(len(joints))] = 1.0
-        dofs = np.array([model.jnt_dofadr[k] for k in range(model.njnt)], dtype=np.int64)
-        of_position = {int(model.jnt_qposadr[k]): int(dofs[k]) for k in range(model.njnt)}
-        for address, leader, gain in zip(robot.followers, robot.leaders, robot.gains, strict=True):
-            self._motions[of_position[int(address)], leader] = gain
         largest = self._largest_inertias()
         rotors = np.maximum(
             _ROTOR * largest, [_LEAST_ROTORS[joint.kind == "prismatic"] for joint in joints]
         )
-        model.dof_armature[robot.rates] += rotors
+        model.dof_armature[robot.positions] += rotors
         omega = 2.0 * math.pi * bandwidth
         self.stiffness = (largest + rotors) * omega**2
         self.damping = 2.0 * (largest + rotors) * omega
@@ -84,10 +78,11 @@ class Servos:
                 for joint in joints
             ]
         )
-        bounded = [joint.kind != "continuous" and joint.lower < joint.upper for joint in joints]
-        self._lower = np.where(bounded, [joint.lower for joint in joints], -np.inf)
-        self._upper = np.where(bounded, [joint.upper for joint in joints], np.inf)
-        self._friction = model.dof_frictionloss @ np.abs(self._motions)
+        self.limits = np.where(
+            model.jnt_limited[robot.positions, None], model.jnt_range[robot.positions],
+            (-np.inf, np.inf),
+        )  # fmt: skip
+        self._friction = model.dof_frictionloss @ np.abs(self._robot.motions)
         self.target = np.zeros(len(joints))
 
     def _largest_inertias(self) -> np.ndarray:
@@ -98,7 +93,7 @@ class Servos:
         for q in robot.random_configurations():
             robot.place(data, q)
             mujoco.mj_forward(robot.model, data)
-            for k, column in enumerate(self._motions.T.copy()):
+            for k, column in enumerate(self._robot.motions.T.copy()):
                 mujoco.mj_mulM(robot.model, data, out, column)
                 largest[k] = max(largest[k], column @ out)
         return largest
@@ -106,7 +101,7 @@ class Servos:
     def overloaded(self) -> list[str]:
         """Messages about joints that cannot hold the current pose within their effort limits."""
         model, data = self._robot.model, self._data
-        needed = (data.qfrc_bias - data.qfrc_passive) @ self._motions
+        needed = (data.qfrc_bias - data.qfrc_passive) @ self._robot.motions
         most = np.where(model.actuator_forcelimited, model.actuator_forcerange[:, 1], np.inf)
         return [
             f"'{joint.name}' needs {abs(need):.3g}, its limit is {limit:g}"
@@ -121,11 +116,11 @@ class Servos:
         step becomes a ramp, and at scale 0 all targets hold.
         """
         reach = self.rate_limits * (scale * self._dt)
-        wanted = np.clip(wanted, self._lower, self._upper)
+        wanted = np.clip(wanted, *self.limits.T)
         step = np.clip(wanted - self.target, -reach, reach)
         self.target = self.target + step
         data = self._data
-        needed = (data.qfrc_bias - data.qfrc_passive) @ self._motions
+        needed = (data.qfrc_bias - data.qfrc_passive) @ self._robot.motions
         rate = step / self._dt
         push = self.damping * rate + needed + self._friction * np.tanh(rate / _FRICTION_SPEED)
         data.ctrl[:] = self.target + push / self.stiffness
@@ -281,12 +276,11 @@ class Simulation:
                     f"{', '.join(self.joint_names)}"
                 )
             column = self.joint_names.index(name)
-            joint = joints[column]
-            bounded = joint.kind != "continuous" and joint.lower < joint.upper
-            if not np.isfinite(value) or bounded and not joint.lower <= value <= joint.upper:
+            lower, upper = self._servos.limits[column]
+            if not np.isfinite(value) or not lower <= value <= upper:
                 raise ConfigurationError(
-                    f"start: {value:g} of joint '{name}' is not within its limits, "
-                    f"{joint.lower:g} to {joint.upper:g}"
+                    f"start: {value:g} of joint '{name}' is not within its limits, {lower:g} to "
+                    f"{upper:g}"
                 )
             start[column] = value
         return start
@@ -306,7 +300,7 @@ class Simulation:
     @property
     def rates(self) -> np.ndarray:
         """Velocities (nq,), rad/s and m/s."""
-        return self.data.qvel[self.robot.rates]
+        return self.data.qvel[self.robot.positions]
 
     @property
     def efforts(self) -> np.ndarray:

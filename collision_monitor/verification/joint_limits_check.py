@@ -3,7 +3,7 @@
 """Check of positions, velocities, accelerations and jerks of joints against their limits.
 
 A trajectory is a piecewise polynomial, so its extremes are computed exactly, also between points
-(`Pieces`). Where two pieces meet with different velocities or accelerations, these have a step.
+(`extremes`). Where two pieces meet with different velocities or accelerations, these have a step.
 
 Straight lines between points have zero acceleration, but an infinite one at the points. Such a
 motion is nearly always a sampled one, so a step is assumed to last from the middle of the previous
@@ -141,65 +141,49 @@ def _both_sides(trajectory: Trajectory, from_rest: bool) -> tuple[np.ndarray, np
 # Extremes are at the ends of a piece or where its derivative is zero. In between it is monotone.
 
 
-class _Extremes(NamedTuple):
-    """Of one column, in the order of the pieces: both ends of each, and zeros of its slope."""
+class Extremes(NamedTuple):
+    """One column of a piecewise polynomial at the ends of its pieces and at their extremes.
+
+    Attributes:
+        pieces, times, values: (n,) in the order of the pieces; both ends of each, and the zeros of
+            its slope.
+        starts: (k,) begin of each piece.
+        powers: (order, k) coefficients of each piece.
+    """
 
     pieces: np.ndarray
     times: np.ndarray
     values: np.ndarray
+    starts: np.ndarray
+    powers: np.ndarray
+
+    def first_above(self, limit: float, sign: float = 1.0) -> float:
+        """First time at which the values times ``sign`` exceed ``limit``; NaN if they do not."""
+        above = np.flatnonzero(sign * self.values > limit)
+        if not len(above):
+            return math.nan
+        first = above[0]
+        piece = self.pieces[first]
+        if first == 0 or self.pieces[first - 1] != piece:  # it begins above the limit
+            return float(self.times[first])
+        powers, start = self.powers[:, piece], self.starts[piece]
+        around = self.times[first - 1 : first + 1]
+        return brentq(lambda time: np.polyval(powers, time - start) - sign * limit, *around)
 
 
-class Pieces:
-    """Values of a piecewise polynomial at the ends of its pieces and at their extremes."""
-
-    def __init__(self, polynomial: PPoly) -> None:
-        """Take scipy's PPoly with coefficients (order, pieces, columns)."""
-        self._polynomial = polynomial
-        x, every = polynomial.x, np.arange(polynomial.c.shape[1])
-        slopes = polynomial.derivative()
-        self._columns = []
-        for j, zeros in enumerate(slopes.roots(discontinuity=False, extrapolate=False)):
-            zeros = zeros[np.isfinite(zeros)]  # a piece that does not change has a NaN
-            pieces = np.concatenate([every, every, np.searchsorted(x[1:-1], zeros, "right")])
-            times = np.concatenate([x[:-1], x[1:], zeros])
-            values = polyval(times - x[pieces], polynomial.c[::-1, pieces, j], tensor=False)
-            order = np.lexsort((times, pieces))
-            self._columns.append(_Extremes(pieces[order], times[order], values[order]))
-
-    def highest(self, sign: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-        """Maximum of each column times ``sign`` (1 or -1), and its time, both (columns,).
-
-        If pieces are discontinuous, both values at a breakpoint are considered.
-        """
-        best = [(sign * column.values).argmax() for column in self._columns]
-        found = [(sign * c.values[k], c.times[k]) for c, k in zip(self._columns, best, strict=True)]
-        values, times = np.array(found).reshape(-1, 2).T
-        return values, times
-
-    def first_above(self, limits: np.ndarray, sign: float = 1.0) -> np.ndarray:
-        """First time at which each column times ``sign`` exceeds its limit.
-
-        Args:
-            limits: (columns,).
-            sign: 1 or -1.
-
-        Returns:
-            (columns,) seconds; NaN if a limit is kept.
-        """
-        first = np.full(len(limits), np.nan)
-        for j, (pieces, times, values) in enumerate(self._columns):
-            above = np.flatnonzero(sign * values > limits[j])
-            if len(above):
-                k = above[0]
-                first[j] = times[k]
-                if k > 0 and pieces[k - 1] == pieces[k]:  # otherwise it begins above the limit
-                    first[j] = self._crossing(j, pieces[k], times[k - 1 : k + 1], sign * limits[j])
-        return first
-
-    def _crossing(self, column: int, piece: int, ends: np.ndarray, limit: float) -> float:
-        """Time between two others at which a piece passes a limit."""
-        powers, begin = self._polynomial.c[:, piece, column], self._polynomial.x[piece]
-        return brentq(lambda time: np.polyval(powers, time - begin) - limit, *ends)
+def extremes(polynomial: PPoly) -> list[Extremes]:
+    """The extremes of each column; coefficients of ``polynomial`` (order, pieces, columns)."""
+    x, every = polynomial.x, np.arange(polynomial.c.shape[1])
+    columns = []
+    roots = polynomial.derivative().roots(discontinuity=False, extrapolate=False)
+    for powers, zeros in zip(np.moveaxis(polynomial.c, 2, 0), roots, strict=True):
+        zeros = zeros[np.isfinite(zeros)]  # a piece that does not change has a NaN
+        pieces = np.concatenate([every, every, np.searchsorted(x[1:-1], zeros, "right")])
+        times = np.concatenate([x[:-1], x[1:], zeros])
+        values = polyval(times - x[pieces], powers[::-1, pieces], tensor=False)
+        order = np.lexsort((times, pieces))
+        columns.append(Extremes(pieces[order], times[order], values[order], x[:-1], powers))
+    return columns
 
 
 RATES = (Code.JOINT_POSITION, Code.JOINT_VELOCITY, Code.JOINT_ACCELERATION, Code.JOINT_JERK)
@@ -363,15 +347,34 @@ def _at_start(
     return tuple(joint_limits)
 
 
-@dataclass(frozen=True, eq=False)
-class _Side:
-    """Upper limits of a rate, or the negated lower limits; (joints,)."""
+class _Side(NamedTuple):
+    """The values of a joint, or the negated ones, at their largest.
 
-    limits: np.ndarray
-    values: np.ndarray
-    times: np.ndarray
-    first: np.ndarray
-    knots: np.ndarray  # knot whose step has the value; -1 if it is not a step
+    ``knot``: that whose step has the value, -1 if it is not a step; ``first``: of a violation.
+    """
+
+    limit: float
+    value: float
+    time: float
+    knot: int
+    first: float
+
+
+def _side(
+    column: Extremes, at_knots: np.ndarray, knots: np.ndarray, sign: float, limit: float,
+    allowed: float,
+) -> _Side:  # fmt: skip
+    """Extremes of the pieces, or of steps ``at_knots`` if these are larger, times ``sign``."""
+    best = int((sign * column.values).argmax())
+    value, time, knot = float(sign * column.values[best]), float(column.times[best]), -1
+    first = column.first_above(limit + allowed, sign)
+    if len(at_knots):
+        top = int((sign * at_knots).argmax())
+        if sign * at_knots[top] > value + TOLERANCE * abs(value):
+            value, time, knot = float(sign * at_knots[top]), float(knots[top]), top
+        over = np.flatnonzero(sign * at_knots > limit + allowed)
+        first = float(np.fmin(first, knots[over[0]])) if len(over) else first
+    return _Side(limit, value, time, knot, first)
 
 
 def _peaks(
@@ -383,54 +386,31 @@ def _peaks(
 ) -> list[Peak]:
     """Peaks of all joints, of positions (``rate`` 0) to jerks (3)."""
     polynomial = trajectory.polynomial.derivative(rate) if rate else trajectory.polynomial
-    at_knots = (None, None, steps.accelerations, steps.jerks)[rate]
-    if rate:
-        upper = np.array([getattr(row, _KEYS[rate]) for row in limits])
-        lower, allowed = -upper, TOLERANCE * np.where(np.isinf(upper), 0.0, upper)
-    else:
-        upper = np.array([row.upper for row in limits])
-        lower, allowed = np.array([row.lower for row in limits]), np.full(len(limits), TOLERANCE)
-    pieces = Pieces(polynomial)
-    above = _side(pieces, 1.0, at_knots, steps.times, upper, allowed)
-    below = _side(pieces, -1.0, at_knots, steps.times, -lower, allowed)
+    at_knots = (np.empty((0, len(units))),) * 2 + (steps.accelerations, steps.jerks)
     peaks = []
-    for j, (name, unit) in enumerate(zip(trajectory.joint_names, units, strict=True)):
-        free = math.isinf(upper[j]) and math.isinf(lower[j])
-        over = [s.values[j] - (0.0 if free else s.limits[j]) for s in (above, below)]
-        side, sign = (above, 1.0) if over[0] >= over[1] else (below, -1.0)
-        text = _reason(steps, rate, side.knots[j], j, unit) if side.knots[j] >= 0 else ""
+    for j, column in enumerate(extremes(polynomial)):
+        lower, upper = limits[j].lower, limits[j].upper
+        if rate:
+            upper = getattr(limits[j], _KEYS[rate])
+            lower = -upper
+        allowed = TOLERANCE * (upper if rate and math.isfinite(upper) else 1.0)
+        free = math.isinf(upper) and math.isinf(lower)
+        sides = [
+            _side(column, at_knots[rate][:, j], steps.times, sign, sign * limit, allowed)
+            for sign, limit in ((1.0, upper), (-1.0, lower))
+        ]
+        # Without a limit, the side of the larger value.
+        beyond = [side.value - (0.0 if free else side.limit) for side in sides]
+        sign, side = (1.0, sides[0]) if beyond[0] >= beyond[1] else (-1.0, sides[1])
         peaks.append(
             Peak(
-                RATES[rate], name, float(sign * side.values[j]), float(side.times[j]),
-                float(sign * side.limits[j]), float(np.fmin(above.first[j], below.first[j])),
-                unit + ("", "/s", "/s^2", "/s^3")[rate], text,
+                RATES[rate], trajectory.joint_names[j], sign * side.value, side.time,
+                sign * side.limit, float(np.fmin(sides[0].first, sides[1].first)),
+                units[j] + ("", "/s", "/s^2", "/s^3")[rate],
+                _reason(steps, rate, side.knot, j, units[j]) if side.knot >= 0 else "",
             )
         )  # fmt: skip
     return peaks
-
-
-def _side(
-    pieces: Pieces,
-    sign: float,
-    at_knots: np.ndarray | None,
-    knots: np.ndarray,
-    limits: np.ndarray,
-    allowed: np.ndarray,
-) -> _Side:
-    """Extremes of the pieces, or of steps at ``knots`` if these are larger, times ``sign``."""
-    values, times = pieces.highest(sign)
-    first = pieces.first_above(limits + allowed, sign)
-    knot_rows = np.full(len(limits), -1)
-    if at_knots is not None:
-        at_knots = sign * at_knots
-        tops = at_knots.max(axis=0)
-        stepped = tops > values + TOLERANCE * np.abs(values)
-        knot_rows = np.where(stepped, at_knots.argmax(axis=0), -1)
-        values = np.where(stepped, tops, values)
-        times = np.where(stepped, knots[knot_rows], times)
-        over = at_knots > limits + allowed
-        first = np.fmin(first, np.where(over.any(axis=0), knots[over.argmax(axis=0)], np.nan))
-    return _Side(limits, values, times, first, knot_rows)
 
 
 def _reason(steps: Steps, rate: int, row: int, j: int, unit: str) -> str:
@@ -471,28 +451,16 @@ def _soft_notes(peaks: Iterable[Peak]) -> tuple[str, ...]:
 
 def _plotted(trajectory: Trajectory, steps: Steps) -> tuple[np.ndarray, ...]:
     times = np.linspace(0.0, trajectory.duration, _PLOTTED)
-    samples = trajectory.sample(times)
-    accelerations, jerks = samples.accelerations, samples.jerks
     if trajectory.is_straight:
-        columns = range(len(trajectory.joint_names))
-        at, tables = _sample_rates(steps)
-        times = np.unique(np.append(times, at[len(steps.times) :]))
-        samples = trajectory.sample(times)
-        order = np.argsort(at, kind="stable")
-        accelerations, jerks = (
-            np.column_stack([np.interp(times, at[order], table[order, j]) for j in columns])
-            for table in tables
-        )
-    return times, samples.positions, samples.velocities, accelerations, jerks
-
-
-def _sample_rates(steps: Steps) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Times, with accelerations and jerks there; on long lines only corners have them."""
-    wide = np.flatnonzero(np.diff(steps.times) > LONGEST_STEP)
-    ends = [steps.times[wide] + 0.5 * LONGEST_STEP, steps.times[wide + 1] - 0.5 * LONGEST_STEP]
-    still = np.zeros((2 * len(wide), steps.jerks.shape[1]))
-    at = np.concatenate([steps.times, *ends])
-    return at, [np.concatenate([rows, still]) for rows in (steps.accelerations, steps.jerks)]
+        times = np.union1d(times, steps.times)
+    samples = trajectory.sample(times)
+    rates = samples.accelerations, samples.jerks
+    if trajectory.is_straight:  # only near the ends of a line
+        nearest = np.searchsorted(0.5 * (steps.times[1:] + steps.times[:-1]), times)
+        near = np.abs(times - steps.times[nearest])[:, None] <= 0.5 * LONGEST_STEP
+        tables = steps.accelerations, steps.jerks
+        rates = tuple(np.where(near, table[nearest], 0.0) for table in tables)
+    return times, samples.positions, samples.velocities, *rates
 
 
 # -- the check of `verify`, of all simultaneous motions --

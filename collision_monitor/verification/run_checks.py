@@ -21,7 +21,7 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.errors import CollisionMonitorError, ExecutorError
@@ -69,7 +69,6 @@ def verify(
     motion: LoadedMotion,
     settings: Settings | None = None,
     progress: Progress = no_progress,
-    checks: Sequence[VerificationCheck] = CHECKS,
 ) -> Verification:
     """Check one motion: joint limits, clearance also between samples and, if requested, torques.
 
@@ -79,7 +78,6 @@ def verify(
         settings: thresholds, limits, torques and motions that run at the same time.
         progress: called with the name of the current step and the fraction done (0 to 1), from any
             thread.
-        checks: in the order of the report.
 
     Returns:
         The verdict with its violations. If the motion cannot be checked, the verdict is
@@ -88,7 +86,7 @@ def verify(
     settings = Settings() if settings is None else settings
     begin = time.perf_counter()
     try:
-        return _verified(model, motion, settings, begin, progress, checks)
+        return _verified(model, motion, settings, begin, progress)
     except CollisionMonitorError as error:
         return Verification(
             motion.source,
@@ -105,7 +103,6 @@ def _verified(
     settings: Settings,
     begin: float,
     progress: Progress,
-    checks: Sequence[VerificationCheck],
 ) -> Verification:
     limits = urdf_limits(model.robot) if settings.limits is None else settings.limits
     parts = _parts(motion, settings.beside)
@@ -113,7 +110,7 @@ def _verified(
     task = Task(model, motion, settings, limits, parts, schedule, progress)
     violations, results = [], {}
     notes = [*motion.warnings, *(w for b in settings.beside for w in b.motion.warnings)]
-    for check in sorted(checks, key=lambda check: not check.is_first):
+    for check in sorted(CHECKS, key=lambda check: not check.is_first):
         if not check.skipped(task):
             outcome = check.run(task)
             violations += outcome.violations
@@ -129,7 +126,7 @@ def _verified(
         seconds=time.perf_counter() - begin,
         violations=ordered,
         notes=tuple(dict.fromkeys(notes)),
-        checks=tuple(Check(check.name, check.codes, check.skipped(task)) for check in checks),
+        checks=tuple(Check(check.name, check.codes, check.skipped(task)) for check in CHECKS),
         **results,
     )
 
@@ -153,7 +150,7 @@ def verify_many(
     motions: Sequence[LoadedMotion],
     settings: Settings,
     executor: str = "",
-    done: Callable[[Verification], None] = lambda result: None,
+    progress: Progress = no_progress,
     connect_seconds: float = _CONNECT_SECONDS,
 ) -> list[Verification]:
     """Verify many motions in parallel; returns a verification for each, in their order.
@@ -164,7 +161,7 @@ def verify_many(
         settings: settings of the verification.
         executor: empty for processes on this machine, as many as it has processors; or
             ``dask://host:port``, the scheduler of a Dask cluster whose workers have this package.
-        done: called in this process for each finished motion, in any order.
+        progress: as of `verify` for a single motion; for several, the number of finished ones.
         connect_seconds: how long to wait for an answer of the scheduler.
 
     Raises:
@@ -173,28 +170,21 @@ def verify_many(
     """
     workers = min(os.cpu_count() or 1, len(motions))
     if not executor and workers <= 1:
-        found = []
-        for motion in motions:
-            found.append(verify(model, motion, settings))
-            done(found[-1])
-        return found
+        return [verify(model, motion, settings, progress) for motion in motions]
     with _workers(model, executor, workers, connect_seconds) as submit:
         futures = [submit(motion, settings) for motion in motions]
-        for future in as_completed(futures):
-            done(_result(future, executor))
-        return [_result(future, executor) for future in futures]
-
-
-def _result(future: Future, executor: str) -> Verification:
-    try:
-        return future.result()
-    except OSError as error:
-        raise ExecutorError(f"{executor or 'a worker'}: did not finish: {error}") from None
-    except (BrokenExecutor, CancelledError) as error:
-        raise ExecutorError(
-            f"{executor or 'a process'} that verified a motion was ended, maybe for lack of "
-            f"memory: {error or type(error).__name__}"
-        ) from None
+        progress(f"0 of {len(motions)} motions verified", 0.0)
+        try:
+            for done, _ in enumerate(as_completed(futures), 1):
+                progress(f"{done} of {len(motions)} motions verified", done / len(motions))
+            return [future.result() for future in futures]
+        except OSError as error:
+            raise ExecutorError(f"{executor or 'a worker'}: did not finish: {error}") from None
+        except (BrokenExecutor, CancelledError) as error:
+            raise ExecutorError(
+                f"{executor or 'a process'} that verified a motion was ended, maybe for lack of "
+                f"memory: {error or type(error).__name__}"
+            ) from None
 
 
 @contextmanager
@@ -210,25 +200,18 @@ def _workers(
         with pool:
             yield lambda motion, settings: pool.submit(_verify_kept, motion, settings)
         return
-    with _cluster(executor, connect_seconds) as client:
-        sent = client.scatter(model, broadcast=True, hash=False)
-        with client.get_executor(pure=False) as pool:
-            yield lambda motion, settings: pool.submit(verify, sent, motion, settings)
-
-
-@contextmanager
-def _cluster(executor: str, connect_seconds: float) -> Iterator[Any]:
     if not executor.startswith(_DASK) or not executor.removeprefix(_DASK):
         raise ExecutorError(f"--executor {executor!r} is not dask://host:port")
     with optional_dependency(f"{executor} needs Dask", "verify"):
         from distributed import Client
-    address = "tcp://" + executor.removeprefix(_DASK)
     try:
-        client = Client(address, timeout=connect_seconds)
+        client = Client("tcp://" + executor.removeprefix(_DASK), timeout=connect_seconds)
     except (OSError, ValueError) as error:
         raise ExecutorError(f"{executor}: no Dask scheduler answers there: {error}") from None
     with client:
-        yield client
+        sent = client.scatter(model, broadcast=True, hash=False)
+        with client.get_executor(pure=False) as pool:
+            yield lambda motion, settings: pool.submit(verify, sent, motion, settings)
 
 
 def _keep(model: CollisionModel) -> None:

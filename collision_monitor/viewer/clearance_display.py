@@ -16,10 +16,17 @@ from collision_monitor.hierarchy.clearance import Clearance
 
 Rgb = tuple[float, float, float]
 
-CLEAR: Rgb = (0.18, 0.65, 0.37)
-NEAR: Rgb = (0.96, 0.75, 0.15)
-CONTACT: Rgb = (0.86, 0.16, 0.16)
+# Of obstacles; of boxes over triangles, of those that overlap, and of triangles that cross.
+COLOURS = {"obstacle": "#c9b79c", "box": "#3a86d6", "meeting": "#d62828", "crossing": "#f21aa6"}
 
+
+def rgb(colour: str) -> Rgb:
+    """Red, green and blue, 0 to 1, of ``#rrggbb``."""
+    r, g, b = (channel / 255.0 for channel in bytes.fromhex(colour[1:]))
+    return r, g, b
+
+
+CLEAR, NEAR, CONTACT = rgb("#2ea65e"), rgb("#f5bf26"), rgb("#db2929")
 OK, WARN, ERROR = "OK", "WARN", "ERROR"
 _COLOURS = {OK: "#2b8a4b", WARN: "#c98a00", ERROR: "#c62828"}
 _UNKNOWN = "#868e96"

@@ -57,7 +57,14 @@ _LAST_TURN = 5.0  # maximum time in seconds for the loop to end
 
 
 class Page:
-    """A robot in the browser, moved by sliders, by motions, or by calls of `follow`."""
+    """A robot in the browser, moved by sliders, by motions, or by calls of `follow`.
+
+    Attributes that any thread may read:
+        by_hand: whether a user controls the robot, by a slider or by playing a motion.
+        joint_names: joints in the order of ``configuration``.
+        configuration: the shown one (nq,).
+        playback: of the active motion.
+    """
 
     def __init__(
         self,
@@ -96,7 +103,7 @@ class Page:
             MotionError: a motion names an unknown joint.
             ConfigurationError: a joint has no finite limits.
         """
-        self._q = np.array(q, dtype=float)
+        self.joint_names, self.configuration = model.joint_names, np.array(q, dtype=float)
         self._clock = clock
         self._warn, self._stop = warn, stop
         # Pairs near by design, and their warning distances: measured once, before objects move.
@@ -105,20 +112,20 @@ class Page:
         self._near |= {pair.links: pair.warn for pair in near_pairs.values()}
         self._use(model)
         whole = [
-            (label, motion.of_joints(model.joint_names, self._q, f"{label}: '{model.name}'"))
+            (label, motion.of_joints(model.joint_names, q, f"{label}: '{model.name}'"))
             for label, motion in motions
         ]
         specs = slider_specs(model)
         self.address: Address = free_address(host, port)
         self._todo: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._playback = Playback(speed)
+        self.playback = Playback(speed)
         self._curve = ClearanceCurve()
         self._ticks: deque[float] = deque(maxlen=60)
         self._followed: np.ndarray | None = None
-        self._is_user_controlled = False
+        self.by_hand = False
         self._shows_boxes = False
         self._node: NodeReport | None = None
-        self._note, self._shown_status = "", ""
+        self._note = ""
         self._shown_q: np.ndarray | None = None
         self._last_good: tuple[CollisionModel, np.ndarray] | None = None
         self._updated_at = self._active_until = -np.inf
@@ -131,14 +138,14 @@ class Page:
         self._server = server = start_server(self.address, model.name)
         try:
             self._build(specs, whole, shadows)
-            aim_camera(server, self._seen([self._q, *camera_around]))
+            aim_camera(server, self._seen([self.configuration, *camera_around]))
             self.tick()
         except BaseException:
             self.close()
             raise
 
     def _build(self, specs: list, motions: list, shadows: bool) -> None:
-        server, gui, q = self._server, self._server.gui, self._q
+        server, gui, q = self._server, self._server.gui, self.configuration
         self._robot = RobotNodes(server.scene, self._model)
         self._obstacles = ObstacleNodes(
             server.scene, lambda name: self._todo.put(lambda: self._editor.choose(name))
@@ -151,7 +158,7 @@ class Page:
         if motions:  # first, so that the page opens with them
             with tabs.add_tab("Motions"):
                 self._motions = MotionPanel(
-                    gui, motions, self._playback, self._clock, self._by_user, self._take_over
+                    gui, motions, self.playback, self._clock, self._by_user, self._take_over
                 )
         with tabs.add_tab("Joints"):
             gui.add_button("Back to the start").on_click(
@@ -195,26 +202,6 @@ class Page:
 
     # -- methods for any thread --
 
-    @property
-    def by_hand(self) -> bool:
-        """Whether a user controls the robot, by a slider or by playing a motion."""
-        return self._is_user_controlled
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """Joints in the order of ``configuration``."""
-        return self._model.joint_names
-
-    @property
-    def configuration(self) -> np.ndarray:
-        """The shown configuration (nq,), in the order of the joints of the model."""
-        return self._q
-
-    @property
-    def motion_time(self) -> float:
-        """Time in the active motion, seconds."""
-        return self._playback.time
-
     def follow(self, q: np.ndarray) -> None:
         """Show the configuration ``q`` (nq,), unless a user controls the robot."""
         self._followed = np.array(q, dtype=float)
@@ -245,23 +232,23 @@ class Page:
 
     def _by_user(self, action: Callable[[], None]) -> None:
         def taken() -> None:
-            self._is_user_controlled = True
+            self.by_hand = True
             action()
 
         self._todo.put(taken)
 
     def _slider_moved(self, joint: int, value: float) -> None:
         def move() -> None:
-            q = self._q.copy()
+            q = self.configuration.copy()
             q[joint] = value
             self._take_over(q)
 
         self._todo.put(move)
 
     def _take_over(self, q: np.ndarray) -> None:
-        self._is_user_controlled = True
-        self._playback.pause()
-        self._q = q
+        self.by_hand = True
+        self.playback.pause()
+        self.configuration = q
 
     def _set_note(self, text: str) -> None:
         self._note = text
@@ -274,7 +261,7 @@ class Page:
         if shown["boxes of meshes"] != self._shows_boxes:
             self._shows_boxes = shown["boxes of meshes"]
             self._robot.show_boxes(self._model if self._shows_boxes else None)
-            self._robot.show_meeting(self._model, self._q)
+            self._robot.show_meeting(self._model, self.configuration)
         self._grid.visible = shown["grid"]
         self._server.scene.configure_default_lights(cast_shadow=shown["shadows"])
 
@@ -297,25 +284,25 @@ class Page:
         """Return to the last valid scene and configuration, with a note."""
         if not isinstance(problem, CollisionMonitorError):
             logger.error("values from a browser cannot be shown", exc_info=problem)
-        self._model, self._q = self._last_good
-        self._playback.pause()
-        self._is_user_controlled = True
+        self._model, self.configuration = self._last_good
+        self.playback.pause()
+        self.by_hand = True
         self._editor.show(self._model.scene)
         self._note = f"cannot be shown: {problem}"
 
     def _update(self, now: float) -> None:
-        played = self._playback.configuration(now)
+        played = self.playback.configuration(now)
         if played is not None:
-            self._q = played
-        elif self._followed is not None and not self._is_user_controlled:
-            self._q = self._followed
+            self.configuration = played
+        elif self._followed is not None and not self.by_hand:
+            self.configuration = self._followed
         with self._server.atomic():
             if self._editor.changed:
                 self._editor.changed = False
                 self._use(self._model.with_scene(self._editor.scene))
                 self._obstacles.draw(self._model)
                 self._shown_q, self._changed_at = None, now
-            if self._shown_q is None or not np.array_equal(self._shown_q, self._q):
+            if self._shown_q is None or not np.array_equal(self._shown_q, self.configuration):
                 self._measure()
                 self._active_until = now + _ACTIVE
             if self._clearance is not None:
@@ -334,7 +321,7 @@ class Page:
         self._by_design = DistanceNotByDesign(model, near, warn)
 
     def _measure(self) -> None:
-        model, q = self._model, self._q
+        model, q = self._model, self.configuration
         if model.pairs:
             began = time.perf_counter()
             self._clearance = self._by_design.of(q)
@@ -355,14 +342,12 @@ class Page:
         rate, note = _rate(self._ticks, now), self._note
         if not note and self._node is not None and self._editor.edited:
             note = "the monitor node monitors the scene as it was loaded"
-        text = status_html(
+        self._status.content = status_html(
             self._clearance, self._warn, self._stop, rate, self._microseconds, self._node, note
         )
-        if text != self._shown_status:
-            self._shown_status = self._status.content = text
 
     def _update_slowly(self, now: float) -> None:
-        self._sliders.show(self._q)
+        self._sliders.show(self.configuration)
         self._chart.visible = self._clearance is not None
         if self._clearance is not None:
             curve = self._curve.arrays(now)

@@ -14,13 +14,11 @@ import numpy as np
 from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.hierarchy_boxes import MeshBoxes
-from collision_monitor.viewer.clearance_display import clearance_colour
+from collision_monitor.viewer.clearance_display import COLOURS, clearance_colour
 from collision_monitor.viewer.surfaces import capsule_surface, shape_surface
 
 _LINK_COLOR = "#8d99ae"
-_OBSTACLE_COLOR = "#c9b79c"
-_MARKED_COLORS = ("#d62828", "#f08a24")
-_BOX_COLOR, _CROSSING_COLOR = "#3a86d6", "#f21aa6"
+_MARKED_COLORS = (COLOURS["meeting"], "#f08a24")
 _MOST = 50_000  # maximum number of boxes and triangles
 _SIDES = 48  # sides of a leaf
 _MARGIN = 1.08  # size of the picture relative to its contents
@@ -204,7 +202,7 @@ def _place(
         mesh = pyvista.make_tri_mesh(*shape_surface(obstacle.shape))
         plotter.add_mesh(
             mesh.transform(poses[obstacle.link], inplace=False),
-            **_look(obstacle.name, _OBSTACLE_COLOR, marked),
+            **_look(obstacle.name, COLOURS["obstacle"], marked),
         )
 
 
@@ -224,13 +222,13 @@ def _place_boxes(
 
     for name in boxes.of_links:
         pose = boxes.pose(poses, name)
-        lines(boxes.at_level(name, level).moved(pose).edges(), _BOX_COLOR, 1.0)
+        lines(boxes.at_level(name, level).moved(pose).edges(), COLOURS["box"], 1.0)
     colliding, crossing = boxes.meeting(model, q, _MOST)
-    lines(colliding, _MARKED_COLORS[0], 1.0)
+    lines(colliding, COLOURS["meeting"], 1.0)
     if len(crossing):
         faces = np.arange(3 * len(crossing)).reshape(-1, 3)
         mesh = pyvista.make_tri_mesh(crossing.reshape(-1, 3), faces)
-        plotter.add_mesh(mesh, color=_CROSSING_COLOR)
+        plotter.add_mesh(mesh, color=COLOURS["crossing"])
     if not len(colliding):
         return None
     low, high = colliding.min(axis=(0, 1, 2)), colliding.max(axis=(0, 1, 2))

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robot, obstacles, leaves and nearest points as nodes of the 3D scene of the page.
 
-Surfaces are sent once, each below the frame of its link. Later updates send only the poses and
-colours that have changed.
+Surfaces are sent once, each below the frame of its link. Of later updates, viser sends only the
+poses and colours that have changed.
 """
 
 from __future__ import annotations
@@ -20,18 +20,15 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.hierarchy_boxes import MeshBoxes
 from collision_monitor.robot.poses import pose as pose_matrix
 from collision_monitor.robot.scene import Obstacle
-from collision_monitor.viewer.clearance_display import clearance_colour
+from collision_monitor.viewer.clearance_display import COLOURS, clearance_colour
 from collision_monitor.viewer.surfaces import joined, leaf_surface, shape_surface
 
 Rgb = tuple[int, int, int]
 
-_LINK: Rgb = (188, 194, 204)
-_LINE: Rgb = (15, 15, 15)
-_OBSTACLE: Rgb = (201, 183, 156)
-_CHOSEN: Rgb = (95, 155, 215)
-_BOX: Rgb = (58, 134, 214)
-_COLLIDING: Rgb = (214, 40, 40)
-_CROSSING: Rgb = (242, 26, 166)
+_LINK, _LINE, _CHOSEN, _OBSTACLE, _BOX, _MEETING, _CROSSING = (
+    tuple(bytes.fromhex(colour[1:]))
+    for colour in ("#bcc2cc", "#0f0f0f", "#5f9bd7", *COLOURS.values())
+)
 _MOST_BOXES = 1000
 _OPACITY = 0.4  # of leaves
 _STEPS = 24  # levels of a colour channel: every change of a colour is a message
@@ -68,14 +65,11 @@ class _LeafNodes:
 
     def __init__(self) -> None:
         self._leaves: dict[str, Any] = {}
-        self._colours: dict[str, Rgb] = {}
 
     def colour(self, distances: Mapping[str, float], warn: float, stop: float) -> None:
         """Colour leaves by the minimum distance (metres) of their link or obstacle."""
         for name, node in self._leaves.items():
-            colour = shown_colour(distances[name], warn, stop)
-            if colour != self._colours.get(name):
-                self._colours[name] = node.color = colour
+            node.color = shown_colour(distances[name], warn, stop)
 
     def show_leaves(self, visible: bool) -> None:
         """Show or hide leaves."""
@@ -97,7 +91,6 @@ class RobotNodes(_LeafNodes):
             name: scene.add_frame(node_path("robot", name), show_axes=False)
             for name in model.robot.links
         }
-        self._poses: dict[str, np.ndarray] = {}
         self._shapes = []
         for name, link in model.robot.links.items():
             if not link.shapes:
@@ -121,12 +114,8 @@ class RobotNodes(_LeafNodes):
     def place(self, poses: Mapping[str, np.ndarray]) -> None:
         """Move every link to its pose (4, 4) in the base frame."""
         for name, pose in poses.items():
-            before = self._poses.get(name)
-            if before is not None and np.abs(before - pose).max() < 1e-7:
-                continue
             frame = self._frames[name]
             frame.position, frame.wxyz = position_and_wxyz(pose)
-            self._poses[name] = pose
 
     def nearest(self, clearance: Clearance | None) -> None:
         """Draw the line between the nearest points with its length, if any."""
@@ -174,7 +163,7 @@ class RobotNodes(_LeafNodes):
             return
         colliding, crossing = self._mesh_boxes.meeting(model, q)
         if len(colliding):
-            self._meeting.append(self._lines("/meeting/boxes", colliding, _COLLIDING, 2.0))
+            self._meeting.append(self._lines("/meeting/boxes", colliding, _MEETING, 2.0))
         if len(crossing):
             faces = np.arange(3 * len(crossing)).reshape(-1, 3)
             mesh = self._scene.add_mesh_simple(
@@ -247,7 +236,6 @@ class ObstacleNodes(_LeafNodes):
 
     def _remove(self, name: str) -> None:
         del self._drawn[name], self._leaves[name], self._shapes[name]
-        self._colours.pop(name, None)
         self._frames.pop(name).remove()  # and its children
 
     def choose(self, name: str | None) -> None:

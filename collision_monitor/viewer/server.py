@@ -38,6 +38,8 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin", "X-Content-Type-Options": "nosniff",
 }  # fmt: skip
 _installing = threading.Lock()
+_connections = logging.getLogger(f"{__name__}.connections")
+_connections.setLevel(logging.CRITICAL)  # what clients send is no error of this program
 
 
 class PageGuard:
@@ -94,7 +96,7 @@ class PageGuard:
         def serve(handler: Any, host: Any = None, *rest: Any, **more: Any) -> Any:
             if host == self._host and callable(more.get("process_request")):
                 more["process_request"] = self._checked(more["process_request"])
-                more["logger"] = _quiet_logger()
+                more["logger"] = _connections
                 self.is_installed = True
             return original(handler, host, *rest, **more)
 
@@ -138,24 +140,6 @@ def _name_of(url: str) -> str:
 def _is_same(origin: str, host: str) -> bool:
     scheme, separator, place = origin.lower().partition("://")
     return bool(separator) and scheme in ("http", "https") and place == host.lower()
-
-
-class _OneLine(logging.Filter):
-    """Log invalid requests of clients at level debug, without a traceback."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        error = record.exc_info[1] if record.exc_info else None
-        record.msg = f"page: {record.getMessage()}" + (f": {error!r:.200}" if error else "")
-        record.args, record.exc_info, record.exc_text = (), None, None
-        record.levelno, record.levelname = logging.DEBUG, "DEBUG"
-        return logging.getLogger("collision_monitor").isEnabledFor(logging.DEBUG)
-
-
-def _quiet_logger() -> logging.Logger:
-    found = logging.getLogger("collision_monitor.viewer.connections")
-    if not any(isinstance(each, _OneLine) for each in found.filters):
-        found.addFilter(_OneLine())
-    return found
 
 
 # -- address --

@@ -67,9 +67,9 @@ def not_by_design(model, stop, warn):
 
 def is_still(page):
     """Whether the motion has stopped."""
-    before = page.motion_time
+    before = page.playback.time
     time.sleep(0.5)
-    return page.motion_time == before
+    return page.playback.time == before
 
 
 def test_a_robot_is_drawn_moved_by_a_number_beside_a_slider_and_played(browser):
@@ -108,7 +108,7 @@ def test_a_robot_is_drawn_moved_by_a_number_beside_a_slider_and_played(browser):
 
         tab.open("Motions")
         tab.tab.get_by_role("button", name="Play turn").click()
-        tab.wait_until(lambda: 0.2 < page.motion_time < 25.0)
+        tab.wait_until(lambda: 0.2 < page.playback.time < 25.0)
         tab.tab.get_by_role("button", name="Pause").click()
         tab.wait_until(lambda: is_still(page))
         check(tab, page)

@@ -1,22 +1,16 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of verified motions: a self-contained HTML page for each.
-
-Plots are embedded as SVG; `draw` draws them into any axes of matplotlib.
-"""
+"""Reports of verified motions: a self-contained HTML page for each, with plots as SVG."""
 
 from __future__ import annotations
 
 import base64
-import io
 import math
 import os
 import tempfile
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,181 +26,12 @@ from collision_monitor.verification.clearance.clearance_check import ClearanceCh
 from collision_monitor.verification.joint_limits_check import LimitsCheck, Peak
 from collision_monitor.verification.report.comparison import differences
 from collision_monitor.verification.report.messages import headline, summary, value
+from collision_monitor.verification.report.plots import NEED, Curve, Plot, figure, svg
 from collision_monitor.verification.torques.torque_check import TorqueCheck
 from collision_monitor.verification.verification import Check, Verdict, Verification
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
-
-# -- plots over time --
-
-_NEED = ("a report needs matplotlib", "verify")
-_LINES_A_PANEL = 7  # more are indistinguishable
-_DOTS = 1200  # maximum number of points of a curve
-_LIMIT = "#b3261e"
-_SHARED = "#5b6472"  # colour of a limit of several curves
-_DASHES = {"stop": (0, (5, 2)), "warn": (0, (1, 2))}  # others: as they are
-_FAR = 4.0  # larger limits, relative to all values, would flatten the curves: not drawn
-_WIDTH, _PANEL = 9.5, 2.7  # inches
-_LETTER = 0.062  # inches per letter in the legend
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One line of a plot.
-
-    Attributes:
-        label: text in the legend.
-        values: (n,) at the times of the plot.
-        lower, upper: limits; infinite without a limit.
-        band: (n,) or a number: uncertainty in both directions.
-        style: line style of matplotlib.
-        measured: (n,) of a recording, drawn dotted; NaN where there is none.
-    """
-
-    label: str
-    values: np.ndarray
-    lower: float = -math.inf
-    upper: float = math.inf
-    band: np.ndarray | float = 0.0
-    style: str = "-"
-    measured: np.ndarray | None = None
-
-
-@dataclass(frozen=True)
-class Plot:
-    """Curves over time.
-
-    Attributes:
-        title: title of the plot.
-        unit: of the values.
-        times: (n,) seconds.
-        curves: any number; they are distributed over several panels if necessary.
-        marks: (seconds, label) of vertical lines.
-        levels: (value, label) of horizontal lines.
-    """
-
-    title: str
-    unit: str
-    times: np.ndarray
-    curves: Sequence[Curve]
-    marks: Sequence[tuple[float, str]] = ()
-    levels: Sequence[tuple[float, str]] = field(default_factory=tuple)
-
-
-def svg(plot: Plot) -> str:
-    """The plot as a self-contained <svg> element.
-
-    Raises:
-        MissingDependencyError: matplotlib is not installed.
-    """
-    figure = _figure(plot)
-    out = io.StringIO()
-    # Keep text as text: it is searchable, and smaller than outlines.
-    from matplotlib import rc_context, rcParams
-
-    with warnings.catch_warnings(), rc_context():
-        warnings.simplefilter("ignore")  # newer versions spell the same word in capitals
-        rcParams.update({"svg.fonttype": "none", "svg.hashsalt": plot.title})
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    text = out.getvalue()
-    return text[text.index("<svg") :]
-
-
-def draw(axis: Any, plot: Plot, curves: Sequence[Curve]) -> None:
-    """Draw ``curves`` of the plot into axes of matplotlib, with levels and marks."""
-    samples = _rows(plot, curves)
-    times = plot.times[samples]
-    for k, curve in enumerate(curves):
-        colour, values = f"C{k}", np.asarray(curve.values)[samples]
-        if np.any(curve.band):
-            band = np.broadcast_to(curve.band, np.shape(curve.values))[samples]
-            axis.fill_between(times, values - band, values + band, color=colour, alpha=0.18, lw=0)
-        axis.plot(times, values, curve.style, color=colour, linewidth=1.3, label=curve.label)
-        if curve.measured is not None:
-            axis.plot(times, curve.measured[samples], ":", color=colour, linewidth=1.6)
-    near, far = _limits(curves)
-    for limit, whose in near.items():
-        colour = f"C{whose[0]}" if len(whose) == 1 else _SHARED
-        axis.axhline(limit, color=colour, linewidth=0.9, linestyle=(0, (4, 3)), alpha=0.8)
-    for level, label in plot.levels:
-        dashes = _DASHES.get(label, "--")
-        axis.axhline(level, color=_LIMIT, linewidth=1.0, linestyle=dashes, label=label)
-    for when, label in plot.marks:
-        axis.axvline(when, color=_LIMIT, linewidth=1.0, alpha=0.7, label=label)
-    if far:
-        least = min(far, key=abs)
-        axis.text(
-            0.99, 0.96, f"limits from \N{PLUS-MINUS SIGN}{abs(least):.4g} on: not drawn",
-            transform=axis.transAxes, ha="right", va="top", fontsize=8, color="0.4",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
-        )  # fmt: skip
-    axis.set_ylabel(plot.unit)
-    axis.margins(x=0.01)
-    axis.grid(alpha=0.3)
-    if axis.get_legend_handles_labels()[0]:
-        axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8, frameon=False)
-
-
-def _limits(curves: Sequence[Curve]) -> tuple[dict[float, list[int]], list[float]]:
-    """Limits to draw, each with its curves; and limits that are too far away."""
-    reach = 0.0
-    for curve in curves:
-        values = np.abs(curve.values) + curve.band
-        reach = max(reach, float(np.nanmax(values, initial=0.0)))
-    near: dict[float, list[int]] = {}
-    far = []
-    for index, curve in enumerate(curves):
-        for limit in (curve.lower, curve.upper):
-            if not math.isfinite(limit):
-                continue
-            if abs(limit) > _FAR * reach > 0.0:
-                far.append(limit)
-            else:
-                near.setdefault(limit, []).append(index)
-    return near, far
-
-
-def _figure(plot: Plot) -> Any:
-    curves = list(plot.curves)
-    starts = range(0, max(len(curves), 1), _LINES_A_PANEL)
-    panels = [curves[k : k + _LINES_A_PANEL] for k in starts]
-    height = _PANEL * len(panels) + 0.4
-    figure = figure_class(*_NEED)(figsize=(_WIDTH, height))
-    axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
-    # The layout of matplotlib would double the time.
-    labels = [label for one in (plot.curves, plot.levels, plot.marks) for label in map(_label, one)]
-    legend = 0.5 + _LETTER * max(map(len, labels), default=0)
-    figure.subplots_adjust(
-        left=0.9 / _WIDTH, right=max(1.0 - legend / _WIDTH, 0.4), bottom=0.5 / height,
-        top=1.0 - 0.35 / height, hspace=0.12,
-    )  # fmt: skip
-    axes[0].set_title(plot.title, loc="left", fontsize=10)
-    for axis, curves in zip(axes, panels, strict=True):
-        draw(axis, plot, curves)
-    axes[-1].set_xlabel("time, s")
-    return figure
-
-
-def _label(thing: Curve | tuple[float, str]) -> str:
-    return thing.label if isinstance(thing, Curve) else thing[1]
-
-
-def _rows(plot: Plot, curves: Sequence[Curve]) -> np.ndarray:
-    """Indices of the rows to draw: evenly spaced, and the extremes of every curve."""
-    count = len(plot.times)
-    if count <= _DOTS:
-        return np.arange(count)
-    samples = {*np.linspace(0, count - 1, _DOTS // 2).astype(int).tolist()}
-    width = math.ceil(count / (_DOTS // 4))
-    for curve in curves:
-        values = np.asarray(curve.values)
-        for first in range(0, count, width):
-            part = values[first : first + width]
-            if np.isfinite(part).any():
-                samples |= {first + int(np.nanargmin(part)), first + int(np.nanargmax(part))}
-    return np.array(sorted(samples))
-
 
 # -- sections of a page: distances between links, limits of joints, torques --
 
@@ -390,7 +215,7 @@ def _with_measured(plot: Plot, quantity: str, measured: MeasuredMotion | None) -
     return replace(
         plot,
         curves=[
-            replace(curve, measured=measured.at(curve.label, quantity, plot.times))
+            replace(curve, other=(plot.times, measured.at(curve.label, quantity, plot.times)))
             for curve in plot.curves
         ],
     )
@@ -517,7 +342,7 @@ def report(
             for picture in (pictures(model, result, render) if render else [])
         ],
         sections=[
-            {**vars(section), "images": [svg(plot) for plot in section.plots]}
+            {**vars(section), "images": [svg(figure([plot])) for plot in section.plots]}
             for section in sections
         ],
         number=value,
@@ -573,14 +398,13 @@ def listing(results: Sequence[Verification], pages: Sequence[str]) -> str:
 def require_report() -> None:
     """Raise MissingDependencyError if the packages for reports are not installed."""
     _template("report_page.html")
-    figure_class(*_NEED)
+    figure_class(*NEED)
 
 
 def _template(name: str) -> Any:
     with optional_dependency("a report needs jinja2", "verify"):
         import jinja2
-    folder = files("collision_monitor.verification.report")
-    loader = jinja2.FunctionLoader(lambda file: folder.joinpath(file).read_text("utf-8"))
+    loader = jinja2.PackageLoader(__package__, "")
     return jinja2.Environment(autoescape=True, loader=loader).get_template(name)
 
 

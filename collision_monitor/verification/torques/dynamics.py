@@ -29,7 +29,7 @@ from collision_monitor.verification.torques.actuators import Payload
 
 EARTH = (0.0, 0.0, -9.81)  # m/s^2
 _GAUSS = np.sqrt(3.0) / 6.0  # Gauss point: offset from the middle of a step, in steps
-_LONGEST = 0.05  # maximum step of the attitude, seconds
+LONGEST_TURN = 0.05  # maximum step of the attitude of a floating base, seconds
 
 
 def pinocchio() -> ModuleType:
@@ -126,11 +126,6 @@ class RobotDynamics:
         rest = self._pin.nonLinearEffects(self._model, self._data, full, rates)
         return mass - across.T @ answer, drive.T @ rest[6:] - answer.T @ rest[:6]
 
-    def accelerations(self, q: np.ndarray, v: np.ndarray, torques: np.ndarray) -> np.ndarray:
-        """Accelerations (n,) of the joints under ``torques`` (n,)."""
-        mass, rest = self.terms(q, v)
-        return np.linalg.solve(mass, torques - rest)
-
     def torques(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Torques (n,) of the joints, N m or N, that give accelerations ``a`` (n,)."""
         if self.floating:
@@ -181,11 +176,9 @@ def _leading(bodies: Bodies, names: tuple[str, ...]) -> tuple[np.ndarray, np.nda
     rest = np.array([min(max(0.0, joint.lower), joint.upper) for joint in bodies.joints])
     columns = [known.index(name) for name in names]
     rest[columns] = 0.0
-    choose = np.zeros((len(known), len(names)))
-    choose[columns, np.arange(len(names))] = 1.0
     spread = np.zeros((len(bodies.columns), len(known)))
     spread[np.arange(len(bodies.columns)), bodies.columns] = bodies.gains
-    return spread @ choose, spread @ rest + bodies.offsets
+    return spread[:, columns], spread @ rest + bodies.offsets
 
 
 def _unknown(what: str, name: str, known: Sequence[str] | Mapping) -> str:
@@ -261,14 +254,13 @@ def base_motion(
 
     Args:
         dynamics: of a robot with a floating base.
-        times: (n,) non-decreasing, seconds; any spacing.
+        times: (n,) non-decreasing, seconds, at most `LONGEST_TURN` apart.
         state: positions and velocities (m, joints) at times (m,) within the motion.
         samples: positions and velocities (n, joints) at ``times``, separate from ``state`` because
             velocities may have two values at one time.
     """
-    fine, index = _refined(times)
-    gaps = np.diff(fine)
-    middle = 0.5 * (fine[1:] + fine[:-1])
+    gaps = np.diff(times)
+    middle = 0.5 * (times[1:] + times[:-1])
     rates = [
         np.array([dynamics.base_velocity(q, v)[3:] for q, v in zip(*state(at), strict=True)])
         for at in (middle - _GAUSS * gaps, middle + _GAUSS * gaps)
@@ -278,7 +270,7 @@ def base_motion(
     attitudes = [Rotation.identity()]
     for step in Rotation.from_rotvec(turn):
         attitudes.append(attitudes[-1] * step)
-    turned = np.array([attitudes[k].as_matrix() for k in index])
+    turned = np.array([attitude.as_matrix() for attitude in attitudes])
     centres = np.array([dynamics.centre_of_mass(q) for q in samples[0]])
     since = (times - times[0])[:, None]
     fallen = centres[0] + 0.5 * dynamics.gravity * since**2
@@ -289,13 +281,3 @@ def base_motion(
     falling = dynamics.gravity * since
     velocities[:, :3] += np.einsum("nji,nj->ni", turned, falling)
     return BaseMotion(times, poses, velocities)
-
-
-def _refined(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Times at most `_LONGEST` apart, and the indices of the given ones."""
-    gaps = np.diff(times)
-    counts = np.maximum(np.ceil(gaps / _LONGEST).astype(int), 1)
-    start = np.repeat(times[:-1], counts)
-    within = np.concatenate([np.arange(n) / n for n in counts] or [np.zeros(0)])
-    fine = np.append(start + within * np.repeat(gaps, counts), times[-1])
-    return fine, np.append(0, np.cumsum(counts))

@@ -26,7 +26,7 @@ from collision_monitor.errors import DynamicsError
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.verification.joint_limits_check import LONGEST_STEP, steps_of
 from collision_monitor.verification.torques.actuators import Drive
-from collision_monitor.verification.torques.dynamics import RobotDynamics
+from collision_monitor.verification.torques.dynamics import LONGEST_TURN, RobotDynamics
 
 # -- model --
 
@@ -100,28 +100,20 @@ class FlexibleJoints:
         v[..., self.soft] = speeds
         return q, v
 
-    def accelerations(
+    def forces(
         self, motors: Motors, deflections: np.ndarray, speeds: np.ndarray
-    ) -> np.ndarray:
-        """Accelerations (soft,) of the links on springs at one time."""
-        q, v = self.links(motors, deflections, speeds)
-        torques = self.spring_torques(motors, deflections, speeds)
-        if not len(self.hard):
-            return self.dynamics.accelerations(q, v, torques)
-        mass, rest = self.dynamics.terms(q, v)
-        across = mass[np.ix_(self.soft, self.hard)]
-        torques = torques - rest[self.soft] - across @ motors.accelerations[self.hard]
-        return np.linalg.solve(mass[np.ix_(self.soft, self.soft)], torques)
-
-    def hard_torques(
-        self, motors: Motors, deflections: np.ndarray, speeds: np.ndarray
-    ) -> np.ndarray:
-        """Torques (hard,) of rigid joints at one time."""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations (soft,) of the links on springs and torques (joints,), at one time."""
         q, v = self.links(motors, deflections, speeds)
         mass, rest = self.dynamics.terms(q, v)
         a = motors.accelerations.copy()
-        a[self.soft] = self.accelerations(motors, deflections, speeds)
-        return (mass @ a + rest)[self.hard]
+        a[self.soft] = 0.0
+        bending = self.spring_torques(motors, deflections, speeds)
+        soft = mass[np.ix_(self.soft, self.soft)]
+        a[self.soft] = np.linalg.solve(soft, bending - (mass @ a + rest)[self.soft])
+        torques = mass @ a + rest
+        torques[self.soft] = bending
+        return a[self.soft], torques
 
     def kick(self, q: np.ndarray, jump: np.ndarray) -> np.ndarray:
         """Velocity steps (soft,) of links on springs by velocity steps (hard,) of rigid joints."""
@@ -162,19 +154,11 @@ class FlexibleJoints:
             )
         return mass
 
-    def frequencies(self, q: np.ndarray) -> np.ndarray:
-        """(soft,) Hz, ascending: undamped natural frequencies with fixed motors."""
-        squares = eigh(np.diag(self.stiffness), self.inertias(q), eigvals_only=True)
-        return np.sqrt(squares) / (2.0 * np.pi)
-
-    def slopes(self, q: np.ndarray) -> np.ndarray:
-        """(2 soft, 2 soft): Jacobian of the rates of (deflections, speeds), without h."""
-        mass, n = self.inertias(q), len(self.soft)
-        result = np.zeros((2 * n, 2 * n))
-        result[:n, n:] = -np.eye(n)
-        result[n:, :n] = np.linalg.solve(mass, np.diag(self.stiffness))
-        result[n:, n:] = -np.linalg.solve(mass, np.diag(self.damping))
-        return result
+    def modes(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Natural frequencies (soft,) with fixed motors, Hz, ascending; and damping ratios."""
+        squares, shapes = eigh(np.diag(self.stiffness), self.inertias(q))
+        omegas = np.sqrt(squares)
+        return omegas / (2.0 * np.pi), self.damping @ shapes**2 / (2.0 * omegas)
 
 
 class MotorCommand:
@@ -232,12 +216,8 @@ logger = logging.getLogger(__name__)
 
 TOLERANCE = 1e-6  # relative to the largest rigid torque
 _DAMPED = 0.02  # damping ratio: modes with less oscillate during the whole motion
-# A stiff solver is faster if the fastest mode is damped, exceeds all oscillating modes by this
-# factor, and the motion by this many radians.
-_FASTER = 3.0
-_STIFF = 2000.0
 _MOST_PERIODS = 10_000  # maximum number of periods; each takes some milliseconds to compute
-_ROWS_PER_STEP = 8  # rows per step of the solver, so that no peak between its steps is missed
+_ROWS_PER_STEP = 2  # rows per step of the solver, so that no peak between its steps is missed
 
 
 def follow(
@@ -248,7 +228,7 @@ def follow(
 ) -> JointMotion:
     """Integrate with motors that follow ``command``; links start at rest in equilibrium.
 
-    By DOP853, or Radau if the fastest mode is damped and much faster than the motion.
+    By LSODA, which changes its method where damped modes are much faster than the motion.
 
     Args:
         joints: the robot.
@@ -261,25 +241,20 @@ def follow(
             robot, or a solver failure.
     """
     system, segments = _System(joints, command), command.segments
-    first = segments[0, 1]
-    start = state = system.start(from_rest)
-    method = _method(system.slopes(0.0, start, first), segments[-1, 1])
-    options = {
-        "method": method, "rtol": max(tolerance, 1e-12), "atol": tolerance * system.scales(),
-    }  # fmt: skip
-    if method == "Radau":
-        options["jac"] = system.slopes
+    state = system.start(from_rest)
+    _warn_of_periods(joints, command)
+    scales = system.scales()
     parts = []
     for segment, (begin, end) in enumerate(segments):
         solution = solve_ivp(
-            system.rates, (begin, end), system.kicked(state, segment), dense_output=True,
-            args=(end,), **options,
+            system.rates, (begin, end), system.kicked(state, segment), "LSODA", args=(end,),
+            dense_output=True, rtol=max(tolerance, 1e-12), atol=tolerance * scales,
+            max_step=LONGEST_TURN,
         )  # fmt: skip
         state = solution.y[:, -1]
         if not solution.success or not np.isfinite(state).all():
             raise DynamicsError(
-                f"springs cannot be integrated beyond {solution.t[-1]:.6g} s by {method}: "
-                f"{solution.message}"
+                f"springs cannot be integrated beyond {solution.t[-1]:.6g} s: {solution.message}"
             )
         parts.append(solution)
 
@@ -335,11 +310,7 @@ class _System:
         """The derivative of y."""
         joints, n, now = self.joints, len(self.joints.soft), self.command.at(t, end)
         speeds = now.velocities[joints.soft] - y[n:]
-        return np.concatenate([speeds, joints.accelerations(now, y[:n], y[n:])])
-
-    def slopes(self, t: float, y: np.ndarray, end: float) -> np.ndarray:
-        """The Jacobian of the rates."""
-        return self.joints.slopes(self.links(t, y, end)[0])
+        return np.concatenate([speeds, joints.forces(now, y[:n], y[n:])[0]])
 
     def kicked(self, y: np.ndarray, segment: int) -> np.ndarray:
         """Y after the velocity step before ``segment``."""
@@ -358,13 +329,13 @@ class _System:
         y = solution.sol(times).T
         bent, speeds = y[:, :n], y[:, n:]
         now = self.command.at(times, self.command.segments[segment, 1])
-        torques = np.empty_like(now.positions)
-        torques[:, joints.soft] = joints.spring_torques(now, bent, speeds)
         if len(joints.hard):
-            torques[:, joints.hard] = [
-                joints.hard_torques(Motors(*(part[i] for part in now)), bent[i], speeds[i])
+            torques = np.array([
+                joints.forces(Motors(*(part[i] for part in now)), bent[i], speeds[i])[1]
                 for i in range(len(times))
-            ]
+            ])  # fmt: skip
+        else:
+            torques = joints.spring_torques(now, bent, speeds)
         positions, velocities = joints.links(now, bent, speeds)
         accelerations = now.accelerations.copy()
         accelerations[0] += self.command.extra[segment]
@@ -372,17 +343,11 @@ class _System:
         return times, positions, velocities, torques, motor_torques
 
 
-def _method(slopes: np.ndarray, duration: float) -> str:
-    modes = np.linalg.eigvals(slopes)
-    ringing = np.abs(modes.imag[modes.real >= -_DAMPED * np.abs(modes)]).max(initial=0.0)
-    periods = ringing * duration / (2.0 * np.pi)
-    if periods > _MOST_PERIODS:
+def _warn_of_periods(joints: FlexibleJoints, command: MotorCommand) -> None:
+    frequencies, damping = joints.modes(command.positions(0.0))
+    ringing = frequencies[damping < _DAMPED].max(initial=0.0)
+    if (periods := ringing * command.duration) > _MOST_PERIODS:
         logger.warning(
             "springs: %.0f periods of a lightly damped mode of %.3g Hz are integrated, which is "
-            "slow; add damping to the file of drives",
-            periods,
-            ringing / (2.0 * np.pi),
-        )
-    fastest = np.abs(modes).max()
-    stiff = fastest > _FASTER * ringing and fastest * duration > _STIFF
-    return "Radau" if stiff else "DOP853"
+            "slow; add damping to the file of drives", periods, ringing,
+        )  # fmt: skip

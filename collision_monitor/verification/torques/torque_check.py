@@ -85,16 +85,13 @@ def instants_of(
     for end, next_one in ((0, 1), (-1, -2)):  # a sample at an end has only one neighbour
         if alone[end] and not step[end]:
             accelerations[end] = accelerations[next_one]
-    met = (trajectory.positions(trajectory.times[knots]), steps.velocities[knots])
-    values = [
-        np.concatenate([of_pieces, of_knots])
-        for of_pieces, of_knots in zip(values, (*met, accelerations[knots]), strict=True)
-    ]
-    times = np.concatenate([trajectory.times[piece] + local, trajectory.times[knots]])
-    # A knot comes after the piece that ends there, and before the one that starts there.
-    rank = np.concatenate([2 * piece + 1, 2 * knots])
-    order = np.lexsort((times, rank))
-    return times[order], *(value[order] for value in values)
+    met = (trajectory.positions(trajectory.times[knots]), steps.velocities[knots],
+           accelerations[knots])  # fmt: skip
+    # Between the piece that ends at a knot and the one that begins there.
+    first = np.append(0, np.cumsum(counts))[knots]
+    times = np.insert(trajectory.times[piece] + local, first, trajectory.times[knots])
+    tables = zip(values, met, strict=True)
+    return times, *(np.insert(table, first, rows, axis=0) for table, rows in tables)
 
 
 def rigid_motion(
@@ -185,7 +182,7 @@ def check_torques(
     joint_drives = [(drives or Drives()).of(name) for name in names]
     if any(math.isfinite(drive.stiffness) for drive in joint_drives):
         joints = FlexibleJoints(dynamics, joint_drives)
-        slowest = joints.frequencies(trajectory.positions(np.zeros(1))[0])[0]
+        slowest = joints.modes(trajectory.positions(np.zeros(1))[0])[0][0]
         ringing = min(_RINGING / slowest, _LONGEST_RINGING)
         command = MotorCommand(trajectory, ringing, from_rest)
         motion = follow(joints, command, from_rest=from_rest)

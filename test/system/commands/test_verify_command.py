@@ -35,7 +35,10 @@ def verify(cell, capsys):
 
     def run(*words):
         arguments = [str(cell / word) if (cell / word).exists() else word for word in words]
-        code = main(["verify", str(cell / "robot.urdf"), *arguments, "--level", "leaf"])
+        try:
+            code = main(["verify", str(cell / "robot.urdf"), *arguments, "--level", "leaf"])
+        except SystemExit as end:  # by the parser of arguments
+            code = end.code
         return code, *capsys.readouterr()
 
     return run
@@ -211,7 +214,7 @@ def test_a_fault_of_the_program_is_no_verdict(verify, monkeypatch):
     def fails(*_):
         raise MemoryError("no room")
 
-    monkeypatch.setattr("collision_monitor.cli.verify.verify", fails)
+    monkeypatch.setattr("collision_monitor.cli.verify.verify_many", fails)
     code, out, errors = verify("motions/a.csv")
     assert (code, out) == (2, "")
     assert "no room" in errors and "internal error" in errors

@@ -112,7 +112,7 @@ def test_it_stops_within_milliradians_of_where_it_was_told_to():
 def test_weak_servos_give_way_and_say_so_before(caplog):
     heavy = ONE.replace('effort="200"', 'effort="5"')
     sim = Simulation.from_urdf(heavy)
-    assert "joint 'j' needs 12.2, its limit is 5" in caplog.text
+    assert "joint 'j' needs 12.3, its limit is 5" in caplog.text
     sim.advance(500)
     assert abs(sim.q[0]) > 0.1
     assert abs(sim.efforts[0]) == pytest.approx(5.0)

@@ -24,11 +24,8 @@ from collision_monitor.verification import (
     verify,
     verify_many,
 )
-from collision_monitor.verification.check import Outcome, VerificationCheck
-from collision_monitor.verification.report.messages import junit
-from collision_monitor.verification.run_checks import CHECKS
 from collision_monitor.verification.torques.actuators import Drive, Drives
-from collision_monitor.verification.verification import Check, Verdict, by_urgency, verdict_of
+from collision_monitor.verification.verification import Verdict, by_urgency, verdict_of
 
 FAST = Settings(exact=False)
 FOLD = (0.0, 3.1, 3.1)  # the chain onto itself
@@ -84,24 +81,6 @@ def test_violations_found_while_a_command_was_made_count():
     result = verify(model(), line, SETTINGS)
     assert (result.verdict, result.violations) == (Verdict.NOT_SAFE, (violation,))
     assert all(not check.skipped for check in result.checks if check.name == "Cartesian line")
-
-
-@pytest.mark.parametrize("skipped", ["", "it is Sunday"])
-def test_a_check_is_added_by_one_line(skipped):
-    code = Code.OFF_THE_LINE
-    violation = Violation(code, "tip", 1.0, 1.0, 0.2, 0.1, "m")
-
-    def run(task):
-        assert task.motion.source == "motion.csv" and task.schedule.end == 5.0
-        return Outcome([violation], ["the tip was measured"])
-
-    added = VerificationCheck("reach", (code,), run, skipped=lambda task: skipped)
-    result = verify(model(), motion((0.3, 0.3, 0.3)), SETTINGS, checks=(*CHECKS, added))
-    assert result.checks[-1] == Check("reach", (code,), skipped)
-    assert result.verdict is (Verdict.SAFE if skipped else Verdict.NOT_SAFE)
-    assert result.violations == (() if skipped else (violation,))
-    assert ("the tip was measured" in result.notes) == (not skipped)
-    assert 'name="reach"' in junit([result])
 
 
 def test_motions_beside_each_other_meet_only_when_their_times_do():
@@ -227,11 +206,11 @@ def test_processes_give_the_same_answers_in_order_and_name_what_they_cannot_chec
     expected, monkeypatch
 ):
     monkeypatch.setattr("os.cpu_count", lambda: 2)
-    done = []
+    told = []
     lost = Trajectory.through(("no_joint",), [0.0, 1.0], [[0.0], [1.0]])
     given = [*MANY[:2], LoadedMotion(lost, (), (), "bad"), MANY[2]]
-    results = verify_many(model(), given, FAST, done=done.append)
-    assert sorted(r.source for r in done) == sorted(r.source for r in results)
+    results = verify_many(model(), given, FAST, progress=lambda *step: told.append(step))
+    assert told == [(f"{k} of 4 motions verified", k / 4) for k in range(5)]
     bad = results.pop(2)
     assert verdicts(results) == expected
     assert (bad.verdict, bad.worst) == (Verdict.NOT_CHECKED, None)

@@ -253,7 +253,7 @@ def test_motions_are_measured_played_and_taken_over(serve):
     user.set("time [s]", 1.2)
     user.until(lambda: user.page.configuration == pytest.approx([0.1, 1.0, 0.0]))
     user.click("Play one")
-    user.until(lambda: user.page.motion_time > 1.2, seconds=0.001)
+    user.until(lambda: user.page.playback.time > 1.2, seconds=0.001)
     user.set(J1, -1.0)
     user.until(lambda: user.page.configuration[0] == -1.0)
     user.turn(0.4)

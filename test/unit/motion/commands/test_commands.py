@@ -4,6 +4,7 @@
 
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from support.robots.line_cases import arm
 from support.robots.toys import joint, link, robot
 
 from collision_monitor.errors import MotionError
-from collision_monitor.motion.commands import JointCommand, joint_motion, line_motion, parse_command
+from collision_monitor.motion.commands import command_motion
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.urdf import load_robot
@@ -42,13 +43,17 @@ tsd: 5
 SPACE = "space_arm"
 
 
-def joint_command(text):
-    return joint_motion(parse_command(yaml.safe_load(text), "file", arm(SPACE).robot), "file")
+def joint_command(text, robot=None):
+    """The motion of the joints that a command names, and its warnings."""
+    robot = arm(SPACE).robot if robot is None else robot
+    elsewhere = [joint.name for joint in robot.joints]
+    loaded = command_motion(yaml.safe_load(text), Path("file"), robot, elsewhere=elsewhere)
+    return loaded.only(loaded.named).trajectory, loaded.warnings
 
 
 def line_command(text, name=SPACE, **options):
-    robot = arm(name).robot
-    return line_motion(parse_command(yaml.safe_load(text), "file", robot), robot, "file", **options)
+    loaded = command_motion(yaml.safe_load(text), Path("file"), arm(name).robot, **options)
+    return loaded.trajectory, loaded.violations, loaded.warnings
 
 
 def test_each_joint_has_its_own_profile_and_rests_when_it_has_arrived():
@@ -227,38 +232,35 @@ tsd: 1
 """
 
 
-def parse(text):
-    return parse_command(yaml.safe_load(text), "file", ROBOT)
+def test_degrees_are_turned_into_radians_and_metres_stay_metres():
+    motion, _ = joint_command(JOINTS, ROBOT)
+    found = motion.sample(np.array([0.0, 2.5, 10.0, 20.0]))
+    assert found.positions[0] == pytest.approx([0.0, 0.1, math.radians(10)])
+    assert found.positions[-1] == pytest.approx([math.radians(90), 0.3, math.radians(10)])
+    assert found.velocities[1, 1] == pytest.approx(0.05)
+    assert found.velocities[2] == pytest.approx([math.radians(90) / 17.5, 0.0, 0.0])
+    text = JOINTS.replace("tf: 20", "rate: 9").replace("rate: 0.05, ", "tf: 8, ")
+    motion, _ = joint_command(text, ROBOT)
+    found = motion.sample(np.array([4.0, 8.0]))
+    assert found.velocities[0] == pytest.approx([math.radians(9), 0.2 / 7.0, 0.0])
+    assert found.positions[1, 1] == pytest.approx(0.3)
 
 
-def test_joint_mode():
-    command = parse(JOINTS)
-    assert isinstance(command, JointCommand)
-    assert command.start == {"turn": 0.0, "slide": 0.1, "wrist": math.radians(10)}
-    assert command.target == {"turn": math.radians(90), "slide": 0.3}, "metres stay metres"
-    assert command.ramps["turn"].profile((1.0,)).tf == 20.0
-    slide = command.ramps["slide"].profile((0.2,))
-    assert (slide.tf, slide.tsa, slide.tsd) == (pytest.approx(5.0), 1.0, 1.0)
-
-
-def test_degrees_per_second_and_metres_per_second():
-    command = parse(JOINTS.replace("tf: 20", "rate: 9").replace("rate: 0.05, ", "tf: 8, "))
-    assert command.ramps["turn"].rates == (pytest.approx(math.radians(9)),)
-    assert command.ramps["slide"].tf == 8.0
-
-
-def test_poses_in_other_words():
-    rpy = parse(GO.replace("rpy: [0, 0, 1.5]", "rpy: [10, 20, 30]\n unit: deg").replace(
-        "\n unit: deg}", "}\nunit: deg"))  # fmt: skip
-    expected = Rotation.from_euler("xyz", [10, 20, 30], degrees=True)
-    assert np.allclose(rpy.rotation, expected.as_matrix())
-    x, y, z, w = expected.as_quat()
-    quaternion = parse(GO.replace("rpy: [0, 0, 1.5]", f"quaternion: [{x}, {y}, {z}, {w}]"))
-    assert np.allclose(quaternion.rotation, expected.as_matrix())
-    assert parse(GO.replace(", rpy: [0, 0, 1.5]", ", frame: b")).frame == "b"
-    target = parse(GO.replace("pose: {position: [1, 2, 3], rpy: [0, 0, 1.5]}",
-                                "target: {wrist: 1}\nmoving: [turn, wrist]"))  # fmt: skip
-    assert target.target == {"wrist": 1.0} and target.moving == ("turn", "wrist")
+def test_a_turn_in_other_words():
+    turn = Rotation.from_euler("xyz", [10, 20, 30], degrees=True)
+    degrees = yaml.safe_load(LINE)
+    degrees |= {"unit": "deg", "turning": 1.0}
+    degrees["start"] = {k: math.degrees(v) for k, v in degrees["start"].items()}
+    quaternion = yaml.safe_load(LINE)
+    for command, words in (
+        (degrees, {"rpy": [10, 20, 30]}),
+        (quaternion, {"quaternion": turn.as_quat().tolist()}),
+    ):
+        command["pose"] = {"frame": "tool", **words}
+        trajectory, *_ = line_command(yaml.safe_dump(command))
+        ends = trajectory.positions(np.array([0.0, trajectory.duration]))
+        start, end = (arm(SPACE).pose(row)[:3, :3] for row in ends)
+        assert start.T @ end == pytest.approx(turn.as_matrix(), abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -293,4 +295,4 @@ def test_poses_in_other_words():
 def test_bad_commands_are_refused_by_key(text, old, new, says):
     assert old in text
     with pytest.raises(MotionError, match=says):
-        parse(text.replace(old, new, 1))
+        command_motion(yaml.safe_load(text.replace(old, new, 1)), Path("file"), ROBOT)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from collision_monitor.verification.report.report_page import Curve, Plot, draw, svg
+from collision_monitor.verification.report.plots import Curve, Plot, draw, figure, svg
 
 pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure  # noqa: E402
@@ -23,7 +23,7 @@ def drawn_on(plot):
 
 def test_a_plot_is_one_svg_element_with_its_labels():
     plot = Plot("angles", "rad", TIMES, [Curve("elbow <1>", np.sin(TIMES), -2.0, 2.0)])
-    root = etree.fromstring(svg(plot).encode())
+    root = etree.fromstring(svg(figure([plot])).encode())
     assert root.tag.endswith("svg")
     words = " ".join(root.itertext())
     for word in ("angles", "rad", "elbow <1>", "time, s"):
@@ -32,7 +32,7 @@ def test_a_plot_is_one_svg_element_with_its_labels():
 
 def test_more_curves_than_fit_go_to_further_panels():
     plot = Plot("many", "m", TIMES, [Curve(f"c{k}", TIMES + k) for k in range(16)])
-    panels = etree.fromstring(svg(plot).encode()).xpath("//*[starts-with(@id, 'axes_')]")
+    panels = etree.fromstring(svg(figure([plot])).encode()).xpath("//*[starts-with(@id, 'axes_')]")
     shown = [{*panel.itertext()} & {f"c{k}" for k in range(16)} for panel in panels]
     assert [len(labels) for labels in shown] == [7, 7, 2]
 

@@ -61,7 +61,6 @@ def test_torques_are_those_of_mujoco(name):
         assert np.allclose(ours.torques(q, v, a), gains.T @ theirs, atol=1e-9)
         mass, rest = ours.terms(q, v)
         assert np.allclose(mass @ a + rest, gains.T @ theirs, atol=1e-9)
-        assert np.allclose(ours.accelerations(q, v, ours.torques(q, v, a)), a, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", ["talos", "space_arm"])
@@ -81,7 +80,6 @@ def test_a_floating_base_bears_no_wrench_in_mujoco(name):
         theirs = twin.inverse(q, v, a, (speed, acceleration))
         size = np.abs(theirs).max()
         assert np.allclose(ours.torques(q, v, a), theirs[twin.v], atol=1e-9 * size)
-        assert np.allclose(ours.accelerations(q, v, theirs[twin.v]), a, atol=1e-7)
 
 
 def test_a_payload_is_mass_at_its_link():
@@ -102,8 +100,6 @@ def test_joints_that_are_not_named_are_held():
     alone = RobotDynamics(robot, inertials, ["j1"])
     q, v, a = np.array([0.3, 0.0]), np.array([0.5, 0.0]), np.array([-1.0, 0.0])
     assert alone.torques(q[:1], v[:1], a[:1])[0] == pytest.approx(both.torques(q, v, a)[0])
-    moved = alone.accelerations(q[:1], v[:1], alone.torques(q[:1], v[:1], a[:1]))
-    assert moved == pytest.approx(a[:1])
     with pytest.raises(DynamicsError, match="joint 'j3' is unknown; there are j[12], j[12]"):
         RobotDynamics(robot, inertials, ["j3"])
 
@@ -245,10 +241,10 @@ def test_velocities_are_the_rates_of_the_poses():
     trajectory = swinging(ours.joint_names)
     motion = rigid_motion(trajectory, ours, [Drive()] * 2)
     times = 2.0 + np.array([-1e-4, 0.0, 1e-4])
-    times = np.concatenate([[0.0], times])
+    times = np.concatenate([np.linspace(0.0, 1.99, 100), times])
     base = base_motion(ours, times, motion.state, motion.state(times))
-    rates = (base.poses[3] - base.poses[1]) / 2e-4
-    turned = base.poses[2, :3, :3]
-    assert np.allclose(turned.T @ rates[:3, 3], base.velocities[2, :3], atol=1e-6)
+    rates = (base.poses[-1] - base.poses[-3]) / 2e-4
+    turned = base.poses[-2, :3, :3]
+    assert np.allclose(turned.T @ rates[:3, 3], base.velocities[-2, :3], atol=1e-6)
     spin = turned.T @ rates[:3, :3]
-    assert np.allclose([spin[2, 1], spin[0, 2], spin[1, 0]], base.velocities[2, 3:], atol=1e-6)
+    assert np.allclose([spin[2, 1], spin[0, 2], spin[1, 0]], base.velocities[-2, 3:], atol=1e-6)
