@@ -40,16 +40,11 @@ _WRITING_SECONDS = 300.0  # a writer that takes longer is treated as hanging
 class _Segment:
     """Messages that are discarded together."""
 
-    since: float  # seconds of the clock
-    until: float = math.inf
+    since: float  # seconds of the clock, until those of the next one
     messages: bytearray = field(default_factory=bytearray)
     last: dict[int, bytes] = field(default_factory=dict)  # message of each latched channel
     scene: Any = None  # when the first message was received
     scene_bytes: int = 0
-
-    @property
-    def size(self) -> int:
-        return len(self.messages) + self.scene_bytes
 
 
 class MessageRing:
@@ -59,6 +54,7 @@ class MessageRing:
     collection, and are returned without a copy.
 
     Attributes:
+        bytes: size of the stored messages.
         left_out: number of messages that were larger than half of the memory.
         before: the last discarded message of each latched channel, which was valid when the oldest
             message in the ring was received.
@@ -78,10 +74,8 @@ class MessageRing:
         """
         self._seconds, self._most, self._clock, self._read_scene = seconds, most_bytes, clock, scene
         self._size = min(_SEGMENT, max(most_bytes // 8, 1))
-        self._closed: deque[_Segment] = deque()
-        self._closed_bytes = 0
-        self._open = _Segment(clock())
-        self.left_out = 0
+        self._segments = deque([_Segment(clock())])  # the last one grows
+        self.bytes = self.left_out = 0
         self.before: dict[int, bytes] = {}
 
     def add(self, channel: int, nanoseconds: int, data: bytes, latched: bool = False) -> None:
@@ -90,51 +84,44 @@ class MessageRing:
         if space > self._most // 2:
             self.left_out += 1
             return
-        if len(self._open.messages) + space > self._size:
+        segments = self._segments
+        if len(segments[-1].messages) + space > self._size:
             self._turn(now)
-        segment = self._open
+        segment = segments[-1]
         if not segment.messages:
             segment.scene, segment.scene_bytes = self._read_scene()
+            self.bytes += segment.scene_bytes
+        self.bytes += space
         segment.messages += HEAD.pack(nanoseconds, channel, len(data))
         segment.messages += data
         if latched:
             segment.last[channel] = data
-        closed = self._closed
-        while closed and (now - closed[0].until > self._seconds or self.bytes > self._most):
-            oldest = closed.popleft()
-            self._closed_bytes -= oldest.size
+        while len(segments) > 1 and (
+            now - segments[1].since > self._seconds or self.bytes > self._most
+        ):
+            oldest = segments.popleft()
+            self.bytes -= len(oldest.messages) + oldest.scene_bytes
             self.before.update(oldest.last)
 
     def _turn(self, now: float) -> None:
-        if self._open.messages:
-            self._open.until = now
-            self._closed.append(self._open)
-            self._closed_bytes += self._open.size
-        self._open = _Segment(now)
-
-    @property
-    def _oldest(self) -> _Segment:
-        return self._closed[0] if self._closed else self._open
-
-    @property
-    def bytes(self) -> int:
-        """Size of the stored messages."""
-        return self._closed_bytes + self._open.size
+        if self._segments[-1].messages:
+            self._segments.append(_Segment(now))
+        self._segments[-1].since = now
 
     @property
     def scene(self) -> Any:
         """The scene when the oldest stored message was received."""
-        return self._oldest.scene
+        return self._segments[0].scene
 
     @property
     def seconds(self) -> float:
         """Age of the oldest segment."""
-        return self._clock() - self._oldest.since
+        return self._clock() - self._segments[0].since
 
     def segments(self) -> list[bytearray]:
         """All stored messages; these segments no longer change."""
         self._turn(self._clock())
-        return [segment.messages for segment in self._closed]
+        return [segment.messages for segment in self._segments if segment.messages]
 
 
 # -- a file for each stop --
