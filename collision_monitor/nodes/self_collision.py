@@ -43,7 +43,6 @@ from collision_monitor.nodes.trajectories.trajectory_messages import (
 )
 from collision_monitor.nodes.trajectories.trajectory_requests import TrajectoryRequests
 from collision_monitor.self_collision.arms import find_chains
-from collision_monitor.self_collision.field.repulsion_field import prepare_field
 from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
 from collision_monitor.self_collision.solvers import QP_SOLVERS, missing
 from collision_monitor.self_collision.trajectory_filter import (
@@ -133,8 +132,6 @@ class SelfCollisionCore(SingleRobotCore):
                 f"ignored: closer than danger_distance in most configurations: {names}"
             )
         trajectory_filter = TrajectoryFilter(model, arms, supervisor)
-        if method != "robust" and len(arms) == 2:
-            prepare_field(model, arms)
         self._requests.use_robot(trajectory_filter)
         self._stream, self._model = None, model
         self.state.no_robot = ""

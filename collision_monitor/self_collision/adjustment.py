@@ -274,7 +274,7 @@ def _solve(
         problem, rates = _problem(task, settings, motion)
         work = SqpAdjustment(problem, buffer, effort, known) if is_robust else None
         try:
-            adjusted = work.run() if work else _published(problem)
+            adjusted = work.run() if work else adjust_published(problem)
             _refuse_contact(problem, adjusted)
         except AdjustmentError as error:
             # More waypoints may allow a solution, except at the ends, and where the search for a
@@ -378,20 +378,6 @@ def _slowed_obstacles(
         f"that '{joint}' moves cannot be slowed down",
         k, float(motion.times[k]),
     )  # fmt: skip
-
-
-def _published(problem: Problem) -> np.ndarray:
-    adjusted = adjust_published(problem)
-    bad = failures(problem.proximity, adjusted, problem.margins.safe, first_only=True)
-    if bad:
-        waypoint, pair = bad[0].segment, problem.model.pairs[bad[0].pair]
-        distance = float(problem.margins.safe[bad[0].pair] - bad[0].missing)
-        raise AdjustmentError(
-            f"after waypoint {waypoint} at {problem.times[waypoint]:g} s: '{pair[0]}' and "
-            f"'{pair[1]}' are {distance:.4f} m apart, so it is not certified; try method robust",
-            waypoint, float(problem.times[waypoint]), pair, distance, adjusted[: waypoint + 1],
-        )  # fmt: skip
-    return adjusted
 
 
 def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.geometry.segment_distance import segment_distance
 
 from collision_monitor.geometry.segments import capsule_distance
-from collision_monitor.self_collision.field.nine_cases import control_points, leaf_gaps
+from collision_monitor.self_collision.field.nine_cases import control_points
 
 coordinate = st.floats(-2.0, 2.0).map(lambda x: round(x, 6))
 point = st.tuples(coordinate, coordinate, coordinate).map(np.array)
@@ -109,20 +109,14 @@ def test_nearly_parallel_segments_that_cross_are_found_to_touch(first, direction
     assert found.distance < 1e-11 * (1.0 + length)
 
 
-def test_many_leaves_at_once_are_the_capsules_of_the_other_kernel():
-    rng = np.random.default_rng(3)
-    ends, radii = rng.uniform(-1.0, 1.0, (40, 2, 3)), rng.uniform(0.0, 0.2, 40)
-    first, second = rng.integers(0, 40, (2, 300))
-    out = np.empty(300)
-    flat, column = ends.reshape(40, 6), radii[:, None]
-    leaf_gaps(flat, column, first, second, np.inf, out)
-    expected = [capsule_distance(flat, column, i, j) for i, j in zip(first, second, strict=True)]
-    assert out == pytest.approx(expected, abs=1e-12)
-    quick = np.empty(300)
-    leaf_gaps(flat, column, first, second, 0.2, quick)
-    far = quick != out
-    assert 0 < far.sum() < 300
-    assert np.all(quick[far] >= 0.2) and np.all(quick[far] <= out[far] + 1e-12)
+@given(segment, segment, st.floats(0.0, 0.2))
+@settings(max_examples=150, deadline=None)
+def test_the_distance_is_that_of_leaves(first, second, radius):
+    leaves = np.array([first.ravel(), second.ravel()])
+    expected = capsule_distance(leaves, np.full((2, 1), radius), 0, 1)
+    assert control_points(first, second).distance - 2.0 * radius == pytest.approx(
+        expected, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The published adjustment: the paper's experiment and harder ones; distances are not our own."""
 
-import os
 from copy import copy
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.processes import run_python
-from support.robots.dual_arm_cases import CASES, PAPER, RADIUS, ROOT
+from support.robots.dual_arm_cases import CASES, PAPER, RADIUS, ROOT, capsule_urdf
 
+from collision_monitor import CollisionModel
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.self_collision.field.repulsion_field import adjust_published
+from collision_monitor.self_collision.margins import Margins, sides
 
 # -- what the cases are, by pinocchio ------------------------------------------------------
 
@@ -27,25 +27,6 @@ def test_the_model_measures_what_the_yardstick_does(case):
 
 
 # -- what comes out ------------------------------------------------------------------------
-
-
-FIRST = """
-from support.robots.dual_arm_cases import PAPER
-from collision_monitor.self_collision.field import clearing
-from collision_monitor.self_collision.field.repulsion_field import adjust_published, prepare_field
-
-problem = PAPER.problem()
-prepare_field(problem.model, problem.arms)
-kernels = clearing.clear_pose, clearing.pair_gaps, clearing.least_spare
-compiled = [each.signatures for each in kernels]
-assert all(compiled), compiled
-adjust_published(problem)
-assert compiled == [each.signatures for each in kernels]
-"""
-
-
-def test_a_prepared_robot_is_adjusted_without_compiling():
-    run_python(FIRST, PYTHONPATH=os.pathsep.join([str(ROOT), str(ROOT / "test")]))
 
 
 def test_what_was_adjusted_stays_as_it_is():
@@ -67,6 +48,20 @@ def test_smoothing_does_not_lead_beyond_joint_limits():
     rows = adjust_published(replace(problem, model=model))
     assert (rows >= model.lower).all() and (rows <= model.upper).all()
     assert (rows != desired).any()
+
+
+def test_what_a_hand_carries_counts_as_the_arm():
+    tray = {"name": "tray", "type": "box", "size": [0.1, 0.1, 0.02], "link": "right_tool"}
+    model = CollisionModel.from_urdf(
+        capsule_urdf(PAPER.offset), srdf=ROOT / "urdf/dual_arm.srdf", scene={"obstacles": [tray]}
+    )
+    problem = PAPER.problem()
+    safe = np.where(sides(model, problem.arms).between, 0.1, -np.inf)
+    problem = replace(problem, model=model, margins=Margins(safe, 0.5 * safe))
+    carried = [k for k, (a, b) in enumerate(model.pairs) if "tray" in (a, b) and safe[k] > 0.0]
+    rows = adjust_published(problem)
+    assert min(model.distances(q)[carried].min() for q in problem.desired) < 0.0
+    assert min(model.distances(q)[carried].min() for q in rows) >= 0.1
 
 
 # -- when it cannot ------------------------------------------------------------------------

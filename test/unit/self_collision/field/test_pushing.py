@@ -1,62 +1,34 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Pushes of two arms: pairs, normals, shares, and the motion of one arm."""
-
-from dataclasses import replace
+"""Pushes of one arm, and the shares of two."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.robots.dual_arm_cases import PAPER, ROOT, capsule_model, capsule_urdf
+from support.robots.dual_arm_cases import capsule_model
 
-from collision_monitor import CollisionModel
-from collision_monitor.hierarchy.kinematics import forward_kinematics
-from collision_monitor.hierarchy.packed import windows
 from collision_monitor.robot.bodies import Jacobians
-from collision_monitor.self_collision.field import arm_pushing
-from collision_monitor.self_collision.field.arm_pushing import add_jacobian, arm_tables
-from collision_monitor.self_collision.field.clearing import CrossPairs, share
-from collision_monitor.self_collision.field.nine_cases import common_normal, control_points
-from collision_monitor.self_collision.margins import Margins
-from unit.model.test_reach import MIXED
+from collision_monitor.self_collision.field.arm_pushing import PushedArm, held_push, least_push
+from collision_monitor.self_collision.field.repulsion_field import share
 
 # -- pushes of one arm: the point goes where it is told, by least motion, within limits --
 
 
 MODEL = capsule_model(0.195)
 BODIES = MODEL.bodies
-COLUMNS = np.arange(7)
-ARM = arm_tables(MODEL, COLUMNS, "right_tool", may_move=True)
-ARRAYS = MODEL.work_space()
+ARM = PushedArm(MODEL, np.arange(7), "right_tool", may_move=True)
 HAND, UPPER_ARM = (BODIES.link_bodies[f"right_link_{i}"] for i in (7, 3))
 
 entry = st.floats(-1.0, 1.0).map(lambda x: round(x, 3))
 seven = st.lists(entry, min_size=7, max_size=7).map(np.array)
 
 
-def least_push(gradient, amount, q, lower, upper):
-    change = np.empty(len(q))
-    arm_pushing.least_push(gradient, amount, q, lower, upper, change)
-    return change
-
-
-def held_push(gradient, tip, amount):
-    change = np.empty(len(gradient))
-    return change if arm_pushing.held_push(gradient, tip, amount, change) else None
-
-
 def push(q, body, point, direction, amount):
     moved = q.copy()
-    arm_pushing.pushed(*ARRAYS, ARM, body, point, direction, amount, True, moved)
+    gradient = direction @ Jacobians(BODIES, q).of_point(body, point)[:3]
+    ARM.push(moved, gradient, amount, ARM.inner[body])
     return moved
-
-
-def direction(first, second, approach):
-    ends = np.array([first.ravel(), second.ravel()])
-    normal = np.empty(3)
-    common_normal(ends, 0, 1, approach, np.empty((2, 3)), normal)
-    return normal
 
 
 def point_of(q, body, local):
@@ -66,24 +38,11 @@ def point_of(q, body, local):
     return (poses[link] @ np.r_[local, 1.0])[:3], poses["right_tool"]
 
 
-def test_the_compiled_jacobian_is_that_of_the_bodies():
-    # Joints that turn, slide and follow another one.
-    model = CollisionModel.from_urdf(MIXED)
-    view, rng = windows(*model.work_space()), np.random.default_rng(5)
-    for q in model.random_configurations(5):
-        forward_kinematics(view, q)
-        jacobians = Jacobians(model.bodies, q)
-        for body in range(len(model.bodies.parents) + 1):
-            point, found = rng.normal(size=3), np.zeros((6, len(q)))
-            add_jacobian(view, body, point, found)
-            assert found == pytest.approx(jacobians.of_point(body, point), abs=1e-12)
-
-
 @given(seven, seven, st.floats(0.01, 1.0))
 @settings(max_examples=100, deadline=None)
 def test_limits_are_kept_and_the_others_take_over(gradient, q, amount):
     lower, upper = q - 0.1 * np.abs(q), q + 0.2 * np.abs(q[::-1])
-    change = least_push(gradient, amount, q, lower, upper)
+    change = least_push(gradient, amount, lower - q, upper - q)
     assert np.all(change >= lower - q - 1e-15) and np.all(change <= upper - q + 1e-15)
     most = np.where(gradient > 0, gradient * (upper - q), gradient * (lower - q)).sum()
     reached = gradient @ change
@@ -127,44 +86,7 @@ def test_no_joint_leaves_its_limits(body):
         assert np.all(MODEL.lower <= pushed) and np.all(pushed <= MODEL.upper)
 
 
-# -- the common normal at every distance, and what part of a push each arm takes ---------
-
-
-coordinate = st.floats(-2.0, 2.0).map(lambda x: round(x, 3))
-point = st.tuples(coordinate, coordinate, coordinate).map(np.array)
-segment = st.tuples(point, point).map(np.array)
-
-
-@given(point, point, point, st.floats(0.0, 1.0), point)
-@settings(max_examples=100, deadline=None)
-def test_segments_that_cross_part_along_it_and_back_where_they_came_from(p, u, v, s, approach):
-    first = np.array([p, p + u])
-    second = np.array([p + s * u, p + s * u + v])
-    n = direction(first, second, approach)
-    assert np.linalg.norm(n) == pytest.approx(1.0, abs=1e-12)
-    found = control_points(first, second)
-    if found.distance <= 1e-12:
-        assert approach @ n >= -1e-12
-        if np.linalg.norm(np.cross(u, v)) > 1e-2:
-            moved = control_points(first - 0.1 * n, second)
-            assert moved.distance == pytest.approx(0.1, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ([[0, 0, 0], [1, 0, 0]], [[0.5, 0, 0], [2, 0, 0]]),  # on one line
-        ([[0, 0, 0], [1, 0, 0]], [[0.5, 0, 0], [0.5, 0, 0]]),  # a point on a segment
-        ([[1, 1, 1], [1, 1, 1]], [[1, 1, 1], [1, 1, 1]]),  # one point
-    ],
-)
-@pytest.mark.parametrize("approach", [[0.0, 0.0, 0.0], [0.3, -0.5, 0.1], [1.0, 0.0, 0.0]])
-def test_where_touching_segments_tell_no_normal_there_is_one(first, second, approach):
-    first, second = np.array(first, dtype=float), np.array(second, dtype=float)
-    n = direction(first, second, np.array(approach))
-    assert np.linalg.norm(n) == pytest.approx(1.0)
-    assert control_points(first - 0.1 * n, second).distance == pytest.approx(0.1)
-    assert np.array(approach) @ n >= -1e-12
+# -- what part of a push each arm takes ---------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -181,43 +103,18 @@ def test_where_touching_segments_tell_no_normal_there_is_one(first, second, appr
     ],
 )
 def test_shares(right, left, expected):
-    assert share(right, left, True, True) == pytest.approx(expected)
-    assert share(-left, -right, True, True) == pytest.approx(1.0 - expected)
-    assert share(right, left, True, False) == 1.0
-    assert share(right, left, False, True) == 0.0
+    assert share(right, left) == pytest.approx(expected)
+    assert share(-left, -right) == pytest.approx(1.0 - expected)
 
 
-# -- which leaves are right against left, and how far apart ------------------------------
-
-
-def names(problem, pairs):
-    leaves, tables = problem.model.leaves, pairs.tables
-    return {
-        (leaves[i].link, leaves[j].link) for i, j in zip(tables.right, tables.left, strict=True)
-    }
-
-
-def test_what_a_hand_carries_counts_as_the_arm():
-    obstacles = [
-        {"name": "tray", "type": "box", "size": [0.1, 0.1, 0.02], "link": "right_tool"},
-        {"name": "post", "type": "sphere", "radius": 0.05, "position": [1.0, 0.0, 0.0]},
-    ]
-    model = CollisionModel.from_urdf(
-        capsule_urdf(0.195), srdf=ROOT / "urdf/dual_arm.srdf", scene={"obstacles": obstacles}
-    )
-    everything = np.full(len(model.pairs), 0.1)
-    problem = replace(PAPER.problem(), model=model, margins=Margins(everything, everything))
-    found = names(problem, CrossPairs(problem))
-    assert ("tray", "left_link_7") in found
-    assert not any("post" in pair for pair in found)
-    assert ("tray", "right_link_1") not in found
+# -- the least motion ----------------------------------------------------------------------
 
 
 @given(seven, st.floats(1e-4, 0.1))
 @settings(max_examples=100, deadline=None)
 def test_the_least_push_is_the_one_of_least_norm(gradient, amount):
     wide = np.full(7, 1e9)
-    change = least_push(gradient, amount, np.zeros(7), -wide, wide)
+    change = least_push(gradient, amount, -wide, wide)
     if gradient @ gradient <= 1e-8:
         assert not change.any()
     else:
@@ -276,13 +173,3 @@ def test_one_push_is_never_a_jump():
     point, _ = point_of(q, HAND, [0.0, 0.0, 0.1])
     pushed = push(q, HAND, point, np.array([1.0, 0.0, 0.0]), 10.0)
     assert np.abs(pushed - q).max() == pytest.approx(np.radians(2.0))
-
-
-@given(segment, segment, point)
-@settings(max_examples=100, deadline=None)
-def test_the_normal_is_a_unit_vector_from_first_to_second(first, second, approach):
-    n = direction(first, second, approach)
-    assert np.linalg.norm(n) == pytest.approx(1.0, abs=1e-12)
-    found = control_points(first, second)
-    if found.distance > 1e-9:
-        assert found.distance * n == pytest.approx(found.second - found.first, abs=1e-9)
