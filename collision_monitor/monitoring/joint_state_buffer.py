@@ -117,10 +117,7 @@ class JointStateBuffer:
         self._last_names: Sequence[str] = []
         self._last_source = np.empty(0, dtype=int)
         self._last_in_order = False
-        self._stamp, self._received_last = 0.0, -math.inf
-        # Whether the arrays are up to date with the last message and the one before.
-        self._is_settled = True
-        self._values_before: tuple[float, ...] = ()
+        self._stamp = 0.0
         self._zeros = ZeroConfirmation(count, zero_confirmation)
         self._is_complete = count == 0
         self.behind = self.set_back = 0.0
@@ -145,7 +142,6 @@ class JointStateBuffer:
         self.behind = self.set_back = 0.0
         if self._update_ordinary(message, velocities):
             return
-        self._settle()
         layout = self._layout(tuple(names))
         target, source = layout.target, layout.source
         values = np.asarray(positions, dtype=float)[source]
@@ -197,7 +193,6 @@ class JointStateBuffer:
 
     def take_over(self, old: JointStateBuffer) -> None:
         """Copy the state of joints with the same names from the buffer of another model."""
-        old._settle()
         shared = [(k, old._rank[n]) for k, n in enumerate(self.joint_names) if n in old._rank]
         if not shared:
             return
@@ -221,16 +216,13 @@ class JointStateBuffer:
 
     def report_loss(self, seconds: float, now: float) -> None:
         """Report that positions older than this were lost: zeros of these joints are doubted."""
-        self._settle()
-        lost = now - self._measured_at > seconds
-        self._doubt(lost, now)
+        self._doubt(now - self._measured_at > seconds, now)
 
     def report_other_publishers(self, now: float) -> None:
         """Report that a publisher came or is gone: only joints at an accepted 0 may stay there."""
         self._doubt(self._zeros.waiting | ~self._is_known | (self.reported != 0.0), now)
 
     def _doubt(self, joints: np.ndarray, now: float) -> None:
-        self._settle()
         self._zeros.doubt(joints, now)
         self._last_values = None  # the next message is not ordinary
 
@@ -257,6 +249,7 @@ class JointStateBuffer:
         if any(v > LARGEST_RATE or v < -LARGEST_RATE for v in velocities):
             return False
         self.joints = None
+        self._previous_q[:] = self.q
         self.q[:] = values if self._last_in_order else np.array(values)[self._last_source]
         if self._has_turns:
             self.q += self._turns
@@ -268,25 +261,17 @@ class JointStateBuffer:
         elif self._has_velocities:
             self._has_velocities = False
             self.velocities.fill(np.nan)
-        self._values_before, self._last_values = self._last_values, values
+        self._last_values, self._stamp = values, stamp
         self._oldest_measured_at = now - max(lag, 0.0)
-        self._stamp, self._received_last, self._is_settled = stamp, now, False
+        self._stamps.fill(stamp)
+        self._received.fill(now)
+        self._measured_at.fill(self._oldest_measured_at)
         return True
 
     @property
     def reported(self) -> np.ndarray:
         """Latest positions (nq,) in the turns in which the driver reports them."""
         return self.q - self._turns
-
-    def _settle(self) -> None:
-        """Bring the arrays up to date after ordinary messages."""
-        if self._is_settled:
-            return
-        self._is_settled = True
-        self._previous_q[:] = np.array(self._values_before)[self._last_source] + self._turns
-        self._stamps.fill(self._stamp)
-        self._received.fill(self._received_last)
-        self._measured_at.fill(self._oldest_measured_at)
 
     def _layout(self, names: tuple[str, ...]) -> _Layout:
         layout = self._layouts.get(names)
@@ -358,7 +343,6 @@ class JointStateBuffer:
 
     def older_than(self, seconds: float, now: float) -> list[str]:
         """Joints whose position is older than this."""
-        self._settle()
         return [self.joint_names[k] for k in np.flatnonzero(now - self._measured_at > seconds)]
 
     @property
