@@ -6,15 +6,12 @@ from __future__ import annotations
 
 import logging
 import math
-import time
-from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from collision_monitor.common.text import metres
 from collision_monitor.errors import (
     CollisionMonitorError,
     ConfigurationError,
@@ -25,31 +22,17 @@ from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.hierarchy.query import warm_up_for_states
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
-from collision_monitor.model.near_by_design import nearest_clearance
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer, buffer_of
 from collision_monitor.monitoring.faults import Level
 from collision_monitor.monitoring.joint_history import JointHistory
 from collision_monitor.monitoring.joint_state_buffer import JointState, JointStateBuffer
-from collision_monitor.monitoring.position_limits import (
-    APART_SECONDS,
-    MimicWatch,
-    PositionLimits,
-)
-from collision_monitor.monitoring.settings import NARROW_PHASES, MonitorSettings
-from collision_monitor.monitoring.speed_policy.braking_check import Measured
-from collision_monitor.monitoring.speed_policy.decision import (
-    LATCHED,
-    NONE,
-    SLOWDOWN,
-    STOP,
-    UNACKNOWLEDGED,
-    Decision,
-    decision_message,
-    held_message,
-)
+from collision_monitor.monitoring.monitor_state import MonitorState, decided_state
+from collision_monitor.monitoring.monitored_distances import MonitoredDistances
+from collision_monitor.monitoring.position_limits import PositionWatch
+from collision_monitor.monitoring.settings import MonitorSettings
 from collision_monitor.monitoring.speed_policy.speed_policy import DistancePolicy, SpeedPolicy
-from collision_monitor.monitoring.watchdogs import LATE_SECONDS, REMARKS, Watchdogs
+from collision_monitor.monitoring.watchdogs import LATE_SECONDS, Watchdogs
 
 logger = logging.getLogger(__name__)
 
@@ -59,15 +42,6 @@ _FAULT_SECONDS = 0.5
 # Data that seem to be older than this have stamps of another clock, such as simulated time.
 _ANOTHER_CLOCK_SECONDS = 1e6
 
-# After this CPU time of a cycle no further pair is measured on the triangles, now and on the
-# braking path; bounds of the others, from their leaves and earlier cycles, are on the near side.
-_NOW_SECONDS, _PATH_SECONDS, _FIRST_SECONDS = 4e-3, 8e-3, 0.2
-# Both together take at most half of the period of the joint states: the rest is for the leaves, the
-# messages and other callbacks. Joint states faster than 250 Hz are merged where triangles matter,
-# since 2 ms are needed to measure the pairs that decide.
-_SHARE, _LEAST_PERIOD = 0.5, 4e-3
-_PERIODS = 20  # of joint states, of which the mean counts: several publishers take turns
-
 # Sources of faults in the register. The first ERROR is the state, without a distance that decides;
 # remarks are added to it. Those of the robot's data end with the robot. "robot", "objects" and
 # "cloud" are raised by who loads robots and scenes.
@@ -75,108 +49,6 @@ _ERRORS = ("clocks", "conflict", "position", "robot", "objects", "cloud")
 _REMARKS = ("clock", "late", "publisher", "overrun")
 _POSITIONS = ("position", "mimic")
 _OF_DATA = ("message", "conflict", "position", "mimic")
-
-class MonitorState(NamedTuple):
-    """The result of one update of a `Monitor`.
-
-    Attributes:
-        level: ``Level.OK`` above the warning distance, WARN at or below it, ERROR at or below the
-            stop distance and for invalid data, STALE without fresh data. With a speed policy,
-            WARN and ERROR also apply if the distance is reached while braking.
-        reason: why the state is not clear; empty if only distances decide.
-        cause: category of the reason. ``fault`` (invalid data), ``waiting`` (for first data),
-            ``stale``, ``conflict`` (between publishers), ``scene`` (an object of the live scene
-            is not monitored), ``latched`` and ``unacknowledged`` (a stop is held), ``disabled``.
-            Remarks, with which distances still decide: ``clock`` (was set), ``late`` (stamps go
-            back), ``publisher`` (one of several is gone, or several may have the same joints),
-            ``overrun`` (a late cycle), ``position`` (beyond a limit, or of a mimic joint away from
-            its leader). Empty if only distances decide.
-        clearance: the nearest pair that is not near by design, or is within its own warning
-            distance (`CollisionModel.distance` with ``by_design=False``); None if unknown.
-        age: seconds since the oldest joint position in use was measured; inf before the first.
-        speed_scale: from 0 (stop, or unknown) to 1 (clear).
-        decision: of the policy; None if unknown.
-        pair: the pair of links that decides; None if nothing is near.
-        held: the pair of links that caused the action, if only hysteresis holds it now.
-        fast: joints that move the pair and whose velocity is, or counts as, its limit, if the
-            braking path decides.
-    """
-
-    level: Level
-    reason: str = ""
-    cause: str = ""
-    clearance: Clearance | None = None
-    age: float = math.inf
-    speed_scale: float = 0.0
-    decision: Decision | None = None
-    pair: tuple[str, str] | None = None
-    fast: tuple[str, ...] = ()
-    held: tuple[str, str] | None = None
-
-    @property
-    def message(self) -> str:
-        """The state in one sentence."""
-        if self.reason or self.clearance is None:
-            return self.reason
-        return self.distance_message
-
-    @property
-    def distance_message(self) -> str:
-        """The distances in one sentence; empty if unknown."""
-        if self.clearance is None:
-            return ""
-        if self.decision is not None and self.pair is not None:
-            return decision_message(self.decision, self.pair, self.fast, self.held)
-        distance, (a, b) = self.clearance.distance, self.clearance.links
-        if self.held is not None:
-            return held_message(self.decision, distance, (a, b), self.held)
-        if self.level is Level.OK or (self.decision is not None and self.decision.action == NONE):
-            text = f"clear: {metres(distance)}"
-        elif self.level is Level.WARN:
-            text = f"near: {metres(distance)}"
-        elif distance > 0.0:
-            text = f"too close: {metres(distance)}"
-        else:
-            text = f"collision: at most {metres(-distance)} deep"
-        return f"{text} between {a} and {b}"
-
-    @property
-    def action(self) -> str:
-        """Action for the robot: ``none``, ``limit``, ``approach``, ``slowdown`` or ``stop``."""
-        if self.cause == "disabled":
-            return NONE
-        if self.decision is not None and (not self.cause or self.cause in REMARKS):
-            return self.decision.action
-        return (NONE, SLOWDOWN, STOP, STOP)[self.level]
-
-    def with_remark(self, text: str) -> MonitorState:
-        """The state with a remark appended to its reason, and at least WARN."""
-        reason = f"{self.message}; {text}" if self.message else text
-        return self._replace(level=max(self.level, Level.WARN), reason=reason)
-
-    def with_fault(self, text: str) -> MonitorState:
-        """The state as an ERROR for this reason; one that is STALE or disabled gets a remark."""
-        if self.level is Level.STALE or self.cause == "disabled":
-            return self.with_remark(text)._replace(level=max(self.level, Level.ERROR))
-        reason = f"{text}; {self.message}" if self.level is Level.ERROR else text
-        return MonitorState(Level.ERROR, reason, "fault", self.clearance, self.age)
-
-    @property
-    def safe(self) -> bool:
-        """Whether fresh data prove that no pair is too close."""
-        return self.level in (Level.OK, Level.WARN)
-
-    @property
-    def distance(self) -> float:
-        """Minimum signed distance of the pairs that count in metres, see ``clearance``; or NaN."""
-        return math.nan if self.clearance is None else self.clearance.distance
-
-
-_HELD = {
-    LATCHED: "stopped until ~/reset is called",
-    UNACKNOWLEDGED: "stopped until ~/acknowledge is called",
-}
-
 
 # The default speed policy is made for the model; None stands for `DistancePolicy`.
 _BY_DEFAULT: Any = object()
@@ -227,7 +99,6 @@ class Monitor:
         live: LiveScene | None = None,
     ) -> None:
         """The constructor compiles the update, and prepares exact distances if they are used."""
-        _check_phase(narrow_phase)
         self.behaviour: DistancePolicy
         if behaviour is _BY_DEFAULT:
             self.behaviour = SpeedPolicy(model, live=live)
@@ -235,11 +106,10 @@ class Monitor:
             self.behaviour = DistancePolicy(live) if behaviour is None else behaviour
         if self.behaviour.live is not live:
             raise ConfigurationError("the behaviour and the monitor have different live scenes")
-        self.model = model
-        self._narrow_phase = narrow_phase
+        self.model, self.live = model, live
+        self._distances = MonitoredDistances(model, live, self.behaviour)
         warm_up_for_states()
-        self.live = live
-        self._prepare_exact(narrow_phase)
+        self._distances.use(narrow_phase)
         self._use_thresholds(Thresholds(warn_distance, stop_distance))
         self.joint_state_timeout = joint_state_timeout
         self._zero_state_confirmation = _seconds("zero_state_confirmation", zero_state_confirmation)
@@ -253,12 +123,10 @@ class Monitor:
         zeros = self._zero_state_confirmation
         self.buffer: JointStateBuffer | CellBuffer = buffer_of(self.model, self._robots, zeros)
         self.history = JointHistory(len(self.model.joint_names))
-        self._limits = PositionLimits(self.model.bodies.joints)
-        self._mimics = MimicWatch(self.model.robot, self.model.joint_names)
+        self._positions = PositionWatch(self.model.robot, self.model.bodies.joints)
         self._clearance: Clearance | None = None
         self.watchdogs.faults.clear("clocks", *_OF_DATA)
-        self._is_first = True
-        self._times: deque[float] = deque(maxlen=_PERIODS + 1)  # of joint states
+        self._distances.forget()
 
     @property
     def joint_state_timeout(self) -> float:
@@ -272,23 +140,13 @@ class Monitor:
     @property
     def narrow_phase(self) -> str:
         """How distances are measured: ``leaf`` or ``auto``."""
-        return self._narrow_phase
+        return self._distances.narrow_phase
 
     @narrow_phase.setter
     def narrow_phase(self, narrow_phase: str) -> None:
-        if narrow_phase == self._narrow_phase:
-            return
-        _check_phase(narrow_phase)
-        self._prepare_exact(narrow_phase)
-        self._narrow_phase = narrow_phase
-        self._use_thresholds(self._thresholds)
-
-    def _prepare_exact(self, narrow_phase: str) -> None:
-        if narrow_phase == "leaf":
-            return
-        self.model.prepare_exact()
-        if self.live is not None:
-            self.live.prepare_exact()
+        if narrow_phase != self.narrow_phase:
+            self._distances.use(narrow_phase)
+            self._use_thresholds(self._thresholds)
 
     @property
     def warn_distance(self) -> float:
@@ -358,9 +216,9 @@ class Monitor:
         try:
             self._merge(message)
             if not self.buffer.missing():
-                measured = self._measured(message.now)
+                measured = self._distances.measured(self.buffer.q, message.now)
                 self.behaviour.update(self.buffer, message, measured)
-                self._clearance = self._counted(measured.nearest)
+                self._clearance = self._distances.counted(self.buffer.q, measured.nearest)
                 self.updates += 1
         except Exception as error:  # an internal error must not end monitoring
             self._reject(error, message.now)
@@ -397,8 +255,7 @@ class Monitor:
         the state; otherwise the monitor waits for data. The watchdogs of ``old`` are kept.
         """
         self.watchdogs = old.watchdogs
-        self._is_first = old._is_first
-        self._times.extend(old._times)
+        self._distances.take_over(old._distances)
         self.watchdogs.faults.clear("message", "position", "mimic")
         if self.model.joint_names != old.model.joint_names:
             self.watchdogs.faults.clear("conflict")
@@ -409,9 +266,9 @@ class Monitor:
         if old._clearance is None or self.buffer.missing():
             return
         try:
-            measured = self._measured(now)
+            measured = self._distances.measured(self.buffer.q, now)
             self.behaviour.reevaluate(self.buffer, now, measured)
-            self._clearance = self._counted(measured.nearest)
+            self._clearance = self._distances.counted(self.buffer.q, measured.nearest)
         except Exception as error:
             self._reject(error, now)
 
@@ -421,13 +278,13 @@ class Monitor:
 
     def _merge(self, message: JointState) -> None:
         buffer, now = self.buffer, message.now
-        self._times.append(now)
+        self._distances.report_joint_state(now)
         if self._is_stale(buffer.age(now)):
             buffer.report_loss(self.joint_state_timeout, now)
         buffer.update(message)
-        self._mimics.hear(message.names)
+        self._positions.hear(message.names)
         if not buffer.missing():
-            self._watch_positions(message)
+            self._positions.update(message.positions, buffer.q, now, self.watchdogs.faults)
         if message.stamp > 0.0:
             self.history.add(message.stamp, buffer.q)
         if buffer.conflict_until > now:
@@ -457,17 +314,6 @@ class Monitor:
             text += f"; {several}"
         self.watchdogs.faults.put("conflict", Level.ERROR, "conflict", text, until)
 
-    def _watch_positions(self, message: JointState) -> None:
-        """Raise and clear faults of positions that a joint cannot have."""
-        faults, limits, now = self.watchdogs.faults, self._limits, message.now
-        limits.update(self.buffer.q)
-        if limits.is_impossible:
-            faults.put("position", Level.ERROR, "fault", limits.beyond)
-        elif limits.beyond or faults:
-            faults.put("position", Level.WARN, "position", limits.beyond)
-        if text := self._mimics.update(message.positions, self.buffer.q, now):
-            faults.put("mimic", Level.WARN, "position", text, now + APART_SECONDS)
-
     def _reject(self, error: Exception, now: float) -> None:
         """Store a fault: a joint state is invalid, or no distance can be computed."""
         kind = "no_distance"
@@ -484,86 +330,22 @@ class Monitor:
         self.watchdogs.refused[kind] += 1
         self.watchdogs.faults.put("message", Level.ERROR, "fault", text, now + _FAULT_SECONDS)
 
-    def _measured(self, now: float) -> Measured:
-        if self.live is not None:
-            self.live.expire(now)
-        nearest = self._measure()
-        if not math.isfinite(nearest.distance):
-            raise CollisionMonitorError(f"the result is {nearest.distance}")
-        seconds, path_seconds = self.mesh_seconds
-        if self._is_first:  # nothing is known of any pair, and no joint state waits
-            self._is_first, seconds = False, _FIRST_SECONDS
-        if self.narrow_phase == "leaf":
-            return Measured(nearest)
-        model, q = self.model if self.live is None else self.live, self.buffer.q
-        end = time.thread_time() + seconds  # of all calls; each measures one pair at least
-
-        def exact(
-            pairs: np.ndarray, leaves: np.ndarray, within: np.ndarray, loose: float | np.ndarray
-        ) -> np.ndarray:
-            left = max(end - time.thread_time(), 0.0)
-            return model.exact_bounds(q, pairs, leaves, within, loose, seconds=left)
-
-        def points(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return model.surface_points(q, pairs, np.full(len(pairs), np.inf))
-
-        return Measured(nearest, exact, points, path_seconds)
-
     @property
     def mesh_seconds(self) -> tuple[float, float]:
-        """CPU time of a cycle for triangles: at the present configuration, and on the braking path.
-
-        No measurement begins later. It depends on the rate of the last joint states.
-        """
-        times = self._times
-        period = (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else math.inf
-        most = _NOW_SECONDS + _PATH_SECONDS
-        part = min(1.0, _SHARE * max(period, _LEAST_PERIOD) / most)
-        return part * _NOW_SECONDS, part * _PATH_SECONDS
-
-    def _measure(self) -> Clearance:
-        """The nearest of the pairs that count in any case, with an object or without."""
-        by_design, q, within = self.behaviour.by_design, self.buffer.q, self._exact_within
-        objects = None if self.live is None else self.live.distance(q)
-        if objects is not None and objects.distance <= within:
-            objects = self.live.distance(q, exact=True)
-        if objects is not None and not self.model.pairs:
-            return objects
-        if by_design is None:
-            own = nearest_clearance(self.model, q, within)
-        else:
-            own = by_design.nearest(q, within)
-        # Written so that NaN counts.
-        return own if objects is None or not own.distance > objects.distance else objects
-
-    @property
-    def _exact_within(self) -> float:
-        """Distances of leaves, in metres, up to which shapes are measured."""
-        return -math.inf if self.narrow_phase == "leaf" else self.behaviour.widest_warning
+        """As of `MonitoredDistances`."""
+        return self._distances.mesh_seconds
 
     @property
     def not_counted(self) -> list[tuple[str, str]]:
         """Pairs of which `MonitorState.distance` is only within their warning distances."""
-        by_design = self.behaviour.by_design
-        left_out = () if by_design is None else by_design.left_out
-        return [self.model.pairs[index] for index in left_out]
-
-    def _counted(self, nearest: Clearance) -> Clearance:
-        """``nearest``, or a pair that counts since it is within its own warning distance."""
-        by_design, q = self.behaviour.by_design, self.buffer.q
-        if by_design is None:
-            return nearest
-        return by_design.with_near(q, nearest, self._exact_within, self.behaviour.near)
+        return self._distances.not_counted
 
     def distances(self) -> np.ndarray:
         """Signed distances (len(pairs),) of all pairs at the last joint positions, metres.
 
         They are measured as ``narrow_phase`` says.
         """
-        found = self.model_distances()
-        if self.live is None or self.live.is_empty:
-            return found
-        return np.r_[found, self.live.distances(self.buffer.q, self._exact_within)]
+        return self._distances.of_pairs(self.buffer.q)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -572,10 +354,7 @@ class Monitor:
 
     def model_distances(self) -> np.ndarray:
         """Like `distances`, without the live scene."""
-        if self.narrow_phase == "leaf":
-            return self.model.distances(self.buffer.q)
-        within = self.behaviour.widest_warning
-        return self.model.distances(self.buffer.q, exact=True, within=within)
+        return self._distances.of_model(self.buffer.q)
 
     def state(self, now: float) -> MonitorState:
         """The state at time ``now``, without a new joint state."""
@@ -593,9 +372,9 @@ class Monitor:
         if faults and (fault := self._message_fault(now, stale)):
             return MonitorState(Level.ERROR, fault, "fault", None if stale else clearance, age)
         if missing := self.buffer.missing():
-            if why := self.watchdogs.publishers.no_publisher() or self._mimics.missing():
+            if why := self.watchdogs.publishers.no_publisher() or self._positions.missing():
                 missing += f": {why}"
-            is_again = not self._is_first and bool(self.buffer.unconfirmed())
+            is_again = not self._distances.is_first and bool(self.buffer.unconfirmed())
             cause = "stale" if is_again else "waiting"
             return MonitorState(Level.STALE, missing, cause, None, age)
         # With the watchdog off nothing is stale; the node warns of that.
@@ -607,11 +386,11 @@ class Monitor:
             text = "no usable joint state since the last fault"
             return MonitorState(Level.STALE, text, "waiting", None, age)
         if not faults:
-            return self._decided(clearance, age)
+            return decided_state(self.behaviour, clearance, age)
         faults.expire(now)
         if (error := faults.first(_ERRORS, now, Level.ERROR)) is not None:
             return MonitorState(Level.ERROR, error.text, error.cause, clearance, age)
-        state = self._decided(clearance, age)
+        state = decided_state(self.behaviour, clearance, age)
         if state.cause or state.level is Level.ERROR:
             return state
         position = faults.first(_POSITIONS, now)
@@ -643,30 +422,6 @@ class Monitor:
         another = self.buffer.age(now) > _ANOTHER_CLOCK_SECONDS
         hint = "; check that use_sim_time is the same on all nodes" if another else ""
         return f"{old}; {self.joint_state_timeout:g} s is allowed{hint}"
-
-    def _decided(self, clearance: Clearance, age: float) -> MonitorState:
-        """The state by the last decision."""
-        policy, decision = self.behaviour, self.behaviour.decision
-        if decision.inside or decision.stop:
-            level = Level.ERROR
-        else:
-            is_near = decision.near or decision.slow or decision.approach
-            level = Level.WARN if is_near else Level.OK
-        state = MonitorState(
-            level, "", "", clearance, age, decision.scale, decision, policy.pair,
-            policy.fast_joints(), policy.cause,
-        )  # fmt: skip
-        if not (held := policy.latch.held):
-            return state
-        reason = f"{_HELD[held]}; now {state.distance_message}"
-        return state._replace(level=Level.ERROR, reason=reason, cause=held, speed_scale=0.0)
-
-
-def _check_phase(narrow_phase: str) -> None:
-    if narrow_phase not in NARROW_PHASES:
-        raise ConfigurationError(
-            f"narrow_phase: {narrow_phase!r} is not one of {', '.join(NARROW_PHASES)}"
-        )
 
 
 def _seconds(name: str, value: float) -> float:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from collision_monitor.common.text import shortened
+from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint, Robot
 
@@ -157,3 +158,27 @@ class MimicWatch:
             return ""
         leaders = shortened(dict.fromkeys(alone.values()))
         return f"only {shortened(alone)} was received, which mimics {leaders}"
+
+
+class PositionWatch:
+    """Raises and clears faults of positions that a joint cannot have."""
+
+    def __init__(self, robot: Robot, joints: Sequence[Joint]) -> None:
+        """``joints``: those of q, in its order."""
+        self._limits = PositionLimits(joints)
+        self._mimics = MimicWatch(robot, [joint.name for joint in joints])
+        self.hear, self.missing = self._mimics.hear, self._mimics.missing
+
+    def update(
+        self, positions: Sequence[float] | np.ndarray, q: np.ndarray, now: float,
+        faults: FaultRegister,
+    ) -> None:  # fmt: skip
+        """Check ``q`` (nq,), and the positions of the message whose names were heard last."""
+        limits = self._limits
+        limits.update(q)
+        if limits.is_impossible:
+            faults.put("position", Level.ERROR, "fault", limits.beyond)
+        elif limits.beyond or faults:
+            faults.put("position", Level.WARN, "position", limits.beyond)
+        if text := self._mimics.update(positions, q, now):
+            faults.put("mimic", Level.WARN, "position", text, now + APART_SECONDS)
