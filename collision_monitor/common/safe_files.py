@@ -213,6 +213,7 @@ def _refuse_doctype(text: str, name: str, error: type[CollisionMonitorError]) ->
 # Nested lists: libyaml parses them recursively, and a stack overflow kills the process.
 _DEEPEST = 100
 _MOST_MERGED = 100_000  # keys, in all mappings together
+_LARGEST_YAML = 10_000_000  # bytes
 _LONGEST_NUMBER = 4000  # characters: Python reads 4300 digits at most
 _MERGE = "tag:yaml.org,2002:merge"
 
@@ -296,7 +297,7 @@ def _refuse_deep(text: bytes) -> None:
 
 
 def read_documents(
-    path: Path, error: type[CollisionMonitorError], largest: int, what: str
+    path: Path, error: type[CollisionMonitorError], what: str, largest: int = _LARGEST_YAML
 ) -> list[Any]:
     """The documents of a YAML file of at most ``largest`` bytes, [] for an empty one.
 
@@ -327,9 +328,9 @@ def read_documents(
         raise error(f"{path.name}: not YAML: {type(problem).__name__}: {problem}") from None
 
 
-def read_document(path: Path, error: type[CollisionMonitorError], largest: int, what: str) -> Any:
+def read_document(path: Path, error: type[CollisionMonitorError], what: str) -> Any:
     """The only document of a YAML file, None for an empty one; see `read_documents`."""
-    documents = read_documents(path, error, largest, what)
+    documents = read_documents(path, error, what)
     if len(documents) > 1:
         raise error(f"{path.name}: expected one document, got {len(documents)} (---)")
     return documents[0] if documents else None

@@ -20,7 +20,6 @@ from collision_monitor.robot.description import Joint
 from collision_monitor.robot.pairs import NEIGHBOURS
 
 _VERSION = 2  # increase when the same input gives another result
-_MOST_NAMED = 4
 
 
 class ContactsOfJoint(NamedTuple):
@@ -96,7 +95,7 @@ def meeting_around_turns(model: Any) -> tuple[str, ...]:
     if not meeting:
         return ()
     named = shortened(
-        (f"{a} - {b} over {_joint_between(model, (a, b)).name!r}" for a, b in meeting), _MOST_NAMED
+        f"{a} - {b} over {_joint_between(model, (a, b)).name!r}" for a, b in meeting
     )
     return (
         f"not checked, though they meet in a part of the turn of a continuous joint, which has no "

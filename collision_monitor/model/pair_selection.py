@@ -12,6 +12,7 @@ from collision_monitor.common.text import shortened
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.placed_leaves import PlacedLeaves
 from collision_monitor.model.thresholds import (
+    MOST_NAMED,
     NOT_TWO_NAMES,
     Rule,
     Thresholds,
@@ -34,8 +35,6 @@ from collision_monitor.robot.scene import Scene
 from collision_monitor.robot.srdf import Semantics
 
 logger = logging.getLogger(__name__)
-
-_MOST_NAMED = 8  # pairs in a message
 
 
 class PairRules:
@@ -145,6 +144,6 @@ class PairSelection:
         self.pairs = [pair for pair in self.pairs if pair not in omitted]
         warnings = mixed_rules(self._rules.checked, others, list(omitted))
         if by_rule:
-            names = shortened([f"{a} - {b}" for a, b in by_rule], _MOST_NAMED)
+            names = shortened([f"{a} - {b}" for a, b in by_rule], MOST_NAMED)
             warnings.append(f"not checked because a rule has check: false: {names}")
         return warnings

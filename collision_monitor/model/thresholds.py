@@ -29,8 +29,7 @@ from collision_monitor.robot.yaml_values import Entry
 
 WARN_DISTANCE, STOP_DISTANCE = 0.1, 0.02  # metres, the defaults of a monitor
 
-_LARGEST_FILE = 1_000_000  # bytes
-_MOST_NAMED = 8  # rules in a message
+MOST_NAMED = 8  # rules or pairs in a message
 _WILD = re.compile(r"[*?\[]")
 _NUMBER = re.compile(r"[-0-9*?\[\]!]+")  # number or pattern of numbers
 
@@ -174,13 +173,13 @@ class Thresholds:
                 for reason in dict.fromkeys(reasons):
                     by_reason.setdefault(reason, []).append(repr(rule.pattern))
         messages = [
-            f"thresholds of {shortened(patterns, _MOST_NAMED)} have no effect on pairs that are "
+            f"thresholds of {shortened(patterns, MOST_NAMED)} have no effect on pairs that are "
             f"not checked: {reason}"
             for reason, patterns in by_reason.items()
         ]
         if checked:
             messages.append(
-                f"checked in spite of a rule with check: false: {shortened(checked, _MOST_NAMED)}; "
+                f"checked in spite of a rule with check: false: {shortened(checked, MOST_NAMED)}; "
                 "the SRDF enables the pair, or the robot was loaded without the rule"
             )
         return messages
@@ -312,7 +311,7 @@ def mixed_rules(
             continue
         warnings.append(
             f"the rule {' '.join(names)!r} matches pairs that are checked anyway, so pairs left "
-            f"out by design stay unchecked: {shortened(missed, _MOST_NAMED)}; to have one checked, "
+            f"out by design stay unchecked: {shortened(missed, MOST_NAMED)}; to have one checked, "
             "name it in a rule of its own"
         )
     return warnings
@@ -357,7 +356,7 @@ def load_thresholds(source: str | os.PathLike | Mapping[str, Any]) -> Thresholds
         name, data = "thresholds", source
     else:
         name = Path(source).name
-        data = read_document(Path(source), ThresholdsError, _LARGEST_FILE, "thresholds")
+        data = read_document(Path(source), ThresholdsError, "thresholds")
     try:
         top = Entry(name, {} if data is None else data, ("warn", "stop", "pairs"))
         rules = []

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,13 +14,11 @@ import numpy as np
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import ConfigurationError, JointStateError
 from collision_monitor.monitoring.joint_state_buffer import JointState, JointStateBuffer
+from collision_monitor.monitoring.publisher_watch import MOST_LISTS
 from collision_monitor.monitoring.settings import MonitorSettings
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
-
-# Lists of names that are cached; only a faulty publisher sends more.
-_ROUTES = 64
 
 
 class _Route(NamedTuple):
@@ -80,7 +79,7 @@ class CellBuffer:
             for name, places in zip(robots, self.groups, strict=True)
         ]
         self._owner = {joint: k for k, name in enumerate(robots) for joint in robots[name]}
-        self._routes: dict[tuple[str, ...], list[_Route]] = {}
+        self._routes = lru_cache(MOST_LISTS)(self._find_routes)
         self._unknown: set[str] = set()  # in messages for several robots
 
     def update(self, message: JointState) -> None:
@@ -91,12 +90,7 @@ class CellBuffer:
         """
         names, positions, _, _, _, velocities = message
         self.touched = ()
-        key = tuple(names)
-        routes = self._routes.get(key)
-        if routes is None:
-            if len(self._routes) >= _ROUTES:
-                self._routes.clear()
-            routes = self._routes[key] = self._find_routes(names)
+        routes = self._routes(tuple(names))
         if len(names) != len(positions):
             raise JointStateError(
                 f"{self._names[routes[0].robot]}: joint state with {len(names)} names but "
@@ -146,7 +140,7 @@ class CellBuffer:
         self.q[places] = part.q
         self.velocities[places] = part.velocities
 
-    def _find_routes(self, names: Sequence[str]) -> list[_Route]:
+    def _find_routes(self, names: tuple[str, ...]) -> list[_Route]:
         owners = [self._owner.get(name) for name in names]
         robots = dict.fromkeys(owner for owner in owners if owner is not None)
         if not robots:
@@ -156,7 +150,7 @@ class CellBuffer:
             )
         if len(robots) == 1:
             return [_Route(*robots, list(names), None)]
-        if len(self._unknown) < _ROUTES:
+        if len(self._unknown) < MOST_LISTS:
             self._unknown.update(name for name in names if name not in self._owner)
         routes = []
         for robot in robots:

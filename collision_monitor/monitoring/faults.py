@@ -13,6 +13,10 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
+# A fault or remark of a moment, as of one message, stands for this long, so that good messages in
+# between do not hide it.
+MOMENT = 0.5
+
 
 class Level(IntEnum):
     """Levels, with the values of diagnostic_msgs/DiagnosticStatus."""

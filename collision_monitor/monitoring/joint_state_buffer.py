@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from collision_monitor.common.limits import LARGEST_POSITION, LARGEST_RATE, LATE
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import JointStateError
 from collision_monitor.monitoring.publisher_conflict import SLACK, ConflictWatch
+from collision_monitor.monitoring.publisher_watch import MOST_LISTS
 from collision_monitor.monitoring.settings import MonitorSettings
 from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS
 from collision_monitor.monitoring.zero_confirmation import ZeroConfirmation
@@ -22,8 +24,6 @@ from collision_monitor.robot.angles import whole_turns
 # A message that is older than the previous one is late; if it is older by more than this, a clock
 # was set back.
 CLOCK_RESET_SECONDS = 1.0
-# Lists of names that are cached; only a faulty publisher sends more.
-_LAYOUTS = 64
 
 
 class JointState(NamedTuple):
@@ -110,7 +110,7 @@ class JointStateBuffer:
         self._received = np.full(count, -np.inf)
         self._measured_at = np.full(count, -np.inf)  # time of measurement by the steady clock
         self._previous_q = np.zeros(count)  # position before the last
-        self._layouts: dict[tuple[str, ...], _Layout] = {}
+        self._layout = lru_cache(MOST_LISTS)(self._new_layout)
         self._oldest_measured_at = -math.inf  # minimum of _measured_at
         # The last message, if it contained all of q.
         self._last_values: tuple[float, ...] | None = None
@@ -273,19 +273,10 @@ class JointStateBuffer:
         """Latest positions (nq,) in the turns in which the driver reports them."""
         return self.q - self._turns
 
-    def _layout(self, names: tuple[str, ...]) -> _Layout:
-        layout = self._layouts.get(names)
-        if layout is None:
-            layout = self._new_layout(names)
-            if len(self._layouts) >= _LAYOUTS:
-                self._layouts.clear()
-            self._layouts[names] = layout
-        return layout
-
     def _new_layout(self, names: tuple[str, ...]) -> _Layout:
         ours = [(self._rank[name], k) for k, name in enumerate(names) if name in self._rank]
         unknown = [name for name in names if name not in self._known]
-        if len(self.unknown_names) < _LAYOUTS:
+        if len(self.unknown_names) < MOST_LISTS:
             self.unknown_names.update(unknown)
         if not ours:
             if names and not unknown:  # only mimic or fixed joints: not a fault

@@ -24,7 +24,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Thresholds
 from collision_monitor.monitoring.cell_buffer import CellBuffer, buffer_of
-from collision_monitor.monitoring.faults import Level
+from collision_monitor.monitoring.faults import MOMENT, Level
 from collision_monitor.monitoring.joint_history import JointHistory
 from collision_monitor.monitoring.joint_state_buffer import JointState, JointStateBuffer
 from collision_monitor.monitoring.monitor_state import MonitorState, decided_state
@@ -36,9 +36,6 @@ from collision_monitor.monitoring.watchdogs import LATE_SECONDS, Watchdogs
 
 logger = logging.getLogger(__name__)
 
-# After an invalid message the state stays ERROR for this long, so that valid messages of another
-# publisher in between do not hide it.
-_FAULT_SECONDS = 0.5
 # Data that seem to be older than this have stamps of another clock, such as simulated time.
 _ANOTHER_CLOCK_SECONDS = 1e6
 
@@ -305,7 +302,7 @@ class Monitor:
             )  # fmt: skip
 
     def _raise_clocks(self, text: str, now: float) -> None:
-        until = now + _FAULT_SECONDS
+        until = now + MOMENT
         self.watchdogs.faults.put("clocks", Level.ERROR, "fault", text, until)
 
     def _raise_conflict(self, now: float) -> None:
@@ -328,7 +325,7 @@ class Monitor:
             if is_new and not isinstance(error, CollisionMonitorError):
                 logger.error("%s", text, exc_info=error)
         self.watchdogs.refused[kind] += 1
-        self.watchdogs.faults.put("message", Level.ERROR, "fault", text, now + _FAULT_SECONDS)
+        self.watchdogs.faults.put("message", Level.ERROR, "fault", text, now + MOMENT)
 
     @property
     def mesh_seconds(self) -> tuple[float, float]:

@@ -14,8 +14,8 @@ from collision_monitor.monitoring.faults import FaultRegister, Level
 # Duration of a remark about a publisher that is gone: after that its joints are stale, or another
 # publisher has them.
 _PUBLISHER_SECONDS = 1.0
-# Lists of names that are compared; only a faulty publisher sends more.
-_LISTS = 64
+# Lists of names that are kept, and names that are unknown; only a faulty publisher sends more.
+MOST_LISTS = 64
 # Messages of a publisher may still arrive this long after it is gone.
 _STRAGGLERS_SECONDS = 0.1
 
@@ -51,7 +51,7 @@ class _Topic:
         """Take the names of a message."""
         self.names = names
         new = frozenset(names)
-        if new in self.lists or len(self.lists) >= _LISTS:
+        if new in self.lists or len(self.lists) >= MOST_LISTS:
             return
         self.lists.add(new)
         self.groups = [group for group in self.groups if new.isdisjoint(group)] + [

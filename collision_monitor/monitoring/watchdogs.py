@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from collision_monitor.monitoring.faults import FaultRegister, Level
+from collision_monitor.monitoring.faults import MOMENT, FaultRegister, Level
 from collision_monitor.monitoring.publisher_watch import PublisherWatch
 
 # -- the clock --
@@ -76,7 +76,7 @@ class ClockWatch:
                 by = moved if simulated else moved - passed
                 direction = "forward" if by > 0 else "back"
                 text = f"{name} was set {direction} by {abs(by):.1f} s"
-                self.faults.put("clock", Level.WARN, "clock", text, now + _REMARK_SECONDS)
+                self.faults.put("clock", Level.WARN, "clock", text, now + MOMENT)
         self._reading, self._read_at = reading, now
 
     def lag(self, stamp: float, reading: float, now: float, simulated: bool) -> float:
@@ -125,8 +125,6 @@ REFUSALS = (
 )  # fmt: skip
 # Causes of a state in which distances still decide.
 REMARKS = frozenset(("clock", "late", "publisher", "overrun", "position"))
-# Duration of a remark about a clock, a late message or an overrun.
-_REMARK_SECONDS = 0.5
 # With several publishers that may have the same joints, messages may be older than the previous
 # one by this much without a remark.
 LATE_SECONDS = 0.1
@@ -167,7 +165,7 @@ class Watchdogs:
         self.late += 1
         if seconds > LATE_SECONDS or self.publishers.is_single:
             text = f"joint state stamps go back by {seconds:.3f} s: those messages are ignored"
-            self.faults.put("late", Level.WARN, "late", text, now + _REMARK_SECONDS)
+            self.faults.put("late", Level.WARN, "late", text, now + MOMENT)
 
     def counts(self) -> dict[str, int]:
         """Number of events by their name on /diagnostics."""
@@ -278,7 +276,7 @@ class CycleWatch:
             f"overloaded: {text}, {1e3 * self.deadline:.0f} ms are allowed; "
             f"{self.skipped} joint states skipped so far"
         )
-        self.faults.put("overrun", Level.WARN, "overrun", text, now + _REMARK_SECONDS)
+        self.faults.put("overrun", Level.WARN, "overrun", text, now + MOMENT)
 
     def figures(self, now: float) -> CycleFigures:
         """Statistics of the last ten seconds."""

@@ -146,7 +146,7 @@ def documents(path: Path) -> list[Any]:
     Raises:
         MotionError: names the file; it does not exist, is too large, or is not YAML.
     """
-    found = read_documents(path, MotionError, _MAX_YAML_BYTES, "motion")
+    found = read_documents(path, MotionError, "motion", _MAX_YAML_BYTES)
     return [document for document in found if document is not None]
 
 

@@ -38,7 +38,6 @@ from collision_monitor.robot.yaml_values import finite_number, shown
 
 logger = logging.getLogger(__name__)
 
-_LARGEST_FILE = 10_000_000  # bytes
 _UPPER = ("upper", "velocity", "acceleration", "jerk", "effort")
 _KEYS = {"has_position_limits", "min_position", "max_position"}.union(
     *({f"has_{what}_limits", f"max_{what}"} for what in _UPPER[1:])
@@ -129,7 +128,7 @@ def read_joint_limits(
             limit that is no number above zero, none of ``joint_names``.
     """
     path = Path(path)
-    data = read_document(path, JointLimitsError, _LARGEST_FILE, "file of limits")
+    data = read_document(path, JointLimitsError, "file of limits")
     if not isinstance(data, Mapping) or not isinstance(data.get("joint_limits"), Mapping):
         raise JointLimitsError(f"{path}: 'joint_limits: {{<joint>: ...}}' is needed")
     limits = {

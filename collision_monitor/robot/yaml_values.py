@@ -27,7 +27,6 @@ from collision_monitor.robot.poses import pose, rotation_from_rpy
 
 # A quaternion typed with three digits is off by about this much and still meant.
 _QUATERNION_TOLERANCE = 1e-2
-_LARGEST_FILE = 10_000_000  # bytes
 
 
 def read_yaml(source: str | os.PathLike, what: str) -> Any:
@@ -37,7 +36,7 @@ def read_yaml(source: str | os.PathLike, what: str) -> Any:
     """
     if not os.fspath(source):
         raise SceneError(f"the path of the {what} is empty")
-    return read_document(Path(source), SceneError, _LARGEST_FILE, what)
+    return read_document(Path(source), SceneError, what)
 
 
 class Entry:

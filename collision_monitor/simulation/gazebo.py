@@ -29,7 +29,6 @@ WORLD = "world"
 _SYSTEM = "gz_ros2_control/GazeboSimSystem"
 _LIBRARY = "gz_ros2_control-system"
 _PLUGIN = "gz_ros2_control::GazeboSimROS2ControlPlugin"
-_LARGEST_FILE = 1_000_000  # bytes
 _BROADCASTER = "joint_state_broadcaster"
 _TRAJECTORY_TYPE = "joint_trajectory_controller/JointTrajectoryController"
 _COLOUR = "0.55 0.5 0.42 1"
@@ -156,7 +155,7 @@ def read_controllers(path: str | os.PathLike) -> Controllers:
     Raises:
         SimulationError: the file cannot be read, or has no controllers.
     """
-    tree = read_document(Path(path), SimulationError, _LARGEST_FILE, "controllers")
+    tree = read_document(Path(path), SimulationError, "controllers")
     try:
         manager = tree["controller_manager"]["ros__parameters"]
         types = {

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from rclpy.node import Node
 
-from collision_monitor.common.limits import LARGEST_FILE
 from collision_monitor.common.safe_files import read_document
 from collision_monitor.common.text import did_you_mean, shortened
 from collision_monitor.errors import ConfigurationError
@@ -77,7 +76,7 @@ def given_in_file(path: str) -> list[Given]:
     Raises:
         ConfigurationError: it cannot be read.
     """
-    content = read_document(Path(path), ConfigurationError, LARGEST_FILE, "parameters")
+    content = read_document(Path(path), ConfigurationError, "parameters")
     return list(_sections(content, ""))
 
 

@@ -167,16 +167,16 @@ def file(tmp_path, text):
 
 def test_documents_are_read_one_by_one(tmp_path):
     path = file(tmp_path, "a: 1\n---\n- b\n---\n")
-    assert read_documents(path, MotionError, 100, "motion") == [{"a": 1}, ["b"], None]
+    assert read_documents(path, MotionError, "motion") == [{"a": 1}, ["b"], None]
     with pytest.raises(SceneError, match="expected one document, got 3"):
-        read_document(path, SceneError, 100, "scene")
-    assert read_document(file(tmp_path, ""), SceneError, 100, "scene") is None
+        read_document(path, SceneError, "scene")
+    assert read_document(file(tmp_path, ""), SceneError, "scene") is None
 
 
 def test_numbers_with_exponents_are_numbers(tmp_path):
     text = "[1e5, 1.0e5, -2.5E-3, .5e1, 1.e+2, 1.0e-05, '1e5', e5, 1e5m, 1e]"
     expected = [1e5, 1e5, -2.5e-3, 5.0, 100.0, 1e-5, "1e5", "e5", "1e5m", "1e"]
-    assert read_document(file(tmp_path, text), SceneError, 100, "scene") == expected
+    assert read_document(file(tmp_path, text), SceneError, "scene") == expected
 
 
 @pytest.mark.parametrize(
@@ -191,4 +191,4 @@ def test_numbers_with_exponents_are_numbers(tmp_path):
 )
 def test_what_is_no_data_is_refused_with_the_error_asked_for(tmp_path, text, says):
     with pytest.raises(MotionError, match=says):
-        read_documents(file(tmp_path, text), MotionError, 100_000, "motion")
+        read_documents(file(tmp_path, text), MotionError, "motion", 100_000)
