@@ -23,7 +23,7 @@ from collision_monitor.robot.shape_kinds import Facets, surface_mesh
 
 # Increase when the same input gives another result.
 _VERSION = 3
-_FACETS = Facets(ball=2, sides=32, capsule=(16, 16))
+_FACETS = Facets(ball=2, sides=32)
 _SAMPLES = 200  # random points on a link
 _DIRECTIONS = 100  # plus the farthest points along this many directions
 _MAX_DISTANCE = 0.3  # metres; pairs farther apart are ignored

@@ -10,7 +10,9 @@ from collision_monitor.fitting.bounding_shapes import OrientedBox
 from collision_monitor.fitting.coverage import ball_radii, farthest_along, winding_numbers
 from collision_monitor.geometry.fixed_order import principal_axes, product
 
-MANY = 4000  # larger hulls are reduced to this many vertices
+# Larger hulls are reduced to this many vertices, and meshes of more triangles are coarsened before
+# their winding numbers are computed.
+MANY = 4000
 
 
 def spread_directions(count: int) -> np.ndarray:
@@ -50,8 +52,6 @@ _TOUCHING = 0.01
 # Balls that touch the mesh: their number; every fourth point of the surface limits them; their
 # largest radius, and how far beside the surface a point is tested, in sizes of the body.
 _BALLS, _POINT_STEP, _LARGEST_BALL, _BESIDE = 800, 4, 0.15, 0.02
-# Larger meshes are coarsened before their winding numbers are computed.
-_MAX_TRIANGLES = 4000
 
 
 def surface_points(
@@ -155,7 +155,7 @@ class Body:
         within = np.zeros(len(grid), dtype=bool)
         boxed = np.flatnonzero((np.abs(grid) <= 0.5 * extents).all(axis=1))
         surface = self.triangles
-        if len(surface) > _MAX_TRIANGLES:
+        if len(surface) > MANY:
             surface = coarsened(surface, 0.02)
         self._coarse, self._balls = surface, None
         within[boxed] = np.abs(winding_numbers(grid[boxed], surface)) > 0.5

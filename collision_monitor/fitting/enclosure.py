@@ -187,10 +187,8 @@ def uncovered(triangles, ends, radii, smallest_edge):
     return worst, at
 
 
-# A prism around a cylinder is at most this much larger, metres ...
+# A prism around a cylinder is at most this much larger, metres.
 _OVERSHOOT = 1e-7
-# ... or has this many sides.
-_MAX_SIDES = 20_000
 # Smallest edges (metres) to halve to: the first decides clear cases, the second close ones, and
 # finally the tolerance: triangles of this size lie in one leaf grown by it if the leaves enclose
 # them. Leaves of a box touch its corners and need the last step.
@@ -205,8 +203,7 @@ def leaf_arrays(leaves: Sequence[Leaf]) -> tuple[np.ndarray, np.ndarray]:
 
 def _sides_around(radius: float) -> int:
     """Number of sides of a prism that exceeds a cylinder by `_OVERSHOOT`."""
-    sides = math.ceil(math.pi * math.sqrt(radius / (2.0 * _OVERSHOOT)))
-    return min(max(sides, 16), _MAX_SIDES)
+    return max(16, math.ceil(math.pi * math.sqrt(radius / (2.0 * _OVERSHOOT))))
 
 
 def _polyhedron_around(radius: float, length: float) -> np.ndarray:

@@ -22,6 +22,7 @@ import numpy as np
 
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time
+from collision_monitor.common.settings import settings_of
 from collision_monitor.errors import FitError
 from collision_monitor.fitting.approach_points import merged
 from collision_monitor.fitting.body import outermost
@@ -50,16 +51,14 @@ from collision_monitor.robot.shape_kinds import ROUNDED, enclosing_surface
 logger = logging.getLogger(__name__)
 
 _LOG_PERIOD = 1.0
-# Obstacles do not move: more leaves around them hardly slow down a query.
-_OBSTACLE_FACTOR = 4
+# Obstacles, and loose links, may have so many times as many leaves: obstacles do not move, so that
+# more leaves around them hardly slow down a query.
+_FACTOR = 4
 # Mean share of the maximum number of leaves that links may use: some links need all, but most
-# others gain little from the last ones.
+# others gain little from the last ones. Loose links may use as many together in addition.
 _MEAN_SHARE = 0.75
 # A link is loose if its leaves take more than this from other links where these come near, metres.
-# Loose links may use so many times as many leaves; all of them together no more in addition than
-# this share of the maximum for each link of the robot.
-_LOOSE, _LOOSE_FACTOR, _ADDED_SHARE = 0.009, 4, 0.75
-_MOST_LEAVES = 64  # of a loose link
+_LOOSE = 0.009
 _WORTH = 1.5  # fewer leaves than so many times as many gain too little
 # Files of this folder that do not affect a fit with given watchers: changing them does not
 # invalidate cached fits.
@@ -194,7 +193,7 @@ def fit_all(
     and the method. Progress is logged if fitting takes long.
     """
     tolerance, usual = settings.leaf_tolerance, settings.max_leaves_per_link
-    budgets = dict.fromkeys(links, usual) | dict.fromkeys(obstacles, _OBSTACLE_FACTOR * usual)
+    budgets = dict.fromkeys(links, usual) | dict.fromkeys(obstacles, _FACTOR * usual)
     parts = {
         name: _parts(shapes, budgets[name], tolerance)
         for name, shapes in {**links, **obstacles}.items()
@@ -257,13 +256,14 @@ def _tighten(links: Mapping[str, Sequence[_Part]], settings: FitSettings) -> set
     limit, usual = max(_LOOSE, settings.leaf_tolerance), settings.max_leaves_per_link
     worst = {name: max(part.looseness for part in own) for name, own in links.items()}
     waiting = sorted((n for n in links if worst[n] > limit), key=lambda name: -worst[name])
-    room = int(_ADDED_SHARE * usual * len(links))
+    most_leaves = settings_of(FitSettings)["max_leaves_per_link"].most
+    room = int(_MEAN_SHARE * usual * len(links))
     tightened: set[str] = set()
     while True:
         budgets: dict[str, int] = {}
         for name in waiting:
             count = _count(links[name])
-            budget = min(_LOOSE_FACTOR * usual, _MOST_LEAVES, count + room)
+            budget = min(_FACTOR * usual, most_leaves, count + room)
             if budget >= _WORTH * count:
                 budgets[name] = budget
                 room -= budget - count

@@ -190,7 +190,7 @@ _MANY_CAPSULES = 17
 # Before each of these stages the worst uncovered surface points are added to the cost.
 _ADDED_POINTS = 600
 _ADDED_WEIGHT = 3.0
-_STEPS, _STEPS_OF_MANY = 60, 120  # of a stage
+_STEPS = 60  # of a stage; twice as many for many capsules
 _GAIN = 1e-5  # a stage ends when steps gain less than this part of the cost
 _THRIFT = 0.02
 _LEAST_RADIUS = 0.005
@@ -198,6 +198,7 @@ _LEAST_RADIUS = 0.005
 _WATCHER_COST = 5.0
 # Triangles are halved down to this edge before a capsule grows, in sizes of the body.
 _SMALLEST_EDGE = 0.002
+_STARTS, _FINALISTS = 3, 2  # starts of a thorough optimisation; those that run to the end
 # Factors of the body's axes before clustering; other starts use no scaling, or random factors.
 _ACROSS_SCALE = np.array([0.3, 0.3, 1.0])
 
@@ -332,7 +333,7 @@ class _Annealing:
             self._to_cover, self._weights, self._to_avoid, self._prices, self._watchers,
             self._watcher_weights, width, penalty, _THRIFT / self._volume,
         )  # fmt: skip
-        steps = _STEPS if len(optimised) < _MANY_CAPSULES else _STEPS_OF_MANY
+        steps = _STEPS if len(optimised) < _MANY_CAPSULES else 2 * _STEPS
         value = descend(optimised, coverage, _LEAST_RADIUS, steps, _GAIN)
         return optimised, value
 
@@ -401,15 +402,15 @@ def fit_union(
     body: Body,
     count: int,
     fewer: np.ndarray | None = None,
-    starts: int = 3,
-    finalists: int = 2,
+    is_thorough: bool = True,
 ) -> np.ndarray:
     """Return ``count`` capsules (count, 7) that enclose every triangle of ``body``, in its frame.
 
-    The best of several optimisations: ``starts`` from clusters of balls within the body and, unless
-    ``count`` is large, as many from clusters of its points and three from ``fewer`` capsules of an
-    earlier fit, if given; ``finalists`` of them run to the end.
+    The best of several optimisations: from clusters of balls within the body and, unless ``count``
+    is large, from as many clusters of its points and three from ``fewer`` capsules of an earlier
+    fit, if given. ``is_thorough``: from several clusters, and more than one runs to the end.
     """
+    starts, finalists = (_STARTS, _FINALISTS) if is_thorough else (1, 1)
     guesses = [*_ball_guesses(body, count, starts)]
     if count < _MANY_CAPSULES:
         guesses += _cluster_guesses(body, count, starts)

@@ -95,10 +95,6 @@ def union_volume(capsules: np.ndarray, seed: int = 0) -> float:
     return float((gaps_to_union(points, capsules) <= 0.0).mean() * np.prod(high - low))
 
 
-# Numbers of leaves to try, up to the maximum.
-_COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-# Starts of an optimisation, and how many of them run to the end.
-_FEW_STARTS, _MANY_STARTS = (1, 1), (3, 2)
 # A fit with more leaves is kept if its stand-off is at most this part of the one before.
 _MAX_RATIO = 0.95
 _MAX_RATIO_OF_BOX = 0.92
@@ -215,7 +211,7 @@ def _fit_mesh(
             break
         # Most links use the last fit with the usual number of leaves: it is worth more starts.
         is_last = known is None and count == counts[-1]
-        best = fit_union(body, count, best, *(_MANY_STARTS if is_last else _FEW_STARTS))
+        best = fit_union(body, count, best, is_thorough=is_last)
         now = thickness(body, best), lost(body, best)
         if sum(now) <= _MAX_RATIO * (off + loss):
             fits.append((leaves_of(body.unscaled(best)), *now))
@@ -223,8 +219,9 @@ def _fit_mesh(
 
 
 def counts_up_to(most: int) -> list[int]:
-    """Return the numbers of leaves above one to try."""
-    return sorted({count for count in (*_COUNTS, most) if 1 < count <= most})
+    """Return the numbers of leaves above one to try: 2, 3, 4, 6, 8, 12, ... and ``most``."""
+    counts = {step << k for step in (2, 3) for k in range(most.bit_length())}
+    return sorted(count for count in {*counts, most} if 1 < count <= most)
 
 
 def _fit_flat(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.monitoring.joint_state_buffer import CLOCK_RESET_SECONDS
+from collision_monitor.monitoring.joint_velocities import CLOCK_RESET_SECONDS
 
 _HISTORY_ROWS = 2048  # two seconds at 1 kHz
 

@@ -14,16 +14,13 @@ import numpy as np
 from collision_monitor.common.limits import LARGEST_POSITION, LARGEST_RATE, LATEST_STAMP
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import JointStateError
+from collision_monitor.monitoring.joint_velocities import CLOCK_RESET_SECONDS
 from collision_monitor.monitoring.publisher_conflict import SLACK, ConflictWatch
 from collision_monitor.monitoring.publisher_watch import MOST_LISTS
 from collision_monitor.monitoring.settings import MonitorSettings
 from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS
 from collision_monitor.monitoring.zero_confirmation import ZeroConfirmation
 from collision_monitor.robot.angles import whole_turns
-
-# A message that is older than the previous one is late; if it is older by more than this, a clock
-# was set back.
-CLOCK_RESET_SECONDS = 1.0
 
 
 class JointState(NamedTuple):

@@ -16,12 +16,15 @@ import math
 import numpy as np
 
 from collision_monitor.common.compiled import kernel, part_kernel
+from collision_monitor.monitoring.publisher_watch import MOST_LISTS
 
 # A driver's velocity below half of the slope, less this, is rejected: rad/s or m/s.
 _SLACK = 0.05
-# A history starts anew after a gap of this many windows and at least this many seconds, and if
-# stamps go back by more than this: a clock was set back.
-_GAP_WINDOWS, _GAP_SECONDS, _BACK_SECONDS = 4.0, 1.0, 1.0
+# A stamp that is older than the previous one is late; if it is older by more than this (seconds), a
+# clock was set back.
+CLOCK_RESET_SECONDS = 1.0
+# A history starts anew after a gap of this many windows and at least this many seconds.
+_GAP_WINDOWS, _GAP_SECONDS = 4.0, 1.0
 # A slope needs this many rows if there are as many, and this time span.
 _LEAST_ROWS, _LEAST_SPAN = 3, 0.0015
 # Joint states after a pause that come sooner than this part of their usual period were held up.
@@ -33,8 +36,6 @@ _HELD_FACTOR, _HELD_MORE = 1.25, 2.0
 # Rows per window: of joint states at higher rates, the newest replaces the previous one.
 _ROWS = 16
 _HISTORY_ROWS = 24
-# Lists of joints that are cached; only a faulty publisher sends more.
-_LISTS = 64
 
 
 @part_kernel
@@ -67,7 +68,7 @@ def joint_speeds(times, history, place, made, joints, q, time, window, given, li
     size, count = len(times), place[1]
     row = place[0] - 1 if place[0] > 0 else size - 1
     gap = time - times[row]
-    if count == 0 or gap < -_BACK_SECONDS or gap > max(_GAP_SECONDS, _GAP_WINDOWS * window):
+    if count == 0 or gap < -CLOCK_RESET_SECONDS or gap > max(_GAP_SECONDS, _GAP_WINDOWS * window):
         count = 0
     before = row - 1 if row > 0 else size - 1
     pause = made[0] - times[before] if count > 1 else 0.0
@@ -204,7 +205,7 @@ class JointVelocities:
                 which = which == which[0]
                 self._histories[index : index + 1] = [history.part(which), history.part(~which)]
                 self._by_joints.clear()
-        if len(self._by_joints) >= _LISTS:
+        if len(self._by_joints) >= MOST_LISTS:
             self._by_joints.clear()
         histories = [h for h in self._histories if is_in[h.joints].any()]
         self._by_joints[key] = histories

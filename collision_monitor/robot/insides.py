@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from collision_monitor.common.compiled import offline_kernel
 from collision_monitor.geometry.closed_surfaces import closed_surfaces
@@ -51,12 +52,9 @@ def any_inside(points, triangles):
     return False
 
 
-# Not a typical direction of machine parts: a ray along it practically never hits an edge.
-_DIRECTION = np.array([0.43713, 0.27519, 0.85626])
-_DIRECTION /= np.linalg.norm(_DIRECTION)
-_ACROSS = np.cross([0.0, 0.0, 1.0], _DIRECTION)
-_ACROSS /= np.linalg.norm(_ACROSS)
-_FRAME = np.array([_ACROSS, np.cross(_DIRECTION, _ACROSS), _DIRECTION])  # z along the ray
+# Axes of a frame with z along the ray. Not a typical direction of machine parts: a ray along it
+# practically never hits an edge.
+_FRAME = Rotation.from_rotvec([1.0, 2.0, 3.0]).as_matrix()
 
 
 class Inside:

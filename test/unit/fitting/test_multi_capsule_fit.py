@@ -121,7 +121,7 @@ def test_more_leaves_around_a_large_box_stand_off_clearly_less(size):
 def test_many_leaves_enclose_and_stand_off_less():
     body = body_of(elbow(3))
     few = fit_union(body, 6)
-    many = fit_union(body, 17, few, 1, 1)
+    many = fit_union(body, 17, few, is_thorough=False)
     assert many.shape == (17, 7)
     assert gaps_to_union(body.dense_surface, many).max() <= 0.0
     assert thickness(body, many) < thickness(body, few)
