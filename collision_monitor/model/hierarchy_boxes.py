@@ -26,51 +26,23 @@ class TreeBoxes:
     """
 
     def __init__(self, model: CollisionModel) -> None:
-        view = windows(*model.work_space())
-        self._children = view.nodes[:, :2].copy()
-        self._radii = view.radii[:, 0].copy()
-        self._moving = view.moving_nodes
+        self._queries = model.twin().leaf_queries
+        view = windows(*self._queries.arrays)
+        self._boxes = view.boxes
         self.levels = np.zeros(len(view.nodes), dtype=np.int64)
-        level = np.array([root for root in {0, self._moving} if root < len(view.nodes)])
+        level = np.array([root for root in {0, view.moving_nodes} if root < len(view.nodes)])
         self.depth = 0
         while len(level):
             self.levels[level] = self.depth
             self.depth += 1
-            level = self._children[level][self._children[level, 0] >= 0].ravel()
-        self._boxes = np.empty((len(view.nodes), 6))
-        count = len(view.nodes)
-        self._steps = self._inner_levels(0, self._moving)
-        fixed = self._inner_levels(self._moving, count)
-        ends = view.ends.reshape(-1, 2, 3)  # static leaves are placed at load
-        self._refit(ends, self._moving, count, fixed)
+            level = view.nodes[level[view.nodes[level, 0] >= 0], :2].ravel()
 
-    def _inner_levels(self, first: int, last: int) -> list[np.ndarray]:
-        """Inner nodes of one tree, the deepest level first."""
-        nodes = np.arange(first, last)
-        inner = nodes[self._children[nodes, 0] >= 0]
-        of_levels = self.levels[inner]
-        return [inner[of_levels == level] for level in np.unique(of_levels)[::-1]]
+    def at(self, q: np.ndarray) -> np.ndarray:
+        """Lower and upper corner of every box at ``q`` (nq,), (nodes, 6), metres, base frame.
 
-    def _refit(
-        self, ends: np.ndarray, first: int, last: int, inner_levels: list[np.ndarray]
-    ) -> None:
-        nodes = np.arange(first, last)
-        lowest = nodes[self._children[nodes, 0] < 0]
-        leaves = self._children[lowest, 1]
-        radii = self._radii[leaves, None]
-        self._boxes[lowest, :3] = ends[leaves].min(axis=1) - radii
-        self._boxes[lowest, 3:] = ends[leaves].max(axis=1) + radii
-        for inner in inner_levels:
-            both = self._boxes[self._children[inner]]
-            self._boxes[inner, :3] = both[:, :, :3].min(axis=1)
-            self._boxes[inner, 3:] = both[:, :, 3:].max(axis=1)
-
-    def at(self, segments: np.ndarray) -> np.ndarray:
-        """Return (nodes, 6): lower and upper corner of every box, metres, base frame.
-
-        ``segments`` (leaves, 2, 3): from `CollisionModel.leaf_segments`. Valid until the next call.
+        Valid until the next call.
         """
-        self._refit(segments, 0, self._moving, self._steps)
+        self._queries.contacts(q, -np.inf)  # places the boxes, and compares none
         return self._boxes
 
 

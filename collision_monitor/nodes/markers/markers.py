@@ -114,9 +114,9 @@ class AabbLevels:
                 self._nodes[level] = nodes
         self.remark = _remark(left_out, levels, self._boxes.depth, most)
 
-    def lines(self, segments: np.ndarray) -> dict[int, Lines]:
-        """Messages of the levels; ``segments`` as of `TreeBoxes.at`."""
-        boxes, depth = self._boxes.at(segments), self._boxes.depth
+    def lines(self, q: np.ndarray) -> dict[int, Lines]:
+        """Messages of the levels at ``q`` (nq,)."""
+        boxes, depth = self._boxes.at(q), self._boxes.depth
         return {
             level: (colorsys.hsv_to_rgb(0.5 + 0.4 * level / depth, 0.6, 1.0), edges(boxes[nodes]))
             for level, nodes in self._nodes.items()
@@ -276,7 +276,7 @@ class MarkerBuilder:
         segments = self._model.leaf_segments(q)
         yield from self._links.build(segments, colours, stamp)
         yield from self._bodies.build(q, colours, stamp)
-        yield from self._aabb.messages(stamp, self._boxes.lines(segments) if self._boxes else {})
+        yield from self._aabb.messages(stamp, self._boxes.lines(q) if self._boxes else {})
         boxes: tuple[dict[int, Lines], dict[int, Lines]] = {}, {}
         if self._mesh_boxes is not None:
             pair = None if state.clearance is None else state.clearance.links

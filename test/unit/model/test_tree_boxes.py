@@ -9,7 +9,6 @@ from support.robots.toys import chain
 
 from collision_monitor import CollisionModel
 from collision_monitor.hierarchy.packed import windows
-from collision_monitor.hierarchy.query import distance
 from collision_monitor.model.hierarchy_boxes import TreeBoxes
 
 SCENE = {
@@ -20,15 +19,19 @@ SCENE = {
 }
 
 
-@pytest.mark.parametrize("scene", [None, SCENE])
-def test_they_are_those_of_the_kernels(scene):
-    model = CollisionModel.from_urdf(chain(6), scene=scene)
-    boxes = TreeBoxes(model)
-    numbers, index = model.work_space()
+def test_boxes_hold_the_leaves_below_them():
+    model = CollisionModel.from_urdf(chain(6), scene=SCENE)
+    boxes, view = TreeBoxes(model), windows(*model.work_space())
+    radii = np.array([leaf.radius for leaf in model.leaves])[:, None]
     for q in model.random_configurations(20):
-        distance(numbers, index, q)
-        expected = windows(numbers, index).boxes
-        assert boxes.at(model.leaf_segments(q)) == pytest.approx(expected, abs=1e-12)
+        ends, placed = model.leaf_segments(q), boxes.at(q)
+        low, high = ends.min(axis=1) - radii, ends.max(axis=1) + radii
+        for node, (left, right) in enumerate(view.nodes[:, :2].tolist()):
+            if left >= 0:
+                expected = placed[[left, right], :3].min(0), placed[[left, right], 3:].max(0)
+            else:
+                expected = low[right], high[right]
+            assert placed[node] == pytest.approx(np.concatenate(expected), abs=1e-12)
 
 
 def test_levels_begin_at_both_roots_and_every_leaf_has_a_box():

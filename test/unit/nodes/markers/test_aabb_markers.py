@@ -49,7 +49,7 @@ def test_lines_of_a_level_are_around_all_leaves_below_it():
     segments = model.leaf_segments(q)
     found = AabbLevels(model, ALL)
     shown = LineMarkers(model.root, AABB, 1.0, 0.01)
-    messages = list(shown.messages(Time(sec=3), found.lines(segments)))
+    messages = list(shown.messages(Time(sec=3), found.lines(q)))
     RvizTwin().take(*messages)
     markers = markers_of(messages)
     assert [m.id for m in markers] == list(range(len(markers)))
@@ -65,12 +65,12 @@ def test_lines_of_a_level_are_around_all_leaves_below_it():
 
 def test_levels_that_would_be_too_much_are_left_out_with_a_word():
     model = CollisionModel.from_urdf(chain(9))
-    segments = model.leaf_segments([0.0] * 8)
+    q = np.zeros(8)
     everything = AabbLevels(model, ALL)
     assert everything.remark == ""
-    levels = list(everything.lines(segments))
+    levels = list(everything.lines(q))
     some = AabbLevels(model, ALL, most=8)
-    lines = some.lines(segments)
+    lines = some.lines(q)
     assert list(lines) == levels[: len(lines)] != levels
     assert 0 < sum(points.size for _, points in lines.values()) <= 8 * 24 * 3
     assert "too many boxes to show: the limit is 8" in some.remark
@@ -80,5 +80,5 @@ def test_levels_that_would_be_too_much_are_left_out_with_a_word():
 def test_levels_that_do_not_exist_are_remarked():
     model = CollisionModel.from_urdf(chain(3))
     found = AabbLevels(model, frozenset({0, 40}))
-    assert list(found.lines(model.leaf_segments([0.0] * 2))) == [0]
+    assert list(found.lines(np.zeros(2))) == [0]
     assert found.remark == "show_aabb_levels: the deepest level is 1"
