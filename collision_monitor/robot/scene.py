@@ -79,7 +79,7 @@ from collision_monitor.robot.yaml_values import Entry, pose_of, read_yaml, shown
 logger = logging.getLogger(__name__)
 
 _WILD = re.compile(r"[*?\[]")
-_KEYS = {name: tuple(kind.size_keys) for name, kind in KINDS.items()} | {"mesh": ("file", "scale")}
+_KEYS = {name: tuple(keys) for name, keys in KINDS.items()} | {"mesh": ("file", "scale")}
 _COMMON = ("name", "type", "position", "orientation", "rpy", "link", "joint")
 _JOINT_KEYS = (*_COMMON, "axis", "velocity")
 _LIMITS = ("lower", "upper")
@@ -182,7 +182,7 @@ def _obstacle(
         shape = Shape("mesh", placed, (), vertices, triangles, str(file))
     else:
         size = ()
-        for key, count in KINDS[kind].size_keys.items():
+        for key, count in KINDS[kind].items():
             if count > 1:
                 size += tuple(entry.numbers(key, count, positive=True))
             else:

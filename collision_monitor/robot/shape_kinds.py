@@ -1,9 +1,10 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""What there is to know about each kind of `Shape`: one row of `KINDS` for each.
+"""What there is to know about each kind of `Shape`.
 
-A new kind needs a row here. Every function raises a ValueError for a kind that has no row, or that
-lacks the property: a shape of an unknown kind is never treated as one of another kind.
+A new kind needs a row of `KINDS`, and its name in `SOLIDS` with a case in `solid_row`,
+`enclosing_surface` and `surface_mesh`. Every function raises a ValueError for a kind that it does
+not know: a shape of an unknown kind is never treated as one of another kind.
 
 Surfaces and sizes are in the shape's own frame.
 """
@@ -12,9 +13,8 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,21 +50,17 @@ class Facets:
     capsule: tuple[int, int] = (16, 16)
 
 
-@dataclass(frozen=True)
-class ShapeKind:
-    """Properties of a kind of shape. All but meshes are convex and contain their origin.
-
-    Attributes:
-        size_keys: keys of `Shape.size` in scene files, in order, and how many numbers each has.
-        enclosing: surface that encloses the shape; the number is that of sides of round ones.
-        drawn: closed surface near the shape, made by trimesh, for samples, masses and pictures.
-        solid: row of `geometry.convex` for a size; None for a mesh.
-    """
-
-    size_keys: dict[str, int]
-    enclosing: Callable[[Shape, int], Surface]
-    drawn: Callable[[ModuleType, Shape, Facets], trimesh.Trimesh]
-    solid: Callable[..., tuple[float, ...]] | None = None
+# Kinds with a case in each of the functions below.
+SOLIDS = ("box", "sphere", "cylinder", "capsule")
+# Keys of `Shape.size` in scene files, and how many numbers each has; in the order of messages. All
+# but meshes are convex and contain their origin.
+KINDS = {
+    "box": {"size": 3},
+    "sphere": {"radius": 1},
+    "cylinder": {"radius": 1, "length": 1},
+    "capsule": {"radius": 1, "length": 1},
+    "mesh": {},
+}
 
 
 def unknown_kind(shape: Shape, known: Collection[str]) -> ValueError:
@@ -73,18 +69,18 @@ def unknown_kind(shape: Shape, known: Collection[str]) -> ValueError:
     return ValueError(f"a shape of kind {shape.kind!r} is not supported; use {others}")
 
 
-def kind_of(shape: Shape) -> ShapeKind:
-    """Return the row of `KINDS`; ValueError without one."""
-    if shape.kind not in KINDS:
-        raise unknown_kind(shape, KINDS)
-    return KINDS[shape.kind]
+def _check(shape: Shape, known: Collection[str] = KINDS) -> None:
+    """Raise a ValueError unless the kind of a shape is ``known``."""
+    if shape.kind not in known:
+        raise unknown_kind(shape, known)
 
 
 def sizes_by_key(shape: Shape) -> dict[str, float | list[float]]:
     """Return the size of a primitive as in scene files, such as ``{"radius": 0.1}``."""
+    _check(shape)
     sizes: dict[str, float | list[float]] = {}
     values = [float(value) for value in shape.size]
-    for key, count in kind_of(shape).size_keys.items():
+    for key, count in KINDS[shape.kind].items():
         sizes[key] = values[0] if count == 1 else values[:count]
         values = values[count:]
     return sizes
@@ -92,19 +88,20 @@ def sizes_by_key(shape: Shape) -> dict[str, float | list[float]]:
 
 def radius_and_length(shape: Shape) -> tuple[float, float]:
     """Return radius and length of a sphere (length 0), a capsule or a cylinder, metres."""
-    if "radius" not in kind_of(shape).size_keys:
-        known = [name for name, kind in KINDS.items() if "radius" in kind.size_keys]
-        raise unknown_kind(shape, known)
+    _check(shape, [name for name, keys in KINDS.items() if "radius" in keys])
     radius, length = (*shape.size, 0.0)[:2]
     return radius, length
 
 
 def solid_row(shape: Shape) -> np.ndarray:
     """Return a primitive as a row (5,) of `geometry.convex`."""
-    solid = kind_of(shape).solid
-    if solid is None:
-        raise unknown_kind(shape, [name for name, kind in KINDS.items() if kind.solid])
-    return np.array(solid(*shape.size), dtype=float)
+    _check(shape, SOLIDS)
+    if shape.kind == "box":
+        return np.array([*(0.5 * side for side in shape.size), 0.0, 0.0])
+    radius, length = radius_and_length(shape)
+    if shape.kind == "cylinder":
+        return np.array([radius, radius, 0.5 * length, 1.0, 0.0])
+    return np.array([0.0, 0.0, 0.5 * length, 0.0, radius])
 
 
 def bounding_ball(shape: Shape) -> tuple[np.ndarray, float]:
@@ -125,7 +122,21 @@ def enclosing_surface(shape: Shape, sides: int) -> Surface:
 
     The shape is inside of the triangles, or of a ball swept along them if its radius is not 0.
     """
-    return kind_of(shape).enclosing(shape, sides)
+    import trimesh
+
+    if shape.kind == "mesh":
+        return np.asarray(shape.vertices, float), np.asarray(shape.triangles), 0.0
+    _check(shape, SOLIDS)
+    if shape.kind == "box":
+        box = trimesh.creation.box(shape.size)
+        return np.asarray(box.vertices), np.asarray(box.faces), 0.0
+    radius, length = radius_and_length(shape)
+    if shape.kind == "cylinder":
+        return (*prism_around(radius, length, sides), 0.0)
+    half = np.array([0.0, 0.0, 0.5 * length])
+    if length == 0.0:
+        return half[None], np.array([[0, 0, 0]]), float(radius)
+    return np.array([-half, half]), np.array([[0, 1, 1]]), float(radius)
 
 
 def hull_points(shapes: Sequence[Shape]) -> np.ndarray:
@@ -147,8 +158,19 @@ def surface_mesh(shape: Shape, facets: Facets) -> trimesh.Trimesh:
     """Return the surface of a shape with corners on it: round shapes are slightly too small."""
     import trimesh
 
-    mesh = kind_of(shape).drawn(trimesh, shape, facets)
-    if shape.kind != "mesh" and not len(mesh.faces):  # too small for triangles: a box instead
+    if shape.kind == "mesh":
+        return trimesh.Trimesh(shape.vertices, shape.triangles, process=False)
+    _check(shape, SOLIDS)
+    if shape.kind == "box":
+        return trimesh.creation.box(shape.size)
+    radius, length = radius_and_length(shape)
+    if shape.kind == "sphere":
+        mesh = trimesh.creation.icosphere(facets.ball, radius)
+    elif shape.kind == "cylinder":
+        mesh = trimesh.creation.cylinder(radius, length, sections=facets.sides)
+    else:
+        mesh = trimesh.creation.capsule(length, radius, count=list(facets.capsule))
+    if not len(mesh.faces):  # too small for triangles: a box instead
         row = solid_row(shape)
         return trimesh.creation.box(2.0 * (row[:3] + row[4]))
     return mesh
@@ -173,53 +195,3 @@ def prism_around(radius: float, length: float, sides: int) -> tuple[np.ndarray, 
         (ends, next_bottom, bottom),
     ]
     return vertices, np.concatenate([np.column_stack(corners) for corners in triangles])
-
-
-# -- the rows --
-
-
-def _box_enclosing(shape: Shape, sides: int) -> Surface:
-    import trimesh
-
-    box = trimesh.creation.box(shape.size)
-    return np.asarray(box.vertices), np.asarray(box.faces), 0.0
-
-
-def _rounded_enclosing(shape: Shape, sides: int) -> Surface:
-    radius, length = radius_and_length(shape)
-    half = np.array([0.0, 0.0, 0.5 * length])
-    if length == 0.0:
-        return half[None], np.array([[0, 0, 0]]), float(radius)
-    return np.array([-half, half]), np.array([[0, 1, 1]]), float(radius)
-
-
-# In the order of messages.
-KINDS = {
-    "box": ShapeKind(
-        {"size": 3}, _box_enclosing, lambda t, box, facets: t.creation.box(box.size),
-        solid=lambda x, y, z: (0.5 * x, 0.5 * y, 0.5 * z, 0.0, 0.0),
-    ),
-    "sphere": ShapeKind(
-        {"radius": 1}, _rounded_enclosing,
-        lambda t, ball, facets: t.creation.icosphere(facets.ball, ball.size[0]),
-        solid=lambda radius: (0.0, 0.0, 0.0, 0.0, radius),
-    ),
-    "cylinder": ShapeKind(
-        {"radius": 1, "length": 1},
-        lambda cylinder, sides: (*prism_around(*cylinder.size, sides), 0.0),
-        lambda t, cylinder, facets: t.creation.cylinder(*cylinder.size, sections=facets.sides),
-        solid=lambda radius, length: (radius, radius, 0.5 * length, 1.0, 0.0),
-    ),
-    "capsule": ShapeKind(
-        {"radius": 1, "length": 1}, _rounded_enclosing,
-        lambda t, capsule, facets: t.creation.capsule(
-            capsule.size[1], capsule.size[0], count=list(facets.capsule)
-        ),
-        solid=lambda radius, length: (0.0, 0.0, 0.5 * length, 0.0, radius),
-    ),
-    "mesh": ShapeKind(
-        {},
-        lambda mesh, sides: (np.asarray(mesh.vertices, float), np.asarray(mesh.triangles), 0.0),
-        lambda t, mesh, facets: t.Trimesh(mesh.vertices, mesh.triangles, process=False),
-    ),
-}  # fmt: skip
