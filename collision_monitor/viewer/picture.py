@@ -23,6 +23,7 @@ _MOST = 50_000  # maximum number of boxes and triangles
 _SIDES = 48  # sides of a leaf
 _MARGIN = 1.08  # size of the picture relative to its contents
 _MOST_ASPECT = 2.4  # maximum width/height of a cropped picture
+_COLOURS = 256  # palette of a picture of boxes
 
 
 def require_pyvista() -> Any:
@@ -126,7 +127,8 @@ def render(
     shown points of the marked two, in the base frame; by default those of the nearest leaves.
     ``close_up`` is the path of a second picture of these. ``boxes``: draw this level of the boxes
     over the triangles instead of leaves, with overlapping boxes where leaves touch, and crossing
-    triangles, in a close view.
+    triangles, in a close view. Such a picture has a palette: many thin lines would make a large
+    file.
 
     Raises:
         MissingDependencyError: pyvista is not installed.
@@ -162,12 +164,23 @@ def render(
                 _aim(plotter, _drawn(plotter), towards, aspect)
             plotter.camera.zoom(zoom)
             plotter.screenshot(os.fspath(path))
+            if boxes is not None:
+                _reduce_colours(path)
             if close_up and nearest is not None:
                 _aim(plotter, _around(model, q, marked, nearest), towards, aspect)
                 plotter.render()
                 plotter.screenshot(os.fspath(close_up))
         finally:
             plotter.close()
+
+
+def _reduce_colours(path: str | os.PathLike) -> None:
+    """Convert a PNG to a palette."""
+    from PIL import Image  # pyvista needs it
+
+    with Image.open(path) as image:
+        reduced = image.convert("RGB").quantize(_COLOURS, Image.Quantize.FASTOCTREE)
+    reduced.save(path, optimize=True)
 
 
 def _place(
