@@ -69,10 +69,8 @@ if TYPE_CHECKING:
 
 _FINER = 4  # factor for the number of waypoints if the given ones allow no solution
 _MOST_FINE = 1500  # waypoints
-_CLOSE = 0.04  # rad or m between waypoints that need no others between them
 _ATTEMPTS = 3  # each but the first with more waypoints, and farther above limits between them
 _LITTLE = 15_000, 3.0, 1.0  # effort of a trial with other distances
-_SMOOTHING = 3.0  # s of processor time for smoothing around a detour that is known
 _RAMP = 0.5  # seconds to reach the velocity limit: default acceleration limit
 
 
@@ -267,12 +265,12 @@ def _solve(
 ) -> Adjustment | _Refusal:
     """The adjustment, or the error of the last attempt; ``is_trial``: one with little effort."""
     is_robust = settings.method == "robust"
-    motion, buffer, known = refined(task.given), BUFFER, None
+    motion, buffer = refined(task.given), BUFFER
     effort, attempts = (Effort(*_LITTLE), 1) if is_trial else (Effort(), _ATTEMPTS)
     while True:
         attempts -= 1
         problem, rates = _problem(task, settings, motion)
-        work = SqpAdjustment(problem, buffer, effort, known) if is_robust else None
+        work = SqpAdjustment(problem, buffer, effort) if is_robust else None
         try:
             adjusted = work.run() if work else adjust_published(problem)
             _refuse_contact(problem, adjusted)
@@ -280,11 +278,10 @@ def _solve(
             # More waypoints may allow a solution, except at the ends, and where the search for a
             # detour, which does not depend on them, has ended.
             is_over = not attempts or is_at_an_end(error) or (work and work.is_stuck)
-            more = None if is_over else _with_more_waypoints(motion, work, known)
-            if more is None:
+            if is_over or _FINER * len(motion.times) > _MOST_FINE:
                 return _Refusal(error, motion)
-            (motion, known), buffer = more, 4.0 * BUFFER
-            effort.smoothing = _SMOOTHING
+            motion, buffer = refined(motion, _FINER), 4.0 * BUFFER
+            effort.smoothing = Effort.smoothing
             continue
         limits = work.limits if work else problem.margins.safe[None, :]
         adjustment = _report(problem, motion, settings.method, adjusted, limits)
@@ -331,37 +328,6 @@ def _problem(
         settings.tip_weight, task.cancelled, _speeds(model, motion, rates[0]),
     )  # fmt: skip
     return problem, rates
-
-
-def _with_more_waypoints(
-    motion: Motion, work: SqpAdjustment | None, known: np.ndarray | None
-) -> tuple[Motion, np.ndarray | None] | None:
-    """The motion with waypoints inserted where ``work`` could not certify it, and a detour there.
-
-    Everywhere, if it is not known where. None if that would not help. ``known``: the detour that
-    ``work`` was given.
-    """
-    window = work and work.uncertified
-    if window is None:
-        is_fine = _FINER * len(motion.times) > _MOST_FINE
-        return None if is_fine else (refined(motion, _FINER), known)
-    begin, end = window.first, window.last
-    steps = np.abs(np.diff(motion.positions[begin : end + 1], axis=0)).max(axis=1, initial=0.0)
-    moving = max(1, np.count_nonzero(steps))
-    times = max(int(np.ceil(steps.max() / _CLOSE)), -(-window.segments // moving), 1)
-    if times == 1 and (window.detour is None or known is not None):
-        return None
-    ends = (0, begin + 1), (begin, end + 1), (end, len(motion.times))
-    head, middle, tail = (
-        Motion(motion.joint_names, motion.times[a:b], motion.positions[a:b]) for a, b in ends
-    )
-    middle = refined(middle, times)
-    finer = Motion(
-        motion.joint_names,
-        np.concatenate([head.times[:-1], middle.times, tail.times[1:]]),
-        np.vstack([head.positions[:-1], middle.positions, tail.positions[1:]]),
-    )
-    return finer, window.detour
 
 
 def _slowed_obstacles(

@@ -152,27 +152,6 @@ def spread(path: np.ndarray, desired: np.ndarray) -> np.ndarray:
     return path[places[::-1]]
 
 
-def thinned(stepper: Stepper, path: np.ndarray) -> np.ndarray:
-    """The path (p, nq) without poses that are not needed.
-
-    Straight motions between the others are certified, and at most one step long.
-    """
-    kept = [0]
-    for k in range(2, len(path)):
-        last = path[kept[-1]]
-        if np.abs(path[k] - last).max() > _REACH or not stepper.is_free(last, path[k]):
-            kept.append(k - 1)
-    return path[[*kept, len(path) - 1]]
-
-
-def continued(stepper: Stepper, start: np.ndarray, path: np.ndarray) -> np.ndarray | None:
-    """The path (p, nq), reached from ``start`` (nq,) on a straight motion; None if blocked."""
-    if not stepper.is_free(start, path[0]):
-        return None
-    corners = np.array([start, path[0]])[:, stepper.columns]
-    return np.vstack([_interpolated(start, stepper.columns, corners), path[1:]])
-
-
 # -- random sampling --
 #
 # RRT-Connect (Kuffner and LaValle, ICRA 2000): two trees grow towards random poses and then towards

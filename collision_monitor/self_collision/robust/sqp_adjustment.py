@@ -13,7 +13,6 @@ change of all knots, by quadratic programs (`smoothing`); 3. certify the motion 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,11 +22,9 @@ from collision_monitor.self_collision.preparation import moving_scene_joint
 from collision_monitor.self_collision.robust.detour import (
     Effort,
     TimedRows,
-    continued,
     find_detour,
     find_timed_detour,
     spread,
-    thinned,
 )
 from collision_monitor.self_collision.robust.knots import KnottedMotion
 from collision_monitor.self_collision.robust.required_clearances import RequiredClearances
@@ -47,27 +44,6 @@ _ROUNDS = 3  # programs per attempt
 _TRIES = 5
 _MOST_PLACES = 600  # maximum number of rows of a detour
 _MOST_KNOTS = 300  # maximum number of rows that may all be knots
-_ROWS_PER_POSE = 2  # rows per pose of a detour, so that none has to be skipped
-
-
-@dataclass(frozen=True, eq=False)
-class Uncertified:
-    """A window of a motion that could not be certified.
-
-    Attributes:
-        first: its first row.
-        last: its last row.
-        detour: (p, nq) poses of its detour, if it has one.
-    """
-
-    first: int
-    last: int
-    detour: np.ndarray | None
-
-    @property
-    def segments(self) -> int:
-        """Number of segments with which no pose of the detour has to be skipped."""
-        return 1 if self.detour is None else _ROWS_PER_POSE * (len(self.detour) - 1)
 
 
 class SqpAdjustment:
@@ -75,23 +51,16 @@ class SqpAdjustment:
 
     Attributes:
         is_stuck: whether a detour was searched for, and none was found.
-        uncertified: after an error of `run`, the window whose certificate failed; None if none did.
     """
 
     def __init__(
-        self, problem: Problem, buffer: float = BUFFER, effort: Effort | None = None,
-        known: np.ndarray | None = None,
-    ) -> None:  # fmt: skip
+        self, problem: Problem, buffer: float = BUFFER, effort: Effort | None = None
+    ) -> None:
         """Prepare the adjustment of ``problem``; `run` computes it.
 
         ``buffer``: metres kept above limits in the initial motion, for dips between rows.
         ``effort``: budget of random sampling.
-        ``known``: (p, nq) a detour that was found before; with it, no pose of a detour is skipped
-        if there are enough rows.
         """
-        self._known = known
-        self._detour: tuple[Stepper, np.ndarray] | None = None  # of the current window
-        self.uncertified: Uncertified | None = None
         self.is_stuck = False
         self._problem, self._buffer, self._effort = problem, buffer, effort or Effort()
         self._proximity = problem.proximity
@@ -173,16 +142,15 @@ class SqpAdjustment:
         share = shares(self._problem, self._proximity, inside)
         weights = joint_weights(self._problem, share)
         stepper = self._stepper(weights)
-        self._detour, places = None, None
         first = self._walk(stepper, inside[0], low, high)
         while not is_at(first[-1], self._desired[self._knots[high]]):
             if high == len(self._knots) - 1:
-                first, places = self._around(stepper, motion, low, first, bad)
+                first = self._around(stepper, motion, low, first, bad)
                 break
             last, high = high, self._knotted.after(high)
             first = np.vstack([first, self._walk(stepper, first[-1], last, high)[1:]])
         first[-1] = self._desired[self._knots[high]]  # equal except for rounding
-        self._smooth(motion, low, high, first, weights, places)
+        self._smooth(motion, low, high, first, weights)
         return high
 
     def _stepper(self, weights: np.ndarray) -> Stepper:
@@ -196,36 +164,28 @@ class SqpAdjustment:
 
     def _around(
         self, stepper: Stepper, motion: np.ndarray, low: int, first: np.ndarray, bad: list[Failure]
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Rows (n, nq) from knot ``low`` to the end on a detour, and those at all its poses (k,).
+    ) -> np.ndarray:
+        """Rows (n, nq) from knot ``low`` to the end on a detour.
 
-        ``first`` (n, nq) follows the desired motion there, and gets stuck. The second is None if
-        poses may be skipped.
+        ``first`` (n, nq) follows the desired motion there, and gets stuck.
         """
         begin = int(self._knots[low])
-        followed = np.arange(begin, len(self._desired))
-        if len(followed) > _MOST_PLACES:
-            followed = self._knots[low:]
+        count = len(self._desired) - begin
+        places = np.linspace(begin, len(self._desired) - 1, min(count, _MOST_PLACES))
+        followed = places.round().astype(int)
         wanted, model = self._desired[followed], self._problem.model
         if np.ptp(wanted[:, self._fixed_columns], axis=0).any():
             timed = self._timed_detour(stepper, first[0], followed)
             if timed is not None:
-                return self._knotted.spread(followed, (timed - wanted)[:, self._columns]), None
+                return self._knotted.spread(followed, (timed - wanted)[:, self._columns])
             if moving_scene_joint(model, model.joint_names, wanted):
                 raise self._required.no_detour(motion, begin, first, bad)
-        path = None
-        if self._known is not None:
-            path = continued(stepper, first[0], self._known)
-        if path is None:
-            path = find_detour(stepper, wanted, first[followed - begin], self._effort)
+        path = find_detour(stepper, wanted, first[followed - begin], self._effort)
         if path is None:
             self.is_stuck = True
             raise self._required.no_detour(motion, begin, first, bad)
-        self._detour = stepper, path
-        if self._known is not None:
-            return self._with_every_pose(begin)
         change = (spread(path, wanted) - wanted)[:, self._columns]
-        return self._knotted.spread(followed, change), None
+        return self._knotted.spread(followed, change)
 
     def _timed_detour(
         self, stepper: Stepper, start: np.ndarray, followed: np.ndarray
@@ -236,43 +196,27 @@ class SqpAdjustment:
         desired = TimedRows(rows, problem.times[followed], speeds)
         return find_timed_detour(stepper, desired, self._effort)
 
-    def _with_every_pose(self, begin: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rows (n, nq) from ``begin`` to the last on the detour, and those at its poses (k,)."""
-        path, columns = thinned(*self._detour), self._columns
-        at = np.arange(begin, len(self._desired))
-        count = min(len(at), _ROWS_PER_POSE * (len(path) - 1) + 1)
-        places = np.linspace(at[0], at[-1], count).round().astype(int)
-        poses = spread(path[:, columns], self._desired[places][:, columns])
-        out = self._desired[at].copy()
-        for column, values in zip(columns, poses.T, strict=True):
-            out[:, column] = np.interp(at, places, values)
-        return out, places
-
     # -- smoothing and certificates --
 
     def _smooth(
-        self, motion: np.ndarray, low: int, high: int, first: np.ndarray, weights: np.ndarray,
-        places: np.ndarray | None,
-    ) -> None:  # fmt: skip
+        self, motion: np.ndarray, low: int, high: int, first: np.ndarray, weights: np.ndarray
+    ) -> None:
         """Write into ``motion`` the smallest certified change from knot ``low`` to ``high``.
 
         ``first`` (rows between these knots, nq) keeps the clearances at its rows. If the minimum
-        number of knots is not sufficient, every row is a knot, or each of ``places``.
+        number of knots is not sufficient, every row is a knot.
         """
         knots = self._knots[low : high + 1]
         begin, end = int(knots[0]), int(knots[-1])
         every = np.arange(begin, end + 1)
-        more = every if places is None or len(every) <= _MOST_KNOTS else places
-        for tried in (knots, more) if len(knots) < len(more) <= _MOST_KNOTS else (knots,):
-            if tried is more and self._effort.smoothing <= 0.0:
+        for tried in (knots, every) if len(knots) < len(every) <= _MOST_KNOTS else (knots,):
+            if tried is every and self._effort.smoothing <= 0.0:
                 continue
             candidate = self._smoothed(tried, first[tried - begin], weights)
             if candidate is not None:
                 motion[begin : end + 1] = candidate
                 return
         if bad := self._required.failures(first, begin, first_only=True):
-            detour = thinned(*self._detour) if self._detour else None
-            self.uncertified = Uncertified(begin, end, detour)
             raise self._required.violated(motion, begin, first, bad[0])
         motion[begin : end + 1] = first
 

@@ -14,12 +14,10 @@ from support.robots.planar_arms import arm_distance, ball, limits_of, meeting, p
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.self_collision.robust.detour import (
     Effort,
-    continued,
     explore,
     find_detour,
     shortened,
     spread,
-    thinned,
 )
 from collision_monitor.self_collision.stepper import Stepper
 
@@ -167,20 +165,3 @@ def test_detours_are_cut_off_where_that_is_safe(way):
     assert np.array_equal(shortened(stepper(), way, 0), way)
     straight = START + np.linspace(0.0, 1.0, 40)[:, None] * np.array([-0.5, 0, 0, 0, 0, 0])
     assert shortened(stepper(), straight, 50)[[0, -1]] == pytest.approx(straight[[0, -1]])
-
-
-def test_a_path_needs_few_poses(way):
-    many = refined(way, 5)
-    few = thinned(stepper(), many)
-    assert len(few) < 0.4 * len(many)
-    assert np.array_equal(few[[0, -1]], many[[0, -1]])
-    assert np.abs(np.diff(few, axis=0)).max() <= 0.06 + 1e-9
-    assert min(map(arm_distance, refined(few, 10))) > SAFE - 1e-9
-
-
-def test_a_path_is_continued_from_another_start_unless_that_is_blocked(way):
-    start = START + np.array([-0.2, 0.1, 0.0, 0.0, 0.0, 0.0])
-    longer = continued(stepper(), start, way)
-    assert np.array_equal(longer[0], start) and np.array_equal(longer[-len(way) :], way)
-    assert np.abs(np.diff(longer, axis=0)).max() <= 0.06 + 1e-9
-    assert continued(stepper(), START, way[::-1]) is None
