@@ -252,14 +252,7 @@ def _profile(
     Raises:
         MotionError: the times are no valid profile, or a change has no rate.
     """
-    given = [pair for pair in keys if pair[0] in entry]
-    if ("tf" in entry) == bool(given):
-        entry.fail("tf", f"give either tf or {' and '.join(rate for rate, _ in keys)}")
-    ramps = [acceleration for _, acceleration in keys if acceleration in entry]
-    if ramps and ramps != [acceleration for _, acceleration in given]:
-        entry.fail(ramps[0], "give an acceleration for each rate, and no tf")
-    if ramps and ("tsa" in entry or "tsd" in entry):
-        entry.fail(ramps[0], "determines the ramps: leave out tsa and tsd")
+    ramps = _has_accelerations(entry, keys)
     largest = {
         name: entry.number(name, positive=True) * factor
         for names, factor in zip(keys, factors, strict=True) for name in names if name in entry
@@ -280,6 +273,19 @@ def _profile(
         return Trapezoid.within(rate, acceleration)
     (rate, _), change = max(moving, key=lambda each: each[1] / largest[each[0][0]])
     return Trapezoid.at_rate(change, largest[rate], *times)
+
+
+def _has_accelerations(entry: Entry, keys: tuple[tuple[str, str], ...]) -> bool:
+    """Whether accelerations determine the ramps; fails for values that do not go together."""
+    given = [pair for pair in keys if pair[0] in entry]
+    if ("tf" in entry) == bool(given):
+        entry.fail("tf", f"give either tf or {' and '.join(rate for rate, _ in keys)}")
+    ramps = [acceleration for _, acceleration in keys if acceleration in entry]
+    if ramps and ramps != [acceleration for _, acceleration in given]:
+        entry.fail(ramps[0], "give an acceleration for each rate, and no tf")
+    if ramps and ("tsa" in entry or "tsd" in entry):
+        entry.fail(ramps[0], "determines the ramps: leave out tsa and tsd")
+    return bool(ramps)
 
 
 def _ramp_warnings(profiles: Sequence[Trapezoid], where: str) -> list[str]:
