@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -46,9 +47,8 @@ class TreeBoxes:
         return self._boxes
 
 
-_CORNERS = np.array(np.meshgrid(*[(-1.0, 1.0)] * 3, indexing="ij")).reshape(3, -1).T
-_EDGES = np.array([(a, b) for a in range(8) for b in range(a + 1, 8)
-                   if np.abs(_CORNERS[a] - _CORNERS[b]).sum() == 2.0])  # fmt: skip
+_CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
+_EDGES = np.argwhere(np.triu(np.abs(_CORNERS[:, None] - _CORNERS).sum(axis=-1) == 2.0))
 # For both ends of every edge, the column of an axis-aligned box with each coordinate.
 _EDGE_COLUMNS = (np.arange(3) + 3 * (_CORNERS > 0.0))[_EDGES]
 _AT_ONCE = 100_000  # pairs of boxes compared at once

@@ -40,6 +40,7 @@ from collision_monitor.model.pair_rules import (
     SOMETIMES,
     TOUCH,
     USUALLY,
+    VERSION,
 )
 from collision_monitor.model.range_contacts import RangeContacts, coordinates_between
 from collision_monitor.model.sampled_distances import (
@@ -50,9 +51,6 @@ from collision_monitor.model.sampled_distances import (
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.pairs import MAY_COLLIDE, are_of_one_robot
-
-# Increase when the same input gives another result.
-_VERSION = 50
 
 _LEAVES_USUALLY = 0.5  # share in which leaves overlap: not all pairs are sampled evenly for them
 _MEASURED = 25  # configurations for depths and places in reasons
@@ -66,7 +64,7 @@ def pairs_to_leave_out(model: Any) -> tuple[dict[int, str], tuple[str, ...]]:
     """
     if not model.pairs:
         return {}, ()
-    key = content_key("left out", _VERSION, model.home_configurations(), model.content)
+    key = content_key("left out", VERSION, model.home_configurations(), model.content)
     reasons, warnings = Store("contacts").kept(key, lambda: _Search(model).run())
     return {int(k): reason for k, reason in reasons.items()}, tuple(warnings)
 

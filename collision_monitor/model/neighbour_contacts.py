@@ -13,13 +13,11 @@ from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
-from collision_monitor.model.pair_rules import GRAZE
+from collision_monitor.model.pair_rules import GRAZE, VERSION
 from collision_monitor.model.sampled_distances import sampled_configurations
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Joint
 from collision_monitor.robot.pairs import NEIGHBOURS
-
-_VERSION = 2  # increase when the same input gives another result
 
 
 class ContactsOfJoint(NamedTuple):
@@ -85,7 +83,7 @@ def meeting_around_turns(model: Any) -> tuple[str, ...]:
     ]  # fmt: skip
     if not pairs:
         return ()
-    key = content_key("turns", _VERSION, pairs, model.content)
+    key = content_key("turns", VERSION, pairs, model.content)
     try:
         meeting = Store("contacts").kept(
             key, lambda: [pair for pair in pairs if _meet_in_part(_over_joint(model, pair))]

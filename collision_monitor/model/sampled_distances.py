@@ -25,11 +25,10 @@ from collision_monitor.model.pair_rules import (
     REACH,
     SAMPLES,
     SOMETIMES,
+    VERSION,
 )
 from collision_monitor.robot.pairs import are_of_one_robot
 
-# Increment when the same input gives another result.
-_VERSION = 18
 # The least distance is searched from so many of these, by steps in parts of the joint ranges.
 _STARTS, _FIRST_STEP, _LAST_STEP = 4, 0.1, 1e-3
 _LEVELS = np.linspace(0.0, 1.0, 21)
@@ -140,7 +139,7 @@ def sampled_distances(model: Any, exact: bool, reach: float = REACH) -> SampledD
     if not model.pairs:
         return SampledDistances.of_lists(reach, [], [], [], [], [], [])
     home = model.home_configurations()
-    key = content_key("sampled", _VERSION, exact, reach, home, model.content)
+    key = content_key("sampled", VERSION, exact, reach, home, model.content)
     kept = Store("contacts").kept(key, lambda: _measured(model, home, exact, reach))
     return SampledDistances.of_lists(reach, *kept)
 

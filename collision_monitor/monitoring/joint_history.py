@@ -4,6 +4,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import deque
+from operator import itemgetter
+
 import numpy as np
 
 from collision_monitor.monitoring.joint_velocities import CLOCK_RESET_SECONDS
@@ -14,48 +18,37 @@ _HISTORY_ROWS = 2048  # two seconds at 1 kHz
 class JointHistory:
     """Recent joint positions by their stamps, for sensor data that arrives with a delay."""
 
-    def __init__(self, joints: int) -> None:
-        """``joints``: number of joints. The history starts empty."""
-        self._times = np.zeros(_HISTORY_ROWS)
-        self._rows = np.zeros((_HISTORY_ROWS, joints))
-        self.forget()
-
-    def forget(self) -> None:
-        """Clear the history."""
-        self._times.fill(-np.inf)
-        self._next, self._newest = 0, -np.inf
+    def __init__(self) -> None:
+        """Start empty."""
+        self._states: deque[tuple[float, np.ndarray]] = deque(maxlen=_HISTORY_ROWS)
 
     @property
     def is_empty(self) -> bool:
         """Whether there is no entry."""
-        return not np.isfinite(self._newest)
+        return not self._states
 
     def add(self, stamp: float, q: np.ndarray) -> None:
         """Add positions (joints,), NaN where unknown, measured at ``stamp``, seconds."""
-        if stamp <= self._newest:
-            if stamp > self._newest - CLOCK_RESET_SECONDS:
-                return
-            self.forget()
-        place = self._next
-        self._times[place], self._rows[place] = stamp, q
-        self._newest, self._next = stamp, (place + 1) % _HISTORY_ROWS
+        newest = self._states[-1][0] if self._states else -np.inf
+        if stamp <= newest - CLOCK_RESET_SECONDS:
+            self._states.clear()
+        elif stamp <= newest:
+            return
+        self._states.append((stamp, q.copy()))
 
     def at(self, stamp: float) -> np.ndarray | None:
         """Positions (joints,) at ``stamp``, interpolated linearly between two joint states.
 
         The newest positions for a later stamp; None if they are unknown or too long ago.
         """
-        times, positions = (
-            np.roll(each, -self._next, axis=0) for each in (self._times, self._rows)
-        )
-        after = int(np.searchsorted(times, stamp))
-        if after == _HISTORY_ROWS:
-            at_stamp = positions[-1] if np.isfinite(times[-1]) else None
-        elif times[after] == stamp:
-            at_stamp = positions[after]
-        elif after == 0 or not np.isfinite(times[after - 1]):
-            at_stamp = None
+        states = list(self._states)
+        after = bisect_left(states, stamp, key=itemgetter(0))
+        if not states or after == 0 and stamp < states[0][0]:
+            return None
+        if after == len(states) or states[after][0] == stamp:
+            at_stamp = states[min(after, len(states) - 1)][1]
         else:
-            share = (stamp - times[after - 1]) / (times[after] - times[after - 1])
-            at_stamp = (1.0 - share) * positions[after - 1] + share * positions[after]
-        return None if at_stamp is None or np.isnan(at_stamp).any() else at_stamp
+            (begin, low), (end, high) = states[after - 1], states[after]
+            share = (stamp - begin) / (end - begin)
+            at_stamp = (1.0 - share) * low + share * high
+        return None if np.isnan(at_stamp).any() else at_stamp

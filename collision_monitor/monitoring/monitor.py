@@ -119,7 +119,7 @@ class Monitor:
         """Discard all joint states and wait for new ones."""
         zeros = self._zero_state_confirmation
         self.buffer: JointStateBuffer | CellBuffer = buffer_of(self.model, self._robots, zeros)
-        self.history = JointHistory(len(self.model.joint_names))
+        self.history = JointHistory()
         self._positions = PositionWatch(self.model.robot, self.model.bodies.joints)
         self._clearance: Clearance | None = None
         self.watchdogs.faults.clear("clocks", *_OF_DATA)

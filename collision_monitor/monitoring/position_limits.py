@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,22 +11,18 @@ import numpy as np
 
 from collision_monitor.common.text import shortened
 from collision_monitor.monitoring.faults import FaultRegister, Level
+from collision_monitor.robot.angles import TURN
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint, Robot
 
 # Controllers overshoot, and encoders are calibrated, within this: 0.05 rad is what MoveIt allows at
 # the start of a motion; a finger or a slide is known to 5 mm.
-TOLERANCE = {"revolute": 0.05, "continuous": 0.05, "prismatic": 0.005}
+_TOLERANCE = {"revolute": 0.05, "continuous": 0.05, "prismatic": 0.005}
 # So far beyond a limit is no position of the joint: a turning joint would be in another turn, and
 # slides are not off by a metre. Degrees and millimetres are.
-_IMPOSSIBLE = {"revolute": 2.0 * math.pi, "prismatic": 1.0}
+_IMPOSSIBLE = {"revolute": TURN, "prismatic": 1.0}
 # A finger follows its leader late in motion, but not for this long.
 APART_SECONDS = 0.5
-
-
-def tolerance(joint: Joint) -> float:
-    """How far a position may be from where it should be, rad or m."""
-    return TOLERANCE[joint.kind]
 
 
 class PositionLimits:
@@ -44,7 +39,7 @@ class PositionLimits:
         limited = [joint.kind != "continuous" and joint.has_limits for joint in joints]
         self._lower = np.where(limited, [joint.lower for joint in joints], -np.inf)
         self._upper = np.where(limited, [joint.upper for joint in joints], np.inf)
-        self._tolerance = np.array([tolerance(joint) for joint in joints])
+        self._tolerance = np.array([_TOLERANCE[joint.kind] for joint in joints])
         self._impossible = np.array([_IMPOSSIBLE.get(joint.kind, 1.0) for joint in joints])
         # Lists: for the few joints of a robot, a loop is faster than five calls of numpy.
         self._least = (self._lower - self._tolerance).tolist()
@@ -110,7 +105,7 @@ class MimicWatch:
             leader, gain, offset = leading_joint(joint, joints)
             if joint.mimic is not None and leader in rank:
                 self._followers[joint.name] = _Follower(
-                    joint.name, rank[leader], gain, offset, tolerance(joint)
+                    joint.name, rank[leader], gain, offset, _TOLERANCE[joint.kind]
                 )
         self._names: Sequence[str] = ()
         self._entries: list[tuple[int, _Follower]] = []  # of messages with these names

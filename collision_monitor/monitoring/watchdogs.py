@@ -129,12 +129,12 @@ REMARKS = frozenset(("clock", "late", "publisher", "overrun", "position"))
 # one by this much without a remark.
 LATE_SECONDS = 0.1
 
-# A pause between two callbacks that is shorter than this (seconds, or a share of the last cycle up
-# to a maximum) means that the second one was waiting: after a long cycle, an executor takes longer
-# to look for messages.
-_PAUSE_SECONDS, _PAUSE_SHARE, _PAUSE_MOST = 0.0005, 0.25, 0.005
 # After work without a pause for this long, waiting messages are old: process only the newest.
 _BEHIND_SECONDS = 0.005
+# A pause between two callbacks that is shorter than this (seconds, or a share of the last cycle up
+# to the time above) means that the second one was waiting: after a long cycle, an executor takes
+# longer to look for messages.
+_PAUSE_SECONDS, _PAUSE_SHARE = 0.0005, 0.25
 # Statistics cover cycles of this many seconds, and at most this many cycles.
 _WINDOW_SECONDS, _WINDOW = 10.0, 20_000
 
@@ -250,7 +250,7 @@ class CycleWatch:
         if not self._cycles:
             self._begin = start
         self._end = end
-        self._pause = min(max(_PAUSE_SECONDS, _PAUSE_SHARE * (end - start)), _PAUSE_MOST)
+        self._pause = min(max(_PAUSE_SECONDS, _PAUSE_SHARE * (end - start)), _BEHIND_SECONDS)
         self._cycles.append((end, end - start, lag + end - start))
         if end - start <= self.deadline:
             return False

@@ -19,7 +19,7 @@ from collision_monitor.monitoring.joint_history import JointHistory
 )
 def test_it_is_on_the_line_between_two_joint_states(steps, values, share):
     times = 1e9 + np.cumsum(steps)
-    history = JointHistory(2)
+    history = JointHistory()
     rows = np.column_stack([values, values[::-1]])[: len(times)]
     for stamp, row in zip(times, rows, strict=True):
         history.add(stamp, row)
@@ -29,7 +29,7 @@ def test_it_is_on_the_line_between_two_joint_states(steps, values, share):
 
 
 def test_what_is_newer_is_the_newest_and_what_is_older_is_not_known():
-    history = JointHistory(1)
+    history = JointHistory()
     assert history.at(5.0) is None and history.is_empty
     history.add(1.0, np.array([0.1]))
     assert not history.is_empty
@@ -40,7 +40,7 @@ def test_what_is_newer_is_the_newest_and_what_is_older_is_not_known():
 
 
 def test_the_oldest_are_forgotten():
-    history = JointHistory(1)
+    history = JointHistory()
     for k in range(10_000):
         history.add(float(k), np.array([float(k)]))
     known = [k for k in range(7000, 10_000) if history.at(float(k)) is not None]
@@ -51,7 +51,7 @@ def test_the_oldest_are_forgotten():
 
 
 def test_late_ones_are_passed_over_and_a_clock_that_was_set_back_begins_anew():
-    history = JointHistory(1)
+    history = JointHistory()
     history.add(10.0, np.array([1.0]))
     history.add(9.5, np.array([7.0]))
     history.add(11.0, np.array([2.0]))
@@ -62,7 +62,7 @@ def test_late_ones_are_passed_over_and_a_clock_that_was_set_back_begins_anew():
 
 
 def test_positions_that_were_not_known_are_not_known():
-    history = JointHistory(2)
+    history = JointHistory()
     history.add(1.0, np.array([0.0, math.nan]))
     history.add(2.0, np.array([0.0, 0.0]))
     assert history.at(1.0) is None and history.at(1.5) is None
