@@ -32,7 +32,7 @@ from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad
-from collision_monitor.model.collision_model import _require_length
+from collision_monitor.model.pair_queries import require_length
 from collision_monitor.robot.description import Shape
 
 Query = Callable[[np.ndarray], object]
@@ -112,7 +112,7 @@ def all_pairs_contacts(model: CollisionModel, margin: float, filters: bool) -> Q
     (numbers, index), pairs = model.work_space(), np.empty((ROOM, 2), dtype=np.int64)
 
     def ask(q: np.ndarray) -> list[tuple[int, int]]:
-        _require_length(margin)
+        require_length(margin)
         q = model.configuration(q)
         count = _all_pairs_contacts(numbers, index, q, float(margin), pairs, filters)
         if count < 0:
@@ -164,7 +164,7 @@ def box_tree_contacts(model: CollisionModel, margin: float, oriented: bool) -> t
     compiled = box_tree(model, margin, oriented, lambda shape: fit_box(_outline(shape)))
 
     def ask(q: np.ndarray) -> list[tuple[int, int]]:
-        _require_length(margin)
+        require_length(margin)
         found, count = compiled(model.configuration(q))
         if count < 0:
             raise model.refusal(count, q)

@@ -29,7 +29,8 @@ from collision_monitor.robot.srdf import Semantics
 _Queries = TypeVar("_Queries", bound="PairQueries")
 
 
-def _require_length(margin: float) -> None:
+def require_length(margin: float) -> None:
+    """Raise ConfigurationError unless a margin is a finite length, metres."""
     if not math.isfinite(margin):  # numpy.isfinite would take as long as a small query
         raise ConfigurationError(f"margin: {margin!r} is not a length in metres")
 
@@ -247,7 +248,7 @@ class PairQueries:
                 or margin is not a finite number.
             NothingToCheckError: no pair of links is checked.
         """
-        _require_length(margin)
+        require_length(margin)
         return self.leaf_queries.are_clear(configurations, float(margin), threads)
 
     def contacts(
@@ -259,7 +260,7 @@ class PairQueries:
             ConfigurationError: q has the wrong shape or a value that is not finite, or margin is
                 not a finite number.
         """
-        _require_length(margin)
+        require_length(margin)
         pairs = self.leaf_queries.contacts(self.leaf_queries.configuration(q), margin)
         return list(map(tuple, pairs.tolist()))
 

@@ -19,7 +19,7 @@ EXAMPLES = ROOT / "examples"
 PRINTED = {
     "distance": r"right_link_1 and left_link_1 are 285\.\d mm apart",
     "batch": r"[\d.]+% of the configurations collide\n[\d.]+% keep 20 mm",
-    "exact": r"50 s: leaves +-88\.\d mm, meshes +-88\.\d mm.*\n +486 pairs of triangles cross",
+    "exact": r"50 s: leaves +-88\.\d mm, meshes +-88\.\d mm.*\n +616 pairs of triangles cross",
     "scene": r"joints: turn, hinge\n(turn .* m, .* and .*\n){6}",
     "adjust": r"nearest .* -0\.0\d+ m before.*\ncertified at every instant .* 0\.100 m",
     "verify": r"motion\.csv: not_safe\n(.*\n)+dual_arm_motion_adjusted\.csv: safe",
