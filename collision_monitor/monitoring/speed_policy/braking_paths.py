@@ -187,6 +187,7 @@ class BrakingPaths:
             inputs = inputs._replace(initial_velocities=np.zeros_like(inputs.q))
         tables, classes = self.tables, self.classes
         approach = classes.joint_weights @ abs(inputs.path(1)[:, 1] - inputs.q)
+        approach[np.isnan(approach)] = np.inf  # too fast for numbers
         # The distances now up to which pairs can still matter.
         limits = classes.warn + inputs.settings.release_distance + approach
         limits[: classes.object_classes.start] = _NOWHERE

@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 from support.robots.robots import require
+from support.robots.toys import chain
 from support.ros.live_cases import TABLE
 
 from collision_monitor import CollisionModel
@@ -14,6 +15,7 @@ from collision_monitor.model.live.live_objects import Bounds
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level, Monitor
+from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.robot.description import Shape
@@ -231,3 +233,17 @@ def test_a_stop_that_is_held_says_of_which_pair(at_rest):
         released = look(1.03 + 0.01 * k)
     assert (released.action, released.held) == ("none", None)
     assert released.message == clear.message
+
+
+def test_an_object_counts_at_a_velocity_whose_braking_distance_is_no_number():
+    model = CollisionModel.from_urdf(chain(4))
+    live = LiveScene(model)
+    check = BrakingCheck(model, np.full(len(model.joint_names), 5.0), live=live)
+    check.set_thresholds(Thresholds().of(model.pairs), Thresholds())
+    pose = np.eye(4)
+    pose[2, 3] = 3.0
+    live.add("ball", np.array([[0.0] * 6 + [0.05]]), None, pose)
+    q = np.zeros(len(model.joint_names))
+    with np.errstate(all="ignore"):
+        decision = check.decide(q, np.eye(len(q))[0] * 1e200, Measured(live.distance(q)))
+    assert decision.scale == 0.0 and "ball" in check.pair(decision.pair)
