@@ -24,10 +24,13 @@ from collision_monitor.hierarchy.query import move, near_leaves, nearest_of_link
 PAIR, GROUP, DISTANCE, RATE, LEAST, TRAVEL, SAMPLED, LEAF_A, LEAF_B = range(9)
 COLUMNS = 9
 # Entries of ``state`` of `EarlierPairs`.
-WAY, REACTION, BEYOND = range(3)
+WAY, REACTION, FORGOT = range(3)
 # Beyond this sum of ways, in metres, rounding would hide small ones.
 _LONGEST_WAY = 1e3
 _ROUNDING = 1e-6  # metres
+# Metres that stand for a slide so far beyond its range that no bound holds: finite, since 0 times
+# infinity is no number.
+_FARTHEST = 1e9
 # Leaf pairs within this many metres of the nearest determine whether two links separate.
 NEARLY_NEAREST = 0.001
 
@@ -59,11 +62,13 @@ class EarlierPairs(NamedTuple):
         ends: (values,) position at the end of the path.
         last: (3, nq) start, end and decelerations of the last path.
         state: (3,) WAY, the sum of the ways between paths so far, by ``most``; REACTION, the last
-            reaction time; BEYOND, above 0 if a slide was beyond its range at the start of this or
-            the last path: then nothing is known from earlier ones.
+            reaction time; FORGOT, 1 if the last path made distances at earlier places useless.
         most: (nq,) the largest weights of all pairs.
         slides: (k, 4) sliding joints, for whose range the weights are: index in q, gain, offset,
             and the largest position, metres.
+        turns: (nq,) how far joints turn for a unit of each value of q, rad.
+        excess: (nq,) how far slides were beyond their range on any path that something is known
+            from: the farther out, the farther a turning joint moves a link.
     """
 
     distances: np.ndarray
@@ -80,10 +85,12 @@ class EarlierPairs(NamedTuple):
     state: np.ndarray
     most: np.ndarray
     slides: np.ndarray
+    turns: np.ndarray
+    excess: np.ndarray
 
 
 def nothing_known(
-    weights: np.ndarray, leaves: np.ndarray, slides: np.ndarray
+    weights: np.ndarray, leaves: np.ndarray, slides: np.ndarray, turns: np.ndarray
 ) -> EarlierPairs:
     """Return `EarlierPairs` for ``weights`` (pairs, nq) and any ``leaves`` (pairs, 2) of them."""
     pairs, joints = np.nonzero(weights)
@@ -92,6 +99,7 @@ def nothing_known(
     return EarlierPairs(
         *unknown, np.zeros(count), leaves, first, joints, weights[pairs, joints], *values,
         np.zeros((3, weights.shape[1])), np.zeros(3), weights.max(axis=0, initial=0.0), slides,
+        turns, np.zeros(weights.shape[1]),
     )  # fmt: skip
 
 
@@ -101,34 +109,48 @@ def nothing_known(
 
 
 @small_kernel
+def _excess_of(earlier, pair):
+    """How far slides between two links are beyond their range at most, metres."""
+    excess = 0.0
+    for n in range(earlier.first[pair], earlier.first[pair + 1]):
+        excess += earlier.excess[earlier.joints[n]]
+    return excess
+
+
+@small_kernel
 def _way_from(earlier, pair, velocities, reaction):
     """How far two links come nearer at most from the path of ``pair`` to the last one, metres."""
     approach, late = 0.0, 2.0 * abs(reaction - earlier.reactions[pair])
+    excess = _excess_of(earlier, pair)
     for n in range(earlier.first[pair], earlier.first[pair + 1]):
         joint = earlier.joints[n]
         start = abs(earlier.last[0, joint] - earlier.starts[n])
         end = abs(earlier.last[1, joint] - earlier.ends[n])
-        approach += earlier.weights[n] * (max(start, end) + late * abs(velocities[joint]))
+        weight = earlier.weights[n] + excess * earlier.turns[joint]
+        approach += weight * (max(start, end) + late * abs(velocities[joint]))
     return approach
 
 
 @small_kernel
 def _moved(earlier, pair):
     """How far two links came nearer at most since the start of the path of ``pair``, metres."""
-    way = 0.0
+    way, excess = 0.0, _excess_of(earlier, pair)
     for n in range(earlier.first[pair], earlier.first[pair + 1]):
-        way += earlier.weights[n] * abs(earlier.last[0, earlier.joints[n]] - earlier.starts[n])
+        joint = earlier.joints[n]
+        weight = earlier.weights[n] + excess * earlier.turns[joint]
+        way += weight * abs(earlier.last[0, joint] - earlier.starts[n])
     return way
 
 
 @small_kernel
 def _take_last_path(earlier, pair):
     """Store the last path for ``pair``; return how far the links come nearer on it at most."""
-    travel = 0.0
+    travel, excess = 0.0, _excess_of(earlier, pair)
     for n in range(earlier.first[pair], earlier.first[pair + 1]):
         k = earlier.joints[n]
         earlier.starts[n], earlier.ends[n] = earlier.last[0, k], earlier.last[1, k]
-        travel += earlier.weights[n] * abs(earlier.ends[n] - earlier.starts[n])
+        weight = earlier.weights[n] + excess * earlier.turns[k]
+        travel += weight * abs(earlier.ends[n] - earlier.starts[n])
     return travel
 
 
@@ -140,29 +162,48 @@ def forget(earlier):
     earlier.until[:] = -np.inf
 
 
-@small_kernel
-def _is_beyond(slides, q):
-    """Whether a slide is beyond its range."""
-    for row in range(len(slides)):
-        position = slides[row, 2] + slides[row, 1] * q[int(slides[row, 0])]
-        if not abs(position) <= slides[row, 3]:  # true for NaN, too
-            return True
-    return False
+@kernel
+def note_slides(earlier, path):
+    """Set `EarlierPairs.excess` for a ``path``, before it is searched.
+
+    It grows as slides go out. Once they are back by half, what is known from paths with the larger
+    excess is forgotten, as it holds for that only.
+    """
+    earlier.state[FORGOT] = 0.0
+    now = np.zeros(len(earlier.excess))
+    for row in range(len(earlier.slides)):
+        joint = int(earlier.slides[row, 0])
+        v, a = path.velocities[joint], path.decelerations[joint]
+        end, beyond = path.q[joint] + braked(v, a, path.reaction, np.inf), 0.0
+        for place in (path.q[joint], end):  # the farthest is one of both
+            position = abs(earlier.slides[row, 2] + earlier.slides[row, 1] * place)
+            # Written so that NaN is as far as can be.
+            if not position <= earlier.slides[row, 3]:
+                off = position - earlier.slides[row, 3]
+                beyond = max(beyond, off if off < _FARTHEST else _FARTHEST)
+        now[joint] += beyond  # several slides may follow one value
+    for joint in range(len(now)):
+        if now[joint] < 0.5 * earlier.excess[joint]:
+            earlier.state[FORGOT] = 1.0
+        else:
+            now[joint] = max(now[joint], earlier.excess[joint])
+    earlier.excess[:] = now
+    if earlier.state[FORGOT] > 0.0:
+        forget(earlier)
 
 
 @kernel
 def _advance(earlier, path):
     """Store the last path, and add the way from the one before; return the sum."""
     last, state = earlier.last, earlier.state
-    state[BEYOND] = 2.0 if _is_beyond(earlier.slides, path.q) else max(state[BEYOND] - 1.0, 0.0)
-    is_known = state[BEYOND] == 0.0
+    is_known, excess = True, earlier.excess.sum()
     late = 2.0 * abs(path.reaction - state[REACTION])
     state[REACTION] = path.reaction
     for joint in range(len(path.q)):
         q, v, a = path.q[joint], path.velocities[joint], path.decelerations[joint]
         end = q + braked(v, a, path.reaction, np.inf)
         step = max(abs(q - last[0, joint]), abs(end - last[1, joint])) + late * abs(v)
-        state[WAY] += earlier.most[joint] * step
+        state[WAY] += (earlier.most[joint] + excess * earlier.turns[joint]) * step
         is_known = is_known and a == last[2, joint]
         last[0, joint], last[1, joint], last[2, joint] = q, end, a
     if not is_known:

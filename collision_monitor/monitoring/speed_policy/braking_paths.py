@@ -10,9 +10,9 @@ import numpy as np
 
 from collision_monitor.continuous import braking, braking_search, near_pairs
 from collision_monitor.continuous.near_pairs import (
-    BEYOND,
     COLUMNS,
     DISTANCE,
+    FORGOT,
     GROUP,
     LEAST,
     PAIR,
@@ -121,19 +121,31 @@ class BrakingPaths:
         self.earlier = near_pairs.nothing_known(
             self.classes.pair_weights,
             windows(*self.tables.arrays()).links[self.tables.pair_rows[:model_count], 0],
-            slides,
-        )
+            slides, self.classes.turns,
+        )  # fmt: skip
         self._enough_for: tuple[tuple[float, int], np.ndarray] = ((-1.0, 0), np.empty(0))
         self._space = empty_tables(*self.tables.arrays()).space(1)
         fill_balls(*self.tables.arrays(), self._space, np.arange(model_count))
 
     @property
-    def is_beyond(self) -> bool:
-        """Whether a slide was far beyond its limits in this or the last `coarse_search`.
+    def has_forgotten(self) -> bool:
+        """Whether the last `coarse_search` made distances at earlier configurations useless.
 
-        Then nothing is known from earlier configurations.
+        A slide was farther beyond its limits there than it is now.
         """
-        return self.earlier.state[BEYOND] > 0.0
+        return self.earlier.state[FORGOT] > 0.0
+
+    def weights(self, groups: np.ndarray | slice) -> np.ndarray:
+        """(k, nq) how far the links of pairs of classes (k,) come nearer for a unit of q, metres.
+
+        At most, on the path of the last `coarse_search` and to earlier ones: the farther slides are
+        beyond their limits, the farther the joints that turn them move a link.
+        """
+        weights, excess = self.classes.joint_weights[groups], self.earlier.excess
+        if not excess.any():
+            return weights
+        beyond = (weights > 0.0) @ excess
+        return weights + (weights > 0.0) * np.outer(beyond, self.classes.turns)
 
     def have_few_parts(self, pairs: np.ndarray) -> np.ndarray:
         """Whether (k,) the objects of pairs have so few parts that the path can be measured."""
@@ -161,6 +173,8 @@ class BrakingPaths:
         exact: if what is known from earlier paths contradicts it, nothing of that is used.
         """
         count, model_count = 0, len(self.classes.of_pairs)
+        if len(self.earlier.slides):
+            near_pairs.note_slides(self.earlier, inputs.law)
         if self.classes.object_classes:
             count = self._search_objects(inputs, now)
             if len(self.candidates) < count + model_count:
@@ -186,7 +200,7 @@ class BrakingPaths:
         if now:
             inputs = inputs._replace(initial_velocities=np.zeros_like(inputs.q))
         tables, classes = self.tables, self.classes
-        approach = classes.joint_weights @ abs(inputs.path(1)[:, 1] - inputs.q)
+        approach = self.weights(slice(None)) @ abs(inputs.path(1)[:, 1] - inputs.q)
         approach[np.isnan(approach)] = np.inf  # too fast for numbers
         # The distances now up to which pairs can still matter.
         limits = classes.warn + inputs.settings.release_distance + approach

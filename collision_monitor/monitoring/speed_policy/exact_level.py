@@ -166,7 +166,7 @@ class ExactLevel:
     ) -> int:
         """Number of candidates of `BrakingPaths.coarse_search`, which may replace the array."""
         count = self._paths.coarse_search(inputs, now, nearest, distance)
-        if self._paths.is_beyond:
+        if self._paths.has_forgotten:
             self.measurements.forget()
         return count
 
@@ -350,4 +350,4 @@ class ExactLevel:
 
     def _weights(self, candidates: np.ndarray) -> np.ndarray:
         """(k, nq) how far the links of pairs come nearer at most for a unit of a joint."""
-        return self._paths.classes.joint_weights[candidates[:, GROUP].astype(int)]
+        return self._paths.weights(candidates[:, GROUP].astype(int))

@@ -75,7 +75,9 @@ class PairClasses:
         widest_warning: the largest warning distance of the pairs that are there, metres.
         warn: (classes,) warning distances, metres.
         joint_weights: (classes, nq) how far the links of a pair come nearer at most for a unit of a
-            value of q, while no sliding joint is more than `SLIDES_BEYOND` beyond its limits.
+            value of q, while no sliding joint is more than `SLIDES_BEYOND` beyond its limits;
+            otherwise `BrakingPaths.weights`.
+        turns: (nq,) how far joints turn for a unit of each value of q, rad.
         changes: number of calls of `set_thresholds`.
     """
 
@@ -88,6 +90,7 @@ class PairClasses:
         self.columns = np.ascontiguousarray(bodies.columns, dtype=np.int64)
         self.gains = np.ascontiguousarray(bodies.gains, dtype=float)
         self._values_of_q = len(model.joint_names)
+        self.turns = self._by_value(np.where(bodies.slides, 0.0, 1.0)[None])[0]
         self._reach, self._distances = model.link_reach(), model.axis_distances()
         self._kinds, self._kind_of_pairs = distinct_weights(
             self._reach, self._distances, self.tables.pair_rows[:model_count], model.name

@@ -40,20 +40,61 @@ def levels_of_turn(monitor, q, step):
     return found
 
 
-@pytest.mark.parametrize("slide", [0.1, 0.4, 2.0])
-def test_a_sliding_joint_beyond_its_limit_hides_no_contact(slide):
-    """How far a joint moves the tool is only known for positions within the limits."""
+def sliding_arm(reach):
+    """A `turning_arm` with a tool on a slide of 0.1 m."""
     limit = '<limit lower="0" upper="0.1" effort="1" velocity="1"/>'
-    model = turning_arm(
-        slide, link("tool"),
+    return turning_arm(
+        reach, link("tool"),
         f'<joint name="slide" type="prismatic"><parent link="arm"/><child link="tool"/>{limit}'
         '<axis xyz="1 0 0"/></joint>',
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("slide", [0.1, 0.4, 2.0])
+def test_a_sliding_joint_beyond_its_limit_hides_no_contact(slide):
+    """How far a joint moves the tool is only known for positions within the limits."""
+    model = sliding_arm(slide)
     q = np.zeros(len(model.joint_names))
     q[model.joint_names.index("slide")] = slide
     found = levels_of_turn(Monitor(model), q, 0.001)
     assert all(level == Level.ERROR for distance, level in found if distance <= 0.02)
     assert sum(level == Level.ERROR for _, level in found) > 10
+
+
+@pytest.mark.parametrize("narrow_phase", ["leaf", "auto"])
+@pytest.mark.parametrize(("slide", "speed"), [(0.09, 1.0), (0.4, 0.0), (0.9, 0.0)])
+@pytest.mark.parametrize("is_live", [False, True])
+def test_a_slide_that_leaves_its_range_hides_nothing_on_the_braking_path(
+    slide, speed, narrow_phase, is_live
+):
+    """The farther out the tool is, the farther the arm moves it in the same turn."""
+    reaction, deceleration = SpeedSettings().reaction_time, 2.0
+    reach = slide + speed * reaction + 0.5 * speed**2 / deceleration
+
+    def gap(position, angle):
+        tool = position * np.array([np.cos(angle), np.sin(angle)])
+        return np.linalg.norm(tool - (reach, 0.0)) - 0.2
+
+    model = sliding_arm(50.0 if is_live else reach)
+    live = LiveScene(model) if is_live else None
+    if is_live:
+        live.add("thing", np.array([[reach, 0.0, 0.0, reach, 0.0, 0.0, 0.1]]))
+    monitor = Monitor(model, narrow_phase=narrow_phase, live=live)
+    names = model.joint_names
+    q, velocities = np.zeros(len(names)), np.zeros(len(names))
+    slides, turns = names.index("slide"), names.index("a_turn")
+    q[slides], velocities[slides], velocities[turns] = slide, speed, -1.0
+    assert (monitor.behaviour.decelerations == deceleration).all()
+    stopped, early = 0, 0
+    for k in range(1000):
+        q[turns] = 1.2 - 0.001 * k
+        state = monitor.update(names, q, now=100.0 + 0.001 * k, velocities=velocities)
+        end = q[turns] - reaction - 0.5 / deceleration
+        if k > 10 and gap(reach, end) <= monitor.stop_distance:
+            assert monitor.behaviour.decision.stop, (q, state.message)
+            early += gap(slide, q[turns]) > 0.1
+            stopped += 1
+    assert stopped > 100 and early > 10  # some are far from the post when they have to stop
 
 
 def test_a_collision_on_the_path_is_not_hidden_by_what_was_measured_with_larger_thresholds():
