@@ -27,7 +27,10 @@ from collision_monitor.monitoring.speed_policy.braking_paths import (
 )
 from collision_monitor.monitoring.speed_policy.decision import CALM, Decision
 from collision_monitor.monitoring.speed_policy.exact_level import LOOSE, ExactLevel, Measured
-from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
+from collision_monitor.monitoring.speed_policy.settings import (
+    SpeedSettings,
+    checked_decelerations,
+)
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -49,10 +52,13 @@ class BrakingCheck:
             decelerations: (nq,) rad/s^2 or m/s^2.
             settings: of the speed policy, by default its defaults.
             live: objects of the same model that change at run time.
+
+        Raises:
+            BehaviourError: a deceleration is no number from 0.001 to 1e9.
         """
         self.model = model
         self._exact: ExactLevel | None = None
-        self.decelerations = np.ascontiguousarray(decelerations, dtype=float)
+        self.decelerations = decelerations
         self._still = np.zeros(len(model.joint_names))
         self._memory = np.zeros(decision_kernels.MEMORY)
         self._reset()
@@ -76,6 +82,15 @@ class BrakingCheck:
         ring = self._memory[decision_kernels.RING :]
         ring[:] = ring[: self._settings.release_cycles].min()
         self._settings = settings
+
+    @property
+    def decelerations(self) -> np.ndarray:
+        """(nq,) rad/s^2 or m/s^2; may be set at any time."""
+        return self._decelerations
+
+    @decelerations.setter
+    def decelerations(self, values: np.ndarray) -> None:
+        self._decelerations = checked_decelerations(self.model.joint_names, values)
 
     @property
     def widest_warning(self) -> float:

@@ -75,6 +75,26 @@ def default_decelerations(velocity_limits: np.ndarray) -> np.ndarray:
     return np.where(usable, bounded, _UNLIMITED)
 
 
+def checked_decelerations(joint_names: Sequence[str], values: np.ndarray) -> np.ndarray:
+    """Decelerations (nq,) of the joints of q, contiguous; rad/s^2 or m/s^2.
+
+    Raises:
+        BehaviourError: they are not one for each joint, from 0.001 to 1e9. With others there is no
+            braking path: one below 0 would look like a robot that stops at once.
+    """
+    out = np.ascontiguousarray(values, dtype=float)
+    if out.shape != (len(joint_names),):
+        raise BehaviourError(
+            f"decelerations: shape {out.shape}; one for each of {len(joint_names)} joints is needed"
+        )
+    for name, value in zip(joint_names, out.tolist(), strict=True):
+        if not SMALLEST_DECELERATION <= value <= LARGEST_RATE:
+            raise BehaviourError(
+                f"decelerations: {value:g} of joint '{name}' is not a number {_DECELERATIONS}"
+            )
+    return out
+
+
 def braking_decelerations(
     joint_names: Sequence[str],
     velocity_limits: np.ndarray,

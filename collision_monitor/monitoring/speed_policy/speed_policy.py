@@ -224,6 +224,9 @@ class SpeedPolicy(DistancePolicy):
             settings: by default those of the node.
             decelerations: (nq,) rad/s^2 or m/s^2; by default `default_decelerations`.
             live: objects of the same model that change at run time.
+
+        Raises:
+            BehaviourError: a deceleration is no number from 0.001 to 1e9.
         """
         super().__init__(live)
         self.model = model
@@ -261,12 +264,12 @@ class SpeedPolicy(DistancePolicy):
 
     @property
     def decelerations(self) -> np.ndarray:
-        """(nq,) rad/s^2 or m/s^2; may be set at any time."""
+        """(nq,) rad/s^2 or m/s^2, from 0.001 to 1e9; may be set at any time."""
         return self._braking_check.decelerations
 
     @decelerations.setter
     def decelerations(self, decelerations: np.ndarray) -> None:
-        self._braking_check.decelerations = np.ascontiguousarray(decelerations, dtype=float)
+        self._braking_check.decelerations = decelerations
 
     @property
     def widest_warning(self) -> float:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.robots.two_slides import JOINTS, RADIUS, URDF, apart, model
 
 from collision_monitor import CollisionModel
-from collision_monitor.errors import ConfigurationError, ThresholdsError
+from collision_monitor.errors import BehaviourError, ConfigurationError, ThresholdsError
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level, Monitor
@@ -343,3 +343,20 @@ def test_a_velocity_limit_of_zero_is_no_limit():
             10.0 + 0.01 * k,
         )  # fmt: skip
     assert policy.velocities.values == pytest.approx(np.ones(len(model.joint_names)))
+
+
+@pytest.mark.parametrize("value", [-1.0, 0.0, math.nan, math.inf])
+def test_decelerations_that_no_robot_brakes_with_are_refused_and_change_nothing(value):
+    """With a negative one there was no braking path, and all was clear."""
+    decelerations = np.full(len(MODEL.joint_names), 2.0)
+    policy = SpeedPolicy(MODEL, AT_ONCE, decelerations)
+    bad = decelerations.copy()
+    bad[1] = value
+    says = f"{value:g} of joint '{MODEL.joint_names[1]}'"
+    with pytest.raises(BehaviourError, match=says):
+        policy.decelerations = bad
+    with pytest.raises(BehaviourError, match=says):
+        SpeedPolicy(MODEL, AT_ONCE, bad)
+    with pytest.raises(BehaviourError, match="one for each of"):
+        policy.decelerations = decelerations[:-1]
+    assert (policy.decelerations == 2.0).all()
