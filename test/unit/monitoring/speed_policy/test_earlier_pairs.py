@@ -11,8 +11,10 @@ from collision_monitor.continuous.near_pairs import PAIR
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.thresholds import Rule, Thresholds
 from collision_monitor.monitoring.monitor import Level
+from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
 from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs, BrakingPaths
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
+from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 
 # The wall is always within the warning distance of the hand, so that other pairs are looked for.
 WALL = {"name": "wall", "type": "sphere", "radius": 0.1, "position": [0.0, 0.26, 3.0]}
@@ -119,6 +121,53 @@ def test_a_collision_on_the_path_is_not_hidden_by_what_was_measured_with_larger_
         )
         assert one.distance > 0.05  # now; the braking path leads through the post
         assert one.decision.stop and other.decision.stop
+
+
+def two_tips():
+    """Two tips that turn, ``turn`` and ``wag``, each to a ball of its own at 0 rad."""
+    tip, ball = '<sphere radius="0.01"/>', {"type": "sphere", "radius": 0.01}
+    return CollisionModel.from_urdf(
+        robot(
+            link("base", ""), link("arm", tip, xyz="1 0 0"), link("hand", tip, xyz="1 0 0"),
+            joint("turn", "base", "arm", xyz="0 0 0").replace('velocity="1"', 'velocity="4"'),
+            joint("wag", "base", "hand", xyz="0 0 3"),
+        ),
+        scene={
+            "obstacles": [
+                {**ball, "name": "post", "position": [1.0, 0.0, 0.0]},
+                {**ball, "name": "wall", "position": [1.0, 0.0, 3.0]},
+            ]
+        },
+    )  # fmt: skip
+
+
+def test_a_collision_on_the_path_is_not_hidden_by_a_search_that_another_pair_ended():
+    model = two_tips()
+    settings = SpeedSettings(release_distance=0.0, release_cycles=1, rise_time=0.0)
+    behaviour = SpeedPolicy(model, settings)
+    monitor = Monitor(model, 0.1, 0.02, narrow_phase="leaf", behaviour=behaviour)
+    # The turn leads past the post: at both ends of its path the tip is far from it.
+    for wag, pair in ((-1.0, ("hand", "wall")), (0.0, ("arm", "post"))):
+        velocities = [{"turn": -3.0, "wag": wag}[name] for name in model.joint_names]
+        now = 100.0 if wag else 100.001
+        state = monitor.update(model.joint_names, [0.3, 0.3], now, velocities=velocities)
+        assert state.decision.stop and state.pair == pair
+
+
+def test_a_distance_that_is_no_number_among_others_stops():
+    model = two_tips()
+    check = BrakingCheck(model, np.full(2, 4.0))
+    check.prepare_exact()
+    check.set_thresholds(np.tile([0.02, 0.1], (len(model.pairs), 1)))
+    q, still, unknown = np.array([0.08, 0.07]), np.zeros(2), model.pairs.index(("arm", "post"))
+
+    def exact(pairs, leaves, within, loose):
+        return np.where(pairs == unknown, np.nan, leaves)
+
+    measured = Measured(model.distance(q, exact=True), exact)
+    assert measured.nearest.links == ("hand", "wall") and measured.nearest.distance > 0.02
+    decision = check.decide(q, still, measured)
+    assert decision.stop and decision.pair == unknown and decision.scale == 0.0
 
 
 def test_large_positions_make_small_ways_no_smaller():
