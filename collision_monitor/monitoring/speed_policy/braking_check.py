@@ -161,9 +161,10 @@ class BrakingCheck:
             known: whether all velocities are known. Otherwise no pair counts as moving away.
         """
         s = self._settings
+        away = velocities if commanded is None else commanded
         inputs = BrakingInputs(
             q,
-            velocities if commanded is None else commanded,
+            away if known else self._still,  # for the search, too: what holds a stop ends it
             velocities if s.prediction else self._still,
             self.decelerations,
             s.reaction_time + max(late, 0.0),
@@ -177,8 +178,6 @@ class BrakingCheck:
         candidates, self._count = paths.candidates, count
         if not count and self._calm:
             return CALM
-        if not known:
-            candidates[:count, RATE] = 0.0
         rise = passed / s.rise_time if s.rise_time > 0.0 else math.inf
         scale, inside, near, stop, slow, approach, row, least, self._calm = decision_kernels.decide(
             candidates, count, paths.classes.thresholds, s.release_distance, s.release_cycles, rise,

@@ -123,8 +123,11 @@ def test_a_collision_on_the_path_is_not_hidden_by_what_was_measured_with_larger_
         assert one.decision.stop and other.decision.stop
 
 
-def two_tips():
-    """Two tips that turn, ``turn`` and ``wag``, each to a ball of its own at 0 rad."""
+def two_tips(aside=0.0):
+    """Two tips that turn, ``turn`` and ``wag``, each to a ball of its own at 0 rad.
+
+    That of ``turn`` is so many metres ``aside`` of its way.
+    """
     tip, ball = '<sphere radius="0.01"/>', {"type": "sphere", "radius": 0.01}
     return CollisionModel.from_urdf(
         robot(
@@ -134,7 +137,7 @@ def two_tips():
         ),
         scene={
             "obstacles": [
-                {**ball, "name": "post", "position": [1.0, 0.0, 0.0]},
+                {**ball, "name": "post", "position": [1.0 + aside, 0.0, 0.0]},
                 {**ball, "name": "wall", "position": [1.0, 0.0, 3.0]},
             ]
         },
@@ -168,6 +171,25 @@ def test_a_distance_that_is_no_number_among_others_stops():
     assert measured.nearest.links == ("hand", "wall") and measured.nearest.distance > 0.02
     decision = check.decide(q, still, measured)
     assert decision.stop and decision.pair == unknown and decision.scale == 0.0
+
+
+def test_a_stop_goes_on_while_an_unknown_velocity_leaves_open_what_comes_nearer():
+    """A pair that comes nearer holds a stop, and ends the search, only if velocities are known."""
+    model = two_tips(aside=0.07)
+    settings = SpeedSettings(release_distance=0.0, release_cycles=1, rise_time=0.0)
+    check = BrakingCheck(model, np.full(2, 4.0), settings)
+    check.prepare_exact()
+    check.set_thresholds(np.tile([0.02, 0.1], (len(model.pairs), 1)))
+    where, exact = {"turn": 0.5, "wag": 0.1}, model.exact_bounds
+    q = np.array([where[name] for name in model.joint_names])
+    measured = Measured(
+        model.distance(q, exact=True),
+        lambda pairs, leaves, within, loose: exact(q, pairs, leaves, within, loose, seconds=1.0),
+        path_seconds=1.0,
+    )
+    for turn, known in ((0.0, True), (-4.0, False), (-4.0, False)):
+        velocities = np.array([{"turn": turn, "wag": -1.0}[name] for name in model.joint_names])
+        assert check.decide(q, velocities, measured, known=known).stop  # the wag ends in the wall
 
 
 def test_large_positions_make_small_ways_no_smaller():
