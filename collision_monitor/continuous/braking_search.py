@@ -30,7 +30,7 @@ from collision_monitor.continuous.scan_space import (
     SLOPE,
     SPAN,
     STRAY,
-    balls_at,
+    balls_of,
     move,
     sweep_of,
     turn,
@@ -103,8 +103,7 @@ def bound_leaves(numbers, index, space, path, stop, enough, resolution, most, ca
     Returns (number of configurations, whether a pair comes within its stop distance).
     """
     view = unpack(numbers, index)
-    balls, sweep = balls_at(view, space), sweep_of(view, space)
-    space.filled[:] = -1
+    balls, sweep = balls_of(view, space), sweep_of(view, space)
     end = braking_time(path.velocities, path.decelerations, path.reaction)
     q, motion = np.empty(len(path.q)), np.empty((len(path.q), 3))
     hints = np.empty((len(candidates), 2), np.int64)

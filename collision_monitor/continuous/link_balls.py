@@ -32,9 +32,9 @@ class Balls(NamedTuple):
 
 @offline_kernel
 def fill_link(view, balls, link):
-    """Set the radii of the balls around the leaves of a link and around it, and its centre.
+    """Set the balls around the leaves of a link and around it.
 
-    Balls of a link that does not move are placed, too.
+    Their centres are in the frame of its body: where they stay, if the link does not move.
     """
     first, last = view.links[link, 0], view.links[link, 1]
     local, row = view.leaf_ends, len(view.leaf_bodies) + link
@@ -75,16 +75,16 @@ def fill_pair(view, balls, p):
 
 
 @offline_kernel
-def place_balls(view, balls, first_leaf, last_leaf, moving):
-    """Place the balls around these leaves, and around moving (or static) links."""
+def place_balls(view, balls):
+    """Place the balls around moving leaves and links."""
     ends, centers = view.ends, balls.centers
-    for i in range(first_leaf, last_leaf):
+    for i in range(view.moving_leaves):
         for m in range(3):
             centers[i, m] = 0.5 * (ends[i, m] + ends[i, m + 3])
     leaves = len(view.leaf_bodies)
     for link in range(len(view.links)):
         body = int(balls.link_centers[link, 0])
-        if (body > 0) != moving:
+        if body == 0:
             continue
         for m in range(3):
             centers[leaves + link, m] = view.poses[body, 9 + m]

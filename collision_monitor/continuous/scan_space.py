@@ -204,12 +204,10 @@ def fill_balls(numbers, index, space, pairs):
 
 @offline_kernel
 def balls_of(view, space):
-    """Return the `Balls` of a model; static ones are placed, and nothing is filled."""
-    balls = balls_at(view, space)
+    """Return the `Balls` of a model, without any row of `Sweep` that is filled."""
     for row in range(len(space.filled)):
         space.filled[row] = -1
-    place_balls(view, balls, view.moving_leaves, len(view.leaf_bodies), False)
-    return balls
+    return balls_at(view, space)
 
 
 @offline_kernel
@@ -229,7 +227,7 @@ def move(view, balls, q):
     """Place moving leaves and balls."""
     forward_kinematics(view, q)
     place_leaves(view, view.moving_leaves)
-    place_balls(view, balls, 0, view.moving_leaves, True)
+    place_balls(view, balls)
 
 
 @offline_kernel

@@ -17,7 +17,9 @@ class ScanTables(NamedTuple):
     """What all scans of one model have in common.
 
     Attributes:
-        radii: (leaves + links,) of balls around leaves and links, metres.
+        centers: (leaves + links, 3) of balls around leaves and links, where these do not move; base
+            frame, metres.
+        radii: (leaves + links,) of these balls, metres.
         link_centers: (links, 4) body of a link, and the centre of its ball in the body's frame.
         firsts: (pairs, 2) the innermost joint (index in kernels) that moves one link of a pair and
             not the other; -1 if there is none.
@@ -26,6 +28,7 @@ class ScanTables(NamedTuple):
         joints: number of joints in kernels.
     """
 
+    centers: np.ndarray
     radii: np.ndarray
     link_centers: np.ndarray
     firsts: np.ndarray
@@ -37,7 +40,7 @@ class ScanTables(NamedTuple):
         """Work space of one thread, for motions of polynomials of ``order``."""
         table = self.rows * self.joints
         return Space(
-            np.zeros(3 * len(self.radii)),
+            self.centers.ravel().copy(),
             self.radii,
             self.link_centers.ravel(),
             np.full(self.rows, -1, dtype=np.int64),
@@ -63,15 +66,17 @@ def scan_tables(model: Any) -> ScanTables:
 def _tables(model: Any) -> ScanTables:
     arrays = model.work_space()
     tables = empty_tables(*arrays)
-    fill_balls(*arrays, tables.space(1), np.arange(len(tables.firsts)))
-    return tables
+    space = tables.space(1)
+    fill_balls(*arrays, space, np.arange(len(tables.firsts)))
+    return tables._replace(centers=space.centers)
 
 
 def empty_tables(numbers: np.ndarray, index: np.ndarray) -> ScanTables:
     """Return tables for a packed model with nothing in them, but for ``hints``."""
     view = windows(numbers, index)
-    leaves, links, pairs = len(view.leaf_bodies), len(view.links), view.pairs
+    links, pairs = len(view.links), view.pairs
+    balls = len(view.leaf_bodies) + links
     return ScanTables(
-        np.zeros(leaves + links), np.zeros((links, 4)), np.full((len(pairs), 2), -1),
+        np.zeros((balls, 3)), np.zeros(balls), np.zeros((links, 4)), np.full((len(pairs), 2), -1),
         view.links[pairs, 0], int(view.moving_leaves) + links, len(view.joint_table),
     )  # fmt: skip

@@ -22,7 +22,7 @@ from collision_monitor.continuous.pair_sweep import (
     pair_bound,
     pair_nearest,
 )
-from collision_monitor.continuous.scan_space import balls_at, balls_of, move, sweep_of
+from collision_monitor.continuous.scan_space import balls_at, move, sweep_of
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad
 
@@ -31,12 +31,6 @@ DEPTH = 62  # halvings; with resolutions above 1e-18 of the motion fewer are nee
 # In pieces in which links approach by more than this, in metres, the bounds of leaves hardly ever
 # hold: the piece is halved at once.
 _LONG = 0.35
-
-
-@offline_kernel
-def place_static(numbers, index, space):
-    """Place the balls around leaves and links that do not move; once for a work space."""
-    balls_of(unpack(numbers, index), space)
 
 
 @offline_kernel
@@ -59,10 +53,10 @@ def certify(numbers, index, space, active, limits, start, end, resolution, hints
     bound can decide. Pieces are tested in the order of time. State -2 - k: an invalid value in
     column k.
 
-    ``numbers`` and ``index`` are the packed model; in ``space`` `place_static` has placed what
-    stands still. ``active`` (DEPTH + 1, pairs) is work space. ``limits`` (pairs,) metres; -inf: not
-    checked. ``start`` and ``end`` (nq,). ``hints`` (pairs, 2): two leaves of each pair that were
-    nearest last. ``query``: at least ``query + tests`` of the last call.
+    ``numbers`` and ``index`` are the packed model, ``space`` of its `ScanTables`. ``active`` (DEPTH
+    + 1, pairs) is work space. ``limits`` (pairs,) metres; -inf: not checked. ``start`` and ``end``
+    (nq,). ``hints`` (pairs, 2): two leaves of each pair that were nearest last. ``query``: at least
+    ``query + tests`` of the last call.
     """
     bad = max(first_bad(start), first_bad(end))
     if bad >= 0:

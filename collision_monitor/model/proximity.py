@@ -107,7 +107,6 @@ class _Scan:
         self.space, self.hints, self.queries = tables.space(2), tables.hints.copy(), 0
         shape = straight_motion.DEPTH + 1, len(pairs.pair_rows)
         self.active = np.empty(shape, dtype=np.int64)
-        straight_motion.place_static(*pairs.arrays(), self.space)
 
 
 class Proximity:
