@@ -18,19 +18,16 @@ from collision_monitor.continuous.braking import braked, point_speed
 from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import unpack
-from collision_monitor.hierarchy.query import move, near_leaves, nearest_of_links
+from collision_monitor.hierarchy.query import FARTHEST, move, near_leaves, nearest_of_links
 
 # Columns of ``candidates``: one row for each pair of links that may come near.
 PAIR, GROUP, DISTANCE, RATE, LEAST, TRAVEL, SAMPLED, LEAF_A, LEAF_B = range(9)
 COLUMNS = 9
 # Entries of ``state`` of `EarlierPairs`.
-WAY, REACTION, FORGOT = range(3)
+WAY, REACTION, FORGOT, EXCESS = range(4)
 # Beyond this sum of ways, in metres, rounding would hide small ones.
 _LONGEST_WAY = 1e3
 _ROUNDING = 1e-6  # metres
-# Metres that stand for a slide so far beyond its range that no bound holds: finite, since 0 times
-# infinity is no number.
-_FARTHEST = 1e9
 # Leaf pairs within this many metres of the nearest determine whether two links separate.
 NEARLY_NEAREST = 0.001
 
@@ -61,8 +58,9 @@ class EarlierPairs(NamedTuple):
         starts: (values,) position at the start of the path.
         ends: (values,) position at the end of the path.
         last: (3, nq) start, end and decelerations of the last path.
-        state: (3,) WAY, the sum of the ways between paths so far, by ``most``; REACTION, the last
-            reaction time; FORGOT, 1 if the last path made distances at earlier places useless.
+        state: (4,) WAY, the sum of the ways between paths so far, by ``most``; REACTION, the last
+            reaction time; FORGOT, 1 if the last path made distances at earlier places useless;
+            EXCESS, the sum of ``excess``.
         most: (nq,) the largest weights of all pairs.
         slides: (k, 4) sliding joints, for whose range the weights are: index in q, gain, offset,
             and the largest position, metres.
@@ -98,7 +96,7 @@ def nothing_known(
     unknown, first = np.full((3, count), -np.inf), np.searchsorted(pairs, np.arange(count + 1))
     return EarlierPairs(
         *unknown, np.zeros(count), leaves, first, joints, weights[pairs, joints], *values,
-        np.zeros((3, weights.shape[1])), np.zeros(3), weights.max(axis=0, initial=0.0), slides,
+        np.zeros((3, weights.shape[1])), np.zeros(4), weights.max(axis=0, initial=0.0), slides,
         turns, np.zeros(weights.shape[1]),
     )  # fmt: skip
 
@@ -112,8 +110,9 @@ def nothing_known(
 def _excess_of(earlier, pair):
     """How far slides between two links are beyond their range at most, metres."""
     excess = 0.0
-    for n in range(earlier.first[pair], earlier.first[pair + 1]):
-        excess += earlier.excess[earlier.joints[n]]
+    if earlier.state[EXCESS] > 0.0:
+        for n in range(earlier.first[pair], earlier.first[pair + 1]):
+            excess += earlier.excess[earlier.joints[n]]
     return excess
 
 
@@ -177,10 +176,10 @@ def note_slides(earlier, path):
         end, beyond = path.q[joint] + braked(v, a, path.reaction, np.inf), 0.0
         for place in (path.q[joint], end):  # the farthest is one of both
             position = abs(earlier.slides[row, 2] + earlier.slides[row, 1] * place)
-            # Written so that NaN is as far as can be.
+            # Written so that NaN is as far as can be; finite, since 0 times infinity is no number.
             if not position <= earlier.slides[row, 3]:
                 off = position - earlier.slides[row, 3]
-                beyond = max(beyond, off if off < _FARTHEST else _FARTHEST)
+                beyond = max(beyond, off if off < FARTHEST else FARTHEST)
         now[joint] += beyond  # several slides may follow one value
     for joint in range(len(now)):
         if now[joint] < 0.5 * earlier.excess[joint]:
@@ -188,6 +187,7 @@ def note_slides(earlier, path):
         else:
             now[joint] = max(now[joint], earlier.excess[joint])
     earlier.excess[:] = now
+    earlier.state[EXCESS] = now.sum()
     if earlier.state[FORGOT] > 0.0:
         forget(earlier)
 
@@ -196,7 +196,7 @@ def note_slides(earlier, path):
 def _advance(earlier, path):
     """Store the last path, and add the way from the one before; return the sum."""
     last, state = earlier.last, earlier.state
-    is_known, excess = True, earlier.excess.sum()
+    is_known, excess = True, state[EXCESS]
     late = 2.0 * abs(path.reaction - state[REACTION])
     state[REACTION] = path.reaction
     for joint in range(len(path.q)):

@@ -23,6 +23,7 @@ from collision_monitor.continuous.near_pairs import (
 from collision_monitor.continuous.scan_space import fill_balls
 from collision_monitor.continuous.scan_tables import empty_tables
 from collision_monitor.hierarchy.packed import windows
+from collision_monitor.hierarchy.query import FARTHEST
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.proximity import ModelPairs
 from collision_monitor.monitoring.speed_policy.decision_kernels import RELEASE_PART
@@ -43,6 +44,7 @@ _MOST = 96
 _NOWHERE = -1e6  # metres, a warning distance that is never reached
 _TOUCHING = 0.001  # distance in metres that counts as a collision, for the time to collision
 _TESTS = 300
+_SOON = 0.1  # part of the horizon that is searched first
 # Objects of more parts are not measured on braking paths: those of clouds take most of a cycle, and
 # are hardly nearer than their spheres.
 _MOST_PARTS = 64
@@ -135,13 +137,16 @@ class BrakingPaths:
         """
         return self.earlier.state[FORGOT] > 0.0
 
-    def weights(self, groups: np.ndarray | slice) -> np.ndarray:
+    def weights(self, groups: np.ndarray | slice, excess: np.ndarray | None = None) -> np.ndarray:
         """(k, nq) how far the links of pairs of classes (k,) come nearer for a unit of q, metres.
 
-        At most, on the path of the last `coarse_search` and to earlier ones: the farther slides are
-        beyond their limits, the farther the joints that turn them move a link.
+        At most, while slides are beyond their range by ``excess`` (nq,), by default that of the
+        path of the last `coarse_search` and of earlier ones: the farther out they are, the farther
+        the joints that turn them move a link.
         """
-        weights, excess = self.classes.joint_weights[groups], self.earlier.excess
+        weights = self.classes.joint_weights[groups]
+        if excess is None:
+            excess = self.earlier.excess
         if not excess.any():
             return weights
         beyond = (weights > 0.0) @ excess
@@ -280,13 +285,25 @@ class BrakingPaths:
 
         0 if leaves already touch; inf if it exceeds ``horizon``, or nothing moves.
         """
-        speed = float((self.classes.joint_weights @ abs(velocities)).max(initial=0.0))
-        if speed <= 0.0:
-            return np.inf
-        return min(
-            braking.collision_time(
-                *tables.arrays(), q, velocities, speed, horizon, _TOUCHING, _TESTS,
-                np.empty_like(q),
-            )
-            for tables in self._trees
-        )  # fmt: skip
+        # Nearly all slides are within their range in the first part.
+        for until in (_SOON * horizon, horizon):
+            excess = np.maximum(self._beyond(q), self._beyond(q + until * velocities))
+            speed = float((self.weights(slice(None), excess) @ abs(velocities)).max(initial=0.0))
+            if speed <= 0.0:
+                return np.inf
+            time = min(
+                braking.collision_time(
+                    *tables.arrays(), q, velocities, speed, until, _TOUCHING, _TESTS,
+                    np.empty_like(q),
+                )
+                for tables in self._trees
+            )  # fmt: skip
+            if time < until:
+                return time
+        return np.inf
+
+    def _beyond(self, q: np.ndarray) -> np.ndarray:
+        """How far slides are beyond their range at q (nq,), for each value of q; metres."""
+        columns, gains, offsets, ranges = self.earlier.slides.T
+        beyond = np.clip(abs(offsets + gains * q[columns.astype(int)]) - ranges, 0.0, FARTHEST)
+        return np.bincount(columns.astype(int), beyond, len(q))

@@ -99,6 +99,18 @@ def test_a_slide_that_leaves_its_range_hides_nothing_on_the_braking_path(
     assert stopped > 100 and early > 10  # some are far from the post when they have to stop
 
 
+def test_a_slide_that_leaves_its_range_makes_no_time_to_collision_too_long():
+    """The arm turns slowly at first, while its tool slides outwards to where the post is."""
+    model = sliding_arm(3.0)
+    names = model.joint_names
+    q, velocities = np.zeros(len(names)), np.zeros(len(names))
+    q[names.index("a_turn")] = 3.0
+    velocities[names.index("slide")], velocities[names.index("a_turn")] = 0.5, -0.5
+    time = BrakingCheck(model, np.full(len(names), 2.0)).collision_time(q, velocities)
+    rows = q + np.linspace(0.0, time, 1000)[:, None] * velocities
+    assert 4.0 < time < 6.0 and model.min_distances(rows).min() >= 0.0
+
+
 def test_a_collision_on_the_path_is_not_hidden_by_what_was_measured_with_larger_thresholds():
     """What ends the measuring of a braking path is a distance on it, but no bound of it."""
     post = {"name": "post", "type": "sphere", "radius": 0.01, "position": [1.0, 0.0, 0.0]}
