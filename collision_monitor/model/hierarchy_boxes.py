@@ -52,6 +52,8 @@ _EDGES = np.argwhere(np.triu(np.abs(_CORNERS[:, None] - _CORNERS).sum(axis=-1) =
 # For both ends of every edge, the column of an axis-aligned box with each coordinate.
 _EDGE_COLUMNS = (np.arange(3) + 3 * (_CORNERS > 0.0))[_EDGES]
 _AT_ONCE = 100_000  # pairs of boxes compared at once
+# Maximum number of boxes shown: each takes 576 bytes of a message.
+MOST_BOXES = 1000
 
 
 def edges(boxes: np.ndarray) -> np.ndarray:

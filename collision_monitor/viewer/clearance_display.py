@@ -29,7 +29,8 @@ def rgb(colour: str) -> Rgb:
 CLEAR, NEAR, CONTACT = rgb("#2ea65e"), rgb("#f5bf26"), rgb("#db2929")
 OK, WARN, ERROR = "OK", "WARN", "ERROR"
 _COLOURS = {OK: "#2b8a4b", WARN: "#c98a00", ERROR: "#c62828"}
-_UNKNOWN = "#868e96"
+UNKNOWN = "#868e96"
+OPACITY = 0.35  # of what is drawn over links: leaves, and shapes of the live scene
 
 SECONDS = 30.0
 _PERIOD = 0.05  # seconds between two stored points
@@ -111,7 +112,7 @@ def status_html(
 
 
 def _badge(shown: str) -> str:
-    colour = _COLOURS.get(shown, _UNKNOWN)
+    colour = _COLOURS.get(shown, UNKNOWN)
     return f"background:{colour};color:white;border-radius:4px;padding:1px 7px;font-weight:600"
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.hierarchy_boxes import MeshBoxes
-from collision_monitor.viewer.clearance_display import COLOURS, clearance_colour
+from collision_monitor.viewer.clearance_display import COLOURS, OPACITY, clearance_colour
 from collision_monitor.viewer.surfaces import capsule_surface, shape_surface
 
 _LINK_COLOR = "#8d99ae"
@@ -99,7 +99,7 @@ def _look(name: str, colour: str, marked: Sequence[str]) -> dict[str, Any]:
     if not marked:
         return {"color": colour}
     # Without back faces: translucent ones would flicker through the front faces.
-    return {"color": colour, "opacity": 0.35, "culling": "back"}
+    return {"color": colour, "opacity": OPACITY, "culling": "back"}
 
 
 def render(

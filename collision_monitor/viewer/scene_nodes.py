@@ -17,10 +17,10 @@ from scipy.spatial.transform import Rotation
 
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.hierarchy_boxes import MeshBoxes
+from collision_monitor.model.hierarchy_boxes import MOST_BOXES, MeshBoxes
 from collision_monitor.robot.poses import pose as pose_matrix
 from collision_monitor.robot.scene import Obstacle
-from collision_monitor.viewer.clearance_display import COLOURS, clearance_colour
+from collision_monitor.viewer.clearance_display import COLOURS, OPACITY, clearance_colour
 from collision_monitor.viewer.surfaces import joined, leaf_surface, shape_surface
 
 Rgb = tuple[int, int, int]
@@ -29,8 +29,6 @@ _LINK, _LINE, _CHOSEN, _OBSTACLE, _BOX, _MEETING, _CROSSING = (
     tuple(bytes.fromhex(colour[1:]))
     for colour in ("#bcc2cc", "#0f0f0f", "#5f9bd7", *COLOURS.values())
 )
-_MOST_BOXES = 1000
-_OPACITY = 0.4  # of leaves
 _STEPS = 24  # levels of a colour channel: every change of a colour is a message
 
 
@@ -141,7 +139,7 @@ class RobotNodes(_LeafNodes):
         if model is None:
             return
         self._mesh_boxes = boxes = MeshBoxes(model)
-        level = boxes.deepest_level(_MOST_BOXES)
+        level = boxes.deepest_level(MOST_BOXES)
         for obstacle in model.scene.obstacles:  # the page may move these
             del boxes.of_links[obstacle.name]
         for name in boxes.of_links:
@@ -184,7 +182,7 @@ def add_leaves(scene: Any, path: str, model: CollisionModel, name: str, pose: np
     leaves = [leaf.moved(inverse, name) for leaf in model.leaves if leaf.link == name]
     vertices, triangles = leaf_surface(leaves)
     return scene.add_mesh_simple(
-        path, vertices, triangles, opacity=_OPACITY, cast_shadow=False, receive_shadow=False
+        path, vertices, triangles, opacity=OPACITY, cast_shadow=False, receive_shadow=False
     )
 
 

@@ -16,27 +16,31 @@ from visualization_msgs.msg import Marker, MarkerArray
 from collision_monitor.common.text import metres
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.hierarchy_boxes import MeshBoxes, TreeBoxes, edges
+from collision_monitor.model.hierarchy_boxes import MOST_BOXES, MeshBoxes, TreeBoxes, edges
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.monitoring.monitor import Level, MonitorState
 from collision_monitor.nodes.common.messages import duration_message
 from collision_monitor.nodes.markers.bodies import BodyMarkers, LinkMarkers
 from collision_monitor.nodes.markers.marker_rows import MarkerRows
-from collision_monitor.viewer.clearance_display import CLEAR, CONTACT, NEAR, Rgb, clearance_colour
+from collision_monitor.viewer.clearance_display import (
+    CLEAR,
+    COLOURS,
+    CONTACT,
+    NEAR,
+    OPACITY,
+    UNKNOWN,
+    Rgb,
+    clearance_colour,
+    rgb,
+)
 
 AABB, NEAREST, TOUCHING = "aabb", "nearest", "contact"
 MESH_BOXES, COLLIDING_BOXES = "mesh_boxes", "colliding_boxes"
-ALL = range(10**6)
-
-# Maximum number of boxes shown: each takes 576 bytes of a message.
-MOST_BOXES = 1000
+ALL = range(MOST_BOXES)
 
 # Maximum number of triangles shown of a contact.
 _SHOWN = 200
 
-_ALPHA = 0.35
-_UNKNOWN = (0.55, 0.55, 0.6)
-_BOX_COLOUR, DANGER_COLOUR = (0.35, 0.6, 0.95), (0.8, 0.0, 0.0)
 # Greens of clear links, from yellowish to bluish, so that neighbours can be told apart.
 _HUES = (0.28, 0.46)
 _LEVELS = {Level.OK: CLEAR, Level.WARN: NEAR}
@@ -87,10 +91,10 @@ class LineMarkers:
             yield from self._writer.deletions(stamp, np.array(sorted(gone)))
         self._shown = set(lines)
         pose = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
-        for number, (rgb, points) in lines.items():
+        for number, (colour, points) in lines.items():
             yield from self._writer.messages(
                 stamp, self._lifetime, np.array([number]), np.array([Marker.LINE_LIST]), pose,
-                self._scale, np.array([[*rgb, 0.8]]), points.reshape(1, -1, 3),
+                self._scale, np.array([[*colour, 0.8]]), points.reshape(1, -1, 3),
             )  # fmt: skip
 
 
@@ -155,8 +159,8 @@ class MeshBoxLevel:
         colliding = np.empty((0, 3))
         if pair is not None and set(pair) <= self._edges.keys():
             colliding = self._boxes.colliding(poses, pair)[:MOST_BOXES]
-        overlaps = {0: (DANGER_COLOUR, colliding)} if len(colliding) else {}
-        return {0: (_BOX_COLOUR, np.concatenate(points))}, overlaps
+        overlaps = {0: (rgb(COLOURS["meeting"]), colliding)} if len(colliding) else {}
+        return {0: (rgb(COLOURS["box"]), np.concatenate(points))}, overlaps
 
 
 def _remark(left_out: list[int], levels: frozenset[int] | range, depth: int, most: int) -> str:
@@ -179,9 +183,9 @@ def new_marker(frame: str, namespace: str, number: int, kind: int) -> Marker:
     return marker
 
 
-def marker_colour(rgb: Rgb, alpha: float = _ALPHA) -> ColorRGBA:
+def marker_colour(colour: Rgb, alpha: float = OPACITY) -> ColorRGBA:
     """A colour as a message; ``alpha`` 1 is opaque."""
-    r, g, b = rgb
+    r, g, b = colour
     return ColorRGBA(r=float(r), g=float(g), b=float(b), a=alpha)
 
 
@@ -243,7 +247,7 @@ class MarkerBuilder:
         self._ends = self._marker(Marker.SPHERE_LIST, NEAREST, 2, 0.25 * self._height)
         self._clear = clear_colours(len(model.link_names))
         self._contact = self._marker(Marker.TRIANGLE_LIST, TOUCHING, 0, 1.0)
-        self._contact.color = marker_colour((0.95, 0.1, 0.65), 1.0)
+        self._contact.color = marker_colour(rgb(COLOURS["crossing"]), 1.0)
 
     def _marker(self, kind: int, namespace: str, number: int, size: float) -> Marker:
         marker = new_marker(self._model.root, namespace, number, kind)
@@ -291,10 +295,10 @@ class MarkerBuilder:
     def _colours(self, nearness: np.ndarray, is_known: bool) -> np.ndarray:
         """(k, 4) red, green, blue, alpha, of nearness (k,)."""
         out = np.empty((len(nearness), 4))
-        out[:, :3] = CLEAR if is_known else _UNKNOWN
+        out[:, :3] = CLEAR if is_known else rgb(UNKNOWN)
         if is_known:
             out[: len(self._clear), :3] = self._clear
-        out[:, 3] = _ALPHA
+        out[:, 3] = OPACITY
         if is_known:
             for k in np.flatnonzero(~(nearness > 1.0)).tolist():
                 out[k, :3] = clearance_colour(float(nearness[k]), 1.0, 0.0)
@@ -323,10 +327,10 @@ class MarkerBuilder:
         if known:
             a, b = state.clearance.points
             self._line.points = self._ends.points = [marker_point(a), marker_point(b)]
-            rgb = _LEVELS.get(state.level, CONTACT)
-            self._line.color = self._ends.color = marker_colour(rgb, 1.0)
+            colour = _LEVELS.get(state.level, CONTACT)
+            self._line.color = self._ends.color = marker_colour(colour, 1.0)
             # Lighter, to be read on RViz's dark background.
-            self._text.color = marker_colour(tuple(0.4 + 0.6 * part for part in rgb), 1.0)
+            self._text.color = marker_colour(tuple(0.4 + 0.6 * part for part in colour), 1.0)
             self._text.pose.position = marker_point(0.5 * (a + b) + [0.0, 0.0, self._height])
             first, second = state.clearance.links
             self._text.text = f"{metres(state.clearance.distance)}\n{first} - {second}"

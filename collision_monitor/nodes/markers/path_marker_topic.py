@@ -17,7 +17,6 @@ from visualization_msgs.msg import Marker, MarkerArray
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.nodes.common.messages import VALUES, duration_message
 from collision_monitor.nodes.markers.markers import (
-    DANGER_COLOUR,
     MarkerBuilder,
     marker_colour,
     marker_point,
@@ -28,12 +27,10 @@ from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.hold_supervisor import names_of
 from collision_monitor.self_collision.motion_clearance import ApproachPoints, approach_points
 from collision_monitor.self_collision.trajectory_filter import Job
-from collision_monitor.viewer.clearance_display import Rgb
+from collision_monitor.viewer.clearance_display import CLEAR, CONTACT, NEAR, Rgb
 
 BEFORE, AFTER, FIELD, ZONE, INDEX = "before", "after", "field", "zone", "index"
-_BEFORE_COLOUR, _AFTER_COLOUR = (0.85, 0.3, 0.1), (0.1, 0.6, 0.25)
-_FIELD_COLOUR = (0.95, 0.7, 0.1)
-_WHITE = (0.95, 0.95, 0.95)
+_DANGER_COLOUR = (0.8, 0.0, 0.0)
 _WAYPOINTS = 100  # maximum number that is drawn
 
 
@@ -60,8 +57,8 @@ def path_markers(
         _path(frame, points[:, side], namespace, side, colour)
         for side in (0, 1)
         for points, namespace, colour in (
-            (before.points, BEFORE, _BEFORE_COLOUR),
-            (after.points, AFTER, _AFTER_COLOUR),
+            (before.points, BEFORE, CONTACT),
+            (after.points, AFTER, CLEAR),
         )
     ]
     markers += _field(frame, before, safe_distance, danger_distance)
@@ -87,7 +84,7 @@ def _zones(
     """Danger zone, safe zone and F at the minimum distance of the desired motion."""
     worst = int(before.distances.argmin())
     at, is_near = before.points[worst, 0], bool(before.distances[worst] < safe)
-    zones = ((danger, DANGER_COLOUR, 0.45), (safe, _FIELD_COLOUR, 0.2))
+    zones = ((danger, _DANGER_COLOUR, 0.45), (safe, NEAR, 0.2))
     for number, (radius, colour, alpha) in enumerate(zones):
         if is_near and radius > 0.0:
             marker = new_marker(frame, ZONE, number, Marker.SPHERE)
@@ -96,7 +93,7 @@ def _zones(
             yield marker
     text = new_marker(frame, INDEX, 0, Marker.TEXT_VIEW_FACING)
     text.pose.position = marker_point(at + [0.0, 0.0, safe + 0.05])
-    text.scale.z, text.color = 0.04, marker_colour(_WHITE, 1.0)
+    text.scale.z, text.color = 0.04, marker_colour(NEAR, 1.0)
     text.text = "F = {:.3g} m before, {:.3g} m after".format(*index)
     yield text
 
@@ -106,7 +103,7 @@ def _field(frame: str, before: ApproachPoints, safe: float, danger: float) -> It
     sides = ((0, -1.0), (1, 1.0))
     for number, (row, (side, sign)) in enumerate(itertools.product(rows, sides)):
         distance = before.distances[row]
-        colour = DANGER_COLOUR if distance < danger else _FIELD_COLOUR
+        colour = _DANGER_COLOUR if distance < danger else NEAR
         marker = new_marker(frame, FIELD, number, Marker.ARROW)
         start = before.points[row, side]
         tip = start + sign * (safe - distance) * before.directions[row]
