@@ -79,7 +79,7 @@ from collision_monitor.robot.yaml_values import Entry, pose_of, read_yaml, shown
 logger = logging.getLogger(__name__)
 
 _WILD = re.compile(r"[*?\[]")
-_KEYS = {name: tuple(keys) for name, keys in KINDS.items()} | {"mesh": ("file", "scale")}
+_KEYS = KINDS | {"mesh": ("file", "scale")}
 _COMMON = ("name", "type", "position", "orientation", "rpy", "link", "joint")
 _JOINT_KEYS = (*_COMMON, "axis", "velocity")
 _LIMITS = ("lower", "upper")
@@ -181,12 +181,10 @@ def _obstacle(
         add_triangles(len(triangles), f"{path}: {file}")
         shape = Shape("mesh", placed, (), vertices, triangles, str(file))
     else:
-        size = ()
-        for key, count in KINDS[kind].items():
-            if count > 1:
-                size += tuple(entry.numbers(key, count, positive=True))
-            else:
-                size += (entry.number(key, positive=True),)
+        if kind == "box":
+            size = tuple(entry.numbers("size", 3, positive=True))
+        else:
+            size = tuple(entry.number(key, positive=True) for key in KINDS[kind])
         for value in size:
             if problem := range_problem(value, is_size=True):
                 entry.fail("size" if kind == "box" else kind, problem)

@@ -52,14 +52,14 @@ class Facets:
 
 # Kinds with a case in each of the functions below.
 SOLIDS = ("box", "sphere", "cylinder", "capsule")
-# Keys of `Shape.size` in scene files, and how many numbers each has; in the order of messages. All
-# but meshes are convex and contain their origin.
+# Keys of `Shape.size` in scene files, in the order of messages: "size" has three numbers, the
+# others one. All but meshes are convex and contain their origin.
 KINDS = {
-    "box": {"size": 3},
-    "sphere": {"radius": 1},
-    "cylinder": {"radius": 1, "length": 1},
-    "capsule": {"radius": 1, "length": 1},
-    "mesh": {},
+    "box": ("size",),
+    "sphere": ("radius",),
+    "cylinder": ("radius", "length"),
+    "capsule": ("radius", "length"),
+    "mesh": (),
 }
 
 
@@ -78,12 +78,10 @@ def _check(shape: Shape, known: Collection[str] = KINDS) -> None:
 def sizes_by_key(shape: Shape) -> dict[str, float | list[float]]:
     """Return the size of a primitive as in scene files, such as ``{"radius": 0.1}``."""
     _check(shape)
-    sizes: dict[str, float | list[float]] = {}
     values = [float(value) for value in shape.size]
-    for key, count in KINDS[shape.kind].items():
-        sizes[key] = values[0] if count == 1 else values[:count]
-        values = values[count:]
-    return sizes
+    if shape.kind == "box":
+        return {"size": values}
+    return dict(zip(KINDS[shape.kind], values, strict=True))
 
 
 def radius_and_length(shape: Shape) -> tuple[float, float]:

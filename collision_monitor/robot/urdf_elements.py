@@ -22,21 +22,23 @@ from collision_monitor.errors import CollisionMonitorError, RobotDescriptionErro
 JOINT_KINDS = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar")
 GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
 
-# Attributes of the elements kept: how many numbers, 0 for text. "!" marks a required one.
+# Attributes of the elements kept. "!" marks a required one.
 _ATTRIBUTES = {
-    "origin": {"xyz": 3, "rpy": 3},
-    "axis": {"xyz!": 3},
-    "limit": {"lower": 1, "upper": 1, "effort": 1, "velocity": 1},
-    "safety_controller": {"soft_lower_limit": 1, "soft_upper_limit": 1},
-    "mimic": {"joint!": 0, "multiplier": 1, "offset": 1},
-    "parent": {"link!": 0},
-    "child": {"link!": 0},
-    "box": {"size!": 3},
-    "cylinder": {"radius!": 1, "length!": 1},
-    "capsule": {"radius!": 1, "length!": 1},
-    "sphere": {"radius!": 1},
-    "mesh": {"filename!": 0, "scale": 3},
+    "origin": ("xyz", "rpy"),
+    "axis": ("xyz!",),
+    "limit": ("lower", "upper", "effort", "velocity"),
+    "safety_controller": ("soft_lower_limit", "soft_upper_limit"),
+    "mimic": ("joint!", "multiplier", "offset"),
+    "parent": ("link!",),
+    "child": ("link!",),
+    "box": ("size!",),
+    "cylinder": ("radius!", "length!"),
+    "capsule": ("radius!", "length!"),
+    "sphere": ("radius!",),
+    "mesh": ("filename!", "scale"),
 }
+# Attributes of text, and of three numbers; all others have one.
+_TEXTS, _VECTORS = ("joint", "link", "filename"), ("xyz", "rpy", "size", "scale")
 _MAY_BE_INFINITE = (("limit", "effort"), ("limit", "velocity"))
 # Large limits mean none, an axis is only a direction, and meshes are checked after scaling.
 _OF_ANY_SIZE = ("limit", "safety_controller", "axis", "mesh")
@@ -228,18 +230,19 @@ def _copy(
     element: etree._Element, parent: etree._Element, user: str, document: XmlDocument
 ) -> etree._Element:
     copy = etree.SubElement(parent, element.tag)
-    for key, count in _ATTRIBUTES[element.tag].items():
+    for key in _ATTRIBUTES[element.tag]:
         attribute = key.rstrip("!")
         text = element.get(attribute)
         label = f"{document.where(element)}: {user}: <{element.tag} {attribute}=...>"
         if text is None:
             if key.endswith("!"):
                 raise RobotDescriptionError(f"{label} is missing")
-        elif count == 0:
+        elif attribute in _TEXTS:
             if not text.strip():
                 raise RobotDescriptionError(f"{label} is empty")
             copy.set(attribute, text.strip())
         else:
+            count = 3 if attribute in _VECTORS else 1
             what = (element.tag, attribute)
             copy.set(attribute, _checked_numbers(text, count, label, what))
     return copy

@@ -26,7 +26,7 @@ from collision_monitor.errors import SceneError
 from collision_monitor.robot.poses import pose, rotation_from_rpy
 
 # A quaternion typed with three digits is off by about this much and still meant.
-_QUATERNION_TOLERANCE = 1e-2
+QUATERNION_TOLERANCE = 1e-2
 
 
 def read_yaml(source: str | os.PathLike, what: str) -> Any:
@@ -174,7 +174,7 @@ def rotation_of(
         return None
     quaternion = entry.numbers(key, 4)
     norm = math.hypot(*quaternion)
-    if not abs(norm - 1.0) <= _QUATERNION_TOLERANCE:
+    if not abs(norm - 1.0) <= QUATERNION_TOLERANCE:
         given = list(six_digits(quaternion))
         entry.fail(key, f"a quaternion x y z w has norm 1, {given} has {norm:.4g}")
     return Rotation.from_quat(quaternion).as_matrix()

@@ -26,11 +26,12 @@ from collision_monitor.fitting.fast_fit import cover_bounds
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.object_geometry import ObjectGeometry, moved_rows
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.shape_kinds import KINDS
+from collision_monitor.robot.yaml_values import QUATERNION_TOLERANCE
 
 # Maximum number of triangles fitted at once. More are fitted in a thread; meanwhile their bounding
 # box is used.
 AT_ONCE = 100
-_UNIT = 0.01  # tolerance of the norm of a quaternion
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def _pose(p: Any, o: Any) -> np.ndarray:
     length = math.sqrt(o.x * o.x + o.y * o.y + o.z * o.z + o.w * o.w)
     pose = np.eye(4)
     pose[:3, 3] = values[:3]
-    if abs(length - 1.0) > _UNIT:
+    if abs(length - 1.0) > QUATERNION_TOLERANCE:
         raise LiveSceneError(f"its quaternion has length {length:.3g} instead of 1")
     pose[:3, :3] = Rotation.from_quat(values[3:]).as_matrix()
     return pose
@@ -226,9 +227,8 @@ def marker_shape(
     )
 
 
-# Types of shape_msgs/SolidPrimitive: shape and number of dimensions. A cone is replaced by its
-# enclosing cylinder.
-_PRIMITIVES = {1: ("box", 3), 2: ("sphere", 1), 3: ("cylinder", 2), 4: ("cylinder", 2)}
+# Types of shape_msgs/SolidPrimitive from 1 on. A cone is replaced by its enclosing cylinder.
+_PRIMITIVES = dict(enumerate(("box", "sphere", "cylinder", "cylinder"), 1))
 
 
 def primitive_shape(kind: int, dimensions: Sequence[float], pose: np.ndarray) -> Shape:
@@ -239,7 +239,8 @@ def primitive_shape(kind: int, dimensions: Sequence[float], pose: np.ndarray) ->
     """
     if kind not in _PRIMITIVES:
         raise LiveSceneError(f"primitive type {kind} is not supported; use 1 to 4 (box to cone)")
-    name, count = _PRIMITIVES[kind]
+    name = _PRIMITIVES[kind]
+    count = 3 if name == "box" else len(KINDS[name])
     size = _lengths(dimensions, "a primitive has the dimensions", count)
     return Shape(name, pose, size[::-1] if name == "cylinder" else size)  # height comes first
 
