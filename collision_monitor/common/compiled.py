@@ -41,7 +41,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 # Kernels, and what extends numba. Constants of kernels are defined in such files too.
 _HAS_KERNELS = re.compile(rb"^@\w*kernel$|^(?:from|import) numba", re.MULTILINE)
 _PATIENCE = 600.0  # seconds to wait for another process that compiles
-_LOG_SECONDS = 1.0  # between two lines about progress
+LOG_SECONDS = 1.0  # between two lines of one kind in a log
 
 # Numba compiles a kernel, and all that it calls, again for every integer or boolean literal among
 # its arguments. These are constants of numpy, which numba treats as ordinary numbers.
@@ -274,7 +274,7 @@ class _Compiling(event.Listener):
             gc.disable()
         self._depth += 1
         now = time.monotonic()
-        if self.is_logged and now - self._logged >= _LOG_SECONDS:
+        if self.is_logged and now - self._logged >= LOG_SECONDS:
             self._logged = now
             function = event.data["dispatcher"].py_func
             module = function.__module__.rsplit(".", 1)[-1]

@@ -31,7 +31,6 @@ from collision_monitor.nodes.recorder import Recorder
 # Deeper than for sensor data: with several publishers no joint state is lost during a cycle. All
 # waiting messages are taken at once, so they do not delay the next.
 _DEPTH = 100
-_MOST = 200  # maximum number of messages taken at once, if they arrive faster than that
 
 
 class JointStateSource:
@@ -69,6 +68,7 @@ class JointStateSource:
         self._subscription: Any = node.create_subscription(
             JointStateMessage, topic, partial(callback, self), profile, raw=True
         )
+        self._depth = depth
         self._count = getattr(self._subscription, "get_publisher_count", None)
         self._next_names = -math.inf
 
@@ -97,8 +97,8 @@ class JointStateSource:
         )
 
     def waiting(self) -> Iterator[bytes]:
-        """Take the waiting messages, oldest first."""
-        for _ in range(_MOST):
+        """Take the waiting messages, oldest first; at most as many as the queue holds."""
+        for _ in range(self._depth):
             if (found := take_serialized(self._subscription)) is None:
                 return
             yield found[0]

@@ -29,18 +29,17 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 from rclpy.utilities import remove_ros_args
 
+from collision_monitor.common.compiled import LOG_SECONDS
 from collision_monitor.common.end_of_process import end_now
 from collision_monitor.common.text import without_place
 from collision_monitor.errors import CollisionMonitorError, RosArgumentsError
 from collision_monitor.monitoring.monitor import Level
-from collision_monitor.nodes.common.sentinel import Sentinel
+from collision_monitor.nodes.common.sentinel import TICK, Sentinel
 from collision_monitor.nodes.parameters.given import unused_parameters
 
 _END_SECONDS = 2.0  # maximum time from a signal to the end of the process
 _PUBLISH_SECONDS = 0.3  # of them, at most, until subscribers have a last state
 _SENDING_SECONDS = 0.05  # until a message has left the process
-_LOG_SECONDS = 1.0  # between two states of the same kind in the log
-_SIGNAL_SECONDS = 0.2  # between two checks for a signal, if no timer runs
 
 
 def log_at(logger: Any, severity: int, text: str) -> None:
@@ -64,7 +63,7 @@ class StateLog:
     def add(self, level: Level, kind: Any, text: str) -> None:
         """Log a state; the kinds "waiting" and "ended" are no faults."""
         now = time.monotonic()
-        if now - self._logged.get(kind, -math.inf) < _LOG_SECONDS:
+        if now - self._logged.get(kind, -math.inf) < LOG_SECONDS:
             return
         self._logged[kind] = now
         severity = logging.WARNING if level is Level.WARN else logging.ERROR
@@ -280,7 +279,7 @@ def _wait_until_received(node: Node) -> None:
 def _spin_once(executor: Executor, node: RunnableNode) -> None:
     """Wait for one event, and handle it; a failure is the node's."""
     try:
-        executor.spin_once(timeout_sec=_SIGNAL_SECONDS)
+        executor.spin_once(timeout_sec=TICK)
     except ExternalShutdownException:
         raise
     except Exception as error:

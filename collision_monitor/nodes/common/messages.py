@@ -24,7 +24,7 @@ LATCHED = QoSProfile(
 # repeated: a late subscriber to a node that is blocked gets nothing, and one that asks for the
 # deadline, or a longer one, is told of silence.
 SAFE_SECONDS = MonitorSettings.joint_state_timeout  # by default: ten periods of the watchdog
-STATE_SECONDS = 1.5  # the slowest heartbeat, 1 s, and a half
+STATE_SECONDS = 1.5  # the period of the slowest heartbeat or timer, 1 s, and a half
 
 
 def _expiring(seconds: float) -> QoSProfile:

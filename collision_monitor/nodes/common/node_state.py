@@ -24,11 +24,9 @@ from collision_monitor.common.text import shortened
 from collision_monitor.errors import reason_of
 from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.nodes.common.executor import StateLog
-from collision_monitor.nodes.common.messages import STATE, diagnostic
+from collision_monitor.nodes.common.messages import STATE, STATE_SECONDS, diagnostic
 
 _WATCHDOG_SECONDS = 0.05
-# Longer than the period of the slowest timer, 1 s: what fails each time is a fault without a gap.
-_FAULT_SECONDS = 2.0
 _MOST_LOGGED = 10  # different failures whose traceback is logged
 # Between two looks at names, which take 100 times as long as a look at their number. The graph may
 # know an endpoint before the name of its node.
@@ -57,7 +55,8 @@ class CallbackFailures:
         """Count an exception, and log each different one with its traceback."""
         self.count += 1
         text = f"a callback failed: {reason_of(error)}"
-        until = time.monotonic() + _FAULT_SECONDS
+        # What fails at each call of the slowest timer is a fault without a gap.
+        until = time.monotonic() + STATE_SECONDS
         self._faults.put("callback", Level.ERROR, "fault", text, until)
         if text not in self._logged and len(self._logged) < _MOST_LOGGED:
             self._logged.add(text)

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-_TICK = 0.1  # seconds
+TICK = 0.1  # seconds; also between two looks for a signal, if no timer runs
 # A main thread that has done nothing for so many ticks is blocked: 1 s, the slowest heartbeat. On a
 # busy machine half of that is not rare.
 _TICKS = 10
@@ -43,9 +43,9 @@ class Sentinel:
 
     def _watch(self) -> None:
         seen, ticks = self._beats, 0
-        while not self._ended.wait(_TICK):
+        while not self._ended.wait(TICK):
             ticks = ticks + 1 if self._beats == seen else 0
             seen = self._beats
             if ticks >= _TICKS:
                 with suppress(Exception):
-                    self._publish(f"the node has been blocked for {ticks * _TICK:.1f} s")
+                    self._publish(f"the node has been blocked for {ticks * TICK:.1f} s")

@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import struct
 
-from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor.errors import TrajectoryError
 
-COMMANDS = QoSProfile(depth=10)
 _MOST_NAMES = 10_000  # as many as a robot may have joints
 _MOST_BYTES = 1_000_000  # of a beginning: 100 points of 400 joints
 

@@ -14,6 +14,7 @@ from typing import Any
 from rclpy.node import Node
 from visualization_msgs.msg import Marker, MarkerArray
 
+from collision_monitor.common.compiled import LOG_SECONDS
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
 from collision_monitor.model.live.desired_scene import DesiredScene, ObjectRequest
 from collision_monitor.model.live.live_objects import Bounds
@@ -40,8 +41,6 @@ from collision_monitor.nodes.obstacles.waiting_messages import (
     WaitingMessages,
 )
 from collision_monitor.nodes.recorder import Recorder
-
-_LOG_SECONDS = 1.0  # between two log lines about refused objects
 
 
 def bounds_of(values: Mapping[str, Any]) -> Bounds:
@@ -224,7 +223,7 @@ class SceneTopics:
         fault = self._raise_fault()
         if fault != before:
             self._changed()
-            if fault and time.monotonic() - self._logged >= _LOG_SECONDS:
+            if fault and time.monotonic() - self._logged >= LOG_SECONDS:
                 self._logged = time.monotonic()
                 self._node.get_logger().error(fault)
 

@@ -21,8 +21,8 @@ from collision_monitor.errors import (
     reason_of,
 )
 from collision_monitor.monitoring.faults import Level
-from collision_monitor.nodes.common.messages import seconds_of
-from collision_monitor.nodes.common.trajectory_reading import COMMANDS, read_trajectory
+from collision_monitor.nodes.common.messages import VALUES, seconds_of
+from collision_monitor.nodes.common.trajectory_reading import read_trajectory
 from collision_monitor.nodes.markers.path_marker_topic import PathMarkerTopic
 from collision_monitor.nodes.parameters.self_collision_parameters import settings_of
 from collision_monitor.nodes.self_collision_state import RequestState
@@ -90,14 +90,14 @@ class TrajectoryRequests:
         self._shortage, self._motions, self._markers = shortage, motions, markers
         self._seconds, self._released = seconds, released
         self.adjusting = Adjusting(node, seconds, self._finish)
-        self.publisher = node.create_publisher(JointTrajectory, "~/joint_trajectory", COMMANDS)
+        self.publisher = node.create_publisher(JointTrajectory, "~/joint_trajectory", VALUES)
         self._relay = self._make_relay()
 
     def subscribe(self) -> None:
         """Receive desired trajectories."""
         # raw: parsing a message of a million points would delay joint states
         self._node.create_subscription(
-            JointTrajectory, "~/desired_trajectory", self._on_desired, COMMANDS, raw=True
+            JointTrajectory, "~/desired_trajectory", self._on_desired, VALUES, raw=True
         )
 
     def use_robot(self, trajectories: TrajectoryFilter) -> None:
