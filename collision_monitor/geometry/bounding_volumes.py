@@ -29,6 +29,7 @@ from collision_monitor.common.compiled import (
     part_kernel,
     small_kernel,
 )
+from collision_monitor.geometry.segments import PARALLEL
 
 # Kinds of volumes: boxes along the axes of the link, boxes with axes of their own, rectangles
 # swept by spheres, and boxes along the axes in a tree of eight.
@@ -91,9 +92,6 @@ def _oriented_relation(boxes_a, i, boxes_b, j, pose):
 # The nearest points of two rectangles that do not cross are a corner and a point of the other
 # rectangle, or points of two edges. Rectangles cross where an edge of one pierces the other.
 
-# Squared sine below which edges are parallel; moves a distance by less than 1e-12 m a metre.
-_PARALLEL_SIDES = 1e-24
-
 
 @small_kernel
 def _limited(x, half):
@@ -137,7 +135,7 @@ def _parallel_edges(d0, d1, d2, e, wx, wy, wz, halves_a, ox, oy, oz, halves_b):
     cosine, o = (wx, wy) if e == 0 else (wy, wx)
     # Not 1 - cosine^2, which has lost all digits where the edges are nearly parallel.
     square = o * o + wz * wz
-    scale = 1.0 / square if square > _PARALLEL_SIDES else 0.0
+    scale = 1.0 / square if square > PARALLEL else 0.0
     for side in range(4):
         a = sa if side & 1 else -sa
         b = sb if side & 2 else -sb

@@ -18,8 +18,7 @@ import math
 from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import ONE, TWO, ZERO, kernel, part_kernel
 
-SOLID_COLUMNS = 5
-ROUND, RADIUS = 3, 4
+ROUND, RADIUS, SOLID_COLUMNS = range(3, 6)
 
 # Metres between the distance found and the bound proved. Nearer than this is in contact.
 _TOLERANCE = 1e-10

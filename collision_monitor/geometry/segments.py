@@ -11,7 +11,10 @@ from collision_monitor.common.compiled import kernel, small_kernel
 # Below this length squared a segment is a point; below this squared sine two
 # segments are parallel. Either moves a distance by less than 1e-12 m per metre.
 _POINT = 1e-30
-_PARALLEL = 1e-24
+PARALLEL = 1e-24
+# Metres, radians, or a part of what is compared: more than rounding errors of sums, and less than
+# anything that matters.
+ROUNDING = 1e-9
 
 
 @small_kernel
@@ -47,7 +50,7 @@ def nearest_parameters(
     nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
     nn = nx * nx + ny * ny + nz * nz
     s = 0.0
-    if nn > _PARALLEL * a * e:
+    if nn > PARALLEL * a * e:
         # ((q - p) x v) . n with q - p = -r
         s = clamp_to_unit(
             -(
@@ -135,7 +138,7 @@ def _way_out(ux, uy, uz, vx, vy, vz):
     nn = nx * nx + ny * ny + nz * nz
     uu = ux * ux + uy * uy + uz * uz
     vv = vx * vx + vy * vy + vz * vz
-    if nn > _PARALLEL * uu * vv and nn > _POINT * _POINT:
+    if nn > PARALLEL * uu * vv and nn > _POINT * _POINT:
         length = math.sqrt(nn)
         return nx / length, ny / length, nz / length
     if uu >= vv:

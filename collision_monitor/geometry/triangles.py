@@ -22,12 +22,11 @@ from collision_monitor.common.compiled import kernel, part_kernel, small_kernel
 from collision_monitor.geometry.segments import nearest_parameters
 
 # A squared distance and two points: farther away than any.
-_NOTHING = (math.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+_NOTHING = (math.inf, *6 * (0.0,))
 
-# Shares of the triangles' extent: how much rounding may add to a gap, and the error
-# that is tolerated where a candidate is compared to the gap. 2^-53 is 1.1e-16.
-_ROUNDING = 2e-15
-_TOLERANCE = 4e-15
+# Share of the triangles' extent: twice what rounding may add to a gap, so that a candidate can be
+# compared to it. 2^-53 is 1.1e-16.
+_ROUNDING = 4e-15
 # Share of the extent up to which triangles touch: far above rounding, far below what matters.
 TOUCH = 1e-12
 
@@ -178,7 +177,7 @@ def _walk(p, i, edge_i, j, edge_j, bound, extent):
         # The edges' own ends lie as they should; so look at the third vertices first.
         nearer_i = max(0.0, _beyond(p, i + (edge_i + 2) % 3, ax, ay, az, dx, dy, dz))
         nearer_j = max(0.0, -_beyond(p, j + (edge_j + 2) % 3, bx, by, bz, dx, dy, dz))
-        slack = _TOLERANCE * extent * math.sqrt(square)
+        slack = _ROUNDING * extent * math.sqrt(square)
         if _is_settled(square - nearer_i - nearer_j, square, bound, slack):
             gap = _gap_along(p, i, j, dx, dy, dz)
             if _is_settled(gap, square, bound, slack):
@@ -258,7 +257,7 @@ def _face_below_vertex(p, i, j, bound, extent):
         return (bound, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), apart, apart
     x, y, z = p[row, 0], p[row, 1], p[row, 2]
     square, fx, fy, fz = _foot(p, i, nx, ny, nz, x, y, z)
-    settled = apart and math.sqrt(square) * length <= gap + _TOLERANCE * extent * length
+    settled = apart and math.sqrt(square) * length <= gap + _ROUNDING * extent * length
     return (square, fx, fy, fz, x, y, z), apart, settled
 
 

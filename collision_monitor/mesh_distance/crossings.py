@@ -15,7 +15,7 @@ from collision_monitor.geometry.convex import RADIUS, solid_distance
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad, move
 from collision_monitor.mesh_distance.link_pair_distance import place_link, relative_pose
-from collision_monitor.mesh_distance.mesh_crossing import crossing_triangles
+from collision_monitor.mesh_distance.mesh_crossing import CROSSING_ROUNDING, crossing_triangles
 from collision_monitor.mesh_distance.part_calls import call_list_contacts
 from collision_monitor.mesh_distance.part_distance import balls_gap, touching_rows, tree_of
 from collision_monitor.mesh_distance.parts import MESH, data_of, unpack_shapes
@@ -25,8 +25,6 @@ from collision_monitor.mesh_distance.poses import (
     take_pose,
     to_outer,
 )
-
-_BEYOND = 1e-7  # metres beyond the position where solids just touch
 
 
 @kernel
@@ -49,7 +47,7 @@ def list_contacts(data, shapes, i, j, pose, out):
         compose_inverse(place, placed, other)
         radii = shapes.solids[i, RADIUS] + shapes.solids[j, RADIUS]
         found = solid_distance(
-            shapes.solids, i, other, FALSE, j, radii + _BEYOND, points
+            shapes.solids, i, other, FALSE, j, radii + CROSSING_ROUNDING, points
         )
         out[0, 0] = out[0, 1] = -1
         return np.int64(1 if found <= radii else 0)

@@ -19,6 +19,7 @@ from collision_monitor.common.compiled import (
     small_kernel,
 )
 from collision_monitor.geometry.convex import RADIUS, farthest
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.mesh_distance.mesh_pair_distance import mesh_reach
 from collision_monitor.mesh_distance.part_calls import call_holds, call_part_distance
 from collision_monitor.mesh_distance.part_distance import balls_gap, finish, tree_of
@@ -27,9 +28,6 @@ from collision_monitor.mesh_distance.poses import compose, compose_inverse, take
 
 # The result for links whose shapes touch, cross or contain one another.
 TOUCH = -1e300
-
-# Metres; limits below this are not searched: the shapes are in contact.
-_MIN_LIMIT = 1e-9
 
 
 @small_kernel
@@ -129,7 +127,7 @@ def _measure_parts(data, shapes, state, pair, i, j, pose, limit, enough, search,
     row_a = row_b = np.int64(-1)
     if state.guesses[pair, 0] == i and state.guesses[pair, 1] == j:
         row_a, row_b = state.guesses[pair, 2], state.guesses[pair, 3]
-    core_limit = max(limit + radii, _MIN_LIMIT)
+    core_limit = max(limit + radii, ROUNDING)  # nearer is contact
     trial = work_space(limit, 3, 3)
     core, row_a, row_b = call_part_distance(
         data, shapes, i, j, pose, row_a, row_b, core_limit, enough + radii, search, trial

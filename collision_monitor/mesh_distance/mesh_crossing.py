@@ -15,13 +15,13 @@ from collision_monitor.common.array_views import work_space
 from collision_monitor.common.compiled import THREE, ZERO, kernel
 from collision_monitor.geometry.bounding_volumes import OCTREE
 from collision_monitor.geometry.triangles import squared_distance_below
+from collision_monitor.hierarchy.aabb_tree import STACK
 from collision_monitor.mesh_distance.mesh_pair_distance import place_corners, take_corners
-from collision_monitor.mesh_distance.mesh_tree import STACK
 from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
 
 # Metres by which rounding may enlarge the bound of two volumes that touch, with a reserve. Where
 # edges are nearly parallel, errors are divided by the sine of their angle, at least 1e-5.
-_ROUNDING = 1e-7
+CROSSING_ROUNDING = 1e-7
 
 
 @kernel
@@ -43,7 +43,7 @@ def crossing_triangles(a, b, pose, out):
     """
     pair = work_space(1.0, 6, 3)
     search = Search(work_space(np.int64(0), STACK, 2), work_space(1.0, STACK, 2))
-    near = _ROUNDING * _ROUNDING
+    near = CROSSING_ROUNDING * CROSSING_ROUNDING
     count, most = np.int64(0), len(out)
     size = start(a, b, pose, near, search) if most > 0 else 0
     while True:

@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 _NO_LEAVES = (-1, -1)
 # What exact queries may compute: the numbers of callees that they need (`calls`).
-DISTANCES, CROSSINGS = 2, 3
+DISTANCES, CROSSINGS = 2, part_calls.CALLS
 
 
 class LinkShapes(NamedTuple):
@@ -355,10 +355,7 @@ _prepare_cached = cache(prepare)  # it checks for files, which takes longer than
 
 def _empty_arguments(what: int) -> tuple[np.ndarray, ...]:
     """Return arguments of queries for a model without links."""
-    none = np.empty(0)
-    shapes = pack_shapes(
-        {name: none for name in Shapes._fields if name != "parts"} | {"parts": np.empty((0, 8))}, []
-    )
+    shapes = pack_shapes(dict.fromkeys(Shapes._fields, np.empty((0, 0))), [])
     state = new_state(0, np.empty((0, 2), dtype=np.int64), 0)
     return (*empty_model(), *shapes, *state, calls(what))
 

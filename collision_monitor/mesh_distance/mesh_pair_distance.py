@@ -22,8 +22,9 @@ from collision_monitor.common.compiled import (
     small_kernel,
 )
 from collision_monitor.geometry.bounding_volumes import OBB, RSS
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.geometry.triangles import squared_distance_below
-from collision_monitor.mesh_distance.mesh_tree import STACK
+from collision_monitor.hierarchy.aabb_tree import STACK
 from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
 
 # -- exact extents along one direction of the triangles below the nodes of a tree --
@@ -168,7 +169,7 @@ def fill_both_reaches(a, b, pose, points, apart):
     bz = -pose[0, 2] * x - pose[1, 2] * y - pose[2, 2] * z
     offset = x * pose[3, 0] + y * pose[3, 1] + z * pose[3, 2]
     if apart < math.inf:
-        enough = offset - apart - _ROUNDING
+        enough = offset - apart - ROUNDING
         fill_reaches_above(a, ZERO, x, y, z, enough - mesh_reach(b, bx, by, bz, -math.inf))
         fill_reaches_above(b, ONE, bx, by, bz, enough - a.reaches[0, 0])
     else:
@@ -181,7 +182,6 @@ def fill_both_reaches(a, b, pose, points, apart):
 # together all are filled, and again when the squared distance falls below _MIN_DECREASE times the
 # last one, at most _MAX_FILLS times.
 _MAX_NODES, _MIN_DECREASE, _MAX_FILLS = 20_000, 0.64, 5
-_ROUNDING = 1e-9  # metres; more than errors of sums
 # Part of a distance beyond what is enough by which a result may be less: nearly parallel surfaces
 # have many triangles that are hardly farther apart than the nearest ones.
 _LESS = 0.5

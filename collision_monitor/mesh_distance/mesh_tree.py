@@ -47,13 +47,14 @@ from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import kernel, offline_kernel
 from collision_monitor.errors import FitError
 from collision_monitor.geometry.bounding_volumes import AABB, OBB, OCTREE, RSS
+from collision_monitor.hierarchy.aabb_tree import STACK
 from collision_monitor.mesh_distance.mesh_halving import halve
 
 # -- volumes of nodes --
 
-# Sides grow by this part of the largest coordinate: more than the rounding errors of the
-# transforms into the axes of a box and back.
-_ROUNDING = 16.0 * np.finfo(float).eps
+# Boxes and cells grow by this part of the largest coordinate: more than the rounding errors of the
+# transforms into the axes of a box and back, so that no point of a triangle is lost.
+ROUNDING = 1e-12
 
 
 def volume_rows(
@@ -69,7 +70,7 @@ def volume_rows(
         largest: absolute coordinate of the whole mesh.
     """
     center = 0.5 * (low + high)
-    half = 0.5 * (high - low) + _ROUNDING * largest
+    half = 0.5 * (high - low) + ROUNDING * largest
     if kind in ("aabb", "octree"):
         size = np.linalg.norm(half, axis=1)
         return np.column_stack([center, half, size, np.zeros(len(low))])
@@ -255,10 +256,6 @@ DEPTH = 6
 _DEEPEST = 20  # a cell is then a millionth of the mesh: the precision of a float32 in its file
 _MOST_IN_A_LEAF = 1000  # far beyond what is of use
 
-# Cells extend beyond their borders by this part of the largest coordinate, so that no point of a
-# triangle is lost between two cells by rounding.
-_OVERLAP = 1e-12
-
 # A cell whose parts would have more than this many times its own triangles stays a leaf.
 _MULTIPLE = 3.0
 
@@ -288,7 +285,7 @@ def octree(corners: np.ndarray, in_a_leaf: int = IN_A_LEAF, depth: int = DEPTH) 
         volumes.append(volume_rows("octree", low, high, np.empty(0), largest))
         most = in_a_leaf if level < depth else len(members)
         children, *deeper = divide(
-            corners, cells, starts, members, boxes, most, _MULTIPLE, _OVERLAP * largest
+            corners, cells, starts, members, boxes, most, _MULTIPLE, ROUNDING * largest
         )
         sizes = np.diff(starts)
         if slots + sizes[children == 0].sum() + len(deeper[2]) > _MAX_REPEATS * len(corners):
@@ -317,9 +314,6 @@ def octree(corners: np.ndarray, in_a_leaf: int = IN_A_LEAF, depth: int = DEPTH) 
 # -- the arrays --
 
 KINDS = {"aabb": AABB, "obb": OBB, "rss": RSS, "octree": OCTREE}
-
-# Size of the stack of node pairs of a traversal of two trees; each may use half.
-STACK = 512
 
 HEADER = 4
 

@@ -23,6 +23,7 @@ from collision_monitor.common.compiled import (
     small_kernel,
 )
 from collision_monitor.geometry.segments import (
+    ROUNDING,
     capsule_distance,
     capsule_witness,
     surely_farther,
@@ -60,11 +61,9 @@ from collision_monitor.mesh_distance.poses import move_points
 _MAX_CHANGE = 2e-3
 # Metres beyond the best distance so far to which pairs are measured during slow motion, so that
 # they need not be measured again in the next cycles.
-_LOOKAHEAD = 2e-2
+LOOKAHEAD = 2e-2
 # Tolerated error of a distance, as a part of what it is beyond what is needed.
 _BEYOND_PART = 0.1
-# Metres by which rounding may change a result.
-_ROUNDING = 1e-9
 # Metres by which shapes may be nearer than their leaves: each may stick out of the leaves of a file
 # by a micrometre.
 _MAX_PROTRUSION = 2.5e-6
@@ -115,12 +114,12 @@ def _measure_pair(view, shapes, state, data, pair, limit, spare, overlap, enough
     guess = guessed_distance(data, shapes, state, pair, pose, candidate, points)
     if guess > 0.0 and guess < np.inf:
         links = shapes.links
-        gap = -_ROUNDING + parts_gap(
+        gap = -ROUNDING + parts_gap(
             data, shapes, links[a, 1], links[a, 2], links[b, 1], links[b, 2], pose,
             points[2, 0], points[2, 1], points[2, 2],
         )  # fmt: skip
         least = reduced(guess, enough)
-        if gap >= limit or (guess < limit and gap >= least - 2.0 * _ROUNDING):
+        if gap >= limit or (guess < limit and gap >= least - 2.0 * ROUNDING):
             keep(kept, pair, gap, pose)
             if gap < limit:
                 copy_rows(candidate, nearest, ONE, FOUR)
@@ -170,7 +169,7 @@ def nearest_pair(view, shapes, state, data, every, nearest, points):
     limit = np.inf
     if last >= 0:
         limit = _guess(view, shapes, state, data, last, nearest, points)
-    spare = _LOOKAHEAD
+    spare = LOOKAHEAD
     if not abs(limit - (state.kept[last, 0] if last >= 0 else np.inf)) < _MAX_CHANGE:
         spare = 0.0
         leaves, i, j = nearest_leaves(view)
@@ -183,7 +182,7 @@ def nearest_pair(view, shapes, state, data, every, nearest, points):
             limit = _measure_pair(
                 view, shapes, state, data, pair, limit, 0.0, leaves < 0.0, np.inf, nearest, points
             )
-    limit = max(limit, 0.0) + _ROUNDING
+    limit = max(limit, 0.0) + ROUNDING
     count = list_near(view, shapes, state, limit + _MAX_PROTRUSION)
     best, best_pair, touching = limit, np.int64(-1), 0
     candidate, trial = work_space(last, 1, 4), work_space(limit, 3, 3)
@@ -292,7 +291,7 @@ def _bounds_without_search(view, shapes, state, data, pair, within, loose, pose,
     if guess <= 0.0:
         return TOUCH, TOUCH
     if least < guess - loose and guess < np.inf:
-        gap = -_ROUNDING + parts_gap(
+        gap = -ROUNDING + parts_gap(
             data, shapes, links[a, 1], links[a, 2], links[b, 1], links[b, 2], pose,
             points[2, 0], points[2, 1], points[2, 2],
         )  # fmt: skip
@@ -425,7 +424,7 @@ def measure_pairs(
     for row in range(len(which)):
         limit, overlap = limits[row], out[row, 0] <= 0.0
         out[row, 0] = _measure_pair(
-            view, shapes, state, data, which[row], limit, _LOOKAHEAD, overlap, enough[row], nearest,
+            view, shapes, state, data, which[row], limit, LOOKAHEAD, overlap, enough[row], nearest,
             points,
         )  # fmt: skip
         if 0.0 < out[row, 0] < limit:

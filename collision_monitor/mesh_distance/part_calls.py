@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 
 from collision_monitor.common.array_views import Window
 from collision_monitor.common.compiled import inlined_kernel
-from collision_monitor.mesh_distance.parts import Shapes
+from collision_monitor.mesh_distance.parts import INTEGERS_OF_SHAPES, Shapes
 
 INTEGERS, FLOATS = Window(types.int64), Window(types.float64)
 
@@ -55,15 +55,16 @@ def caller(signature: Signature) -> Callable:
     return call
 
 
-_PART_DISTANCE, _HOLDS, _LIST_CONTACTS = map(np.int64, range(3))
-# The order of their addresses in the argument of `parts.data_of`.
 CALLS = 3
+# The order of their addresses in the argument of `parts.data_of`.
+_PART_DISTANCE, _HOLDS, _LIST_CONTACTS = map(np.int64, range(CALLS))
 
 _INDEX, _NUMBER, _YES = types.int64, types.float64, types.boolean
-_NUMBERS, _INDICES = types.Array(_NUMBER, 1, "C"), types.Array(_INDEX, 1, "C")
+_NUMBERS, _INDICES = (types.Array(kind, 1, "C") for kind in (_NUMBER, _INDEX))
 _DATA = types.Tuple((_NUMBERS, _INDICES, _NUMBERS, _INDEX, _INDICES))
-_INTEGERS = ("links", "parts", "leaf_links", "closed")
-_SHAPES = named(Shapes, **{f: INTEGERS if f in _INTEGERS else FLOATS for f in Shapes._fields})
+_SHAPES = named(
+    Shapes, **{f: INTEGERS if f in INTEGERS_OF_SHAPES else FLOATS for f in Shapes._fields}
+)
 _PARTS = (_DATA, _SHAPES, _INDEX, _INDEX, FLOATS)  # data, shapes, part, part, pose
 
 # Signatures of `part_distance.part_distance` and `holds`, and of `crossings.list_contacts`.

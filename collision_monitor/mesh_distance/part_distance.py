@@ -26,8 +26,10 @@ from collision_monitor.common.compiled import (
 )
 from collision_monitor.geometry.bounding_volumes import OBB, OCTREE, RSS
 from collision_monitor.geometry.convex import RADIUS, solid_distance
+from collision_monitor.geometry.segments import ROUNDING
+from collision_monitor.hierarchy.aabb_tree import STACK
 from collision_monitor.mesh_distance.mesh_pair_distance import nearest_triangles
-from collision_monitor.mesh_distance.mesh_tree import STACK, MeshTree, unpack_tree
+from collision_monitor.mesh_distance.mesh_tree import MeshTree, unpack_tree
 from collision_monitor.mesh_distance.parts import MESH
 from collision_monitor.mesh_distance.poses import (
     compose,
@@ -42,8 +44,6 @@ from collision_monitor.mesh_distance.traversal import Search, next_leaves, start
 
 # -- a mesh and a convex solid --
 
-# Metres by which rounding may reduce a bound.
-_ROUNDING = 1e-9
 
 
 @kernel
@@ -106,7 +106,7 @@ def touching_rows(tree, volume, solids, solid, pose, out, column):
     """
     corners, points = work_space(1.0, 4, 3), work_space(1.0, 2, 3)
     radius = solids[solid, RADIUS]
-    limit = radius + _ROUNDING
+    limit = radius + ROUNDING
     space = Search(work_space(solid, STACK, 2), work_space(1.0, STACK, 2))
     size, count = start(tree, volume, pose, limit * limit, space), np.int64(0)
     while count < len(out):

@@ -68,6 +68,7 @@ from collision_monitor.geometry.convex import SOLID_COLUMNS
 from collision_monitor.mesh_distance import mesh_tree
 from collision_monitor.mesh_distance.mesh_tree import (
     KINDS,
+    ROUNDING,
     Hierarchy,
     MeshTree,
     TriangleTree,
@@ -81,7 +82,7 @@ from collision_monitor.robot.shape_kinds import solid_row
 
 # -- the parts of a link --
 
-_GROWTH = 1.0 + 1e-12
+_GROWTH = 1.0 + ROUNDING
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,14 +220,9 @@ def _solid_part(shape: Shape, kind: str) -> Part:
 
 # -- flat arrays --
 
-MESH, SOLID = 0, 1
+MESH, SOLID = range(2)
 
-_INTEGERS = (("links", 3), ("parts", 8), ("leaf_links", 1), ("closed", 1))
-_FLOATS = (
-    ("frames", 12), ("extents", 6), ("balls", 4), ("boxes", 6), ("places", 12), ("solids", 5),
-    ("probes", 3),
-)  # fmt: skip
-_HEADER = 2 * (len(_INTEGERS) + len(_FLOATS))
+INTEGERS_OF_SHAPES = ("links", "parts", "leaf_links", "closed")
 _STATE_HEADER = 3
 
 
@@ -268,14 +264,15 @@ def pack_shapes(
     ``tables`` by name; the offsets of the trees are filled in. ``trees``: (numbers, index) of each
     part.
     """
-    integers = [np.asarray(tables[name], dtype=np.int64) for name, _ in _INTEGERS]
-    floats = [np.asarray(tables[name], dtype=np.float64) for name, _ in _FLOATS]
-    header, at, first = [], _HEADER, 0
+    count = len(INTEGERS_OF_SHAPES)
+    integers = [np.asarray(tables[name], dtype=np.int64) for name in INTEGERS_OF_SHAPES]
+    floats = [np.asarray(tables[name], dtype=np.float64) for name in Shapes._fields[count:]]
+    header, at, first = [], 3 * len(Shapes._fields), 0  # begin, rows and columns of each window
     for array in integers:
-        header += [at, len(array)]
+        header += [at, *array.shape]
         at += array.size
     for array in floats:
-        header += [first, len(array)]
+        header += [first, *array.shape]
         first += array.size
     for part, (numbers, index) in zip(integers[1], trees, strict=True):
         part[1], part[2] = first, at
@@ -289,9 +286,9 @@ def pack_shapes(
 def windows(numbers: np.ndarray, index: np.ndarray) -> Shapes:
     """Return the Shapes of two packed arrays for numpy, without copies."""
     arrays = []
-    for k, (_, columns) in enumerate(_INTEGERS + _FLOATS):
-        source = index if k < len(_INTEGERS) else numbers
-        first, rows = index[2 * k : 2 * k + 2].tolist()
+    for k, name in enumerate(Shapes._fields):
+        source = index if name in INTEGERS_OF_SHAPES else numbers
+        first, rows, columns = index[3 * k : 3 * k + 3].tolist()
         arrays.append(source[first : first + rows * columns].reshape(rows, columns))
     return Shapes(*arrays)
 
@@ -329,16 +326,16 @@ def unpack_shapes(numbers, index):
     """The Shapes of two packed arrays; valid as long as the arrays exist."""
     return Shapes(
         borrow(index, index[0], index[1], 3),
-        borrow(index, index[2], index[3], 8),
-        borrow(index, index[4], index[5], 1),
+        borrow(index, index[3], index[4], 8),
         borrow(index, index[6], index[7], 1),
-        borrow(numbers, index[8], index[9], 12),
-        borrow(numbers, index[10], index[11], 6),
-        borrow(numbers, index[12], index[13], 4),
-        borrow(numbers, index[14], index[15], 6),
-        borrow(numbers, index[16], index[17], 12),
-        borrow(numbers, index[18], index[19], 5),
-        borrow(numbers, index[20], index[21], 3),
+        borrow(index, index[9], index[10], 1),
+        borrow(numbers, index[12], index[13], 12),
+        borrow(numbers, index[15], index[16], 6),
+        borrow(numbers, index[18], index[19], 4),
+        borrow(numbers, index[21], index[22], 6),
+        borrow(numbers, index[24], index[25], 12),
+        borrow(numbers, index[27], index[28], 5),
+        borrow(numbers, index[30], index[31], 3),
     )
 
 
