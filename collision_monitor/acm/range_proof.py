@@ -214,7 +214,7 @@ def nearest_leaves(view, chain, widths, chords, reaches, bends, begin):
 
 # -- the proof --
 
-PROVED, MEETS, OPEN = 0, 1, 2
+PROVED, MEETS, OPEN = range(3)
 
 # An unproved box counts as touching if the distance can change by at most this in it, metres.
 _RESOLUTION = 2e-5

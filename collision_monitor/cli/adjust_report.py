@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from collision_monitor.common.optional_dependencies import figure_class
-from collision_monitor.common.text import json_number
+from collision_monitor.common.text import MOST_NAMED, json_number
 from collision_monitor.errors import AdjustmentError, MotionError
 from collision_monitor.verification.report.plots import NEED, Curve, Plot, figure
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 # -- JSON and text --
 
-_SHOWN = 8  # eased pairs in the text
 ADJUSTED, SAFE, FAILED = "adjusted", "already safe", "no safe adjustment"
 
 
@@ -210,11 +209,11 @@ def text(result: Mapping[str, Any]) -> str:
     lines.append(("pairs", f"{pairs['kept']} are kept apart"))
     if pairs["eased"]:
         lines.append(("", f"{pairs['eased']} are eased; each keeps at every instant, at least:"))
-        for each in pairs["eased_keep"][:_SHOWN]:
+        for each in pairs["eased_keep"][:MOST_NAMED]:
             where = f"{1000.0 * each['value']:.1f} mm between {each['between']}"
             lines.append(("", f"  {' - '.join(each['pair'])}: {where}"))
-        if pairs["eased"] > _SHOWN:
-            lines.append(("", f"  and {pairs['eased'] - _SHOWN} more (--json lists them)"))
+        if pairs["eased"] > MOST_NAMED:
+            lines.append(("", f"  and {pairs['eased'] - MOST_NAMED} more (--json lists them)"))
     if pairs["not_looked_at"]:
         why = "not between arms" if result["method"] != "robust" else "not moved by an arm"
         lines.append(("", f"{pairs['not_looked_at']} others do not touch ({why})"))

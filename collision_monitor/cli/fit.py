@@ -23,7 +23,7 @@ from collision_monitor.cli.options import (
 from collision_monitor.cli.robots import add_model_arguments, load_model
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.settings import settings_of
-from collision_monitor.common.text import counted, json_number, shortened
+from collision_monitor.common.text import MOST_NAMED, counted, json_number, shortened
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.fitting.enclosure import stand_off
 from collision_monitor.fitting.fitter import FITS
@@ -34,6 +34,7 @@ from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.hierarchy_boxes import tree_sizes
 from collision_monitor.model.near_by_design import NearPair, near_by_design
 from collision_monitor.model.neighbour_contacts import contacts_of_joint
+from collision_monitor.model.pair_rules import VERSION
 from collision_monitor.model.thresholds import (
     STOP_DISTANCE,
     WARN_DISTANCE,
@@ -49,11 +50,9 @@ _NEAR = ("pair", "warn [mm]", "stop [mm]", "why")
 _LOOSE = ("link", "leaves", "mean [mm]", "max [mm]", "try")
 _TREES = ("link", "triangles", "levels", "cells", "leaves", "triangles/leaf", "indices", "stored")
 _MEETING = ("pair", "joint", "meet in [%]", "depth up to [mm]")
-_MOST_NAMED = 8
 _WORST = 5
 _TIGHT = 5e-4  # metres; leaves with a smaller mean distance from the link are not listed
 _MOST_LEAVES = settings_of(FitSettings)["max_leaves_per_link"].most
-_VERSION = 3  # of the cached contacts of neighbours
 
 
 def add_parser(commands: Any) -> None:
@@ -194,7 +193,7 @@ def meeting_neighbours(model: CollisionModel) -> list[dict[str, Any]]:
     """
     pairs = [(a, b) for a, b, reason in model.unmonitored_pairs if reason == NEIGHBOURS]
     names = [joint.name for joint in model.robot.joints]
-    key = content_key("neighbours", _VERSION, pairs, names, model.content)
+    key = content_key("neighbours", VERSION, pairs, names, model.content)
 
     def measured() -> list[dict[str, Any]]:
         meeting = []
@@ -302,7 +301,7 @@ def _left_out(model: CollisionModel) -> str:
     lines = [f"{len(model.pairs)} pairs checked, {left_out} left out" + (":" if left_out else "")]
     judged = {pair.reason for pair in model.unmonitored_pairs if pair.by_design or pair.by_rule}
     for reason, pairs in by_reason(model.unmonitored_pairs).items():
-        most = len(pairs) if reason in judged else _MOST_NAMED
+        most = len(pairs) if reason in judged else MOST_NAMED
         names = shortened([f"{a} - {b}" for a, b in pairs], most)
         more = " (all: --json)" if len(pairs) > most else ""
         lines.append(f"  {reason}: {names}{more}")

@@ -37,9 +37,9 @@ from collision_monitor.model.thresholds import (
 )
 from collision_monitor.motion import Motion, read_motion
 from collision_monitor.motion.motion_files import Kind, open_motion
+from collision_monitor.motion.robot_joints import SAME_POSITION
 from collision_monitor.robot.pairs import are_of_one_robot
 
-_SAME = 0.01  # rad or m: a pose nearer than this to the last one measured shows nothing new
 _APART = 0.1  # rad or m: poses are measured between waypoints that are farther apart
 # Pairs nearer than this at rest (metres) are named on standard error.
 _VERY_NEAR = 0.005
@@ -315,7 +315,10 @@ def seen_near(
 
 
 def _poses(motion: Motion) -> Iterator[tuple[float, np.ndarray]]:
-    """Yield (seconds, configuration (nq,)) along a motion, `_SAME` to `_APART` from each other."""
+    """Yield (seconds, configuration (nq,)) along a motion.
+
+    They are `SAME_POSITION` to `_APART` from each other.
+    """
     last = None
     for k, (time, row) in enumerate(zip(motion.times, motion.positions, strict=True)):
         before = max(k - 1, 0)
@@ -323,6 +326,6 @@ def _poses(motion: Motion) -> Iterator[tuple[float, np.ndarray]]:
         count = max(1, int(np.ceil(np.abs(step).max(initial=0.0) / _APART)))
         for part in range(1, count + 1):
             q = row - (1.0 - part / count) * step
-            if last is None or np.abs(q - last).max(initial=0.0) >= _SAME:
+            if last is None or np.abs(q - last).max(initial=0.0) >= SAME_POSITION:
                 last = q
                 yield float(time - (1.0 - part / count) * (time - motion.times[before])), q

@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 SWITCH = "COLLISION_MONITOR_CACHE"
 _LARGEST = 200_000_000  # bytes; the least recently used values are dropped
-_LOOK_SECONDS = 0.02  # between two checks whether another process has finished
+LOOK_SECONDS = 0.02  # between two checks whether another process has finished
 
 
 # -- folders -------------------------------------------------------------------------
@@ -118,7 +118,7 @@ class Turn:
                     waited = True
                     if time.monotonic() > end:
                         break
-                    time.sleep(_LOOK_SECONDS)
+                    time.sleep(LOOK_SECONDS)
         return waited
 
     def give(self) -> None:

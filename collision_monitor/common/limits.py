@@ -27,11 +27,11 @@ from collision_monitor.errors import LoadingLimitError
 # Limits for every input (docs/safety.md). Beyond them, squares and sums exceed the range or the
 # precision of floating point numbers: a distance could be infinite, zero or NaN.
 LARGEST = 1e4  # metres of geometry: 10 km; and its angles and factors
-LARGEST_POSITION = 1e9  # of a joint: rad, or m
-LARGEST_LIMIT = 1e6  # metres, of the limits of a joint: large ones often mean none
-LARGEST_RATE = 1e9  # rad/s, m/s, and per second squared
+LARGEST_LIMIT = 1e6  # of a sliding joint (m), acceleration or jerk: large ones often mean none
+LARGEST_OF_JOINT = 1e9  # position, velocity or acceleration: rad, m, and per second (squared)
 LATEST_STAMP = 1e11  # seconds since 1970
 SMALLEST = 1e-7  # metres, of a size that is not zero
+SIX_DIGITS = 1e-6  # relative, or rad, m or s: rounding of numbers in files
 SMALLEST_DECELERATION = 1e-3  # rad/s^2, m/s^2: with less, a robot practically never stops
 
 _GRAIN = 1e-3  # metres

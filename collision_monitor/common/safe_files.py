@@ -211,8 +211,8 @@ def _refuse_doctype(text: str, name: str, error: type[CollisionMonitorError]) ->
 # -- YAML --
 
 # Nested lists: libyaml parses them recursively, and a stack overflow kills the process.
-_DEEPEST = 100
-_MOST_MERGED = 100_000  # keys, in all mappings together
+DEEPEST = 100  # of what is nested
+MOST_REFERRED = 100_000  # in all: a few that refer to each other can ask for billions
 _LARGEST_YAML = 10_000_000  # bytes
 _LONGEST_NUMBER = 4000  # characters: Python reads 4300 digits at most
 _MERGE = "tag:yaml.org,2002:merge"
@@ -247,9 +247,9 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
                     continue  # refused by the library
                 self.flatten_mapping(part)
                 self._merged = getattr(self, "_merged", 0) + len(part.value)
-                if self._merged > _MOST_MERGED:
+                if self._merged > MOST_REFERRED:
                     raise yaml.constructor.ConstructorError(
-                        None, None, f"'<<' merges more than {_MOST_MERGED} keys", key.start_mark
+                        None, None, f"'<<' merges more than {MOST_REFERRED} keys", key.start_mark
                     )
         super().flatten_mapping(node)
 
@@ -288,9 +288,9 @@ def _refuse_deep(text: bytes) -> None:
     for event in yaml.parse(text, _Loader):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
-            if depth > _DEEPEST:
+            if depth > DEEPEST:
                 raise yaml.MarkedYAMLError(
-                    None, None, f"nested deeper than {_DEEPEST} levels", event.start_mark
+                    None, None, f"nested deeper than {DEEPEST} levels", event.start_mark
                 )
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1

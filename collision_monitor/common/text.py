@@ -11,6 +11,9 @@ from collections.abc import Collection, Iterable
 
 from collision_monitor.errors import ConfigurationError
 
+MOST_LOGGED = 20  # different problems of one kind in a log; further ones are silent
+MOST_NAMED = 8  # where a message lists more names than `shortened` usually does
+
 
 def shortened(names: Iterable[str], most: int = 4, separator: str = ", ") -> str:
     """The first ``most`` names, and the number of the others: ``a, b and 3 more``."""
@@ -25,7 +28,7 @@ def did_you_mean(name: object, known: Collection[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else ""
 
 
-def closest(name: str, known: Collection[str], most: int = 8) -> str:
+def closest(name: str, known: Collection[str], most: int = MOST_NAMED) -> str:
     """Up to three known names that are similar; if none is, the first ``most``."""
     return shortened(difflib.get_close_matches(name, known, 3, 0.4) or known, most)
 

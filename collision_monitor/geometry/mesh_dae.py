@@ -21,7 +21,7 @@ import math
 import numpy as np
 from lxml import etree
 
-from collision_monitor.common.safe_files import parse_xml
+from collision_monitor.common.safe_files import DEEPEST, MOST_REFERRED, parse_xml
 from collision_monitor.errors import MeshError
 
 # -- the primitives of a COLLADA geometry as triangles --
@@ -224,8 +224,6 @@ _READERS = {
 
 
 _INSTANCES = ("instance_geometry", "instance_node", "instance_controller")
-_DEEPEST = 100  # nodes inside each other
-_MOST_NODES = 100_000  # visited; a few nodes that instance each other can ask for billions
 
 
 def read_dae(data: bytes) -> tuple[np.ndarray, np.ndarray]:
@@ -291,9 +289,9 @@ class _Collector:
         self._visited += 1
         if node in above:
             raise ValueError(f"node {node.get('id')!r} contains itself")
-        if len(above) > _DEEPEST or self._visited > _MOST_NODES:
+        if len(above) > DEEPEST or self._visited > MOST_REFERRED:
             raise ValueError(
-                f"more than {_DEEPEST} nodes inside each other or {_MOST_NODES} in all"
+                f"more than {DEEPEST} nodes inside each other or {MOST_REFERRED} in all"
             )
         if next(node.iter(*_INSTANCES), None) is None:
             return  # a camera or a light, whose transform does not matter

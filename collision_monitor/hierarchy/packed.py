@@ -46,7 +46,7 @@ from collision_monitor.robot.bodies import Bodies
 
 # -- the arrays --
 
-REVOLUTE, PRISMATIC = 0, 1
+REVOLUTE, PRISMATIC = range(2)
 
 HEADER = 32
 

@@ -39,7 +39,7 @@ from collision_monitor.hierarchy.kinematics import forward_kinematics, place_lea
 from collision_monitor.hierarchy.packed import pack_chain, unpack
 from collision_monitor.robot.insides import any_inside
 
-MANY = np.int64(2**62)  # as good as all pairs
+MANY = np.int64(np.iinfo(np.int64).max)  # all pairs
 
 
 @small_kernel
@@ -58,7 +58,7 @@ def move(view, q):
     refit(view, ROOT, view.moving_nodes)
 
 
-# Equals LARGEST_POSITION of common/limits.py; constants of kernels must be in a file with kernels.
+# Equals LARGEST_OF_JOINT of common/limits.py; constants of kernels must be in a file with kernels.
 FARTHEST = 1e9
 
 

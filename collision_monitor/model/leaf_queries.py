@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from collision_monitor.common.limits import LARGEST_POSITION, check_time
+from collision_monitor.common.limits import LARGEST_OF_JOINT, check_time
 from collision_monitor.errors import ConfigurationError, NothingToCheckError
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.packed import windows
@@ -80,13 +80,13 @@ class LeafQueries:
             return self._nothing_to_check()
         return ConfigurationError(
             f"joint '{self._joint_names[-2 - code]}' is at {q[-2 - code]:.6g}; "
-            f"a finite number is needed, at most {LARGEST_POSITION:g}"
+            f"a finite number is needed, at most {LARGEST_OF_JOINT:g}"
         )
 
     def _raise_for_row(self, row: int, configurations: np.ndarray) -> None:
         if row >= 0:
             q = configurations[row]
-            bad = int(np.flatnonzero(~(np.abs(q) <= LARGEST_POSITION))[0])
+            bad = int(np.flatnonzero(~(np.abs(q) <= LARGEST_OF_JOINT))[0])
             raise ConfigurationError(f"row {row}: {self.refusal(-2 - bad, q)}")
 
     def _require_pairs(self) -> None:

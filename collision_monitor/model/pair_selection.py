@@ -8,11 +8,10 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 
 from collision_monitor.common.limits import check_count, check_time
-from collision_monitor.common.text import shortened
+from collision_monitor.common.text import MOST_NAMED, shortened
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.placed_leaves import PlacedLeaves
 from collision_monitor.model.thresholds import (
-    MOST_NAMED,
     NOT_TWO_NAMES,
     Rule,
     Thresholds,

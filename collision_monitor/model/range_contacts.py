@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import ndimage
 
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.model.mesh_contacts import LinkContacts
 from collision_monitor.model.pair_rules import RANGE_CELLS, RANGE_STEP
 
 _MAX_CELLS = 50_000  # limits the time of loading
-_PARALLEL = 1.0 - 1e-9  # cosine of the angle between sections of a telescope
+_PARALLEL = 1.0 - ROUNDING  # cosine of the angle between sections of a telescope
 
 
 class Coordinate(NamedTuple):

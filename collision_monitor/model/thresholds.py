@@ -21,7 +21,7 @@ import numpy as np
 
 from collision_monitor.common.limits import range_problem
 from collision_monitor.common.safe_files import read_document
-from collision_monitor.common.text import shortened
+from collision_monitor.common.text import MOST_NAMED, shortened
 from collision_monitor.errors import SceneError, ThresholdsError
 from collision_monitor.model.near_by_design import NearPair
 from collision_monitor.robot.pairs import UnmonitoredPair
@@ -29,7 +29,6 @@ from collision_monitor.robot.yaml_values import Entry
 
 WARN_DISTANCE, STOP_DISTANCE = 0.1, 0.02  # metres, the defaults of a monitor
 
-MOST_NAMED = 8  # rules or pairs in a message
 _WILD = re.compile(r"[*?\[]")
 _NUMBER = re.compile(r"[-0-9*?\[\]!]+")  # number or pattern of numbers
 

@@ -10,7 +10,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from collision_monitor.monitoring.joint_velocities import CLOCK_RESET_SECONDS
+from collision_monitor.monitoring.joint_velocities import CLOCK_SECONDS
 
 _HISTORY_ROWS = 2048  # two seconds at 1 kHz
 
@@ -30,7 +30,7 @@ class JointHistory:
     def add(self, stamp: float, q: np.ndarray) -> None:
         """Add positions (joints,), NaN where unknown, measured at ``stamp``, seconds."""
         newest = self._states[-1][0] if self._states else -np.inf
-        if stamp <= newest - CLOCK_RESET_SECONDS:
+        if stamp <= newest - CLOCK_SECONDS:
             self._states.clear()
         elif stamp <= newest:
             return

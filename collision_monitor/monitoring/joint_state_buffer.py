@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.limits import LARGEST_POSITION, LARGEST_RATE, LATEST_STAMP
+from collision_monitor.common.limits import LARGEST_OF_JOINT, LATEST_STAMP
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import JointStateError
-from collision_monitor.monitoring.joint_velocities import CLOCK_RESET_SECONDS
+from collision_monitor.monitoring.joint_velocities import CLOCK_SECONDS
 from collision_monitor.monitoring.publisher_conflict import SLACK, ConflictWatch
 from collision_monitor.monitoring.publisher_watch import MOST_LISTS
 from collision_monitor.monitoring.settings import MonitorSettings
-from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS
 from collision_monitor.monitoring.zero_confirmation import ZeroConfirmation
 from collision_monitor.robot.angles import whole_turns
 
@@ -150,8 +149,8 @@ class JointStateBuffer:
         zeros = not values.any()
         if stamp > 0.0:
             behind = self._stamps[target] - stamp
-            fresh = (behind <= 0.0) | (behind > CLOCK_RESET_SECONDS)
-            self.set_back = float(behind.max()) if (behind > CLOCK_RESET_SECONDS).any() else 0.0
+            fresh = (behind <= 0.0) | (behind > CLOCK_SECONDS)
+            self.set_back = float(behind.max()) if (behind > CLOCK_SECONDS).any() else 0.0
             if not fresh.all():
                 if not fresh.any():
                     self.behind = float(behind.min())
@@ -235,7 +234,7 @@ class JointStateBuffer:
             self._last_values is None
             or type(names) is not type(self._last_names)
             or names != self._last_names
-            or lag < -FUTURE_SECONDS
+            or lag < -CLOCK_SECONDS
             or 0.0 < stamp < self._stamp
             or not 0.0 <= stamp <= LATEST_STAMP
         ):
@@ -243,7 +242,7 @@ class JointStateBuffer:
         values = tuple(positions)
         if not math.dist(values, self._last_values) <= SLACK:  # NaN fails here as well
             return False
-        if any(v > LARGEST_RATE or v < -LARGEST_RATE for v in velocities):
+        if any(v > LARGEST_OF_JOINT or v < -LARGEST_OF_JOINT for v in velocities):
             return False
         self.joints = None
         self._previous_q[:] = self.q
@@ -351,7 +350,7 @@ def _require_values(positions: np.ndarray, velocities: np.ndarray, names: list[s
             f"position of joint '{names[bad]}' is {positions[bad]}", "not_finite"
         )
     for what, numbers, most in (
-        ("position", positions, LARGEST_POSITION), ("velocity", velocities, LARGEST_RATE),
+        ("position", positions, LARGEST_OF_JOINT), ("velocity", velocities, LARGEST_OF_JOINT),
     ):  # fmt: skip
         if (large := np.abs(numbers) > most).any():
             bad = int(np.flatnonzero(large)[0])
@@ -372,5 +371,5 @@ def _require_stamp(stamp: float, lag: float) -> None:
         raise JointStateError(
             f"joint state stamped {stamp:.6g} s; at most {LATEST_STAMP:g} is possible", "future"
         )
-    if lag < -FUTURE_SECONDS:
+    if lag < -CLOCK_SECONDS:
         raise JointStateError(f"joint state stamped {-lag:.1f} s in the future", "future")

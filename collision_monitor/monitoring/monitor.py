@@ -30,9 +30,10 @@ from collision_monitor.monitoring.joint_state_buffer import JointState, JointSta
 from collision_monitor.monitoring.monitor_state import MonitorState, decided_state
 from collision_monitor.monitoring.monitored_distances import MonitoredDistances
 from collision_monitor.monitoring.position_limits import PositionWatch
+from collision_monitor.monitoring.publisher_watch import LATE_SECONDS
 from collision_monitor.monitoring.settings import MonitorSettings
 from collision_monitor.monitoring.speed_policy.speed_policy import DistancePolicy, SpeedPolicy
-from collision_monitor.monitoring.watchdogs import LATE_SECONDS, Watchdogs
+from collision_monitor.monitoring.watchdogs import Watchdogs
 
 logger = logging.getLogger(__name__)
 

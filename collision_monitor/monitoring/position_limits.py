@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from collision_monitor.common.text import shortened
-from collision_monitor.monitoring.faults import FaultRegister, Level
+from collision_monitor.monitoring.faults import MOMENT, FaultRegister, Level
 from collision_monitor.robot.angles import TURN
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint, Robot
@@ -21,8 +21,6 @@ _TOLERANCE = {"revolute": 0.05, "continuous": 0.05, "prismatic": 0.005}
 # So far beyond a limit is no position of the joint: a turning joint would be in another turn, and
 # slides are not off by a metre. Degrees and millimetres are.
 _IMPOSSIBLE = {"revolute": TURN, "prismatic": 1.0}
-# A finger follows its leader late in motion, but not for this long.
-APART_SECONDS = 0.5
 
 
 class PositionLimits:
@@ -128,14 +126,15 @@ class MimicWatch:
         """Compare the positions of the message whose names were taken last.
 
         Returns which mimic joint is away from where its leader puts it, which counts for
-        `APART_SECONDS`; empty if there is none.
+        `MOMENT`; empty if there is none.
         """
         text = ""
         for entry, (name, leader, gain, offset, most) in self._entries:
             expected = gain * q[leader] + offset
             if not abs(positions[entry] - expected) > most:  # NaN is no position
                 self._apart_since.pop(name, None)
-            elif now - self._apart_since.setdefault(name, now) >= APART_SECONDS:
+            # A finger follows its leader late in motion, but not for this long.
+            elif now - self._apart_since.setdefault(name, now) >= MOMENT:
                 text = (
                     f"mimic joint '{name}' is at {positions[entry]:.4g}, but its leader "
                     f"'{self._joint_names[leader]}' gives it {expected:.4g}: distances are of that"
@@ -176,4 +175,4 @@ class PositionWatch:
         elif limits.beyond or faults:
             faults.put("position", Level.WARN, "position", limits.beyond)
         if text := self._mimics.update(positions, q, now):
-            faults.put("mimic", Level.WARN, "position", text, now + APART_SECONDS)
+            faults.put("mimic", Level.WARN, "position", text, now + MOMENT)

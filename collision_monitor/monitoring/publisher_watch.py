@@ -16,8 +16,9 @@ from collision_monitor.monitoring.faults import FaultRegister, Level
 _PUBLISHER_SECONDS = 1.0
 # Lists of names that are kept, and names that are unknown; only a faulty publisher sends more.
 MOST_LISTS = 64
-# Messages of a publisher may still arrive this long after it is gone.
-_STRAGGLERS_SECONDS = 0.1
+# Messages may be this late without a remark: after those of another publisher that may have the
+# same joints, or after their publisher is gone.
+LATE_SECONDS = 0.1
 
 
 class Publisher(NamedTuple):
@@ -70,7 +71,7 @@ class _Topic:
 
     def gone(self) -> str:
         # False for NaN: a topic without a message is not a loss.
-        if not self.last_message <= self.lost_at + _STRAGGLERS_SECONDS:
+        if not self.last_message <= self.lost_at + LATE_SECONDS:
             return ""
         publishers = "publisher of the joint states is" if self.before == 1 else (
             "publishers of the joint states are"

@@ -17,17 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from collision_monitor.monitoring.faults import MOMENT, FaultRegister, Level
-from collision_monitor.monitoring.publisher_watch import PublisherWatch
+from collision_monitor.monitoring.joint_velocities import CLOCK_SECONDS
+from collision_monitor.monitoring.publisher_watch import LATE_SECONDS, PublisherWatch
 
 # -- the clock --
 
-# A stamp further in the future is from another clock, or this clock is delayed.
-FUTURE_SECONDS = 1.0
 # A simulated clock that has not changed for this long is paused; a node that has not read it for
 # this long was delayed, and may have ticks of it yet to read.
 _PAUSED_SECONDS = _DELAYED_SECONDS = 0.2
-# A simulated clock may be behind the stamps for this long before it is treated as another clock.
-_CATCH_UP_SECONDS = 1.0
 # A clock that deviates from the steady clock by this much between two readings was set.
 _JUMP_SECONDS = 0.5
 _FASTEST_SIMULATION = 50.0  # real-time factor
@@ -91,16 +88,16 @@ class ClockWatch:
             return reading - stamp
         self.update(reading, now, simulated)
         lag = reading - stamp
-        if lag >= -FUTURE_SECONDS:
+        if lag >= -CLOCK_SECONDS:
             if self._behind_since is not None and self._moved >= self._behind_since:
                 self._behind_since = None
             return lag
         if self._behind_since is None:
             self._behind_since = now
             # A clock that is running in a node that was not delayed is another clock.
-            was_delayed = now - self._delayed <= _CATCH_UP_SECONDS
+            was_delayed = now - self._delayed <= CLOCK_SECONDS
             self._may_catch_up = was_delayed or self._is_paused(now)
-        self._may_catch_up &= now - self._behind_since <= _CATCH_UP_SECONDS
+        self._may_catch_up &= now - self._behind_since <= CLOCK_SECONDS
         return 0.0 if self._may_catch_up else lag
 
     def _is_paused(self, now: float) -> bool:
@@ -125,9 +122,6 @@ REFUSALS = (
 )  # fmt: skip
 # Causes of a state in which distances still decide.
 REMARKS = frozenset(("clock", "late", "publisher", "overrun", "position"))
-# With several publishers that may have the same joints, messages may be older than the previous
-# one by this much without a remark.
-LATE_SECONDS = 0.1
 
 # After work without a pause for this long, waiting messages are old: process only the newest.
 _BEHIND_SECONDS = 0.005

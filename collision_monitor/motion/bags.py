@@ -24,8 +24,9 @@ from scipy.interpolate import PPoly
 from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.common.text import one_line, shortened
 from collision_monitor.errors import MissingDependencyError, MotionError, TrajectoryError
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.motion.points import Points, checked_values, joint_names, points_of
-from collision_monitor.motion.trajectory import NANO, Trajectory, hermite, joined
+from collision_monitor.motion.trajectory import NANO, OTHER_CLOCK, Trajectory, hermite, joined
 from collision_monitor.robot.angles import unwrapped
 
 # -- messages --
@@ -281,9 +282,7 @@ def topic_names(topic: str | Sequence[str] | None) -> tuple[str, ...]:
 # -- a bag as one motion --
 
 _NO_DATA = 0.1  # seconds without data of a joint at either end that raise no warning
-_SAME = 1e-9  # rad or m between values at one instant that count as equal
 _GAP, _GAPS = 1.0, 10.0  # seconds, and multiples of the usual period, without a message: warn
-_CLOCK_OFFSET = 3600.0  # seconds between stamp and recording that indicate different clocks
 
 
 def read_bag(
@@ -426,7 +425,7 @@ def _sort_by_time(
     times, positions = times[order], positions[order]
     same = np.diff(times) == 0
     off = np.abs(np.diff(positions)) * same
-    if off.max(initial=0.0) > _SAME:
+    if off.max(initial=0.0) > ROUNDING:
         k = int(off.argmax())
         raise MotionError(
             f"{where}: two positions of {name!r} at one time, {times[k] / NANO:.6f} s, "
@@ -475,7 +474,7 @@ def commanded(
     start, points, warnings = message.received, message.points, list(topic.warnings)
     if stamps == "header" and message.stamp != 0:
         start = message.stamp
-        if abs(start - message.received) > _CLOCK_OFFSET * NANO:
+        if abs(start - message.received) > OTHER_CLOCK * NANO:
             raise MotionError(
                 f"{where}: the stamp of a message, {start / NANO:.3f} s, is far from its "
                 f"recording, {message.received / NANO:.3f} s: two clocks; stamps='receive' "

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from scipy.interpolate import PPoly
 
 from collision_monitor.common.limits import range_problem
 from collision_monitor.errors import MotionError, SceneError
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.motion.line_motion import CartesianLine, Trapezoid, follow_line
 from collision_monitor.motion.loaded_motion import LoadedMotion
 from collision_monitor.motion.robot_joints import SAME_POSITION, led_by, on_robot
@@ -30,9 +32,8 @@ from collision_monitor.robot.yaml_values import Entry, position_of, rotation_of
 _COMMON_KEYS = ("mode", "unit", "start", "target", "tf", "tsa", "tsd")
 _RATES = (("rate", "acceleration"),)
 _LINE_RATES = (("speed", "acceleration"), ("turning", "turning_acceleration"))
-_JOINT_KEYS = (*_COMMON_KEYS, *_RATES[0], "profiles")
-_LINE_KEYS = (*_COMMON_KEYS, *_LINE_RATES[0], *_LINE_RATES[1], "link", "pose", "moving")
-_SMALLEST = 1e-9  # radians or metres: smaller changes are none
+_JOINT_KEYS = (*_COMMON_KEYS, *chain(*_RATES), "profiles")
+_LINE_KEYS = (*_COMMON_KEYS, *chain(*_LINE_RATES), "link", "pose", "moving")
 _HALF_TURN = 1e-3  # radians from a half turn within which its axis depends on rounding
 
 
@@ -99,7 +100,7 @@ def _joint_motion(document: Mapping, path: Path, robot: Robot, rest: tuple) -> L
             except MotionError as error:
                 raise MotionError(f"{where}: joint {name!r}: {error}") from None
         if profile is None:
-            parts.append(PPoly(np.full((1, 1, 1), begin), np.array([0.0, _SMALLEST])))
+            parts.append(PPoly(np.full((1, 1, 1), begin), np.array([0.0, ROUNDING])))
         else:
             parts.append(profile.path([begin], [change]))
             profiles.append(profile)
@@ -139,7 +140,7 @@ def _line_motion(document: Mapping, path: Path, robot: Robot, rest: tuple) -> Lo
         line = CartesianLine(*frames[link])
     else:
         line = _line_to_pose(document["pose"], where, robot, bodies, link, q, radians)
-    if max(line.length, line.angle) <= _SMALLEST:
+    if max(line.length, line.angle) <= ROUNDING:
         raise MotionError(f"{where}: the target is where {link!r} is at the start")
     try:
         profile = _profile(top, _LINE_RATES, (1.0, radians), (line.length, line.angle))
@@ -260,7 +261,7 @@ def _profile(
     times = () if ramps else (entry.number("tsa"), entry.number("tsd"))
     if "tf" in entry:
         return Trapezoid(entry.number("tf", positive=True), *times)
-    moving = [(pair, abs(c)) for pair, c in zip(keys, changes, strict=True) if abs(c) > _SMALLEST]
+    moving = [(pair, abs(c)) for pair, c in zip(keys, changes, strict=True) if abs(c) > ROUNDING]
     for (rate, _), _ in moving:
         if rate not in largest:
             raise MotionError(f"{rate}: is missing, but it changes along the line")

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.errors import MotionError
 from collision_monitor.motion.points import (
     Points,
@@ -34,7 +35,6 @@ from collision_monitor.robot.yaml_values import finite_number, shown
 _TRAJECTORY = {"joint_names", "points"}
 _MULTI_DOF = ("multi_dof_joint_trajectory", "multi_dof_trajectory")
 _STATE = {"joint_state", "multi_dof_joint_state", "attached_collision_objects"}
-_ROUNDING = 1e-6  # m, and of entries of a quaternion, within which a pose is the identity
 
 
 def find_points(documents: Sequence[Any], path: Path) -> Points:
@@ -131,7 +131,7 @@ def _is_identity(pose: Any, where: str) -> bool:
         raise MotionError(f"{where}: {shown(pose)} is not a transform")
     # The real part of the quaternion is irrelevant: without an imaginary part it rotates nothing.
     values = [finite_number(part.get(axis, 0.0)) for part in parts for axis in "xyz"]
-    return all(abs(value) <= _ROUNDING for value in values)  # not a number: no identity
+    return all(abs(value) <= SIX_DIGITS for value in values)  # not a number: no identity
 
 
 def _carried(state: Mapping, where: str) -> list[tuple[str, str]]:

@@ -20,8 +20,7 @@ import numpy as np
 
 from collision_monitor.common.limits import (
     LARGEST_FILE,
-    LARGEST_POSITION,
-    LARGEST_RATE,
+    LARGEST_OF_JOINT,
     range_problem,
     read_bounded,
 )
@@ -134,7 +133,7 @@ def _row(cells: list[str], header: list[str], where: str) -> list[float]:
         if not np.isfinite(value):
             raise MotionError(f"{where}: {cell[:80]!r} in column {name!r} is not a finite number")
         # The first column is the time.
-        if values and (problem := range_problem(value, largest=LARGEST_POSITION)):
+        if values and (problem := range_problem(value, largest=LARGEST_OF_JOINT)):
             raise MotionError(f"{where}: column {name!r}: {problem}")
         values.append(value)
     return values
@@ -207,7 +206,7 @@ def checked_values(key: str, values: Any, names: Sequence[str], where: str) -> l
     for name, value, number in zip(names, values, numbers, strict=True):
         if math.isnan(number):
             raise MotionError(f"{where}: {key}: {shown(value)} of {name!r} is not a finite number")
-        if problem := range_problem(number, largest=LARGEST_RATE):
+        if problem := range_problem(number, largest=LARGEST_OF_JOINT):
             raise MotionError(f"{where}: {key} too large: {name!r}: {problem}")
     return numbers
 
@@ -303,9 +302,9 @@ def checked_rows(field: str, of_points: Rows, joint_names: Sequence[str]) -> np.
             f"point {point}: {field} of joint '{joint_names[j]}' are {table[point, j]:g}; a finite "
             "number is needed"
         )
-    far = np.argwhere(np.abs(table) > LARGEST_RATE)
+    far = np.argwhere(np.abs(table) > LARGEST_OF_JOINT)
     if len(far):
         point, j = far[0]
-        problem = range_problem(table[point, j], largest=LARGEST_RATE)
+        problem = range_problem(table[point, j], largest=LARGEST_OF_JOINT)
         raise TrajectoryError(f"point {point}: {field} of joint '{joint_names[j]}': {problem}")
     return table

@@ -11,15 +11,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 from scipy.interpolate import PPoly
 
-from collision_monitor.common.limits import LARGEST_POSITION, array_range_problem
+from collision_monitor.common.limits import LARGEST_OF_JOINT, array_range_problem
 from collision_monitor.common.text import did_you_mean, shortened
 from collision_monitor.errors import MotionError
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.angles import apart
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint, Robot
 
-_ROUNDING = 1e-9  # rad or m beyond a limit that count as rounding
 # rad or m by which positions may differ that should be equal: allowed_start_tolerance of MoveIt
 SAME_POSITION = 0.01
 
@@ -81,7 +81,7 @@ def on_robot(
             out[-1, :, k] = rest[name]
     if not np.isfinite(out).all():
         raise MotionError(f"{where}: positions too large, or too close in time")
-    if problem := array_range_problem(out[-1], LARGEST_POSITION):
+    if problem := array_range_problem(out[-1], LARGEST_OF_JOINT):
         raise MotionError(f"{where}: positions too large: {problem}")
     result = Trajectory(names, PPoly(out, motion.polynomial.x))
     for name, column in named.items():
@@ -178,7 +178,7 @@ def _held(
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
             raise MotionError(f"{where}: held: {value!r} for {name!r} is not a number")
         joint = joints[name]
-        low, high = joint.lower - _ROUNDING, joint.upper + _ROUNDING
+        low, high = joint.lower - ROUNDING, joint.upper + ROUNDING
         within = math.isfinite(value) if joint.kind == "continuous" else low <= value <= high
         if not within:
             raise MotionError(

@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from collision_monitor.errors import MotionError, TrajectoryError
 # -- tables --
 
 NANO = 1_000_000_000  # nanoseconds in a second
+OTHER_CLOCK = 3600.0  # seconds between two times that indicate different clocks
 YAML_SUFFIXES = (".yaml", ".yml")
 
 
@@ -321,11 +323,12 @@ def hermite(
     start = np.asarray(left[0])
     ends = [np.zeros_like(start), *left[1:], right[0] - start, *right[1:]]
     values = np.stack(ends) * np.concatenate([scales[:count], scales[:count]])
-    coefficients = np.einsum("ij,jkl->ikl", _FROM_ENDS[count], values) / scales
+    coefficients = np.einsum("ij,jkl->ikl", _from_ends(count), values) / scales
     coefficients[0] = start
     return coefficients[::-1]
 
 
+@cache
 def _from_ends(count: int) -> np.ndarray:
     """Coefficients of a polynomial on [0, 1] from ``count`` derivatives at each end."""
     derivatives = [
@@ -335,8 +338,6 @@ def _from_ends(count: int) -> np.ndarray:
     ]
     return np.round(2.0 * np.linalg.inv(derivatives)) / 2.0  # the entries are multiples of 1/2
 
-
-_FROM_ENDS = {count: _from_ends(count) for count in (1, 2, 3)}
 
 
 def shifted(coefficients: np.ndarray, by: np.ndarray | float) -> np.ndarray:

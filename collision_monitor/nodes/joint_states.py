@@ -19,9 +19,10 @@ from collision_monitor.common.text import one_line
 from collision_monitor.errors import JointStateError
 from collision_monitor.model.loading import RobotSource
 from collision_monitor.monitoring.joint_state_buffer import JointState
+from collision_monitor.monitoring.joint_velocities import CLOCK_SECONDS
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.publisher_watch import Publisher, PublisherWatch
-from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS, Watchdogs
+from collision_monitor.monitoring.watchdogs import Watchdogs
 from collision_monitor.nodes.common.executor import take_serialized
 from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.common.node_state import NAMES_SECONDS, node_of
@@ -243,7 +244,7 @@ class JointStates:
         except JointStateError as error:
             return monitor.reject(error, time.monotonic()), math.nan
         state = monitor.process(joint_state)
-        if joint_state.stamp > 0.0 and joint_state.lag >= -FUTURE_SECONDS:
+        if joint_state.stamp > 0.0 and joint_state.lag >= -CLOCK_SECONDS:
             return state, joint_state.lag + start - joint_state.now
         return state, math.nan
 

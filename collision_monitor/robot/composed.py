@@ -14,13 +14,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from collision_monitor.common.limits import array_range_problem
+from collision_monitor.common.limits import SIX_DIGITS, array_range_problem
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.description import Joint, Link, Robot
 from collision_monitor.robot.srdf import Semantics
-
-# Error of a rotation by rounding, or by typing few digits.
-_ROTATION_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +169,7 @@ def _checked_pose(pose: np.ndarray, who: str) -> np.ndarray:
     rotation = pose[:3, :3]
     skew = np.abs(rotation.T @ rotation - np.eye(3)).max()
     last = np.abs(pose[3] - [0.0, 0.0, 0.0, 1.0]).max()
-    if max(skew, last) > _ROTATION_TOLERANCE or np.linalg.det(rotation) < 0.0:
+    if max(skew, last) > SIX_DIGITS or np.linalg.det(rotation) < 0.0:
         raise RobotDescriptionError(
             f"{who}: its pose is not a rigid transform: it scales, shears or mirrors:\n{pose}"
         )

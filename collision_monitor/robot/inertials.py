@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from lxml import etree
 
+from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.common.safe_files import ReceivedText, XmlDocument, parse_xml
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.urdf_elements import attribute_numbers
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-_ROUNDING = 1e-6  # of the largest principal moment: files have six digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Inertial:
     def is_possible(self) -> bool:
         """Whether it is possible: no moment is negative or above the sum of the others."""
         low, middle, high = np.linalg.eigvalsh(self.inertia)
-        return low >= -_ROUNDING * high and high <= (low + middle) * (1.0 + _ROUNDING) + 1e-12
+        return low >= -SIX_DIGITS * high and high <= (low + middle) * (1.0 + SIX_DIGITS) + 1e-12
 
 
 def read_inertials(source: str | bytes | os.PathLike | ReceivedText) -> dict[str, Inertial]:

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from collision_monitor.common.limits import LARGEST_RATE, range_problem
+from collision_monitor.common.limits import LARGEST_OF_JOINT, range_problem
 from collision_monitor.common.safe_files import read_document
 from collision_monitor.common.text import closest, shortened
 from collision_monitor.errors import JointLimitsError
@@ -165,7 +165,7 @@ def _limits(entry: Any, where: str) -> JointLimits:
             value = _number(entry, key, where)
             if value <= 0.0:
                 raise JointLimitsError(f"{where}.{key}: {value:g} is not above zero")
-            if problem := range_problem(value, largest=LARGEST_RATE):
+            if problem := range_problem(value, largest=LARGEST_OF_JOINT):
                 raise JointLimitsError(f"{where}.{key}: {problem}")
             maxima[what] = value
     unused = [str(key) for key in entry if key not in _KEYS]

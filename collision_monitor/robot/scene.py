@@ -61,7 +61,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.common.limits import (
-    LARGEST_RATE,
+    LARGEST_OF_JOINT,
     add_triangles,
     check_count,
     check_time,
@@ -299,7 +299,7 @@ def _joint(path: str, item: object, robot: Robot, joints: dict[str, Joint]) -> J
     velocity = math.inf
     if "velocity" in entry:
         velocity = entry.number("velocity", positive=True)
-        if problem := range_problem(velocity, largest=LARGEST_RATE):
+        if problem := range_problem(velocity, largest=LARGEST_OF_JOINT):
             entry.fail("velocity", problem)
     return Joint(
         name, kind, _carrier(entry, robot, joints), name, pose_of(entry), axis / norm,

@@ -19,13 +19,11 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from collision_monitor.common.limits import LARGEST_POSITION
-from collision_monitor.common.safe_files import XmlDocument, parse_xml
+from collision_monitor.common.limits import LARGEST_OF_JOINT
+from collision_monitor.common.safe_files import DEEPEST, XmlDocument, parse_xml
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.robot.description import Joint, Robot
 from collision_monitor.robot.urdf_elements import check_root
-
-_DEEPEST = 100  # groups inside each other
 
 
 class Groups:
@@ -70,8 +68,8 @@ class Groups:
         if name in above:
             cycle = " -> ".join(map(repr, [*above[above.index(name) :], name]))
             self._fail(element, f"groups contain each other: {cycle}")
-        if len(above) > _DEEPEST:
-            self._fail(element, f"more than {_DEEPEST} groups inside each other")
+        if len(above) > DEEPEST:
+            self._fail(element, f"more than {DEEPEST} groups inside each other")
         if name not in self._resolved:
             links: set[str] = set()
             joints: set[str] = set()
@@ -206,7 +204,7 @@ def _states(
                 position = float(text)
             except ValueError:
                 position = math.nan
-            if abs(position) <= LARGEST_POSITION:
+            if abs(position) <= LARGEST_OF_JOINT:
                 state.setdefault(joint, position)
             elif len(text.split()) < 2:  # several are of a floating or planar joint
                 problems[f"position {text!r} of joint {joint!r}"] = None

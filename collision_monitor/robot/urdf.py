@@ -26,8 +26,7 @@ from urdf_parser_py.xml_reflection import core as parser_core
 
 from collision_monitor.common.limits import (
     LARGEST_LIMIT,
-    LARGEST_POSITION,
-    LARGEST_RATE,
+    LARGEST_OF_JOINT,
     SMALLEST,
     add_triangles,
     check_count,
@@ -36,9 +35,10 @@ from collision_monitor.common.limits import (
     too_small,
 )
 from collision_monitor.common.safe_files import ReceivedText, XmlDocument, parse_xml
-from collision_monitor.common.text import shortened, six_digits
+from collision_monitor.common.text import MOST_NAMED, shortened, six_digits
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.geometry.meshes import MeshLoader
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.robot.description import MOVING_JOINT_KINDS, Joint, Link, Mimic, Robot, Shape
 from collision_monitor.robot.packages import FileFinder
 from collision_monitor.robot.poses import joint_motion, pose_from_xyz_rpy
@@ -46,7 +46,6 @@ from collision_monitor.robot.urdf_elements import Elements, prune
 
 # -- joints of a URDF that follow other joints --
 
-_MOST_NAMED = 8
 
 
 def find_mimics(urdf: parser.Robot, elements: Elements) -> tuple[dict[str, Mimic], list[str]]:
@@ -89,8 +88,8 @@ def _leaders_first(mimics: dict[str, Mimic], elements: Elements) -> list[str]:
         return list(order.static_order())
     except CycleError as error:
         cycle = error.args[1][::-1]  # the first name is also the last
-        names = " -> ".join(map(repr, [*cycle[:-1][:_MOST_NAMED], cycle[-1]]))
-        more = f" ({len(cycle) - 1} joints)" if len(cycle) > _MOST_NAMED + 1 else ""
+        names = " -> ".join(map(repr, [*cycle[:-1][:MOST_NAMED], cycle[-1]]))
+        more = f" ({len(cycle) - 1} joints)" if len(cycle) > MOST_NAMED + 1 else ""
         where = elements.joints[elements.joint_numbers[cycle[0]]]
         raise RobotDescriptionError(
             f"{where}: joints mimic each other in a cycle: {names}{more}"
@@ -111,8 +110,6 @@ def held_positions(
     return held
 
 
-_SHORTEST_AXIS = 1e-9
-_FARTHEST_TURN = 1e300  # radians
 
 
 def convert_joints(
@@ -149,7 +146,7 @@ def _convert(
         return Joint(joint.name, joint.type, joint.parent, joint.child, origin, axis)
     axis = np.array(joint.axis if joint.axis is not None else (1.0, 0.0, 0.0))
     norm = math.hypot(*axis)
-    if not (_SHORTEST_AXIS < norm < math.inf):
+    if not (ROUNDING < norm < math.inf):
         raise RobotDescriptionError(
             f"{where}: joint {joint.name!r}: the axis {six_digits(axis)} has no direction; it "
             "should be a unit vector"
@@ -167,7 +164,7 @@ def _convert(
     velocity = effort = math.inf
     if joint.limit is not None:
         velocity, effort = joint.limit.velocity, joint.limit.effort
-        if velocity > LARGEST_RATE:  # joint states that are faster are refused
+        if velocity > LARGEST_OF_JOINT:  # joint states that are faster are refused
             velocity = math.inf
     return Joint(
         joint.name, joint.type, joint.parent, joint.child, origin, axis,
@@ -192,14 +189,13 @@ def _limits(
     if "upper" not in missing:
         upper = joint.limit.upper
         lower = min(lower, upper) if "lower" in missing else lower
-    # A joint that turns may have limits far away, meaning none; samples are taken between them.
-    most = LARGEST_LIMIT if joint.type == "prismatic" else _FARTHEST_TURN
-    if max(abs(lower), abs(upper)) > most:
+    # A joint that turns may have limits far away, meaning none.
+    if joint.type == "prismatic" and max(abs(lower), abs(upper)) > LARGEST_LIMIT:
         raise RobotDescriptionError(
             f"{where}: joint {joint.name!r}: limits {lower:g} and {upper:g} exceed the "
-            f"maximum of {most:g}"
+            f"maximum of {LARGEST_LIMIT:g}"
         )
-    lower, upper = max(lower, -LARGEST_POSITION), min(upper, LARGEST_POSITION)
+    lower, upper = max(lower, -LARGEST_OF_JOINT), min(upper, LARGEST_OF_JOINT)
     if lower > upper:
         raise RobotDescriptionError(
             f"{where}: joint {joint.name!r}: the lower limit {lower:g} is above the upper limit "
@@ -353,7 +349,7 @@ def _check_size(document: XmlDocument) -> None:
 
 
 def _named(links: Sequence[str]) -> str:
-    return f"link{'s' if len(links) > 1 else ''} {shortened(map(repr, links), 8)}"
+    return f"link{'s' if len(links) > 1 else ''} {shortened(map(repr, links), MOST_NAMED)}"
 
 
 def _visual_hint(only_visual: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from collision_monitor.common.compiled import compiling, offline_kernel
 from collision_monitor.common.limits import array_range_problem
 from collision_monitor.common.text import six_digits
 from collision_monitor.errors import LiveSceneError
+from collision_monitor.geometry.segments import ROUNDING
 
 # Voxels from the origin along each axis, so that 63 bits number all.
 HALF = 1 << 20
@@ -89,7 +90,6 @@ def _along_curve(cells: np.ndarray) -> np.ndarray:
     return codes.argsort()
 
 
-_ROUNDING = 1e-9  # relative to the size of a voxel and its distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +162,7 @@ def voxels_of(
     voxels = voxels[_along_curve(voxels)]
     centres = (voxels - HALF + 0.5 - SHIFT) * size
     reach = np.abs(centres).max(initial=0.0)
-    radius = 0.5 * math.sqrt(3.0) * size + _ROUNDING * (size + reach)
+    radius = 0.5 * math.sqrt(3.0) * size + ROUNDING * (size + reach)
     balls = np.column_stack([centres, np.full(len(first), radius)])
     return Voxels(balls, size, count, on_robot)
 

@@ -25,6 +25,7 @@ from collision_monitor.continuous.scan_tables import empty_tables
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.hierarchy.query import FARTHEST
 from collision_monitor.model.live.live_scene import LiveScene
+from collision_monitor.model.pair_rules import TOUCH
 from collision_monitor.model.proximity import ModelPairs
 from collision_monitor.monitoring.speed_policy.decision_kernels import RELEASE_PART
 from collision_monitor.monitoring.speed_policy.pair_classes import PairClasses
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
 # Configurations of a search. Searches of arms take 4 to 20; where 96 are not enough, in contact and
 # at high speed, bounds are too low.
 _MOST = 96
-_NOWHERE = -1e6  # metres, a warning distance that is never reached
-_TOUCHING = 0.001  # distance in metres that counts as a collision, for the time to collision
 _TESTS = 300
 _SOON = 0.1  # part of the horizon that is searched first
 # Objects of more parts are not measured on braking paths: those of clouds take most of a cycle, and
@@ -209,7 +208,7 @@ class BrakingPaths:
         approach[np.isnan(approach)] = np.inf  # too fast for numbers
         # The distances now up to which pairs can still matter.
         limits = classes.warn + inputs.settings.release_distance + approach
-        limits[: classes.object_classes.start] = _NOWHERE
+        limits[: classes.object_classes.start] = -np.inf
         while True:
             count = near_pairs.near_objects(
                 *tables.arrays(), tables.leaf_links, tables.pair_table, classes.table, limits,
@@ -293,7 +292,7 @@ class BrakingPaths:
                 return np.inf
             time = min(
                 braking.collision_time(
-                    *tables.arrays(), q, velocities, speed, until, _TOUCHING, _TESTS,
+                    *tables.arrays(), q, velocities, speed, until, TOUCH, _TESTS,
                     np.empty_like(q),
                 )
                 for tables in self._trees

@@ -15,7 +15,6 @@ from collision_monitor.common.text import metres, shortened
 
 # Names as in nav2_collision_monitor; see docs/behaviour.md.
 NONE, LIMIT, APPROACH, SLOWDOWN, STOP = "none", "limit", "approach", "slowdown", "stop"
-_MOST_NAMED = 3  # joints in a message
 
 
 class Decision(NamedTuple):
@@ -104,7 +103,7 @@ def decision_message(
     ahead = f"{where} now, {metres(least)} while braking {between}"
     at_stop = f"(stop at {metres(decision.stop_distance)})"
     at_warn = f"(warning at {metres(decision.warn_distance)})"
-    speeds = f", with {shortened(fast, _MOST_NAMED)} at the speed limit" if fast else ""
+    speeds = f", with {shortened(fast)} at the speed limit" if fast else ""
     away = ", moving away," if decision.moves_away else ""
     if not distance > decision.stop_distance:
         text = f"too close: {where}"

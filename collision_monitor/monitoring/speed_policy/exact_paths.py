@@ -21,26 +21,24 @@ from collision_monitor.continuous.braking import (
     raise_lowest,
     travels_to,
 )
-from collision_monitor.mesh_distance.nearest_query import pair_at
+from collision_monitor.mesh_distance.nearest_query import LOOKAHEAD, pair_at
 from collision_monitor.mesh_distance.parts import unpack_state
 from collision_monitor.model.proximity import part_of
 from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs
+from collision_monitor.monitoring.speed_policy.pair_classes import MOST_NUMBERS
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
     from collision_monitor.model.live.live_scene import LiveScene
 
 _KEPT = 64  # distances of a pair; the paths of successive cycles are nearly the same
-_NUMBERS = 20_000_000  # in arrays for the first pairs that are measured
 
 # Outcomes of `_measure_pair`.
-_OPEN, _SETTLED, _INSIDE = 0, 1, 2
+_OPEN, _SETTLED, _INSIDE = range(3)
 # Measurements between two checks of the time; one for a pair that took longer, in seconds.
 _MOST, _LONG = 8, 5e-4
 # Intervals of a braking path; those of a pair are divided where their travel is too long.
 INTERVALS, _DIVISION, _MOST_INTERVALS = 32, 4, 512
-# Metres by which bounds may exceed what is needed, so that they are enough for the next paths, too.
-_LOOKAHEAD = 0.02
 # Error of a measurement, as a part of the tolerance of bounds.
 _LOOSE_PART = 0.25
 
@@ -270,7 +268,7 @@ class ExactPaths:
         pairs = len(model.pairs) if live is None else len(live.pair_rows)
         self._slot_of = np.full(pairs, -1, dtype=np.int64)
         # Growing takes milliseconds, and memory that is not written is not used.
-        slots = min(pairs, _NUMBERS // (_KEPT * max(joints, 1)))
+        slots = min(pairs, MOST_NUMBERS // (_KEPT * max(joints, 1)))
         self._kept = Kept(
             np.zeros((slots, joints, _KEPT)), np.full((slots, _KEPT), np.inf),
             np.zeros((slots, _KEPT, 4), dtype=np.int64), np.zeros(slots, dtype=np.int64),
@@ -300,7 +298,7 @@ class ExactPaths:
         bounds = np.empty((len(numbers), INTERVALS))
         kept = self._kept
         bounds_of_pairs(
-            inputs.path(INTERVALS), weights, now, enough + _LOOKAHEAD, self._slots(numbers),
+            inputs.path(INTERVALS), weights, now, enough + LOOKAHEAD, self._slots(numbers),
             kept.places, kept.distances, kept.counts, bounds,
         )  # fmt: skip
         return bounds

@@ -20,7 +20,7 @@ from collision_monitor.robot.bodies import reach, relative_reach
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-_MOST_WEIGHTS = 20_000_000  # numbers; some arrays of this size are needed at a time
+MOST_NUMBERS = 20_000_000  # in an array; some of this size are needed at a time
 
 
 def distinct_weights(
@@ -43,11 +43,11 @@ def distinct_weights(
     kinds, of_pair = np.unique(
         np.sort(of_link.ravel()[ends], axis=1), axis=0, return_inverse=True
     )
-    if kinds.shape[0] * reach.shape[1] > _MOST_WEIGHTS:
+    if kinds.shape[0] * reach.shape[1] > MOST_NUMBERS:
         raise LoadingLimitError(
             f"'{name}' cannot be monitored: {len(kinds)} kinds of pairs times {reach.shape[1]} "
             f"joints are {len(kinds) * reach.shape[1]} weights of the braking check; at most "
-            f"{_MOST_WEIGHTS} are possible: leave out links, or disable pairs in the SRDF"
+            f"{MOST_NUMBERS} are possible: leave out links, or disable pairs in the SRDF"
         )
     travel, away = np.hsplit(link_kinds, 2)
     one, other = kinds.T

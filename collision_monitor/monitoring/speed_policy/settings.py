@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from collision_monitor.common.limits import LARGEST_RATE, SMALLEST_DECELERATION
+from collision_monitor.common.limits import LARGEST_OF_JOINT, SMALLEST_DECELERATION
 from collision_monitor.common.settings import check_settings, setting
 from collision_monitor.errors import BehaviourError, ThresholdsError
 from collision_monitor.model.thresholds import Rule
@@ -61,7 +61,7 @@ class SpeedSettings:
 # unrealistic limits; a joint without a limit brakes softly.
 _STOPPING_SECONDS = 0.5
 _LEAST, _MOST, _UNLIMITED = 0.5, 10.0, 1.0
-_DECELERATIONS = f"from {SMALLEST_DECELERATION:g} to {LARGEST_RATE:g} (rad/s^2 or m/s^2)"
+_DECELERATIONS = f"from {SMALLEST_DECELERATION:g} to {LARGEST_OF_JOINT:g} (rad/s^2 or m/s^2)"
 
 
 def default_decelerations(velocity_limits: np.ndarray) -> np.ndarray:
@@ -88,7 +88,7 @@ def checked_decelerations(joint_names: Sequence[str], values: np.ndarray) -> np.
             f"decelerations: shape {out.shape}; one for each of {len(joint_names)} joints is needed"
         )
     for name, value in zip(joint_names, out.tolist(), strict=True):
-        if not SMALLEST_DECELERATION <= value <= LARGEST_RATE:
+        if not SMALLEST_DECELERATION <= value <= LARGEST_OF_JOINT:
             raise BehaviourError(
                 f"decelerations: {value:g} of joint '{name}' is not a number {_DECELERATIONS}"
             )
@@ -117,7 +117,7 @@ def braking_decelerations(
     for column, name in enumerate(joint_names):
         if limits and np.isfinite(limits.get(name, np.inf)):
             out[column] = limits[name]
-            if not SMALLEST_DECELERATION <= out[column] <= LARGEST_RATE:
+            if not SMALLEST_DECELERATION <= out[column] <= LARGEST_OF_JOINT:
                 raise BehaviourError(
                     f"joint_limits: max_acceleration of {name} is {out[column]:g}; as a braking "
                     f"deceleration it must be {_DECELERATIONS}"
@@ -133,7 +133,7 @@ def braking_decelerations(
             value = float(text)
         except ValueError:
             value = np.nan
-        if not SMALLEST_DECELERATION <= value <= LARGEST_RATE:
+        if not SMALLEST_DECELERATION <= value <= LARGEST_OF_JOINT:
             raise BehaviourError(
                 f"braking_decelerations: {entry!r}: {text!r} is not a number {_DECELERATIONS}"
             )

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.optimize import nnls
 
+from collision_monitor.continuous.near_pairs import NEARLY_NEAREST
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.live.live_scene import LiveScene
@@ -31,7 +32,6 @@ from collision_monitor.monitoring.speed_policy.settings import (
 
 # -- directions out of contact --
 
-_NEAR_NEAREST = 0.001  # metres: leaf pairs within this distance of the nearest one are used
 _STUCK = 1e-6  # relative to the steepest gradient: no direction separates all pairs
 _STATIONARY = 0.01  # maximum joint velocity of a stationary robot, rad/s or m/s
 _COMMAND_SECONDS = 1.0  # validity of a command
@@ -63,7 +63,7 @@ class EscapeDirection:
         """
         # Contiguous: a column of a table would need another compilation.
         limits = np.ascontiguousarray(limits)
-        gradients = self._proximity.near(q, limits, _NEAR_NEAREST).gradients
+        gradients = self._proximity.near(q, limits, NEARLY_NEAREST).gradients
         norms = np.linalg.norm(gradients, axis=1)
         if not len(norms) or norms.min() <= 1e-9:
             return None

@@ -19,7 +19,7 @@ from collision_monitor.errors import CollisionMonitorError, LiveSceneError, reas
 from collision_monitor.model.live.live_scene import CLOUD, LiveScene
 from collision_monitor.model.live.point_cloud import Voxels, voxels_of
 from collision_monitor.monitoring.faults import FaultRegister, Level
-from collision_monitor.monitoring.watchdogs import FUTURE_SECONDS
+from collision_monitor.monitoring.joint_velocities import CLOCK_SECONDS
 from collision_monitor.nodes.common.messages import seconds_of
 from collision_monitor.nodes.obstacles.scene_objects import SceneObjects
 from collision_monitor.nodes.recorder import Recorder
@@ -187,7 +187,7 @@ class Cloud:
 
     def _on_cloud(self, message: PointCloud2) -> None:
         lag = self._lag(seconds_of(message.header.stamp))
-        if lag < -FUTURE_SECONDS:
+        if lag < -CLOCK_SECONDS:
             text = f"its stamp is {-lag:.1f} s in the future; check the clock of its sensor"
             self._refuse(LiveSceneError(f"{CLOUD}: {text}"))
             return

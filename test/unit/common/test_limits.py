@@ -17,8 +17,7 @@ from support.robots.toys import chain, joint, link, robot
 from collision_monitor import CollisionModel
 from collision_monitor.common.limits import (
     LARGEST_FILE,
-    LARGEST_POSITION,
-    LARGEST_RATE,
+    LARGEST_OF_JOINT,
     range_problem,
     read_bounded,
 )
@@ -56,7 +55,7 @@ def test_no_more_than_asked_for_is_read(tmp_path):
 def test_numbers_out_of_range():
     assert range_problem(1e4) == range_problem(-1e4) == range_problem(0.0, True) == ""
     assert range_problem(1.0001e4) == "10001 exceeds the maximum of 10000"
-    assert range_problem(1e9, largest=LARGEST_RATE) == ""
+    assert range_problem(1e9, largest=LARGEST_OF_JOINT) == ""
     assert "1e+308 exceeds the maximum" in range_problem(1e308)
     assert "nan is not a number" in range_problem(float("nan"))
     assert range_problem(1e-9) == "" and "too small" in range_problem(1e-9, is_size=True)
@@ -354,4 +353,4 @@ def test_a_robot_far_away_in_its_world_has_a_short_message(model):
 
 
 def test_kernels_have_the_same_bound():
-    assert FARTHEST == LARGEST_POSITION
+    assert FARTHEST == LARGEST_OF_JOINT
