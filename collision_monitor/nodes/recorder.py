@@ -12,8 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rclpy.node import Node
 from rclpy.publisher import Publisher
+from rclpy.qos import LivelinessPolicy
 from rclpy.serialization import serialize_message
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
@@ -25,7 +27,8 @@ from collision_monitor.common.settings import values_of
 from collision_monitor.errors import RecordingError
 from collision_monitor.model.live.desired_scene import DesiredScene, ObjectRequest
 from collision_monitor.model.scene_file import as_scene, objects_now
-from collision_monitor.nodes.common.messages import duration_message
+from collision_monitor.motion.trajectory import NANO
+from collision_monitor.nodes.common.messages import LATCHED, duration_message
 from collision_monitor.recording.stop_recorder import Channel, RecordingSettings, StopRecorder
 from collision_monitor.robot.packages import FileFinder
 
@@ -148,14 +151,17 @@ def marker_again(request: ObjectRequest, seconds: float) -> Marker:
 
 # -- recorded topics --
 
-_FOREVER = {"sec": 9223372036, "nsec": 854775807}
+_FOREVER = dict(
+    zip(("sec", "nsec"), divmod(int(np.iinfo(np.int64).max), NANO), strict=True)
+)  # fmt: skip
 # With numbers of rmw, which every version of rosbag2 reads.
 _LATCHED = json.dumps(
     [
         {
-            "history": 1, "depth": 1, "reliability": 1, "durability": 1, "deadline": _FOREVER,
-            "lifespan": _FOREVER, "liveliness": 1, "liveliness_lease_duration": _FOREVER,
-            "avoid_ros_namespace_conventions": False,
+            "history": LATCHED.history, "depth": LATCHED.depth,
+            "reliability": LATCHED.reliability, "durability": LATCHED.durability,
+            "deadline": _FOREVER, "lifespan": _FOREVER, "liveliness": LivelinessPolicy.AUTOMATIC,
+            "liveliness_lease_duration": _FOREVER, "avoid_ros_namespace_conventions": False,
         }
     ]
 )  # fmt: skip

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
 from trajectory_msgs.msg import JointTrajectory
 
 from collision_monitor.common.safe_files import ReceivedText
@@ -50,8 +51,6 @@ from collision_monitor.self_collision.trajectory_filter import (
     TrajectoryFilter,
 )
 
-_DEPTH = 5  # of joint states, each of which is processed alone
-
 
 class SelfCollisionCore(SingleRobotCore):
     """Adjusts trajectories to keep arms apart, and holds the arms if they come too close."""
@@ -69,7 +68,10 @@ class SelfCollisionCore(SingleRobotCore):
             node.get_logger().warning(text)
         self._stream: PointStreaming | None = None
         self._note = ""  # trajectory dropped because of the last description
-        self._joint_states = JointStates(node, self._watchdogs, self._on_joint_state, _DEPTH)
+        self._joint_states = JointStates(
+            node, self._watchdogs, self._on_joint_state,
+            qos_profile_sensor_data.depth,  # each is processed alone
+        )
         self._motions = ReleasedMotions(self._joint_states.seconds)
         self._markers = PathMarkerTopic(node, self._values)
         self.state = RequestState(

@@ -23,6 +23,7 @@ from collision_monitor.common.settings import values_of
 from collision_monitor.common.text import named_numbers, shortened
 from collision_monitor.errors import SimulationError, TrajectoryError
 from collision_monitor.monitoring.monitor import Level
+from collision_monitor.motion.trajectory import OTHER_CLOCK
 from collision_monitor.nodes.common.executor import run_program
 from collision_monitor.nodes.common.messages import LATCHED, STATE, VALUES, diagnostic, time_message
 from collision_monitor.nodes.common.node_state import Report, ReportState
@@ -39,7 +40,6 @@ from collision_monitor.simulation.trajectory_execution import Run, SpeedScale
 
 _LEAST_PERIOD = 0.001  # seconds of wall time between two simulation steps
 _FEEDBACK_SECONDS = 0.1  # of the simulation
-_MOST_AHEAD = 3600.0  # s: later starts are times of another clock
 _MOST_DELAY = 0.2  # s of wall time: larger delays are not made up
 _PACE_SPAN = 0.5  # minimum s of wall time over which the pace is measured
 
@@ -244,7 +244,7 @@ class SimulationCore(SingleRobotCore):
                 raise TrajectoryError("was received before a robot was loaded")
             simulation = self._simulation
             command = command_of(message, simulation.joint_names)
-            if command.start is not None and command.start > simulation.time + _MOST_AHEAD:
+            if command.start is not None and command.start > simulation.time + OTHER_CLOCK:
                 raise TrajectoryError(
                     f"starts at {command.start:.0f} s, but the simulation time is "
                     f"{simulation.time:.0f} s: the sender must set use_sim_time or leave the "

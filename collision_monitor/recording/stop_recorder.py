@@ -27,8 +27,8 @@ from collision_monitor.errors import MissingDependencyError, RecordingError
 from collision_monitor.recording import write_mcap
 from collision_monitor.recording.write_mcap import HEAD
 
-_SEGMENT = 1 << 18  # bytes that are discarded at once
-_MEGABYTE = 1 << 20
+MEGABYTE = 1 << 20
+_SEGMENT = MEGABYTE // 4  # bytes that are discarded at once
 _LONGEST = 3.0  # times `after`, from the first stop of a file to its end
 _WRITING_SECONDS = 300.0  # a writer that takes longer is treated as hanging
 
@@ -178,8 +178,8 @@ def check_path(path: str, most_bytes: int) -> Path:
         ) from None
     if free < most_bytes:
         raise RecordingError(
-            f"record: {target.parent}: {free // _MEGABYTE} MB are free, a recording may take "
-            f"{most_bytes // _MEGABYTE} MB (record_megabytes)"
+            f"record: {target.parent}: {free // MEGABYTE} MB are free, a recording may take "
+            f"{most_bytes // MEGABYTE} MB (record_megabytes)"
         )
     return target
 
@@ -235,7 +235,7 @@ class StopRecorder:
             RecordingError: the file cannot be written.
             MissingDependencyError: mcap is not installed.
         """
-        most_bytes = settings.record_megabytes * _MEGABYTE
+        most_bytes = settings.record_megabytes * MEGABYTE
         self._target = check_path(path, most_bytes)
         self._after, self._most_files = settings.record_after, settings.record_files
         self._clock = clock
@@ -317,7 +317,7 @@ class StopRecorder:
             return f"a stop, written in {max(self._due - self._clock(), 0.0):.0f} s"
         written = f", last {self.files[-1]}" if self.files else ""
         return (
-            f"{self._ring.seconds:.0f} s in {self._ring.bytes / _MEGABYTE:.1f} MB; "
+            f"{self._ring.seconds:.0f} s in {self._ring.bytes / MEGABYTE:.1f} MB; "
             f"{len(self.files)} files{written}"
         )
 

@@ -15,12 +15,11 @@ from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.hierarchy_boxes import MeshBoxes
 from collision_monitor.viewer.clearance_display import COLOURS, OPACITY, clearance_colour
-from collision_monitor.viewer.surfaces import capsule_surface, shape_surface
+from collision_monitor.viewer.surfaces import ROUND_SIDES, capsule_surface, shape_surface
 
 _LINK_COLOR = "#8d99ae"
 _MARKED_COLORS = (COLOURS["meeting"], "#f08a24")
 _MOST = 50_000  # maximum number of boxes and triangles
-_SIDES = 48  # sides of a leaf
 _MARGIN = 1.08  # size of the picture relative to its contents
 _MOST_ASPECT = 2.4  # maximum width/height of a cropped picture
 _COLOURS = 256  # palette of a picture of boxes
@@ -247,7 +246,7 @@ def _place_leaves(
         if leaf.link in obstacles:
             continue
         plotter.add_mesh(
-            pyvista.make_tri_mesh(*capsule_surface(p0, p1, leaf.radius, _SIDES)),
+            pyvista.make_tri_mesh(*capsule_surface(p0, p1, leaf.radius, ROUND_SIDES)),
             color=clearance_colour(nearest[leaf.link], warn, stop),
             opacity=0.28,
             smooth_shading=True,

@@ -25,13 +25,13 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from collision_monitor.common.optional_dependencies import optional_dependency
+from collision_monitor.common.text import MOST_LOGGED
 from collision_monitor.errors import ViewError
 
 logger = logging.getLogger(__name__)
 
 # -- filter of requests --
 
-_MOST_LOGGED = 20  # logged rejections; further ones are silent
 # Other sites must not show this page in a frame (clickjacking).
 _HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'", "X-Frame-Options": "DENY",
@@ -123,7 +123,7 @@ class PageGuard:
         return checked
 
     def _log(self, reason: str) -> None:
-        if reason not in self._logged and len(self._logged) < _MOST_LOGGED:
+        if reason not in self._logged and len(self._logged) < MOST_LOGGED:
             self._logged.add(reason)
             logger.warning("page: a request was refused: %s", reason)
 

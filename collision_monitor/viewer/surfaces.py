@@ -16,7 +16,8 @@ from collision_monitor.robot.shape_kinds import Facets, surface_mesh
 Surface = tuple[np.ndarray, np.ndarray]  # vertices (n, 3) in metres, triangles (m, 3)
 
 _SIDES = 24
-_FACETS = Facets(ball=3, sides=2 * _SIDES, capsule=(_SIDES, 2 * _SIDES))
+ROUND_SIDES = 2 * _SIDES  # of what is large, or seen in a picture
+_FACETS = Facets(ball=3, sides=ROUND_SIDES, capsule=(_SIDES, ROUND_SIDES))
 _SMOOTH_ANGLE = 0.6  # maximum angle in radians between triangles of a smooth surface
 _SMOOTHED = 60_000  # maximum number of triangles; more take seconds, and look smooth anyway
 

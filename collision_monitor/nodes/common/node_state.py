@@ -20,14 +20,13 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
-from collision_monitor.common.text import shortened
+from collision_monitor.common.text import MOST_LOGGED, shortened
 from collision_monitor.errors import reason_of
 from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.nodes.common.executor import StateLog
 from collision_monitor.nodes.common.messages import STATE, STATE_SECONDS, diagnostic
 
 _WATCHDOG_SECONDS = 0.05
-_MOST_LOGGED = 10  # different failures whose traceback is logged
 # Between two looks at names, which take 100 times as long as a look at their number. The graph may
 # know an endpoint before the name of its node.
 NAMES_SECONDS = 0.5
@@ -58,7 +57,7 @@ class CallbackFailures:
         # What fails at each call of the slowest timer is a fault without a gap.
         until = time.monotonic() + STATE_SECONDS
         self._faults.put("callback", Level.ERROR, "fault", text, until)
-        if text not in self._logged and len(self._logged) < _MOST_LOGGED:
+        if text not in self._logged and len(self._logged) < MOST_LOGGED:
             self._logged.add(text)
             trace = "".join(traceback.format_exception(error))
             self._logger.error(f"{text}; the node goes on\n{trace}")

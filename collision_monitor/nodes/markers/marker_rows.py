@@ -21,7 +21,6 @@ from visualization_msgs.msg import Marker, MarkerArray
 SHARE = 100  # maximum number of markers in a message
 _FIRST = 8  # bytes before the first marker: the encoding, and the number of markers
 _ORIGIN = 4  # CDR aligns numbers to multiples of their size, counted from here
-_POINT = 24  # bytes
 _MARK = 0x6D61726B  # a stamp to find a marker in the bytes
 
 
@@ -53,7 +52,7 @@ class MarkerRows:
         """(count,) records of markers with so many points each, ready to be filled."""
         start = self._pose + 112  # of the points; their number is before it
         row = self._row[: start - 4] + struct.pack("<I", points)
-        row += bytes(_POINT * points) + self._row[start:]
+        row += np.zeros((points, 3)).tobytes() + self._row[start:]
         return np.frombuffer(bytearray(row * count), _dtype(self._id, self._pose, points, len(row)))
 
     def messages(

@@ -21,6 +21,7 @@ from visualization_msgs.msg import Marker
 
 from collision_monitor.nodes.common.executor import take_serialized
 from collision_monitor.nodes.common.steady_timer import steady_timer
+from collision_monitor.recording.stop_recorder import MEGABYTE
 
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks, UnsupportedEventTypeError
@@ -40,7 +41,7 @@ WORK_SECONDS = 5e-3
 _REST_SECONDS = 1e-3  # between two callbacks for pending markers: joint states that wait come first
 _LATE_SECONDS = 0.5  # maximum age of unprocessed messages: obstacles may have moved
 # Messages that wait may take this much memory, bytes: minutes of more than can be processed.
-_MOST_BYTES = 64 << 20
+_MOST_BYTES = 64 * MEGABYTE
 
 
 class ReliableSubscription:

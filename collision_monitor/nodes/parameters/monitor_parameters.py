@@ -28,7 +28,11 @@ from collision_monitor.monitoring.speed_policy.settings import (
 )
 from collision_monitor.nodes.markers.markers import levels_of
 from collision_monitor.nodes.parameters.parameter import (
+    FASTEST,
+    LONGEST_TIMEOUT,
+    RATE,
     SLOWEST,
+    TIMEOUT,
     Parameter,
     check_fit_values,
     declare_parameters,
@@ -60,12 +64,12 @@ GENERAL = (
               text="WARN when the time from receiving a joint state to publishing its distance "
                    "exceeds this, seconds; at most reaction_time is recommended"),
     *from_settings(MonitorSettings, "zero_state_confirmation", read_only=True),
-    Parameter("state_rate", 10.0, least=1.0, most=100.0,
+    Parameter("state_rate", RATE, least=1.0, most=100.0,
               text="rate at which ~/state and, while unknown, ~/min_distance are "
                    "repeated, Hz: the heartbeat of the node"),
-    Parameter("distances_rate", 10.0, least=SLOWEST, or_zero=True, most=1000.0,
+    Parameter("distances_rate", RATE, least=SLOWEST, or_zero=True, most=FASTEST,
               text="rate of ~/distances while it has subscribers, Hz; 0: never"),
-    Parameter("marker_rate", 10.0, least=SLOWEST, or_zero=True, most=100.0,
+    Parameter("marker_rate", RATE, least=SLOWEST, or_zero=True, most=100.0,
               text="rate of ~/markers while it has subscribers, Hz; 0: never"),
     Parameter("show_aabb_levels", "",
               text="levels of the bounding box hierarchy to publish as markers, such as '0-2,5' "
@@ -128,7 +132,7 @@ SCENE = (
     Parameter("cloud_padding", 0.05, most=1.0,
               text="points of ~/cloud within this distance of the robot's leaves are removed as "
                    "its own, metres"),
-    Parameter("cloud_timeout", 0.0, most=60.0,
+    Parameter("cloud_timeout", 0.0, most=LONGEST_TIMEOUT,
               text="ERROR when the last cloud is older than this, seconds, or none was received; "
                    "0: never"),
 )  # fmt: skip
@@ -162,7 +166,7 @@ SPEED_POLICY = (
     Parameter("stop_service_data", False, text="value with which a SetBool stop_service is called"),
     Parameter("stop_service_attempts", 4, most=100,
               text="maximum number of stop_service calls per stop, until one succeeds"),
-    Parameter("stop_service_timeout", 0.5, most=60.0,
+    Parameter("stop_service_timeout", TIMEOUT, most=LONGEST_TIMEOUT,
               text="timeout of a stop_service call, seconds"),
 )  # fmt: skip
 

@@ -25,6 +25,10 @@ from collision_monitor.fitting.shapes import FitSettings
 # Hz; a rate below it has a period of more than 1000 s, and far below it one that no timer can have.
 SLOWEST = 0.001
 
+FASTEST = 1000.0
+RATE = 10.0  # Hz, by default, of what is published for people
+TIMEOUT, LONGEST_TIMEOUT = 0.5, 60.0  # seconds, by default and at most
+
 # Entries of a list: it is checked and used while joint states wait.
 MOST_ENTRIES = 1000
 

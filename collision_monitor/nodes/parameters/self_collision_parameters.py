@@ -5,14 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from collision_monitor.common.limits import LARGEST_LIMIT
 from collision_monitor.common.settings import values_of
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.monitoring.settings import MonitorSettings
 from collision_monitor.nodes.parameters import monitor_parameters
 from collision_monitor.nodes.parameters.parameter import (
-    SLOWEST,
+    LONGEST_TIMEOUT,
+    TIMEOUT,
     Parameter,
     check_fit_values,
     fixed,
@@ -45,10 +48,10 @@ PARAMETERS = (
     *from_settings(FilterSettings, "yielding", choices=YIELDING,
                    text=f"which arm gives way: {', '.join(YIELDING)}"),
     *from_settings(FilterSettings, "tip_weight"),
-    Parameter("acceleration_limit", 0.0, most=1e6,
+    Parameter("acceleration_limit", 0.0, most=LARGEST_LIMIT,
               text="maximum joint acceleration of adjusted trajectories, rad/s^2 or m/s^2; 0: no "
                    "limit"),
-    Parameter("jerk_limit", 0.0, most=1e6,
+    Parameter("jerk_limit", 0.0, most=LARGEST_LIMIT,
               text="maximum joint jerk of adjusted trajectories, rad/s^3 or m/s^3; 0: no limit"),
     *from_settings(FilterSettings, "start_tolerance"),
     *from_settings(
@@ -61,16 +64,15 @@ PARAMETERS = (
               text="which arms are held when they are closer than danger_distance: those that may "
                    "move by what this node has sent, or always all that may move: "
                    f"{' or '.join(GUARDS)}"),
-    Parameter("stream_horizon", 1.0, most=60.0, positive=True,
+    Parameter("stream_horizon", 1.0, most=LONGEST_TIMEOUT, positive=True,
               text="maximum time of a desired point in the future, seconds"),
-    Parameter("stream_timeout", 0.5, most=60.0, positive=True,
+    Parameter("stream_timeout", TIMEOUT, most=LONGEST_TIMEOUT, positive=True,
               text="a stream ends after this time without a desired point, seconds; the next one "
                    "starts at the current position"),
     fixed("controller_action", "", is_name=True,
           text="FollowJointTrajectory action of the controller; adjusted goals of "
                "~/follow_joint_trajectory are forwarded to it; empty: topics only"),
-    Parameter("marker_rate", 1.0, least=SLOWEST, or_zero=True, most=100.0,
-              text="rate of ~/markers while it has subscribers, Hz; 0: never"),
+    *(replace(p, default=1.0) for p in monitor_parameters.GENERAL if p.name == "marker_rate"),
 )  # fmt: skip
 
 

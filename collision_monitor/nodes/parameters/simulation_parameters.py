@@ -9,7 +9,15 @@ from typing import Any
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.nodes.parameters import monitor_parameters
-from collision_monitor.nodes.parameters.parameter import SLOWEST, Parameter, fixed, from_settings
+from collision_monitor.nodes.parameters.parameter import (
+    FASTEST,
+    LONGEST_TIMEOUT,
+    SLOWEST,
+    TIMEOUT,
+    Parameter,
+    fixed,
+    from_settings,
+)
 from collision_monitor.simulation.mujoco_model import SimulationSettings
 
 _SHARED = ("robot_description", "robot_description_semantic", "package_dirs", "scene")
@@ -23,14 +31,14 @@ PARAMETERS = (
         SimulationSettings, "timestep", "gravity", "servo_bandwidth", "effort_limits",
         read_only=True,
     ),
-    fixed("joint_state_rate", 200.0, least=SLOWEST, most=1000.0,
+    fixed("joint_state_rate", 200.0, least=SLOWEST, most=FASTEST,
           text="rate of joint_states and /clock in simulated time, Hz; rounded to whole time "
                "steps"),
     Parameter("real_time_factor", 1.0, least=SLOWEST, most=100.0,
               text="maximum speed of the simulation relative to real time"),
     Parameter("heed_speed_scale", False,
               text="scale trajectories by ~/speed_scale, and stop while it is 0 or silent"),
-    Parameter("speed_scale_timeout", 0.5, most=60.0, positive=True,
+    Parameter("speed_scale_timeout", TIMEOUT, most=LONGEST_TIMEOUT, positive=True,
               text="~/speed_scale is silent when no message was received for this time, "
                    "simulated seconds"),
     Parameter("goal_tolerance", 0.01, most=1.0, positive=True,
