@@ -187,7 +187,8 @@ def pair_nearest(view, balls, a, b, hint_i, hint_j, within):
     """Return (distance, leaf, leaf) of the nearest leaves of links a and b.
 
     The hint, two of their leaves, is measured first. If no leaves are nearer than ``within``, this
-    and the hint are returned.
+    and the hint are returned. With `query.nearest_of_links`, which needs no balls, `adjust` would
+    take 1.3 to 1.5 times as long to certify a motion.
     """
     links, leaves = view.links, len(view.leaf_bodies)
     best_i, best_j = hint_i, hint_j
