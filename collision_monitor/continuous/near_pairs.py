@@ -133,12 +133,12 @@ def _way_from(earlier, pair, velocities, reaction):
 @small_kernel
 def _moved(earlier, pair):
     """How far two links came nearer at most since the start of the path of ``pair``, metres."""
-    way, excess = 0.0, _excess_of(earlier, pair)
+    travel, excess = 0.0, _excess_of(earlier, pair)
     for n in range(earlier.first[pair], earlier.first[pair + 1]):
         joint = earlier.joints[n]
         weight = earlier.weights[n] + excess * earlier.turns[joint]
-        way += weight * abs(earlier.last[0, joint] - earlier.starts[n])
-    return way
+        travel += weight * abs(earlier.last[0, joint] - earlier.starts[n])
+    return travel
 
 
 @small_kernel

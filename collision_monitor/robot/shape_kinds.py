@@ -21,7 +21,6 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from collision_monitor.geometry.convex import ROUND
-from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.robot.description import Shape
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 # Kinds that are a segment (or a point) with a radius: a single leaf is exact.
 ROUNDED = ("sphere", "capsule")
 _HULL_SIDES = 64  # of the prism that encloses a cylinder: 0.12 % larger at its corners
+_HULL_ROUNDING = 1e-10  # m: qhull may ignore corners within its rounding error
 
 # Vertices (n, 3), triangles (m, 3), and the radius of a ball swept along them.
 Surface = tuple[np.ndarray, np.ndarray, float]
@@ -145,7 +145,7 @@ def hull_points(shapes: Sequence[Shape]) -> np.ndarray:
 def _hull_points(shape: Shape) -> np.ndarray:
     places, _, radius = enclosing_surface(shape, _HULL_SIDES)
     if shape.kind == "mesh":
-        radius = ROUNDING  # qhull may ignore corners within its rounding error
+        radius = _HULL_ROUNDING
         with contextlib.suppress(QhullError, ValueError):  # without a volume: all of them
             places = places[ConvexHull(places).vertices]
     places = places @ shape.pose[:3, :3].T + shape.pose[:3, 3]
