@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from collision_monitor.common.limits import LARGEST_LIMIT
@@ -15,6 +14,7 @@ from collision_monitor.monitoring.settings import MonitorSettings
 from collision_monitor.nodes.parameters import monitor_parameters
 from collision_monitor.nodes.parameters.parameter import (
     LONGEST_TIMEOUT,
+    SLOWEST,
     TIMEOUT,
     Parameter,
     check_fit_values,
@@ -72,7 +72,8 @@ PARAMETERS = (
     fixed("controller_action", "", is_name=True,
           text="FollowJointTrajectory action of the controller; adjusted goals of "
                "~/follow_joint_trajectory are forwarded to it; empty: topics only"),
-    *(replace(p, default=1.0) for p in monitor_parameters.GENERAL if p.name == "marker_rate"),
+    Parameter("marker_rate", 1.0, least=SLOWEST, or_zero=True, most=100.0,
+              text="rate of ~/markers while it has subscribers, Hz; 0: never"),
 )  # fmt: skip
 
 
