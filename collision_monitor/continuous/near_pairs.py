@@ -165,19 +165,23 @@ def forget(earlier):
 def note_slides(earlier, path):
     """Set `EarlierPairs.excess` for a ``path``, before it is searched.
 
-    It grows as slides go out. Once they are back by half, what is known from paths with the larger
-    excess is forgotten, as it holds for that only.
+    A slide within its range stops at its limit. Outside, the limit is not that of the robot. The
+    excess grows as slides go out. Once they are back by half, what is known from paths with the
+    larger excess is forgotten, as it holds for that only.
     """
     earlier.state[FORGOT] = 0.0
     now = np.zeros(len(earlier.excess))
     for row in range(len(earlier.slides)):
-        joint = int(earlier.slides[row, 0])
+        joint, beyond = int(earlier.slides[row, 0]), 0.0
         v, a = path.velocities[joint], path.decelerations[joint]
-        end, beyond = path.q[joint] + braked(v, a, path.reaction, np.inf), 0.0
+        end = path.q[joint] + braked(v, a, path.reaction, np.inf)
         for place in (path.q[joint], end):  # the farthest is one of both
             position = abs(earlier.slides[row, 2] + earlier.slides[row, 1] * place)
             # Written so that NaN is as far as can be; finite, since 0 times infinity is no number.
-            if not position <= earlier.slides[row, 3]:
+            if position <= earlier.slides[row, 3]:
+                if beyond == 0.0:
+                    break
+            else:
                 off = position - earlier.slides[row, 3]
                 beyond = max(beyond, off if off < FARTHEST else FARTHEST)
         now[joint] += beyond  # several slides may follow one value

@@ -284,9 +284,10 @@ class BrakingPaths:
 
         0 if leaves already touch; inf if it exceeds ``horizon``, or nothing moves.
         """
-        # Nearly all slides are within their range in the first part.
+        # A slide outside its range is hardly farther out in the first part.
         for until in (_SOON * horizon, horizon):
-            excess = np.maximum(self._beyond(q), self._beyond(q + until * velocities))
+            here = self._beyond(q)
+            excess = np.maximum(here, self._beyond(q + until * velocities)) * (here > 0.0)
             speed = float((self.weights(slice(None), excess) @ abs(velocities)).max(initial=0.0))
             if speed <= 0.0:
                 return np.inf
