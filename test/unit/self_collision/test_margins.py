@@ -14,7 +14,7 @@ from collision_monitor.motion import read_motion
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.margins import choose_margins, sides
-from collision_monitor.self_collision.preparation import checked, configurations, within
+from collision_monitor.self_collision.preparation import checked, configurations
 
 # -- margins: which pair is kept how far apart, against a table worked out from names ----
 
@@ -171,14 +171,6 @@ def test_links_of_two_arms_that_are_often_near_have_their_own_distances():
 
 MODEL = planar_model()
 ROUNDING = 1e-6
-
-
-def test_joints_that_are_not_named_are_held():
-    motion = Motion((JOINTS[4], JOINTS[0]), np.arange(2.0), np.array([[0.1, 0.2], [0.3, 0.4]]))
-    rows = configurations(MODEL, motion, {JOINTS[1]: -1.0, JOINTS[0]: 1.9})  # not JOINTS[0]
-    assert rows.tolist() == [[0.2, -1.0, 0, 0, 0.1, 0], [0.4, -1.0, 0, 0, 0.3, 0]]
-    tight = within(MODEL, {JOINTS[2]: (0.5, 1.0)})
-    assert configurations(tight, motion, {})[0].tolist() == [0.2, 0, 0.5, 0, 0.1, 0]
 
 
 def test_rounding_beyond_a_limit_is_allowed_and_more_is_not():

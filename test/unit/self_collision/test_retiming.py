@@ -166,15 +166,6 @@ def test_two_waypoints_and_one():
     assert retime(np.ones(1), np.full((1, 1), 2.0), 1.0, 1.0) == pytest.approx([1.0])
 
 
-def test_limits_of_single_joints_count():
-    times, positions = wave(50, 3)
-    checked(times, positions, [NONE, 0.1, 10.0], [0.2, NONE, 1.0])
-    # Joint 1 has no limit and may be ever so fast; zero and nan mean none too.
-    positions[:, 1] *= 1e6
-    positions[:, [0, 2]] = 0.0
-    assert (retime(times, positions, [1.0, 0.0, 1.0], [1.0, np.nan, 1.0]) == times).all()
-
-
 @pytest.mark.parametrize("limit", [30.0, 10.0])
 def test_jerks_are_kept_as_verify_measures_them(limit):
     pytest.importorskip("toppra")

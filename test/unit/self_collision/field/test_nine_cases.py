@@ -8,7 +8,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.geometry.segment_distance import segment_distance
 
-from collision_monitor.geometry.segments import capsule_distance
 from collision_monitor.self_collision.field.nine_cases import control_points
 
 coordinate = st.floats(-2.0, 2.0).map(lambda x: round(x, 6))
@@ -88,14 +87,6 @@ def test_on_one_line(first, start, end):
     assert found.distance == pytest.approx(gap * np.linalg.norm(u), abs=1e-8)
 
 
-@given(segment, point, inside, inside)
-@settings(max_examples=80, deadline=None)
-def test_crossing_and_touching(first, v, s, t):
-    meeting = first[0] + s * (first[1] - first[0])
-    found = check(first, np.array([meeting - t * v, meeting + (1.0 - t) * v]), tolerance=1e-8)
-    assert found.distance == pytest.approx(0.0, abs=1e-8)
-
-
 @given(segment, point, st.floats(1e-13, 1e-3), inside)
 @settings(max_examples=150, deadline=None)
 def test_nearly_parallel_segments_that_cross_are_found_to_touch(first, direction, angle, where):
@@ -107,16 +98,6 @@ def test_nearly_parallel_segments_that_cross_are_found_to_touch(first, direction
     meeting = first[0] + where * u
     found = control_points(first, [meeting - 0.5 * v, meeting + 0.5 * v])
     assert found.distance < 1e-11 * (1.0 + length)
-
-
-@given(segment, segment, st.floats(0.0, 0.2))
-@settings(max_examples=150, deadline=None)
-def test_the_distance_is_that_of_leaves(first, second, radius):
-    leaves = np.array([first.ravel(), second.ravel()])
-    expected = capsule_distance(leaves, np.full((2, 1), radius), 0, 1)
-    assert control_points(first, second).distance - 2.0 * radius == pytest.approx(
-        expected, abs=1e-9
-    )
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.robots.dual_arm_cases import CASES, PAPER, RADIUS, ROOT, capsule_urdf
+from support.robots.dual_arm_cases import CASES, PAPER, RADIUS
 
-from collision_monitor import CollisionModel
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.self_collision.field.repulsion_field import adjust_published
-from collision_monitor.self_collision.margins import Margins, sides
 
 # -- what the cases are, by pinocchio ------------------------------------------------------
 
@@ -48,20 +46,6 @@ def test_smoothing_does_not_lead_beyond_joint_limits():
     rows = adjust_published(replace(problem, model=model))
     assert (rows >= model.lower).all() and (rows <= model.upper).all()
     assert (rows != desired).any()
-
-
-def test_what_a_hand_carries_counts_as_the_arm():
-    tray = {"name": "tray", "type": "box", "size": [0.1, 0.1, 0.02], "link": "right_tool"}
-    model = CollisionModel.from_urdf(
-        capsule_urdf(PAPER.offset), srdf=ROOT / "urdf/dual_arm.srdf", scene={"obstacles": [tray]}
-    )
-    problem = PAPER.problem()
-    safe = np.where(sides(model, problem.arms).between, 0.1, -np.inf)
-    problem = replace(problem, model=model, margins=Margins(safe, 0.5 * safe))
-    carried = [k for k, (a, b) in enumerate(model.pairs) if "tray" in (a, b) and safe[k] > 0.0]
-    rows = adjust_published(problem)
-    assert min(model.distances(q)[carried].min() for q in problem.desired) < 0.0
-    assert min(model.distances(q)[carried].min() for q in rows) >= 0.1
 
 
 # -- when it cannot ------------------------------------------------------------------------
