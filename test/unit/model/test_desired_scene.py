@@ -72,14 +72,6 @@ def test_faults_beyond_any_number_are_counted_and_not_kept(keeper):
     assert keeper.fault(0.0) == ""
 
 
-def test_what_is_there_stays_when_what_should_replace_it_is_bad(keeper):
-    keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
-    before = keeper.live.distance(Q).distance
-    keeper.request(ObjectRequest("c/1", BALL, "l0", np.full((4, 4), np.nan)))
-    assert "not finite" in keeper.fault(0.0)
-    assert keeper.live.distance(Q).distance == before
-
-
 def test_what_is_carried_is_carried_by_the_next_robot_as_well(keeper):
     keeper.request(ObjectRequest("c/1", BALL, "l0", at(0, 2, 0)))
     assert keeper.attach("c/1", "l3", Q, ["l2"])
@@ -163,19 +155,6 @@ def test_what_is_refused_is_not_mended_by_attaching_what_was_there_before(keeper
     keeper.use_scene(keeper.live)
     keeper.detach("c/1", None)  # taken back before it happened
     assert "'nowhere' is not a link" in keeper.fault(0.0)
-
-
-def test_what_is_attached_before_it_is_there_is_carried_once_it_is(keeper):
-    keeper.attach("c/1", "l3", Q)
-    assert "no such object" in keeper.fault(0.0)
-    keeper.request(ObjectRequest("c/1", None, "l0", at(0, 2, 0)))
-    keeper.retry(Q)
-    assert "c/1" in keeper.fault(0.0)
-    assert keeper.fill("c/1", np.array([[0.0] * 6 + [0.1]]))
-    assert "to be attached to 'l3'" in keeper.fault(0.0)
-    keeper.retry(Q)
-    assert keeper.carried() == ["c/1"]
-    assert keeper.fault(0.0) == ""
 
 
 def test_attaching_that_is_taken_back_does_not_happen_later(keeper):

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from support.robots import robots, toys
 
 from collision_monitor import CollisionModel
-from collision_monitor.model.mesh_contacts import LinkContacts, Solid, where_they_meet
+from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 from collision_monitor.model.neighbour_contacts import contacts_of_joint
 from collision_monitor.robot.bodies import link_poses, rigid_bodies
 from collision_monitor.robot.description import Link, Robot, Shape
@@ -201,16 +201,6 @@ def test_a_pair_that_always_meets_and_one_that_never_does():
     for pair in pairs:
         assert bounds[pair] >= exact[pair]
         assert (bounds[pair] >= 0.95) == (exact[pair] >= 0.95)
-
-
-def test_where_they_meet_is_what_the_share_counts():
-    robot = two((mesh_shape(BALL),), (mesh_shape(ROOM),))
-    # Outside, through the wall, wholly inside, in the middle, far away.
-    places = at((1.5, 0, 0), (1, 0, 0), (0.5, 0, 0), (0, 0, 0), (9, 9, 9))
-    poses = {"a": places, "b": at(*[(0, 0, 0)] * 5)}
-    met = where_they_meet(robot, poses, ("a", "b"))
-    assert met.tolist() == [False, True, True, True, False]
-    assert meeting_shares(robot, poses, [("a", "b")], 0.0)[0] == met.mean()
 
 
 def test_points_are_inside_where_trimesh_has_them():

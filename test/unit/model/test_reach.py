@@ -48,17 +48,6 @@ def test_no_point_of_a_link_is_faster_than_its_reach_says(name):
         assert (speeds(model, q, step) <= bound + 1e-6).all()
 
 
-def test_a_joint_reaches_what_it_moves_and_nothing_else():
-    model = CollisionModel.from_urdf(chain(4))
-    reach = dict(zip(model.link_names, model.link_reach(), strict=True))
-    assert reach["l0"].tolist() == [0.0, 0.0, 0.0]
-    assert reach["l1"] == pytest.approx([0.1, 0.0, 0.0])
-    assert reach["l3"] == pytest.approx([2.1, 1.1, 0.1])  # stretched out: nothing is lost
-    far = dict(zip(model.link_names, model.axis_distances(), strict=True))
-    assert far["l0"] == pytest.approx([1.1, 2.1, 3.1])
-    assert far["l3"] == pytest.approx([2.1, 1.1, 0.1])
-
-
 @ROBOTS
 def test_no_pair_comes_nearer_than_its_reach_says(name):
     model = load(name)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boxes to look at: those that the kernels traverse, level by level."""
 
-
 import numpy as np
 import pytest
 from support.robots.toys import chain
@@ -32,17 +31,3 @@ def test_boxes_hold_the_leaves_below_them():
             else:
                 expected = low[right], high[right]
             assert placed[node] == pytest.approx(np.concatenate(expected), abs=1e-12)
-
-
-def test_levels_begin_at_both_roots_and_every_leaf_has_a_box():
-    model = CollisionModel.from_urdf(chain(6), scene=SCENE)
-    boxes = TreeBoxes(model)
-    view = windows(*model.work_space())
-    assert boxes.levels[[0, view.moving_nodes]].tolist() == [0, 0]
-    assert (boxes.levels == 0).sum() == 2
-    assert boxes.depth == boxes.levels.max() + 1
-    for node, (left, right) in enumerate(view.nodes[:, :2].tolist()):
-        if left >= 0:
-            assert boxes.levels[[left, right]].tolist() == [boxes.levels[node] + 1] * 2
-    moving = view.moving_leaves
-    assert boxes.levels[: view.moving_nodes].max() == int(np.ceil(np.log2(moving)))
