@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is left out, and only that."""
 
-import itertools
-
 import pytest
 from support.robots.toys import chain, joint, link, robot
 
@@ -33,14 +31,6 @@ def test_neighbours_are_left_out_and_the_rest_is_checked():
     model = CollisionModel.from_urdf(chain(4))
     assert checked(model) == pairs("l0 l2", "l0 l3", "l1 l3")
     assert left_out(model)[frozenset(("l1", "l2"))] == "neighbours over one joint"
-
-
-def test_every_pair_is_checked_or_has_a_reason():
-    model = CollisionModel.from_urdf(chain(6))
-    reasons = set(left_out(model))
-    assert not checked(model) & reasons
-    every = itertools.combinations(model.link_names, 2)
-    assert checked(model) | reasons == set(map(frozenset, every))
 
 
 def test_rigidly_joined_links_are_no_pair_but_their_other_sides_are():
@@ -194,12 +184,6 @@ def test_obstacles_are_checked_against_neighbours_of_their_link_too():
     assert not pairs("l0 table") & checked(model)
     assert left_out(model)[frozenset(("tool", "l2"))] == "ignored by the scene"
     assert left_out(model)[frozenset(("tool", "l3"))] == "rigidly joined"
-
-
-def test_disabled_pairs_of_an_srdf_are_left_out_with_their_reason():
-    srdf = '<robot name="toy"><disable_collisions link1="l0" link2="l3" reason="Never"/></robot>'
-    model = CollisionModel.from_urdf(chain(4), srdf=srdf)
-    assert left_out(model)[frozenset(("l0", "l3"))] == "disabled in the SRDF: Never"
 
 
 def test_pairs_that_overlap_everywhere_are_dropped_and_listed():
