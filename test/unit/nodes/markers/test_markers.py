@@ -22,7 +22,6 @@ from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 from collision_monitor.nodes.markers.markers import (
     ALL,  # noqa: E402
     MarkerBuilder,  # noqa: E402
-    clear_colours,  # noqa: E402
 )
 
 CAPSULE = '<capsule radius="0.05" length="0.6"/>'
@@ -110,13 +109,6 @@ def test_colours_at_and_beside_the_borders():
     assert colour(distance + 0.4, distance - 0.4) == pytest.approx(0.5 * (red + yellow))
     assert colour(above, above) == pytest.approx(red)
     assert colour(below, below) == pytest.approx(green)
-
-
-def test_clear_links_are_different_greens():
-    colours = clear_colours(30)
-    assert (colours.argmax(axis=1) == 1).all()
-    steps = np.abs(np.diff(colours, axis=0)).max(axis=1)
-    assert steps.min() > 0.05  # of links that follow each other
 
 
 def test_the_nearest_line_ends_at_the_points_and_its_text_is_the_distance(arm):

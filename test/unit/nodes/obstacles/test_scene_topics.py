@@ -176,17 +176,6 @@ def test_many_triangles_that_are_deleted_or_moved_meanwhile_do_not_come_back(sce
     assert scene.objects.live.objects["cell/2"].pose[1, 3] == 5.0
 
 
-def test_a_mesh_file_that_is_known_replaces_triangles_that_are_being_processed(scene, tmp_path):
-    mesh = rock(tmp_path)
-    say(scene, mesh)
-    finish(scene)
-    known = scene.objects.live.objects["cell/1"].geometry
-    say(scene, many_triangles())
-    say(scene, mesh)
-    finish(scene)
-    assert scene.objects.live.objects["cell/1"].geometry is known
-
-
 def test_lifetimes_pause_with_simulated_time(scene, now):
     def pass_by(seconds, simulated):
         for _ in range(round(seconds / 0.05)):
@@ -376,9 +365,7 @@ def numbered(first, last, y):
     return [marker(k, at=(0.0, y, 0.0)) for k in range(first, last)]
 
 
-def test_nothing_is_missing_while_a_message_deletes_all_and_adds_it_again(
-    scene, one_at_a_time
-):
+def test_nothing_is_missing_while_a_message_deletes_all_and_adds_it_again(scene, one_at_a_time):
     say(scene, *numbered(0, 4, 3.0))
     before = set(scene.objects.live.objects)
     replaced = [Marker(action=Marker.DELETEALL), *numbered(0, 3, 4.0)]
