@@ -22,7 +22,7 @@ from collision_monitor.common.compiled import kernel, part_kernel, small_kernel
 from collision_monitor.geometry.segments import nearest_parameters
 
 # A squared distance and two points: farther away than any.
-_NOTHING = (math.inf, *6 * (0.0,))
+_NOTHING = (math.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 # Share of the triangles' extent: twice what rounding may add to a gap, so that a candidate can be
 # compared to it. 2^-53 is 1.1e-16.

@@ -25,6 +25,8 @@ from collision_monitor.monitoring.publisher_watch import LATE_SECONDS, Publisher
 # A simulated clock that has not changed for this long is paused; a node that has not read it for
 # this long was delayed, and may have ticks of it yet to read.
 _PAUSED_SECONDS = _DELAYED_SECONDS = 0.2
+# A simulated clock may be behind the stamps for this long before it is treated as another clock.
+_CATCH_UP_SECONDS = 1.0
 # A clock that deviates from the steady clock by this much between two readings was set.
 _JUMP_SECONDS = 0.5
 _FASTEST_SIMULATION = 50.0  # real-time factor
@@ -95,9 +97,9 @@ class ClockWatch:
         if self._behind_since is None:
             self._behind_since = now
             # A clock that is running in a node that was not delayed is another clock.
-            was_delayed = now - self._delayed <= CLOCK_SECONDS
+            was_delayed = now - self._delayed <= _CATCH_UP_SECONDS
             self._may_catch_up = was_delayed or self._is_paused(now)
-        self._may_catch_up &= now - self._behind_since <= CLOCK_SECONDS
+        self._may_catch_up &= now - self._behind_since <= _CATCH_UP_SECONDS
         return 0.0 if self._may_catch_up else lag
 
     def _is_paused(self, now: float) -> bool:
@@ -123,12 +125,12 @@ REFUSALS = (
 # Causes of a state in which distances still decide.
 REMARKS = frozenset(("clock", "late", "publisher", "overrun", "position"))
 
+# A pause between two callbacks that is shorter than this (seconds, or a share of the last cycle up
+# to a maximum) means that the second one was waiting: after a long cycle, an executor takes longer
+# to look for messages.
+_PAUSE_SECONDS, _PAUSE_SHARE, _PAUSE_MOST = 0.0005, 0.25, 0.005
 # After work without a pause for this long, waiting messages are old: process only the newest.
 _BEHIND_SECONDS = 0.005
-# A pause between two callbacks that is shorter than this (seconds, or a share of the last cycle up
-# to the time above) means that the second one was waiting: after a long cycle, an executor takes
-# longer to look for messages.
-_PAUSE_SECONDS, _PAUSE_SHARE = 0.0005, 0.25
 # Statistics cover cycles of this many seconds, and at most this many cycles.
 _WINDOW_SECONDS, _WINDOW = 10.0, 20_000
 
@@ -244,7 +246,7 @@ class CycleWatch:
         if not self._cycles:
             self._begin = start
         self._end = end
-        self._pause = min(max(_PAUSE_SECONDS, _PAUSE_SHARE * (end - start)), _BEHIND_SECONDS)
+        self._pause = min(max(_PAUSE_SECONDS, _PAUSE_SHARE * (end - start)), _PAUSE_MOST)
         self._cycles.append((end, end - start, lag + end - start))
         if end - start <= self.deadline:
             return False

@@ -41,9 +41,9 @@ from collision_monitor.robot.description import Shape
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-# Integers of a unit: two nodes of two, a slot and a name, as in `mesh_tree`. A tree has one unit
-# more than that, for its header.
-_INTEGERS = 6
+# Integers of a unit: two nodes, a slot and a name, as in `mesh_tree`. A tree has one unit more than
+# that, for its header.
+_INTEGERS = 2 * 2 + 1 + 1
 # A triangle is in several leaves of an octree: units of a triangle.
 _OCTREE = 6
 

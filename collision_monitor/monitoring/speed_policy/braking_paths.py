@@ -284,9 +284,9 @@ class BrakingPaths:
 
         0 if leaves already touch; inf if it exceeds ``horizon``, or nothing moves.
         """
+        here = self._beyond(q)
         # A slide outside its range is hardly farther out in the first part.
-        for until in (_SOON * horizon, horizon):
-            here = self._beyond(q)
+        for until in (_SOON * horizon, horizon) if here.any() else (horizon,):
             excess = np.maximum(here, self._beyond(q + until * velocities)) * (here > 0.0)
             speed = float((self.weights(slice(None), excess) @ abs(velocities)).max(initial=0.0))
             if speed <= 0.0:
