@@ -162,6 +162,21 @@ def forget(earlier):
 
 
 @kernel
+def beyond_range(slides, q, beyond):
+    """Write how far ``slides`` are beyond their range to ``beyond`` (nq,), at q (nq,); metres.
+
+    As `EarlierPairs.slides`; several may follow one value of q. Positions that are no number are as
+    far out as can be; finite, since 0 times infinity is no number.
+    """
+    beyond[:] = 0.0
+    for row in range(len(slides)):
+        joint = int(slides[row, 0])
+        off = abs(slides[row, 2] + slides[row, 1] * q[joint]) - slides[row, 3]
+        if not off <= 0.0:
+            beyond[joint] += off if off < FARTHEST else FARTHEST
+
+
+@kernel
 def note_slides(earlier, path):
     """Set `EarlierPairs.excess` for a ``path``, before it is searched.
 
@@ -170,22 +185,15 @@ def note_slides(earlier, path):
     larger excess is forgotten, as it holds for that only.
     """
     earlier.state[FORGOT] = 0.0
-    now = np.zeros(len(earlier.excess))
-    for row in range(len(earlier.slides)):
-        joint, beyond = int(earlier.slides[row, 0]), 0.0
+    now, at_end, end = np.empty(len(path.q)), np.empty(len(path.q)), path.q.copy()
+    for joint in range(len(end)):
         v, a = path.velocities[joint], path.decelerations[joint]
-        end = path.q[joint] + braked(v, a, path.reaction, np.inf)
-        for place in (path.q[joint], end):  # the farthest is one of both
-            position = abs(earlier.slides[row, 2] + earlier.slides[row, 1] * place)
-            # Written so that NaN is as far as can be; finite, since 0 times infinity is no number.
-            if position <= earlier.slides[row, 3]:
-                if beyond == 0.0:
-                    break
-            else:
-                off = position - earlier.slides[row, 3]
-                beyond = max(beyond, off if off < FARTHEST else FARTHEST)
-        now[joint] += beyond  # several slides may follow one value
+        end[joint] += braked(v, a, path.reaction, np.inf)
+    beyond_range(earlier.slides, path.q, now)
+    beyond_range(earlier.slides, end, at_end)
     for joint in range(len(now)):
+        if now[joint] > 0.0:  # the farthest of the path is one of its ends
+            now[joint] = max(now[joint], at_end[joint])
         if now[joint] < 0.5 * earlier.excess[joint]:
             earlier.state[FORGOT] = 1.0
         else:

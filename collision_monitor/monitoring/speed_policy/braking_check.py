@@ -15,6 +15,7 @@ from collision_monitor.continuous.near_pairs import (
     PAIR,
     RATE,
     forget,
+    note_slides,
 )
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.live.live_scene import LiveScene
@@ -249,6 +250,7 @@ class BrakingCheck:
         # At rest: the search of a long path takes seconds on robots of hundreds of joints.
         inputs = BrakingInputs(q, moving, self._still, self.decelerations, 0.0, self._settings)
         inputs.path(2)
+        note_slides(self._paths.earlier, inputs.law)  # for robots with slides, after a warm-up
         count = self._paths.coarse_search(inputs)
         candidates = self._paths.candidates[:count].copy()
         self._paths.set_rates(inputs, candidates)

@@ -23,7 +23,6 @@ from collision_monitor.continuous.near_pairs import (
 from collision_monitor.continuous.scan_space import fill_balls
 from collision_monitor.continuous.scan_tables import empty_tables
 from collision_monitor.hierarchy.packed import windows
-from collision_monitor.hierarchy.query import FARTHEST
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.pair_rules import TOUCH
 from collision_monitor.model.proximity import ModelPairs
@@ -304,6 +303,6 @@ class BrakingPaths:
 
     def _beyond(self, q: np.ndarray) -> np.ndarray:
         """How far slides are beyond their range at q (nq,), for each value of q; metres."""
-        columns, gains, offsets, ranges = self.earlier.slides.T
-        beyond = np.clip(abs(offsets + gains * q[columns.astype(int)]) - ranges, 0.0, FARTHEST)
-        return np.bincount(columns.astype(int), beyond, len(q))
+        beyond = np.empty(len(q))
+        near_pairs.beyond_range(self.earlier.slides, q, beyond)
+        return beyond
