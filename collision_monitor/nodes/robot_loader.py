@@ -29,8 +29,8 @@ from collision_monitor.monitoring.monitor import Monitor
 from collision_monitor.monitoring.speed_policy.exact_paths import measure_paths
 from collision_monitor.monitoring.speed_policy.speed_policy import SpeedPolicy
 from collision_monitor.nodes.common.steady_timer import steady_timer
-from collision_monitor.nodes.obstacles.scene_topics import bounds_of
 from collision_monitor.nodes.parameters.monitor_parameters import (
+    bounds_of,
     decelerations_of,
     joint_limits_of,
     settings_of,

@@ -222,8 +222,8 @@ class PointStream:
         streamer: Streamer,
         joint_names: Sequence[str],
         arm_joints: Sequence[str],
-        horizon: float = 1.0,
-        timeout: float = 0.5,
+        horizon: float,
+        timeout: float,
     ) -> None:
         """``joint_names``: order of q; ``horizon``: maximum time ahead of a point, seconds."""
         self._streamer = streamer

@@ -186,6 +186,11 @@ class FilterSettings(AdjustmentSettings):
         0.01, "maximum difference between a trajectory's start and the current joint state, and "
         "of a streamed robot from its commanded positions, in any joint, rad or m", most=1.0)
     max_points: int = setting(20000, "trajectories with more points are rejected", most=1_000_000)
+    stream_horizon: float = setting(
+        1.0, "maximum time of a desired point in the future, seconds", most=60.0, positive=True)
+    stream_timeout: float = setting(
+        0.5, "a stream ends after this time without a desired point, seconds; the next one starts "
+        "at the current position", most=60.0, positive=True)
     # fmt: on
 
 

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from collision_monitor.common.settings import check_settings, setting
+from collision_monitor.errors import LiveSceneError
 from collision_monitor.hierarchy.packed import View, gathered, pack, set_content, windows
 from collision_monitor.model.live.object_geometry import ObjectGeometry
 from collision_monitor.robot.description import Shape
@@ -32,22 +34,30 @@ if TYPE_CHECKING:
 class Bounds:
     """Capacity of a live scene; an object that does not fit is an error, and is never omitted.
 
-    Attributes:
-        objects: maximum number at the same time.
-        leaves_per_object: maximum number of capsules and spheres around one shape.
-        voxels: maximum number of voxels of a point cloud.
-        carried: maximum number of objects on moving links.
-        carried_leaves: maximum number of leaves of all carried objects together.
-        triangles: number of triangles of all meshes together for which exact distances have room;
-            a mesh that does not fit is measured by its leaves.
+    Raises:
+        LiveSceneError: a value is out of its range.
     """
 
-    objects: int = 200
-    leaves_per_object: int = 16
-    voxels: int = 2000
-    carried: int = 16
-    carried_leaves: int = 256
-    triangles: int = 50_000
+    # fmt: off
+    objects: int = setting(
+        200, "maximum number of objects on ~/scene; further objects are rejected and reported as "
+        "ERROR", most=2000)
+    leaves_per_object: int = setting(
+        16, "maximum number of capsules and spheres per object of ~/scene", most=64)
+    voxels: int = setting(
+        2000, "maximum number of voxels of ~/cloud; if exceeded, the voxel size is doubled",
+        most=20000)
+    carried: int = setting(16, "maximum number of objects on moving links", least=1)
+    carried_leaves: int = setting(
+        256, "maximum number of leaves of all carried objects together", least=1)
+    triangles: int = setting(
+        50000, "number of triangles of all meshes on ~/scene for which exact distances have room; "
+        "meshes that do not fit are measured by their leaves", most=1000000)
+    # fmt: on
+
+    def __post_init__(self) -> None:
+        """Check all values."""
+        check_settings(self, LiveSceneError)
 
 
 @dataclass(eq=False)

@@ -69,12 +69,10 @@ class LiveScene:
         """Allocate the arrays and compile the kernels.
 
         Raises:
-            LiveSceneError: no link of the robot moves, or a bound is not above zero.
+            LiveSceneError: no link of the robot moves.
         """
         self.model = model
         self.bounds = Bounds() if bounds is None else bounds
-        if min(vars(self.bounds).values()) < 1:
-            raise LiveSceneError(f"{self.bounds}: every bound is at least 1")
         if not model.moving_links:
             raise LiveSceneError(f"'{model.name}' has no link with a shape that moves")
         self.objects: dict[str, LiveObject] = {}

@@ -11,6 +11,7 @@ import numpy as np
 
 from collision_monitor.common.compiled import compiling, offline_kernel
 from collision_monitor.common.limits import array_range_problem
+from collision_monitor.common.settings import setting
 from collision_monitor.common.text import six_digits
 from collision_monitor.errors import LiveSceneError
 from collision_monitor.geometry.segments import ROUNDING
@@ -90,6 +91,16 @@ def _along_curve(cells: np.ndarray) -> np.ndarray:
     return codes.argsort()
 
 
+@dataclass(frozen=True)
+class CloudSettings:
+    """How a cloud becomes voxels, with the defaults of the node."""
+
+    # fmt: off
+    voxel_size: float = setting(0.05, "voxel size of ~/cloud, metres", least=0.001, most=1.0)
+    padding: float = setting(
+        0.05, "points of ~/cloud within this distance of the robot's leaves are removed as its "
+        "own, metres", most=1.0)
+    # fmt: on
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,6 @@ from visualization_msgs.msg import Marker, MarkerArray
 from collision_monitor.common.compiled import LOG_SECONDS
 from collision_monitor.errors import CollisionMonitorError, LiveSceneError
 from collision_monitor.model.live.desired_scene import DesiredScene, ObjectRequest
-from collision_monitor.model.live.live_objects import Bounds
 from collision_monitor.model.live.live_scene import CLOUD
 from collision_monitor.model.live.object_geometry import ObjectGeometry
 from collision_monitor.monitoring.faults import FaultRegister, Level
@@ -41,16 +40,6 @@ from collision_monitor.nodes.obstacles.waiting_messages import (
     WaitingMessages,
 )
 from collision_monitor.nodes.recorder import Recorder
-
-
-def bounds_of(values: Mapping[str, Any]) -> Bounds:
-    """Capacity of the live scene, from the parameters."""
-    return Bounds(
-        objects=values["scene_max_objects"],
-        leaves_per_object=values["scene_leaves_per_object"],
-        voxels=values["cloud_max_voxels"],
-        triangles=values["scene_max_triangles"],
-    )
 
 
 def all_of(namespace: str) -> Callable[[str], bool]:

@@ -18,6 +18,8 @@ from collision_monitor.common.settings import values_of
 from collision_monitor.errors import BehaviourError, ConfigurationError, RobotDescriptionError
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.live.live_objects import Bounds
+from collision_monitor.model.live.point_cloud import CloudSettings
 from collision_monitor.model.loading import Recipe, RobotSource
 from collision_monitor.model.thresholds import Rule, Thresholds, load_thresholds
 from collision_monitor.monitoring.settings import MonitorSettings
@@ -114,24 +116,26 @@ ROBOTS = (
                "robots has names"),
 )  # fmt: skip
 
+# Fields of `Bounds`, by parameter.
+_BOUNDS = {
+    "scene_max_objects": "objects", "scene_leaves_per_object": "leaves_per_object",
+    "scene_max_triangles": "triangles", "cloud_max_voxels": "voxels",
+}  # fmt: skip
+
+
+def _bound(name: str) -> list[Parameter]:
+    return from_settings(Bounds, _BOUNDS[name], name=name, read_only=True)
+
+
 SCENE = (
-    fixed("scene_max_objects", 200, most=2000,
-          text="maximum number of objects on ~/scene; further objects are rejected and reported "
-               "as ERROR"),
-    fixed("scene_leaves_per_object", 16, most=64,
-          text="maximum number of capsules and spheres per object of ~/scene"),
-    fixed("scene_max_triangles", 50000, most=1000000,
-          text="number of triangles of all meshes on ~/scene for which exact distances have room; "
-               "meshes that do not fit are measured by their leaves"),
+    *_bound("scene_max_objects"),
+    *_bound("scene_leaves_per_object"),
+    *_bound("scene_max_triangles"),
     Parameter("scene_timeout", 0.0, most=3600.0,
               text="ERROR when no message is received on ~/scene for this time, seconds; 0: never"),
-    fixed("cloud_max_voxels", 2000, most=20000,
-          text="maximum number of voxels of ~/cloud; if exceeded, the voxel size is doubled"),
-    Parameter("cloud_voxel_size", 0.05, least=0.001, most=1.0,
-              text="voxel size of ~/cloud, metres"),
-    Parameter("cloud_padding", 0.05, most=1.0,
-              text="points of ~/cloud within this distance of the robot's leaves are removed as "
-                   "its own, metres"),
+    *_bound("cloud_max_voxels"),
+    *from_settings(CloudSettings, "voxel_size", name="cloud_voxel_size"),
+    *from_settings(CloudSettings, "padding", name="cloud_padding"),
     Parameter("cloud_timeout", 0.0, most=LONGEST_TIMEOUT,
               text="ERROR when the last cloud is older than this, seconds, or none was received; "
                    "0: never"),
@@ -382,6 +386,11 @@ def limits_of(values: Mapping[str, Any]) -> LoadingLimits:
         values["max_links"], values["max_shapes"], 1000 * values["max_thousand_triangles"],
         1000 * values["max_thousand_pairs"], values["max_load_seconds"],
     )  # fmt: skip
+
+
+def bounds_of(values: Mapping[str, Any]) -> Bounds:
+    """Capacity of the live scene."""
+    return Bounds(**{field: values[name] for name, field in _BOUNDS.items()})
 
 
 def recipe_of(

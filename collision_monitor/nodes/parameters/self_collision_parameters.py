@@ -13,9 +13,7 @@ from collision_monitor.errors import ConfigurationError
 from collision_monitor.monitoring.settings import MonitorSettings
 from collision_monitor.nodes.parameters import monitor_parameters
 from collision_monitor.nodes.parameters.parameter import (
-    LONGEST_TIMEOUT,
     SLOWEST,
-    TIMEOUT,
     Parameter,
     check_fit_values,
     fixed,
@@ -64,11 +62,7 @@ PARAMETERS = (
               text="which arms are held when they are closer than danger_distance: those that may "
                    "move by what this node has sent, or always all that may move: "
                    f"{' or '.join(GUARDS)}"),
-    Parameter("stream_horizon", 1.0, most=LONGEST_TIMEOUT, positive=True,
-              text="maximum time of a desired point in the future, seconds"),
-    Parameter("stream_timeout", TIMEOUT, most=LONGEST_TIMEOUT, positive=True,
-              text="a stream ends after this time without a desired point, seconds; the next one "
-                   "starts at the current position"),
+    *from_settings(FilterSettings, "stream_horizon", "stream_timeout"),
     fixed("controller_action", "", is_name=True,
           text="FollowJointTrajectory action of the controller; adjusted goals of "
                "~/follow_joint_trajectory are forwarded to it; empty: topics only"),

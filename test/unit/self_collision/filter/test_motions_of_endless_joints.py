@@ -113,7 +113,7 @@ def test_what_holds_the_arms_is_in_the_turns_of_the_driver():
 
 def test_a_stream_of_points_goes_on_past_half_a_turn():
     streamer = Streamer(MODEL, ARMS, 0.1, 0.05)
-    stream = PointStream(streamer, MODEL.joint_names, JOINTS)
+    stream = PointStream(streamer, MODEL.joint_names, JOINTS, horizon=1.0, timeout=0.5)
     here = dict(zip(NAMES, (*HERE, 20.0), strict=True))
     rolls = []
     for k in range(1, 20):
