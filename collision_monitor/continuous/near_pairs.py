@@ -161,6 +161,31 @@ def forget(earlier):
     earlier.until[:] = -np.inf
 
 
+@small_kernel
+def raised(bound, value):
+    """The larger one; NaN if either is."""
+    return bound if bound >= value or bound != bound else value
+
+
+@small_kernel
+def keep_pair(earlier, pair, distance, bound):
+    """Keep lower bounds of the distance of a pair now, and on the last path, metres.
+
+    Those that stay away are left out of the next searches. Pairs with objects are not kept.
+    """
+    if pair < len(earlier.bounds):
+        earlier.distances[pair] = raised(earlier.distances[pair], distance)
+        earlier.bounds[pair] = raised(earlier.bounds[pair], bound)
+        earlier.until[pair] = earlier.bounds[pair] + earlier.state[WAY]
+
+
+@kernel
+def keep(earlier, pairs, distances, bounds):
+    """Keep lower bounds (k,) of distances of ``pairs`` now, and on the last path, metres."""
+    for row in range(len(pairs)):
+        keep_pair(earlier, pairs[row], distances[row], bounds[row])
+
+
 @kernel
 def beyond_range(slides, q, beyond):
     """Write how far ``slides`` are beyond their range to ``beyond`` (nq,), at q (nq,); metres.

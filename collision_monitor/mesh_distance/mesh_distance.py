@@ -21,6 +21,7 @@ from collision_monitor.mesh_distance import crossings, nearest_query, part_calls
 from collision_monitor.mesh_distance.crossings import list_contacts
 from collision_monitor.mesh_distance.link_pair_distance import TOUCH
 from collision_monitor.mesh_distance.mesh_tree import build_triangle_tree
+from collision_monitor.mesh_distance.nearest_query import LOOSE, NEAR, WITHIN
 from collision_monitor.mesh_distance.part_distance import holds, part_distance
 from collision_monitor.mesh_distance.parts import (
     Part,
@@ -281,20 +282,21 @@ class ExactDistance:
         leaves: np.ndarray,
         within: float | np.ndarray,
         loose: float | np.ndarray,
+        near: float | np.ndarray,
         seconds: float,
     ) -> np.ndarray:
         """Raise distances of leaves up to ``within`` to lower bounds of those of the shapes.
 
-        Measures one pair, and more until ``seconds`` are over.
+        Measures one pair, and more until ``seconds`` are over, but none beyond ``near``.
         """
         pairs, out = np.ascontiguousarray(pairs, dtype=np.int64), np.array(leaves, dtype=float)
-        limits, errors, unsure = np.empty((3, len(out)))
-        limits[:], errors[:] = within, loose
-        bad = nearest_query.exact_bounds(*self._arrays, q, pairs, limits, errors, unsure, out)
+        asked = np.empty((4, len(out)))
+        asked[WITHIN], asked[LOOSE], asked[NEAR] = within, loose, near
+        bad = nearest_query.exact_bounds(*self._arrays, q, pairs, asked, out)
         if bad >= 0:
             raise self._refusal(-2 - bad, q)
         end = time.thread_time() + seconds
-        while nearest_query.exact_bound(*self._arrays, pairs, limits, errors, unsure, out):
+        while nearest_query.exact_bound(*self._arrays, pairs, asked, out):
             if time.thread_time() >= end:
                 break
         return out
@@ -365,8 +367,8 @@ def _compile_distances() -> None:
     none, arrays = np.empty(0), _empty_arguments(DISTANCES)
     nearest_query.exact_distance(*arrays, none, True)
     which = np.empty(0, np.int64)
-    nearest_query.exact_bounds(*arrays, none, which, none, none, none, none)
-    nearest_query.exact_bound(*arrays, which, none, none, none, none)
+    nearest_query.exact_bounds(*arrays, none, which, np.empty((4, 0)), none)
+    nearest_query.exact_bound(*arrays, which, np.empty((4, 0)), none)
     nearest_query.measure_pairs(*arrays, none, which, none, none, np.empty((0, 7)))
     # Only compiled, not called: there are no links.
     numbers, index, _, _, work, work_index, _ = arrays

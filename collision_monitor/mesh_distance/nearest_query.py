@@ -301,18 +301,23 @@ def _bounds_without_search(view, shapes, state, data, pair, within, loose, pose,
     return least, guess
 
 
+# Rows of what is ``asked`` of `exact_bounds`, for each pair: distances up to this one are raised;
+# tolerated error; pairs whose bound is above this are not measured; possible error of the bound.
+# Metres.
+WITHIN, LOOSE, NEAR, UNSURE = range(4)
+
+
 @kernel
 def exact_bounds(
-    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, which, within, loose,
-    unsure, out,
-):  # fmt: skip
+    numbers, index, shape_numbers, shape_index, work, work_index, calls, q, which, asked, out
+):
     """Write lower bounds (n,) of the signed distances of the shapes of pairs ``which``, metres.
 
-    ``out`` initially holds the distances of the leaves; those not above ``within`` (n,) are raised.
-    Two bounds are used: the result of an earlier query less the motion of the links since then, and
-    a plane between the last nearest triangles. Touching shapes get the distance of their leaves.
-    ``loose`` (n,): tolerated errors, metres. ``unsure`` (n,) is set to the possible errors of the
-    bounds, for `exact_bound`; 0 where measuring is useless.
+    ``out`` initially holds the distances of the leaves; those not above WITHIN in ``asked`` (4, n)
+    are raised. Two bounds are used: the result of an earlier query less the motion of the links
+    since then, and a plane between the last nearest triangles. Touching shapes get the distance of
+    their leaves. UNSURE is set to the possible errors of the bounds, for `exact_bound`; 0 where
+    measuring is useless.
 
     Returns -1, or the index of a value of q that is not finite.
     """
@@ -325,39 +330,40 @@ def exact_bounds(
     forward_kinematics(view, q)
     pose, points = work_space(1.0, 4, 3), work_space(1.0, 3, 3)
     nearest = work_space(bad, 1, 4)
-    for asked in range(len(which)):
-        unsure[asked] = 0.0
-        leaves, limit = out[asked], within[asked]
+    for row in range(len(which)):
+        asked[UNSURE, row] = 0.0
+        leaves, limit, near = out[row], asked[WITHIN, row], asked[NEAR, row]
         if leaves > limit:
             continue
         least, guess = _bounds_without_search(
-            view, shapes, state, data, which[asked], limit, loose[asked], pose, nearest, points
-        )
+            view, shapes, state, data, which[row], min(limit, near), asked[LOOSE, row], pose,
+            nearest, points,
+        )  # fmt: skip
         if least > leaves and least > 0.0:
-            out[asked] = least
-        if guess != TOUCH:
-            if out[asked] > 0.0:
-                unsure[asked] = min(guess, limit) - out[asked]
-            else:
-                unsure[asked] = max(limit, loose[asked]) + min(guess, limit)
+            out[row] = least
+        if guess == TOUCH or out[row] > near:
+            continue
+        if out[row] > 0.0:
+            asked[UNSURE, row] = min(guess, limit) - out[row]
+        else:
+            asked[UNSURE, row] = max(limit, asked[LOOSE, row]) + min(guess, limit)
     return bad
 
 
 @kernel
 def exact_bound(
-    numbers, index, shape_numbers, shape_index, work, work_index, calls, which, within, loose,
-    unsure, out,
-):  # fmt: skip
+    numbers, index, shape_numbers, shape_index, work, work_index, calls, which, asked, out
+):
     """Measure one pair after `exact_bounds`, at the same q; return whether there was one.
 
-    Of the pairs that may be more than ``loose`` (n,) metres below the truth, or may touch, it takes
-    the one whose bound is farthest below its ``within``.
+    Of the pairs that may be more than LOOSE metres below the truth, or may touch, it takes the one
+    whose bound is farthest below WITHIN.
     """
     best = -1
-    for asked in range(len(which)):
-        if unsure[asked] > loose[asked]:
-            if best < 0 or within[asked] - out[asked] > within[best] - out[best]:
-                best = asked
+    for row in range(len(which)):
+        if asked[UNSURE, row] > asked[LOOSE, row]:
+            if best < 0 or asked[WITHIN, row] - out[row] > asked[WITHIN, best] - out[best]:
+                best = row
     if best < 0:
         return False
     view = unpack(numbers, index)
@@ -366,11 +372,11 @@ def exact_bound(
     points, rows = work_space(1.0, 3, 3), work_space(best, 1, 4)
     pair, overlap = which[best], out[best] < 0.0
     value = _measure_pair(
-        view, shapes, state, data, pair, within[best], 0.0, overlap, np.inf, rows, points
+        view, shapes, state, data, pair, asked[WITHIN, best], 0.0, overlap, np.inf, rows, points
     )
     if value > 0.0:
         out[best] = max(out[best], value)
-    unsure[best] = 0.0
+    asked[UNSURE, best] = 0.0
     return True
 
 

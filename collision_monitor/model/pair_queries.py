@@ -144,6 +144,7 @@ class PairQueries:
         leaves: np.ndarray,
         within: float | np.ndarray,
         loose: float | np.ndarray = 1e-3,
+        near: float | np.ndarray = np.inf,
         seconds: float = 0.0,
     ) -> np.ndarray:
         """Lower bounds (k,) of the exact distances of some pairs, in bounded time.
@@ -160,13 +161,14 @@ class PairQueries:
             leaves: (k,) distances of the leaves of these pairs at q, metres.
             within: only distances up to this one are raised, metres; one for all, or (k,).
             loose: tolerated error of a bound, metres; one for all, or (k,).
+            near: pairs whose bound is above this are not measured, metres; one for all, or (k,).
             seconds: time for further measurements.
 
         Raises:
             ConfigurationError: q has the wrong shape or a value that is not finite.
         """
         return self._exact_distance().bound(
-            self.leaf_queries.configuration(q), pairs, leaves, within, loose, seconds
+            self.leaf_queries.configuration(q), pairs, leaves, within, loose, near, seconds
         )
 
     def prepare_exact(self, crossings: bool = False) -> None:

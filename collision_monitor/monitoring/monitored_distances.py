@@ -107,10 +107,11 @@ class MonitoredDistances:
         end = time.thread_time() + seconds  # of all calls; each measures one pair at least
 
         def exact(
-            pairs: np.ndarray, leaves: np.ndarray, within: np.ndarray, loose: float | np.ndarray
-        ) -> np.ndarray:
+            pairs: np.ndarray, leaves: np.ndarray, within: float | np.ndarray,
+            loose: float | np.ndarray, near: float | np.ndarray,
+        ) -> np.ndarray:  # fmt: skip
             left = max(end - time.thread_time(), 0.0)
-            return model.exact_bounds(q, pairs, leaves, within, loose, seconds=left)
+            return model.exact_bounds(q, pairs, leaves, within, loose, near, seconds=left)
 
         def points(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             return model.surface_points(q, pairs, np.full(len(pairs), np.inf))

@@ -372,10 +372,13 @@ class LiveScene:
         leaves: np.ndarray,
         within: float | np.ndarray,
         loose: float | np.ndarray = 1e-3,
+        near: float | np.ndarray = np.inf,
         seconds: float = 0.0,
     ) -> np.ndarray:
         """Like `CollisionModel.exact_bounds`, for pairs of ``pair_table``."""
-        return self._exact_distance().queries.bound(q, pairs, leaves, within, loose, seconds)
+        return self._exact_distance().queries.bound(
+            q, pairs, leaves, within, loose, near, seconds
+        )
 
     def surface_points(
         self, q: np.ndarray, pairs: np.ndarray, limits: np.ndarray
@@ -403,7 +406,7 @@ class LiveScene:
         near = np.flatnonzero(out <= within)
         if len(near):
             out[near] = self.exact_bounds(
-                q, numbers[near], out[near], math.inf, _TOLERANCE, math.inf
+                q, numbers[near], out[near], math.inf, _TOLERANCE, seconds=math.inf
             )
         return out
 

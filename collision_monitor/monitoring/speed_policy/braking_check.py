@@ -26,8 +26,9 @@ from collision_monitor.monitoring.speed_policy.braking_paths import (
     BrakingPaths,
     released,
 )
+from collision_monitor.monitoring.speed_policy.candidate_kernels import LOOSE_NOW
 from collision_monitor.monitoring.speed_policy.decision import CALM, Decision
-from collision_monitor.monitoring.speed_policy.exact_level import LOOSE, ExactLevel, Measured
+from collision_monitor.monitoring.speed_policy.exact_level import ExactLevel, Measured
 from collision_monitor.monitoring.speed_policy.settings import (
     SpeedSettings,
     checked_decelerations,
@@ -193,7 +194,9 @@ class BrakingCheck:
         distance = float(deciding[DISTANCE])
         is_measured = measured.exact is None or pair == paths.number_of(measured.nearest.links)
         if not is_measured and high < distance:  # it may be a lower bound
-            bound = measured.exact(np.array([pair]), deciding[[DISTANCE]], math.inf, LOOSE)
+            bound = measured.exact(
+                np.array([pair]), deciding[[DISTANCE]], math.inf, LOOSE_NOW, math.inf
+            )
             distance = max(distance, float(bound[0]))
         return Decision(
             scale, inside, near, stop, slow, approach, pair, distance, low, high, rate, least
@@ -213,7 +216,7 @@ class BrakingCheck:
         stop, warn = paths.classes.thresholds[pairs].T
         enough = released(warn, inputs.settings)
         is_open = ~(candidates[:, LEAST] > enough)
-        if is_open.any() and inputs.initial_velocities.any():
+        if is_open.any() and inputs.moves:
             some = candidates[is_open]
             stops = paths.bound_leaves(inputs, some, stop[is_open], enough[is_open])
             candidates[is_open] = some
@@ -255,6 +258,7 @@ class BrakingCheck:
         candidates = self._paths.candidates[:count].copy()
         self._paths.set_rates(inputs, candidates)
         self._paths.bound_leaves(inputs, candidates[:0], np.empty(0), np.empty(0))
+        self._paths.keep(np.empty(0, dtype=int), np.empty(0), np.empty(0))
         decision_kernels.decide(
             self._paths.candidates, 0, self._paths.classes.thresholds, 0.0, 1, 1.0, 1.0, 0.0, 0.0,
             self._memory,

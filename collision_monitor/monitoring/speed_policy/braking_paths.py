@@ -18,7 +18,6 @@ from collision_monitor.continuous.near_pairs import (
     PAIR,
     SAMPLED,
     TRAVEL,
-    WAY,
 )
 from collision_monitor.continuous.scan_space import fill_balls
 from collision_monitor.continuous.scan_tables import empty_tables
@@ -43,9 +42,6 @@ if TYPE_CHECKING:
 _MOST = 96
 _TESTS = 300
 _SOON = 0.1  # part of the horizon that is searched first
-# Objects of more parts are not measured on braking paths: those of clouds take most of a cycle, and
-# are hardly nearer than their spheres.
-_MOST_PARTS = 64
 
 
 class BrakingInputs(NamedTuple):
@@ -71,6 +67,11 @@ class BrakingInputs(NamedTuple):
     def tolerance(self) -> float:
         """Metres that a pair that moves apart may come closer while it brakes."""
         return 2.0 * self.settings.resolution
+
+    @property
+    def moves(self) -> bool:
+        """Whether any joint moves."""
+        return bool(self.initial_velocities.any())
 
     @property
     def law(self) -> braking.BrakingPath:
@@ -111,6 +112,7 @@ class BrakingPaths:
         model_count = len(model.pairs)
         self._room(256, 64 + model_count)
         self.tests = 0
+        self._no_parts = np.zeros(len(model.link_names), dtype=np.int64)
         bodies = model.bodies
         slides = np.column_stack(
             [
@@ -150,11 +152,10 @@ class BrakingPaths:
         beyond = (weights > 0.0) @ excess
         return weights + (weights > 0.0) * np.outer(beyond, self.classes.turns)
 
-    def have_few_parts(self, pairs: np.ndarray) -> np.ndarray:
-        """Whether (k,) the objects of pairs have so few parts that the path can be measured."""
-        if self.live is None:
-            return np.ones(len(pairs), dtype=bool)
-        return self.live.part_counts[self.live.pair_rows[pairs]].max(axis=1) <= _MOST_PARTS
+    @property
+    def part_counts(self) -> np.ndarray:
+        """(rows,) of objects, the number of parts that exact distances measure; 0 of links."""
+        return self._no_parts if self.live is None else self.live.part_counts
 
     def number_of(self, names: tuple[str, str]) -> int:
         """Number of a pair, by the names of its links or objects in any order."""
@@ -245,11 +246,7 @@ class BrakingPaths:
         They must be among the candidates of the last `coarse_search`. Those that stay away are left
         out of the next ones.
         """
-        is_own, known = pairs < len(self.classes.of_pairs), self.earlier
-        pairs = pairs[is_own]
-        known.distances[pairs] = np.maximum(known.distances[pairs], distances[is_own])
-        known.bounds[pairs] = np.maximum(known.bounds[pairs], bounds[is_own])
-        known.until[pairs] = known.bounds[pairs] + known.state[WAY]
+        near_pairs.keep(self.earlier, pairs, *map(np.ascontiguousarray, (distances, bounds)))
 
     def bound_leaves(
         self, inputs: BrakingInputs, candidates: np.ndarray, stop: np.ndarray, enough: np.ndarray,

@@ -42,6 +42,12 @@ def ramp(value, stop, warn):
 
 
 @small_kernel
+def reserve(release, warn):
+    """How far beyond its thresholds a pair holds flags, metres."""
+    return min(release, RELEASE_PART * warn)
+
+
+@small_kernel
 def parts(rate, distance, least, parting, tolerance):
     """Whether a pair moves away: faster than ``parting`` m/s, and not closer while braking."""
     return rate > parting and least >= distance - tolerance
@@ -78,13 +84,13 @@ def decide(
     for row in range(count):
         pair = int(candidates[row, PAIR])
         low, high = thresholds[pair, 0], thresholds[pair, 1]
-        reserve = min(release, RELEASE_PART * high)
+        spare = reserve(release, high)
         distance, least = candidates[row, DISTANCE], candidates[row, LEAST]
         # Written so that NaN counts as near.
         inside |= not distance > low
-        held_inside |= not distance > low + reserve
+        held_inside |= not distance > low + spare
         near |= not distance > high
-        held_near |= not distance > high + reserve
+        held_near |= not distance > high + spare
         if parts(candidates[row, RATE], distance, least, parting, tolerance):
             allowed = escape if not distance > low else 1.0
             margin = distance - low
@@ -92,11 +98,11 @@ def decide(
             allowed = ramp(least, low, high)
             margin = least - low
             stop |= not least > low
-            held_stop |= not least > low + reserve
+            held_stop |= not least > low + spare
             slow |= not distance > high
-            held_slow |= not distance > high + reserve
+            held_slow |= not distance > high + spare
             approach |= not least > high
-            held_approach |= not least > high + reserve
+            held_approach |= not least > high + spare
             held_stop |= candidates[row, RATE] < -parting and not least > high
             if allowed < braking_scale and not least > high:
                 braking, braking_scale = least, allowed

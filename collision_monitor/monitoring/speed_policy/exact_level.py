@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,36 +16,41 @@ from collision_monitor.continuous.near_pairs import (
     LEAST,
     PAIR,
     RATE,
-    TRAVEL,
 )
 from collision_monitor.hierarchy.clearance import Clearance
-from collision_monitor.model.proximity import part_of
-from collision_monitor.monitoring.speed_policy.braking_paths import (
-    BrakingInputs,
-    BrakingPaths,
-    released,
+from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs, BrakingPaths
+from collision_monitor.monitoring.speed_policy.candidate_kernels import (
+    ENOUGH,
+    LOOSE_NOW,
+    MEASURABLE,
+    NEEDS,
+    NOW,
+    ask,
+    choose,
+    conclude,
+    drop_far,
+    set_needs,
+    take,
+    take_paths,
+    undecided,
 )
 from collision_monitor.monitoring.speed_policy.exact_paths import (
     INTERVALS,
     ExactPaths,
-    PathPairs,
+    PathBounds,
 )
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-# Function of (pairs (k,), their leaf distances (k,), largest distances that matter (k,), tolerance;
-# metres) that returns lower bounds (k,) of their exact distances.
-ExactBounds = Callable[
-    [np.ndarray, np.ndarray, np.ndarray, float | np.ndarray], np.ndarray
-]
+# Function of pairs (k,), their leaf distances, largest distances that matter, tolerances, and
+# bounds above which they are not measured, each (k,) or a number, metres; returns lower bounds (k,)
+# of their exact distances.
+_Each = float | np.ndarray
+ExactBounds = Callable[[np.ndarray, np.ndarray, _Each, _Each, _Each], np.ndarray]
 # Function of pairs (k,) that returns their exact distances (k,) and nearest points (k, 2, 3), base
 # frame, metres; the points are valid above 0.
 NearestPoints = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-# Tolerated error of a bound of a distance: metres, and a part of the warning distance of its pair.
-LOOSE, _LOOSE_PART = 1e-3, 0.05
-# Tolerance of a bound on the path, relative to the range between the stop and the warning distance.
-_FINE_PART = 0.1
 # For exact distances on the braking path while a pair is too close; then the bounds decide.
 _INSIDE_SECONDS = 1e-3
 _ROUNDING = 1e-6  # metres: nearest points that are nearer have no direction
@@ -82,6 +86,7 @@ class ExactLevel:
         self._paths, self._model_count = paths, len(model.pairs)
         self.measurements = ExactPaths(model.twin() if live is None else model, live)
         self._inside = -1  # a pair that was too close in the last cycle, and did not move away
+        self._compile()
 
     def fill(self, inputs: BrakingInputs, measured: Measured, holds: bool) -> int:
         """Fill the candidates of the paths; how many. ``holds``: whether an earlier stop is held.
@@ -107,9 +112,11 @@ class ExactLevel:
         # A contact decides alone; otherwise there may be one among the others.
         for which, enough in ((order[:1], 0.0), (order, np.inf)):
             if (rest := which[pairs[which] != number]).size:
+                none = np.full(len(rest), np.inf)
                 candidates[rest, DISTANCE] = self._measured_now(
-                    measured, pairs[rest], candidates[rest, DISTANCE], stop[rest] + LOOSE, LOOSE
-                )
+                    measured, pairs[rest], candidates[rest, DISTANCE], stop[rest] + LOOSE_NOW,
+                    np.full(len(rest), LOOSE_NOW), none,
+                )  # fmt: skip
             distances = candidates[which, DISTANCE]
             some = candidates[which[~(distances > np.minimum(stop[which], enough))]]
             if not len(some):
@@ -148,16 +155,16 @@ class ExactLevel:
 
     def _measured_now(
         self, measured: Measured, pairs: np.ndarray, leaves: np.ndarray, within: np.ndarray,
-        loose: float | np.ndarray,
+        loose: np.ndarray, near: np.ndarray,
     ) -> np.ndarray:  # fmt: skip
-        """Distances (k,) of pairs, at most ``loose`` too small, but exact within a threshold."""
-        distances = measured.exact(pairs, leaves, within, loose)
-        # The distance itself decides whether a pair is within a threshold.
-        below = self._paths.classes.thresholds[pairs] - distances[:, None]
-        is_unsure = ((below >= 0.0) & (below < np.reshape(loose, (-1, 1)))).any(axis=1)
-        if is_unsure.any():
-            distances[is_unsure] = measured.exact(
-                pairs[is_unsure], distances[is_unsure], within[is_unsure], 0.0
+        """As `ExactBounds`; exact where a threshold is within the tolerance."""
+        distances = measured.exact(pairs, leaves, within, loose, near)
+        thresholds, rows = self._paths.classes.thresholds, np.empty(len(pairs), dtype=np.int64)
+        count = undecided(thresholds, pairs, distances, loose, rows)
+        if count:
+            which = rows[:count]
+            distances[which] = measured.exact(
+                pairs[which], distances[which], within[which], 0.0, near[which]
             )
         return distances
 
@@ -185,169 +192,84 @@ class ExactLevel:
         to objects of many parts, such as point clouds, unless the distance now less the farthest
         way of both is more.
         """
-        paths, nearest = self._paths, measured.nearest
-        number, self._inside = paths.number_of(nearest.links), -1
+        paths, settings = self._paths, inputs.settings
+        number, self._inside = paths.number_of(measured.nearest.links), -1
         if count is None:
-            count = self._search_coarsely(inputs, False, number, nearest.distance)
+            count = self._search_coarsely(inputs, False, number, measured.nearest.distance)
         if not count:
             return 0
-        candidates = paths.candidates[:count]
-        pairs = candidates[:, PAIR].astype(int)
-        is_nearest, is_exact = pairs == number, paths.have_few_parts(pairs)
-        thresholds = paths.classes.thresholds[pairs]
-        enough = released(thresholds[:, 1], inputs.settings)
-        distances = self._distances_now(measured, candidates, pairs, is_nearest, is_exact, enough)
-        least = np.maximum(candidates[:, LEAST], distances - candidates[:, TRAVEL])
-        is_open = self._is_open(inputs, distances, enough, least, is_exact)
-        bounds = np.empty((count, INTERVALS))
-        if is_open.any():
-            bounds[is_open] = raised = self.measurements.known(
-                inputs, pairs[is_open], self._weights(candidates[is_open]), distances[is_open],
-                enough[is_open],
-            )  # fmt: skip
-            raised = np.minimum(raised.min(axis=1), distances[is_open])
-            least[is_open] = np.maximum(least[is_open], raised)
-        paths.keep(pairs, distances, least)
-        matters = ~(least > enough)
-        if not matters.any():
+        candidates, needs = paths.candidates[:count], np.empty((count, NEEDS))
+        bounds = self._bounds_so_far(inputs, measured, number, candidates, needs)
+        count = drop_far(candidates, needs, bounds.intervals, paths.earlier)
+        if not count:
             return 0
-        # A copy, since further searches write to those of the paths.
-        candidates = candidates[matters]
-        if len(candidates) < count:
-            pairs, thresholds, distances, enough, least, is_exact, bounds = (
-                each[matters]
-                for each in (pairs, thresholds, distances, enough, least, is_exact, bounds)
+        candidates, needs = candidates[:count], needs[:count]
+        known = np.where(needs[:, MEASURABLE] > 0.0, needs[:, NOW], np.inf)
+        self._set_rates(inputs, measured, candidates, known)
+        parting, tolerance = settings.parting_speed, inputs.tolerance
+        is_inside, self._inside = set_needs(
+            candidates, needs, holds, parting, settings.escape_scale, tolerance, settings.resolution
+        )
+        scale = settings.escape_scale if is_inside else np.inf
+        chosen, unproven = np.empty((2, count), dtype=np.int64)
+        size, scale, stops = choose(candidates, needs, inputs.moves, scale, chosen)
+        if size:
+            seconds = measured.path_seconds
+            # Successive paths are nearly the same: most of them is known from earlier cycles.
+            if is_inside and self.measurements.measurements.any():
+                seconds = min(seconds, _INSIDE_SECONDS)
+            end = time.thread_time() + seconds
+            stops = self.measurements.raise_least(
+                inputs, candidates, needs, chosen[:size], bounds, scale, end
             )
-            count = len(candidates)
-        self._set_rates(inputs, measured, candidates, np.where(is_exact, distances, np.inf))
-        settings, (stop, warn) = inputs.settings, thresholds.T
-        is_parting = candidates[:, RATE] > settings.parting_speed
-        inside = np.flatnonzero(~is_parting & ~(distances > stop))
-        if len(inside):
-            self._inside = int(pairs[inside[0]])
-        holding = stop
-        if holds:
-            is_nearing = candidates[:, RATE] < -settings.parting_speed
-            holding = np.where(is_nearing, warn, stop + enough - warn)
-        scale, needed, goes_on = math.inf, enough, np.zeros(count, dtype=bool)
-        if (distances <= stop).any():
-            # The scale is that of leaving at most: pairs that move away and allow it do not matter.
-            scale = settings.escape_scale
-            needed = np.minimum(enough, np.maximum(holding, stop + scale * (warn - stop)))
-            goes_on = is_parting & (least >= needed)
-        is_open = self._is_open(inputs, distances, enough, least, is_exact) & ~goes_on
-        stops = self._raise_least(
-            inputs, candidates, thresholds, distances, least, is_open, is_exact, bounds, holding,
-            needed, scale, measured.path_seconds,
-        )  # fmt: skip
-        if math.isfinite(scale):
-            goes_on = is_parting & (least >= needed)
-        is_unproven = (least <= stop) & (distances > stop)
-        may_turn = is_parting & (least < distances - inputs.tolerance)
-        which = is_unproven | (may_turn | ~is_exact) & (least <= enough)
-        which &= (~is_exact | (not stops)) & ~goes_on
-        if which.any():
-            some = candidates[which]
-            paths.bound_leaves(inputs, some, np.full(len(some), -np.inf), enough[which])
-            least[which] = np.maximum(least[which], some[:, LEAST])
-            # Whether leaves of a pair that moves apart do not turn back while it brakes.
-            goes_on[which] = some[:, LEAST] >= some[:, DISTANCE] - inputs.tolerance
-        ignored = is_parting & goes_on & (least <= enough)
-        candidates[:, LEAST] = np.where(ignored, distances, np.minimum(least, distances))
-        candidates[:, DISTANCE] = distances
-        paths.candidates[:count] = candidates
+        size = take_paths(candidates, needs, paths.earlier, stops, parting, tolerance, unproven)
+        unproven = unproven[:size]
+        some = candidates[unproven]
+        if size:
+            paths.bound_leaves(inputs, some, np.full(size, -np.inf), needs[unproven, ENOUGH])
+        conclude(candidates, needs, unproven, some, parting, tolerance)
         return count
 
-    def _distances_now(
-        self, measured: Measured, candidates: np.ndarray, pairs: np.ndarray, is_nearest: np.ndarray,
-        is_exact: np.ndarray, enough: np.ndarray,
-    ) -> np.ndarray:  # fmt: skip
-        """Exact distances (k,) of ``pairs`` now; lower bounds of those that do not matter.
+    def _bounds_so_far(
+        self, inputs: BrakingInputs, measured: Measured, number: int, candidates: np.ndarray,
+        needs: np.ndarray,
+    ) -> PathBounds:  # fmt: skip
+        """Bounds on the path, of those that earlier measurements may raise.
 
-        Pairs up to ``enough`` (k,) metres matter; see `search`.
+        Measures what is near now; ``number``: the pair that is measured already.
         """
-        paths, nearest, exact = self._paths, measured.nearest, measured.exact
-        if is_nearest.all():
-            return np.full(len(candidates), nearest.distance)
-        warn = paths.classes.thresholds[pairs, 1]
-        loose = np.minimum(LOOSE, _LOOSE_PART * warn)
-        near = enough + 2.0 * loose
-        # Farther away than this, a pair does not matter: now, or after it has braked.
-        within = near + candidates[:, TRAVEL]
-        if paths.classes.object_classes:
-            is_live = pairs >= self._model_count
-            others = is_live != is_live[is_nearest].any()
-            if others.any():
-                # The nearest of them, by its leaves, is measured exactly, too.
-                loose[np.where(others, candidates[:, DISTANCE], np.inf).argmin()] = 0.0
-        # What is known from earlier cycles is enough for pairs that are not near now: if they
-        # come near, they are measured there, if they are measured on the path at all.
-        near = np.where(is_exact, near, within)
-        distances, moves = candidates[:, DISTANCE].copy(), within > near
-        if moves.any():
-            distances[moves] = exact(pairs[moves], distances[moves], within[moves], np.inf)
-        which = np.flatnonzero(~is_nearest & ~(distances > near))
-        if len(which):
-            distances[which] = self._measured_now(
-                measured, pairs[which], candidates[which, DISTANCE], within[which], loose[which]
-            )
-        distances[is_nearest] = nearest.distance
-        return distances
-
-    def _raise_least(
-        self, inputs: BrakingInputs, candidates: np.ndarray, thresholds: np.ndarray,
-        distances: np.ndarray, least: np.ndarray, is_open: np.ndarray, is_exact: np.ndarray,
-        bounds: np.ndarray, holding: np.ndarray, needed: np.ndarray, scale: float, seconds: float,
-    ) -> bool:  # fmt: skip
-        """Raise ``least`` (k,), the bounds on the braking path, by exact distances along it.
-
-        Of the pairs that are ``is_open`` (k,). ``is_exact`` (k,): whether a pair can be measured
-        on the path; ``bounds`` (k, n): `ExactPaths.known`; ``holding`` (k,), ``needed`` (k,) and
-        ``scale`` as of `PathPairs` and `ExactPaths.least`.
-
-        Returns whether a pair stops the robot; then some others were not measured.
-        """
-        if not is_open.any():
-            return False
-        pairs, (stop, warn) = candidates[:, PAIR].astype(int), thresholds.T
-        limits_speed = candidates[:, RATE] <= inputs.settings.parting_speed
-        # Successive paths are nearly the same: most of them is known from earlier cycles.
-        if math.isfinite(scale) and self.measurements.measurements.any():
-            seconds = min(seconds, _INSIDE_SECONDS)
-        known = is_exact & ~is_open & limits_speed & (least > stop)
-        if known.any():
-            if (least[known] <= holding[known]).any():
-                least[is_open] = distances[is_open]
-                return True
-            scale = min(scale, float(part_of(least[known], thresholds[known]).min()))
-        # A pair that moves away may be ignored unless it comes nearer than now.
-        needed = np.where(limits_speed, needed, np.minimum(needed, distances - inputs.tolerance))
-        fine = np.minimum(inputs.settings.resolution, _FINE_PART * (warn - stop))
-        measured, proven, stops = self.measurements.least(
-            inputs,
-            PathPairs(
-                pairs[is_open], self._weights(candidates[is_open]), distances[is_open],
-                thresholds[is_open], holding[is_open], needed[is_open], fine[is_open],
-                limits_speed[is_open],
-            ),
-            bounds[is_open], scale, time.thread_time() + seconds,
+        paths, count = self._paths, len(candidates)
+        rows, asked = np.empty((2, count), dtype=np.int64)
+        request = np.empty((4, count))
+        size = ask(
+            candidates, paths.classes.thresholds, inputs.settings.release_distance,
+            paths.tables.pair_rows, paths.part_counts, self._model_count, number, needs, asked,
+            request,
         )  # fmt: skip
-        self._paths.keep(pairs[is_open], distances[is_open], proven)
-        least[is_open] = np.maximum(least[is_open], measured)
-        return stops
+        asked, found = asked[:size], request[0, :size]
+        if size:
+            found = self._measured_now(measured, asked, *request[:, :size])
+        size = take(
+            candidates, needs, asked, found, number, measured.nearest.distance, inputs.moves, rows
+        )
+        some, which = candidates[rows[:size]], needs[rows[:size]]
+        weights = paths.weights(some[:, GROUP].astype(int))
+        return self.measurements.known(
+            inputs, some[:, PAIR].astype(int), weights, which[:, NOW], which[:, ENOUGH]
+        )
 
-    def _is_open(
-        self,
-        inputs: BrakingInputs,
-        distances: np.ndarray,
-        enough: np.ndarray,
-        least: np.ndarray,
-        is_exact: np.ndarray,
-    ) -> np.ndarray:
-        """(k,) whether distances on the braking path may raise the bounds ``least``."""
-        moves = inputs.initial_velocities.any()
-        return moves & is_exact & (least <= enough) & (least < distances) & (distances > 0.0)
-
-    def _weights(self, candidates: np.ndarray) -> np.ndarray:
-        """(k, nq) how far the links of pairs come nearer at most for a unit of a joint."""
-        return self._paths.weights(candidates[:, GROUP].astype(int))
+    def _compile(self) -> None:
+        """Run the kernels once, so that no joint state has to wait for them."""
+        paths, rows, none = self._paths, np.empty(0, dtype=np.int64), np.empty(0)
+        candidates, needs = paths.candidates[:0], np.empty((0, NEEDS))
+        ask(
+            candidates, paths.classes.thresholds, 0.0, paths.tables.pair_rows, paths.part_counts, 0,
+            0, needs, rows, np.empty((4, 0)),
+        )  # fmt: skip
+        undecided(paths.classes.thresholds, rows, none, none, rows)
+        take(candidates, needs, rows, none, 0, 0.0, False, rows)
+        drop_far(candidates, needs, np.empty((0, INTERVALS)), paths.earlier)
+        set_needs(candidates, needs, False, 0.0, 0.0, 0.0, 0.0)
+        choose(candidates, needs, False, 0.0, rows)
+        take_paths(candidates, needs, paths.earlier, False, 0.0, 0.0, rows)
+        conclude(candidates, needs, rows, candidates, 0.0, 0.0)

@@ -21,10 +21,23 @@ from collision_monitor.continuous.braking import (
     raise_lowest,
     travels_to,
 )
+from collision_monitor.continuous.near_pairs import COLUMNS, LEAST, PAIR, raised
 from collision_monitor.mesh_distance.nearest_query import LOOKAHEAD, pair_at
 from collision_monitor.mesh_distance.parts import unpack_state
-from collision_monitor.model.proximity import part_of
 from collision_monitor.monitoring.speed_policy.braking_paths import BrakingInputs
+from collision_monitor.monitoring.speed_policy.candidate_kernels import (
+    BOUNDS,
+    FINE,
+    HOLDING,
+    LIMITS,
+    LOWEST,
+    NEEDS,
+    NOW,
+    PROVEN,
+    STOP,
+    WANTED,
+    WARN,
+)
 from collision_monitor.monitoring.speed_policy.pair_classes import MOST_NUMBERS
 
 if TYPE_CHECKING:
@@ -61,48 +74,20 @@ class Kept(NamedTuple):
     is_quick: np.ndarray
 
 
-class PathPairs(NamedTuple):
-    """Pairs whose distances on a braking path are needed; metres.
-
-    Attributes:
-        numbers: (k,) in the model.
-        weights: (k, nq) how far the links come nearer at most for a unit of a joint.
-        now: (k,) distances at the first configuration, or less.
-        thresholds: (k, 2) stop and warning distance. A smaller distance than the stop distance
-            stops the robot.
-        holding: (k,) a smaller distance holds an earlier stop; the stop distance without one.
-        enough: (k,) results need not exceed this.
-        fine: (k,) tolerance of results below ``enough``.
-        limits_speed: (k,) whether the pair only limits the speed: then it is not measured once it
-            is known to allow more than others.
-    """
-
-    numbers: np.ndarray
-    weights: np.ndarray
-    now: np.ndarray
-    thresholds: np.ndarray
-    holding: np.ndarray
-    enough: np.ndarray
-    fine: np.ndarray
-    limits_speed: np.ndarray
-
-
 class PathBounds(NamedTuple):
-    """What is known of `PathPairs` on their path, metres; arrays that are raised.
+    """What is known of pairs on their path; BOUNDS of a candidate is its row.
 
     Attributes:
-        intervals: (k, n) lower bounds in the intervals of the path.
-        lowest: (k,) least distances measured on the path, or those now.
-        least: (k,) results; see `ExactPaths.least`.
-        proven: (k,) lower bounds on the whole path.
+        intervals: (n, m) lower bounds in the intervals of the path, metres; they are raised.
+        weights: (n, nq) how far the links come nearer at most for a unit of a joint, metres.
+        slots: (n,) of the pairs, in `Kept`.
         finer: (most intervals,) bounds of one pair in shorter intervals.
         divided: (2,) the row of this pair, and the number of its intervals.
     """
 
     intervals: np.ndarray
-    lowest: np.ndarray
-    least: np.ndarray
-    proven: np.ndarray
+    weights: np.ndarray
+    slots: np.ndarray
     finer: np.ndarray
     divided: np.ndarray
 
@@ -172,25 +157,27 @@ def _measure_pair(
 
 
 @part_kernel
-def _bound_pair(arrays, law, path, pairs, row, kept, slot, wanted, most, bounds):
-    """Measure the pair in a ``row`` along its ``path`` and write what is known then to ``bounds``.
+def _bound_pair(arrays, law, path, candidates, needs, row, kept, wanted, most, bounds):
+    """Measure the pair of a candidate along its ``path``, and raise its LEAST.
 
     Where the bound is within a threshold and no measured distance is, intervals are divided.
     Returns the outcome of `_measure_pair`.
     """
+    place, pair = int(needs[row, BOUNDS]), int(candidates[row, PAIR])
     stop, enough, _ = wanted
-    lowest, warn, before = bounds.lowest[row], pairs.thresholds[row, 1], kept.counts[slot]
-    joints, intervals = np.flatnonzero(pairs.weights[row]), bounds.intervals[row]
-    weights, ends, count = pairs.weights[row][joints], path[joints], len(intervals)
-    if bounds.divided[0] == row:  # the time was checked in between
+    slot, intervals = bounds.slots[place], bounds.intervals[place]
+    lowest, warn, before = needs[row, LOWEST], needs[row, WARN], kept.counts[slot]
+    joints = np.flatnonzero(bounds.weights[place])
+    weights, ends, count = bounds.weights[place][joints], path[joints], len(intervals)
+    if bounds.divided[0] == place:  # the time was checked in between
         count = bounds.divided[1]
     while True:
         if count > bounds.intervals.shape[1]:
             intervals, ends = bounds.finer[:count], np.empty((len(joints), count + 1))
             braking_path(law, joints, ends)
-            raise_bounds(ends, weights, ends[:, 0], pairs.now[row], enough, intervals)
+            raise_bounds(ends, weights, ends[:, 0], needs[row, NOW], enough, intervals)
         lowest, outcome = _measure_pair(
-            arrays, law, pairs.numbers[row], joints, weights, ends, kept, slot, wanted, lowest,
+            arrays, law, pair, joints, weights, ends, kept, slot, wanted, lowest,
             most - (kept.counts[slot] - before), intervals,
         )  # fmt: skip
         least = intervals[np.argmin(intervals)]
@@ -200,20 +187,20 @@ def _bound_pair(arrays, law, path, pairs, row, kept, slot, wanted, most, bounds)
         count *= _DIVISION
         for at in range(count - 1, -1, -1):  # from the last on, since both may be one array
             bounds.finer[at] = intervals[at // _DIVISION]
-        bounds.divided[0], bounds.divided[1] = row, count
-    bounds.lowest[row] = lowest
-    bounds.proven[row] = min(least, lowest)
-    bounds.least[row] = lowest if outcome == _INSIDE else bounds.proven[row]
+        bounds.divided[0], bounds.divided[1] = place, count
+    needs[row, LOWEST], needs[row, PROVEN] = lowest, min(least, lowest)
+    known = lowest if outcome == _INSIDE else needs[row, PROVEN]
+    candidates[row, LEAST] = raised(candidates[row, LEAST], known)
     return outcome
 
 
 @kernel
-def measure_paths(arrays, law, path, pairs, slots, kept, order, scale, most, bounds):
-    """Measure ``pairs`` along a braking ``path`` in an ``order``, ``most`` times at most.
+def measure_paths(arrays, law, path, candidates, needs, kept, order, scale, most, bounds):
+    """Measure candidates along a braking ``path`` in an ``order``, ``most`` times at most.
 
-    Arguments as of `ExactPaths.least`; ``slots`` (k,) of the pairs in ``kept``, ``order`` (m,) rows
-    of pairs, ``law`` the `BrakingPath` of the ``path``. If ``most`` is 0 nothing is measured. Ends
-    early after a pair that may take long.
+    Arguments as of `ExactPaths.raise_least`; ``order`` (m,) rows of candidates, ``law`` the
+    `BrakingPath` of the ``path``. If ``most`` is 0 nothing is measured. Ends early after a pair
+    that may take long.
 
     Returns (how many of ``order`` are done, scale that they allow, whether a pair stops the robot,
     row of the last pair that was measured, -1 if none was).
@@ -221,30 +208,31 @@ def measure_paths(arrays, law, path, pairs, slots, kept, order, scale, most, bou
     left, last = most, np.int64(-1)
     for done in range(len(order)):
         row = order[done]
-        stop, warn, needed = pairs.thresholds[row, 0], pairs.thresholds[row, 1], pairs.enough[row]
-        limits, holding, ends_at = pairs.limits_speed[row], pairs.holding[row], stop
+        stop, warn, needed = needs[row, STOP], needs[row, WARN], needs[row, WANTED]
+        limits, holding, ends_at = needs[row, LIMITS] > 0.0, needs[row, HOLDING], stop
         if not limits:
             ends_at = min(stop, needed)
         elif scale < 1.0 and warn > stop:
             needed = min(needed, max(holding, stop + scale * (warn - stop)))
         outcome, is_quick = _SETTLED, True
-        if most > 0 and bounds.least[row] < needed:
+        if most > 0 and candidates[row, LEAST] < needed:
             if left == 0:
                 return done, scale, False, last
-            slot, before = slots[row], kept.counts[slots[row]]
+            slot = bounds.slots[int(needs[row, BOUNDS])]
+            before = kept.counts[slot]
             is_quick = before > 0 and kept.is_quick[slot]
             outcome = _bound_pair(
-                arrays, law, path, pairs, row, kept, slot, (ends_at, needed, pairs.fine[row]),
-                left if is_quick else 1, bounds,
+                arrays, law, path, candidates, needs, row, kept,
+                (ends_at, needed, needs[row, FINE]), left if is_quick else 1, bounds,
             )  # fmt: skip
             if kept.counts[slot] > before:
                 left, last = left - (kept.counts[slot] - before), row
             if outcome == _OPEN:
                 return done, scale, False, last
-        low = bounds.least[row]
+        low = candidates[row, LEAST]
         if outcome == _INSIDE or (limits and stop < low <= holding):
             for other in order[done + 1 :]:
-                bounds.least[other] = pairs.now[other]
+                candidates[other, LEAST] = needs[other, NOW]
             return len(order), scale, True, last
         if limits and stop < low <= warn:
             scale = min(scale, (low - stop) / (warn - stop))
@@ -290,57 +278,57 @@ class ExactPaths:
     def known(
         self, inputs: BrakingInputs, numbers: np.ndarray, weights: np.ndarray, now: np.ndarray,
         enough: np.ndarray,
-    ) -> np.ndarray:  # fmt: skip
-        """Lower bounds (k, `INTERVALS`) of distances on the path, from earlier calls, metres.
-
-        Arguments as in `PathPairs`.
-        """
-        bounds = np.empty((len(numbers), INTERVALS))
-        kept = self._kept
-        bounds_of_pairs(
-            inputs.path(INTERVALS), weights, now, enough + LOOKAHEAD, self._slots(numbers),
-            kept.places, kept.distances, kept.counts, bounds,
-        )  # fmt: skip
-        return bounds
-
-    def least(
-        self, inputs: BrakingInputs, pairs: PathPairs, intervals: np.ndarray, scale: float,
-        end_time: float,
-    ) -> tuple[np.ndarray, np.ndarray, bool]:  # fmt: skip
-        """Lower bounds of the exact distances of pairs on their braking path, metres.
-
-        Returns (least (k,), proven (k,), whether a pair stops the robot). ``proven`` are lower
-        bounds. ``least`` is the same, but for a pair that comes within its stop distance, or nearer
-        than enough while it moves away within that, it is a distance on the path; and for pairs
-        that were not measured, because another one stops the robot, it is the distance now.
+    ) -> PathBounds:  # fmt: skip
+        """What is known of pairs on their path from earlier calls.
 
         Args:
             inputs: of the path.
-            pairs: the pairs to be measured.
-            intervals: of `known`, of the same pairs on the same path; they are raised.
+            numbers: (n,) of the pairs.
+            weights: (n, nq) as of `PathBounds`.
+            now: (n,) distances at the start, or less, metres.
+            enough: (n,) bounds need not exceed this, metres.
+        """
+        slots, kept = self._slots(numbers), self._kept
+        intervals = np.empty((len(numbers), INTERVALS))
+        if len(numbers):
+            bounds_of_pairs(
+                inputs.path(INTERVALS), weights, now, enough + LOOKAHEAD, slots, kept.places,
+                kept.distances, kept.counts, intervals,
+            )  # fmt: skip
+        return PathBounds(intervals, weights, slots, np.empty(_MOST_INTERVALS), np.full(2, -1))
+
+    def raise_least(
+        self, inputs: BrakingInputs, candidates: np.ndarray, needs: np.ndarray, order: np.ndarray,
+        bounds: PathBounds, scale: float, end_time: float,
+    ) -> bool:  # fmt: skip
+        """Raise LEAST of candidates by exact distances on their path; whether one stops the robot.
+
+        It is a lower bound, but for a pair that comes within its stop distance, or nearer than
+        enough while it moves away within that, it is a distance on the path; and for pairs that
+        were not measured, because another one stops the robot, it is the distance now. PROVEN is a
+        lower bound for those that were measured.
+
+        Args:
+            inputs: of the path.
+            candidates: as `near_pairs` writes them.
+            needs: of the candidates, see `candidate_kernels`.
+            order: (m,) rows to be measured: the worst first, as there may be no time for others.
+            bounds: of `known`, on the same path; they are raised.
             scale: lowest speed scale that other pairs allow; inf if none limits it.
             end_time: of `time.thread_time`; no pair is measured after it.
         """
-        least = np.minimum(intervals.min(axis=1), pairs.now)
-        bounds = PathBounds(
-            intervals, pairs.now.copy(), least, least.copy(), np.empty(_MOST_INTERVALS),
-            np.full(2, -1),
-        )  # fmt: skip
-        order = np.flatnonzero(least < np.minimum(pairs.enough, pairs.now - pairs.fine))
-        # The worst first: there may be no time for the others.
-        order = order[np.argsort(part_of(least[order], pairs.thresholds[order]))]
-        path, slots = inputs.path(INTERVALS), self._slot_of[pairs.numbers]
-        stops = False
+        path, stops = inputs.path(INTERVALS), False
         while len(order):
             begin = time.thread_time()
             done, scale, stops, last = measure_paths(
-                self._arrays(), inputs.law, path, pairs, slots, self._kept, order, scale,
+                self._arrays(), inputs.law, path, candidates, needs, self._kept, order, scale,
                 _MOST if begin < end_time else 0, bounds,
             )  # fmt: skip
             if last >= 0:
-                self._kept.is_quick[slots[last]] = time.thread_time() - begin <= _LONG
+                slot = bounds.slots[int(needs[last, BOUNDS])]
+                self._kept.is_quick[slot] = time.thread_time() - begin <= _LONG
             order = order[done:]
-        return least, bounds.proven, stops
+        return stops
 
     def _slots(self, pairs: np.ndarray) -> np.ndarray:
         """Slots (k,) of pairs; those that have none get one."""
@@ -363,16 +351,15 @@ class ExactPaths:
 
     def _compile(self) -> None:
         """Run the kernels once, so that no joint state has to wait for them."""
-        joints = self._kept.places.shape[1]
-        path, weights, none = np.zeros((joints, 3)), np.zeros((0, joints)), np.empty(0)
-        slots, intervals, kept = none.astype(np.int64), np.zeros((0, 1)), self._kept
+        joints, kept, none = self._kept.places.shape[1], self._kept, np.empty(0)
+        path, zeros, order = np.zeros((joints, 3)), np.zeros(joints), np.empty(0, dtype=np.int64)
+        bounds = PathBounds(np.empty((0, 2)), np.empty((0, joints)), order, none, order)
         bounds_of_pairs(
-            path, weights, none, none, slots, kept.places, kept.distances, kept.counts, intervals
-        )
-        pairs = PathPairs(
-            slots, weights, none, np.zeros((0, 2)), none, none, none, none.astype(bool)
-        )
-        zeros = np.zeros(joints)
+            path, bounds.weights, none, none, order, kept.places, kept.distances, kept.counts,
+            bounds.intervals,
+        )  # fmt: skip
+        candidates, needs = np.empty((0, COLUMNS)), np.empty((0, NEEDS))
         law = BrakingPath(zeros, zeros, zeros, 0.0)
-        bounds = PathBounds(intervals, none, none, none, none, slots)
-        measure_paths(self._arrays(), law, path, pairs, slots, kept, slots, np.inf, 0, bounds)
+        measure_paths(
+            self._arrays(), law, path, candidates, needs, kept, order, np.inf, 0, bounds
+        )

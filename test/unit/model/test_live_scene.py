@@ -216,7 +216,7 @@ def test_a_contact_elsewhere_is_no_contact_of_a_pair_that_is_near(live):
         live.move("struck", poses["wrist_3_link"] @ at(0.0, 0.0, 1.09))
         assert live.distance(q, exact=True).distance == pytest.approx(-0.01)
         number = number_of(live, ("forearm_link", "near"))
-        found = live.exact_bounds(q, [number], [-0.3], 1.0, 1e-6, 1.0)
+        found = live.exact_bounds(q, [number], [-0.3], 1.0, 1e-6, seconds=1.0)
         np.testing.assert_allclose(found, distances["forearm_link"], atol=2e-6)
         seen += 1
     assert seen > 4

@@ -263,7 +263,7 @@ class Shapes:
             return Clearance(distance, found.links, points, normal, found.leaves, exact=True)
         return found
 
-    def exact_bounds(self, q, pairs, leaves, within, loose, seconds):
+    def exact_bounds(self, q, pairs, leaves, within, loose, near, seconds):
         self.asked += np.isfinite(loose).any()
         return np.where(leaves <= within, leaves + self.more, leaves)
 
@@ -295,7 +295,7 @@ def test_of_several_near_pairs_all_are_measured_on_their_shapes():
     asked = []
 
     class Both(Shapes):
-        def exact_bounds(self, q, pairs, leaves, within, loose, seconds):
+        def exact_bounds(self, q, pairs, leaves, within, loose, near, seconds):
             if np.isfinite(loose).any():
                 asked.append(within)
             assert leaves == pytest.approx(real.distances(q)[pairs], abs=1e-9)
@@ -319,7 +319,7 @@ def test_the_tolerated_error_of_bounds_is_small_beside_a_small_warning_distance(
     real = CollisionModel.from_urdf(URDF, scene={"obstacles": [ball]})
 
     class Loose(Shapes):
-        def exact_bounds(self, q, pairs, leaves, within, loose, seconds):
+        def exact_bounds(self, q, pairs, leaves, within, loose, near, seconds):
             return np.minimum(leaves, within) - np.where(np.isinf(loose), 0.001, loose)
 
     rules = (Rule("r_ball l_ball", 0.002, 0.001), Rule("r_ball ball", 0.0005, 0.0002))

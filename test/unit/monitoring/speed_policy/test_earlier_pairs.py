@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pairs that are left out because they were far apart: only as long as that is certain."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from support.robots.toys import joint, link, robot
@@ -176,7 +178,7 @@ def test_a_distance_that_is_no_number_among_others_stops():
     check.set_thresholds(np.tile([0.02, 0.1], (len(model.pairs), 1)))
     q, still, unknown = np.array([0.08, 0.07]), np.zeros(2), model.pairs.index(("arm", "post"))
 
-    def exact(pairs, leaves, within, loose):
+    def exact(pairs, leaves, within, loose, near):
         return np.where(pairs == unknown, np.nan, leaves)
 
     measured = Measured(model.distance(q, exact=True), exact)
@@ -196,7 +198,7 @@ def test_a_stop_goes_on_while_an_unknown_velocity_leaves_open_what_comes_nearer(
     q = np.array([where[name] for name in model.joint_names])
     measured = Measured(
         model.distance(q, exact=True),
-        lambda pairs, leaves, within, loose: exact(q, pairs, leaves, within, loose, seconds=1.0),
+        partial(exact, q, seconds=1.0),
         path_seconds=1.0,
     )
     for turn, known in ((0.0, True), (-4.0, False), (-4.0, False)):

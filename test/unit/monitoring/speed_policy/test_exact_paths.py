@@ -13,7 +13,9 @@ from support.ros.live_cases import ur5
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.cli.demo import package_file
+from collision_monitor.continuous.near_pairs import COLUMNS, LEAST, PAIR
 from collision_monitor.model.proximity import part_of
+from collision_monitor.monitoring.speed_policy import candidate_kernels as rows
 from collision_monitor.monitoring.speed_policy import decision_kernels
 from collision_monitor.monitoring.speed_policy.braking_check import BrakingCheck, Measured
 from collision_monitor.monitoring.speed_policy.braking_paths import (
@@ -22,10 +24,7 @@ from collision_monitor.monitoring.speed_policy.braking_paths import (
 )
 from collision_monitor.monitoring.speed_policy.decision import Decision
 from collision_monitor.monitoring.speed_policy.exact_level import ExactLevel
-from collision_monitor.monitoring.speed_policy.exact_paths import (
-    ExactPaths,
-    PathPairs,
-)
+from collision_monitor.monitoring.speed_policy.exact_paths import ExactPaths
 from collision_monitor.monitoring.speed_policy.settings import SpeedSettings
 
 pytestmark = pytest.mark.early
@@ -64,17 +63,25 @@ class Paths:
     ):  # fmt: skip
         """Without tolerance, all pairs are measured until it is known how near they come."""
         count, inputs, now = len(self.model.pairs), self.inputs(q, v), self.now(q)
-        enough = np.full(count, ENOUGH)
-        pairs = PathPairs(
-            np.arange(count), self._weights, now, np.tile([STOP, WARN], (count, 1)),
-            np.full(count, holding), np.minimum(enough, now - tolerance),
-            np.full(count, RESOLUTION), np.full(count, limits_speed),
-        )  # fmt: skip
-        bounds = self._exact.known(inputs, *pairs[:3], enough)
-        least, self.proven, self.stops = self._exact.least(
-            inputs, pairs, bounds, scale, time.thread_time() + seconds
+        candidates, needs = np.zeros((count, COLUMNS)), np.zeros((count, rows.NEEDS))
+        candidates[:, PAIR] = needs[:, rows.BOUNDS] = numbers = np.arange(count)
+        bounds = self._exact.known(inputs, numbers, self._weights, now, np.full(count, ENOUGH))
+        least = np.minimum(bounds.intervals.min(axis=1), now)
+        candidates[:, LEAST] = needs[:, rows.PROVEN] = least
+        wanted = np.minimum(ENOUGH, now - tolerance)
+        for column, value in (
+            (rows.NOW, now), (rows.LOWEST, now), (rows.STOP, STOP), (rows.WARN, WARN),
+            (rows.HOLDING, holding), (rows.WANTED, wanted), (rows.FINE, RESOLUTION),
+            (rows.LIMITS, limits_speed),
+        ):  # fmt: skip
+            needs[:, column] = value
+        order = np.flatnonzero(least < np.minimum(wanted, now - RESOLUTION))
+        order = order[np.argsort(part_of(least[order], needs[order, : rows.WARN + 1]))]
+        self.stops = self._exact.raise_least(
+            inputs, candidates, needs, order, bounds, scale, time.thread_time() + seconds
         )
-        return least
+        self.proven = needs[:, rows.PROVEN]
+        return candidates[:, LEAST]
 
     def truth(self, q, v):
         path = self.path(q, v)
@@ -282,8 +289,8 @@ def test_in_contact_the_decision_is_that_of_a_search_of_the_braking_path():
     model = ur5()
     rng, counts = np.random.default_rng(5), {"stop": 0, "limit": 0}
     thresholds = np.tile([0.005, 0.02], (len(model.pairs), 1))
-    rows = model.random_configurations(4000, 5)
-    for q in rows[model.min_distances(rows) < 0.0][:120]:
+    every = model.random_configurations(4000, 5)
+    for q in every[model.min_distances(every) < 0.0][:120]:
         velocities = rng.uniform(-1.0, 1.0, len(q))
         clearance = model.distance(q, exact=True, any_contact=True)
         measured = Measured(clearance, exact=partial(model.exact_bounds, q))
