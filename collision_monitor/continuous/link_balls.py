@@ -19,7 +19,8 @@ class Balls(NamedTuple):
         centers: (leaves + links, 3), metres; written for moving ones.
         radii: (leaves + links, 1).
         link_centers: (links, 4): body, and centre in its frame.
-        filled: (moving leaves + links, 1): number of the query that last filled the row of `Sweep`.
+        filled: (rows, 1): number of the query that last filled the row of `Sweep`. Rows are those
+            of moving leaves, then of links; there may be more.
         firsts: (pairs, 2): the innermost joint that carries one link and not the other, or -1.
     """
 

@@ -24,7 +24,7 @@ class ScanTables(NamedTuple):
         firsts: (pairs, 2) the innermost joint (index in kernels) that moves one link of a pair and
             not the other; -1 if there is none.
         hints: (pairs, 2) a leaf of each link of a pair.
-        rows: number of moving leaves and of links.
+        rows: number of leaves that may move and of links.
         joints: number of joints in kernels.
     """
 
@@ -65,18 +65,21 @@ def scan_tables(model: Any) -> ScanTables:
 
 def _tables(model: Any) -> ScanTables:
     arrays = model.work_space()
-    tables = empty_tables(*arrays)
+    tables = empty_tables(*arrays, windows(*arrays).moving_leaves)
     space = tables.space(1)
     fill_balls(*arrays, space, np.arange(len(tables.firsts)))
     return tables._replace(centers=space.centers)
 
 
-def empty_tables(numbers: np.ndarray, index: np.ndarray) -> ScanTables:
-    """Return tables for a packed model with nothing in them, but for ``hints``."""
+def empty_tables(numbers: np.ndarray, index: np.ndarray, most_moving: int) -> ScanTables:
+    """Return tables for a packed model with nothing in them, but for ``hints``.
+
+    ``most_moving``: how many leaves may ever move; in a live scene more than do so now.
+    """
     view = windows(numbers, index)
     links, pairs = len(view.links), view.pairs
     balls = len(view.leaf_bodies) + links
     return ScanTables(
         np.zeros((balls, 3)), np.zeros(balls), np.zeros((links, 4)), np.full((len(pairs), 2), -1),
-        view.links[pairs, 0], int(view.moving_leaves) + links, len(view.joint_table),
+        view.links[pairs, 0], int(most_moving) + links, len(view.joint_table),
     )  # fmt: skip

@@ -70,6 +70,7 @@ class ModelPairs:
         pair_table: (moving links, links) index into ``model.pairs``; -1 for links that are not
             checked. Moving links come first.
         pair_rows: (pairs, 2) both rows of each pair.
+        most_moving_leaves: how many leaves may ever move.
     """
 
     def __init__(self, model: CollisionModel, kept: np.ndarray | None = None) -> None:
@@ -77,7 +78,9 @@ class ModelPairs:
         self._arrays = model.work_space(kept)
         self._names = model.link_names
         self._rank = {name: k for k, name in enumerate(model.link_names)}
-        leaves = np.diff(windows(*self._arrays).links, axis=1).ravel()
+        view = windows(*self._arrays)
+        self.most_moving_leaves = view.moving_leaves
+        leaves = np.diff(view.links, axis=1).ravel()
         self.leaf_links = np.repeat(np.arange(len(leaves)), leaves)
         self.pair_rows = model.pair_links
         moving, numbers = len(model.moving_links), np.arange(len(self.pair_rows))

@@ -63,6 +63,7 @@ class LiveScene:
         carried: objects on moving links; an object's ``carrier`` is its index here.
         stamps: (rows,) a number that is new whenever an object was added, moved or changed.
         part_counts: (rows,) of objects, the number of parts that exact distances measure.
+        most_moving_leaves: how many leaves may ever move, those of carried objects among them.
     """
 
     def __init__(self, model: CollisionModel, bounds: Bounds | None = None) -> None:
@@ -88,6 +89,7 @@ class LiveScene:
         )  # fmt: skip
         self.pair_table, self.pair_rows = packed.pairs.table, packed.pairs.rows
         self.leaf_links = packed.room.leaf_links
+        self.most_moving_leaves = packed.room.first_fixed_leaf
         self._next_expiry = math.inf
         self._listeners: list[WeakMethod] = []
         self.changes = 0

@@ -126,7 +126,7 @@ class BrakingPaths:
             slides, self.classes.turns,
         )  # fmt: skip
         self._enough_for: tuple[tuple[float, int], np.ndarray] = ((-1.0, 0), np.empty(0))
-        self._space = empty_tables(*self.tables.arrays()).space(1)
+        self._space = empty_tables(*self.tables.arrays(), self.tables.most_moving_leaves).space(1)
         fill_balls(*self.tables.arrays(), self._space, np.arange(model_count))
 
     @property

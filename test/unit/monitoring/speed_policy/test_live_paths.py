@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 from support.robots.robots import require
-from support.robots.toys import chain
+from support.robots.toys import chain, link, robot
 from support.ros.live_cases import TABLE
 
 from collision_monitor import CollisionModel
@@ -247,3 +247,33 @@ def test_an_object_counts_at_a_velocity_whose_braking_distance_is_no_number():
     with np.errstate(all="ignore"):
         decision = check.decide(q, np.eye(len(q))[0] * 1e200, Measured(live.distance(q)))
     assert decision.scale == 0.0 and "ball" in check.pair(decision.pair)
+
+
+def test_objects_that_are_attached_later_are_swept_along_the_braking_path():
+    """Their leaves are more than the robot has: the work space of the search has room for them."""
+    turn = '<joint name="turn" type="revolute"><parent link="base"/><child link="arm"/>{}</joint>'
+    limit = '<axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="1" velocity="4"/>'
+    model = CollisionModel.from_urdf(robot(link("base", ""), link("arm"), turn.format(limit)))
+    live = LiveScene(model, Bounds(objects=17))
+    settings = SpeedSettings(reaction_time=0.0, release_cycles=1)
+    check = BrakingCheck(model, np.full(1, 2.0), settings, live)
+    check.set_thresholds(np.empty((0, 2)), Thresholds(0.2, 0.02))
+    radius, post = 0.01, 0.1
+    for k in range(16):  # a comb along the arm; its last tooth comes nearest to the post
+        teeth = np.linspace(0.2 + 0.05 * k, 0.24 + 0.05 * k, 16)
+        rows = [[x, 0.0, 0.0, x, 0.0, 0.0, radius] for x in teeth]
+        live.add(f"tooth/{k}", np.array(rows), "arm")
+    live.add("post", np.array([[0.99, 0.0, 0.0, 0.99, 0.0, 0.0, post]]))
+    alarms = 0
+    for k in range(400):
+        angle, speed = 0.5 + 0.5 * (k % 20) / 20.0, 0.05 if k % 2 else 1.5
+        decision = check.decide(
+            np.array([-angle]), np.array([speed]), Measured(live.distance(np.array([-angle])))
+        )
+        end = angle - 0.5 * speed**2 / 2.0
+        least = 2.0 * 0.99 * np.sin(0.5 * max(end, 0.0)) - radius - post
+        if decision.pair >= 0 and not decision.stop:
+            assert decision.braking_clearance <= least + 1e-6
+        assert decision.stop or least > 0.02
+        alarms += decision.stop
+    assert 50 < alarms < 250
