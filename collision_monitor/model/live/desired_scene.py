@@ -252,6 +252,12 @@ class DesiredScene:
         """Whether an object is on a moving link, or is to be attached to one."""
         return name in self._waiting or name in self.carried()
 
+    def link_of(self, name: str) -> str:
+        """Link that carries an object, or that it is to be attached to."""
+        if name in self._waiting:
+            return self._waiting[name][0]
+        return self.live.objects[name].link
+
     def detach_all(self, q: np.ndarray | None) -> None:
         """Detach all attached objects at their poses at ``q`` (nq,)."""
         for name in {*self.carried(), *self._waiting}:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -257,8 +257,8 @@ def _mesh_shape(mesh: Any, pose: np.ndarray) -> Shape:
     return Shape("mesh", pose, (), vertices, index)
 
 
-def object_shape(message: Any, most: int) -> ObjectGeometry | ManyTriangles | None:
-    """All shapes of a moveit_msgs/CollisionObject, in its own frame; None without shapes.
+def object_shapes(message: Any) -> list[Shape]:
+    """All shapes of a moveit_msgs/CollisionObject, in its own frame.
 
     Raises:
         LiveSceneError: a plane, which is infinite, or an invalid shape.
@@ -267,19 +267,28 @@ def object_shape(message: Any, most: int) -> ObjectGeometry | ManyTriangles | No
         raise LiveSceneError("it has a plane; infinite planes are not supported, use a box")
     shapes = (*message.primitives, *message.meshes)
     poses = [pose_of(each) for each in (*message.primitive_poses, *message.mesh_poses)]
-    if not shapes:
-        return None
-    if not poses and len(shapes) == 1:  # the pose of the object
+    if not poses and len(shapes) == 1:  # that of the object
         poses = [np.eye(4)]
     if len(poses) != len(shapes):
         raise LiveSceneError(f"it has {len(shapes)} shapes and {len(poses)} poses for them")
-    parts = [
+    return [
         primitive_shape(shape.type, shape.dimensions, pose)
         if hasattr(shape, "dimensions")
         else _mesh_shape(shape, pose)
         for shape, pose in zip(shapes, poses, strict=True)
     ]
-    return geometry_of(parts, most)
+
+
+def with_object_pose(shapes: Sequence[Shape], message: Any) -> tuple[np.ndarray, list[Shape]]:
+    """The pose (4, 4) of a new moveit_msgs/CollisionObject in its frame, and its shapes at that.
+
+    As in MoveIt, an object without a pose has that of its shape, if this is the only one: there it
+    is moved from, and there other shapes are appended.
+    """
+    pose = pose_of(message.pose)
+    if len(shapes) == 1 and np.array_equal(pose, np.eye(4)):
+        return shapes[0].pose, [replace(shapes[0], pose=np.eye(4))]
+    return pose, list(shapes)
 
 
 # -- frames: links of the robot, and others if tf2 is installed --

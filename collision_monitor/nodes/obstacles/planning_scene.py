@@ -5,18 +5,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from collision_monitor.errors import LiveSceneError
 from collision_monitor.model.live.desired_scene import ObjectRequest
 from collision_monitor.nodes.obstacles.message_shapes import (
     ManyTriangles,
     geometry_of,
-    object_shape,
+    object_shapes,
     plain_name,
     pose_of,
     process_object,
+    with_object_pose,
 )
 from collision_monitor.nodes.obstacles.scene_objects import SceneObjects
 
@@ -74,9 +76,14 @@ class PlanningSceneTopic:
     def _name(message: Any) -> str:
         return PREFIX + plain_name(message.id)
 
-    def _on_object(self, message: Any, touch: Sequence[str] = ()) -> None:
+    def _on_object(
+        self, message: Any, touch: Sequence[str] = (), is_attached: bool = False
+    ) -> None:
         name, keeper = self._name(message), self._objects.keeper
         operation = _operation(message)
+        if operation == REMOVE and not message.id:
+            self._remove_all()
+            return
         if operation == REMOVE:
             self._objects.drop(name)
             return
@@ -85,38 +92,59 @@ class PlanningSceneTopic:
                 f"its operation {operation} is not one of {', '.join(_OPERATIONS)}"
             )
         known = keeper.requests.get(name)
-        shape = object_shape(message, self._most)
-        is_move = operation == MOVE or shape is None
+        shapes = object_shapes(message)
+        is_move = operation == MOVE or not shapes
         if is_move and (known is None or known.shape is None):
             raise LiveSceneError("it cannot be moved: there is no such object")
         if not message.header.frame_id:
             raise LiveSceneError("header.frame_id is empty")
-        request = ObjectRequest(
-            name, None, message.header.frame_id, pose_of(message.pose), frozenset(touch)
-        )
+        frame, pose, touch = message.header.frame_id, pose_of(message.pose), frozenset(touch)
         unmade = self._objects.unmade(name)
         if is_move and unmade is None:
-            keeper.request(replace(request, shape=known.shape))
+            keeper.request(ObjectRequest(name, known.shape, frame, pose, touch))
             return
         if is_move:
             shape = unmade
-        elif operation == APPEND and known is not None and known.shape is not None:
+        elif (
+            operation == APPEND
+            and known is not None
+            and known.shape is not None
+            and (keeper.is_carried(name) or not is_attached)
+        ):
             before = known.shape if unmade is None else unmade
-            parts = [
-                part
-                for each in (before, shape)
-                for part in (each.parts if isinstance(each, ManyTriangles) else [each])
-            ]
-            shape = geometry_of(parts, self._most)
-        self._objects.request(request, shape)
+            parts = before.parts if isinstance(before, ManyTriangles) else (before,)
+            shape = geometry_of([*parts, *shapes], self._most)
+            # As in MoveIt, only a pose of an attached object moves what is there already.
+            if not is_attached or np.array_equal(pose, np.eye(4)):
+                frame, pose = known.link, known.pose
+        else:
+            pose, shapes = with_object_pose(shapes, message)
+            shape = geometry_of(shapes, self._most)
+        self._objects.request(ObjectRequest(name, None, frame, pose, touch), shape)
+
+    def _remove_all(self) -> None:
+        """Remove all objects that are not attached, as MoveIt does for an object without an id."""
+        keeper, kept = self._objects.keeper, f"{PREFIX}octomap"
+        keeper.drop_all(
+            lambda name: name.startswith(PREFIX) and name != kept and not keeper.is_carried(name)
+        )
+
+    def _detach_all(self, link: str) -> None:
+        """Detach all objects, or those of a ``link``, as MoveIt does for one without an id."""
+        keeper = self._objects.keeper
+        for name in [each for each in keeper.requests if each.startswith(PREFIX)]:
+            if keeper.is_carried(name) and link in ("", keeper.link_of(name)):
+                keeper.detach(name, self._objects.q)
 
     def _on_attached(self, message: Any) -> None:
         name, keeper = self._name(message.object), self._objects.keeper
         if _operation(message.object) == REMOVE:
-            if keeper.is_carried(name):
+            if not message.object.id:
+                self._detach_all(message.link_name)
+            elif keeper.is_carried(name):
                 keeper.detach(name, self._objects.q)
             return
         touch = [*message.touch_links]
         if message.object.primitives or message.object.meshes or message.object.planes:
-            self._on_object(message.object, touch)
+            self._on_object(message.object, touch, is_attached=True)
         keeper.attach(name, message.link_name, self._objects.q, touch)

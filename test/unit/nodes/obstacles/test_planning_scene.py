@@ -146,6 +146,49 @@ def test_objects_are_added_moved_appended_and_removed(taken):
     assert found.keeper.fault(0.0) == ""
 
 
+def test_an_object_without_a_pose_has_that_of_its_only_shape(taken):
+    """MoveIt's tutorials give the shape the pose; the object moves from there, not by it."""
+    found, topic = taken
+    ball = {"primitives": [primitive(2, 0.1)], "primitive_poses": [at(2.0)]}
+    topic.process(scene(thing("a", **ball)))
+    np.testing.assert_allclose(centre(found, "planning_scene/a"), [2, 0, 0], atol=1e-9)
+    topic.process(scene(thing("a", MOVE, at(0, 3))))
+    np.testing.assert_allclose(centre(found, "planning_scene/a"), [0, 3, 0], atol=1e-9)
+
+
+def test_what_is_appended_does_not_move_what_is_there(taken):
+    found, topic = taken
+    topic.process(scene(box("a", y=3.0)))
+    for pose in (at(), at(0, 9)):
+        more = {"primitives": [primitive(2, 0.1)], "primitive_poses": [at(1.0)]}
+        topic.process(scene(thing("a", APPEND, pose, **more)))
+    places = found.objects["planning_scene/a"].geometry.solids.places[:, :3, 3]
+    where = places + found.objects["planning_scene/a"].pose[:3, 3]
+    np.testing.assert_allclose(where, [[0, 3, 0], [1, 3, 0], [1, 3, 0]], atol=1e-9)
+
+
+def test_poses_of_shapes_do_not_move_an_object_unnoticed(taken):
+    found, topic = taken
+    topic.process(scene(box("a", y=3.0)))
+    topic.process(scene(thing("a", MOVE, primitive_poses=[at(0, 4)])))
+    assert "0 shapes and 1 poses" in found.keeper.fault(0.0)
+    np.testing.assert_allclose(centre(found, "planning_scene/a"), [0, 3, 0], atol=1e-9)
+
+
+def test_an_object_without_an_id_stands_for_all(taken):
+    found, topic = taken
+    two = [held(box(name, frame="l3", y=0.3)) for name in ("a", "b")]
+    topic.process(scene(box("c"), attached=[*two, held(box("d", frame="l2", y=0.3), "l2")]))
+    assert len(found.keeper.carried()) == 3
+    topic.process(scene(thing("", REMOVE)))
+    assert sorted(found.objects) == [f"planning_scene/{name}" for name in "abd"]
+    topic.process(scene(attached=[held(thing("", REMOVE), "l3")]))
+    assert found.keeper.carried() == ["planning_scene/d"]
+    topic.process(scene(attached=[held(thing("", REMOVE), "")]))
+    assert found.keeper.carried() == []
+    assert len(found.objects) == 3
+
+
 def test_a_whole_scene_replaces_what_was_there_and_a_difference_does_not(taken):
     found, topic = taken
     topic.process(scene(box("a"), box("b")))
