@@ -21,8 +21,8 @@ from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import FARTHEST, move, near_leaves, nearest_of_links
 
 # Columns of ``candidates``: one row for each pair of links that may come near.
-PAIR, GROUP, DISTANCE, RATE, LEAST, TRAVEL, SAMPLED, LEAF_A, LEAF_B = range(9)
 COLUMNS = 9
+PAIR, GROUP, DISTANCE, RATE, LEAST, TRAVEL, SAMPLED, LEAF_A, LEAF_B = range(COLUMNS)
 # Entries of ``state`` of `EarlierPairs`.
 WAY, REACTION, FORGOT, EXCESS = range(4)
 # Beyond this sum of ways, in metres, rounding would hide small ones.

@@ -60,7 +60,7 @@ class Sweep(NamedTuple):
     bend: np.ndarray
 
 
-TURN, SIZE, FAR, OFF = 0, 1, 2, 3
+TURN, SIZE, FAR, OFF = range(4)
 
 
 @offline_kernel

@@ -58,7 +58,7 @@ def path_of(motion):
     )
 
 
-SLOPE, SPAN, STRAY = 0, 1, 2
+SLOPE, SPAN, STRAY = range(3)
 
 
 @offline_kernel

@@ -26,7 +26,7 @@ from collision_monitor.continuous.scan_space import balls_at, move, sweep_of
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad
 
-CERTIFIED, TOO_NEAR, UNDECIDED = 0, 1, 2
+CERTIFIED, TOO_NEAR, UNDECIDED = range(3)
 DEPTH = 62  # halvings; with resolutions above 1e-18 of the motion fewer are needed
 # In pieces in which links approach by more than this, in metres, the bounds of leaves hardly ever
 # hold: the piece is halved at once.
