@@ -10,7 +10,7 @@ from collision_monitor.common.compiled import kernel, small_kernel
 
 # Below this length squared a segment is a point; below this squared sine two
 # segments are parallel. Either moves a distance by less than 1e-12 m per metre.
-_POINT = 1e-30
+POINT = 1e-30
 PARALLEL = 1e-24
 # Metres, radians, or a part of what is compared: more than rounding errors of sums, and less than
 # anything that matters.
@@ -40,11 +40,11 @@ def nearest_parameters(
     e = vx * vx + vy * vy + vz * vz
     c = ux * rx + uy * ry + uz * rz
     f = vx * rx + vy * ry + vz * rz
-    if a <= _POINT and e <= _POINT:
+    if a <= POINT and e <= POINT:
         return 0.0, 0.0
-    if a <= _POINT:
+    if a <= POINT:
         return 0.0, clamp_to_unit(f / e)
-    if e <= _POINT:
+    if e <= POINT:
         return clamp_to_unit(-c / a), 0.0
     b = ux * vx + uy * vy + uz * vz
     nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
@@ -113,7 +113,7 @@ def surely_farther(ends, radii, i, j, distance):
 @kernel
 def _perpendicular(x, y, z):
     """A unit vector at right angles to (x, y, z); the x axis for a zero vector."""
-    if x * x + y * y + z * z <= _POINT:
+    if x * x + y * y + z * z <= POINT:
         return 1.0, 0.0, 0.0
     # Cross with the axis to which it is least parallel.
     ax, ay, az = abs(x), abs(y), abs(z)
@@ -138,7 +138,7 @@ def _way_out(ux, uy, uz, vx, vy, vz):
     nn = nx * nx + ny * ny + nz * nz
     uu = ux * ux + uy * uy + uz * uz
     vv = vx * vx + vy * vy + vz * vz
-    if nn > PARALLEL * uu * vv and nn > _POINT * _POINT:
+    if nn > PARALLEL * uu * vv and nn > POINT * POINT:
         length = math.sqrt(nn)
         return nx / length, ny / length, nz / length
     if uu >= vv:

@@ -12,9 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# As in geometry/segments.py: squared length of a point, squared sine of parallels.
-_POINT = 1e-30
-_PARALLEL = 1e-24
+from collision_monitor.geometry.segments import PARALLEL, POINT
 
 
 class ControlPoints(NamedTuple):
@@ -67,11 +65,11 @@ def _common_perpendicular(
 ) -> tuple[float, float]:
     """Unlimited (k1, k2) that minimise |p + k1 u - (q + k2 v)|; 0 for a u or v of no length."""
     w, a, e = q - p, u @ u, v @ v
-    if e <= _POINT:
-        return (0.0 if a <= _POINT else u @ w / a), 0.0
+    if e <= POINT:
+        return (0.0 if a <= POINT else u @ w / a), 0.0
     n = np.cross(u, v)
     nn = n @ n
-    if nn > _PARALLEL * a * e:
+    if nn > PARALLEL * a * e:
         return np.cross(w, v) @ n / nn, np.cross(w, u) @ n / nn
     return 0.0, -(v @ w) / e
 
@@ -79,4 +77,4 @@ def _common_perpendicular(
 def _foot(p: np.ndarray, u: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Nearest point of the segment p + k u to q."""
     a = u @ u
-    return p if a <= _POINT else p + np.clip(u @ (q - p) / a, 0.0, 1.0) * u
+    return p if a <= POINT else p + np.clip(u @ (q - p) / a, 0.0, 1.0) * u
