@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.errors import ConfigurationError, MotionError, TrajectoryError
 from collision_monitor.motion.trajectory import SHORTEST, Motion, check_times
 from collision_monitor.robot.angles import TURN, limits_beside
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 _COARSE = 0.15  # rad or m: waypoints are inserted between those farther apart
 _FINE = 0.1
-_ROUNDING = 1e-6  # rad or m beyond a position limit that counts as rounding
 _START_TOLERANCE = 0.01  # rad or m by which a robot may start beyond a position limit: sensor noise
 
 
@@ -112,7 +112,7 @@ def configurations(model: CollisionModel, motion: Motion, held: Mapping[str, flo
     positions = _all_joints(model, motion, held)
     lower, upper = model.position_limits
     beyond = np.maximum(lower - positions, positions - upper)
-    if (beyond > _ROUNDING).any():
+    if (beyond > SIX_DIGITS).any():
         waypoint, column = np.unravel_index(int(beyond.argmax()), beyond.shape)
         name = model.joint_names[column]
         followers = [f"'{joint.name}'" for joint, leader, _, _ in mimics(model) if leader == name]
