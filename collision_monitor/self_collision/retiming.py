@@ -30,6 +30,7 @@ import numpy as np
 
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import MissingDependencyError
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.motion.trajectory import NANO, Motion, Trajectory
 from collision_monitor.self_collision.settings import limit_of
 from collision_monitor.verification.joint_limits_check import (
@@ -41,7 +42,6 @@ from collision_monitor.verification.joint_limits_check import (
 
 logger = logging.getLogger(__name__)
 
-_TOLERANCE = 1e-9  # relative to a limit: tolerance for rounding
 _FULL = 1.0 - 1e-6  # higher rates count as 1: the solver stops just below it
 _ROUNDS = 12
 _SLOW = 1e-6  # of the largest velocity: slower joints count as at rest
@@ -105,10 +105,10 @@ def retime(
     for k in np.array([0, -1])[rests]:
         allowed[k] = min(allowed[k], _rate_from_rest(spans[k], _worst(rates[[k]], hardest)[0]))
     measured = _Measured(times, positions, hardest, bound, desired, rests, growing)
-    if (allowed >= 1.0 - _TOLERANCE).all() and measured.excess(spans) <= 1.0 + _TOLERANCE:
+    if (allowed >= 1.0 - ROUNDING).all() and measured.excess(spans) <= 1.0 + ROUNDING:
         return times.copy()
     r = allowed.copy()
-    r[r >= 1.0 - _TOLERANCE] = 1.0
+    r[r >= 1.0 - ROUNDING] = 1.0
     if measured.accelerations(spans / r).max() > _USED:
         r = _within_accelerations(spans, rates, allowed, hardest, measured)
     if measured.jerks(spans / r).max() > _USED:
@@ -157,7 +157,7 @@ def _rate_from_rest(span: float, worst: float) -> float:
     if worst <= min(span, LONGEST_STEP):
         return 1.0
     rate = math.sqrt(span / worst)
-    return (1.0 - _TOLERANCE) * (rate if span <= rate * LONGEST_STEP else LONGEST_STEP / worst)
+    return (1.0 - ROUNDING) * (rate if span <= rate * LONGEST_STEP else LONGEST_STEP / worst)
 
 
 def _within_accelerations(
@@ -186,7 +186,7 @@ def _within_accelerations(
         used = _worst(np.diff(rates * r[:, None], axis=0) / mean[:, None], hardest)
         spare[over] = np.minimum(spare, used)[over] * 0.99 / excess[over]
     logger.info("retimed with %.3g of the acceleration limits exceeded, then slowed", excess.max())
-    return r / (excess.max() * (1.0 + _TOLERANCE))
+    return r / (excess.max() * (1.0 + ROUNDING))
 
 
 class _Measured:
@@ -258,14 +258,14 @@ def _within_jerks(spans: np.ndarray, r: np.ndarray, measured: _Measured) -> np.n
             if over.max() <= 1.0:
                 break
             if attempt < _JERK_ROUNDS // 2:
-                factor = (1.0 - _TOLERANCE) * np.maximum(over, 1.0) ** (-1.0 / 3.0)
+                factor = (1.0 - ROUNDING) * np.maximum(over, 1.0) ** (-1.0 / 3.0)
                 nearby = np.pad(factor, 1, mode="edge")
                 each = np.min([nearby[i : i + len(slow)] for i in range(4)], axis=0)
                 middles = np.cumsum(times) - 0.5 * times
                 slow = _smoothed(middles, slow * each, width)
             else:
                 most = max(jerks.max(), accelerations.max() ** 1.5)
-                slow = slow * (1.0 - _TOLERANCE) * most ** (-1.0 / 3.0)
+                slow = slow * (1.0 - ROUNDING) * most ** (-1.0 / 3.0)
         candidates.append(slow)
     return min(candidates, key=lambda slow: float((spans / slow).sum()))
 

@@ -27,8 +27,10 @@ from numpy.polynomial.polynomial import polyval
 from scipy.interpolate import PPoly
 from scipy.optimize import brentq
 
+from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.common.text import closest
 from collision_monitor.errors import TrajectoryError
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.angles import limits_beside
@@ -46,9 +48,8 @@ from collision_monitor.verification.check import (
 # -- steps of velocity and acceleration --
 
 LONGEST_STEP = 0.1  # seconds
-_UNEVEN = 2.0 + 1e-6  # ratio of lengths; pieces that differ by more are not consecutive samples
+_UNEVEN = 2.0 + SIX_DIGITS  # ratio of lengths; pieces that differ more are not consecutive samples
 _APART = 8  # maximum number of knots between two of a joint, if publishers alternate
-_RATE_ROUNDING = 1e-9  # relative to the largest rate of a joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,7 @@ class Steps:
     def stepping(self) -> np.ndarray:
         """(knots,) bool: whether the velocity of a joint has a step above rounding."""
         fastest = np.abs(self.velocities).max(initial=0.0)
-        return (np.abs(self.velocity) > _RATE_ROUNDING * (1.0 + fastest)).any(axis=1)
+        return (np.abs(self.velocity) > ROUNDING * (1.0 + fastest)).any(axis=1)
 
 
 def steps_of(trajectory: Trajectory, from_rest: bool = True) -> Steps:
@@ -108,7 +109,7 @@ def steps_of(trajectory: Trajectory, from_rest: bool = True) -> Steps:
 def _own_knots(velocity: np.ndarray, fastest: float) -> np.ndarray:
     """Knots at which a joint was sampled: all, or a subset if it has steps at these only."""
     everyone = np.arange(len(velocity))
-    real = np.flatnonzero(np.abs(velocity) > _RATE_ROUNDING * (1e-3 + fastest))
+    real = np.flatnonzero(np.abs(velocity) > ROUNDING * (1e-3 + fastest))
     if len(real) < 4 or not 2 <= np.median(np.diff(real)) <= _APART:
         return everyone
     return np.unique(np.concatenate([everyone[:1], real, everyone[-1:]]))
@@ -188,7 +189,7 @@ def extremes(polynomial: PPoly) -> list[Extremes]:
 
 RATES = (Code.JOINT_POSITION, Code.JOINT_VELOCITY, Code.JOINT_ACCELERATION, Code.JOINT_JERK)
 _KEYS = ("position", "velocity", "acceleration", "jerk")
-TOLERANCE = 1e-6  # relative for limits of rates; rad or m for positions: rounding in files
+TOLERANCE = SIX_DIGITS  # relative for limits of rates; rad or m for positions
 _PLOTTED = 1001  # samples of plots
 
 

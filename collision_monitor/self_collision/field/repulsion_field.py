@@ -30,11 +30,12 @@ import math
 import numpy as np
 
 from collision_monitor.errors import AdjustmentError
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.self_collision.field.arm_pushing import PushedArm
 from collision_monitor.self_collision.margins import Problem, sides, yielding_arms
 from collision_monitor.self_collision.mesh_proximity import carriers
 from collision_monitor.self_collision.motion_clearance import failures
-from collision_monitor.self_collision.robust.required_clearances import RequiredClearances
+from collision_monitor.self_collision.robust.required_clearances import FAR, RequiredClearances
 
 _STEP = np.radians(1.0)  # step towards a waypoint, rad (metres for prismatic joints)
 _BUFFER = 0.0025  # m beyond d_saf at a waypoint, for dips between waypoints
@@ -47,8 +48,6 @@ _FIXED_TIP_PUSHES = 40  # number of pushes that keep the tip poses; later ones d
 # A linearised push overshoots by this much, metres, to be sufficient. Each iteration adds the same
 # amount, so that pairs that alternate in pushing each other converge.
 _OVERSHOOT = 1e-5
-_STILL = 1e-9  # m per waypoint; an arm slower than this does not approach
-_FAR = 1e3  # m
 
 
 def adjust_published(problem: Problem) -> np.ndarray:
@@ -83,7 +82,7 @@ def share(right: float, left: float) -> float:
     approaches.
     """
     a, b = max(0.0, right), max(0.0, -left)
-    return a / (a + b) if a + b > _STILL else 0.5
+    return a / (a + b) if a + b > ROUNDING else 0.5
 
 
 class _Adjustment:
@@ -256,7 +255,7 @@ class _Adjustment:
         if (waypoint, pair) not in self._shares:
             before, desired = self._desired[waypoint - 1 : waypoint + 1]
             only = np.full(len(self._safe), -np.inf)
-            only[pair] = _FAR
+            only[pair] = FAR
             growing = self._proximity.near(desired, only, 0.0).gradients[0] * (desired - before)
             self._shares[waypoint, pair] = share(
                 -growing[right.columns].sum(), growing[left.columns].sum()
@@ -265,7 +264,7 @@ class _Adjustment:
 
     def _error(self, waypoint: int, q: np.ndarray, reason: str) -> AdjustmentError:
         required = RequiredClearances(self._problem)
-        return required.error(waypoint, *required.worst(q, self._safe + _FAR), reason)
+        return required.error(waypoint, *required.worst(q, self._safe + FAR), reason)
 
 
 def _bodies_of_pairs(problem: Problem) -> np.ndarray:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.self_collision.stepper import Stepper, is_at
 
 _REACH = 0.06  # rad or m per step
@@ -26,7 +27,6 @@ _CHEAP_MEASUREMENTS = 1000  # or measurements of meshes
 _BEYOND = np.pi  # rad sampled beyond start and goal, for joints without limits
 
 _FASTEST = 0.95  # of the velocity limits, so that smoothing has room
-_BEND = 1e-9  # rad or m: other joints that leave a straight line by less follow it
 
 
 @dataclass
@@ -416,4 +416,4 @@ def _bends(times: np.ndarray, others: np.ndarray) -> np.ndarray:
     spans = np.diff(times)
     changes = np.diff(np.diff(others, axis=0) / spans[:, None], axis=0)
     off = np.abs(changes) * np.minimum(spans[1:], spans[:-1])[:, None]
-    return 1 + np.flatnonzero((off > _BEND).any(axis=1))
+    return 1 + np.flatnonzero((off > ROUNDING).any(axis=1))

@@ -11,7 +11,7 @@ from collision_monitor.errors import AdjustmentError
 from collision_monitor.self_collision.margins import Problem
 from collision_monitor.self_collision.motion_clearance import Failure, failures, start_limits
 
-_FAR = 1e3  # m
+FAR = 1e3  # m: no two links are farther apart
 
 
 class RequiredClearances:
@@ -127,7 +127,7 @@ class RequiredClearances:
             q = q + failure.s * (waypoints[row + 1] - q)
             time += failure.s * (float(times[waypoint + 1]) - time)
         only = np.full(len(self.safe), -np.inf)
-        only[failure.pair] = _FAR
+        only[failure.pair] = FAR
         _, distance = self._proximity.nearest(q, only)
         reason = "the adjusted motion violates the clearance there"
         prefix = np.vstack([motion[:begin], waypoints[: row + 1]])

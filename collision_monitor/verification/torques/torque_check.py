@@ -19,6 +19,7 @@ from numpy.polynomial.polynomial import polyval
 from scipy.interpolate import PPoly
 
 from collision_monitor.errors import DynamicsError, TrajectoryError
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.limits import JointLimits
@@ -45,7 +46,6 @@ RESOLUTION = 0.01  # seconds between samples
 _MOST = 5e6  # samples
 _RINGING = 2.0  # periods of the slowest spring that are checked after the motion
 _LONGEST_RINGING = 20.0  # seconds
-_ROUNDING = 1e-9  # relative to a limit
 
 
 def instants_of(
@@ -224,7 +224,7 @@ def _peak(
 ) -> Peak:
     reached = np.abs(torques) + bands
     row = int(reached.argmax())
-    over = reached > limit * (1.0 + _ROUNDING)
+    over = reached > limit * (1.0 + ROUNDING)
     first = float(times[over.argmax()]) if over.any() else math.nan
     return Peak(
         code, joint, float(torques[row]), float(times[row]), math.copysign(limit, torques[row]),
