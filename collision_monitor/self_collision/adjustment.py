@@ -215,7 +215,8 @@ def adjust(
     yielding = _possible_yielding(settings.yielding, columns, arms)
     able = np.concatenate([columns[k] for k in yielding_arms(arms, yielding)])
     moving = np.union1d(able, np.flatnonzero(np.ptp(desired, axis=0) > 0.0))
-    _refuse_unmoved_contact(model, desired[0], moving, float(given.times[0]))
+    unmoved = np.flatnonzero(~moved_relatively(model, moving))
+    _refuse_contact_at(model, desired[0], unmoved, 0, float(given.times[0]), UNMOVED)
     task = _Task(model, given, arms, columns, held, yielding, able, cancelled)
     outcome = _solve(task, settings)
     if isinstance(outcome, Adjustment):
@@ -352,6 +353,10 @@ def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
     motion = Trajectory.through(model.joint_names, times, adjusted)
     if Certifier(model).certify(Schedule(model, motion)):
         return
+    every = np.arange(len(model.pairs))
+    for k, end in ((0, "start"), (len(times) - 1, "goal")):
+        reason = f"the {end} may not be changed"
+        _refuse_contact_at(model, adjusted[k], every, k, float(times[k]), reason)
     check = check_clearance(model, motion, exact=True)
     if check.ok:
         return
@@ -366,19 +371,22 @@ def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
     )  # fmt: skip
 
 
-def _refuse_unmoved_contact(
-    model: CollisionModel, q: np.ndarray, moving: np.ndarray, time: float
+def _refuse_contact_at(
+    model: CollisionModel, q: np.ndarray, pairs: np.ndarray, waypoint: int, time: float, reason: str
 ) -> None:
-    """Raise AdjustmentError if links touch at ``q`` (nq,) that no ``moving`` joint separates."""
-    at_rest = np.flatnonzero(~moved_relatively(model, moving) & ~(model.distances(q) > 0.0))
-    if not len(at_rest) or (model.surface_distances(q, at_rest) > 0.0).all():
+    """Raise AdjustmentError if ``pairs`` (k,) of the model touch at the ``waypoint`` ``q`` (nq,).
+
+    Other waypoints cannot help, so the error has no prefix (`is_at_an_end`).
+    """
+    near = pairs[~(model.distances(q)[pairs] > 0.0)]
+    if not len(near) or (model.surface_distances(q, near) > 0.0).all():
         return
     distances = model.distances(q, exact=True)
-    deepest = at_rest[distances[at_rest].argmin()]
+    deepest = near[distances[near].argmin()]
     (a, b), distance = model.pairs[deepest], float(distances[deepest])
     raise AdjustmentError(
-        f"waypoint 0 at {time:g} s: '{a}' and '{b}' are in contact, at most "
-        f"{metres(-distance)} deep; {UNMOVED}", 0, time, (a, b), distance,
+        f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' are in contact, at most "
+        f"{metres(-distance)} deep; {reason}", waypoint, time, (a, b), distance,
     )  # fmt: skip
 
 

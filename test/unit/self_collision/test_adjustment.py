@@ -678,6 +678,24 @@ def test_the_safe_prefix_touches_nothing_else_either(method):
     assert check_clearance(model, path_of(prefix), exact=True).ok
 
 
+@pytest.mark.parametrize("method", ["robust", "field"])
+@pytest.mark.parametrize(("waypoint", "end"), [(0, "start"), (4, "goal")])
+def test_contact_at_an_end_that_no_arm_can_part_is_named_there(method, waypoint, end):
+    model = sliding_box([-3.0, 0.0, 0.0], [1, 0, 0])
+    slide = np.full(5, 2.0)
+    slide[waypoint] = 2.7  # in the base
+    rows = np.column_stack([np.repeat(meeting(2)[:1], 5, axis=0), slide])
+    with pytest.raises(AdjustmentError, match=f"contact.*; the {end} may not be changed") as caught:
+        adjust(model, Motion((*PLANAR, "slide"), 0.5 * np.arange(5), rows), method=method)
+    assert (caught.value.waypoint, caught.value.time) == (waypoint, 0.5 * waypoint)
+    assert caught.value.distance < 0.0
+    prefix = caught.value.safe_prefix
+    if waypoint == 0:
+        assert prefix is None
+    else:
+        assert len(prefix.times) > 1 and check_clearance(model, path_of(prefix), exact=True).ok
+
+
 def test_obstacles_are_not_slowed_down():
     model = sliding_box([-3.0, 0.0, 0.0], [1, 0, 0])
     rows = np.column_stack([np.zeros((21, 6)), np.linspace(0.0, 1.0, 21)])
