@@ -30,6 +30,7 @@ from collision_monitor.verification.joint_limits_check import (
     LONGEST_STEP,
     Peak,
     Steps,
+    extremes,
     steps_of,
     violations_of,
 )
@@ -51,8 +52,10 @@ _LONGEST_RINGING = 20.0  # seconds
 def instants_of(
     trajectory: Trajectory, steps: Steps, longest: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Sample a trajectory at most ``longest`` seconds apart, with all knots.
+    """Sample a trajectory at most ``longest`` seconds apart, with all knots and peaks.
 
+    Peaks: where the acceleration of a joint is extreme within a piece. A short piece may begin and
+    end without an acceleration, and have a large one between.
     At a step of velocity the acceleration follows from the step (see `joint_limits_check`). Of
     sampled motions with short straight lines between steps, only the points are used.
 
@@ -76,7 +79,13 @@ def instants_of(
     counts = counts.astype(int)
     piece = np.repeat(np.arange(len(gaps)), counts)
     place = np.concatenate([np.linspace(0.0, 1.0, n) for n in counts] or [[]])
-    local = place * gaps[piece]
+    peak_pieces, peaks = _acceleration_peaks(trajectory)
+    peaks, peak_pieces = peaks[~sampled[peak_pieces]], peak_pieces[~sampled[peak_pieces]]
+    counts += np.bincount(peak_pieces, minlength=len(gaps))
+    piece = np.append(piece, peak_pieces)
+    local = np.append(place * gaps[piece[: len(place)]], peaks)
+    order = np.lexsort((local, piece))
+    piece, local = piece[order], local[order]
     rows = [trajectory.polynomial.c, *(trajectory.polynomial.derivative(k).c for k in (1, 2))]
     values = [polyval(local[:, None], c[::-1, piece], tensor=False) for c in rows]
     alone = np.append(sampled, sampled[-1]) & np.append(sampled[0], sampled)
@@ -94,13 +103,23 @@ def instants_of(
     return times, *(np.insert(table, first, rows, axis=0) for table, rows in tables)
 
 
+def _acceleration_peaks(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray]:
+    """Pieces (n,), and seconds since their begin (n,), where an acceleration is extreme inside."""
+    breaks = trajectory.times
+    columns = extremes(trajectory.polynomial.derivative(2))
+    pieces = np.concatenate([column.pieces for column in columns])
+    local = np.concatenate([column.times for column in columns]) - breaks[pieces]
+    inside = (local > 0.0) & (local < np.diff(breaks)[pieces])
+    return pieces[inside], local[inside]
+
+
 def rigid_motion(
     trajectory: Trajectory,
     dynamics: RobotDynamics,
     drives: Sequence[Drive],
     from_rest: bool = True,
 ) -> JointMotion:
-    """Torques of rigid joints at most `RESOLUTION` apart; those of motors include rotors."""
+    """Torques of rigid joints as `instants_of` samples them; those of motors include rotors."""
     times, positions, velocities, accelerations = instants_of(
         trajectory, steps_of(trajectory, from_rest), RESOLUTION
     )

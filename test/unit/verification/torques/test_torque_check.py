@@ -46,6 +46,21 @@ def test_link_and_motor_have_limits_of_their_own():
     assert (found[Code.LINK_TORQUE].unit, check.notes) == ("N m", ())
 
 
+@pytest.mark.parametrize("seconds", [0.002, 0.01, 0.03, 1.0])
+def test_a_peak_within_a_piece_counts_however_short_it_is(seconds):
+    """From rest to rest without acceleration at both ends: 10 / sqrt(3) way / t^2 in between."""
+    rest = np.zeros((3, 1))
+    way = seconds**2 * np.array([[0.0], [1.0], [0.0]])
+    times = seconds * np.arange(3)
+    motion = Trajectory.through(("j",), times, way, rest, rest)
+    check = check_torques(motion, dynamics_of(ONE), {"j": JointLimits(effort=12.69)})
+    found = {v.code: v for v in check.violations}[Code.LINK_TORQUE]
+    assert abs(found.value) == pytest.approx(INERTIA * 10.0 / math.sqrt(3.0))
+    earliest = (0.5 - math.sqrt(3.0) / 6.0) * seconds
+    assert found.first == pytest.approx(earliest, abs=0.01)
+    assert (np.diff(check.times) >= 0.0).all()
+
+
 def test_the_band_counts():
     motion, dynamics = speeding(2.0, 1.0), dynamics_of(ONE)
     limits = {"j": JointLimits(effort=5.0)}
