@@ -69,7 +69,8 @@ def instants_of(
     """
     gaps = np.diff(trajectory.times)
     step = steps.stepping
-    sampled = (gaps <= LONGEST_STEP) & (step[:-1] | step[1:])
+    straight = ~trajectory.polynomial.c[:-2].any(axis=(0, 2))
+    sampled = straight & (gaps <= LONGEST_STEP) & (step[:-1] | step[1:])
     counts = np.where(sampled, 0, np.ceil(gaps / longest) + 1.0)
     if counts.sum() > _MOST:
         raise TrajectoryError(
@@ -80,7 +81,6 @@ def instants_of(
     piece = np.repeat(np.arange(len(gaps)), counts)
     place = np.concatenate([np.linspace(0.0, 1.0, n) for n in counts] or [[]])
     peak_pieces, peaks = _acceleration_peaks(trajectory)
-    peaks, peak_pieces = peaks[~sampled[peak_pieces]], peak_pieces[~sampled[peak_pieces]]
     counts += np.bincount(peak_pieces, minlength=len(gaps))
     piece = np.append(piece, peak_pieces)
     local = np.append(place * gaps[piece[: len(place)]], peaks)

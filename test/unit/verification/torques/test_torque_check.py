@@ -61,6 +61,17 @@ def test_a_peak_within_a_piece_counts_however_short_it_is(seconds):
     assert (np.diff(check.times) >= 0.0).all()
 
 
+def test_a_peak_in_a_curved_piece_beside_a_step_counts():
+    """The motion begins with a step of velocity, and goes on in one short quintic piece."""
+    t, rate = 0.05, 0.01
+    rest, way = np.zeros((2, 1)), t**2 * np.array([[0.0], [1.0]])
+    motion = Trajectory.through(("j",), [0.0, t], way, rest + [[rate], [0.0]], rest)
+    check = check_torques(motion, dynamics_of(ONE), {"j": JointLimits(effort=10.0)})
+    dense = motion.sample(np.linspace(0.0, t, 2001)).accelerations
+    assert np.abs(check.link_torques).max() >= INERTIA * np.abs(dense).max() * (1.0 - 1e-9)
+    assert Code.LINK_TORQUE in {v.code for v in check.violations}
+
+
 def test_the_band_counts():
     motion, dynamics = speeding(2.0, 1.0), dynamics_of(ONE)
     limits = {"j": JointLimits(effort=5.0)}
