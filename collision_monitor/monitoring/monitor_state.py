@@ -78,7 +78,8 @@ class MonitorState(NamedTuple):
         """The distances in one sentence; empty if unknown."""
         if self.clearance is None:
             return ""
-        if self.decision is not None and self.pair is not None:
+        # Of pairs that are clear, the one with the minimum distance is named.
+        if self.decision is not None and self.pair is not None and not self.decision.is_clear:
             return decision_message(self.decision, self.pair, self.fast, self.held)
         distance, (a, b) = self.clearance.distance, self.clearance.links
         if self.held is not None:

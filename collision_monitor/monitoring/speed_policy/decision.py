@@ -67,6 +67,11 @@ class Decision(NamedTuple):
         return APPROACH if self.approach else NONE
 
     @property
+    def is_clear(self) -> bool:
+        """Whether nothing is to be done, and the pair that decides is not near."""
+        return self.action == NONE and self.distance > self.warn_distance
+
+    @property
     def is_held(self) -> bool:
         """Whether only hysteresis holds the action: no pair is near enough to cause it now."""
         if self.action == NONE or math.isinf(self.distance):

@@ -239,7 +239,7 @@ class ExactLevel:
         Measures what is near now; ``number``: the pair that is measured already.
         """
         paths, count = self._paths, len(candidates)
-        rows, asked = np.empty((2, count), dtype=np.int64)
+        raisable, asked = np.empty((2, count), dtype=np.int64)
         request = np.empty((4, count))
         size = ask(
             candidates, paths.classes.thresholds, inputs.settings.release_distance,
@@ -249,10 +249,11 @@ class ExactLevel:
         asked, found = asked[:size], request[0, :size]
         if size:
             found = self._measured_now(measured, asked, *request[:, :size])
+        distance = measured.nearest.distance
         size = take(
-            candidates, needs, asked, found, number, measured.nearest.distance, inputs.moves, rows
+            candidates, needs, asked, found, number, distance, inputs.moves, raisable
         )
-        some, which = candidates[rows[:size]], needs[rows[:size]]
+        some, which = candidates[raisable[:size]], needs[raisable[:size]]
         weights = paths.weights(some[:, GROUP].astype(int))
         return self.measurements.known(
             inputs, some[:, PAIR].astype(int), weights, which[:, NOW], which[:, ENOUGH]
@@ -260,16 +261,16 @@ class ExactLevel:
 
     def _compile(self) -> None:
         """Run the kernels once, so that no joint state has to wait for them."""
-        paths, rows, none = self._paths, np.empty(0, dtype=np.int64), np.empty(0)
+        paths, empty, none = self._paths, np.empty(0, dtype=np.int64), np.empty(0)
         candidates, needs = paths.candidates[:0], np.empty((0, NEEDS))
         ask(
             candidates, paths.classes.thresholds, 0.0, paths.tables.pair_rows, paths.part_counts, 0,
-            0, needs, rows, np.empty((4, 0)),
+            0, needs, empty, np.empty((4, 0)),
         )  # fmt: skip
-        undecided(paths.classes.thresholds, rows, none, none, rows)
-        take(candidates, needs, rows, none, 0, 0.0, False, rows)
+        undecided(paths.classes.thresholds, empty, none, none, empty)
+        take(candidates, needs, empty, none, 0, 0.0, False, empty)
         drop_far(candidates, needs, np.empty((0, INTERVALS)), paths.earlier)
         set_needs(candidates, needs, False, 0.0, 0.0, 0.0, 0.0)
-        choose(candidates, needs, False, 0.0, rows)
-        take_paths(candidates, needs, paths.earlier, False, 0.0, 0.0, rows)
-        conclude(candidates, needs, rows, candidates, 0.0, 0.0)
+        choose(candidates, needs, False, 0.0, empty)
+        take_paths(candidates, needs, paths.earlier, False, 0.0, 0.0, empty)
+        conclude(candidates, needs, empty, candidates, 0.0, 0.0)

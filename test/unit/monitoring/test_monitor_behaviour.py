@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.robots.robots import require
 from support.robots.two_slides import JOINTS, RADIUS, URDF, apart, model
 
 from collision_monitor import CollisionModel
@@ -360,3 +361,19 @@ def test_decelerations_that_no_robot_brakes_with_are_refused_and_change_nothing(
     with pytest.raises(BehaviourError, match="one for each of"):
         policy.decelerations = decelerations[:-1]
     assert (policy.decelerations == 2.0).all()
+
+
+def test_a_clear_state_names_the_minimum_distance():
+    """Also while a pair near by design, which does not count for it, decides on the speed."""
+    files = require("ur5")
+    model = CollisionModel.from_urdf(files.urdf, package_dirs=files.package_dirs)
+    monitor, others = Monitor(model), 0
+    start = np.clip(0.0, model.lower, model.upper)
+    for cycle in range(1000):
+        now = 0.002 * cycle
+        speeds = 0.3 * np.array([1.0, -1.0, 0.8, -0.6, 1.0, 0.7])
+        state = monitor.update(model.joint_names, start + speeds * np.sin(3.0 * now), now, now)
+        if state.action == "none" and "clear" in state.message:
+            assert f"{state.distance:.3f} m between" in state.message
+            others += state.pair is not None and state.pair != state.clearance.links
+    assert others > 10
