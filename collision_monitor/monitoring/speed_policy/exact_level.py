@@ -253,10 +253,10 @@ class ExactLevel:
         size = take(
             candidates, needs, asked, found, number, distance, inputs.moves, raisable
         )
-        some, which = candidates[raisable[:size]], needs[raisable[:size]]
+        some, needed = candidates[raisable[:size]], needs[raisable[:size]].T.copy()
         weights = paths.weights(some[:, GROUP].astype(int))
         return self.measurements.known(
-            inputs, some[:, PAIR].astype(int), weights, which[:, NOW], which[:, ENOUGH]
+            inputs, some[:, PAIR].astype(int), weights, needed[NOW], needed[ENOUGH]
         )
 
     def _compile(self) -> None:
