@@ -15,6 +15,9 @@ PROGRAM = """
 import gc
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
+from collision_monitor import CollisionModel
+from collision_monitor.cli.demo import package_file
+from collision_monitor.motion.motion_files import read_motion
 from support.robots.two_slides import JOINTS, apart, model
 from collision_monitor.__main__ import main
 from collision_monitor.model.live.live_scene import LiveScene
@@ -39,6 +42,19 @@ before = versions()
 assert sum(before.values()) > 10
 assert not before["list_crossings"]  # only markers need them
 approach(monitor)
+after = versions()
+assert after == before, {name: n for name, n in after.items() if before.get(name) != n}
+
+# Several pairs at once are other arrays than one.
+arms = CollisionModel.from_urdf(package_file("urdf/dual_arm.urdf"))
+motion = read_motion(package_file("config/dual_arm_motion.csv"))
+monitor = Monitor(arms)
+before = versions()
+actions = set()
+for k, q in enumerate(motion.positions):
+    now = 50.0 + 0.01 * k
+    actions.add(monitor.update(motion.joint_names, q, now, now).action)
+assert {"none", "stop"} < actions
 after = versions()
 assert after == before, {name: n for name, n in after.items() if before.get(name) != n}
 
