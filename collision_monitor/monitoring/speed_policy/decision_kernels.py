@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collision_monitor.common.compiled import kernel, part_kernel, small_kernel
+from collision_monitor.common.compiled import kernel, small_kernel
 from collision_monitor.continuous.near_pairs import DISTANCE, LEAST, PAIR, RATE
 
 # Indices in ``memory``: of flags, the next place in the ring, the scale given last, and the ring.
@@ -31,7 +31,7 @@ MEMORY = RING + MOST_CYCLES
 RELEASE_PART = 0.125
 
 
-@part_kernel
+@small_kernel
 def ramp(value, stop, warn):
     """1 at ``warn`` and beyond, 0 at ``stop`` and below; NaN is 0."""
     if value > warn:

@@ -246,12 +246,12 @@ class ExactLevel:
             paths.tables.pair_rows, paths.part_counts, self._model_count, number, needs, asked,
             request,
         )  # fmt: skip
-        asked, found = asked[:size], request[0, :size]
+        asked, distances = asked[:size], request[0, :size]
         if size:
-            found = self._measured_now(measured, asked, *request[:, :size])
-        distance = measured.nearest.distance
+            distances = self._measured_now(measured, asked, *request[:, :size])
+        nearest = measured.nearest.distance
         size = take(
-            candidates, needs, asked, found, number, distance, inputs.moves, raisable
+            candidates, needs, asked, distances, number, nearest, inputs.moves, raisable
         )
         some, needed = candidates[raisable[:size]], needs[raisable[:size]].T.copy()
         weights = paths.weights(some[:, GROUP].astype(int))
