@@ -315,9 +315,9 @@ def exact_bounds(
 
     ``out`` initially holds the distances of the leaves; those not above WITHIN in ``asked`` (4, n)
     are raised. Two bounds are used: the result of an earlier query less the motion of the links
-    since then, and a plane between the last nearest triangles. Touching shapes get the distance of
-    their leaves. UNSURE is set to the possible errors of the bounds, for `exact_bound`; 0 where
-    measuring is useless.
+    since then, and, unless that is above NEAR, a plane between the last nearest triangles. Touching
+    shapes get the distance of their leaves. UNSURE is set to the possible errors of the bounds, for
+    `exact_bound`; 0 where measuring is useless, or the bound is above NEAR.
 
     Returns -1, or the index of a value of q that is not finite.
     """

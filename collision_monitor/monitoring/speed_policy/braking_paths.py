@@ -88,7 +88,10 @@ class BrakingInputs(NamedTuple):
 
 
 def released(warn: np.ndarray, settings: SpeedSettings) -> np.ndarray:
-    """Distances (k,) beyond which pairs with these warning distances hold no flag, metres."""
+    """Distances (k,) beyond which pairs with these warning distances hold no flag, metres.
+
+    By `decision_kernels.reserve`, for arrays.
+    """
     return warn + np.minimum(settings.release_distance, RELEASE_PART * warn)
 
 
@@ -241,7 +244,7 @@ class BrakingPaths:
         )
 
     def keep(self, pairs: np.ndarray, distances: np.ndarray, bounds: np.ndarray) -> None:
-        """Keep lower bounds (k,) of exact distances of pairs now, and on the braking path, metres.
+        """Keep lower bounds (k,) of distances of pairs now, and on the braking path, metres.
 
         They must be among the candidates of the last `coarse_search`. Those that stay away are left
         out of the next ones.

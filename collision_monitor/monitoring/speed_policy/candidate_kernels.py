@@ -23,10 +23,21 @@ from collision_monitor.continuous.near_pairs import (
 )
 from collision_monitor.monitoring.speed_policy.decision_kernels import ramp, reserve
 
-# Columns of ``needs``: thresholds; the distance now, exact or a bound; what results on the path
-# need not exceed: at all, in contact, and to know whether a pair turns back; their tolerance; what
-# holds an earlier stop; the least measured distance and the bound of measured pairs; the part of
-# the speed; flags; the row of `PathBounds`, -1 without one.
+# Columns of ``needs``, metres unless it says otherwise:
+#   STOP, WARN   thresholds of the pair
+#   NOW          distance now: exact, or a bound that is large enough
+#   ENOUGH       bounds on the path need not exceed this: beyond it the pair holds no flag
+#   NEEDED       the same while a pair is too close, when the speed is that of leaving at most
+#   WANTED       the same for a pair that moves away: enough to know that it does not turn back
+#   FINE         tolerance of bounds on the path
+#   HOLDING      a smaller bound holds an earlier stop
+#   LOWEST       least distance measured on the path
+#   PROVEN       lower bound on the path of a pair that was measured there, else -inf
+#   PART         part of the speed that LEAST allows
+#   MEASURABLE   flag: it can be measured on the path
+#   LIMITS       flag: it limits the speed, since it does not move away
+#   GOES_ON      flag: it moves away, and stays away while it brakes
+#   BOUNDS       row of `PathBounds`, -1 without one
 STOP, WARN, NOW, ENOUGH, NEEDED, WANTED, FINE, HOLDING, LOWEST, PROVEN, PART = range(11)
 MEASURABLE, LIMITS, GOES_ON, BOUNDS = range(11, 15)
 NEEDS = 15
@@ -45,16 +56,18 @@ def ask(
 ):
     """Write which exact distances of candidates are needed now; return their number.
 
-    To ``needs``, and to ``asked`` (k,) and the rows of ``request`` (4, k), as the arguments of
-    `ExactBounds`. The pair ``nearest`` is measured already. The first pairs, ``own``, are without
-    objects. Of those with and those without, the nearest one that is not of the same kind as
-    ``nearest`` is measured exactly. ``part_counts`` of each row of ``pair_rows``.
+    Pairs are written to ``asked`` (k,); their distances by leaves, within, loose and near, as
+    `ExactBounds` takes them, to the rows of ``request`` (4, k). The pair ``nearest`` is measured
+    already. If it has an object, the nearest pair without one, by its leaves, is measured exactly,
+    and the other way round: the first ``own`` pairs are without. ``part_counts`` are those of the
+    rows in ``pair_rows`` (pairs, 2).
     """
     count, other, least = 0, -1, np.inf
     for row in range(len(candidates)):
         pair, leaves = int(candidates[row, PAIR]), candidates[row, DISTANCE]
         warn = thresholds[pair, 1]
-        loose, enough = min(LOOSE_NOW, _LOOSE_PART * warn), warn + reserve(release, warn)
+        loose, spare = min(LOOSE_NOW, _LOOSE_PART * warn), reserve(release, warn)
+        stop, enough = thresholds[pair, 0], warn + spare
         near = enough + 2.0 * loose
         # Farther away than this, a pair does not matter: now, or after it has braked.
         within = near + candidates[row, TRAVEL]
@@ -63,8 +76,9 @@ def ask(
         # What is known from earlier cycles is enough for pairs that are not near now: if they come
         # near, they are measured there, if they are measured on the path at all.
         near = near if can_be_measured else within
-        needs[row, STOP], needs[row, WARN], needs[row, NOW] = thresholds[pair, 0], warn, leaves
-        needs[row, ENOUGH], needs[row, MEASURABLE] = enough, 1.0 if can_be_measured else 0.0
+        needs[row, STOP], needs[row, WARN], needs[row, NOW] = stop, warn, leaves
+        needs[row, ENOUGH], needs[row, HOLDING] = enough, stop + spare
+        needs[row, MEASURABLE] = 1.0 if can_be_measured else 0.0
         if pair == nearest or leaves > within:
             continue
         asked[count] = pair
@@ -167,7 +181,7 @@ def set_needs(candidates, needs, holds, parting, escape, tolerance, resolution):
         stop, warn, needed = needs[row, STOP], needs[row, WARN], needs[row, ENOUGH]
         holding = stop
         if holds:
-            holding = warn if rate < -parting else stop + needed - warn
+            holding = warn if rate < -parting else needs[row, HOLDING]
         if is_inside:
             # The scale is that of leaving at most: who moves away and allows it does not matter.
             needed = min(needed, max(holding, stop + escape * (warn - stop)))
@@ -194,8 +208,8 @@ def _is_wanted(candidates, needs, row, moves):
 def choose(candidates, needs, moves, scale, chosen):
     """Choose the ``chosen`` (k,) rows to be measured on the path, the worst first.
 
-    Returns (their number, ``scale`` or less if another candidate allows less, whether one holds a
-    stop: then there are none).
+    Returns (their number, ``scale`` or less if another candidate allows less, whether another one
+    holds a stop). If one does, none is measured: they have their distance now as LEAST.
     """
     count = 0
     for row in range(len(candidates)):
@@ -223,18 +237,16 @@ def choose(candidates, needs, moves, scale, chosen):
 
 
 @kernel
-def take_paths(candidates, needs, earlier, stops, parting, tolerance, rows):
+def take_paths(candidates, needs, earlier, stops, is_inside, parting, tolerance, rows):
     """Keep what was measured on the path; the ``rows`` (k,) whose leaves may know more: how many.
 
     These are those that cannot be measured on the path, that are not proven to keep their stop
-    distance, or that move away but may turn back. ``stops``: whether one stops the robot.
+    distance, or that move away but may turn back. ``stops``: whether one stops the robot;
+    ``is_inside``: whether one is too close now.
     """
-    is_inside = False
-    for row in range(len(candidates)):
-        is_inside |= needs[row, NOW] <= needs[row, STOP]
-        keep_pair(earlier, int(candidates[row, PAIR]), needs[row, NOW], needs[row, PROVEN])
     count = 0
     for row in range(len(candidates)):
+        keep_pair(earlier, int(candidates[row, PAIR]), needs[row, NOW], needs[row, PROVEN])
         bound, now = candidates[row, LEAST], needs[row, NOW]
         parts, measurable = candidates[row, RATE] > parting, needs[row, MEASURABLE] > 0.0
         if is_inside:
@@ -264,5 +276,5 @@ def conclude(candidates, needs, rows, by_leaves, parting, tolerance):
         now, least = needs[row, NOW], candidates[row, LEAST]
         parts = candidates[row, RATE] > parting
         if not (parts and needs[row, GOES_ON] > 0.0 and least <= needs[row, ENOUGH]):
-            now = now if now < least else least  # NaN if it is one
+            now = now if now < least else least  # LEAST is NaN if NOW is: `take`
         candidates[row, LEAST], candidates[row, DISTANCE] = now, needs[row, NOW]

@@ -43,9 +43,9 @@ from collision_monitor.monitoring.speed_policy.exact_paths import (
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-# Function of pairs (k,), their leaf distances, largest distances that matter, tolerances, and
-# bounds above which they are not measured, each (k,) or a number, metres; returns lower bounds (k,)
-# of their exact distances.
+# Function of (pairs (k,), leaves, within, loose, near) that returns lower bounds (k,) of their
+# exact distances; each (k,) or a number, metres. ``leaves``, their distances by leaves, are raised
+# up to ``within``, and to at most ``loose`` below the truth, but for bounds above ``near``.
 _Each = float | np.ndarray
 ExactBounds = Callable[[np.ndarray, np.ndarray, _Each, _Each, _Each], np.ndarray]
 # Function of pairs (k,) that returns their exact distances (k,) and nearest points (k, 2, 3), base
@@ -222,7 +222,9 @@ class ExactLevel:
             stops = self.measurements.raise_least(
                 inputs, candidates, needs, chosen[:size], bounds, scale, end
             )
-        size = take_paths(candidates, needs, paths.earlier, stops, parting, tolerance, unproven)
+        size = take_paths(
+            candidates, needs, paths.earlier, stops, is_inside, parting, tolerance, unproven
+        )
         unproven = unproven[:size]
         some = candidates[unproven]
         if size:
@@ -272,5 +274,5 @@ class ExactLevel:
         drop_far(candidates, needs, np.empty((0, INTERVALS)), paths.earlier)
         set_needs(candidates, needs, False, 0.0, 0.0, 0.0, 0.0)
         choose(candidates, needs, False, 0.0, empty)
-        take_paths(candidates, needs, paths.earlier, False, 0.0, 0.0, empty)
+        take_paths(candidates, needs, paths.earlier, False, False, 0.0, 0.0, empty)
         conclude(candidates, needs, empty, candidates, 0.0, 0.0)

@@ -149,7 +149,7 @@ def _measure_pair(
         for column in range(4):
             kept.guesses[slot, oldest, column] = guess[pair, column]
         kept.counts[slot] += 1
-        lowest = min(lowest, distance)
+        lowest = lowest if lowest <= distance else distance  # NaN if the distance is
         if not distance > stop:  # true for NaN, too
             return lowest, _INSIDE
         raise_bounds(ends, weights, middle, distance, enough, bounds)

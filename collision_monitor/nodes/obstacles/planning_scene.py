@@ -81,37 +81,28 @@ class PlanningSceneTopic:
     ) -> None:
         name, keeper = self._name(message), self._objects.keeper
         operation = _operation(message)
-        if operation == REMOVE and not message.id:
-            self._remove_all()
-            return
         if operation == REMOVE:
-            self._objects.drop(name)
+            if message.id:
+                self._objects.drop(name)
+            else:
+                self._remove_all()
             return
         if operation not in (ADD, APPEND, MOVE):
             raise LiveSceneError(
                 f"its operation {operation} is not one of {', '.join(_OPERATIONS)}"
             )
-        known = keeper.requests.get(name)
-        shapes = object_shapes(message)
+        known, shapes = keeper.requests.get(name), object_shapes(message)
+        before = None if known is None else self._objects.unmade(name) or known.shape
         is_move = operation == MOVE or not shapes
-        if is_move and (known is None or known.shape is None):
+        if is_move and before is None:
             raise LiveSceneError("it cannot be moved: there is no such object")
         if not message.header.frame_id:
             raise LiveSceneError("header.frame_id is empty")
-        frame, pose, touch = message.header.frame_id, pose_of(message.pose), frozenset(touch)
-        unmade = self._objects.unmade(name)
-        if is_move and unmade is None:
-            keeper.request(ObjectRequest(name, known.shape, frame, pose, touch))
-            return
+        frame, pose = message.header.frame_id, pose_of(message.pose)
+        is_there = before is not None and (keeper.is_carried(name) or not is_attached)
         if is_move:
-            shape = unmade
-        elif (
-            operation == APPEND
-            and known is not None
-            and known.shape is not None
-            and (keeper.is_carried(name) or not is_attached)
-        ):
-            before = known.shape if unmade is None else unmade
+            shape = before
+        elif operation == APPEND and is_there:
             parts = before.parts if isinstance(before, ManyTriangles) else (before,)
             shape = geometry_of([*parts, *shapes], self._most)
             # As in MoveIt, only a pose of an attached object moves what is there already.
@@ -120,7 +111,7 @@ class PlanningSceneTopic:
         else:
             pose, shapes = with_object_pose(shapes, message)
             shape = geometry_of(shapes, self._most)
-        self._objects.request(ObjectRequest(name, None, frame, pose, touch), shape)
+        self._objects.request(ObjectRequest(name, None, frame, pose, frozenset(touch)), shape)
 
     def _remove_all(self) -> None:
         """Remove all objects that are not attached, as MoveIt does for an object without an id."""

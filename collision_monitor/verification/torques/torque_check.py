@@ -71,16 +71,16 @@ def instants_of(
     step = steps.stepping
     straight = ~trajectory.polynomial.c[:-2].any(axis=(0, 2))
     sampled = straight & (gaps <= LONGEST_STEP) & (step[:-1] | step[1:])
+    peak_pieces, peaks = _acceleration_peaks(trajectory)
     counts = np.where(sampled, 0, np.ceil(gaps / longest) + 1.0)
-    if counts.sum() > _MOST:
+    if (total := counts.sum() + len(peaks)) > _MOST:
         raise TrajectoryError(
-            f"{trajectory.duration:g} s are too long for torques: {counts.sum():.3g} samples "
+            f"{trajectory.duration:g} s are too long for torques: {total:.3g} samples "
             f"{longest:g} s apart, at most {_MOST:g} are allowed; verify it in parts"
         )
     counts = counts.astype(int)
     piece = np.repeat(np.arange(len(gaps)), counts)
     place = np.concatenate([np.linspace(0.0, 1.0, n) for n in counts] or [[]])
-    peak_pieces, peaks = _acceleration_peaks(trajectory)
     counts += np.bincount(peak_pieces, minlength=len(gaps))
     piece = np.append(piece, peak_pieces)
     local = np.append(place * gaps[piece[: len(place)]], peaks)
