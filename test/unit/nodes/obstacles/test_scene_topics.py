@@ -13,7 +13,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 
 from builtin_interfaces.msg import Duration  # noqa: E402
 from geometry_msgs.msg import Point  # noqa: E402
-from rclpy.serialization import serialize_message  # noqa: E402
+from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from support.ros.obstacle_messages import marker  # noqa: E402
 from support.ros.scene_stub import (  # noqa: E402
     VALUES,
@@ -342,8 +342,11 @@ def test_many_markers_are_applied_in_parts_and_the_latest_of_each_counts(scene):
     many = [marker(k % 8, at=(0.0, 3.0 + 0.001 * k, 0.0)) for k in range(4000)]
     data = serialize_message(MarkerArray(markers=many))
     start = time.thread_time()
+    deserialize_message(data, MarkerArray)
+    decoded = time.thread_time()
     scene.node.receive("~/scene", data)
-    assert time.thread_time() - start < 1.0  # decoding, and merging, which takes no longer
+    # It is decoded, and merged in about the same time.
+    assert time.thread_time() - decoded < 5.0 * (decoded - start)
     assert not scene.objects.live.objects
     scene.process_pending(math.inf)
     assert {k: each.pose[1, 3] for k, each in scene.objects.live.objects.items()} == pytest.approx(
