@@ -129,9 +129,12 @@ def test_it_is_idle_between_events_and_a_signal_ends_it_at_once_without_a_home_t
     expected = "EventsExecutor" if EVENTS else "SingleThreadedExecutor"
     assert wait_for(process, "by") == f"by {expected}"
     wait_for(process, "ticked")
-    before = used(process)
-    time.sleep(2.0)
-    assert used(process) - before < 0.25  # of two seconds; 0.02 for 100 events a second
+    spent = []
+    for _ in range(3):  # discovery and other processes disturb some seconds, not all
+        before = used(process)
+        time.sleep(1.0)
+        spent.append(used(process) - before)
+    assert min(spent) < 0.12  # of a second; 0.01 for 100 events
     maps = Path(f"/proc/{process.pid}/maps").read_text()
     segments = set(re.findall(r"/dev/shm/fastrtps_[0-9a-f]+", maps))
     sent = time.monotonic()
