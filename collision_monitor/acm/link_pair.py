@@ -31,7 +31,7 @@ from collision_monitor.mesh_distance.parts import (
 )
 from collision_monitor.mesh_distance.poses import compose_inverse, move_points
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.robot.bodies import Bodies
+from collision_monitor.robot.bodies import Bodies, parts_between_held_joints
 from collision_monitor.robot.shape_kinds import hull_points
 
 # -- the joints between two links --
@@ -159,6 +159,9 @@ class LinkPair:
         columns: (c,) entries of q that move the links relative to each other.
         low: (c,) lower limits, radians or metres.
         high: (c,) upper limits, radians or metres.
+        has_range: whether the joints between the links stay within these limits for certain. They
+            do not if a joint is held, or has equal limits, which CAD exports write for none, or
+            makes a part of a turn while a continuous joint turns.
         chain: for kernels. It contains work space: a pair is for one thread.
     """
 
@@ -166,6 +169,7 @@ class LinkPair:
     columns: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    has_range: bool
     chain: Chain
 
     def complete(self, values: np.ndarray, default: np.ndarray) -> np.ndarray:
@@ -189,11 +193,12 @@ def _link_pair(
     geometries: tuple[LinkGeometry, LinkGeometry],
     numbers_of_links: np.ndarray,
     shared: Mapping[str, np.ndarray],
+    over_held: bool,
 ) -> LinkPair:
     """Combine two links of different bodies, in the order of ``links``.
 
     ``numbers_of_links`` (2,): in the shapes of the model. ``shared``: entries of `Chain` that all
-    pairs of a model share.
+    pairs of a model share. ``over_held``: whether a joint between the links is held.
     """
     up, down = bodies.between(*(bodies.link_bodies[link] for link in links))
     joints = [*up[::-1], *down]  # parents first
@@ -243,7 +248,9 @@ def _link_pair(
     )
     low = np.array([bodies.joints[column].lower for column in columns])
     high = np.array([bodies.joints[column].upper for column in columns])
-    return LinkPair(links, np.array(columns), low, high, chain)
+    is_covered = bodies.in_step[joints] | ~bodies.continuous[bodies.columns[joints]]
+    has_range = not over_held and bool((low < high).all() and is_covered.all())
+    return LinkPair(links, np.array(columns), low, high, has_range, chain)
 
 
 class PairGeometries:
@@ -255,6 +262,7 @@ class PairGeometries:
         for leaf in model.leaves:
             self._leaves.setdefault(leaf.link, []).append(leaf)
         self._built: dict[str, LinkGeometry] = {}
+        self._parts = parts_between_held_joints(model.robot)
         shapes = model.exact_shapes
         numbers, index = shapes.arrays()
         work, work_index = new_state(1, np.zeros((1, 2), dtype=np.int64), shapes.nodes)
@@ -281,9 +289,15 @@ class PairGeometries:
             )
         return self._built[link]
 
+    def are_over_held(self, a: str, b: str) -> bool:
+        """Whether a joint between two links is held at zero, since its position is never known."""
+        return self._parts[a] != self._parts[b]
+
     def pair(self, a: str, b: str) -> LinkPair:
         """Return two links that can move relative to each other."""
         names = self._model.exact_shapes.names
         numbers = np.array([names.index(a), names.index(b)])
         geometries = self._geometry(a), self._geometry(b)
-        return _link_pair(self._model.bodies, (a, b), geometries, numbers, self._shared)
+        return _link_pair(
+            self._model.bodies, (a, b), geometries, numbers, self._shared, self.are_over_held(a, b)
+        )

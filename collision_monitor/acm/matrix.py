@@ -115,10 +115,13 @@ def classify(
     results: dict[tuple[str, str], SearchResult] = {}
     for pair in rigid:
         meet = where_links_meet(model, pair, default[None])[0]
-        kind, share = (Meeting.ALWAYS, 1.0) if meet else (Meeting.NEVER, 0.0)
+        kind, share = (Meeting.ALWAYS, (1.0, 1.0)) if meet else (Meeting.NEVER, (0.0, 0.0))
+        ground, unproved = Ground.RIGID, 0.0
+        if geometries.are_over_held(*pair):
+            ground, unproved, share = Ground.NO_RANGE, 1.0, (0.0, 1.0)
         results[pair] = SearchResult(
-            pair, kind, Ground.RIGID, unproved=0.0, samples=1, meets=int(meet),
-            share=(share, share), q=default if meet else None,
+            pair, kind, ground, unproved=unproved, samples=1, meets=int(meet), share=share,
+            q=default if meet else None,
         )  # fmt: skip
     searches = {
         pair: PairSearch(geometries.pair(*pair)) for pair in pairs if pair not in results

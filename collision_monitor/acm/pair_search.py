@@ -158,7 +158,7 @@ class Ground(Enum):
     PROOF = "proof"
     WITNESS = "witness"  # a configuration in which they meet
     SAMPLES = "samples"
-    NO_RANGE = "no range"  # a joint between the links has no range: its other positions are unknown
+    NO_RANGE = "no range"  # other positions of a joint between the links are unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,11 +218,6 @@ class PairSearch:
     def open(self) -> bool:
         """Whether the pair is neither proved nor found in contact."""
         return not self.proved and self.witness is None
-
-    @property
-    def has_range(self) -> bool:
-        """Whether every joint between the links has a range: CAD exports write 0 to 0 for none."""
-        return bool((self.pair.low < self.pair.high).all())
 
     # -- samples ---------------------------------------------------------------------
 
@@ -304,7 +299,7 @@ class PairSearch:
         q = None if self.witness is None else pair.complete(self.witness, default)
         share = share_bounds(self.meets, self.samples, confidence)
         always = self.samples > 0 and self.meets == self.samples
-        if not self.has_range:
+        if not pair.has_range:
             apart = Meeting.NEVER if self.witness is None else Meeting.SOMETIMES
             meeting = Meeting.ALWAYS if always else apart
             return SearchResult(

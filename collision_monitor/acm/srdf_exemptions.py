@@ -61,9 +61,9 @@ def exemptions(
 ) -> list[Exemption]:
     """Return pairs to exempt, in the order of ``verdicts``.
 
-    Pairs over a joint whose limits are equal are exempted as neighbours only: its other positions
-    are unknown. Pairs that a monitor omits because they overlap by design are exempted as always in
-    contact, with the monitor's reason. Pairs that the SRDF enables are not exempted.
+    Pairs over a joint of unknown range (`LinkPair.has_range`) are exempted as neighbours only.
+    Pairs that a monitor omits because they overlap by design are exempted as always in contact,
+    with the monitor's reason. Pairs that the SRDF enables are not exempted.
 
     Args:
         model: the robot, with the SRDF that it was loaded with, whose exemptions are kept.
@@ -145,7 +145,10 @@ def grounds(verdict: SearchResult) -> str:
     if verdict.ground is Ground.PROOF:
         return f"never: proved by {counted(verdict.boxes, 'box', 'boxes')}"
     if verdict.ground is Ground.NO_RANGE:
-        return f"{kind}, but a joint between them has no range: its limits are equal"
+        return (
+            f"{kind}, but the range of a joint between them is unknown: its limits are equal, it "
+            "is floating or planar, or it makes a part of a turn while a continuous joint turns"
+        )
     if verdict.meeting is Meeting.NEVER:
         where = (
             f", all in the {verdict.unproved:.1%} of the ranges that is not proved"

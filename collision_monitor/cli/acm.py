@@ -43,9 +43,9 @@ _SUMMARY = {
     (Meeting.NEVER, Ground.SAMPLES): "never met in samples",
     (Meeting.SOMETIMES, Ground.WITNESS): "sometimes meet",
     (Meeting.ALWAYS, Ground.SAMPLES): "meet in every sample",
-    (Meeting.NEVER, Ground.NO_RANGE): "apart, over a joint whose limits are equal",
-    (Meeting.SOMETIMES, Ground.NO_RANGE): "sometimes meet, over a joint whose limits are equal",
-    (Meeting.ALWAYS, Ground.NO_RANGE): "meeting, over a joint whose limits are equal",
+    (Meeting.NEVER, Ground.NO_RANGE): "apart, over a joint of unknown range",
+    (Meeting.SOMETIMES, Ground.NO_RANGE): "sometimes meet, over a joint of unknown range",
+    (Meeting.ALWAYS, Ground.NO_RANGE): "meeting, over a joint of unknown range",
     (Meeting.NEVER, Ground.RIGID): "rigidly joined and apart",
     (Meeting.ALWAYS, Ground.RIGID): "rigidly joined and meeting",
 }

@@ -77,8 +77,7 @@ class PairQueries:
         self.joint_names: tuple[str, ...] = self.bodies.joint_names
         self.lower = np.array([joint.lower for joint in joints])
         self.upper = np.array([joint.upper for joint in joints])
-        continuous = np.array([joint.kind == "continuous" for joint in joints], dtype=bool)
-        self.unlimited = np.array([continuous, continuous])
+        self.unlimited = np.array([self.bodies.continuous] * 2)
         self.velocity_limits = np.array([joint.velocity for joint in joints])
 
     def _place_leaves(

@@ -56,9 +56,19 @@ class Bodies:
 
         A continuous joint is not, if a joint that mimics it slides or makes a part of a turn.
         """
-        found = np.array([joint.kind == "continuous" for joint in self.joints], dtype=bool)
-        found[self.columns[self.slides | (self.gains != np.round(self.gains))]] = False
+        found = self.continuous.copy()
+        found[self.columns[~self.in_step]] = False
         return found
+
+    @cached_property
+    def continuous(self) -> np.ndarray:
+        """(nq,) bool: joints that turn without end stops."""
+        return np.array([joint.kind == "continuous" for joint in self.joints], dtype=bool)
+
+    @cached_property
+    def in_step(self) -> np.ndarray:
+        """(k,) bool: joints that make whole turns for each turn of their entry of q."""
+        return ~self.slides & (self.gains == np.round(self.gains))
 
     def chain(self, body: int) -> np.ndarray:
         """Rows of the joints that move ``body``, from the base."""
@@ -151,6 +161,20 @@ def rigid_bodies(robot: Robot) -> Bodies:
         link_bodies=bodies,
         link_poses=poses,
     )
+
+
+def parts_between_held_joints(robot: Robot) -> dict[str, int]:
+    """The part of ``robot`` that each link belongs to: joints that are held separate parts.
+
+    Floating and planar joints are held at zero. Where a part is to another is unknown.
+    """
+    parts, count = {robot.root: 0}, 1
+    for joint in robot.joints:
+        parts[joint.child] = parts[joint.parent]
+        if not joint.moves and joint.kind != "fixed":
+            parts[joint.child] = count
+            count += 1
+    return parts
 
 
 def _z_motions(slides: bool, positions: np.ndarray) -> np.ndarray:

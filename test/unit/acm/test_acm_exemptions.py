@@ -7,6 +7,7 @@ import pytest
 from lxml import etree
 from support.geometry.acm_cases import ROBOT, srdf
 from support.robots import robots
+from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel
 from collision_monitor.acm.matrix import SearchSettings, classify
@@ -79,8 +80,64 @@ def test_equal_limits_prove_nothing():
     assert found[frozenset(("post", "flag"))] == "Never"  # rigid
     assert not any(found.keys() & {frozenset((a, "palm")) for a in ("base", "post", "flag")})
     texts = {frozenset(v.links): grounds(v) for v in verdicts}
-    assert texts[frozenset(("flag", "palm"))].startswith("never, but a joint between them has no")
-    assert texts[frozenset(("palm", "finger"))].startswith("always, but a joint between them has")
+    assert texts[frozenset(("flag", "palm"))].startswith("never, but the range of a joint between")
+    assert texts[frozenset(("palm", "finger"))].startswith("always, but the range of a joint")
+
+
+@pytest.mark.parametrize("kind", ["floating", "planar"])
+def test_nothing_is_proved_over_a_joint_that_is_held(kind):
+    """A wall stands beside a robot whose base may be anywhere."""
+    model = CollisionModel.from_urdf(
+        robot(
+            link("wall", '<box size="0.1 5 5"/>', "3 0 0"),
+            link("shelf", '<box size="1 5 0.1"/>', "2.5 0 2"),
+            link("base"), link("plate", '<box size="0.3 0.3 0.01"/>'), link("arm"),
+            joint("rack", "wall", "shelf", "fixed", xyz="0 0 0"),
+            joint("drive", "wall", "base", kind),
+            joint("screw", "base", "plate", "fixed", xyz="0 0 0.2"),
+            joint("shoulder", "base", "arm", xyz="0 0 0.5"),
+        )
+    )  # fmt: skip
+    verdicts = classify(model, settings=SearchSettings(samples=50))
+    found = reasons(exemptions(model, verdicts))
+    free = {frozenset((a, b)) for a in ("wall", "shelf") for b in ("base", "plate", "arm")}
+    assert {pair: found[pair] for pair in free & found.keys()} == {
+        frozenset(("wall", "base")): "Adjacent"
+    }
+    assert found[frozenset(("plate", "arm"))] == "Never"  # no joint that is held is between them
+    of_walls = next(v for v in verdicts if v.links == ("wall", "plate"))
+    assert (of_walls.ground, of_walls.share) == (Ground.NO_RANGE, (0.0, 1.0))
+    assert "floating or planar" in grounds(of_walls)
+
+
+@pytest.mark.parametrize(
+    ("kind", "gain", "is_proved"),
+    [("revolute", 1.0, True), ("revolute", 0.25, False), ("prismatic", 0.05, False)],
+)
+def test_a_continuous_joint_moves_its_followers_without_limits(kind, gain, is_proved):
+    """Behind a gear, the arm reaches the post in the second turn of the motor."""
+    at, axis = ("-0.6 0 0", "0 0 1") if kind == "revolute" else ("1.5 0 0", "1 0 0")
+    model = CollisionModel.from_urdf(
+        robot(
+            link("base", '<box size="0.1 0.1 0.1"/>'), link("motor", xyz="0 0 1"),
+            link("arm", '<box size="1 0.05 0.05"/>', "0.5 0 0"),
+            link("post", '<box size="0.1 0.1 1"/>'),
+            joint("weld", "base", "post", "fixed", xyz=at),
+            joint("drive", "base", "motor", "continuous", xyz="0 0 1"),
+            joint("gear", "base", "arm", kind, xyz="0 0 0.2", axis=axis, limits=(-10, 10),
+                  extra=f'<mimic joint="drive" multiplier="{gain}"/>'),
+        )
+    )  # fmt: skip
+    verdicts = classify(model, settings=SearchSettings(samples=50))
+    (verdict,) = [v for v in verdicts if set(v.links) == {"post", "arm"}]
+    found = reasons(exemptions(model, verdicts))
+    if is_proved:
+        assert verdict.meeting is Meeting.SOMETIMES
+    else:
+        assert verdict.meeting is Meeting.NEVER and verdict.ground is Ground.NO_RANGE
+    assert frozenset(("post", "arm")) not in found
+    # The motor alone makes whole turns.
+    assert found[frozenset(("post", "motor"))] == "Never"
 
 
 def test_the_default_pose_is_no_reason_unless_one_says_so():
