@@ -8,6 +8,7 @@ The audit finds exempted pairs that can really collide, with a configuration for
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -207,7 +208,8 @@ def srdf_text(
             root, "disable_collisions", link1=a, link2=b, reason=exemption.reason
         )
         element.tail = "  "
-        note = etree.Comment(f" {exemption.detail.replace('--', '- -')} ")
+        detail = re.sub("-(?=-)", "- ", exemption.detail)  # a comment in XML holds no "--"
+        note = etree.Comment(f" {detail} ")
         note.tail = "\n    "
         root.append(note)
     if len(root):

@@ -27,6 +27,8 @@ from collision_monitor.acm.srdf_exemptions import (
 from collision_monitor.cli.options import (
     LiveProgress,
     add_setting,
+    check_outputs,
+    files_read,
     output_path,
     print_json,
     text_table,
@@ -36,6 +38,7 @@ from collision_monitor.common.atomic_file import write_text
 from collision_monitor.common.settings import Setting, settings_of, values_of
 from collision_monitor.common.text import counted
 from collision_monitor.model.collision_model import CollisionModel
+from collision_monitor.model.loading import Recipe
 
 EXIT_FOUND = 1
 _SUMMARY = {
@@ -65,6 +68,7 @@ def add_parser(commands: Any) -> None:
         "2 input that cannot be used.",
     )
     add_robot_arguments(parser)
+    add_setting(parser, settings_of(Recipe)["visual_meshes"], None)
     given = parser.add_mutually_exclusive_group()
     given.add_argument("--srdf", help="SRDF file; its exemptions, groups and all else are kept")
     given.add_argument("--audit", metavar="SRDF", help="check the exemptions of this SRDF")
@@ -103,7 +107,8 @@ def run(options: argparse.Namespace) -> int:
         return _audit(options, settings)
     if options.renew and not options.srdf:
         options.parser.error("--renew requires --srdf; all of it but the exemptions is kept")
-    model = CollisionModel.from_urdf(options.urdf, options.srdf, options.package_dir)
+    check_outputs(options, ["output"], files_read(options, ["urdf"]))
+    model = _loaded(options, options.srdf)
     with LiveProgress(quiet=True) as progress:
         verdicts = classify(model, settings=settings, progress=_shown_on(progress))
     _warn_of_short_time(verdicts, settings)
@@ -121,8 +126,14 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _loaded(options: argparse.Namespace, srdf: str | None) -> CollisionModel:
+    return CollisionModel.from_urdf(
+        options.urdf, srdf, options.package_dir, visual_meshes=options.visual_meshes
+    )
+
+
 def _audit(options: argparse.Namespace, settings: SearchSettings) -> int:
-    model = CollisionModel.from_urdf(options.urdf, options.audit, options.package_dir)
+    model = _loaded(options, options.audit)
     with LiveProgress(quiet=True) as progress:
         result = audit(model, settings, options.always, _shown_on(progress))
     if options.json:

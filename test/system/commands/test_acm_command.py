@@ -3,6 +3,7 @@
 """The command ``acm``: tables, JSON, files and exit codes."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -92,6 +93,22 @@ def test_exemptions_of_an_srdf_that_can_collide_are_named(urdf, bad, run):
     assert "in the SRDF; sometimes" in out
     assert "can meet and be apart" in out and "--audit" in out
     assert "in the SRDF" not in run("acm", urdf, "--srdf", bad, "--samples", "200", "--renew").out
+
+
+def test_links_with_visual_geometry_alone_are_classified_on_request(tmp_path, run):
+    urdf = tmp_path / "shown.urdf"
+    urdf.write_text(ROBOT.replace("collision>", "visual>"))
+    assert "commands: --visual-meshes" in run("acm", urdf, code=2).err
+    arguments = urdf, "--visual-meshes", "--seconds", "1", "--samples", "100"
+    output = tmp_path / "new.srdf"
+    assert "poster: 15 pairs" in run("acm", *arguments, "--output", output).out
+    assert "0 pairs can collide" in run("acm", *arguments, "--audit", output).out
+
+
+def test_the_urdf_is_not_overwritten(urdf, run):
+    before = Path(urdf).read_text()
+    assert "is also the urdf; choose another file" in run("acm", urdf, "--output", urdf, code=2).err
+    assert Path(urdf).read_text() == before
 
 
 def test_an_srdf_that_is_not_there_is_an_error(urdf, run):

@@ -12,7 +12,7 @@ from support.robots.toys import joint, link, robot
 from collision_monitor import CollisionModel
 from collision_monitor.acm.matrix import SearchSettings, classify
 from collision_monitor.acm.pair_search import Ground, Meeting, SearchResult
-from collision_monitor.acm.srdf_exemptions import exemptions, grounds, srdf_text
+from collision_monitor.acm.srdf_exemptions import Exemption, exemptions, grounds, srdf_text
 from collision_monitor.errors import SemanticDescriptionError
 from collision_monitor.robot.srdf import load_srdf
 from unit.model.test_left_out_pairs import hand
@@ -171,6 +171,14 @@ def test_the_srdf_that_is_written_is_read_back(model, verdicts):
     comments = [node for node in root if not isinstance(node.tag, str)]
     assert len(comments) == len(exempted)
     assert text.count("\n") == len(exempted) + 3  # one line each
+
+
+@pytest.mark.parametrize("detail", ["of 'l---j'", "joint 'a----'", "-", "--"])
+def test_hyphens_in_names_do_not_end_a_comment(model, detail):
+    text = srdf_text(model.name, [Exemption(("arm", "post"), "Always", detail)])
+    assert dict(load_srdf(text, model.robot).disabled) == {frozenset(("arm", "post")): "Always"}
+    (note,) = [node for node in etree.fromstring(text.encode()) if not isinstance(node.tag, str)]
+    assert note.text.replace(" ", "") == detail.replace(" ", "")
 
 
 @pytest.mark.parametrize("renew", [False, True])
