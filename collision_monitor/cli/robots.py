@@ -26,7 +26,7 @@ from collision_monitor.fitting.fitter import given_leaves
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.loading import Recipe
-from collision_monitor.model.thresholds import load_thresholds
+from collision_monitor.model.thresholds import Thresholds, load_thresholds
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.description import Robot
 from collision_monitor.robot.poses import pose_from_xyz_rpy
@@ -114,6 +114,22 @@ def _patterns(options: argparse.Namespace) -> dict[str, tuple[str, ...]]:
         return {}
     rules = load_thresholds(path)
     return {"checked": rules.patterns(check=True), "unchecked": rules.patterns(check=False)}
+
+
+def given_thresholds(
+    options: argparse.Namespace, warn: float = 0.0, stop: float = 0.0
+) -> Thresholds:
+    """Thresholds of ``--warn`` and ``--stop``, of ``--thresholds`` where these are not given.
+
+    ``warn`` and ``stop``: metres, where neither gives them.
+    """
+    of_file = Thresholds(warn, stop)
+    if options.thresholds is not None:
+        of_file = load_thresholds(options.thresholds, warn, stop)
+    given = {key: getattr(options, key) for key in ("warn", "stop")}
+    given = {key: value for key, value in given.items() if value is not None}
+    Thresholds(**given, source="options").of(())  # raises, and does not name the file
+    return replace(of_file, **given)
 
 
 # -- a second robot --

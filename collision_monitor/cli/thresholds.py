@@ -22,7 +22,7 @@ from collision_monitor.cli.options import (
     add_positions_argument,
     parse_configuration,
 )
-from collision_monitor.cli.robots import add_model_arguments, load_model
+from collision_monitor.cli.robots import add_model_arguments, given_thresholds, load_model
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.near_by_design import NearPair, near_by_design
 from collision_monitor.model.pair_rules import OFTEN_NEAR, STOP_PART, WARN_PART
@@ -31,8 +31,6 @@ from collision_monitor.model.thresholds import (
     STOP_DISTANCE,
     WARN_DISTANCE,
     Rule,
-    Thresholds,
-    load_thresholds,
     pattern_of,
 )
 from collision_monitor.motion import Motion, read_motion
@@ -69,12 +67,12 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     add_bag_arguments(parser)
     parser.add_argument(
-        "--warn", type=float, default=WARN_DISTANCE, metavar="METRES",
-        help="warning distance of all pairs (default %(default)s)",
+        "--warn", type=float, metavar="METRES",
+        help=f"warning distance of all pairs (default: of --thresholds, or {WARN_DISTANCE})",
     )
     parser.add_argument(
-        "--stop", type=float, default=STOP_DISTANCE, metavar="METRES",
-        help="stop distance of all pairs (default %(default)s)",
+        "--stop", type=float, metavar="METRES",
+        help=f"stop distance of all pairs (default: of --thresholds, or {STOP_DISTANCE})",
     )
     parser.add_argument(
         "--thresholds", metavar="FILE",
@@ -89,10 +87,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the file; pairs that touch often or at rest are in comments, and on standard error."""
-    given = Thresholds() if options.thresholds is None else load_thresholds(options.thresholds)
-    start = Thresholds(
-        given.warn or options.warn, given.stop or options.stop, given.rules, given.source
-    )
+    start = given_thresholds(options, WARN_DISTANCE, STOP_DISTANCE)
     files = [open_motion(path) for path in options.motion]
     model = load_model(options)
     q = parse_configuration(options.q, model)
@@ -123,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
     print(
         f"# '{model.name}': {len(by_design)} of {len(model.pairs)} pairs are near by design."
     )
-    print(f"warn: {start.warn:g}\nstop: {start.stop:g}")
+    print(f"warn: {_number(start.warn)}\nstop: {_number(start.stop)}")
     lines = [_line(rule) for rule in start.rules] + suggested
     left_out = [pair for pair in model.unmonitored_pairs if pair.by_design]
     notes = _where_they_touch(often, touching, sampled.always_touching())
@@ -200,14 +195,15 @@ def _always_touching(model: CollisionModel, pair: tuple[str, str], leaves_only: 
 def _line(rule: Rule) -> str:
     parts = [f"pair: {_quoted(rule.pattern)}"]
     distances = (("warn", rule.warn), ("stop", rule.stop))
-    # Never with an exponent: YAML readers disagree whether 8e-06 is a number.
-    parts += [
-        f"{key}: {np.format_float_positional(value, trim='-')}"
-        for key, value in distances if value is not None
-    ]  # fmt: skip
+    parts += [f"{key}: {_number(value)}" for key, value in distances if value is not None]
     if len(parts) == 1:
         parts.append(f"check: {str(rule.check).lower()}")
     return f"  - {{{', '.join(parts)}}}"
+
+
+def _number(value: float) -> str:
+    """Never with an exponent: YAML readers disagree whether 8e-06 is a number."""
+    return np.format_float_positional(value, trim="-")
 
 
 def _quoted(text: str) -> str:
@@ -306,7 +302,7 @@ def seen_near(
     most = float(limits.max(initial=0.0))
     for path, motion in motions:
         motion = motion.with_held().of_joints(model.joint_names, rest, f"{path}: '{model.name}'")
-        for time, q in _poses(motion):
+        for time, q in _poses(motion, model.bodies.endless):
             distances = model.distances(q, exact=exact, within=most)
             for k in np.flatnonzero((distances < limits) | (distances <= 0.0)).tolist():
                 if k not in seen or distances[k] < seen[k].distance:
@@ -314,16 +310,19 @@ def seen_near(
     return seen
 
 
-def _poses(motion: Motion) -> Iterator[tuple[float, np.ndarray]]:
+def _poses(motion: Motion, endless: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
     """Yield (seconds, configuration (nq,)) along a motion.
 
-    They are `SAME_POSITION` to `_APART` from each other.
+    They are `SAME_POSITION` to `_APART` from each other. None are between two waypoints where a
+    joint that is ``endless`` (nq,) jumps by more than half a turn: it may have gone either way.
     """
     last = None
     for k, (time, row) in enumerate(zip(motion.times, motion.positions, strict=True)):
         before = max(k - 1, 0)
         step = row - motion.positions[before]
         count = max(1, int(np.ceil(np.abs(step).max(initial=0.0) / _APART)))
+        if (np.abs(step[endless]) > np.pi).any():
+            count = 1
         for part in range(1, count + 1):
             q = row - (1.0 - part / count) * step
             if last is None or np.abs(q - last).max(initial=0.0) >= SAME_POSITION:

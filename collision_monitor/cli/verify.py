@@ -30,6 +30,7 @@ from collision_monitor.cli.robots import (
     add_model_arguments,
     add_second_robot,
     add_soft_limits,
+    given_thresholds,
     inertials_of,
     load_cell,
     prefix_of,
@@ -42,7 +43,6 @@ from collision_monitor.common.atomic_file import write_text
 from collision_monitor.common.compiled import log_compiling
 from collision_monitor.errors import CollisionMonitorError, ConfigurationError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.thresholds import Thresholds, load_thresholds
 from collision_monitor.motion.bags import is_bag, topic_names
 from collision_monitor.motion.measured import MeasuredMotion, read_measured
 from collision_monitor.motion.motion_files import LoadedMotion, load_trajectory
@@ -306,10 +306,7 @@ def _motions(given: Sequence[Path]) -> list[Path]:
 
 def _settings(options: argparse.Namespace, model: CollisionModel, other: Robot | None) -> Settings:
     """Settings of the verification."""
-    thresholds = load_thresholds(options.thresholds) if options.thresholds else Thresholds()
-    for name in ("warn", "stop"):
-        if (value := getattr(options, name)) is not None:
-            thresholds = replace(thresholds, **{name: value})
+    thresholds = given_thresholds(options)
     for text in thresholds.without_effect(model.pairs, model.unmonitored_pairs):
         print(f"warning: {text}", file=sys.stderr)
     return Settings(

@@ -340,12 +340,19 @@ def _may_be_objects(patterns: Sequence[str], links: Collection[str] | None) -> b
     return (new[0] and (new[1] or known[1])) or (new[1] and known[0])
 
 
-def load_thresholds(source: str | os.PathLike | Mapping[str, Any]) -> Thresholds:
+def load_thresholds(
+    source: str | os.PathLike | Mapping[str, Any], warn: float = 0.0, stop: float = 0.0
+) -> Thresholds:
     """Return thresholds from a YAML file, or from a mapping with the same keys.
 
     ``warn`` and ``stop`` in metres, and a list ``pairs`` of mappings with ``pair`` (two patterns)
     and ``warn``, ``stop`` or both, or ``check``: false for pairs that are not to be checked, true
     for a pair that is otherwise left out.
+
+    Args:
+        source: path of the file, or the mapping.
+        warn: warning distance, metres, if it gives none.
+        stop: stop distance, metres, if it gives none.
 
     Raises:
         ThresholdsError: the file does not exist or is not YAML, a key is unknown, or a value is not
@@ -367,15 +374,15 @@ def load_thresholds(source: str | os.PathLike | Mapping[str, Any]) -> Thresholds
             pattern = entry.text("pair")
             if two_names(pattern) is None:
                 entry.fail("pair", f"{pattern!r} {NOT_TWO_NAMES}")
-            warn, stop = _distance(entry, "warn"), _distance(entry, "stop")
+            distances = _distance(entry, "warn"), _distance(entry, "stop")
             check = entry.flag("check", default=True)
             if has_distance and not check:
                 entry.fail("check", "a pair that is not checked has neither warn nor stop")
-            rules.append(Rule(pattern, warn, stop, check, f"{name}: pairs[{index}]"))
-        warn, stop = _distance(top, "warn"), _distance(top, "stop")
+            rules.append(Rule(pattern, *distances, check, f"{name}: pairs[{index}]"))
+        given = {key: _distance(top, key) for key in ("warn", "stop") if key in top}
     except SceneError as problem:
         raise ThresholdsError(str(problem)) from None
-    return Thresholds(warn or 0.0, stop or 0.0, tuple(rules), name)
+    return replace(Thresholds(warn, stop, tuple(rules), name), **given)
 
 
 def _distance(entry: Entry, key: str) -> float | None:

@@ -453,6 +453,24 @@ def test_thresholds_learns_from_what_a_robot_did_without_harm(tmp_path, run):
     assert "has no joint 'elbow'" in said
 
 
+def test_thresholds_learns_nothing_between_two_turns_of_a_joint(tmp_path, run):
+    """A joint without end stops passes half a turn, and its positions jump: no post is passed."""
+    urdf, recording = tmp_path / "turner.urdf", tmp_path / "turn.csv"
+    urdf.write_text(robot(
+        link("base"), link("post", '<box size="0.1 0.1 1"/>'), link("rod", ""),
+        link("arm", '<box size="1 0.05 0.05"/>', "0.5 0 0"),
+        joint("weld", "base", "post", "fixed", "0.6 0 0"),
+        joint("spin", "base", "rod", "continuous", "0 0 0.4"),
+        joint("tilt", "rod", "arm", xyz="0 0 0", axis="1 0 0"),
+    ))  # fmt: skip
+    pair = "arm post"
+    for last, is_passed in (("-3.1", False), ("0.05", True)):
+        recording.write_text(f"time,spin\n0,3.1\n1,{last}\n")
+        said = run("thresholds", urdf, "--q", "spin=3.1", "--motion", recording)
+        assert (pair in said.err) == is_passed, said.err
+        assert yaml.safe_load(said.out)["pairs"] == [{"pair": pair, "check": False}] * is_passed
+
+
 def test_a_rule_that_leaves_a_pair_out_holds_for_every_command(cell, run, tmp_path):
     urdf, scene = cell
     file = tmp_path / "mine.yaml"
@@ -480,6 +498,10 @@ def test_thresholds_keeps_given_rules(cell, run, tmp_path):
     assert found["warn"] == 0.04
     assert found["stop"] == 0.001
     assert found["pairs"] == [{"pair": "* shelf", "warn": 0.3, "stop": 0.2}]
+    # A distance of 0 is one, and options take precedence over the file.
+    mine.write_text("{stop: 0, warn: 0.04}")
+    text = run("thresholds", urdf, "--thresholds", mine, "--warn", "0.00000003").out
+    assert "warn: 0.00000003\nstop: 0\n" in text
 
 
 def test_names_with_spaces_and_brackets_give_a_file_that_can_be_read(run, tmp_path):
@@ -499,7 +521,8 @@ def test_names_with_spaces_and_brackets_give_a_file_that_can_be_read(run, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--warn", "-1"], "warn: -1.0"),
+        (["--warn", "-1"], "options: warn: -1.0"),
+        (["--stop", "1e9"], "options: stop: 1e+09"),
         (["--thresholds", "/nowhere/file.yaml"], "/nowhere/file.yaml"),
     ],
 )
