@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -97,7 +97,8 @@ def read_motion(
 ) -> Motion:
     """Return a motion as a table of waypoints: seconds, radians or metres.
 
-    CSV and JointTrajectory files have waypoints. Of bags and commands the table has the moved
+    CSV and JointTrajectory files have waypoints; with ``robot``, mimic joints are left out, and
+    give the motion of leaders that are not named. Of bags and commands the table has the moved
     joints in the robot's order; curved pieces get waypoints within 0.001 rad or m of the curve.
     ``held`` has the other joints of the state at which a plan of MoveIt starts.
 
@@ -131,7 +132,8 @@ def read_motion(
             held = {k: v for k, v in held.items() if k not in led_by(points.joint_names, robot)}
             for warning in warnings:
                 logger.warning("%s", warning)
-        return Motion(points.joint_names, points.times, points.rows[0], held)
+        motion = Motion(points.joint_names, points.times, points.rows[0], held)
+        return motion if robot is None else _without_followers(motion, robot, str(file.path))
     robot = _required(robot, f"{file.path}: is a {file.kind.value}")
     # Joints that are not named are omitted, but a line depends on their held positions.
     along_line = file.kind is Kind.COMMAND and file.command["mode"] == "line"
@@ -148,6 +150,29 @@ def read_motion(
             raise MotionError(f"{file.path}: the robot cannot follow this line: {findings}")
         logger.warning("%s: %s", file.path, findings)
     return _table(loaded.only(loaded.named).trajectory, str(file.path))
+
+
+def _without_followers(motion: Motion, robot: Robot, where: str) -> Motion:
+    """The motion without mimic joints, which recorded joint states name; they give their leaders.
+
+    Raises:
+        MotionError: with a mimic joint, a joint that the robot does not have is named.
+    """
+    followers = {joint.name for joint in robot.joints if joint.moves and joint.mimic}
+    if followers.isdisjoint(motion.joint_names):
+        return motion
+    linear = Trajectory.through(motion.joint_names, motion.times, motion.positions)
+    elsewhere = [joint.name for joint in robot.joints]
+    whole, warnings = on_robot(linear, robot, where, elsewhere=elsewhere)
+    for warning in warnings:
+        logger.warning("%s", warning)
+    leaders = led_by(motion.joint_names, robot)
+    columns = [k for k, name in enumerate(whole.joint_names) if name in leaders]
+    return replace(
+        motion,
+        joint_names=tuple(whole.joint_names[k] for k in columns),
+        positions=whole.polynomial(motion.times - motion.times[0])[:, columns],
+    )
 
 
 def _required(robot: Robot | None, what: str) -> Robot:

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 from support.files.made_bags import command, state, write_bag
-from support.robots.toys import chain
+from support.robots.toys import chain, joint, link, robot
 
 from collision_monitor.errors import MotionError
 from collision_monitor.motion import read_motion
@@ -184,3 +184,28 @@ def test_a_command_and_a_bag_need_their_robot(tmp_path):
             read_motion(path)
     with pytest.raises(MotionError, match=r"none\.mcap: no such bag"):
         open_motion(tmp_path / "none.mcap")
+
+
+def test_mimic_joints_of_recorded_states_are_left_out(tmp_path, caplog):
+    """A recording of joint states names the follower of a gripper as well."""
+    gripper = load_robot(robot(
+        link("palm"), link("left"), link("right"), joint("l", "palm", "left", "prismatic"),
+        joint("r", "palm", "right", "prismatic", extra='<mimic joint="l" multiplier="2"/>'),
+    ))  # fmt: skip
+    path = tmp_path / "states.csv"
+
+    def found(text):
+        caplog.clear()
+        path.write_text(text)
+        motion = read_motion(path, gripper)
+        assert motion.joint_names == ("l",)
+        return motion.times.tolist(), motion.positions[:, 0].tolist(), caplog.text
+
+    assert found("time,r,l\n5,0.2,0.1\n7,0.4,0.2\n") == ([5.0, 7.0], [0.1, 0.2], "")
+    times, positions, said = found("time,r,l\n5,0.2,0.1\n7,0.4,0.3\n")
+    assert positions == [0.1, 0.3] and "joint 'r' follows 'l'" in said and "0.2 off" in said
+    times, positions, said = found("time,r\n5,0.2\n7,0.4\n8,0\n")
+    assert (times, positions) == ([5.0, 7.0, 8.0], [0.1, 0.2, 0.0])
+    assert "joint 'l' is not named: its motion follows from that of 'r'" in said
+    assert found("time,r,l\n5,0.2,0.1\n")[:2] == ([5.0], [0.1])
+    assert read_motion(path).joint_names == ("r", "l")
