@@ -14,6 +14,8 @@ import numpy as np
 from collision_monitor.cli.options import (
     LiveProgress,
     add_positions_argument,
+    check_outputs,
+    files_read,
     output_path,
     parse_configuration,
     png_path,
@@ -49,6 +51,7 @@ _FILL = ("link", "mesh [l]", "hull [l]", "leaves [l]", "mesh/leaves", "leaves/hu
 _NEAR = ("pair", "warn [mm]", "stop [mm]", "why")
 _LOOSE = ("link", "leaves", "mean [mm]", "max [mm]", "try")
 _TREES = ("link", "triangles", "levels", "cells", "leaves", "triangles/leaf", "indices", "stored")
+_READ = ("urdf", "srdf", "scene", "leaves", "thresholds")
 _MEETING = ("pair", "joint", "meet in [%]", "depth up to [mm]")
 _WORST = 5
 _TIGHT = 5e-4  # metres; leaves with a smaller mean distance from the link are not listed
@@ -314,6 +317,7 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigurationError(
             f"--boxes {options.boxes}: a level of 0 or more is needed, and --picture"
         )
+    check_outputs(options, ("output", "picture"), files_read(options, _READ))
     if options.picture:
         require_pyvista()  # before the fit
     model = load_model(options)

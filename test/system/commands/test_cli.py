@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -260,6 +261,12 @@ def test_a_picture_without_pyvista_is_refused_before_the_fit(monkeypatch, tmp_pa
     monkeypatch.setitem(sys.modules, "pyvista", None)
     said = run("fit", "/nowhere/robot.urdf", "--picture", tmp_path / "a.png", code=2).err
     assert install_command("picture") in said
+
+
+def test_fit_does_not_write_over_what_it_reads(urdf, tmp_path, run):
+    before = Path(urdf).read_text()
+    assert "is also the urdf; choose another" in run("fit", urdf, "--output", urdf, code=2).err
+    assert Path(urdf).read_text() == before
 
 
 def test_output_that_cannot_be_written_is_an_error(urdf):
