@@ -24,7 +24,7 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 from collision_monitor.common.optional_dependencies import optional_dependency
-from collision_monitor.errors import CollisionMonitorError, ExecutorError
+from collision_monitor.errors import CollisionMonitorError, ExecutorError, TrajectoryError
 from collision_monitor.motion.motion_files import LoadedMotion
 from collision_monitor.motion.violation import Code
 from collision_monitor.robot.limits import urdf_limits
@@ -140,9 +140,13 @@ def _parts(motion: LoadedMotion, beside: Sequence[SimultaneousMotion]) -> list[S
         taken |= b.motion.known
     moved = {name for other in others for name in other.trajectory.joint_names}
     own = motion.only(set(motion.trajectory.joint_names) - (moved - motion.named))
-    return [Scheduled(own.trajectory)] + [
-        Scheduled(other.trajectory, b.start) for other, b in zip(others, beside, strict=True)
-    ]
+    parts = [Scheduled(own.trajectory)]
+    for other, b in zip(others, beside, strict=True):
+        try:
+            parts.append(Scheduled(other.trajectory, b.start))
+        except TrajectoryError as error:
+            raise TrajectoryError(f"{other.source}: {error}") from None
+    return parts
 
 
 def verify_many(

@@ -14,12 +14,15 @@ from scipy.interpolate import PPoly
 from collision_monitor.common.settings import is_number
 from collision_monitor.continuous.scan_space import ScanMotion
 from collision_monitor.errors import ConfigurationError, TrajectoryError
-from collision_monitor.motion.trajectory import Trajectory, joined
+from collision_monitor.motion.trajectory import LONGEST, Trajectory, joined
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 _FARTHEST = 1e4  # rad or m between two points: 1,600 turns
+# rad or m that a joint may move within the resolution of times: a tenth of that of thresholds, at a
+# lever arm of a metre.
+_UNTIMED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,10 @@ class Scheduled:
 
     def __post_init__(self) -> None:
         """Reject an invalid start."""
-        if not np.isfinite(self.start):
+        if not abs(self.start) <= LONGEST:  # NaN too
             raise TrajectoryError(
-                f"a trajectory cannot start at {self.start!r} s: a finite number is needed"
+                f"a trajectory cannot start at {self.start!r} s: starts are {-LONGEST:g} to "
+                f"{LONGEST:g} s from a common time 0, not times of a clock"
             )
 
 
@@ -117,7 +121,7 @@ class Schedule:
         if not np.isfinite(trajectory.polynomial.c).all():
             number = self.parts.index(part)
             raise TrajectoryError(f"trajectory {number} has coefficients that are not finite")
-        _check_path_lengths(trajectory, part.prefix)
+        _check_path_lengths(part)
         for own_name in trajectory.joint_names:
             name = part.prefix + own_name
             if name not in model.joint_names:
@@ -171,21 +175,34 @@ class Schedule:
         return self._packed
 
 
-def _check_path_lengths(trajectory: Trajectory, prefix: str) -> None:
-    """Reject unrealistic motions, for which bounds would not converge."""
-    polynomial = trajectory.polynomial
-    order = len(polynomial.c)
+def _check_path_lengths(part: Scheduled) -> None:
+    """Reject unrealistic motions: bounds would not converge, or rounding of times would hide them.
+
+    Between two neighbouring floating-point numbers there is no instant that could be checked.
+    """
+    polynomial, start = part.trajectory.polynomial, part.start
+    order, gaps = len(polynomial.c), np.diff(polynomial.x)
+    resolved = np.spacing(abs(start) + polynomial.x[-1])
     with np.errstate(over="ignore", invalid="ignore"):
-        powers = np.diff(polynomial.x) ** np.arange(order - 1, 0, -1)[:, None]
+        powers = gaps ** np.arange(order - 1, 0, -1)[:, None]
         ways = np.abs(polynomial.c[:-1] * powers[:, :, None]).sum(axis=0)
-    bad = np.argwhere(~(ways <= _FARTHEST))
+        untimed = ways * (resolved / gaps)[:, None]
+    bad = np.argwhere(~((ways <= _FARTHEST) & (untimed <= _UNTIMED)))
     if len(bad):
         piece, column = bad[0].tolist()
+        begin, end = start + polynomial.x[piece : piece + 2]
+        moves = (
+            f"joint '{part.prefix}{part.trajectory.joint_names[column]}' moves by up to "
+            f"{ways[piece, column]:.3g} rad or m between {begin:.15g} s and {end:.15g} s"
+        )
+        if ways[piece, column] <= _FARTHEST:
+            raise TrajectoryError(
+                f"{moves}, in {gaps[piece]:g} s: too fast for times so far from 0 s, which are "
+                f"resolved to {resolved:.1g} s; start nearer to 0 s, or move more slowly"
+            )
         raise TrajectoryError(
-            f"joint '{prefix}{trajectory.joint_names[column]}' moves by up to "
-            f"{ways[piece, column]:.3g} rad or m between {polynomial.x[piece]:g} s and "
-            f"{polynomial.x[piece + 1]:g} s, more than the maximum of {_FARTHEST:g}; are these "
-            "radians, metres and seconds?"
+            f"{moves}, more than the maximum of {_FARTHEST:g}; are these radians, metres and "
+            "seconds?"
         )
 
 

@@ -100,6 +100,10 @@ def test_motions_beside_each_other_meet_only_when_their_times_do():
         settings = Settings(threshold, exact=False, beside=beside)
         verdicts.append(verify(model(), folding("j1", "j3"), settings).verdict)
     assert verdicts == [Verdict.SAFE, Verdict.NOT_SAFE, Verdict.SAFE]
+    settings = Settings(exact=False, beside=[SimultaneousMotion(folding("j2"), 2e8)])
+    result = verify(model(), folding("j1", "j3"), settings)
+    assert result.verdict is Verdict.NOT_CHECKED
+    assert result.reason.startswith("j2: a trajectory cannot start at 200000000.0 s: starts are")
 
 
 def test_joints_known_to_the_motion_beside_stand_there_unless_the_motion_knows_better():

@@ -80,7 +80,18 @@ def test_what_does_not_fit_is_refused(model, motion, held, message):
         Schedule(model, motion, held)
 
 
-@pytest.mark.parametrize("start", [np.nan, np.inf])
+@pytest.mark.parametrize("start", [np.nan, np.inf, 1.01e8, -1.7e9, 1e12])
 def test_a_start_that_is_no_time_is_refused(start):
-    with pytest.raises(TrajectoryError, match="cannot start at"):
+    with pytest.raises(TrajectoryError, match="cannot start at .* starts are -1e.08 to 1e.08 s"):
         Scheduled(line("a_1", 1.0), start)
+
+
+def test_a_motion_that_the_rounding_of_times_would_hide_is_refused(model):
+    swing = Trajectory.through(("a_1",), [0.0, 1e-8, 2e-8], [[0.0], [1.0], [0.0]])
+    late = Trajectory.through(("a_1",), [0.0, 9e7, 9e7 + 1e-6], [[0.0], [0.0], [1.0]])
+    # All points of the first would be at one time.
+    for part, end in ((Scheduled(swing, 1e8), "100000000 s"), (late, "90000000.000001 s")):
+        message = f"'a_1' moves by up to 1 rad or m between .*{end}.*too fast for times so far"
+        with pytest.raises(TrajectoryError, match=message):
+            Schedule(model, [part, line("b_1", 1.0)])
+    Schedule(model, [Scheduled(swing), Scheduled(line("b_1", 1.0), 1e8)])
