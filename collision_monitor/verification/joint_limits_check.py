@@ -176,8 +176,11 @@ def extremes(polynomial: PPoly) -> list[Extremes]:
     """The extremes of each column; coefficients of ``polynomial`` (order, pieces, columns)."""
     x, every = polynomial.x, np.arange(polynomial.c.shape[1])
     columns = []
-    roots = polynomial.derivative().roots(discontinuity=False, extrapolate=False)
-    for powers, zeros in zip(np.moveaxis(polynomial.c, 2, 0), roots, strict=True):
+    slopes = np.moveaxis(polynomial.derivative().c, 2, 0)
+    for powers, slope in zip(np.moveaxis(polynomial.c, 2, 0), slopes, strict=True):
+        # One column at a time: scipy omits a root that equals the last one of the column before,
+        # such as the middle of a motion that is at rest at both ends.
+        zeros = PPoly(slope, x).roots(discontinuity=False, extrapolate=False)
         zeros = zeros[np.isfinite(zeros)]  # a piece that does not change has a NaN
         pieces = np.concatenate([every, every, np.searchsorted(x[1:-1], zeros, "right")])
         times = np.concatenate([x[:-1], x[1:], zeros])

@@ -81,6 +81,14 @@ def highest_near(polynomial, time, column):
             yield np.polyval(polynomial.c[:, k, column], time - polynomial.x[k])
 
 
+def test_columns_that_are_extreme_at_the_same_time_all_have_their_peaks():
+    velocity = np.array([-6.0, 6.0, 0.0])  # from rest to rest in 1 s
+    c = np.outer(velocity, [1.0, 0.5, 2.0, 0.0, -1.0]).reshape(3, 1, 5)
+    columns = extremes(PPoly(c, [0.0, 1.0]))
+    peaks = [max(abs(column.values)) for column in columns]
+    assert peaks == pytest.approx([1.5, 0.75, 3.0, 0.0, 1.5])
+
+
 def test_a_quintic_peak_that_touches_a_limit_does_not_pass_it():
     # (t - 1/2)^4 turned over: four turning points in one.
     c = np.array([-1.0, 2.0, -1.5, 0.5, -1.0 / 16.0]).reshape(5, 1, 1)

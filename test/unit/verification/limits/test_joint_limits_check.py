@@ -54,6 +54,16 @@ def test_a_motion_at_its_limits_keeps_them():
     assert "no limit of jerk, so not checked: any joint" in check.notes
 
 
+def test_joints_that_move_together_are_all_held_to_their_limits():
+    still = np.zeros((2, 2))
+    both = Trajectory.through(("j1", "j2"), [0.0, 1.0], [[0.0, 0.0], [1.0, 1.0]], still)
+    broken = check_joint_limits(both, CHAIN).violations
+    assert [(v.code, v.subject) for v in broken] == [
+        (Code.JOINT_VELOCITY, "j1"), (Code.JOINT_VELOCITY, "j2"),
+    ]  # fmt: skip
+    assert [v.value for v in broken] == pytest.approx([1.5, 1.5])
+
+
 def test_soft_limits_are_a_note_unless_they_count():
     robot = load_robot(
         toys.chain(3).replace("/></joint>", '/><safety_controller k_velocity="1" '
