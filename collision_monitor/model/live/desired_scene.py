@@ -28,7 +28,8 @@ class ObjectRequest:
     """A requested object; fields as in `LiveScene.add`.
 
     ``link`` may be any frame that `DesiredScene.find` knows. ``shape`` is None while its mesh is
-    being loaded. ``source`` is the original request.
+    being loaded. ``source`` is the original request. ``is_attached``: whether `DesiredScene.attach`
+    has attached the object to a link; `DesiredScene.place` has put it back into the world.
     """
 
     name: str
@@ -38,6 +39,7 @@ class ObjectRequest:
     touch: frozenset[str] = frozenset()
     expires: float = math.inf
     source: Any = None
+    is_attached: bool = False
 
 
 class DesiredScene:
@@ -65,7 +67,8 @@ class DesiredScene:
         self.requests: dict[str, ObjectRequest] = {}
         self.refused: dict[str, tuple[str, float]] = {}
         self._still_present: dict[str, ObjectRequest] = {}  # present although replaced by a request
-        self._waiting: dict[str, tuple[str, Collection[str]]] = {}  # objects still to be attached
+        # Objects still to be attached: the link, None for the world, and what they may touch.
+        self._waiting: dict[str, tuple[str | None, Collection[str]]] = {}
         # Refusals that another robot, or a loaded mesh, may resolve; and those of attaching.
         self._resolvable: set[str] = set()
         self._attach_refusals: set[str] = set()
@@ -194,6 +197,19 @@ class DesiredScene:
         ``q``: None if the joint positions are unknown; `retry` attaches the object once they are
         known and its mesh is loaded.
         """
+        return self._attach(name, link, q, touch)
+
+    def place(self, name: str, q: np.ndarray | None) -> bool:
+        """Put an object into the world, fixed to the root link, at its pose at ``q`` (nq,).
+
+        As `attach`, also for an object whose frame moves.
+        """
+        return self._attach(name, None, q, ())
+
+    def _attach(
+        self, name: str, link: str | None, q: np.ndarray | None, touch: Collection[str]
+    ) -> bool:
+        """``link``: None for the world."""
         self._waiting.pop(name, None)
         if name not in self.requests:
             self._attach_later(name, link, touch)
@@ -203,14 +219,15 @@ class DesiredScene:
             self._attach_later(name, link, touch)
             return False
         try:
-            self.live.attach(name, link, q, touch)
+            self.live.attach(name, self.live.model.root if link is None else link, q, touch)
         except CollisionMonitorError as error:
             self.refuse_attaching(name, str(error).removeprefix(f"{name}: "), request.expires)
             return False
         obj = self.live.objects[name]
         carried = replace(
-            request, shape=obj.geometry, link=link, pose=obj.pose, touch=frozenset(touch)
-        )
+            request, shape=obj.geometry, link=obj.link, pose=obj.pose, touch=frozenset(touch),
+            is_attached=link is not None,
+        )  # fmt: skip
         if name in self._still_present:
             self._still_present[name] = carried
         else:
@@ -219,14 +236,15 @@ class DesiredScene:
             self.clear_refusal(name)
         return True
 
-    def _attach_later(self, name: str, link: str, touch: Collection[str]) -> None:
+    def _attach_later(self, name: str, link: str | None, touch: Collection[str]) -> None:
         what, expires = "there is no such object", math.inf
         if (request := self.requests.get(name)) is not None:
             what = "the pose of the robot is unknown"
             if request.shape is None:
                 what = "its mesh is being loaded"
             expires = request.expires
-        self.refuse_attaching(name, f"to be attached to {link!r}, but {what}", expires)
+        where = "placed in the world" if link is None else f"attached to {link!r}"
+        self.refuse_attaching(name, f"to be {where}, but {what}", expires)
         if name in self.refused:  # otherwise there are too many refusals
             self._waiting[name] = link, touch
 
@@ -234,29 +252,33 @@ class DesiredScene:
         """Attach objects that could not be attached while the joint positions were unknown."""
         if self.live is not None and q is not None:
             for name, (link, touch) in list(self._waiting.items()):
-                self.attach(name, link, q, touch)
+                self._attach(name, link, q, touch)
 
     def detach(self, name: str, q: np.ndarray | None) -> bool:
         """Detach an object at its pose at ``q`` (nq,); return whether that was possible.
 
         An object that is not attached yet stays in place.
         """
-        if self._waiting.pop(name, None) is not None and name not in self.carried():
+        request = self.requests.get(name)
+        is_attached = name in self.carried() or (request is not None and request.is_attached)
+        if self._waiting.pop(name, None) is not None and not is_attached:
             if name in self._attach_refusals:
                 self.clear_refusal(name)
             return True
-        root = "" if self.live is None else self.live.model.root
-        return self.attach(name, root, q)
+        return self.place(name, q)
 
     def is_carried(self, name: str) -> bool:
         """Whether an object is on a moving link, or is to be attached to one."""
         return name in self._waiting or name in self.carried()
 
-    def link_of(self, name: str) -> str:
-        """Link that carries an object, or that it is to be attached to."""
+    def attached_to(self, name: str) -> str | None:
+        """Link that an object is attached to, or is to be attached to; None for others."""
+        request = self.requests.get(name)
+        if request is None:
+            return None
         if name in self._waiting:
             return self._waiting[name][0]
-        return self.live.objects[name].link
+        return request.link if request.is_attached else None
 
     def detach_all(self, q: np.ndarray | None) -> None:
         """Detach all attached objects at their poses at ``q`` (nq,)."""
@@ -295,6 +317,11 @@ class DesiredScene:
                 self._recheck(name, now)
             self._next_expiry = min((end for _, end in self.refused.values()), default=math.inf)
             self._update_fault()
+
+    def withdraw_refusal(self, name: str) -> None:
+        """Clear the fault of an object, unless the one that is requested is not present either."""
+        self.clear_refusal(name)
+        self._recheck(name, self.clock.now)
 
     def _recheck(self, name: str, now: float) -> None:
         """After a refusal has expired, check whether the requested object is present."""

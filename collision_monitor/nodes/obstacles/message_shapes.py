@@ -231,17 +231,14 @@ def marker_shape(
 _PRIMITIVES = dict(enumerate(("box", "sphere", "cylinder", "cylinder"), 1))
 
 
-def primitive_shape(kind: int, dimensions: Sequence[float], pose: np.ndarray) -> Shape:
-    """The shape of a shape_msgs/SolidPrimitive.
-
-    Raises:
-        LiveSceneError: another type, or invalid lengths.
-    """
-    if kind not in _PRIMITIVES:
-        raise LiveSceneError(f"primitive type {kind} is not supported; use 1 to 4 (box to cone)")
-    name = _PRIMITIVES[kind]
+def _primitive(solid: Any, pose: np.ndarray) -> Shape:
+    if solid.type not in _PRIMITIVES:
+        raise LiveSceneError(
+            f"primitive type {solid.type} is not supported; use 1 to 4 (box to cone)"
+        )
+    name = _PRIMITIVES[solid.type]
     count = 3 if name == "box" else len(KINDS[name])
-    size = _lengths(dimensions, "a primitive has the dimensions", count)
+    size = _lengths(solid.dimensions, "a primitive has the dimensions", count)
     return Shape(name, pose, size[::-1] if name == "cylinder" else size)  # height comes first
 
 
@@ -265,18 +262,20 @@ def object_shapes(message: Any) -> list[Shape]:
     """
     if message.planes:
         raise LiveSceneError("it has a plane; infinite planes are not supported, use a box")
-    shapes = (*message.primitives, *message.meshes)
-    poses = [pose_of(each) for each in (*message.primitive_poses, *message.mesh_poses)]
-    if not poses and len(shapes) == 1:  # that of the object
-        poses = [np.eye(4)]
-    if len(poses) != len(shapes):
-        raise LiveSceneError(f"it has {len(shapes)} shapes and {len(poses)} poses for them")
-    return [
-        primitive_shape(shape.type, shape.dimensions, pose)
-        if hasattr(shape, "dimensions")
-        else _mesh_shape(shape, pose)
-        for shape, pose in zip(shapes, poses, strict=True)
-    ]
+    kinds = (
+        (message.primitives, message.primitive_poses, _primitive),
+        (message.meshes, message.mesh_poses, _mesh_shape),
+    )
+    shapes = []
+    for given, poses, shape_of in kinds:
+        if len(poses) > len(given):
+            raise LiveSceneError(
+                f"it has {len(given)} primitives or meshes and {len(poses)} poses for them"
+            )
+        missing = [np.eye(4)] * (len(given) - len(poses))  # as in MoveIt
+        placed = zip(given, [*map(pose_of, poses), *missing], strict=True)
+        shapes += [shape_of(each, pose) for each, pose in placed]
+    return shapes
 
 
 def with_object_pose(shapes: Sequence[Shape], message: Any) -> tuple[np.ndarray, list[Shape]]:

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from collision_monitor.nodes.obstacles.scene_objects import SceneObjects
 PREFIX = "planning_scene/"  # prefix of the names of its objects
 
 ADD, REMOVE, APPEND, MOVE = range(4)  # of moveit_msgs/CollisionObject
+_OCTOMAP = f"{PREFIX}<octomap>"  # an id that MoveIt reserves
 _OPERATIONS = ("ADD", "REMOVE", "APPEND", "MOVE")
 
 
@@ -42,11 +44,22 @@ def _operation(message: Any) -> int:
     return value[0] if isinstance(value, (bytes, bytearray)) else int(value)
 
 
-class PlanningSceneTopic:
-    """Applies planning scenes, complete ones and differences.
+def _require_operation(operation: int, *allowed: int) -> None:
+    if operation not in allowed:
+        names = ", ".join(_OPERATIONS[each] for each in allowed)
+        raise LiveSceneError(f"its operation {operation} is not one of {names}")
 
-    Objects are named ``planning_scene/<id>``. Its allowed collision matrix is not used: only the
-    SRDF and touch links exclude pairs.
+
+def _has_shapes(message: Any) -> bool:
+    return bool(message.primitives or message.meshes or message.planes)
+
+
+class PlanningSceneTopic:
+    """Applies planning scenes, complete ones and differences, as `planning_scene.cpp` of MoveIt.
+
+    Objects are named ``planning_scene/<id>``. What MoveIt logs as an error, and what would differ
+    from its scene, is refused. Its allowed collision matrix, paddings and scales are not used: only
+    the SRDF and touch links exclude pairs.
     """
 
     def __init__(self, objects: SceneObjects, most: int) -> None:
@@ -54,88 +67,140 @@ class PlanningSceneTopic:
         self._objects, self._most = objects, most
 
     def process(self, message: Any) -> None:
-        """Apply a moveit_msgs/PlanningScene."""
-        keeper = self._objects.keeper
-        attached = message.robot_state.attached_collision_objects
-        if not message.is_diff:
-            named = {self._name(each) for each in message.world.collision_objects}
-            named |= {self._name(each.object) for each in attached}
-            keeper.drop_all(lambda name: name.startswith(PREFIX) and name not in named)
-        for each in message.world.collision_objects:
-            process_object(keeper.refuse, self._name(each), self._on_object, each)
+        """Apply a moveit_msgs/PlanningScene: attached objects first, then those of the world."""
+        keeper, state = self._objects.keeper, message.robot_state
+        world, attached = message.world.collision_objects, state.attached_collision_objects
+        named = {self._name(each.object) for each in attached}
+        # A state without joints is invalid in MoveIt, and detaches nothing.
+        is_valid = state.joint_state.name or state.multi_dof_joint_state.joint_names
+        if is_valid and not state.is_diff:
+            self._drop_all(
+                lambda name: keeper.attached_to(name) is not None and name not in named
+            )
         for each in attached:
             name = self._name(each.object)
-            process_object(keeper.refuse_attaching, name, self._on_attached, each)
-        name = f"{PREFIX}octomap"
-        if len(message.world.octomap.octomap.data):
-            keeper.refuse(name, "octomaps are not supported; publish their points on ~/cloud")
-        elif not message.is_diff:
-            keeper.clear_refusal(name)
+            apply = partial(self._on_attached, is_diff=state.is_diff)
+            process_object(keeper.refuse_attaching, name, apply, each)
+        if not message.is_diff:
+            named |= {self._name(each) for each in world}
+            self._drop_all(lambda name: keeper.attached_to(name) is None and name not in named)
+        for each in world:
+            process_object(keeper.refuse, self._name(each), self._on_world_object, each)
+        octomap = message.world.octomap.octomap
+        if len(octomap.data):
+            keeper.refuse(
+                _OCTOMAP, "octomaps are not supported; publish their points on ~/cloud"
+            )
+        elif octomap.id or not message.is_diff:
+            keeper.clear_refusal(_OCTOMAP)
 
     @staticmethod
     def _name(message: Any) -> str:
         return PREFIX + plain_name(message.id)
 
-    def _on_object(
-        self, message: Any, touch: Sequence[str] = (), is_attached: bool = False
-    ) -> None:
-        name, keeper = self._name(message), self._objects.keeper
-        operation = _operation(message)
-        if operation == REMOVE:
-            if message.id:
-                self._objects.drop(name)
-            else:
-                self._remove_all()
-            return
-        if operation not in (ADD, APPEND, MOVE):
-            raise LiveSceneError(
-                f"its operation {operation} is not one of {', '.join(_OPERATIONS)}"
-            )
-        known, shapes = keeper.requests.get(name), object_shapes(message)
-        before = None if known is None else self._objects.unmade(name) or known.shape
-        is_move = operation == MOVE or not shapes
-        if is_move and before is None:
-            raise LiveSceneError("it cannot be moved: there is no such object")
-        if not message.header.frame_id:
-            raise LiveSceneError("header.frame_id is empty")
-        frame, pose = message.header.frame_id, pose_of(message.pose)
-        is_there = before is not None and (keeper.is_carried(name) or not is_attached)
-        if is_move:
-            shape = before
-        elif operation == APPEND and is_there:
-            parts = before.parts if isinstance(before, ManyTriangles) else (before,)
-            shape = geometry_of([*parts, *shapes], self._most)
-            # As in MoveIt, only a pose of an attached object moves what is there already.
-            if not is_attached or np.array_equal(pose, np.eye(4)):
-                frame, pose = known.link, known.pose
-        else:
-            pose, shapes = with_object_pose(shapes, message)
-            shape = geometry_of(shapes, self._most)
-        self._objects.request(ObjectRequest(name, None, frame, pose, frozenset(touch)), shape)
-
-    def _remove_all(self) -> None:
-        """Remove all objects that are not attached, as MoveIt does for an object without an id."""
-        keeper, kept = self._objects.keeper, f"{PREFIX}octomap"
-        keeper.drop_all(
-            lambda name: name.startswith(PREFIX) and name != kept and not keeper.is_carried(name)
+    def _drop_all(self, is_meant: Callable[[str], Any]) -> None:
+        self._objects.keeper.drop_all(
+            lambda name: name.startswith(PREFIX) and name != _OCTOMAP and is_meant(name)
         )
+
+    # -- objects of the world --
+
+    def _on_world_object(self, message: Any) -> None:
+        name, keeper = self._name(message), self._objects.keeper
+        operation, link = _operation(message), keeper.attached_to(name)
+        _require_operation(operation, ADD, REMOVE, APPEND, MOVE)
+        if operation == REMOVE and not message.id:
+            self._drop_all(lambda each: keeper.attached_to(each) is None)
+        elif operation == REMOVE and link is None:
+            self._objects.drop(name)
+        elif operation == REMOVE:  # An attached object is not in the world of MoveIt.
+            keeper.withdraw_refusal(name)
+        elif link is not None:
+            # MoveIt would have both, but fails to move one that is not in its world.
+            why = f"it is attached to {link!r}: detach it before it is in the world"
+            keeper.refuse_attaching(name, why)
+        else:
+            self._request(message, operation)
+            self._place(name)
+
+    def _place(self, name: str) -> None:
+        """Fix an object in the world, as MoveIt does, if its frame moves with the robot."""
+        keeper = self._objects.keeper
+        request, live = keeper.requests.get(name), keeper.live
+        if request is None or keeper.attached_to(name) is not None:
+            return
+        if live is None or live.is_moving(request.link.removeprefix("/")):
+            keeper.place(name, self._objects.q)
+
+    # -- attached objects --
+
+    def _on_attached(self, message: Any, is_diff: bool) -> None:
+        name, keeper, q = self._name(message.object), self._objects.keeper, self._objects.q
+        operation, link = _operation(message.object), keeper.attached_to(name)
+        _require_operation(operation, ADD, REMOVE, APPEND)
+        if not is_diff and operation != ADD:
+            raise LiveSceneError(
+                f"its operation is {_OPERATIONS[operation]}, which MoveIt ignores unless is_diff "
+                "of robot_state is true"
+            )
+        if operation == REMOVE and not message.object.id:
+            self._detach_all(message.link_name)
+            return
+        if operation == REMOVE:
+            if link is not None and message.link_name not in ("", link):
+                raise LiveSceneError(f"it is attached to {link!r}, not to {message.link_name!r}")
+            if link is not None:
+                keeper.detach(name, q)
+            return
+        touch = {*message.touch_links}
+        if _has_shapes(message.object):
+            if operation == APPEND and link is not None:
+                touch |= keeper.requests[name].touch
+            self._request(message.object, operation, touch, is_attached=True)
+        elif link not in (None, message.link_name):
+            raise LiveSceneError(f"it is attached to {link!r} already: detach it first")
+        keeper.attach(name, message.link_name, q, touch)
 
     def _detach_all(self, link: str) -> None:
         """Detach all objects, or those of a ``link``, as MoveIt does for one without an id."""
         keeper = self._objects.keeper
         for name in [each for each in keeper.requests if each.startswith(PREFIX)]:
-            if keeper.is_carried(name) and link in ("", keeper.link_of(name)):
+            holder = keeper.attached_to(name)
+            if holder is not None and link in ("", holder):
                 keeper.detach(name, self._objects.q)
 
-    def _on_attached(self, message: Any) -> None:
-        name, keeper = self._name(message.object), self._objects.keeper
-        if _operation(message.object) == REMOVE:
-            if not message.object.id:
-                self._detach_all(message.link_name)
-            elif keeper.is_carried(name):
-                keeper.detach(name, self._objects.q)
-            return
-        touch = [*message.touch_links]
-        if message.object.primitives or message.object.meshes or message.object.planes:
-            self._on_object(message.object, touch, is_attached=True)
-        keeper.attach(name, message.link_name, self._objects.q, touch)
+    # -- both --
+
+    def _request(
+        self, message: Any, operation: int, touch: Collection[str] = (), is_attached: bool = False
+    ) -> None:
+        """Request an object that is new, moved or extended."""
+        name, keeper = self._name(message), self._objects.keeper
+        known = keeper.requests.get(name)
+        before = None if known is None else self._objects.unmade(name) or known.shape
+        if not message.header.frame_id:
+            raise LiveSceneError("header.frame_id is empty")
+        frame, pose = message.header.frame_id, pose_of(message.pose)
+        # One that is attached with other shapes replaces one of the world.
+        is_there = before is not None and is_attached == (keeper.attached_to(name) is not None)
+        if operation == MOVE:
+            if before is None:
+                raise LiveSceneError("it cannot be moved: there is no such object")
+            if message.primitive_poses or message.mesh_poses or message.plane_poses:
+                raise LiveSceneError(
+                    "a MOVE with poses of its shapes is not supported; give its pose alone, or ADD "
+                    "it again"
+                )
+            shape = before
+        elif not _has_shapes(message):
+            raise LiveSceneError("it has no shapes")
+        elif operation == APPEND and is_there:
+            parts = before.parts if isinstance(before, ManyTriangles) else (before,)
+            shape = geometry_of([*parts, *object_shapes(message)], self._most)
+            # As in MoveIt, only a pose of an attached object moves what is there already.
+            if not is_attached or np.array_equal(pose, np.eye(4)):
+                frame, pose = known.link, known.pose
+        else:
+            pose, shapes = with_object_pose(object_shapes(message), message)
+            shape = geometry_of(shapes, self._most)
+        self._objects.request(ObjectRequest(name, None, frame, pose, frozenset(touch)), shape)
