@@ -142,6 +142,8 @@ class CellBuffer:
 
     def _find_routes(self, names: tuple[str, ...]) -> list[_Route]:
         owners = [self._owner.get(name) for name in names]
+        if len(self._unknown) < MOST_LISTS:
+            self._unknown.update(name for name in names if name not in self._owner)
         robots = dict.fromkeys(owner for owner in owners if owner is not None)
         if not robots:
             raise JointStateError(
@@ -150,8 +152,6 @@ class CellBuffer:
             )
         if len(robots) == 1:
             return [_Route(*robots, list(names), None)]
-        if len(self._unknown) < MOST_LISTS:
-            self._unknown.update(name for name in names if name not in self._owner)
         routes = []
         for robot in robots:
             entries = [k for k, owner in enumerate(owners) if owner == robot]

@@ -210,7 +210,7 @@ class Monitor:
 
     def process(self, message: JointState) -> MonitorState:
         """Like `update`, for a `JointState`."""
-        self._clearance = None
+        before, self._clearance = self._clearance, None
         try:
             self._merge(message)
             if not self.buffer.missing():
@@ -219,7 +219,12 @@ class Monitor:
                 self._clearance = self._distances.counted(self.buffer.q, measured.nearest)
                 self.updates += 1
         except Exception as error:  # an internal error must not end monitoring
-            self._reject(error, message.now)
+            if not self._is_of_other_device(error, message):
+                self._reject(error, message.now)
+            elif before is None:  # joint states were merged since the last distance
+                self._reevaluate(message.now)
+            else:
+                self._clearance = before
         return self.state(message.now)
 
     def merge(self, message: JointState) -> None:
@@ -227,14 +232,17 @@ class Monitor:
 
         Faults are reported with the next state.
         """
-        self._clearance = None
+        before, self._clearance = self._clearance, None
         self.watchdogs.cycles.skipped += 1
         try:
             self._merge(message)
             if not self.buffer.missing():
                 self.behaviour.merge(self.buffer, message)
         except Exception as error:
-            self._reject(error, message.now)
+            if self._is_of_other_device(error, message):
+                self._clearance = before
+            else:
+                self._reject(error, message.now)
 
     def reject(self, error: JointStateError, now: float) -> MonitorState:
         """Return the state after an unreadable joint state, at time ``now`` as in `update`."""
@@ -261,8 +269,11 @@ class Monitor:
         if self.model.joint_names == old.model.joint_names:
             self.history = old.history
         self.behaviour.take_over(old.behaviour)
-        if old._clearance is None or self.buffer.missing():
-            return
+        if old._clearance is not None and not self.buffer.missing():
+            self._reevaluate(now)
+
+    def _reevaluate(self, now: float) -> None:
+        """Decide at the present positions, without a new joint state."""
         try:
             measured = self._distances.measured(self.buffer.q, now)
             self.behaviour.reevaluate(self.buffer, now, measured)
@@ -311,6 +322,24 @@ class Monitor:
         if several := self.watchdogs.publishers.several():
             text += f"; {several}"
         self.watchdogs.faults.put("conflict", Level.ERROR, "conflict", text, until)
+
+    def _is_of_other_device(self, error: Exception, message: JointState) -> bool:
+        """Whether a joint state that is invalid for this robot is one of a gripper or a base.
+
+        It has none of its joints, or no positions, as of a publisher of efforts; and another
+        publisher provides all positions. It is counted.
+        """
+        is_of_other = (
+            isinstance(error, JointStateError)
+            and (error.kind == "unknown" or not len(message.positions))
+            and self.watchdogs.publishers.are_several
+            and self.joint_state_timeout > 0.0
+            and not self.buffer.missing()
+            and not self._is_stale(self.buffer.age(message.now))
+        )
+        if is_of_other:
+            self.watchdogs.refused[error.kind] += 1
+        return is_of_other
 
     def _reject(self, error: Exception, now: float) -> None:
         """Store a fault: a joint state is invalid, or no distance can be computed."""

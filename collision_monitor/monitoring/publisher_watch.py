@@ -165,9 +165,12 @@ class PublisherWatch:
     @property
     def is_single(self) -> bool:
         """Whether no topic has more than one publisher, so that its stamps should increase."""
-        return bool(self.count) and all(
-            (topic.count or 0) <= 1 for topic in self._topics.values()
-        )
+        return bool(self.count) and not self.are_several
+
+    @property
+    def are_several(self) -> bool:
+        """Whether a topic has more than one publisher."""
+        return any((topic.count or 0) > 1 for topic in self._topics.values())
 
     def gone(self) -> str:
         """Why no further message is expected; empty if messages are expected."""

@@ -197,7 +197,9 @@ class JointStates:
         self.pass_over(source, data)  # after the states of earlier ones
         now = time.monotonic()
         message = source.read(data, now)
-        self._watchdogs.publishers.report_message(source.topic, now, message.names)
+        # A message of efforts alone does not make its publisher one of the same joints.
+        names = message.names if message.positions else ()
+        self._watchdogs.publishers.report_message(source.topic, now, names)
         return message._replace(lag=self.lag(message.stamp, now))
 
     def lag(self, stamp: float, now: float) -> float:

@@ -209,6 +209,27 @@ def test_two_publishers_are_a_warning_if_they_may_have_the_same_joints_or_one_of
     two.until_level(OK, lambda: send_both(two, 0.5, 0.5))
 
 
+def test_a_publisher_of_efforts_alone_and_one_of_another_device_are_no_fault(two):
+    second = two.node.create_publisher(JointState, LEFT_TOPIC, 10)
+
+    def send_usual():
+        send_both(two, 0.5, 0.5)
+
+    def send_more():
+        send_usual()
+        second.publish(JointState(name=list(NAMES), effort=[1.0] * len(NAMES)))
+        second.publish(JointState(name=["finger"], position=[0.02]))
+
+    two.until(lambda: figures(two).get("publishers") == "2", sending=send_usual)
+    began, seen = time.monotonic(), len(two.heard["state"])
+    two.until(lambda: time.monotonic() - began > 1.5, sending=send_more)
+    assert {message.level for message in two.heard["state"][seen:]} == {OK}
+    assert "finger" in two.values["unknown_joints"]
+    two.node.destroy_publisher(second)
+    two.until(lambda: "1 of 2 publishers" in two.state.message, sending=send_usual)
+    two.until_level(OK, send_usual)
+
+
 def test_two_monitors_of_one_name_warn_of_each_other(two, slides_file):
     second = two.start("-r", "__ns:=/left", "-p", f"robot_description:={slides_file}")
     two.until(

@@ -190,6 +190,36 @@ def test_rejected_joint_states_are_counted_by_kind(monitor, kind, message):
     assert send(monitor, 1.7).level == Level.OK
 
 
+OTHERS = ((["finger"], [0.1]), (NAMES, []), (["wheel"], []))
+
+
+@pytest.mark.parametrize(("names", "positions"), OTHERS)
+def test_another_publisher_may_send_joints_of_another_device_or_efforts_alone(
+    monitor, names, positions
+):
+    monitor.watchdogs.publishers.update(TOPIC, 2, 1.0)
+    known = send(monitor, 1.0)
+    for k in range(1, 40):  # the robot's own joint states end
+        state = send(monitor, 1.0 + 0.02 * k, positions, names=names)
+        if 0.02 * k < 0.49:
+            assert (state.level, state.distance) == (Level.OK, known.distance)
+        elif 0.02 * k > 0.51:
+            assert (state.level, state.safe) == (Level.ERROR, False)
+    assert sum(monitor.watchdogs.counts().values()) == 39
+
+
+@pytest.mark.parametrize(("names", "positions"), OTHERS)
+def test_joints_of_another_device_do_not_hide_what_was_merged(monitor, names, positions):
+    monitor.watchdogs.publishers.update(TOPIC, 2, 1.0)
+    send(monitor, 1.0)
+    monitor.merge(JointState(names, positions, 1.01))
+    assert monitor.state(1.01).level == Level.OK
+    folded = [0.1, 0.2, 0.3]
+    monitor.merge(JointState(NAMES, folded, 1.01, 101.01))
+    state = send(monitor, 1.02, positions, names=names)
+    assert state.distance == MODEL.distance(folded).distance
+
+
 def test_messages_that_are_merged_make_the_next_verdict_and_no_one_of_their_own(monitor):
     updates = monitor.updates
     monitor.merge(JointState(NAMES[:2], [0.3, 0.2], 1.0, 101.0))
