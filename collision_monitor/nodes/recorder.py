@@ -28,7 +28,7 @@ from collision_monitor.errors import RecordingError
 from collision_monitor.model.live.desired_scene import DesiredScene, ObjectRequest
 from collision_monitor.model.scene_file import as_scene, objects_now
 from collision_monitor.motion.trajectory import NANO
-from collision_monitor.nodes.common.messages import LATCHED, duration_message
+from collision_monitor.nodes.common.messages import LATCHED, duration_message, type_name
 from collision_monitor.recording.stop_recorder import Channel, RecordingSettings, StopRecorder
 from collision_monitor.robot.packages import FileFinder
 
@@ -206,7 +206,7 @@ class Recorder:
     ) -> int:
         """Number of the channel of a topic, which is made at its first use."""
         if topic not in self._channels:
-            name = f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}"
+            name = type_name(kind)
             self._channels[topic] = self._recorder.channel(
                 Channel(
                     self._node.resolve_topic_name(topic), name, message_definition(name), latched,

@@ -12,13 +12,15 @@ import pytest
 import trimesh
 from support.robots.toys import chain
 from support.ros.obstacle_messages import cloud_message, marker
-from support.ros.ros_graph import ERROR, OK, STALE, Graph
+from support.ros.ros_graph import ERROR, OK, STALE, Graph, rclpy
 
 from diagnostic_msgs.msg import DiagnosticStatus  # isort: skip
 from rclpy.qos import qos_profile_sensor_data  # isort: skip
 from rclpy.serialization import serialize_message  # isort: skip
-from sensor_msgs.msg import PointCloud2  # isort: skip
+from sensor_msgs.msg import LaserScan, PointCloud2  # isort: skip
 from visualization_msgs.msg import Marker, MarkerArray  # isort: skip
+
+from collision_monitor.nodes.obstacles.planning_scene import message_type
 
 NAMES = ["j1", "j2", "j3"]
 CLEAR = [0.5, 0.5, 0.3]
@@ -227,6 +229,29 @@ def test_missing_scene_messages_are_an_error_if_a_timeout_is_set(cell):
         )
         cell.until(lambda values, state: state.level == OK, what)
         assert cell.graph.set_parameters(**{name: 0.0}).successful
+
+
+@pytest.mark.parametrize(
+    ("topic", "kind", "qos", "why"),
+    [
+        ("scene", MarkerArray, qos_profile_sensor_data, "service: Best effort publisher"),
+        ("attach", Marker, 10, "its type is visualization_msgs/msg/Marker, not visualization_msgs"),
+        ("cloud", LaserScan, 10, "its type is sensor_msgs/msg/LaserScan, not sensor_msgs"),
+        ("planning_scene", Marker, 10, "of this topic are not installed"),
+    ],
+)
+def test_a_publisher_whose_messages_do_not_arrive_is_an_error(cell, topic, kind, qos, why):
+    if topic == "planning_scene" and message_type() is not None:
+        pytest.skip("moveit_msgs is installed")
+    other = rclpy.Context()  # in one context a topic has one type
+    other.init(domain_id=cell.graph.domain)
+    node = rclpy.create_node("detector", context=other)
+    node.create_publisher(kind, f"/collision_monitor/{topic}", qos)
+    cell.until(lambda values, state: f"/detector on ~/{topic} (" in state.message)
+    assert cell.graph.state.level == ERROR and why in cell.graph.state.message
+    node.destroy_node()
+    other.shutdown()
+    cell.until_clear()
 
 
 def test_what_is_grasped_moves_along_and_stays_where_it_is_left(cell):

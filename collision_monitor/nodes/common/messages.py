@@ -55,6 +55,11 @@ def duration_message(seconds: float) -> Duration:
     return RclpyDuration(nanoseconds=round(1e9 * seconds)).to_msg()
 
 
+def type_name(kind: type) -> str:
+    """Name of a type of messages, such as ``sensor_msgs/msg/JointState``."""
+    return f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}"
+
+
 def key_values(values: Mapping[str, str]) -> list[KeyValue]:
     """Key-values of a DiagnosticStatus."""
     return [KeyValue(key=key, value=value) for key, value in values.items()]

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from rclpy.node import Node
+from sensor_msgs.msg import PointCloud2
 from visualization_msgs.msg import Marker, MarkerArray
 
 from collision_monitor.common.compiled import LOG_SECONDS
@@ -21,6 +22,7 @@ from collision_monitor.model.live.live_scene import CLOUD
 from collision_monitor.model.live.object_geometry import ObjectGeometry
 from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.nodes.common.messages import seconds_of
+from collision_monitor.nodes.obstacles.cloud import CLOUD_QOS
 from collision_monitor.nodes.obstacles.message_shapes import (
     marker_name,
     marker_shape,
@@ -34,7 +36,9 @@ from collision_monitor.nodes.obstacles.planning_scene import (
     message_type,
 )
 from collision_monitor.nodes.obstacles.scene_objects import SceneObjects
+from collision_monitor.nodes.obstacles.unheard_publishers import Subscribed, UnheardPublishers
 from collision_monitor.nodes.obstacles.waiting_messages import (
+    KEEP_ALL,
     WORK_SECONDS,
     ReliableSubscription,
     WaitingMessages,
@@ -96,9 +100,11 @@ class SceneTopics:
         self.waiting = WaitingMessages(node, work(self.process_pending))
         self._is_recorded = recorder is not None
         self._planning = PlanningSceneTopic(self.objects, self._most)
-        topics = [("scene", MarkerArray, self._on_scene), ("attach", MarkerArray, self._on_attach)]
-        if (kind := message_type()) is not None:
-            topics.append(("planning_scene", kind, self._on_planning_scene))
+        topics = {
+            "scene": (MarkerArray, self._on_scene),
+            "attach": (MarkerArray, self._on_attach),
+            "planning_scene": (message_type(), self._on_planning_scene),
+        }
         # An obstacle whose message is lost would not be monitored.
         self._subscriptions = {
             topic: ReliableSubscription(
@@ -106,8 +112,13 @@ class SceneTopics:
                 partial(self._receive, topic), partial(self._on_lost, topic),
                 recorder and recorder.recorded_subscription(f"~/{topic}", kind),
             )
-            for topic, kind, callback in topics
+            for topic, (kind, callback) in topics.items() if kind is not None
         }  # fmt: skip
+        self._unheard = UnheardPublishers(
+            node,
+            {topic: Subscribed(kind, KEEP_ALL) for topic, (kind, _) in topics.items()}
+            | {"cloud": Subscribed(PointCloud2, CLOUD_QOS)},
+        )
         if recorder is not None:
             recorder.follow(self._keeper)
         self._keeper.changed = self._raise_fault
@@ -139,6 +150,7 @@ class SceneTopics:
         self.objects.jobs.done(self._on_geometry)
         for subscription in self._subscriptions.values():
             subscription.check_publishers()
+        self._unheard.update(time.monotonic())
         self.process_waiting()
         # A lifetime ends only if no message that waits may extend it.
         if not self._late(time.monotonic())[0]:
@@ -159,7 +171,8 @@ class SceneTopics:
         if 0.0 < timeout < now - self._received:
             silence = now - self._received
             return f"no message on ~/scene for {silence:.1f} s; {timeout:g} s are allowed"
-        return self.waiting.fault(*self._late(now)) or self._keeper.fault(self._keeper.clock.now)
+        late = self.waiting.fault(*self._late(now))
+        return late or self._keeper.fault(self._keeper.clock.now) or self._unheard.fault
 
     def _late(self, now: float) -> tuple[float, str]:
         """How long the oldest message has waited, seconds, and its topic."""

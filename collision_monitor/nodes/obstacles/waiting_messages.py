@@ -30,7 +30,7 @@ except ImportError:  # before Iron
 
 # Keep all waiting messages: an overwritten message would be lost silently, while the middleware
 # reports one beyond its limit (5000 messages in Fast DDS).
-_ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL, reliability=ReliabilityPolicy.RELIABLE)
+KEEP_ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL, reliability=ReliabilityPolicy.RELIABLE)
 # Messages that a publisher sent during its discovery may also be reported as lost, until its first
 # messages are received. They are ignored if the topic had no publisher before. Otherwise they may
 # be of another publisher, as a report does not name it.
@@ -85,10 +85,10 @@ class ReliableSubscription:
         create = node.create_subscription
         try:
             self._subscription = create(
-                kind, topic, self._receive, _ALL, event_callbacks=events, raw=True
+                kind, topic, self._receive, KEEP_ALL, event_callbacks=events, raw=True
             )
         except UnsupportedEventTypeError:
-            self._subscription = create(kind, topic, self._receive, _ALL, raw=True)
+            self._subscription = create(kind, topic, self._receive, KEEP_ALL, raw=True)
 
     def _receive(self, data: bytes) -> None:
         if self._keep is not None:

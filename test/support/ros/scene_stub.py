@@ -46,6 +46,8 @@ def stub_node():
         receive=lambda topic, data: callbacks[topic](data),
         subscriptions=subscriptions,
         count_publishers=lambda topic: 0,
+        get_publishers_info_by_topic=lambda topic: [],
+        resolve_topic_name=lambda topic: topic,
         destroy_subscription=lambda subscription: None,
         create_timer=lambda *arguments, **options: MagicMock(),
         destroy_timer=lambda timer: None,
