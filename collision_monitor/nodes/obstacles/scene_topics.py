@@ -244,16 +244,15 @@ class SceneTopics:
         self._received = time.monotonic()
         now, pending = self._received, self.waiting.markers
         for marker in message.markers:
-            name = marker_name(marker)
             if marker.action == Marker.DELETEALL:
                 if not marker.ns:
                     self.waiting.clear()
                 known = {*self._keeper.requests, *self._keeper.refused, *pending.names()} - {CLOUD}
-                pending.delete(filter(all_of(marker.ns), known), now)
-            elif marker.action == Marker.DELETE:
-                pending.delete([name], now)
+                for name in filter(all_of(marker.ns), known):
+                    pending.change(name, None, now)
             else:
-                pending.change(name, marker, now)
+                is_deleted = marker.action == Marker.DELETE
+                pending.change(marker_name(marker), None if is_deleted else marker, now)
 
     def _on_attach(self, message: MarkerArray) -> None:
         for each in message.markers:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -154,60 +154,54 @@ class PendingMarkers:
 
     def __init__(self) -> None:
         """Start without any."""
-        self._changed: dict[str, tuple[float, Marker]] = {}  # received when first, the latest
-        self._deleted: dict[str, float] = {}
-        self._is_sorted = True  # whether the oldest of `_changed` comes first
+        # When it was received first, which is their order, and the latest marker; None: deleted.
+        self._pending: dict[str, tuple[float, Marker | None]] = {}
         self._is_partial = False
 
     def __len__(self) -> int:
         """Number of objects."""
-        return len(self._changed) + len(self._deleted)
+        return len(self._pending)
 
-    def change(self, name: str, marker: Marker, now: float) -> None:
-        """Add or change an object. Times are seconds of a steady clock."""
-        since = self._deleted.pop(name, now)
-        since, _ = self._changed.get(name, (since, marker))
-        self._is_sorted &= since == now or name in self._changed
-        self._changed[name] = since, marker
+    def change(self, name: str, marker: Marker | None, now: float) -> None:
+        """Add or change an object, or delete it (None). Times are seconds of a steady clock.
 
-    def delete(self, names: Iterable[str], now: float) -> None:
-        """Delete objects."""
-        for name in names:
-            since, _ = self._changed.pop(name, (now, None))
-            self._deleted.setdefault(name, since)
+        One that waits already keeps its turn.
+        """
+        since, _ = self._pending.get(name, (now, None))
+        self._pending[name] = since, marker
 
     def names(self) -> list[str]:
         """Names of the objects that are to be added or changed."""
-        return list(self._changed)
+        return [name for name, (_, marker) in self._pending.items() if marker is not None]
 
     def waited(self, now: float) -> float:
         """How long the oldest one has waited, seconds; 0 without any."""
-        times = (*(since for since, _ in self._changed.values()), *self._deleted.values())
-        return max(0.0, now - min(times, default=math.inf))
+        oldest, _ = next(iter(self._pending.values()), (now, None))
+        return max(0.0, now - oldest)
 
     @property
     def is_partial(self) -> bool:
         """Whether objects were deleted before those that replace them were added."""
-        return self._is_partial and bool(self._changed)
+        return self._is_partial and self._first(is_deleted=False) is not None
+
+    def _first(self, is_deleted: bool) -> str | None:
+        """The first object to be deleted, or to be added or changed; None without one."""
+        items = self._pending.items()
+        return next((k for k, (_, marker) in items if (marker is None) == is_deleted), None)
 
     def apply_one(
         self, has_room: Callable[[str], bool], change: Callable[[Marker], None],
         delete: Callable[[str], None],
     ) -> None:  # fmt: skip
         """Apply the next one; ``has_room`` tells whether an object can be added now."""
-        if not self._is_sorted:  # one that is deleted and added again keeps its turn
-            self._changed = dict(sorted(self._changed.items(), key=lambda item: item[1][0]))
-            self._is_sorted = True
-        if self._changed:
-            name = next(iter(self._changed))
-            if not self._deleted or has_room(name):
-                _, marker = self._changed.pop(name)
-                change(marker)
-                return
-        self._is_partial = bool(self._changed)
-        name = next(iter(self._deleted))
-        del self._deleted[name]
-        delete(name)
+        changed, deleted = self._first(is_deleted=False), self._first(is_deleted=True)
+        if changed is not None and (deleted is None or has_room(changed)):
+            _, marker = self._pending.pop(changed)
+            change(marker)
+            return
+        self._is_partial = changed is not None
+        del self._pending[deleted]
+        delete(deleted)
 
 
 class _Message(NamedTuple):

@@ -27,7 +27,8 @@ def test_objects_that_are_deleted_and_added_again_all_get_their_turn():
     """Ten times a second all of 100 objects are replaced, of which 40 can be applied."""
     pending, applied = PendingMarkers(), set()
     for cycle in range(6):
-        pending.delete({*applied, *pending.names()}, 0.1 * cycle)
+        for name in {*applied, *pending.names()}:
+            pending.change(name, None, 0.1 * cycle)
         for number in range(100):
             pending.change(f"o{number}", f"o{number}", 0.1 * cycle)
         for _ in range(40):
@@ -39,9 +40,9 @@ def test_objects_that_are_deleted_and_added_again_all_get_their_turn():
 def test_the_oldest_of_all_counts_as_waiting():
     pending = PendingMarkers()
     assert pending.waited(7.0) == 0.0
-    pending.change("b", None, 1.0)
-    pending.delete(["a"], 5.0)
-    pending.delete(["b"], 6.0)
+    pending.change("b", "b", 1.0)
+    pending.change("a", None, 5.0)
+    pending.change("b", None, 6.0)
     assert pending.waited(6.0) == 5.0
 
 
