@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakValueDictionary
 
 import numpy as np
 from rclpy.node import Node
@@ -43,7 +43,8 @@ class MeshWorker:
         self._finder, self._most = FileFinder(package_dirs, is_received=True), most
         self._hierarchy = hierarchy
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="meshes")
-        self._jobs: dict[str, tuple[MeshFile | ManyTriangles, Future[ObjectGeometry]]] = {}
+        # By object, until it gets the geometry; without a future if that could not be made.
+        self._jobs: dict[str, tuple[MeshFile | ManyTriangles, Future[ObjectGeometry] | None]] = {}
         self._made: WeakValueDictionary[Any, ObjectGeometry] = WeakValueDictionary()  # by key
         self._recent: deque[ObjectGeometry] = deque(maxlen=_RECENT)
 
@@ -54,28 +55,34 @@ class MeshWorker:
     @property
     def names(self) -> list[str]:
         """Names of the objects whose meshes are being processed."""
-        return list(self._jobs)
+        return [name for name, (_, future) in self._jobs.items() if future is not None]
+
+    def wanted(self, name: str) -> MeshFile | ManyTriangles | None:
+        """Mesh of an object whose geometry is being made, or could not be made."""
+        return self._jobs[name][0] if name in self._jobs else None
 
     def start(self, name: str, wanted: MeshFile | ManyTriangles) -> None:
         """Start making the geometry of an object, unless it is being made; `done` delivers it."""
-        if name not in self._jobs or self._jobs[name][0].key != wanted.key:
+        if name not in self.names or self._jobs[name][0].key != wanted.key:
             self.cancel(name)
             self._jobs[name] = wanted, self._pool.submit(self._make, wanted)
 
     def cancel(self, name: str) -> None:
         """Cancel the job of an object."""
-        if name in self._jobs:
-            self._jobs.pop(name)[1].cancel()
+        _, future = self._jobs.pop(name, (None, None))
+        if future is not None:
+            future.cancel()
 
     def done(self, report: Callable[[str, ObjectGeometry | CollisionMonitorError], None]) -> None:
         """Call ``report`` for each finished job, with the name and the geometry or the error."""
         for name, (wanted, future) in list(self._jobs.items()):
-            if not future.done():
+            if future is None or not future.done():
                 continue
-            del self._jobs[name]
             if (problem := future.exception()) is not None:
+                self._jobs[name] = wanted, None
                 report(name, LiveSceneError(reason_of(problem)))
                 continue
+            del self._jobs[name]
             self._made[wanted.key] = made = future.result()
             self._recent.append(made)
             report(name, made)
@@ -114,8 +121,6 @@ class SceneObjects:
         self.keeper.find = self.find
         self._frames = Frames(listen_to_tf(node))
         self._monitor: Monitor | None = None
-        # Parts of `ManyTriangles`, by what is used meanwhile.
-        self._unmade: WeakKeyDictionary[ObjectGeometry, tuple] = WeakKeyDictionary()
         self.jobs = MeshWorker(
             package_dirs_of(values), values["scene_leaves_per_object"], values["hierarchy"]
         )
@@ -139,17 +144,14 @@ class SceneObjects:
             self.jobs.cancel(request.name)
             self.keeper.request(replace(request, shape=shape))
         elif self.keeper.request(replace(request, shape=shape.coarse)) or shape.coarse is None:
-            if shape.coarse is not None:
-                self._unmade[shape.coarse] = shape.parts
             self.jobs.start(request.name, shape)
         else:
             self.jobs.cancel(request.name)
 
     def unmade(self, name: str) -> ManyTriangles | None:
         """Triangles of an object whose geometry is being made, or could not be made."""
-        shape = self.keeper.requests[name].shape if name in self.keeper.requests else None
-        parts = self._unmade.get(shape) if isinstance(shape, ObjectGeometry) else None
-        return None if parts is None else ManyTriangles(parts, shape)
+        wanted = self.jobs.wanted(name)
+        return wanted if isinstance(wanted, ManyTriangles) else None
 
     def finish(self, name: str, made: ObjectGeometry | CollisionMonitorError) -> None:
         """Use the geometry that was made for an object, or the error why it cannot be."""
