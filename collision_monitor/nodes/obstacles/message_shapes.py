@@ -244,7 +244,7 @@ def _primitive(solid: Any, pose: np.ndarray) -> Shape:
 
 def _mesh_shape(mesh: Any, pose: np.ndarray) -> Shape:
     vertices = points_of(mesh.vertices)
-    index = np.array([list(each.vertex_indices) for each in mesh.triangles], dtype=np.int64)
+    index = np.array([each.vertex_indices for each in mesh.triangles], dtype=np.int64)
     if not len(index) or index.shape[1] != 3:
         raise LiveSceneError("a mesh has no triangles")
     if index.min() < 0 or index.max() >= len(vertices):
