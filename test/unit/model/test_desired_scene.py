@@ -89,6 +89,20 @@ def test_what_is_carried_is_carried_by_the_next_robot_as_well(keeper):
     np.testing.assert_allclose(other.segments(Q)["c/1"][0], left, atol=1e-12)
 
 
+def test_what_is_detached_before_a_robot_is_known_is_placed_where_it_is_then(scene):
+    scene.clear()
+    keeper = DesiredScene()
+    keeper.request(ObjectRequest("c/1", BALL, "l3", at(0, 0.5, 0)))
+    assert not keeper.detach("c/1", None)
+    assert "c/1: to be placed in the world, but the pose of the robot is" in keeper.fault(0.0)
+    keeper.use_scene(scene)
+    keeper.retry(Q)
+    assert keeper.fault(0.0) == ""
+    assert scene.objects["c/1"].link == "l0"
+    there = scene.model.link_poses(Q)["l3"] @ at(0, 0.5, 0)
+    np.testing.assert_allclose(scene.objects["c/1"].pose, there, atol=1e-9)
+
+
 def test_what_cannot_be_attached_is_a_fault(keeper):
     assert not keeper.attach("c/1", "l3", Q)
     assert "there is no such object" in keeper.fault(0.0)
