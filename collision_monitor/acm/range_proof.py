@@ -35,8 +35,13 @@ import numpy as np
 
 from collision_monitor.acm.link_pair import place_links, surface_distance
 from collision_monitor.common.compiled import offline_kernel
-from collision_monitor.continuous.pair_sweep import ROUNDING, axis_distance
-from collision_monitor.geometry.segments import capsule_distance, capsule_witness, surely_farther
+from collision_monitor.continuous.pair_sweep import axis_distance
+from collision_monitor.geometry.segments import (
+    ROUNDING,
+    capsule_distance,
+    capsule_witness,
+    surely_farther,
+)
 from collision_monitor.hierarchy.kinematics import place_point, point_rate
 from collision_monitor.hierarchy.packed import PRISMATIC, unpack
 

@@ -21,7 +21,6 @@ from collision_monitor.continuous.near_pairs import (
     SAMPLED,
 )
 from collision_monitor.continuous.pair_sweep import (
-    ROUNDING,
     ball_bound,
     pair_bound,
     pair_nearest,
@@ -35,6 +34,7 @@ from collision_monitor.continuous.scan_space import (
     sweep_of,
     turn,
 )
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.hierarchy.packed import unpack
 
 # A pair that is at most this many resolutions beyond its stop distance does not end a search.

@@ -15,13 +15,12 @@ import numpy as np
 
 from collision_monitor.common.compiled import FALSE, TRUE, ZERO, offline_kernel
 from collision_monitor.continuous.pair_sweep import (
-    ROUNDING,
     ball_bound,
     pair_bound,
     pair_nearest,
 )
 from collision_monitor.continuous.scan_space import balls_of, path_of, set_out, sweep_of
-from collision_monitor.geometry.segments import capsule_distance, capsule_witness
+from collision_monitor.geometry.segments import ROUNDING, capsule_distance, capsule_witness
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import unpack
 

@@ -21,8 +21,9 @@ import numpy as np
 
 from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import ZERO, offline_kernel
-from collision_monitor.continuous.pair_sweep import ROUNDING, TURN, leaf_ready
+from collision_monitor.continuous.pair_sweep import TURN, leaf_ready
 from collision_monitor.continuous.scan_space import balls_at, sweep_of
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.hierarchy.packed import PRISMATIC, unpack
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from collision_monitor.common.compiled import ONE, ZERO, offline_kernel
 from collision_monitor.continuous.link_balls import beyond, squared_distance
-from collision_monitor.geometry.segments import capsule_distance, capsule_witness
+from collision_monitor.geometry.segments import ROUNDING, capsule_distance, capsule_witness
 from collision_monitor.hierarchy.kinematics import point_rate
 from collision_monitor.hierarchy.packed import PRISMATIC
 
@@ -99,8 +99,6 @@ def fill_sweep(view, sweep, row, body, px, py, pz, qx, qy, qz, radius):
         body = view.joint_table[joint, 0]
 
 
-# Metres by which rounding may change a distance in scenes of about ten metres, with a reserve.
-ROUNDING = 1e-9
 
 
 @offline_kernel

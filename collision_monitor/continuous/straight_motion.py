@@ -15,7 +15,6 @@ from collision_monitor.common.compiled import FALSE, offline_kernel
 from collision_monitor.continuous.pair_sweep import (
     FAR,
     OFF,
-    ROUNDING,
     SIZE,
     TURN,
     ball_bound,
@@ -23,6 +22,7 @@ from collision_monitor.continuous.pair_sweep import (
     pair_nearest,
 )
 from collision_monitor.continuous.scan_space import balls_at, move, sweep_of
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad
 

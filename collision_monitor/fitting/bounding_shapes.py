@@ -19,6 +19,7 @@ import numpy as np
 from collision_monitor.errors import FitError
 from collision_monitor.geometry.fixed_order import norm, principal_axes, product
 from collision_monitor.geometry.leaf import Leaf, enclosing
+from collision_monitor.geometry.segments import RELATIVE_ROUNDING, ROUNDING
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,6 @@ def hull_points(points: np.ndarray) -> np.ndarray:
 
 
 _NORMAL_STEP = 0.1  # normals of faces that are nearer to each other than about this are one
-_SHORT_EDGE = 1e-10  # metres; it has no direction
 
 
 def _boxes_on_faces(points: np.ndarray, volume: float) -> Iterator[OrientedBox]:
@@ -92,7 +92,7 @@ def _boxes_on_faces(points: np.ndarray, volume: float) -> Iterator[OrientedBox]:
             ring = flat[ConvexHull(flat).vertices]
             edges = np.roll(ring, -1, axis=0) - ring
             lengths = np.linalg.norm(edges, axis=1)
-            edges = edges[lengths > _SHORT_EDGE] / lengths[lengths > _SHORT_EDGE, None]
+            edges = edges[lengths > ROUNDING] / lengths[lengths > ROUNDING, None]
             along, across = (
                 np.ptp(product(sides, ring.T), axis=1)
                 for sides in (edges, edges[:, ::-1] * [-1.0, 1.0])
@@ -281,8 +281,6 @@ def fit_least_capsule(points: np.ndarray, box: OrientedBox | None = None) -> Lea
     return best
 
 
-# Points outside by less than this part of the size count as inside.
-_SLACK = 1e-12
 _MAX_STEPS = 1000  # each step makes the sphere larger; about ten are usual
 
 
@@ -339,7 +337,7 @@ def _least_center(points: np.ndarray) -> np.ndarray:
     """
     origin = points.mean(axis=0)
     local = points - origin
-    slack = _SLACK * float(np.abs(local).max())
+    slack = RELATIVE_ROUNDING * float(np.abs(local).max())
     support, center, radius = local[:1], local[0], 0.0
     for _ in range(_MAX_STEPS):
         distances = np.linalg.norm(local - center, axis=1)

@@ -23,6 +23,7 @@ from collision_monitor.fitting.coverage import gaps_to_union
 from collision_monitor.fitting.shapes import leaf_rows
 from collision_monitor.geometry.convex import RADIUS, ROUND
 from collision_monitor.geometry.leaf import Leaf
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.robot.description import Robot, Shape
 from collision_monitor.robot.insides import Inside
 from collision_monitor.robot.shape_kinds import (
@@ -377,7 +378,6 @@ def _in_no_leaf(points: np.ndarray, leaves: Sequence[Leaf]) -> np.ndarray:
 _SURFACE_POINTS = 2000  # on the surfaces of all leaves of a link
 _SAMPLES = 10_000  # on the triangles of a mesh
 _NEAREST = 6  # nearest samples whose triangles are measured for each point
-_ON_SURFACE = 1e-9  # metres
 
 
 def stand_off(
@@ -419,7 +419,7 @@ def _outer_points(capsules: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     normals /= np.linalg.norm(normals, axis=1)[:, None]
     place[on_side] = rng.random(int(on_side.sum()))
     points = start[owners] + place[:, None] * axis[owners] + radii[owners, None] * normals
-    return points[gaps_to_union(points, capsules) > -_ON_SURFACE]
+    return points[gaps_to_union(points, capsules) > -ROUNDING]
 
 
 def _distances(shape: Shape, points: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -16,6 +16,7 @@ import numpy as np
 
 from collision_monitor.fitting.bounding_shapes import box_along, fit_capsule, fit_sphere
 from collision_monitor.geometry.fixed_order import principal_axes, product
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.robot.description import Shape
 from collision_monitor.robot.shape_kinds import KINDS, ROUNDED, radius_and_length, unknown_kind
 
@@ -133,7 +134,6 @@ def _row_of_capsules(
 _TOLERANCE = 0.002  # metres; mean stand-off of the leaves of boxes
 # A mesh of few triangles is subdivided, so that its parts can be small.
 _FINE, _MAX_TRIANGLES = 6.0, 2000
-_ROUNDING = 1e-9  # relative growth that covers rounding errors
 
 
 @lru_cache(maxsize=1000)
@@ -150,7 +150,7 @@ def _cylinder(radius: float, length: float, most: int) -> np.ndarray:
     volumes = np.pi * radii**2 * (2.0 * (half - inset) + 4.0 / 3.0 * radii)
     best = int(volumes.argmin())
     z, r = half - inset[best], radii[best]
-    one = np.array([[0.0, 0.0, -z, 0.0, 0.0, z, r + _ROUNDING * (r + half)]])
+    one = np.array([[0.0, 0.0, -z, 0.0, 0.0, z, r + ROUNDING * (r + half)]])
     box = _box((2.0 * radius, 2.0 * radius, length), most)
     spans = np.linalg.norm(box[:, 3:6] - box[:, :3], axis=1)
     around = (np.pi * box[:, 6] ** 2 * (spans + 4.0 / 3.0 * box[:, 6])).sum()
@@ -177,7 +177,7 @@ def cover_bounds(points: np.ndarray, most: int) -> np.ndarray:
     rows = cover_box(tuple((high - low).tolist()), most, _TOLERANCE)[0]
     middle = 0.5 * (low + high)
     rows[:, :6] += np.r_[middle, middle]
-    rows[:, 6] += _ROUNDING * (rows[:, 6] + np.abs(points).max())
+    rows[:, 6] += ROUNDING * (rows[:, 6] + np.abs(points).max())
     return rows
 
 

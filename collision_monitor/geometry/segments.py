@@ -15,6 +15,8 @@ PARALLEL = 1e-24
 # Metres, radians, or a part of what is compared: more than rounding errors of sums, and less than
 # anything that matters.
 ROUNDING = 1e-9
+# Of the size of a shape: far above the rounding errors of its points, far below what matters.
+RELATIVE_ROUNDING = 1e-12
 
 
 @small_kernel

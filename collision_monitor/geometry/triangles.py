@@ -9,9 +9,9 @@ Triangles that are apart are nearest at a vertex of one and inside the other, or
 TR99-018, 1999). Every candidate is a pair of points on the triangles, so none is nearer than the
 truth; the search ends at the first one whose distance is also the gap between the triangles along
 the line of the two points, for then none can be nearer. Triangles that cross have an edge of one
-through the other; they, and triangles that are nearer than `TOUCH` of their extent, touch. For
-distances, segments and points are triangles too; coordinates up to 1e30 m; lengths below 1e-15 m
-count as zero.
+through the other; they, and triangles that are nearer than `RELATIVE_ROUNDING` of their extent,
+touch. For distances, segments and points are triangles too; coordinates up to 1e30 m; lengths
+below 1e-15 m count as zero.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 
 from collision_monitor.common.compiled import kernel, part_kernel, small_kernel
-from collision_monitor.geometry.segments import nearest_parameters
+from collision_monitor.geometry.segments import RELATIVE_ROUNDING, nearest_parameters
 
 # A squared distance and two points: farther away than any.
 _NOTHING = (math.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -27,8 +27,6 @@ _NOTHING = (math.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 # Share of the triangles' extent: twice what rounding may add to a gap, so that a candidate can be
 # compared to it. 2^-53 is 1.1e-16.
 _ROUNDING = 4e-15
-# Share of the extent up to which triangles touch: far above rounding, far below what matters.
-TOUCH = 1e-12
 
 
 @small_kernel
@@ -268,15 +266,15 @@ def squared_distance_below(p, i, j, bound):
     Else a number that is not below it but for rounding, and no points to rely on: the search
     ends as soon as a gap as wide as that is seen. ``bound`` in square metres, above zero;
     infinity to ask always. Below it, zero, without points, if the triangles share a point, and only
-    if they are nearer than `TOUCH` of their extent; where an edge runs through a face narrower than
-    1e-7 of its length, it may be the distance to the edges of that face. NaN where a coordinate is
-    not finite. The distance is right to 1e-12 of the extent of both triangles together where one is
-    as narrow as 1e-12 of its length, to 1e-14 where none is.
+    if they are nearer than `RELATIVE_ROUNDING` of their extent; where an edge runs through a face
+    narrower than 1e-7 of its length, it may be the distance to the edges of that face. NaN where a
+    coordinate is not finite. The distance is right to 1e-12 of the extent of both triangles
+    together where one is as narrow as 1e-12 of its length, to 1e-14 where none is.
     """
     extent = _extent(p, i, j)
     if not extent < math.inf:
         return math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, math.nan
-    touching = (TOUCH * extent) ** 2
+    touching = (RELATIVE_ROUNDING * extent) ** 2
     bound = max(bound, touching)
     # Three times the vector from the middle of i to that of j.
     dx = p[j, 0] + p[j + 1, 0] + p[j + 2, 0] - p[i, 0] - p[i + 1, 0] - p[i + 2, 0]

@@ -47,15 +47,11 @@ from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import kernel, offline_kernel
 from collision_monitor.errors import FitError
 from collision_monitor.geometry.bounding_volumes import AABB, OBB, OCTREE, RSS
+from collision_monitor.geometry.segments import RELATIVE_ROUNDING
 from collision_monitor.hierarchy.aabb_tree import STACK
 from collision_monitor.mesh_distance.mesh_halving import halve
 
 # -- volumes of nodes --
-
-# Boxes and cells grow by this part of the largest coordinate: more than the rounding errors of the
-# transforms into the axes of a box and back, so that no point of a triangle is lost.
-ROUNDING = 1e-12
-
 
 def volume_rows(
     kind: str, low: np.ndarray, high: np.ndarray, axes: np.ndarray, largest: float
@@ -68,9 +64,12 @@ def volume_rows(
         high: (k, 3) largest.
         axes: (k, 3, 3) as columns.
         largest: absolute coordinate of the whole mesh.
+
+    Boxes grow by more than the rounding errors of the transforms into their axes and back, so that
+    no point of a triangle is lost.
     """
     center = 0.5 * (low + high)
-    half = 0.5 * (high - low) + ROUNDING * largest
+    half = 0.5 * (high - low) + RELATIVE_ROUNDING * largest
     if kind in ("aabb", "octree"):
         size = np.linalg.norm(half, axis=1)
         return np.column_stack([center, half, size, np.zeros(len(low))])
@@ -285,7 +284,7 @@ def octree(corners: np.ndarray, in_a_leaf: int = IN_A_LEAF, depth: int = DEPTH) 
         volumes.append(volume_rows("octree", low, high, np.empty(0), largest))
         most = in_a_leaf if level < depth else len(members)
         children, *deeper = divide(
-            corners, cells, starts, members, boxes, most, _MULTIPLE, ROUNDING * largest
+            corners, cells, starts, members, boxes, most, _MULTIPLE, RELATIVE_ROUNDING * largest
         )
         sizes = np.diff(starts)
         if slots + sizes[children == 0].sum() + len(deeper[2]) > _MAX_REPEATS * len(corners):

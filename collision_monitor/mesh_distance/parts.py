@@ -65,10 +65,10 @@ from collision_monitor.common.array_views import borrow, lend
 from collision_monitor.common.compiled import kernel, small_kernel
 from collision_monitor.geometry.closed_surfaces import closed_surfaces
 from collision_monitor.geometry.convex import SOLID_COLUMNS
+from collision_monitor.geometry.segments import RELATIVE_ROUNDING
 from collision_monitor.mesh_distance import mesh_tree
 from collision_monitor.mesh_distance.mesh_tree import (
     KINDS,
-    ROUNDING,
     Hierarchy,
     MeshTree,
     TriangleTree,
@@ -82,7 +82,7 @@ from collision_monitor.robot.shape_kinds import solid_row
 
 # -- the parts of a link --
 
-_GROWTH = 1.0 + ROUNDING
+_GROWTH = 1.0 + RELATIVE_ROUNDING
 
 
 @dataclass(frozen=True, eq=False)

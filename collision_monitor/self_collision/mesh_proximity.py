@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from collision_monitor.continuous.scan_space import ScanMotion
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.hierarchy.query import add_gradients
 from collision_monitor.model.proximity import Certificate, Near, Proximity
 from collision_monitor.motion.trajectory import Trajectory
 from collision_monitor.robot.bodies import by_position
 from collision_monitor.verification.clearance.clearance_check import Certifier
-from collision_monitor.verification.clearance.mesh_level import (
-    PARTED,
-    ExactLevel,
-    ShapeDecider,
-)
+from collision_monitor.verification.clearance.mesh_level import ExactLevel, ShapeDecider
 from collision_monitor.verification.clearance.scanner import Scanner
 from collision_monitor.verification.clearance.schedule import Schedule
 
@@ -87,7 +84,7 @@ class MeshProximity(Proximity):
         if not len(pairs):
             return near
         distances, points = self._measure(q, pairs, limits[pairs])
-        parted = distances > PARTED
+        parted = distances > ROUNDING
         by_leaves = np.ones(len(limits), dtype=bool)
         by_leaves[pairs[parted]] = False
         kept = by_leaves[near.pairs]
@@ -115,7 +112,7 @@ class MeshProximity(Proximity):
         ``limits`` (k,), metres; those near 0 are raised, so that a pair above its limit does not
         look like one in contact. Unless ``is_exact``, distances above them may be too small.
         """
-        limits = np.maximum(limits, 2.0 * PARTED)
+        limits = np.maximum(limits, 2.0 * ROUNDING)
         return self._shapes.model.surface_points(q, pairs, limits, None if is_exact else limits)
 
     def loss(self, columns: np.ndarray) -> np.ndarray:
@@ -166,7 +163,7 @@ class MeshProximity(Proximity):
         if not self._on_meshes[pairs].all() or not len(pairs):
             return not len(pairs)
         distances, _ = self._measure(q, pairs, limits[pairs], False)
-        return bool(((distances > PARTED) & (distances >= limits[pairs])).all())
+        return bool(((distances > ROUNDING) & (distances >= limits[pairs])).all())
 
     def keeps(self, start: np.ndarray, end: np.ndarray, limits: np.ndarray) -> bool:
         """As `Proximity.keeps`."""

@@ -21,8 +21,8 @@ import numpy as np
 
 from collision_monitor.continuous.clearance_scan import interval_leaf_bound, target_of
 from collision_monitor.continuous.hull_sweep import Hulls, hull_bound
-from collision_monitor.continuous.pair_sweep import ROUNDING
 from collision_monitor.continuous.scan_space import Space
+from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.robot.shape_kinds import hull_points
 from collision_monitor.verification.clearance.scanner import Scan, Scanner, ScanRequest
 from collision_monitor.verification.clearance.schedule import Schedule
@@ -37,8 +37,6 @@ Decider = Callable[[np.ndarray, int, float, float], tuple[float, np.ndarray]]
 
 Piece = tuple[float, float]  # an interval of a motion: its middle and half length, seconds
 
-_TOUCH = -1e-12  # a distance of 0 is a collision
-PARTED = 1e-9  # m: points closer than this have no direction
 _DEPTH_SHARE, _DEPTH_BIN_SHARE = 0.1, 0.3  # tolerances of penetration depths
 
 
@@ -150,7 +148,8 @@ class PairBounds:
         """
         limit = target + max(self.travel, 0.0) + 2.0 * ROUNDING
         distance, self._points = self._level.decider(self._q, self.pair, limit, max(target, 0.0))
-        self.distance = float(distance) if distance > 0.0 else min(float(distance), _TOUCH)
+        # A distance of 0 is a collision.
+        self.distance = float(distance) if distance > 0.0 else min(float(distance), -ROUNDING)
         return self.distance
 
     def bound(self, target: float) -> float:
@@ -161,7 +160,7 @@ class PairBounds:
         bound = self.by_leaves
         if self.travel >= 0.0:
             bound = max(bound, min(target, self.distance - self.travel - ROUNDING))
-        if bound < target and self.distance > PARTED:
+        if bound < target and self.distance > ROUNDING:
             normal = self._points[1] - self._points[0]
             normal /= math.sqrt(normal @ normal)
             bound = max(

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from support.geometry.coal_shapes import coal_mesh
 from support.geometry.exact_geometry import share_a_point, squared_distance
 
-from collision_monitor.geometry.triangles import TOUCH, squared_distance_below
+from collision_monitor.geometry.segments import RELATIVE_ROUNDING
+from collision_monitor.geometry.triangles import squared_distance_below
 
 coordinate = st.integers(0, 3).map(float)
 point = st.tuples(coordinate, coordinate, coordinate)
@@ -30,7 +31,7 @@ def meets(first, second):
     assert back or not share_a_point(first, second)
     if there or back:
         extent = np.abs(p[1:] - p[0]).sum() + np.abs(p[3] - p[1:]).sum()
-        assert float(squared_distance(first, second)) ** 0.5 <= TOUCH * extent
+        assert float(squared_distance(first, second)) ** 0.5 <= RELATIVE_ROUNDING * extent
     return there
 
 
