@@ -53,7 +53,6 @@ _LOOSE = ("link", "leaves", "mean [mm]", "max [mm]", "try")
 _TREES = ("link", "triangles", "levels", "cells", "leaves", "triangles/leaf", "indices", "stored")
 _READ = ("urdf", "srdf", "scene", "leaves", "thresholds")
 _MEETING = ("pair", "joint", "meet in [%]", "depth up to [mm]")
-_WORST = 5
 _TIGHT = 5e-4  # metres; leaves with a smaller mean distance from the link are not listed
 _MOST_LEAVES = settings_of(FitSettings)["max_leaves_per_link"].most
 
@@ -174,7 +173,7 @@ def loosest_links(model: CollisionModel) -> list[dict[str, Any]]:
             count = len(leaves[name])
             links.append({"link": name, "leaves": count, "mean": mean, "max": largest,
                          "advice": _advice(model, name)})  # fmt: skip
-    return sorted(links, key=lambda row: -row["mean"])[:_WORST]
+    return sorted(links, key=lambda row: -row["mean"])[:MOST_NAMED]
 
 
 def _advice(model: CollisionModel, link: str) -> str:

@@ -41,6 +41,7 @@ from collision_monitor.cli.robots import (
 )
 from collision_monitor.common.atomic_file import write_text
 from collision_monitor.common.compiled import log_compiling
+from collision_monitor.common.text import MOST_NAMED
 from collision_monitor.errors import CollisionMonitorError, ConfigurationError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.motion.bags import is_bag, topic_names
@@ -70,7 +71,6 @@ _READ = (
     "urdf", "srdf", "scene", "leaves", "limits", "thresholds", "drives", "other", "other_srdf"
 )  # fmt: skip
 _BAG = "metadata.yaml"  # file in the folder of a bag
-_LISTED = 12  # maximum number of violations on the terminal
 
 
 def add_parser(commands: Any) -> None:
@@ -428,10 +428,10 @@ def _print_results(
             print(f"{result.source}: {headline(result)}")
             continue
         print(headline(result))
-        for v in result.violations[:_LISTED]:
+        for v in result.violations[:MOST_NAMED]:
             print(f"  {'warning' if v.warning else 'unsafe ':7s} [{v.code.value}] {sentence(v)}")
-        if len(result.violations) > _LISTED:
-            print(f"  and {len(result.violations) - _LISTED} more; --report or --json has them all")
+        if (more := len(result.violations) - MOST_NAMED) > 0:
+            print(f"  and {more} more; --report or --json has them all")
         if result.worst is not None:
             print(f"  nearest: {nearest(result.worst)}")
         for text in compared(result):

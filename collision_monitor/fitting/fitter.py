@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from collision_monitor.common.compiled import LOG_SECONDS
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.limits import check_time
 from collision_monitor.common.settings import settings_of
@@ -50,7 +51,6 @@ from collision_monitor.robot.shape_kinds import ROUNDED, enclosing_surface
 
 logger = logging.getLogger(__name__)
 
-_LOG_PERIOD = 1.0
 # Obstacles, and loose links, may have so many times as many leaves: obstacles do not move, so that
 # more leaves around them hardly slow down a query.
 _FACTOR = 4
@@ -437,7 +437,7 @@ def _fit_in_parallel(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tupl
             for count, future in enumerate(as_completed(waiting), 1):
                 yield waiting[future], future.result()
                 check_time(f"fitting leaves: {count} of {len(jobs)} meshes are done")
-                if time.monotonic() - last_log > _LOG_PERIOD:
+                if time.monotonic() - last_log > LOG_SECONDS:
                     last_log = time.monotonic()
                     share = {"share": count / len(jobs)}
                     logger.info(
@@ -447,5 +447,5 @@ def _fit_in_parallel(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tupl
         # After an error or Ctrl-C the pending fits are cancelled.
         pool.shutdown(wait=False, cancel_futures=True)
     seconds = time.monotonic() - begin
-    if seconds > _LOG_PERIOD:
+    if seconds > LOG_SECONDS:
         logger.info("leaves fitted to %d meshes in %.0f s", len(jobs), seconds)

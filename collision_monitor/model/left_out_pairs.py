@@ -30,12 +30,12 @@ from collision_monitor.common.limits import check_time
 from collision_monitor.common.text import counted
 from collision_monitor.model.mesh_contacts import LinkContacts, Solid
 from collision_monitor.model.pair_rules import (
+    ALWAYS,
     COVER,
     DEEPER,
     FEW,
     GRAZE,
     PLACE,
-    RARELY,
     SAMPLES_AROUND_ZERO,
     SOMETIMES,
     TOUCH,
@@ -54,7 +54,6 @@ from collision_monitor.robot.pairs import MAY_COLLIDE, are_of_one_robot
 
 _LEAVES_USUALLY = 0.5  # share in which leaves overlap: not all pairs are sampled evenly for them
 _MEASURED = 25  # configurations for depths and places in reasons
-_ALWAYS = 1.0 - RARELY
 
 
 def pairs_to_leave_out(model: Any) -> tuple[dict[int, str], tuple[str, ...]]:
@@ -93,9 +92,9 @@ class _Search:
         for pair, (a, b) in enumerate(model.pairs):
             check_time("looking for pairs that overlap by design")
             if a in self._obstacles or b in self._obstacles or not are_of_one_robot(a, b):
-                if overlap[pair] >= _ALWAYS:
+                if overlap[pair] >= ALWAYS:
                     contacts = self._contacts((a, b), self._everywhere[()])
-                    if (share := contacts.share(_ALWAYS)) >= _ALWAYS:
+                    if (share := contacts.share(ALWAYS)) >= ALWAYS:
                         warnings.append(
                             f"'{a}' and '{b}': shapes meet in {share:.1%} of {len(contacts)} "
                             "sampled configurations; if they are meant to touch, list the pair "
@@ -167,7 +166,7 @@ class _Search:
         contacts = self._contacts(links, rows[::-1])  # corners first: overlaps are deepest there
         if (depth := contacts.largest_depth(most=most)) == np.inf:
             around = self._contacts(links, self._around_zero)
-            if around.share(_ALWAYS) < _ALWAYS:
+            if around.share(ALWAYS) < ALWAYS:
                 return ""
             most = around.largest_depth() + GRAZE
             if (depth := contacts.largest_depth(most=most)) > most:

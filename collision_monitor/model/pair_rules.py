@@ -25,6 +25,7 @@ SOMETIMES = 0.1
 # be news, and the usual distance is the one below which a pair is in so many of those without
 # contact.
 RARELY = 0.05
+ALWAYS = 1.0 - RARELY
 # Share of the configurations in which a pair that is usually near is within its warning distance.
 # With a half, UR10's forearm and flange (49 %) would warn in most random poses.
 OFTEN_NEAR = 0.4

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.model.live.live_objects import LiveObject
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.live.object_geometry import solids_of_leaves
-
-_SHORT = 1e-6  # metres: shorter capsules are written as spheres
 
 
 def objects_now(live: LiveScene) -> tuple[LiveObject, ...]:
@@ -60,7 +59,7 @@ def _solid(row: np.ndarray, pose: np.ndarray) -> dict[str, Any]:
     place = {"position": pose[:3, 3].tolist()}
     if max(x, y) == 0.0:
         radius += ROUNDING * (1.0 + radius + z)
-        if 2.0 * z < _SHORT:  # a cloud may have thousands of these
+        if 2.0 * z < SIX_DIGITS:  # a cloud may have thousands of these
             return {"type": "sphere", "radius": radius + z, **place}
         size = {"type": "capsule", "radius": radius, "length": 2.0 * z}
     elif is_round:

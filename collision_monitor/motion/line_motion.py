@@ -29,15 +29,14 @@ from scipy.interpolate import PPoly
 from scipy.optimize import brentq, minimize_scalar
 from scipy.spatial.transform import Rotation
 
+from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import MotionError
-from collision_monitor.motion.trajectory import Trajectory, hermite
+from collision_monitor.motion.trajectory import LONGEST, Trajectory, hermite
 from collision_monitor.motion.violation import Code, Violation
 from collision_monitor.robot.bodies import Bodies, Jacobians, link_poses
 
 # -- the trapezoidal profile --
-
-_SHORTEST, _LONGEST = 1e-6, 1e9  # seconds; shortest and longest motion
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,8 @@ class Trapezoid:
         for name, value in (("tsa", self.tsa), ("tsd", self.tsd)):
             if not (math.isfinite(value) and value >= 0.0):
                 raise MotionError(f"{name} is {value:g} s; it must not be negative")
-        if not _SHORTEST <= self.tf <= _LONGEST:
-            raise MotionError(f"tf is {self.tf:g} s, not {_SHORTEST:g} to {_LONGEST:g} s")
+        if not SIX_DIGITS <= self.tf <= LONGEST:
+            raise MotionError(f"tf is {self.tf:g} s, not {SIX_DIGITS:g} to {LONGEST:g} s")
         if self.tsa + self.tsd > self.tf * (1.0 + 1e-12):
             raise MotionError(
                 f"tf is {self.tf:g} s, but the ramps tsa and tsd alone take "
@@ -367,7 +366,6 @@ def _first_time_above(times: np.ndarray, beyond: np.ndarray) -> float:
     return float(times[k - 1] + part * (times[k] - times[k - 1]))
 
 
-_INTERPOLATION_ERROR = 1e-6  # metres, and radians, that interpolation may add
 _BETWEEN = np.array([0.25, 0.5, 0.75])  # where intervals are measured
 _FEWEST_NODES, _MAX_NODES = 32, 5000
 
@@ -402,7 +400,7 @@ def follow_line(
         times = np.append(times, motion.x[-1])
         off = rates.off_line(course(times)[:, 0], motion(times))
         at_nodes, inside = off[::4], off[:-1].reshape(len(between), 4, 2)[:, 1:]
-        allowed = np.maximum(at_nodes[:-1], at_nodes[1:]) + _INTERPOLATION_ERROR
+        allowed = np.maximum(at_nodes[:-1], at_nodes[1:]) + SIX_DIGITS
         if (inside <= allowed[:, None]).all() or len(motion.x) > _MAX_NODES:
             break
         count *= 2

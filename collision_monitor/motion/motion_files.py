@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion.bags import bag_location, is_bag, read_bag, topic_names
 from collision_monitor.motion.commands import command_motion, is_command
@@ -33,7 +34,6 @@ from collision_monitor.robot.scene import Scene
 logger = logging.getLogger(__name__)
 
 _CHORD_ERROR = 1e-3  # rad or m between a curved piece and the lines between its waypoints
-_MIN_STEP = 1e-6  # seconds; a breakpoint this close to the one before is dropped if nothing moves
 _MAX_WAYPOINTS = 1_000_000  # waypoints
 
 
@@ -204,7 +204,7 @@ def _table(trajectory: Trajectory, where: str) -> Motion:
     times = np.append(breaks[piece] + steps[piece] * (number / parts[piece]), breaks[-1])
     rows = polynomial(times)
     moved = np.abs(np.diff(rows, axis=0)).max(axis=1, initial=0.0) > 1e-9
-    keep = np.concatenate([[True], moved | (np.diff(times) >= _MIN_STEP)])
+    keep = np.concatenate([[True], moved | (np.diff(times) >= SIX_DIGITS)])
     return Motion(trajectory.joint_names, times[keep], rows[keep])
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from rclpy.node import Node
 
 from collision_monitor.common.compiled import compiling, is_on_disk
+from collision_monitor.common.disk_cache import LOOK_SECONDS
 from collision_monitor.common.limits import limited
 from collision_monitor.errors import CollisionMonitorError, reason_of
 from collision_monitor.hierarchy.object_slots import put
@@ -37,7 +38,6 @@ from collision_monitor.nodes.parameters.monitor_parameters import (
     thresholds_of,
 )
 
-_POLL_SECONDS = 0.02
 # With more pairs, replacing the robot takes longer than the tolerated delay of joint states.
 _MANY_PAIRS = 5000
 
@@ -169,7 +169,7 @@ class RobotLoader:
                 "loading a new robot description; still monitoring the current robot"
             )
             self._process = LoadingProcess(recipe)
-            self._timer = steady_timer(self._node, _POLL_SECONDS, self._poll)
+            self._timer = steady_timer(self._node, LOOK_SECONDS, self._poll)
         self._changed()
 
     def cancel(self) -> None:

@@ -18,6 +18,7 @@ from collision_monitor.errors import (
     MotionError,
     NothingToCheckError,
 )
+from collision_monitor.monitoring.speed_policy.settings import STOPPING_SECONDS
 from collision_monitor.motion.trajectory import NANO, Motion, Trajectory
 from collision_monitor.robot.bodies import link_poses
 from collision_monitor.self_collision.arms import Arm, find_chains
@@ -71,7 +72,6 @@ _FINER = 4  # factor for the number of waypoints if the given ones allow no solu
 _MOST_FINE = 1500  # waypoints
 _ATTEMPTS = 3  # each but the first with more waypoints, and farther above limits between them
 _LITTLE = 15_000, 3.0, 1.0  # effort of a trial with other distances
-_RAMP = 0.5  # seconds to reach the velocity limit: default acceleration limit
 
 
 class EasedPair(NamedTuple):
@@ -437,7 +437,7 @@ def _rate_limits(
     # Obstacles that move cannot be slowed: a limit that nobody gave would only refuse motions.
     moving = moving_scene_joint(model, names, motion.positions)
     usable = np.isfinite(velocity) & (moving is None)
-    acceleration = np.where(usable, np.maximum(desired, velocity / _RAMP), np.inf)
+    acceleration = np.where(usable, np.maximum(desired, velocity / STOPPING_SECONDS), np.inf)
     jerk = np.full(len(names), np.inf)
     for values, limits in (
         (acceleration, settings.acceleration_limits), (jerk, settings.jerk_limits),

@@ -13,7 +13,7 @@ import numpy as np
 
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.near_by_design import NearPair, near_by_design
-from collision_monitor.model.pair_rules import LEAST_SHARE
+from collision_monitor.model.pair_rules import ALWAYS, LEAST_SHARE
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.mesh_proximity import MeshProximity, carriers
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
 # Closer than a distance in this share of the sampled configurations is by design: an upper arm and
-# the torso. Between two arms the share is higher: only pairs such as two shoulders.
+# the torso. Between two arms it is `ALWAYS`: only pairs such as two shoulders.
 _BY_DESIGN = 0.5
-_BETWEEN_BY_DESIGN = 0.95
 # Links whose meshes are nearer than d_saf in `LEAST_SHARE` are judged by their usual distance.
 # Those that few joints move and that never touch are, too, if their leaves are nearer in this
 # share, as TIAGo's upper arms at its column. Others can keep away: Nextage's shoulders.
@@ -162,7 +161,7 @@ def rarely_apart(kinds: Sides, shares: np.ndarray) -> np.ndarray:
 
     ``shares`` (pairs,): of configurations in which they are within a distance.
     """
-    return shares >= np.where(kinds.between, _BETWEEN_BY_DESIGN, _BY_DESIGN)
+    return shares >= np.where(kinds.between, ALWAYS, _BY_DESIGN)
 
 
 def is_idle(model: CollisionModel, arms: Sequence[Arm], name: str) -> bool:

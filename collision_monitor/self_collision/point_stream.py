@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.common.settings import is_number
 from collision_monitor.common.text import told_apart
 from collision_monitor.errors import AdjustmentError, ConfigurationError, TrajectoryError
@@ -184,9 +185,7 @@ class Streamer:
         return out
 
 
-ROUNDING = 1e-6  # rad or m: smaller changes do not count as adjusted
 _MOST_PENDING = 100  # commanded points that are not reached yet
-_SHORTEST = 1e-6  # s between two commanded points
 _LATE = 1e-3  # s after which a point that is reached after it is due counts as late
 
 
@@ -323,7 +322,7 @@ class PointStream:
         self._path.append((reached, row))
         self._forget(now - self.timeout)
         self.points += 1
-        self.adjusted += change > ROUNDING
+        self.adjusted += change > SIX_DIGITS
         self.late += late
         times, rows = zip(*self._pending(now), strict=True)
         motion = Motion(self._arm_joints, np.array(times), np.array(rows))
@@ -333,10 +332,10 @@ class PointStream:
         """Time at which the arms are at ``row``: not before the last point, nor too fast."""
         left, last = self._path[-1]
         needed = float((np.abs(row - last) / self._streamer.fastest[self._columns]).max())
-        return max(due, max(left, now) + max(needed, _SHORTEST))
+        return max(due, max(left, now) + max(needed, SIX_DIGITS))
 
     def _pending(self, now: float) -> list[tuple[float, np.ndarray]]:
-        return [point for point in self._path if point[0] > now + 0.5 * _SHORTEST]
+        return [point for point in self._path if point[0] > now + 0.5 * SIX_DIGITS]
 
     def _forget(self, before: float) -> None:
         """Forget points that the arms had left by this time."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.errors import ConfigurationError, MotionError, TrajectoryError
+from collision_monitor.motion.robot_joints import SAME_POSITION
 from collision_monitor.motion.trajectory import SHORTEST, Motion, check_times
 from collision_monitor.robot.angles import TURN, limits_beside
 from collision_monitor.robot.bodies import leading_joint
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 _COARSE = 0.15  # rad or m: waypoints are inserted between those farther apart
 _FINE = 0.1
-_START_TOLERANCE = 0.01  # rad or m by which a robot may start beyond a position limit: sensor noise
 
 
 def checked(model: CollisionModel, motion: Motion) -> Motion:
@@ -136,7 +136,7 @@ def standing(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -
     """The model with position limits extended to the start of a `checked` motion.
 
     Sensors may report a robot slightly beyond a limit. A start position beyond a limit by at most
-    `_START_TOLERANCE` replaces the limit.
+    `SAME_POSITION` replaces the limit.
 
     Raises:
         ConfigurationError: as `configurations`.
@@ -145,7 +145,7 @@ def standing(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -
     q = _all_joints(model, start, held)[0]
     lower, upper = model.position_limits
     beyond = np.maximum(lower - q, q - upper)
-    off = (beyond > 0.0) & (beyond <= _START_TOLERANCE)
+    off = (beyond > 0.0) & (beyond <= SAME_POSITION)
     if not off.any():
         return model
     return _limited(

@@ -28,10 +28,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.geometry.segments import ROUNDING
-from collision_monitor.motion.trajectory import NANO, Motion, Trajectory
+from collision_monitor.motion.trajectory import NANO, SHORTEST, Motion, Trajectory
 from collision_monitor.self_collision.settings import limit_of
 from collision_monitor.verification.joint_limits_check import (
     LONGEST_STEP,
@@ -42,13 +43,11 @@ from collision_monitor.verification.joint_limits_check import (
 
 logger = logging.getLogger(__name__)
 
-_FULL = 1.0 - 1e-6  # higher rates count as 1: the solver stops just below it
+_FULL = 1.0 - SIX_DIGITS  # higher rates count as 1: the solver stops just below it
 _ROUNDS = 12
-_SLOW = 1e-6  # of the largest velocity: slower joints count as at rest
 _END = 2  # waypoints at each end whose jerk includes a start or stop at speed
 _SMOOTHED = (0.1, 0.2, 0.4, 0.8, 1.6)  # s over which rates are smoothed to limit jerks
 _JERK_ROUNDS = 60
-_COARSEST = 1e-10  # s: times with a coarser resolution cannot be whole nanoseconds
 # Part of acceleration and jerk limits that a slowed motion uses: the rest is room for rounding by a
 # nanosecond, enough for a joint at its velocity limit, with intervals of 0.4 ms and more.
 _USED = 0.995
@@ -116,7 +115,8 @@ def retime(
     durations = spans / r
     resolution = 4.0 * float(np.spacing(np.abs(times).max() + durations.sum()))
     whole = np.maximum(np.ceil((durations - resolution) * NANO), 1.0)
-    if resolution > _COARSEST or measured.excess(whole / NANO) > 1.0:
+    # Times with a coarser resolution cannot be whole nanoseconds.
+    if resolution > SHORTEST or measured.excess(whole / NANO) > 1.0:
         later = np.concatenate([[0.0], np.cumsum(spans / r - spans)])
         return _not_shorter(times + later, spans)
     new = times[0] + np.concatenate([[0.0], np.cumsum(whole) / NANO])
@@ -145,7 +145,7 @@ def _growing(rates: np.ndarray) -> np.ndarray:
     if len(rates) < 2:
         return np.zeros(2, dtype=bool)
     ends, inner = rates[[0, -1]], rates[[1, -2]]
-    slack = _SLOW * np.abs(rates).max(initial=0.0)
+    slack = SIX_DIGITS * np.abs(rates).max(initial=0.0)
     return (np.abs(ends) <= np.abs(inner - ends) + slack).all(axis=1)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.robot.bodies import Jacobians
 from collision_monitor.self_collision.margins import Problem
@@ -19,13 +20,12 @@ BUFFER = 0.003  # m kept above limits, for dips between poses
 _CATCH_UP = 8  # additional steps at a row if a pair is below its limit
 SPREAD = 0.04  # m: leaf pairs of two links farther than the nearest by more than this are ignored
 _STUCK = 8  # steps without coming nearer to the goal; those that arrived took at most 3
-_ARRIVED = 1e-6  # rad or m
 _LEAST = 0.05  # minimum share of an arm, also if it does not approach
 
 
 def is_at(q: np.ndarray, goal: np.ndarray) -> bool:
     """Whether q (nq,) equals ``goal`` (nq,), except for rounding."""
-    return bool(np.abs(q - goal).max() < _ARRIVED)
+    return bool(np.abs(q - goal).max() < SIX_DIGITS)
 
 
 class Stepper:

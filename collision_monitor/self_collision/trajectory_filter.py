@@ -22,7 +22,7 @@ from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.standing import Standing
 from collision_monitor.motion.points import checked_points
 from collision_monitor.motion.rest_to_rest import rest_to_rest
-from collision_monitor.motion.trajectory import Motion
+from collision_monitor.motion.trajectory import OTHER_CLOCK, Motion
 from collision_monitor.robot.angles import apart, whole_turns
 from collision_monitor.self_collision.adjustment import Adjustment, adjust
 from collision_monitor.self_collision.arms import Arm
@@ -173,7 +173,6 @@ def _quoted(names: Sequence[str]) -> str:
 
 # m by which a motion may start closer than arms that are too close are now: sensor noise.
 _EASE = 0.002
-_MOST_AHEAD = 3600.0  # s by which the start of a trajectory may be ahead
 _LATE = 0.05  # s after its stamp at which the start of a trajectory is remarked
 
 
@@ -331,9 +330,9 @@ class TrajectoryFilter:
         )
         yielding, notes = self._yielding(motion, settings)
         self._refuse_while_others_move(motion.joint_names, clock)
-        if start - clock > _MOST_AHEAD:
+        if start - clock > OTHER_CLOCK:
             raise TrajectoryError(
-                f"starts in {start - clock:.4g} s by its stamp, at most {_MOST_AHEAD:g} s are "
+                f"starts in {start - clock:.4g} s by its stamp, at most {OTHER_CLOCK:g} s are "
                 "accepted: is it of another clock (use_sim_time)?"
             )
         if 0.0 < start <= clock:

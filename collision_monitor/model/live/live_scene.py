@@ -12,7 +12,7 @@ from weakref import WeakMethod
 
 import numpy as np
 
-from collision_monitor.common.limits import array_range_problem, range_problem
+from collision_monitor.common.limits import SIX_DIGITS, array_range_problem, range_problem
 from collision_monitor.errors import FitError, LiveSceneError
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.clearance import Clearance
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 CLOUD = "cloud"  # name of the point cloud among the objects
 
 _IDENTITY = np.eye(4)
-_TOLERANCE = 1e-6  # metres; tolerated error of a bound for an exact distance
-_RIGID = 1e-6  # tolerated deviation of a pose from a rigid transform
 
 
 class LiveScene:
@@ -408,7 +406,7 @@ class LiveScene:
         near = np.flatnonzero(out <= within)
         if len(near):
             out[near] = self.exact_bounds(
-                q, numbers[near], out[near], math.inf, _TOLERANCE, seconds=math.inf
+                q, numbers[near], out[near], math.inf, SIX_DIGITS, seconds=math.inf
             )
         return out
 
@@ -492,7 +490,7 @@ def _require_pose(name: str, pose: np.ndarray) -> None:
         abs(d * g + e * h + f * i),
     )  # fmt: skip
     volume = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
-    if off > _RIGID or volume < 0.0:
+    if off > SIX_DIGITS or volume < 0.0:
         raise LiveSceneError(f"{name}: its pose is not a rigid transform")
 
 

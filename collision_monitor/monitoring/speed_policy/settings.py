@@ -59,7 +59,7 @@ class SpeedSettings:
 
 # By default a joint stops from its velocity limit in half a second, within bounds for URDFs with
 # unrealistic limits; a joint without a limit brakes softly.
-_STOPPING_SECONDS = 0.5
+STOPPING_SECONDS = 0.5
 _LEAST, _MOST, _UNLIMITED = 0.5, 10.0, 1.0
 _DECELERATIONS = f"from {SMALLEST_DECELERATION:g} to {LARGEST_OF_JOINT:g} (rad/s^2 or m/s^2)"
 
@@ -71,7 +71,7 @@ def default_decelerations(velocity_limits: np.ndarray) -> np.ndarray:
     """
     limits = np.asarray(velocity_limits, dtype=float)
     usable = np.isfinite(limits) & (limits > 0.0)
-    bounded = np.clip(np.where(usable, limits, 1.0) / _STOPPING_SECONDS, _LEAST, _MOST)
+    bounded = np.clip(np.where(usable, limits, 1.0) / STOPPING_SECONDS, _LEAST, _MOST)
     return np.where(usable, bounded, _UNLIMITED)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.errors import AdjustmentError, TrajectoryError
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.monitor import Level, MonitorState
@@ -21,7 +22,7 @@ from collision_monitor.motion.trajectory import Motion
 from collision_monitor.nodes.common.messages import duration_message, seconds_of, time_message
 from collision_monitor.nodes.common.node_state import Report
 from collision_monitor.self_collision.adjustment import Adjustment
-from collision_monitor.self_collision.point_stream import ROUNDING, PointStream, Streamed, Streamer
+from collision_monitor.self_collision.point_stream import PointStream, Streamed, Streamer
 from collision_monitor.self_collision.retiming import MovingEnd
 from collision_monitor.self_collision.solvers import POINTS, QP_SOLVERS, RETIMING
 from collision_monitor.self_collision.trajectory_filter import (
@@ -172,7 +173,7 @@ class PointStreaming:
         if streamed.late:
             text = "streaming, late: points are reached after they are due"
             return Level.WARN, text, values
-        if streamed.largest_change > ROUNDING:
+        if streamed.largest_change > SIX_DIGITS:
             return Level.WARN, "streaming, adjusted: points are not followed exactly", values
         return Level.OK, "streaming", values
 

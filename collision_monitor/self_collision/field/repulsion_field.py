@@ -29,13 +29,14 @@ import math
 
 import numpy as np
 
+from collision_monitor.common.limits import LARGEST
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.self_collision.field.arm_pushing import PushedArm
 from collision_monitor.self_collision.margins import Problem, sides, yielding_arms
 from collision_monitor.self_collision.mesh_proximity import carriers
 from collision_monitor.self_collision.motion_clearance import failures
-from collision_monitor.self_collision.robust.required_clearances import FAR, RequiredClearances
+from collision_monitor.self_collision.robust.required_clearances import RequiredClearances
 
 _STEP = np.radians(1.0)  # step towards a waypoint, rad (metres for prismatic joints)
 _BUFFER = 0.0025  # m beyond d_saf at a waypoint, for dips between waypoints
@@ -255,7 +256,7 @@ class _Adjustment:
         if (waypoint, pair) not in self._shares:
             before, desired = self._desired[waypoint - 1 : waypoint + 1]
             only = np.full(len(self._safe), -np.inf)
-            only[pair] = FAR
+            only[pair] = LARGEST
             growing = self._proximity.near(desired, only, 0.0).gradients[0] * (desired - before)
             self._shares[waypoint, pair] = share(
                 -growing[right.columns].sum(), growing[left.columns].sum()
@@ -264,7 +265,7 @@ class _Adjustment:
 
     def _error(self, waypoint: int, q: np.ndarray, reason: str) -> AdjustmentError:
         required = RequiredClearances(self._problem)
-        return required.error(waypoint, *required.worst(q, self._safe + FAR), reason)
+        return required.error(waypoint, *required.worst(q, self._safe + LARGEST), reason)
 
 
 def _bodies_of_pairs(problem: Problem) -> np.ndarray:

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from collision_monitor.common.limits import LARGEST
 from collision_monitor.common.text import told_apart
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.self_collision.margins import Problem
 from collision_monitor.self_collision.motion_clearance import Failure, failures, start_limits
-
-FAR = 1e3  # m: no two links are farther apart
 
 
 class RequiredClearances:
@@ -127,7 +126,7 @@ class RequiredClearances:
             q = q + failure.s * (waypoints[row + 1] - q)
             time += failure.s * (float(times[waypoint + 1]) - time)
         only = np.full(len(self.safe), -np.inf)
-        only[failure.pair] = FAR
+        only[failure.pair] = LARGEST
         _, distance = self._proximity.nearest(q, only)
         reason = "the adjusted motion violates the clearance there"
         prefix = np.vstack([motion[:begin], waypoints[: row + 1]])

@@ -42,7 +42,6 @@ from collision_monitor.verification.clearance.schedule import (
 from collision_monitor.verification.clearance.two_level import (
     CODES,
     INSTANT,
-    SHOWN,
     check_two_levels,
     pair_limits,
 )
@@ -349,7 +348,7 @@ def _violations(study: Study, series: ClearanceSeries, pair: int) -> list[Violat
             doubts = series.doubts[unknown, pair]
             times = np.where(np.isnan(doubts), series.when[unknown, pair], doubts)
             nearest = lower[unknown].argmin()
-            shown = shortened([f"{time:.3f} s" for time in times], SHOWN)
+            shown = shortened([f"{time:.3f} s" for time in times])
             text = f"cannot be distinguished from {limits[m]:g} m ({CODES[m].value}) at {shown}"
             violations.append(
                 Violation(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.interpolate import PPoly
 
+from collision_monitor.common.limits import LARGEST
 from collision_monitor.common.settings import is_number
 from collision_monitor.continuous.scan_space import ScanMotion
 from collision_monitor.errors import ConfigurationError, TrajectoryError
@@ -19,7 +20,6 @@ from collision_monitor.motion.trajectory import LONGEST, Trajectory, joined
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
 
-_FARTHEST = 1e4  # rad or m between two points: 1,600 turns
 # rad or m that a joint may move within the resolution of times: a tenth of that of thresholds, at a
 # lever arm of a metre.
 _UNTIMED = 1e-6
@@ -187,7 +187,7 @@ def _check_path_lengths(part: Scheduled) -> None:
         powers = gaps ** np.arange(order - 1, 0, -1)[:, None]
         ways = np.abs(polynomial.c[:-1] * powers[:, :, None]).sum(axis=0)
         untimed = ways * (resolved / gaps)[:, None]
-    bad = np.argwhere(~((ways <= _FARTHEST) & (untimed <= _UNTIMED)))
+    bad = np.argwhere(~((ways <= LARGEST) & (untimed <= _UNTIMED)))
     if len(bad):
         piece, column = bad[0].tolist()
         begin, end = start + polynomial.x[piece : piece + 2]
@@ -195,13 +195,13 @@ def _check_path_lengths(part: Scheduled) -> None:
             f"joint '{part.prefix}{part.trajectory.joint_names[column]}' moves by up to "
             f"{ways[piece, column]:.3g} rad or m between {begin:.15g} s and {end:.15g} s"
         )
-        if ways[piece, column] <= _FARTHEST:
+        if ways[piece, column] <= LARGEST:
             raise TrajectoryError(
                 f"{moves}, in {gaps[piece]:g} s: too fast for times so far from 0 s, which are "
                 f"resolved to {resolved:.1g} s; start nearer to 0 s, or move more slowly"
             )
         raise TrajectoryError(
-            f"{moves}, more than the maximum of {_FARTHEST:g}; are these radians, metres and "
+            f"{moves}, more than the maximum of {LARGEST:g}; are these radians, metres and "
             "seconds?"
         )
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 STEP = 0.1  # s between points, as in the paper; a motion may have more
 CODES = (Code.COLLISION, Code.CLEARANCE_STOP, Code.CLEARANCE_WARN)
 INSTANT = 1e-4  # s: shorter intervals are not divided; the accuracy of times
-SHOWN = 5  # maximum number of pairs, or of times, in a message
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class TwoLevelCheck:
         last = max(suspect.last for suspect in self.suspects)
         return (
             f"{begin} left {counted(len(pairs), 'pair')} to the second level, between "
-            f"{first:.3f} s and {last:.3f} s: {shortened(pairs, SHOWN)}"
+            f"{first:.3f} s and {last:.3f} s: {shortened(pairs)}"
         )
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from collision_monitor.common.atomic_file import write_text
+from collision_monitor.common.limits import SIX_DIGITS
 from collision_monitor.common.optional_dependencies import figure_class, optional_dependency
 from collision_monitor.common.text import counted
 from collision_monitor.errors import MissingDependencyError
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 # -- sections of a page: distances between links, limits of joints, torques --
 
 _SCENE = "within the scene"
-_CHANGE = 1e-6  # metres
 # A pair hardly moves if its distance changes by less than this part of the largest change in its
 # group. The links next to the mounting of an arm of 11 m change by up to 0.02 of it.
 _STILL = 0.05
@@ -149,7 +149,7 @@ def _by_group(check: ClearanceCheck, groups: Mapping[str, np.ndarray]) -> Plot:
     curves: list[Curve] = []
     for name, columns in groups.items():
         most = change[columns].max()
-        if name != _SCENE or most > _CHANGE:
+        if name != _SCENE or most > SIX_DIGITS:
             moving = columns[near[columns] | (change[columns] >= _STILL * most)]
             values = series.upper[:, moving].min(axis=1)
             curves.append(Curve(name, values, style=_STYLES[len(curves) % len(_STYLES)]))

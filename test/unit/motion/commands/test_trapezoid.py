@@ -65,7 +65,7 @@ def test_the_fastest_profile_reaches_one_of_its_limits_and_exceeds_none(change, 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ((0.0, 0.0, 0.0), "tf is 0 s, not 1e-06 to 1e\\+09 s"),
+        ((0.0, 0.0, 0.0), "tf is 0 s, not 1e-06 to 1e\\+08 s"),
         ((-1.0, 0.0, 0.0), "tf is -1 s"),
         ((float("nan"), 0.0, 0.0), "tf is nan s"),
         ((9.0, -1.0, 0.0), "tsa is -1 s; it must not be negative"),
