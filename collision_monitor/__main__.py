@@ -10,12 +10,10 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from collision_monitor.cli.options import discard_output
+from collision_monitor.cli.options import Exit, discard_output
 from collision_monitor.errors import CollisionMonitorError
 
 _COMMANDS = ("fit", "distance", "thresholds", "adjust", "verify", "acm", "view", "demo", "warm-up")
-
-EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 
 def parser(names: Sequence[str] = _COMMANDS) -> argparse.ArgumentParser:
@@ -51,17 +49,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except CollisionMonitorError as error:
         print(f"error: {error}", file=sys.stderr)
-        return EXIT_USAGE
+        return Exit.USAGE
     except BrokenPipeError:  # the reader has closed the pipe: `... | head`
         discard_output()
-        return EXIT_FAILED
+        return Exit.FAILED
     except OSError as error:
         print(f"error: {error}", file=sys.stderr)
         discard_output()
-        return EXIT_FAILED
+        return Exit.FAILED
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
+        return Exit.INTERRUPTED
 
 
 if __name__ == "__main__":

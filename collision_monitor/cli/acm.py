@@ -25,6 +25,7 @@ from collision_monitor.acm.srdf_exemptions import (
     srdf_text,
 )
 from collision_monitor.cli.options import (
+    Exit,
     LiveProgress,
     add_setting,
     check_outputs,
@@ -40,7 +41,6 @@ from collision_monitor.common.text import counted
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.loading import Recipe
 
-EXIT_FOUND = 1
 _SUMMARY = {
     (Meeting.NEVER, Ground.PROOF): "never meet, proved",
     (Meeting.NEVER, Ground.SAMPLES): "never met in samples",
@@ -140,7 +140,7 @@ def _audit(options: argparse.Namespace, settings: SearchSettings) -> int:
         print_json(_audit_json(model, result, settings))
     else:
         print(_audit_text(model, result, settings))
-    return EXIT_FOUND if result.findings else 0
+    return Exit.FAILED if result.findings else 0
 
 
 def _shown_on(progress: LiveProgress) -> Progress:

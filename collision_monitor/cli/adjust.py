@@ -13,6 +13,7 @@ from typing import Any
 
 from collision_monitor.cli import adjust_report
 from collision_monitor.cli.options import (
+    Exit,
     add_bag_arguments,
     add_positions_argument,
     add_setting,
@@ -37,7 +38,6 @@ from collision_monitor.self_collision.preparation import mimics
 from collision_monitor.self_collision.retiming import moving_ends, moving_ends_warnings
 from collision_monitor.verification import check_joint_limits
 
-EXIT_NO_ADJUSTMENT = 1
 _READ = ("motion", "urdf", "srdf", "scene", "leaves", "limits")
 _SETTINGS = settings_of(AdjustmentSettings)
 
@@ -225,7 +225,7 @@ def _refuse(options: argparse.Namespace, result: dict[str, Any]) -> int:
     for path in filter(None, (options.output, options.plot)):
         if Path(path).exists():
             _print_error(f"warning: {path} is from an earlier run and was not changed")
-    return EXIT_NO_ADJUSTMENT
+    return Exit.FAILED
 
 
 def _print_error(text: str) -> None:

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -22,6 +23,15 @@ from collision_monitor.common.settings import Setting
 from collision_monitor.common.text import closest, named_numbers
 from collision_monitor.errors import ConfigurationError, MotionError
 from collision_monitor.model.collision_model import CollisionModel
+
+
+class Exit(IntEnum):
+    """Exit codes of commands besides 0."""
+
+    FAILED = 1  # findings, no adjustment, or output that cannot be written
+    USAGE = 2  # invalid input, as of argparse
+    INTERRUPTED = 130  # 128 and the number of SIGINT, as of shells
+
 
 # -- types of options, which raise argparse.ArgumentTypeError --
 

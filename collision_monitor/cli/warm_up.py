@@ -19,6 +19,7 @@ import numpy as np
 import trimesh
 
 from collision_monitor.cli.demo import demo_parameters, package_file
+from collision_monitor.cli.options import Exit
 from collision_monitor.common.compiled import cache_directory, compiled_kernels, log_compiling
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.fitting.shapes import fits_in_own_frame
@@ -65,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     place = cache_directory()
     if place is None:
         print("error: no folder to keep kernels in can be written", file=sys.stderr)
-        return 1
+        return Exit.FAILED
     print(f"ready in {time.monotonic() - begin:.1f} s; kernels are in {place}")
     return 0
 
