@@ -16,11 +16,11 @@ import numpy as np
 from collision_monitor.common.optional_dependencies import figure_class
 
 NEED = ("plots need matplotlib", "verify")  # of `figure_class`
-_LINES_A_PANEL = 7  # more are indistinguishable
+LINES_A_PANEL = 7  # more are indistinguishable
 _DOTS = 1200  # maximum number of points of a curve
 _LIMIT = "#b3261e"
 _SHARED = "#5b6472"  # colour of a limit of several curves
-_DASHES = ("--", (0, (5, 2)), (0, (1, 2)))  # of levels
+STYLES = ("-", "--", "-.", ":")
 _FAR = 4.0  # larger limits, relative to all values, would flatten the curves: not drawn
 _WIDTH, _PANEL = 9.5, 2.7  # inches
 _LETTER = 0.062  # inches per letter in the legend
@@ -91,9 +91,9 @@ def figure(plots: Sequence[Plot], about_time: str = "") -> Any:
         MissingDependencyError: matplotlib is not installed.
     """
     panels = [
-        (plot, first, list(plot.curves)[first : first + _LINES_A_PANEL])
+        (plot, first, list(plot.curves)[first : first + LINES_A_PANEL])
         for plot in plots
-        for first in range(0, max(len(plot.curves), 1), _LINES_A_PANEL)
+        for first in range(0, max(len(plot.curves), 1), LINES_A_PANEL)
     ]
     height = _PANEL * len(panels) + 0.4
     made = figure_class(*NEED)(figsize=(_WIDTH, height))
@@ -136,8 +136,8 @@ def draw(axis: Any, plot: Plot, curves: Sequence[Curve]) -> None:
         colour = f"C{whose[0]}" if len(whose) == 1 else _SHARED
         axis.axhline(limit, color=colour, linewidth=0.9, linestyle=(0, (4, 3)), alpha=0.8)
     for k, (level, label) in enumerate(plot.levels):
-        dashes = _DASHES[k % len(_DASHES)]
-        axis.axhline(level, color=_LIMIT, linewidth=1.0, linestyle=dashes, label=label)
+        style = STYLES[1 + k % (len(STYLES) - 1)]  # a curve may be straight, and continuous
+        axis.axhline(level, color=_LIMIT, linewidth=1.0, linestyle=style, label=label)
     for when, label in plot.marks:
         axis.axvline(when, color=_LIMIT, linewidth=1.0, alpha=0.7, label=label)
     if far:

@@ -27,7 +27,15 @@ from collision_monitor.verification.clearance.clearance_check import ClearanceCh
 from collision_monitor.verification.joint_limits_check import LimitsCheck, Peak
 from collision_monitor.verification.report.comparison import differences
 from collision_monitor.verification.report.messages import headline, summary, value
-from collision_monitor.verification.report.plots import NEED, Curve, Plot, figure, svg
+from collision_monitor.verification.report.plots import (
+    LINES_A_PANEL,
+    NEED,
+    STYLES,
+    Curve,
+    Plot,
+    figure,
+    svg,
+)
 from collision_monitor.verification.torques.torque_check import TorqueCheck
 from collision_monitor.verification.verification import Check, Verdict, Verification
 
@@ -40,8 +48,6 @@ _SCENE = "within the scene"
 # A pair hardly moves if its distance changes by less than this part of the largest change in its
 # group. The links next to the mounting of an arm of 11 m change by up to 0.02 of it.
 _STILL = 0.05
-_STYLES = ("-", "--", "-.", ":")  # different, so that coinciding curves are visible
-_PAIRS_PLOTTED = 6
 _PAIRS_LISTED = 30
 _RATES = (
     ("positions", "position", Code.JOINT_POSITION, ""),
@@ -72,7 +78,7 @@ def clearance_section(check: ClearanceCheck, model: CollisionModel) -> Section:
     """Minimum distances by group, both envelopes, the closest pairs, and a table."""
     series = check.series
     column_of = {links: column for column, links in enumerate(series.pairs)}
-    nearest = [column_of[pair.links] for pair in series.minima[:_PAIRS_PLOTTED]]
+    nearest = [column_of[pair.links] for pair in series.minima[:LINES_A_PANEL]]
     by_group = _by_group(check, pair_groups(model))
     plots = [by_group] if len(by_group.curves) > 1 else []
     plots += [
@@ -152,7 +158,8 @@ def _by_group(check: ClearanceCheck, groups: Mapping[str, np.ndarray]) -> Plot:
         if name != _SCENE or most > SIX_DIGITS:
             moving = columns[near[columns] | (change[columns] >= _STILL * most)]
             values = series.upper[:, moving].min(axis=1)
-            curves.append(Curve(name, values, style=_STYLES[len(curves) % len(_STYLES)]))
+            # Different styles, so that coinciding curves are visible.
+            curves.append(Curve(name, values, style=STYLES[len(curves) % len(STYLES)]))
     return Plot(
         "least distance by group, without pairs that hardly move", "m", series.times, curves,
         _first_violation(check), _levels(series.limits),
@@ -277,8 +284,6 @@ def _by_unit(
 
 # -- page --
 
-_CAMERA = np.array([1.2, 0.8, 0.7])  # direction from the centre of the robot
-_SIZE = (1000, 750)  # pixels of a picture
 _TAGS = {Verdict.SAFE: "done", Verdict.NOT_SAFE: "", Verdict.NOT_CHECKED: "warning"}
 _LOOKS = {Verdict.SAFE: "safe", Verdict.NOT_SAFE: "unsafe", Verdict.NOT_CHECKED: "unknown"}
 
@@ -357,16 +362,16 @@ def pictures(
     worst = result.worst
     if worst is None:
         return []
-    # Viewed from the side of the robot where both links are close.
+    # An isometric view from above, from the side of the robot where both links are close.
     middle = np.mean([point for ends in model.leaf_segments(worst.q) for point in ends], axis=0)
     beside = worst.points.mean(axis=0) - middle
-    direction = _CAMERA * np.where(beside < 0.0, (-1.0, -1.0, 1.0), 1.0)
+    x, y, _ = np.copysign(1.0, beside).tolist()
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, f"{name}.png") for name in ("whole", "near")]
         try:
             render(
-                model, worst.q, paths[0], leaves=False, size=_SIZE, direction=tuple(direction),
-                marked=worst.pair, nearest=worst.points, close_up=paths[1],
+                model, worst.q, paths[0], leaves=False, direction=(x, y, 1.0), marked=worst.pair,
+                nearest=worst.points, close_up=paths[1],
             )  # fmt: skip
         except MissingDependencyError:
             return []
