@@ -47,10 +47,10 @@ class TreeBoxes:
         return self._boxes
 
 
-_CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
-_EDGES = np.argwhere(np.triu(np.abs(_CORNERS[:, None] - _CORNERS).sum(axis=-1) == 2.0))
-# For both ends of every edge, the column of an axis-aligned box with each coordinate.
-_EDGE_COLUMNS = (np.arange(3) + 3 * (_CORNERS > 0.0))[_EDGES]
+# Whether a corner of a box is at the upper end of x, y and z; corners that differ in one share an
+# edge.
+_UPPER = np.array(list(product((False, True), repeat=3)))
+_EDGES = np.argwhere(np.triu((_UPPER[:, None] != _UPPER).sum(axis=2) == 1))
 _AT_ONCE = 100_000  # pairs of boxes compared at once
 # Maximum number of boxes shown: each takes 576 bytes of a message.
 MOST_BOXES = 1000
@@ -58,7 +58,7 @@ MOST_BOXES = 1000
 
 def edges(boxes: np.ndarray) -> np.ndarray:
     """Return (n, 12, 2, 3): both ends of the twelve edges of boxes (n, 6)."""
-    return np.take(boxes, _EDGE_COLUMNS, axis=1)
+    return np.where(_UPPER, boxes[:, None, 3:], boxes[:, None, :3])[:, _EDGES]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,8 @@ class Boxes:
 
     def edges(self) -> np.ndarray:
         """Return (n, 12, 2, 3): both ends of the edges."""
-        corners = (_CORNERS * self.halves[:, None]) @ self.axes.transpose(0, 2, 1)
+        halves = self.halves[:, None]
+        corners = np.where(_UPPER, halves, -halves) @ self.axes.transpose(0, 2, 1)
         return (corners + self.centers[:, None])[:, _EDGES]
 
 
