@@ -19,11 +19,10 @@ from collision_monitor.fitting.body import farthest, spread_directions, surface_
 from collision_monitor.fitting.coverage import closest_points
 from collision_monitor.geometry.fixed_order import product
 from collision_monitor.robot.description import Shape
-from collision_monitor.robot.shape_kinds import Facets, surface_mesh
+from collision_monitor.robot.shape_kinds import surface_mesh
 
 # Increase when the same input gives another result.
-_VERSION = 3
-_FACETS = Facets(ball=2, sides=32)
+_VERSION = 4
 _SAMPLES = 200  # random points on a link
 _DIRECTIONS = 100  # plus the farthest points along this many directions
 _MAX_DISTANCE = 0.3  # metres; pairs farther apart are ignored
@@ -45,7 +44,7 @@ def _sample_points(shapes: Sequence[Shape]) -> np.ndarray:
     """Sample points (n, 4) on the shapes of a link: x, y, z in its frame, index of the shape."""
     soups, owners = [], []
     for k, shape in enumerate(shapes):
-        mesh = surface_mesh(shape, _FACETS)
+        mesh = surface_mesh(shape)
         corners = product(np.asarray(mesh.vertices), shape.pose[:3, :3].T) + shape.pose[:3, 3]
         soups.append(corners[mesh.faces])
         owners.append(np.full(len(mesh.faces), float(k)))

@@ -37,7 +37,6 @@ from collision_monitor.fitting.bounding_shapes import (
 from collision_monitor.fitting.enclosure import check_enclosing, check_filling
 from collision_monitor.fitting.leaves_file import read_leaves
 from collision_monitor.fitting.shapes import (
-    SIDES,
     Fit,
     FitSettings,
     fits_in_own_frame,
@@ -365,7 +364,7 @@ def _published_leaf(shape: Shape) -> Leaf:
     """
     if shape.kind in ROUNDED:
         return fits_in_own_frame(shape, 1, math.inf)[0].leaves[0]
-    points = hull_points(enclosing_surface(shape, SIDES)[0])
+    points = hull_points(enclosing_surface(shape)[0])
     box = box_along(points, fit_box(outermost(points)).axes)
     capsule, sphere = fit_capsule(points, box), fit_sphere(points, box)
     return capsule if capsule.volume <= sphere.volume else sphere

@@ -98,7 +98,6 @@ def union_volume(capsules: np.ndarray, seed: int = 0) -> float:
 # A fit with more leaves is kept if its stand-off is at most this part of the one before.
 _MAX_RATIO = 0.95
 _MAX_RATIO_OF_BOX = 0.92
-SIDES = 48  # of the prism around a cylinder; its faces touch the cylinder
 # A body thinner than this part of its length counts as flat.
 _FLATNESS = 1e-3
 
@@ -261,7 +260,7 @@ def fits_in_own_frame(
         )
         fits = [(leaves_of(rows), stand_off, 0.0) for rows, stand_off in covers]
     else:
-        vertices, triangles, _ = enclosing_surface(shape, SIDES)
+        vertices, triangles, _ = enclosing_surface(shape)
         fits, area = _fit_mesh(vertices, triangles, most, tolerance, watchers, known)
     return [Fit(leaves, (shape,), stand_off, area, loss) for leaves, stand_off, loss in fits]
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,26 +27,11 @@ if TYPE_CHECKING:
 
 # Kinds that are a segment (or a point) with a radius: a single leaf is exact.
 ROUNDED = ("sphere", "capsule")
-_HULL_SIDES = 64  # of the prism that encloses a cylinder: 0.12 % larger at its corners
+SIDES = 48  # of the prism that stands for a cylinder: one around it is 0.2 % larger at its corners
 _HULL_ROUNDING = 1e-10  # m: qhull may ignore corners within its rounding error
 
 # Vertices (n, 3), triangles (m, 3), and the radius of a ball swept along them.
 Surface = tuple[np.ndarray, np.ndarray, float]
-
-
-@dataclass(frozen=True)
-class Facets:
-    """How finely `surface_mesh` approximates round surfaces.
-
-    Attributes:
-        ball: number of subdivisions of an icosahedron for a sphere.
-        sides: number of sides of a cylinder.
-        capsule: number of rows and columns of a capsule.
-    """
-
-    ball: int
-    sides: int
-    capsule: tuple[int, int] = (16, 16)
 
 
 # Kinds with a case in each of the functions below.
@@ -115,7 +99,7 @@ def bounding_ball(shape: Shape) -> tuple[np.ndarray, float]:
     return translation, core + float(row[4])
 
 
-def enclosing_surface(shape: Shape, sides: int) -> Surface:
+def enclosing_surface(shape: Shape, sides: int = SIDES) -> Surface:
     """Return a surface that encloses a shape; exact except for ``sides`` around a cylinder.
 
     The shape is inside of the triangles, or of a ball swept along them if its radius is not 0.
@@ -143,7 +127,7 @@ def hull_points(shapes: Sequence[Shape]) -> np.ndarray:
 
 
 def _hull_points(shape: Shape) -> np.ndarray:
-    places, _, radius = enclosing_surface(shape, _HULL_SIDES)
+    places, _, radius = enclosing_surface(shape)
     if shape.kind == "mesh":
         radius = _HULL_ROUNDING
         with contextlib.suppress(QhullError, ValueError):  # without a volume: all of them
@@ -152,7 +136,7 @@ def _hull_points(shape: Shape) -> np.ndarray:
     return np.column_stack([places, np.full(len(places), radius)])
 
 
-def surface_mesh(shape: Shape, facets: Facets) -> trimesh.Trimesh:
+def surface_mesh(shape: Shape) -> trimesh.Trimesh:
     """Return the surface of a shape with corners on it: round shapes are slightly too small."""
     import trimesh
 
@@ -162,12 +146,13 @@ def surface_mesh(shape: Shape, facets: Facets) -> trimesh.Trimesh:
     if shape.kind == "box":
         return trimesh.creation.box(shape.size)
     radius, length = radius_and_length(shape)
+    count = [SIDES // 2, SIDES]  # from pole to pole, and around
     if shape.kind == "sphere":
-        mesh = trimesh.creation.icosphere(facets.ball, radius)
+        mesh = trimesh.creation.uv_sphere(radius, count)
     elif shape.kind == "cylinder":
-        mesh = trimesh.creation.cylinder(radius, length, sections=facets.sides)
+        mesh = trimesh.creation.cylinder(radius, length, sections=SIDES)
     else:
-        mesh = trimesh.creation.capsule(length, radius, count=list(facets.capsule))
+        mesh = trimesh.creation.capsule(length, radius, count=count)
     if not len(mesh.faces):  # too small for triangles: a box instead
         row = solid_row(shape)
         return trimesh.creation.box(2.0 * (row[:3] + row[4]))

@@ -15,7 +15,7 @@ from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.hierarchy_boxes import MeshBoxes
 from collision_monitor.viewer.clearance_display import COLOURS, OPACITY, clearance_colour
-from collision_monitor.viewer.surfaces import ROUND_SIDES, capsule_surface, shape_surface
+from collision_monitor.viewer.surfaces import SIDES, capsule_surface, shape_surface
 
 _LINK_COLOR = "#8d99ae"
 _MARKED_COLORS = (COLOURS["meeting"], "#f08a24")
@@ -246,7 +246,7 @@ def _place_leaves(
         if leaf.link in obstacles:
             continue
         plotter.add_mesh(
-            pyvista.make_tri_mesh(*capsule_surface(p0, p1, leaf.radius, ROUND_SIDES)),
+            pyvista.make_tri_mesh(*capsule_surface(p0, p1, leaf.radius, SIDES)),
             color=clearance_colour(nearest[leaf.link], warn, stop),
             opacity=0.28,
             smooth_shading=True,

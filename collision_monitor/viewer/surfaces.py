@@ -11,20 +11,18 @@ import trimesh
 
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Shape
-from collision_monitor.robot.shape_kinds import Facets, surface_mesh
+from collision_monitor.robot.shape_kinds import SIDES, surface_mesh
 
 Surface = tuple[np.ndarray, np.ndarray]  # vertices (n, 3) in metres, triangles (m, 3)
 
-_SIDES = 24
-ROUND_SIDES = 2 * _SIDES  # of what is large, or seen in a picture
-_FACETS = Facets(ball=3, sides=ROUND_SIDES, capsule=(_SIDES, ROUND_SIDES))
+_SIDES = SIDES // 2  # of leaves in the page, where they are many
 _SMOOTH_ANGLE = 0.6  # maximum angle in radians between triangles of a smooth surface
 _SMOOTHED = 60_000  # maximum number of triangles; more take seconds, and look smooth anyway
 
 
 def shape_surface(shape: Shape) -> Surface:
     """A shape in the frame of its link, with corners duplicated at edges."""
-    mesh = surface_mesh(shape, _FACETS)
+    mesh = surface_mesh(shape)
     vertices, triangles = np.array(mesh.vertices), np.array(mesh.faces)
     if len(triangles) <= _SMOOTHED:
         mesh.merge_vertices()
