@@ -38,9 +38,11 @@ from collision_monitor.monitoring.speed_policy.decision_kernels import ramp, res
 #   LIMITS       flag: it limits the speed, since it does not move away
 #   GOES_ON      flag: it moves away, and stays away while it brakes
 #   BOUNDS       row of `PathBounds`, -1 without one
-STOP, WARN, NOW, ENOUGH, NEEDED, WANTED, FINE, HOLDING, LOWEST, PROVEN, PART = range(11)
-MEASURABLE, LIMITS, GOES_ON, BOUNDS = range(11, 15)
 NEEDS = 15
+(
+    STOP, WARN, NOW, ENOUGH, NEEDED, WANTED, FINE, HOLDING, LOWEST, PROVEN, PART,
+    MEASURABLE, LIMITS, GOES_ON, BOUNDS,
+) = range(NEEDS)  # fmt: skip
 # Tolerated error of a distance now: metres, and a part of the warning distance of its pair.
 LOOSE_NOW, _LOOSE_PART = 1e-3, 0.05
 # Tolerance of a bound on the path, relative to the range between the stop and the warning distance.
