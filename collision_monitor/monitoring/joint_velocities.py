@@ -21,10 +21,9 @@ from collision_monitor.monitoring.publisher_watch import MOST_LISTS
 # A driver's velocity below half of the slope, less this, is rejected: rad/s or m/s.
 _SLACK = 0.05
 # A stamp that is older than the previous one is late; if it is older by more than this (seconds), a
-# clock was set back. One that is this far in the future is from another clock.
+# clock was set back. One that is this far in the future is from another clock. After a gap as long
+# a history starts anew.
 CLOCK_SECONDS = 1.0
-# A history starts anew after a gap of this many windows and at least this many seconds.
-_GAP_WINDOWS, _GAP_SECONDS = 4.0, 1.0
 # A slope needs this many rows if there are as many, and this time span.
 _LEAST_ROWS, _LEAST_SPAN = 3, 0.0015
 # Joint states after a pause that come sooner than this part of their usual period were held up.
@@ -68,7 +67,7 @@ def joint_speeds(times, history, place, made, joints, q, time, window, given, li
     size, count = len(times), place[1]
     row = place[0] - 1 if place[0] > 0 else size - 1
     gap = time - times[row]
-    if count == 0 or gap < -CLOCK_SECONDS or gap > max(_GAP_SECONDS, _GAP_WINDOWS * window):
+    if abs(gap) > CLOCK_SECONDS:
         count = 0
     before = row - 1 if row > 0 else size - 1
     pause = made[0] - times[before] if count > 1 else 0.0

@@ -25,8 +25,6 @@ from collision_monitor.monitoring.publisher_watch import LATE_SECONDS, Publisher
 # A simulated clock that has not changed for this long is paused; a node that has not read it for
 # this long was delayed, and may have ticks of it yet to read.
 _PAUSED_SECONDS = _DELAYED_SECONDS = 0.2
-# A simulated clock may be behind the stamps for this long before it is treated as another clock.
-_CATCH_UP_SECONDS = 1.0
 # A clock that deviates from the steady clock by this much between two readings was set.
 _JUMP_SECONDS = 0.5
 _FASTEST_SIMULATION = 50.0  # real-time factor
@@ -97,9 +95,9 @@ class ClockWatch:
         if self._behind_since is None:
             self._behind_since = now
             # A clock that is running in a node that was not delayed is another clock.
-            was_delayed = now - self._delayed <= _CATCH_UP_SECONDS
+            was_delayed = now - self._delayed <= CLOCK_SECONDS
             self._may_catch_up = was_delayed or self._is_paused(now)
-        self._may_catch_up &= now - self._behind_since <= _CATCH_UP_SECONDS
+        self._may_catch_up &= now - self._behind_since <= CLOCK_SECONDS
         return 0.0 if self._may_catch_up else lag
 
     def _is_paused(self, now: float) -> bool:
@@ -125,14 +123,14 @@ REFUSALS = (
 # Causes of a state in which distances still decide.
 REMARKS = frozenset(("clock", "late", "publisher", "overrun", "position"))
 
-# A pause between two callbacks that is shorter than this (seconds, or a share of the last cycle up
-# to a maximum) means that the second one was waiting: after a long cycle, an executor takes longer
-# to look for messages.
-_PAUSE_SECONDS, _PAUSE_SHARE, _PAUSE_MOST = 0.0005, 0.25, 0.005
-# After work without a pause for this long, waiting messages are old: process only the newest.
+# A pause between two callbacks that is shorter than this (seconds, or a share of the last cycle)
+# means that the second one was waiting: after a long cycle, an executor takes longer to look for
+# messages.
+_PAUSE_SECONDS, _PAUSE_SHARE = 0.0005, 0.25
+# After work without a pause for this long, waiting messages are old: process only the newest. So
+# long a pause is one after any cycle.
 _BEHIND_SECONDS = 0.005
-# Statistics cover cycles of this many seconds, and at most this many cycles.
-_WINDOW_SECONDS, _WINDOW = 10.0, 20_000
+_WINDOW_SECONDS = 10.0  # covered by statistics
 
 
 class Watchdogs:
@@ -209,7 +207,7 @@ class CycleWatch:
         self.faults = FaultRegister() if faults is None else faults
         self.skipped = 0
         self.overruns = 0
-        self._cycles: deque[tuple[float, float, float]] = deque(maxlen=_WINDOW)
+        self._cycles: deque[tuple[float, float, float]] = deque()
         self._begin = math.nan  # of the first cycle
         self._run_begin = self._end = -math.inf
         self._pause = _PAUSE_SECONDS
@@ -246,8 +244,9 @@ class CycleWatch:
         if not self._cycles:
             self._begin = start
         self._end = end
-        self._pause = min(max(_PAUSE_SECONDS, _PAUSE_SHARE * (end - start)), _PAUSE_MOST)
+        self._pause = min(max(_PAUSE_SECONDS, _PAUSE_SHARE * (end - start)), _BEHIND_SECONDS)
         self._cycles.append((end, end - start, lag + end - start))
+        self._forget(end)
         if end - start <= self.deadline:
             return False
         self._overrun(end, f"a cycle took {1e3 * (end - start):.0f} ms")
@@ -265,6 +264,11 @@ class CycleWatch:
         """Do not report the delay until the timer fires again; call it before loading."""
         self._timer_fired_at = math.nan
 
+    def _forget(self, now: float) -> None:
+        """Drop cycles before the window of the statistics."""
+        while self._cycles and self._cycles[0][0] < now - _WINDOW_SECONDS:
+            self._cycles.popleft()
+
     def _overrun(self, now: float, text: str) -> None:
         self.overruns += 1
         self._late_at = now
@@ -276,16 +280,12 @@ class CycleWatch:
 
     def figures(self, now: float) -> CycleFigures:
         """Statistics of the last ten seconds."""
-        while self._cycles and self._cycles[0][0] < now - _WINDOW_SECONDS:
-            self._cycles.popleft()
+        self._forget(now)
         if not self._cycles:
             return CycleFigures(0.0, *[math.nan] * 5)
         numbers = np.fromiter(chain.from_iterable(self._cycles), float, 3 * len(self._cycles))
         _, cycle, latency = numbers.reshape(-1, 3).T
-        if len(self._cycles) == _WINDOW:
-            span = now - self._cycles[0][0]
-        else:
-            span = min(_WINDOW_SECONDS, now - self._begin)
+        span = min(_WINDOW_SECONDS, now - self._begin)
         latency = latency[np.isfinite(latency)]
         known = (float(latency.mean()), float(latency.max())) if len(latency) else (math.nan,) * 2
         return CycleFigures(
