@@ -224,8 +224,7 @@ def discard_output() -> None:
 
 # -- progress on standard error --
 
-# Seconds before the first line, and between two lines.
-_TERMINAL, _LOG = (1.0, 0.5), (10.0, 10.0)
+_TERMINAL, _LOG = 0.5, 10.0  # seconds before the first line, and between two lines
 _WIDTH = 78
 
 
@@ -242,19 +241,19 @@ class LiveProgress(logging.Handler):
         self,
         quiet: bool = False,
         out: TextIO | None = None,
-        waits: tuple[float, float] | None = None,
+        wait: float | None = None,
     ) -> None:
         """``quiet``: write nothing into logs.
 
-        ``waits``: seconds before the first line, and between two lines; by default 1 and 0.5 on a
-        terminal.
+        ``wait``: seconds before the first line, and between two lines; by default 0.5 on a
+        terminal, and 10 elsewhere.
         """
         super().__init__(logging.INFO)
         self._library = logging.getLogger("collision_monitor")
         self._library_level = self._library.level
         self._out = sys.stderr if out is None else out
         self._live = self._out.isatty()
-        self._waits = waits or (_TERMINAL if self._live else _LOG)
+        self._wait = wait or (_TERMINAL if self._live else _LOG)
         self._quiet = quiet and not self._live
         self._what, self._share = "", 0.0
         self._begin = time.monotonic()
@@ -295,9 +294,7 @@ class LiveProgress(logging.Handler):
         return f"{self._what}{share} ({time.monotonic() - self._begin:.0f} s)"
 
     def _run(self) -> None:
-        wait, period = self._waits
-        while not self._over.wait(wait):
-            wait = period
+        while not self._over.wait(self._wait):
             if self._what:
                 line = self.line()
                 self._write(f"\r{line[:_WIDTH]:{_WIDTH}}" if self._live else f"{line}\n")

@@ -8,7 +8,7 @@ import threading
 
 from collision_monitor.cli.options import LiveProgress
 
-SOON = (0.01, 0.01)
+SOON = 0.01
 
 
 class Screen(io.StringIO):
@@ -29,7 +29,7 @@ class Screen(io.StringIO):
 
 def test_a_terminal_has_one_line_that_is_gone_at_the_end():
     screen = Screen(True)
-    with LiveProgress(quiet=True, out=screen, waits=SOON) as progress:
+    with LiveProgress(quiet=True, out=screen, wait=SOON) as progress:
         progress.update("distances", 0.25)
         assert screen.written.wait(30.0)
     text = screen.getvalue()
@@ -39,11 +39,11 @@ def test_a_terminal_has_one_line_that_is_gone_at_the_end():
 
 def test_a_log_has_lines_unless_it_is_quiet():
     log = Screen(False)
-    with LiveProgress(out=log, waits=SOON) as progress:
+    with LiveProgress(out=log, wait=SOON) as progress:
         progress.update("torques", 0.0)
         assert log.written.wait(30.0)
     assert log.getvalue().startswith("torques (0 s)\n")
-    with LiveProgress(quiet=True, out=log, waits=SOON) as progress:
+    with LiveProgress(quiet=True, out=log, wait=SOON) as progress:
         log.written.clear()
         progress.update("torques", 0.0)
         assert not log.written.wait(0.1)
@@ -51,7 +51,7 @@ def test_a_log_has_lines_unless_it_is_quiet():
 
 def test_a_screen_that_is_closed_does_no_harm():
     screen, others = Screen(False), threading.enumerate()
-    with LiveProgress(out=screen, waits=SOON) as progress:
+    with LiveProgress(out=screen, wait=SOON) as progress:
         (thread,) = set(threading.enumerate()).difference(others)
         screen.close()
         progress.update("distances", 0.5)
@@ -63,7 +63,7 @@ def test_what_the_library_logs_is_shown_and_not_printed_elsewhere():
     library = logging.getLogger("collision_monitor.fitting.fitter")
     before = logging.getLogger("collision_monitor").level
     screen = Screen(True)
-    with LiveProgress(out=screen, waits=SOON) as progress:
+    with LiveProgress(out=screen, wait=SOON) as progress:
         library.info("fitting leaves: %d of %d meshes done", 1, 4, extra={"share": 0.25})
         assert progress.line().startswith("fitting leaves: 1 of 4 meshes done, 25 % (")
         library.debug("a detail")
