@@ -20,7 +20,6 @@ from collision_monitor.verification import Settings, Verification, verify
 from collision_monitor.verification.report.messages import headline, nearest
 
 METHOD = "field"  # the published operator
-SAFE_DISTANCE = 0.1  # between the arms, metres
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +72,7 @@ def make_plan(
         say(f"          least distance {nearest(verification.worst)}")
     command = read_motion(command_file)
     begin = time.monotonic()
-    adjustment = adjust(model, command, method=METHOD, safe_distance=SAFE_DISTANCE)
+    adjustment = adjust(model, command, method=METHOD)
     right, left = (set(arm.links) for arm in adjustment.arms)
     between = [(a, b) for a, b in model.pairs if {a, b} & right and {a, b} & left]
     plan = Plan(model, model.twin(between), command, verification, adjustment)

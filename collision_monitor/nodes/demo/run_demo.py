@@ -18,6 +18,7 @@ import rclpy
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 
+from collision_monitor.common.compiled import LOG_SECONDS
 from collision_monitor.errors import CollisionMonitorError
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.nodes.demo.demo_page import DemoPage
@@ -27,8 +28,7 @@ from collision_monitor.viewer.page import Page
 
 _START_SECONDS = 300.0  # the first start compiles kernels and fits leaves
 _DISCOVERY_SECONDS = 3.5
-_WAITING_SECONDS = 1.0  # between lines until the robot is monitored
-_PRINT_SECONDS = 0.1 if sys.stdout.isatty() else 1.0
+_PRINT_SECONDS = 0.1 if sys.stdout.isatty() else LOG_SECONDS
 _SILENCE = 0.3  # seconds without a speed scale after which the controller stands
 _STANDS = 0.02  # of full speed: slower is standing
 _STOPPED_SECONDS = 1.0  # of standing until the motion counts as stopped
@@ -162,7 +162,7 @@ class Demo:
     def _print_waiting(self) -> None:
         """Print once a second that it is not ready yet."""
         now = time.monotonic()
-        if now - self._printed >= _WAITING_SECONDS:
+        if now - self._printed >= LOG_SECONDS:
             what = [] if self._plan is not None else ["verifying and adjusting the command"]
             if self._state.level in ("silent", "STALE"):
                 message = f" ({self._state.message})" if self._state.message else ""
