@@ -15,6 +15,9 @@ import numpy as np
 from collision_monitor.common.compiled import reproducible_kernel
 
 _STEEP = 0.01  # least square of the cosine between a ball's axis and the way to another point
+# Size of a stack of triangles. Every halving adds one, and three halvings at least halve the
+# longest edge: this is enough to halve the edges 40 times.
+STACK = 128
 
 
 @reproducible_kernel
@@ -228,19 +231,76 @@ def farthest_along(points, directions):
     return index
 
 
+# -- enclosure of triangles --
+#
+# A capsule is convex: it contains a triangle if it contains its corners. Other triangles are halved
+# across their longest edge, and the halves are tested.
+
+
+@reproducible_kernel
+def _corner(triangles, m, c):
+    return triangles[m, c, 0], triangles[m, c, 1], triangles[m, c, 2]
+
+
+@reproducible_kernel
+def triangle_in_union(triangles, m, capsules):
+    """Return (nearest, radius, outside) of triangle m of ``triangles`` (n, 3, 3).
+
+    Of the ``capsules`` (k, 7), ``nearest`` needs the least growth to contain the triangle, up to
+    ``radius``. No point of the triangle is farther outside the union than by this growth: over a
+    triangle, the distance to an axis is largest at a corner. One corner is ``outside`` by this.
+    """
+    nearest, radius, least = 0, math.inf, math.inf
+    first, second, third = math.inf, math.inf, math.inf
+    for k in range(len(capsules)):
+        r = capsules[k, 6]
+        a = _offset_from_axis(*_corner(triangles, m, 0), capsules, k)[0]
+        b = _offset_from_axis(*_corner(triangles, m, 1), capsules, k)[0]
+        c = _offset_from_axis(*_corner(triangles, m, 2), capsules, k)[0]
+        farthest = max(a, max(b, c))
+        if farthest - r < least:
+            nearest, radius, least = k, farthest, farthest - r
+        first, second, third = min(first, a - r), min(second, b - r), min(third, c - r)
+    return nearest, radius, max(first, max(second, third))
+
+
+@reproducible_kernel
+def longest_edge(triangles, m):
+    """Return (square of the length, first corner) of the longest edge of triangle m."""
+    longest, corner = 0.0, 0
+    for c in range(3):
+        squared = 0.0
+        for axis in range(3):
+            step = triangles[m, (c + 1) % 3, axis] - triangles[m, c, axis]
+            squared += step * step
+        if squared > longest:
+            longest, corner = squared, c
+    return longest, corner
+
+
+@reproducible_kernel
+def halve(triangles, m, corner):
+    """Halve triangle m across the edge after a ``corner``; triangle m + 1 is the other half."""
+    other = (corner + 1) % 3
+    for axis in range(3):
+        for c in range(3):
+            triangles[m + 1, c, axis] = triangles[m, c, axis]
+        middle = 0.5 * (triangles[m, corner, axis] + triangles[m, other, axis])
+        triangles[m + 1, corner, axis] = middle
+        triangles[m, other, axis] = middle
+
+
 @reproducible_kernel
 def grow_to_enclose(triangles, capsules, smallest_edge):
     """Grow radii until each of ``triangles`` (m, 3, 3) is proved to lie in the union.
 
-    A capsule is convex: it encloses a triangle if it contains the three corners. Other triangles
-    are halved across their longest edge. If this edge is shorter than ``smallest_edge``, the
-    capsule that needs the least growth is grown. Returns the centroids (n, 3) of the triangles that
-    made a capsule grow, at most 1000.
+    Triangles are halved. If the longest edge is shorter than ``smallest_edge``, the capsule that
+    needs the least growth is grown. Returns the centroids (n, 3) of the triangles that made a
+    capsule grow, at most 1000.
     """
-    stack = np.empty((256, 3, 3))
+    stack = np.empty((STACK, 3, 3))
     culprits = np.empty((1000, 3))
     count = 0
-    needed = np.empty(len(capsules))
     for m in range(len(triangles)):
         for c in range(3):  # whole-array assignment takes seconds to compile
             for axis in range(3):
@@ -248,43 +308,20 @@ def grow_to_enclose(triangles, capsules, smallest_edge):
         size = 1
         while size > 0:
             size -= 1
-            best, owner = math.inf, 0
-            for capsule in range(len(capsules)):
-                needed[capsule] = -math.inf
-                for c in range(3):
-                    x, y, z = stack[size, c, 0], stack[size, c, 1], stack[size, c, 2]
-                    needed[capsule] = max(
-                        needed[capsule], _offset_from_axis(x, y, z, capsules, capsule)[0]
-                    )
-                if needed[capsule] - capsules[capsule, 6] < best:
-                    best, owner = needed[capsule] - capsules[capsule, 6], capsule
-            if best <= 0.0:
+            nearest, radius, _ = triangle_in_union(stack, size, capsules)
+            if radius <= capsules[nearest, 6]:
                 continue
-            longest, edge = 0.0, 0
-            for c in range(3):
-                d = 0.0
+            squared, corner = longest_edge(stack, size)
+            if squared > smallest_edge * smallest_edge and size + 2 <= len(stack):
+                halve(stack, size, corner)
+                size += 2
+                continue
+            capsules[nearest, 6] = radius
+            if count < len(culprits):
                 for axis in range(3):
-                    step = stack[size, (c + 1) % 3, axis] - stack[size, c, axis]
-                    d += step * step
-                if d > longest:
-                    longest, edge = d, c
-            if longest <= smallest_edge * smallest_edge or size + 2 > len(stack):
-                capsules[owner, 6] = needed[owner]
-                if count < len(culprits):
-                    for axis in range(3):
-                        total = stack[size, 0, axis] + stack[size, 1, axis] + stack[size, 2, axis]
-                        culprits[count, axis] = total / 3.0
-                    count += 1
-                continue
-            a, b = edge, (edge + 1) % 3
-            for axis in range(3):
-                middle = 0.5 * (stack[size, a, axis] + stack[size, b, axis])
-                stack[size + 1, 0, axis] = stack[size, 0, axis]
-                stack[size + 1, 1, axis] = stack[size, 1, axis]
-                stack[size + 1, 2, axis] = stack[size, 2, axis]
-                stack[size + 1, a, axis] = middle
-                stack[size, b, axis] = middle
-            size += 2
+                    total = stack[size, 0, axis] + stack[size, 1, axis] + stack[size, 2, axis]
+                    culprits[count, axis] = total / 3.0
+                count += 1
     return culprits[:count]
 
 

@@ -16,10 +16,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from collision_monitor.common.compiled import kernel
+from collision_monitor.common.compiled import reproducible_kernel
 from collision_monitor.errors import LeavesError
 from collision_monitor.fitting.body import surface_points
-from collision_monitor.fitting.coverage import gaps_to_union
+from collision_monitor.fitting.coverage import (
+    STACK,
+    gaps_to_union,
+    halve,
+    longest_edge,
+    triangle_in_union,
+)
 from collision_monitor.fitting.shapes import leaf_rows
 from collision_monitor.geometry.convex import RADIUS, ROUND
 from collision_monitor.geometry.leaf import Leaf
@@ -33,157 +39,55 @@ from collision_monitor.robot.shape_kinds import (
     solid_row,
 )
 
-# -- enclosure of triangles by a union of capsules and spheres --
-#
-# A leaf is convex: it contains a triangle if it contains the three corners. Other triangles are
-# halved across their longest edge, and the halves are tested. The distance to a segment is convex,
-# so over a triangle it is largest at a corner: the leaf that is best for all three corners gives an
-# upper bound of how far the triangle sticks out of the union.
+# -- enclosure --
 
 
-# Size of the stack of triangles. Every halving adds one, and three halvings at least halve the
-# longest edge: this is enough to halve the edges 40 times.
-_STACK = 128
-
-
-@kernel
-def outside_leaf(x, y, z, ends, radii, i):
-    """Signed distance of a point to the surface of leaf i, negative inside."""
-    px, py, pz = ends[i, 0], ends[i, 1], ends[i, 2]
-    ux, uy, uz = ends[i, 3] - px, ends[i, 4] - py, ends[i, 5] - pz
-    dx, dy, dz = x - px, y - py, z - pz
-    squared = ux * ux + uy * uy + uz * uz
-    if squared > 0.0:
-        t = min(max((dx * ux + dy * uy + dz * uz) / squared, 0.0), 1.0)
-        dx, dy, dz = dx - t * ux, dy - t * uy, dz - t * uz
-    return math.sqrt(dx * dx + dy * dy + dz * dz) - radii[i]
-
-
-@kernel
-def _contains_triangle(corners, ends, radii, i):
-    """Whether leaf i contains all three corners (9,)."""
-    return (
-        outside_leaf(corners[0], corners[1], corners[2], ends, radii, i) <= 0.0
-        and outside_leaf(corners[3], corners[4], corners[5], ends, radii, i) <= 0.0
-        and outside_leaf(corners[6], corners[7], corners[8], ends, radii, i) <= 0.0
-    )
-
-
-@kernel
-def _protrusion_bounds(corners, ends, radii):
-    """Return (lower, upper) bounds of how far the triangle of corners (9,) sticks out.
-
-    Lower: of the corner farthest outside all leaves. Upper: see the comment above.
-    """
-    upper = math.inf
-    a, b, c = math.inf, math.inf, math.inf
-    for i in range(len(radii)):
-        da = outside_leaf(corners[0], corners[1], corners[2], ends, radii, i)
-        db = outside_leaf(corners[3], corners[4], corners[5], ends, radii, i)
-        dc = outside_leaf(corners[6], corners[7], corners[8], ends, radii, i)
-        a, b, c = min(a, da), min(b, db), min(c, dc)
-        upper = min(upper, max(da, max(db, dc)))
-    return max(a, max(b, c)), upper
-
-
-@kernel
-def _halve(corners, other):
-    """Halve a triangle across its longest edge: one half replaces it, the other is written."""
-    longest, edge = -1.0, 0
-    for corner in range(3):
-        i, j = 3 * corner, 3 * ((corner + 1) % 3)
-        dx = corners[j] - corners[i]
-        dy = corners[j + 1] - corners[i + 1]
-        dz = corners[j + 2] - corners[i + 2]
-        squared = dx * dx + dy * dy + dz * dz
-        if squared > longest:
-            longest, edge = squared, corner
-    i, j = 3 * edge, 3 * ((edge + 1) % 3)
-    for column in range(9):
-        other[column] = corners[column]
-    for axis in range(3):
-        middle = 0.5 * (corners[i + axis] + corners[j + axis])
-        corners[j + axis] = middle
-        other[i + axis] = middle
-
-
-@kernel
-def _longest_edge_squared(corners):
-    longest = 0.0
-    for k in range(3):
-        i, j = 3 * k, 3 * ((k + 1) % 3)
-        dx = corners[j] - corners[i]
-        dy = corners[j + 1] - corners[i + 1]
-        dz = corners[j + 2] - corners[i + 2]
-        longest = max(longest, dx * dx + dy * dy + dz * dz)
-    return longest
-
-
-@kernel
-def uncovered(triangles, ends, radii, smallest_edge):
-    """Return how far the triangles stick out of the union of the leaves, and where.
+@reproducible_kernel
+def uncovered(triangles, capsules, smallest_edge):
+    """Return how far the triangles stick out of the union of the capsules, and where.
 
     Args:
         triangles: (m, 3, 3) corners, metres, finite.
-        ends: (k, 6) end points of the leaves; a sphere's are equal.
-        radii: (k,) radii of the leaves.
+        capsules: (k, 7) rows as of `leaf_rows`.
         smallest_edge: metres, above zero; triangles no larger are not halved again.
 
     Returns:
         (gap, index): no point of any triangle is more than ``gap`` outside the union, and some
         point is more than ``gap - smallest_edge`` outside. With all radii grown by ``gap`` the
-        leaves enclose every triangle. ``index`` is the triangle with this gap; (0.0, -1) if all are
-        enclosed, (inf, 0) without leaves.
+        capsules enclose every triangle. ``index`` is the triangle with this gap; (0.0, -1) if all
+        are enclosed, (inf, 0) without capsules.
     """
-    count = len(triangles)
-    if len(radii) == 0 and count > 0:
+    if len(capsules) == 0 and len(triangles) > 0:
         return math.inf, 0
     worst, at = 0.0, -1
-    # Skip triangles within one leaf; usually it is the leaf of the triangle before.
-    remaining = np.empty(count, dtype=np.int64)
-    open_count = 0
-    corners = np.empty(9)
-    hint = 0
-    for m in range(count):
-        for column in range(9):
-            corners[column] = triangles[m, column // 3, column % 3]
-        if _contains_triangle(corners, ends, radii, hint):
-            continue
-        lower, upper = _protrusion_bounds(corners, ends, radii)
-        if upper <= 0.0:
-            for i in range(len(radii)):
-                if _contains_triangle(corners, ends, radii, i):
-                    hint = i
-                    break
-            continue
+    # The corners first: parts whose upper bound cannot increase the gap are not halved.
+    for m in range(len(triangles)):
+        lower = triangle_in_union(triangles, m, capsules)[2]
         if lower > worst:
             worst, at = lower, m
-        remaining[open_count] = m
-        open_count += 1
-    # Halve the others; parts whose upper bound cannot increase the gap are skipped.
-    waiting = np.empty((_STACK, 9))
-    stop = smallest_edge * smallest_edge
-    for n in range(open_count):
-        m = remaining[n]
-        for column in range(9):
-            waiting[0, column] = triangles[m, column // 3, column % 3]
+    parts = np.empty((STACK, 3, 3))
+    for m in range(len(triangles)):
+        for c in range(3):
+            for axis in range(3):
+                parts[0, c, axis] = triangles[m, c, axis]
         size = 1
         while size > 0:
             size -= 1
-            part = waiting[size]
-            lower, upper = _protrusion_bounds(part, ends, radii)
-            if lower > worst:
-                worst, at = lower, m
+            nearest, radius, lower = triangle_in_union(parts, size, capsules)
+            upper = radius - capsules[nearest, 6]
             if upper <= worst:
                 continue
+            if lower > worst:
+                worst, at = lower, m
+            squared, corner = longest_edge(parts, size)
             if (
-                _longest_edge_squared(part) <= stop
+                squared <= smallest_edge * smallest_edge
                 or upper - lower <= 1e-4 * smallest_edge
-                or size + 2 > _STACK
+                or size + 2 > len(parts)
             ):
                 worst, at = upper, m
                 continue
-            _halve(part, waiting[size + 1])
+            halve(parts, size, corner)
             size += 2
     return worst, at
 
@@ -196,10 +100,9 @@ _OVERSHOOT = 1e-7
 _EDGES = (1e-3, 1e-5)
 
 
-def leaf_arrays(leaves: Sequence[Leaf]) -> tuple[np.ndarray, np.ndarray]:
-    """Return end points (k, 6) and radii (k,) of leaves."""
-    rows = leaf_rows(leaves)
-    return np.ascontiguousarray(rows[:, :6]), np.ascontiguousarray(rows[:, 6])
+def _grown(capsules: np.ndarray, more: float) -> np.ndarray:
+    """Capsules (k, 7) with radii larger by ``more`` metres."""
+    return capsules + np.r_[np.zeros(6), more]
 
 
 def _sides_around(radius: float) -> int:
@@ -232,14 +135,12 @@ def outer_triangles(shape: Shape) -> np.ndarray:
     return np.ascontiguousarray(triangles @ rotation.T + translation)
 
 
-def _gap_of_round(
-    shape: Shape, ends: np.ndarray, radii: np.ndarray, smallest_edge: float
-) -> float:
+def _gap_of_round(shape: Shape, capsules: np.ndarray, smallest_edge: float) -> float:
     """Upper bound for a sphere or a capsule: its axis against leaves shrunk by its radius."""
     radius, length = radius_and_length(shape)
     middle, half = shape.pose[:3, 3], 0.5 * length * shape.pose[:3, 2]
     axis = np.array([[middle - half, middle + half, middle + half]])
-    return float(uncovered(axis, ends, radii - radius, smallest_edge)[0])
+    return float(uncovered(axis, _grown(capsules, -radius), smallest_edge)[0])
 
 
 def gap(shape: Shape, leaves: Sequence[Leaf], smallest_edge: float = 1e-3) -> float:
@@ -254,25 +155,25 @@ def gap(shape: Shape, leaves: Sequence[Leaf], smallest_edge: float = 1e-3) -> fl
         leaves: in the same frame.
         smallest_edge: metres; triangles are halved down to it.
     """
-    return _gap(shape, *leaf_arrays(leaves), smallest_edge)
+    return _gap(shape, leaf_rows(leaves), smallest_edge)
 
 
-def _gap(shape: Shape, ends: np.ndarray, radii: np.ndarray, smallest_edge: float) -> float:
+def _gap(shape: Shape, capsules: np.ndarray, smallest_edge: float) -> float:
     bound = math.inf
     if shape.kind in ROUNDED:
-        bound = _gap_of_round(shape, ends, radii, smallest_edge)
+        bound = _gap_of_round(shape, capsules, smallest_edge)
     if bound > 0.0:
-        bound = min(bound, float(uncovered(outer_triangles(shape), ends, radii, smallest_edge)[0]))
+        bound = min(bound, float(uncovered(outer_triangles(shape), capsules, smallest_edge)[0]))
     return bound
 
 
-def _refined_gap(shape: Shape, ends: np.ndarray, radii: np.ndarray, finest: float) -> float:
+def _refined_gap(shape: Shape, capsules: np.ndarray, finest: float) -> float:
     """Return `_gap` at decreasing edges, stopping when a finer one cannot give 0."""
     bound, before = math.inf, math.inf
     for edge in (*_EDGES, finest):
         if edge < _EDGES[-1] and bound > before:
             break  # the true gap is above bound - before, so it is positive
-        bound, before = _gap(shape, ends, radii, edge), edge
+        bound, before = _gap(shape, capsules, edge), edge
         if not bound > 0.0:
             break
     return bound
@@ -295,9 +196,9 @@ def check_enclosing(
     for link in robot.links.values():
         if not link.shapes:
             continue
-        ends, radii = leaf_arrays(leaves.get(link.name, ()))
+        capsules = _grown(leaf_rows(leaves.get(link.name, ())), tolerance)
         for shape in link.shapes:
-            if (found := _refined_gap(shape, ends, radii + tolerance, tolerance)) > 0.0:
+            if (found := _refined_gap(shape, capsules, tolerance)) > 0.0:
                 worst = outside.get(link.name, (0.0, ""))
                 outside[link.name] = max(worst, (found + tolerance, shape.source or shape.kind))
     if not outside:

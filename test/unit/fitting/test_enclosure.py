@@ -16,18 +16,13 @@ from support.ros.live_cases import pose_of
 from collision_monitor.errors import LeavesError
 from collision_monitor.fitting.bounding_shapes import fit_capsule
 from collision_monitor.fitting.enclosure import check_enclosing, gap, outer_triangles, uncovered
-from collision_monitor.fitting.shapes import FitSettings
+from collision_monitor.fitting.shapes import FitSettings, leaf_rows
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.description import Link, Robot, Shape
 
 
 def leaf(p0, p1, radius):
     return Leaf("", np.asarray(p0, float), np.asarray(p1, float), radius)
-
-
-def arrays(leaves):
-    ends = np.array([[*one.p0, *one.p1] for one in leaves])
-    return ends, np.array([one.radius for one in leaves])
 
 
 def sticks_out(leaves, points):
@@ -49,7 +44,7 @@ def test_the_gap_is_that_of_dense_samples_to_within_the_smallest_edge(seed, coun
     rng = np.random.default_rng(seed)
     triangles = rng.uniform(-0.5, 0.5, (rng.integers(1, 6), 3, 3))
     leaves = [leaf(*rng.uniform(-0.5, 0.5, (2, 3)), rng.uniform(0.05, 0.6)) for _ in range(count)]
-    found, index = uncovered(triangles, *arrays(leaves), edge)
+    found, index = uncovered(triangles, leaf_rows(leaves), edge)
     grid = barycentric(60)
     each = np.array([sticks_out(leaves, grid @ triangle) for triangle in triangles])
     longest = np.linalg.norm(triangles - np.roll(triangles, 1, axis=1), axis=2).max()
@@ -61,7 +56,7 @@ def test_the_gap_is_that_of_dense_samples_to_within_the_smallest_edge(seed, coun
     else:
         assert each[index] >= found - edge - longest / 60
     grown = [leaf(one.p0, one.p1, one.radius + found + 1e-12) for one in leaves]
-    assert uncovered(triangles, *arrays(grown), edge)[0] == 0.0
+    assert uncovered(triangles, leaf_rows(grown), edge)[0] == 0.0
 
 
 def test_a_hole_between_two_leaves_that_hold_all_corners_is_found():
@@ -69,14 +64,14 @@ def test_a_hole_between_two_leaves_that_hold_all_corners_is_found():
     leaves = [leaf([x, 0, 0], [x, 0, 0], 0.36) for x in (-0.35, 0.35)]
     triangles = np.ascontiguousarray(bar.triangles)
     assert sticks_out(leaves, bar.vertices) < 0.0
-    found, _ = uncovered(triangles, *arrays(leaves), 1e-4)
+    found, _ = uncovered(triangles, leaf_rows(leaves), 1e-4)
     assert found == pytest.approx(np.hypot(0.35, np.hypot(0.15, 0.15)) - 0.36, abs=1e-4)
 
 
 def test_without_leaves_nothing_is_covered_and_without_triangles_everything():
-    nothing = np.zeros((0, 6)), np.zeros(0)
-    assert uncovered(np.zeros((1, 3, 3)), *nothing, 1e-3) == (np.inf, 0)
-    assert uncovered(np.zeros((0, 3, 3)), *nothing, 1e-3) == (0.0, -1)
+    nothing = np.zeros((0, 7))
+    assert uncovered(np.zeros((1, 3, 3)), nothing, 1e-3) == (np.inf, 0)
+    assert uncovered(np.zeros((0, 3, 3)), nothing, 1e-3) == (0.0, -1)
 
 
 def one_leaf(shape, link):
