@@ -11,8 +11,8 @@ it is positive and below 0.3 m. Leaves of a pair are never farther apart than it
 pairs whose leaves are closer than the minimum mesh distance so far need a check.
 
 `--published` compares two fits of a single leaf to each mesh of a robot. The published one: the
-capsule along the longest side of the oriented box, its end spheres moved inwards by bisection, or
-the sphere about the centre of the box, whichever is smaller. Ours (`max_leaves_per_link` 1): the
+capsule along the longest side of the oriented box, its end spheres moved inwards, or the sphere
+about the centre of the box, whichever is smaller. Ours (`max_leaves_per_link` 1): the
 smallest capsule found whose axis may turn and shift, or the smallest sphere.
 """
 

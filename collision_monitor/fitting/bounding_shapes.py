@@ -131,77 +131,46 @@ def fit_box(points: np.ndarray) -> OrientedBox:
 
 # -- capsules by the method of Zhang et al. --
 
-
-def _axial_and_radial(
-    points: np.ndarray, origin: np.ndarray, axis: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return coordinates (n,) along the axis and distances (n,) from it."""
-    offsets = points - origin
-    x = product(offsets, axis)
-    return x, np.linalg.norm(offsets - x[:, None] * axis, axis=1)
+_SHORT_AXIS = 2e-6  # metres; a capsule that is no longer becomes a sphere
 
 
-def innermost_center(x: np.ndarray, rho: np.ndarray, radius: float, tolerance: float) -> float:
-    """Bisect for the innermost centre of the hemisphere that closes the end at min(x).
+def innermost_center(x: np.ndarray, rho: np.ndarray, radius: float) -> float:
+    """Return the innermost centre of the hemisphere that closes the end at min(x).
 
-    The centre c lies between min(x) and min(x) + radius; all points with x <= c stay within
-    ``radius`` of it. The result is at most ``tolerance`` from the innermost such c, on the
-    enclosing side.
+    All points (n,) with x at most the centre stay within ``radius`` of it. This is the limit of the
+    bisection of the paper.
     """
-
-    def reach(center: float) -> float:
-        beyond = x <= center
-        return float(np.sqrt((x[beyond] - center) ** 2 + rho[beyond] ** 2).max())
-
-    inside, outside = float(x.min()), float(x.min()) + radius
-    if reach(outside) <= radius:
-        return outside
-    while outside - inside > tolerance:
-        middle = 0.5 * (inside + outside)
-        if reach(middle) <= radius:
-            inside = middle
-        else:
-            outside = middle
-    return inside
-
-
-def innermost_center_exact(x: np.ndarray, rho: np.ndarray, radius: float) -> float:
-    """Return the limit of `innermost_center`: the minimum of x + sqrt(r^2 - rho^2)."""
     return float((x + np.sqrt(np.maximum(radius**2 - rho**2, 0.0))).min())
 
 
-def capsule_along(
-    points: np.ndarray, origin: np.ndarray, axis: np.ndarray, tolerance: float = 1e-6
-) -> Leaf:
+def capsule_along(points: np.ndarray, origin: np.ndarray, axis: np.ndarray) -> Leaf:
     """Return the capsule about the line through ``origin`` along the unit vector ``axis``.
 
     The radius is the largest distance of a point from the line. Both hemisphere centres are moved
-    inwards as far as possible. If they meet (or pass each other within the tolerance), the result
-    is a sphere about their mean.
+    inwards as far as possible. If they meet or pass each other, the result is a sphere about their
+    mean.
     """
-    x, rho = _axial_and_radial(points, origin, axis)
+    offsets = points - origin
+    x = product(offsets, axis)
+    rho = np.linalg.norm(offsets - x[:, None] * axis, axis=1)
     radius = float(rho.max())
-    start = innermost_center(x, rho, radius, tolerance)
-    end = -innermost_center(-x, rho, radius, tolerance)
-    if end - start <= 2.0 * tolerance:
+    start, end = innermost_center(x, rho, radius), -innermost_center(-x, rho, radius)
+    if end - start <= _SHORT_AXIS:
         start = end = 0.5 * (start + end)
     p0 = origin + start * axis
     p1 = p0 if start == end else origin + end * axis
     return enclosing(p0, p1, radius, points)
 
 
-def fit_capsule(
-    points: np.ndarray, box: OrientedBox | None = None, tolerance: float = 1e-6
-) -> Leaf:
+def fit_capsule(points: np.ndarray, box: OrientedBox | None = None) -> Leaf:
     """Return the capsule along the longest side of the points' oriented box.
 
     Args:
         points: (n, 3), metres; the result encloses their convex hull.
         box: their oriented box, if known.
-        tolerance: of the bisection (SD in the paper), metres: smaller is tighter.
     """
     box = fit_box(points) if box is None else box
-    return capsule_along(np.asarray(points, float), box.center, box.long_axis, tolerance)
+    return capsule_along(np.asarray(points, float), box.center, box.long_axis)
 
 
 _STEPS = 400
@@ -229,8 +198,8 @@ def _volume(points: np.ndarray) -> float:
     """Volume of the capsule about the z axis around ``points`` (n, 3)."""
     rho = np.sqrt(points[:, 0] ** 2 + points[:, 1] ** 2)
     radius = float(rho.max())
-    start = innermost_center_exact(points[:, 2], rho, radius)
-    end = -innermost_center_exact(-points[:, 2], rho, radius)
+    start = innermost_center(points[:, 2], rho, radius)
+    end = -innermost_center(-points[:, 2], rho, radius)
     # If the ends pass each other, the points fit into one sphere of this radius.
     return math.pi * radius**2 * (max(end - start, 0.0) + 4.0 / 3.0 * radius)
 
