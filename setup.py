@@ -73,7 +73,6 @@ setup(
         "trimesh>=3.20",
         "networkx>=2.8",
         "coal>=3.0",
-        "threadpoolctl>=3.1",
         "urdf-parser-py>=0.0.4",
         "lxml>=4.8",
         "pyyaml>=5.4",

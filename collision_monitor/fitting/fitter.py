@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import cache
 from heapq import heapify, heappop, heappush
@@ -408,16 +407,6 @@ def _fit_distinct(jobs: Mapping[str, Job], tolerance: float) -> dict[str, list[F
     return done
 
 
-def _single_threaded_linear_algebra() -> AbstractContextManager:
-    """Limit linear algebra to one thread: more threads would make fitting ten times slower."""
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        logger.warning("fitting is slow without threadpoolctl: pip install threadpoolctl")
-        return nullcontext()
-    return threadpool_limits(1)
-
-
 def _fit_in_parallel(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tuple[str, list[Fit]]]:
     """Yield (key, fits) as they are computed on all processors; progress is logged."""
     if not jobs:
@@ -426,22 +415,19 @@ def _fit_in_parallel(jobs: Mapping[str, Job], tolerance: float) -> Iterator[tupl
     logger.info("fitting leaves to %d meshes", len(jobs))
     pool = ThreadPoolExecutor(min(len(jobs), os.cpu_count() or 1))
     try:
-        with _single_threaded_linear_algebra():
-            waiting = {
-                pool.submit(
-                    fits_in_own_frame, job.shape, job.most, tolerance, job.watchers, job.known
-                ): key
-                for key, job in jobs.items()
-            }
-            for count, future in enumerate(as_completed(waiting), 1):
-                yield waiting[future], future.result()
-                check_time(f"fitting leaves: {count} of {len(jobs)} meshes are done")
-                if time.monotonic() - last_log > LOG_SECONDS:
-                    last_log = time.monotonic()
-                    share = {"share": count / len(jobs)}
-                    logger.info(
-                        "fitting leaves: %d of %d meshes done", count, len(jobs), extra=share
-                    )
+        waiting = {
+            pool.submit(
+                fits_in_own_frame, job.shape, job.most, tolerance, job.watchers, job.known
+            ): key
+            for key, job in jobs.items()
+        }
+        for count, future in enumerate(as_completed(waiting), 1):
+            yield waiting[future], future.result()
+            check_time(f"fitting leaves: {count} of {len(jobs)} meshes are done")
+            if time.monotonic() - last_log > LOG_SECONDS:
+                last_log = time.monotonic()
+                share = {"share": count / len(jobs)}
+                logger.info("fitting leaves: %d of %d meshes done", count, len(jobs), extra=share)
     finally:
         # After an error or Ctrl-C the pending fits are cancelled.
         pool.shutdown(wait=False, cancel_futures=True)

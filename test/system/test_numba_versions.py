@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 # Of each Python the oldest numba with a wheel.
 OLDEST = {(3, 10): "0.57.0", (3, 11): "0.57.0", (3, 12): "0.59.0", (3, 13): "0.61.0"}
 # What the program below imports; numba brings a numpy that it works with.
-OTHERS = ["scipy", "trimesh", "threadpoolctl", "urdf-parser-py", "lxml", "pyyaml"]
+OTHERS = ["scipy", "trimesh", "urdf-parser-py", "lxml", "pyyaml"]
 # One of every kind of kernel: one configuration, a batch, SIMD, triangles, contacts.
 PROGRAM = """
 import json, sys, numba, numpy as np

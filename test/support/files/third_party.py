@@ -46,7 +46,6 @@ THIRD_PARTY = {
     "pyvista": (None, "pyvista"),
     "rosbags": (None, "rosbags"),
     "scipy": ("python3-scipy", "scipy"),
-    "threadpoolctl": (None, "threadpoolctl"),
     "toppra": ("python3-toppra-pip", "toppra"),  # the ROS package toppra is C++ alone
     "trimesh": ("python3-trimesh-pip", "trimesh"),
     "urdf_parser_py": ("urdfdom_py", "urdf-parser-py"),
