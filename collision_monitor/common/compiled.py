@@ -30,7 +30,7 @@ from numba.core import event
 from numba.core.caching import FunctionCache
 from numba.core.typing import Signature
 
-from collision_monitor.common.disk_cache import Turn, places, private_directory
+from collision_monitor.common.disk_cache import places, private_directory, turn
 
 logger = logging.getLogger(__name__)
 
@@ -248,12 +248,8 @@ def compiling(*kernels: Callable) -> Iterator[None]:
     if all(is_on_disk(each) for each in kernels):
         yield
         return
-    turn = Turn(_directory, _file_name(kernels[0]))
-    turn.take(_PATIENCE)
-    try:
+    with turn(_directory, _file_name(kernels[0]), _PATIENCE):
         yield
-    finally:
-        turn.give()
 
 
 class _Compiling(event.Listener):

@@ -19,11 +19,11 @@ import stat
 import struct
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 SWITCH = "COLLISION_MONITOR_CACHE"
 _LARGEST = 200_000_000  # bytes; the least recently used values are dropped
 LOOK_SECONDS = 0.02  # between two checks whether another process has finished
+_PATIENCE = 120.0  # seconds to wait for it
 
 
 # -- folders -------------------------------------------------------------------------
@@ -88,46 +89,49 @@ def places() -> str:
 # -- locks: work that one process does for all ---------------------------------------
 
 
-class Turn:
-    """A lock on work whose result is cached: one of the processes that start together does it.
+@contextlib.contextmanager
+def turn(directory: Path | None, work: str, patience: float = _PATIENCE) -> Iterator[bool]:
+    """Context of work whose result is cached: of processes that start together one does it.
 
-    If the lock is not available, or another process takes too long, both do the work.
+    The others wait for it. If the lock is not available, or another process takes too long, both do
+    the work.
+
+    Args:
+        directory: where the results are cached; None where they are not, so that nobody waits.
+        work: name of the lock file in it.
+        patience: seconds to wait at most.
+
+    Yields:
+        Whether another process had the lock: its result may be available now.
     """
-
-    def __init__(self, directory: Path | None, work: str) -> None:
-        """``work`` is the name of the lock file in ``directory``, where the results are cached."""
-        self._path = None if directory is None else directory / f"{work}.lock"
-        self._file: int | None = None
-
-    def take(self, patience: float = 120.0) -> bool:
-        """Acquire the lock; wait for other processes ``patience`` seconds at most.
-
-        Returns:
-            Whether another process had the lock: its result may be available now.
-        """
-        if self._path is None:
-            return False
-        waited, end = False, time.monotonic() + patience
-        with contextlib.suppress(OSError):
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            while True:
-                try:
-                    fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    waited = True
-                    if time.monotonic() > end:
-                        break
-                    time.sleep(LOOK_SECONDS)
-        return waited
-
-    def give(self) -> None:
-        """Release the lock."""
-        if self._file is not None:
+    if directory is None:
+        yield False
+        return
+    path, file, waited = directory / f"{work}.lock", None, False
+    end = time.monotonic() + patience
+    with contextlib.suppress(OSError):
+        file = path.open("a")
+        while not _is_locked(file):
+            waited = True
+            if time.monotonic() > end:
+                break
+            time.sleep(LOOK_SECONDS)
+    try:
+        yield waited
+    finally:
+        if file is not None:
             with contextlib.suppress(OSError):
-                self._path.unlink(missing_ok=True)
-            os.close(self._file)
-            self._file = None
+                path.unlink(missing_ok=True)
+            file.close()
+
+
+def _is_locked(file: IO) -> bool:
+    """Lock a file, unless another process has locked it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 # -- keys ----------------------------------------------------------------------------
@@ -232,9 +236,11 @@ class Store:
             self.set(key, value)
         return value
 
-    def turn(self, keys: Sequence[str]) -> Turn:
-        """A lock on computing the values of ``keys``; without a cache it never waits."""
-        return Turn(self._folder, content_key(*sorted(keys)))
+    def turn(
+        self, keys: Iterable[str], patience: float = _PATIENCE
+    ) -> contextlib.AbstractContextManager[bool]:
+        """As `turn`, to compute the values of ``keys``."""
+        return turn(self._folder, content_key(*sorted(keys)), patience)
 
     def _path(self, key: str) -> Path:
         return self._folder / f"{content_key(key)}.json"

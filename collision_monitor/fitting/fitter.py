@@ -371,39 +371,31 @@ def _published_leaf(shape: Shape) -> Leaf:
 
 def _fit_distinct(jobs: Mapping[str, Job], tolerance: float) -> dict[str, list[Fit]]:
     """Return fits of distinct shapes by key, from the cache or new; new ones are cached."""
-    done: dict[str, list[Fit]] = {}
-    slow: dict[str, Job] = {}
-    keys: dict[str, str] = {}
-    for content, job in jobs.items():
-        if job.shape.kind in _CLOSED_FORMS:
-            done[content] = fits_in_own_frame(job.shape, job.most, tolerance)
-        else:
-            slow[content] = job
-            keys[content_key(content, job.watchers)] = content
-    if not slow:
+    done = {
+        content: fits_in_own_frame(job.shape, job.most, tolerance)
+        for content, job in jobs.items() if job.shape.kind in _CLOSED_FORMS
+    }  # fmt: skip
+    keys = {
+        content: content_key(content, job.watchers)
+        for content, job in jobs.items() if content not in done
+    }  # fmt: skip
+    if not keys:
         return done
     store = Store("fits")
 
-    def load_cached() -> None:
-        for key, content in list(keys.items()):
-            if (kept := store.get(key)) is not None:
-                del keys[key]
-                done[content] = _from_json(kept, slow.pop(content).shape)
+    def missing() -> dict[str, Job]:
+        """Load what is cached; return the other jobs."""
+        for content in keys.keys() - done.keys():
+            if (kept := store.get(keys[content])) is not None:
+                done[content] = _from_json(kept, jobs[content].shape)
+        return {content: jobs[content] for content in keys if content not in done}
 
-    load_cached()
-    if not slow:
-        return done
-    # Nodes of one robot often start together: one fits, the others wait for its results.
-    turn = store.turn(list(keys))
-    try:
-        if turn.take():
-            load_cached()
-        key_of = {content: key for key, content in keys.items()}
-        for content, fits in _fit_in_parallel(slow, tolerance):
-            done[content] = fits
-            store.set(key_of[content], _to_json(fits))
-    finally:
-        turn.give()
+    if slow := missing():
+        # Nodes of one robot often start together: one fits, the others wait for its results.
+        with store.turn([keys[content] for content in slow]) as has_waited:
+            for content, fits in _fit_in_parallel(missing() if has_waited else slow, tolerance):
+                done[content] = fits
+                store.set(keys[content], _to_json(fits))
     return done
 
 

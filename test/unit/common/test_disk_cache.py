@@ -15,7 +15,7 @@ import pytest
 from support.processes import run_python
 
 from collision_monitor.common import disk_cache
-from collision_monitor.common.disk_cache import Store, Turn, content_key, private_directory
+from collision_monitor.common.disk_cache import Store, content_key, private_directory, turn
 
 
 @pytest.fixture(autouse=True)
@@ -236,65 +236,75 @@ def test_a_process_killed_during_a_write_leaves_a_usable_cache(caplog):
 
 
 def test_a_turn_is_waited_for_and_then_taken(tmp_path):
-    first, second, third = (Turn(tmp_path, "work") for _ in range(3))
-    assert first.take() is False
     waiting = []
-    thread = threading.Thread(target=lambda: waiting.append(second.take(patience=60.0)))
-    thread.start()
-    time.sleep(0.1)
-    assert waiting == []
-    first.give()
+
+    def second():
+        with turn(tmp_path, "work", patience=60.0) as waited:
+            waiting.append(waited)
+
+    thread = threading.Thread(target=second)
+    with turn(tmp_path, "work") as waited:
+        assert not waited
+        thread.start()
+        time.sleep(0.1)
+        assert waiting == []
     thread.join(timeout=60.0)
     assert waiting == [True]
-    second.give()
-    assert third.take() is False
-    third.give()
+    with turn(tmp_path, "work") as waited:
+        assert not waited
     assert list(tmp_path.iterdir()) == []
 
 
 def test_other_work_is_not_waited_for_nor_anybody_who_takes_too_long(tmp_path):
-    first, other, same = Turn(tmp_path, "work"), Turn(tmp_path, "other"), Turn(tmp_path, "work")
-    assert first.take() is False
-    assert other.take(patience=0.0) is False
-    assert same.take(patience=0.1) is True
+    with (
+        turn(tmp_path, "work") as first,
+        turn(tmp_path, "other", patience=0.0) as other,
+        turn(tmp_path, "work", patience=0.1) as same,
+    ):
+        assert (first, other, same) == (False, False, True)
 
 
 def test_who_dies_has_no_turn_any_more(tmp_path):
     program = """
 import sys
-import tempfile
 from pathlib import Path
-from collision_monitor.common.disk_cache import Turn
-Turn(Path(sys.argv[1]), "work").take()
-print("taken", flush=True)
-sys.stdin.read()
+from collision_monitor.common.disk_cache import turn
+with turn(Path(sys.argv[1]), "work"):
+    print("taken", flush=True)
+    sys.stdin.read()
 """
     other = subprocess.Popen(
         [sys.executable, "-c", program, str(tmp_path)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     )  # fmt: skip
     assert other.stdout.readline() == b"taken\n"
-    turn = Turn(tmp_path, "work")
-    assert turn.take(patience=0.0) is True
+    with turn(tmp_path, "work", patience=0.0) as waited:
+        assert waited
     other.kill()
     other.communicate()
-    assert Turn(tmp_path, "work").take() is False
+    with turn(tmp_path, "work") as waited:
+        assert not waited
 
 
 def test_where_nothing_is_kept_nobody_waits(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("not a folder")
-    turns = [Turn(None, "work"), Turn(None, "work"), Turn(tmp_path / "file", "work")]
     monkeypatch.setenv(disk_cache.SWITCH, "off")
     store = Store("fits")
-    turns += [store.turn(["a", "b"]), store.turn(["b", "a"])]
-    assert [turn.take() for turn in turns] == [False] * 5
-    for turn in turns:
-        turn.give()
+    with (
+        turn(None, "work") as first,
+        turn(None, "work") as second,
+        turn(tmp_path / "file", "work") as third,
+        store.turn(["a", "b"]) as fourth,
+        store.turn(["b", "a"]) as fifth,
+    ):
+        assert not any((first, second, third, fourth, fifth))
 
 
 def test_a_store_has_one_turn_for_the_same_keys():
     store = Store("fits")
-    turns = [store.turn(["a", "b"]), store.turn(["b", "a"]), store.turn(["a"])]
-    assert [turn.take(patience=0.1) for turn in turns] == [False, True, False]
-    for turn in turns:
-        turn.give()
+    with (
+        store.turn(["a", "b"]) as first,
+        store.turn(["b", "a"], patience=0.1) as same,
+        store.turn(["a"]) as other,
+    ):
+        assert (first, same, other) == (False, True, False)
