@@ -16,12 +16,10 @@ import json
 import logging
 import os
 import stat
-import struct
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from numbers import Integral, Real
 from pathlib import Path
 from typing import IO, Any
 
@@ -138,43 +136,25 @@ def _is_locked(file: IO) -> bool:
 
 
 def content_key(*parts: object) -> str:
-    """Digest (SHA-256, hexadecimal) of arrays, texts, numbers, None and nestings of them.
+    """Digest (SHA-256, hexadecimal) of arrays, bytes and what JSON can represent, also nested.
 
-    Different content has different keys: type, length, shape and element type of
-    every part are included in the digest, so two parts cannot be confused.
+    Different content has different keys, except that a tuple is the same as a list.
 
     Raises:
         TypeError: for any other type, and for arrays of objects.
     """
-    digest = hashlib.sha256()
-    _feed(digest, parts)
-    return digest.hexdigest()
+    return hashlib.sha256(json.dumps(parts, default=_as_json).encode()).hexdigest()
 
 
-def _feed(digest: hashlib._Hash, part: object) -> None:
+def _as_json(part: object) -> object:
+    """An array, a number of numpy or bytes as what JSON can represent."""
+    if isinstance(part, np.generic):
+        return part.item()
     if isinstance(part, np.ndarray) and not part.dtype.hasobject:
-        head, body = f"array {part.dtype.str} {part.shape}", part.tobytes()
-    elif isinstance(part, (bool, np.bool_)):
-        head, body = "bool", b"1" if part else b"0"
-    elif isinstance(part, Integral):
-        head, body = "integer", str(int(part)).encode()
-    elif isinstance(part, Real):
-        head, body = "float", struct.pack("<d", float(part))
-    elif isinstance(part, str):
-        head, body = "text", part.encode("utf-8", "surrogatepass")
-    elif isinstance(part, bytes):
-        head, body = "bytes", part
-    elif part is None:
-        head, body = "none", b""
-    elif isinstance(part, (tuple, list)):
-        digest.update(f"sequence {len(part)}:".encode())
-        for item in part:
-            _feed(digest, item)
-        return
-    else:
-        raise TypeError(f"no key for a {type(part).__name__}: {part!r:.80}")
-    digest.update(f"{head} {len(body)}:".encode())
-    digest.update(body)
+        return {"array": [part.dtype.str, part.shape, hashlib.sha256(part.tobytes()).hexdigest()]}
+    if isinstance(part, bytes):
+        return {"bytes": hashlib.sha256(part).hexdigest()}
+    raise TypeError(f"no key for a {type(part).__name__}: {part!r:.80}")
 
 
 # -- values --------------------------------------------------------------------------

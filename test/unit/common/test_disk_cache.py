@@ -82,7 +82,7 @@ def test_different_content_has_different_keys():
     assert len({content_key(*parts) for parts in different}) == len(different)
 
 
-@pytest.mark.parametrize("part", [{"a": 1}, {1}, object(), np.array([None]), 1j])
+@pytest.mark.parametrize("part", [{1}, object(), np.array([None]), 1j])
 def test_what_has_no_key_is_refused(part):
     with pytest.raises(TypeError, match="no key for"):
         content_key(part)
