@@ -44,7 +44,7 @@ def value_of(setting: Setting) -> Callable[[str], Any]:
             value = type(setting.default)(text)
         except ValueError:
             value = text  # which has a problem
-        if problem := setting.problem(value):
+        if problem := setting.problem(value) or "a value is needed" * (value == ""):
             raise argparse.ArgumentTypeError(problem)
         return value
 
@@ -92,6 +92,13 @@ def timed_motion(text: str) -> tuple[Path, float]:
         raise argparse.ArgumentTypeError(
             f"{text!r}: {when!r} is not seconds, such as 2.5{hint}"
         ) from None
+
+
+def input_path(text: str) -> str:
+    """Type of an option: a file to read, which an empty text does not name."""
+    if not text:
+        raise argparse.ArgumentTypeError("the path of a file is needed")
+    return text
 
 
 def output_path(text: str) -> Path:

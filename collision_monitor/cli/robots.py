@@ -11,9 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from collision_monitor.cli.options import LiveProgress, add_setting, timed_motion, vector
+from collision_monitor.cli.options import (
+    LiveProgress,
+    add_setting,
+    input_path,
+    timed_motion,
+    vector,
+)
 from collision_monitor.common.compiled import log_compiling
-from collision_monitor.common.limits import LoadingLimits, limited
+from collision_monitor.common.limits import LoadingLimits
 from collision_monitor.common.optional_dependencies import optional_dependency
 from collision_monitor.common.settings import settings_of, values_of
 from collision_monitor.common.text import one_line
@@ -22,23 +28,19 @@ from collision_monitor.errors import (
     MissingDependencyError,
     MotionError,
 )
-from collision_monitor.fitting.fitter import given_leaves
 from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.loading import Recipe
+from collision_monitor.model.loading import Recipe, RobotSource
 from collision_monitor.model.thresholds import Thresholds, load_thresholds
-from collision_monitor.robot.composed import Mounted, compose, compose_semantics
 from collision_monitor.robot.description import Robot
-from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.scene import Scene, load_scene
-from collision_monitor.robot.srdf import load_srdf
-from collision_monitor.robot.urdf import load_robot
 
 if TYPE_CHECKING:
     from collision_monitor.motion.motion_files import LoadedMotion
     from collision_monitor.robot.inertials import Inertial
 
 _ONLY_WITH_OTHER = ("other_srdf", "other_at", "other_prefix", "other_motion")
+_ROOT = "root of both robots"  # which is no name of a link in their URDFs
 
 # -- one robot --
 
@@ -55,7 +57,9 @@ def add_robot_arguments(parser: argparse.ArgumentParser) -> None:
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the URDF, ``--srdf``, ``--package-dir``, ``--scene`` and options of leaves."""
     add_robot_arguments(parser)
-    parser.add_argument("--srdf", help="SRDF file; its disabled pairs are not checked")
+    parser.add_argument(
+        "--srdf", type=input_path, help="SRDF file; its disabled pairs are not checked"
+    )
     of_model = settings_of(Recipe)
     for name in ("visual_meshes", "scene", "leaves"):
         add_setting(parser, of_model[name], "FILE")
@@ -91,21 +95,28 @@ def load_model(options: argparse.Namespace) -> CollisionModel:
     log_compiling()
     with LiveProgress(quiet=getattr(options, "json", False)) as progress:
         progress.update("loading the robot")
-        return make_model(options)
+        return assembled(options)[0]
 
 
-def make_model(options: argparse.Namespace) -> CollisionModel:
-    """As `load_model`, without progress."""
-    return CollisionModel.from_urdf(
-        options.urdf,
-        srdf=options.srdf,
-        package_dirs=options.package_dir,
+def assembled(options: argparse.Namespace) -> tuple[CollisionModel, list[Robot]]:
+    """As `load_model`, without progress; also returns each robot with the names of its URDF."""
+    robots = [RobotSource(options.urdf, options.srdf or "")]
+    if getattr(options, "other", None) is not None:
+        place = (*(options.other_at or ()), *[0.0] * 6)[:6]
+        srdf = options.other_srdf or ""
+        robots.append(RobotSource(options.other, srdf, "", prefix_of(options), place))
+    given = values_of(Recipe, vars(options)).items()
+    recipe = Recipe(
+        tuple(robots),
+        tuple(options.package_dir),
+        root=_ROOT,
         check_leaves=not options.unchecked_leaves,
         limits=loading_limits(options),
         **_patterns(options),
         **values_of(FitSettings, vars(options)),
-        **values_of(Recipe, vars(options)),
+        **{name: value for name, value in given if value is not None},
     )
+    return recipe.assembled()
 
 
 def _patterns(options: argparse.Namespace) -> dict[str, tuple[str, ...]]:
@@ -141,7 +152,7 @@ def add_second_robot(parser: argparse.ArgumentParser) -> None:
     """Add ``--other`` and its options."""
     group = parser.add_argument_group("a second robot")
     group.add_argument("--other", metavar="URDF", help="URDF of a robot beside the first")
-    group.add_argument("--other-srdf", metavar="SRDF", help="its SRDF")
+    group.add_argument("--other-srdf", type=input_path, metavar="SRDF", help="its SRDF")
     group.add_argument(
         "--other-at", type=_place, metavar="X,Y,Z[,R,P,Y]",
         help="pose of its root link in the root frame of the first, metres and radians; write "
@@ -169,45 +180,15 @@ def load_cell(options: argparse.Namespace) -> tuple[CollisionModel, Robot | None
 
     Raises:
         ConfigurationError: options of a second robot without one.
-        CollisionMonitorError: as `CollisionModel.from_urdf` and `compose`.
+        CollisionMonitorError: as `Recipe.load`.
     """
     if options.other is None:
         for name in _ONLY_WITH_OTHER:
             if getattr(options, name) is not None:
                 option = f"--{name.replace('_', '-')}"
                 raise ConfigurationError(f"{option} requires a second robot: --other URDF")
-        return make_model(options), None
-    with limited(loading_limits(options)):
-        return _load_both(options)
-
-
-def _load_both(options: argparse.Namespace) -> tuple[CollisionModel, Robot]:
-    first = load_robot(options.urdf, options.package_dir, options.visual_meshes)
-    other = load_robot(options.other, options.package_dir, options.visual_meshes)
-    place = options.other_at or (0.0, 0.0, 0.0)
-    parts = [
-        Mounted(first, semantics=load_srdf(options.srdf, first) if options.srdf else None),
-        Mounted(
-            other,
-            prefix_of(options),
-            pose_from_xyz_rpy(place[:3], place[3:] or None),
-            semantics=load_srdf(options.other_srdf, other) if options.other_srdf else None,
-        ),
-    ]
-    root = "cell"
-    while root in first.links or root in other.links:
-        root += "_"
-    robot = compose(parts, f"{first.name} and {other.name}", root)
-    scene = load_scene(options.scene, robot, options.package_dir) if options.scene else None
-    settings = FitSettings(**values_of(FitSettings, vars(options)))
-    leaves = given_leaves(
-        robot, settings, options.leaves, options.fit, not options.unchecked_leaves
-    )
-    semantics = compose_semantics(parts)
-    model = CollisionModel(
-        robot, semantics, scene, settings, leaves, options.hierarchy, **_patterns(options)
-    )
-    return model, other
+    model, (_, *others) = assembled(options)
+    return model, others[0] if others else None
 
 
 def prefixed_motion(motion: LoadedMotion, prefix: str) -> LoadedMotion:

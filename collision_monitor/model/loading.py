@@ -35,6 +35,7 @@ from collision_monitor.fitting.shapes import FitSettings
 from collision_monitor.mesh_distance.mesh_tree import Hierarchy
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.robot.composed import Mounted, compose, compose_semantics
+from collision_monitor.robot.description import Robot
 from collision_monitor.robot.poses import pose_from_xyz_rpy
 from collision_monitor.robot.scene import load_scene
 from collision_monitor.robot.srdf import load_srdf
@@ -85,8 +86,9 @@ class Recipe:
     """All inputs of a model; arguments as in `CollisionModel.from_urdf`.
 
     Attributes:
-        robots: one without a name, or several with names.
-        root: the link without a shape that robots with names are mounted on.
+        robots: one, or several; those of a node that monitors several have names.
+        root: the link without a shape that several robots, and those with names, are mounted on.
+        check_leaves: whether leaves of a file must enclose the robots.
         exact: whether to prepare exact distances as well.
         limits: of loading.
         checked, unchecked: recipes that differ in these count as equal.
@@ -108,6 +110,7 @@ class Recipe:
         "collision geometry",
     )
     root: str = "world"
+    check_leaves: bool = True
     exact: bool = False
     fit: str = setting(
         FITS[0],
@@ -135,8 +138,7 @@ class Recipe:
             NothingToCheckError: there is no pair of links to check.
         """
         with limited(self.limits):
-            loaded = self._loaded()
-            model = loaded.model
+            model, robots = self.assembled()
             if not model.pairs:
                 raise NothingToCheckError(
                     f"robot '{model.name}' has no pair of links to check ({len(model.link_names)} "
@@ -145,29 +147,40 @@ class Recipe:
             if self.exact:
                 model.prepare_exact(crossings=True)  # of the markers
             model.sampled_distances(self.exact)
-            return loaded
-
-    def _loaded(self) -> Loaded:
-        parts = [self._mounted(robot) for robot in self.robots]
-        whole, semantics, joints = parts[0].robot, parts[0].semantics, {}
-        is_cell = bool(self.robots[0].name)
-        if is_cell:
-            whole = compose(parts, " and ".join(robot.name for robot in self.robots), self.root)
-            semantics = compose_semantics(parts)
             joints = {
-                robot.name: tuple(robot.prefix + joint.name for joint in part.robot.joints)
-                for robot, part in zip(self.robots, parts, strict=True)
-            }
-        scene = load_scene(self.scene, whole, self.package_dirs) if self.scene else None
-        if is_cell and scene is not None and scene.joints:
-            joints[SCENE] = tuple(joint.name for joint in scene.joints)
-        settings = FitSettings(self.max_leaves_per_link, self.leaf_tolerance)
-        leaves = given_leaves(whole, settings, self.leaves or None, self.fit)
-        model = CollisionModel(
-            whole, semantics, scene, settings, leaves, self.hierarchy, self.checked,
-            self.unchecked,
-        )  # fmt: skip
-        return Loaded(model, joints)
+                source.name: tuple(source.prefix + joint.name for joint in robot.joints)
+                for source, robot in zip(self.robots, robots, strict=True) if source.name
+            }  # fmt: skip
+            if joints and model.scene.joints:
+                joints[SCENE] = tuple(joint.name for joint in model.scene.joints)
+            return Loaded(model, joints)
+
+    def assembled(self) -> tuple[CollisionModel, list[Robot]]:
+        """Return the model, without preparing it, and each robot with the names of its URDF.
+
+        Raises:
+            LoadingLimitError, CollisionMonitorError: as `load`.
+        """
+        with limited(self.limits):
+            parts = [self._mounted(robot) for robot in self.robots]
+            whole, semantics = parts[0].robot, parts[0].semantics
+            if len(parts) > 1 or self.robots[0].name:
+                names = (
+                    source.name or part.robot.name
+                    for source, part in zip(self.robots, parts, strict=True)
+                )
+                whole = compose(parts, " and ".join(names), self.root)
+                semantics = compose_semantics(parts)
+            scene = load_scene(self.scene, whole, self.package_dirs) if self.scene else None
+            settings = FitSettings(self.max_leaves_per_link, self.leaf_tolerance)
+            leaves = given_leaves(
+                whole, settings, self.leaves or None, self.fit, self.check_leaves
+            )
+            model = CollisionModel(
+                whole, semantics, scene, settings, leaves, self.hierarchy, self.checked,
+                self.unchecked,
+            )  # fmt: skip
+            return model, [part.robot for part in parts]
 
     def _mounted(self, source: RobotSource) -> Mounted:
         try:

@@ -74,3 +74,10 @@ def test_a_picture_is_a_png(name, tmp_path):
     with pytest.raises(argparse.ArgumentTypeError, match="pictures are PNG"):
         png_path(os.fspath(tmp_path / name))
     assert output_path(os.fspath(tmp_path / name)).name == name
+
+
+@pytest.mark.parametrize("option", ["--srdf", "--scene", "--leaves"])
+def test_a_file_without_a_name_is_not_left_out_in_silence(option, capsys):
+    with pytest.raises(SystemExit):
+        main(["distance", "r.urdf", option, ""])
+    assert f"argument {option}: " in capsys.readouterr().err
