@@ -105,11 +105,6 @@ def _grown(capsules: np.ndarray, more: float) -> np.ndarray:
     return capsules + np.r_[np.zeros(6), more]
 
 
-def _sides_around(radius: float) -> int:
-    """Number of sides of a prism that exceeds a cylinder by `_OVERSHOOT`."""
-    return max(16, math.ceil(math.pi * math.sqrt(radius / (2.0 * _OVERSHOOT))))
-
-
 def _polyhedron_around(radius: float, length: float) -> np.ndarray:
     """Triangles (m, 3, 3) of a polyhedron around a sphere, or around a capsule along z."""
     import trimesh
@@ -117,8 +112,6 @@ def _polyhedron_around(radius: float, length: float) -> np.ndarray:
     ball = trimesh.creation.icosphere(subdivisions=4)
     nearest = np.einsum("ij,ij->i", ball.face_normals, ball.triangles[:, 0]).min()
     corners = ball.vertices * (radius / nearest)
-    if length == 0.0:
-        return corners[ball.faces]
     half = np.array([0.0, 0.0, 0.5 * length])
     return trimesh.convex.convex_hull(np.vstack([corners + half, corners - half])).triangles
 
@@ -126,21 +119,17 @@ def _polyhedron_around(radius: float, length: float) -> np.ndarray:
 def outer_triangles(shape: Shape) -> np.ndarray:
     """Triangles (m, 3, 3) that enclose a shape, or are its surface, in the link's frame."""
     if shape.kind in ROUNDED:
-        triangles = _polyhedron_around(*radius_and_length(shape))
-    else:
-        sides = 0 if shape.kind == "mesh" else _sides_around(solid_row(shape)[0])
-        vertices, indices, _ = enclosing_surface(shape, sides)
-        triangles = vertices[indices]
-    rotation, translation = shape.pose[:3, :3], shape.pose[:3, 3]
-    return np.ascontiguousarray(triangles @ rotation.T + translation)
+        return _placed(shape, _polyhedron_around(*radius_and_length(shape)))
+    radius = 0.0 if shape.kind == "mesh" else solid_row(shape)[0]
+    # So many that the prism around a cylinder is larger by less than the overshoot.
+    sides = max(16, math.ceil(math.pi * math.sqrt(radius / (2.0 * _OVERSHOOT))))
+    vertices, triangles, _ = enclosing_surface(shape, sides)
+    return _placed(shape, vertices[triangles])
 
 
-def _gap_of_round(shape: Shape, capsules: np.ndarray, smallest_edge: float) -> float:
-    """Upper bound for a sphere or a capsule: its axis against leaves shrunk by its radius."""
-    radius, length = radius_and_length(shape)
-    middle, half = shape.pose[:3, 3], 0.5 * length * shape.pose[:3, 2]
-    axis = np.array([[middle - half, middle + half, middle + half]])
-    return float(uncovered(axis, _grown(capsules, -radius), smallest_edge)[0])
+def _placed(shape: Shape, triangles: np.ndarray) -> np.ndarray:
+    """Triangles (m, 3, 3) in the frame of a shape, seen in that of its link."""
+    return np.ascontiguousarray(triangles @ shape.pose[:3, :3].T + shape.pose[:3, 3])
 
 
 def gap(shape: Shape, leaves: Sequence[Leaf], smallest_edge: float = 1e-3) -> float:
@@ -160,8 +149,10 @@ def gap(shape: Shape, leaves: Sequence[Leaf], smallest_edge: float = 1e-3) -> fl
 
 def _gap(shape: Shape, capsules: np.ndarray, smallest_edge: float) -> float:
     bound = math.inf
-    if shape.kind in ROUNDED:
-        bound = _gap_of_round(shape, capsules, smallest_edge)
+    if shape.kind in ROUNDED:  # its axis, a flat triangle, against leaves shrunk by its radius
+        vertices, triangles, radius = enclosing_surface(shape, 0)
+        axis = _placed(shape, vertices[triangles])
+        bound = float(uncovered(axis, _grown(capsules, -radius), smallest_edge)[0])
     if bound > 0.0:
         bound = min(bound, float(uncovered(outer_triangles(shape), capsules, smallest_edge)[0]))
     return bound
