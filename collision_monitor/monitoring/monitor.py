@@ -30,7 +30,6 @@ from collision_monitor.monitoring.joint_state_buffer import JointState, JointSta
 from collision_monitor.monitoring.monitor_state import MonitorState, decided_state
 from collision_monitor.monitoring.monitored_distances import MonitoredDistances
 from collision_monitor.monitoring.position_limits import PositionWatch
-from collision_monitor.monitoring.publisher_watch import LATE_SECONDS
 from collision_monitor.monitoring.settings import MonitorSettings
 from collision_monitor.monitoring.speed_policy.speed_policy import DistancePolicy, SpeedPolicy
 from collision_monitor.monitoring.watchdogs import Watchdogs
@@ -212,19 +211,17 @@ class Monitor:
         """Like `update`, for a `JointState`."""
         before, self._clearance = self._clearance, None
         try:
-            self._merge(message)
-            if not self.buffer.missing():
+            if not self._merge(message):
+                self._clearance = before
+                if before is None:  # joint states were merged since the last distance
+                    self._reevaluate(message.now)
+            elif not self.buffer.missing():
                 measured = self._distances.measured(self.buffer.q, message.now)
                 self.behaviour.update(self.buffer, message, measured)
                 self._clearance = self._distances.counted(self.buffer.q, measured.nearest)
                 self.updates += 1
         except Exception as error:  # an internal error must not end monitoring
-            if not self._is_of_other_device(error, message):
-                self._reject(error, message.now)
-            elif before is None:  # joint states were merged since the last distance
-                self._reevaluate(message.now)
-            else:
-                self._clearance = before
+            self._reject(error, message.now)
         return self.state(message.now)
 
     def merge(self, message: JointState) -> None:
@@ -235,14 +232,12 @@ class Monitor:
         before, self._clearance = self._clearance, None
         self.watchdogs.cycles.skipped += 1
         try:
-            self._merge(message)
-            if not self.buffer.missing():
+            if not self._merge(message):
+                self._clearance = before
+            elif not self.buffer.missing():
                 self.behaviour.merge(self.buffer, message)
         except Exception as error:
-            if self._is_of_other_device(error, message):
-                self._clearance = before
-            else:
-                self._reject(error, message.now)
+            self._reject(error, message.now)
 
     def reject(self, error: JointStateError, now: float) -> MonitorState:
         """Return the state after an unreadable joint state, at time ``now`` as in `update`."""
@@ -285,61 +280,33 @@ class Monitor:
         self.behaviour.set_thresholds(thresholds, exact=self.narrow_phase != "leaf")
         self._thresholds = thresholds
 
-    def _merge(self, message: JointState) -> None:
+    def _merge(self, message: JointState) -> bool:
+        """Take over a joint state; return False for one of another device, which is ignored.
+
+        That is one of none of the joints of the robot, as of a gripper or a base, or of no
+        positions, while other publishers provide all positions.
+        """
         buffer, now = self.buffer, message.now
         self._distances.report_joint_state(now)
         if self._is_stale(buffer.age(now)):
             buffer.report_loss(self.joint_state_timeout, now)
-        buffer.update(message)
+        try:
+            buffer.update(message)
+        except JointStateError as error:
+            is_known = bool(self.joint_state_timeout) and not buffer.missing()
+            is_of_none = error.kind == "unknown" or not len(message.positions)
+            is_ignored = is_of_none and is_known and self.watchdogs.publishers.are_several
+            if not is_ignored or self._is_stale(buffer.age(now)):
+                raise
+            self.watchdogs.refused[error.kind] += 1
+            return False
         self._positions.hear(message.names)
         if not buffer.missing():
             self._positions.update(message.positions, buffer.q, now, self.watchdogs.faults)
         if message.stamp > 0.0:
             self.history.add(message.stamp, buffer.q)
-        if buffer.conflict_until > now:
-            self._raise_conflict(now)
-        if buffer.behind > 0.0:
-            self.watchdogs.report_late(buffer.behind, now)
-            several = self.watchdogs.publishers.several()
-            if several and buffer.behind > LATE_SECONDS:
-                self._raise_clocks(
-                    f"joint states are stamped {buffer.behind:.2f} s earlier than the previous "
-                    f"ones: the clocks of their publishers disagree; {several}", now,
-                )  # fmt: skip
-        if buffer.set_back > 0.0:
-            self.watchdogs.clock_resets += 1
-            self._raise_clocks(
-                f"joint states are stamped {buffer.set_back:.1f} s earlier than the previous "
-                "ones: a clock was set back, or the clocks of two publishers disagree", now,
-            )  # fmt: skip
-
-    def _raise_clocks(self, text: str, now: float) -> None:
-        until = now + MOMENT
-        self.watchdogs.faults.put("clocks", Level.ERROR, "fault", text, until)
-
-    def _raise_conflict(self, now: float) -> None:
-        text, until = self.buffer.conflict(now), self.buffer.conflict_until
-        if several := self.watchdogs.publishers.several():
-            text += f"; {several}"
-        self.watchdogs.faults.put("conflict", Level.ERROR, "conflict", text, until)
-
-    def _is_of_other_device(self, error: Exception, message: JointState) -> bool:
-        """Whether a joint state that is invalid for this robot is one of a gripper or a base.
-
-        It has none of its joints, or no positions, as of a publisher of efforts; and another
-        publisher provides all positions. It is counted.
-        """
-        is_of_other = (
-            isinstance(error, JointStateError)
-            and (error.kind == "unknown" or not len(message.positions))
-            and self.watchdogs.publishers.are_several
-            and self.joint_state_timeout > 0.0
-            and not self.buffer.missing()
-            and not self._is_stale(self.buffer.age(message.now))
-        )
-        if is_of_other:
-            self.watchdogs.refused[error.kind] += 1
-        return is_of_other
+        self.watchdogs.report_merged(buffer, now)
+        return True
 
     def _reject(self, error: Exception, now: float) -> None:
         """Store a fault: a joint state is invalid, or no distance can be computed."""
