@@ -184,12 +184,13 @@ def _search(
                 search.descend(_DESCENTS)
             decided += not search.open
         left = [search for search in left if search.open]
-    for k, search in enumerate(left):
+    for number, search in enumerate(left):
         report("decided", total - len(left), total)
         if time.perf_counter() > stop:
             break
-        rng = np.random.default_rng([settings.seed, k])
-        search.sample_unproved(settings.samples, rng)
+        if search.has_descended:  # others have not been searched, and keep their first samples
+            rng = np.random.default_rng([settings.seed, number])
+            search.sample_unproved(settings.samples, rng)
 
 
 def _confirmed(

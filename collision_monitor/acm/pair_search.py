@@ -219,6 +219,11 @@ class PairSearch:
         """Whether the pair is neither proved nor found in contact."""
         return not self.proved and self.witness is None
 
+    @property
+    def has_descended(self) -> bool:
+        """Whether descents began at the nearest samples: contact at limits is in no sample."""
+        return self._descended > 0
+
     # -- samples ---------------------------------------------------------------------
 
     def sample(self, values: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 """Every pair of a robot: what is said of it is so, and always said the same."""
 
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -63,6 +64,31 @@ def test_without_time_there_are_samples_and_their_bound():
     assert verdict.unproved == 1.0
     # Only the first samples are looked at before the time is over.
     assert verdict.share == (0.0, pytest.approx(3.0 / verdict.samples, rel=0.02))
+
+
+def test_a_pair_that_was_not_searched_has_not_all_its_samples():
+    """Fingers that touch where they are closed meet in no sample: only a descent finds that."""
+    fingers = [link(f"{side}{k}", '<box size="0.04 0.02 0.1"/>') for k in (1, 2) for side in "lr"]
+    hands = [
+        joint(f"{side}{k}", "palm", f"{side}{k}", "prismatic", f"{k} {sign}0.01 0.2",
+              f"0 {sign}1 0", limits=(0.0, 0.04), extra=extra.format(k))
+        for k in (1, 2) for side, sign, extra in (("l", "", ""), ("r", "-", '<mimic joint="l{}"/>'))
+    ]  # fmt: skip
+    model = CollisionModel.from_urdf(robot(link("palm"), *fingers, *hands))
+    pairs = [("l1", "r1"), ("l2", "r2")]
+    begun = []
+
+    def waits(what, done, total):
+        """Nearly all of the time is over before the first pair is searched."""
+        begun.append(time.perf_counter())
+        if what == "decided":
+            time.sleep(max(0.0, begun[0] + 3.5 - time.perf_counter()))
+
+    settings = SearchSettings(seconds=4.0, samples=300)
+    for verdict in classify(model, pairs, settings, waits):
+        assert verdict.samples < settings.samples or verdict.meeting is not Meeting.NEVER
+    for verdict in classify(model, pairs, settings):
+        assert verdict.meeting is Meeting.SOMETIMES and verdict.meets == 0
 
 
 def test_a_link_that_is_inside_another_always_meets_it():
