@@ -231,6 +231,7 @@ def adjust(
         add_possible_distances(
             outcome.error, trial, settings.safe_distance, settings.danger_distance
         )
+    _add_remedies(task, settings, outcome.error)
     raise _renumbered(outcome.error, given, _prefix(task, settings, outcome)) from None
 
 
@@ -454,6 +455,25 @@ def _speeds(model: CollisionModel, motion: Motion, limits: np.ndarray) -> np.nda
     speeds = np.full(len(model.joint_names), np.inf)
     speeds[[model.joint_names.index(name) for name in motion.joint_names]] = limits
     return speeds
+
+
+def _add_remedies(task: _Task, settings: AdjustmentSettings, error: AdjustmentError) -> None:
+    """Name options that would allow more, except at the start and the goal, which never change."""
+    if error.pair is None or is_at_an_end(error):
+        return
+    pair = task.model.pairs.index(error.pair)
+    still = [
+        arm.name
+        for arm, own in zip(task.arms, task.columns, strict=True)
+        if not np.isin(own, task.able).all() and moved_relatively(task.model, own)[pair]
+    ]
+    if still:
+        error.add(
+            f"; yielding is {task.yielding!r}: with 'both', {' and '.join(map(repr, still))} may "
+            "give way too"
+        )
+    if settings.method != "robust":
+        error.add("; try method robust")
 
 
 def _renumbered(error: AdjustmentError, given: Motion, prefix: Motion | None) -> AdjustmentError:

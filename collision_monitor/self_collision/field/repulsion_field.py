@@ -26,6 +26,7 @@ of the right and left arm are considered. Corrections:
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -149,7 +150,7 @@ class _Adjustment:
         time = float(problem.times[waypoint])
         raise AdjustmentError(
             f"after waypoint {waypoint} at {time:g} s: '{a}' and '{b}' are {distance:.4f} m apart, "
-            "so it is not certified; try method robust",
+            "so it is not certified",
             waypoint, time, (a, b), distance, adjusted[: waypoint + 1],
         )  # fmt: skip
 
@@ -175,13 +176,15 @@ class _Adjustment:
                 ahead = desired[waypoint] - q
                 ahead *= min(1.0, _STEP / max(np.abs(ahead[free]).max(initial=0.0), 1e-300))
                 onwards = start + (i + 1) / steps * (desired[waypoint] - start)
-                q = self._cleared(np.where(free, q + ahead, onwards), waypoint, targets[waypoint])
+                q = self._cleared(
+                    np.where(free, q + ahead, onwards), waypoint, targets[waypoint], adjusted
+                )
             if np.abs(desired[waypoint] - q).max() < 1e-12:
                 q = desired[waypoint].copy()
             adjusted.append(q)
         if not np.array_equal(q, desired[-1]):
             reason = "the last waypoint cannot be reached: the arms block each other"
-            raise self._error(len(desired) - 1, q, reason)
+            raise self._error(len(desired) - 1, q, reason, np.array(adjusted[:-1]))
         return np.array(adjusted)
 
     def _smoothed(self, adjusted: np.ndarray) -> np.ndarray:
@@ -198,13 +201,19 @@ class _Adjustment:
             adjusted = desired.copy()
             smooth = np.clip(desired + change, self._least, self._largest)
             for waypoint in np.flatnonzero(changed):
-                adjusted[waypoint] = self._cleared(smooth[waypoint], waypoint, targets[waypoint])
+                adjusted[waypoint] = self._cleared(
+                    smooth[waypoint], waypoint, targets[waypoint], adjusted[:waypoint]
+                )
         return adjusted
 
     # -- pushes of one configuration --
 
-    def _cleared(self, q: np.ndarray, waypoint: int, target: np.ndarray) -> np.ndarray:
+    def _cleared(
+        self, q: np.ndarray, waypoint: int, target: np.ndarray, before: Sequence[np.ndarray]
+    ) -> np.ndarray:
         """``q`` (nq,) pushed until all pairs are ``target`` (pairs,) metres apart.
+
+        ``before`` (waypoint, nq): the adjusted waypoints before it.
 
         One pair is separated at a time, the one with the link nearest to the base of its arm first,
         and among these the one that is short of most. A push can bring other links together.
@@ -218,8 +227,12 @@ class _Adjustment:
             first = np.lexsort((-short, self._depths[near.pairs]))[0]
             amount, pair = short[first] + _OVERSHOOT * (1 + turn), int(near.pairs[first])
             self._push(q, near.gradients[first].copy(), amount, pair, waypoint, turn < self._held)
+        required = RequiredClearances(self._problem)
+        if (worst := required.worst(q, target)) is None:
+            return q
         reason = f"the arms are still too close after {_PUSHES} iterations"
-        raise self._error(waypoint, q, reason)
+        needed = float(target[worst[0]])  # with the buffer of a waypoint
+        raise required.error(waypoint, *worst, reason, np.array(before), needed=needed)
 
     def _push(
         self, q: np.ndarray, gradient: np.ndarray, amount: float, pair: int, waypoint: int,
@@ -263,9 +276,11 @@ class _Adjustment:
             )
         return self._shares[waypoint, pair]
 
-    def _error(self, waypoint: int, q: np.ndarray, reason: str) -> AdjustmentError:
+    def _error(
+        self, waypoint: int, q: np.ndarray, reason: str, prefix: np.ndarray | None = None
+    ) -> AdjustmentError:
         required = RequiredClearances(self._problem)
-        return required.error(waypoint, *required.worst(q, self._safe + LARGEST), reason)
+        return required.error(waypoint, *required.worst(q, self._safe + LARGEST), reason, prefix)
 
 
 def _bodies_of_pairs(problem: Problem) -> np.ndarray:

@@ -517,24 +517,42 @@ def test_a_start_between_danger_and_safe_is_led_out(first):
         adjust(model, motion, method="field", safe_distance=0.1, danger_distance=0.02)
 
 
-def test_arms_that_would_have_to_pass_through_each_other():
+@pytest.mark.parametrize("method", ["robust", "field"])
+def test_arms_that_would_have_to_pass_through_each_other(method):
     """The right arm sweeps through the left one, which is held."""
     model = planar_model()
     stiff = {name: (-1e-3, 1e-3) for name in PLANAR if not name.endswith("j1")}
     motion = Motion(PLANAR, np.arange(2.0), [[-0.4, 0, 0, 0.2, 0, 0], [1.9, 0, 0, 0.2, 0, 0]])
-    with pytest.raises(AdjustmentError, match="no detour") as caught:
+    reason = "no detour" if method == "robust" else "the arms block each other"
+    with pytest.raises(AdjustmentError, match=reason) as caught:
         adjust(
             model, motion, yielding="right", position_limits=stiff, safe_distance=0.1,
-            danger_distance=0.02,
+            danger_distance=0.02, method=method,
         )  # fmt: skip
     error = caught.value
     check_prefix(model, error, motion, 0.1)
-    assert len(error.safe_prefix.times) > 5
-    assert error.distance < 0.1 and {name[:4] for name in error.pair} == {"righ", "left"}
+    assert len(error.safe_prefix.times) > 15  # more than is safe of the desired motion
+    assert error.distance < 0.105 and {name[:4] for name in error.pair} == {"righ", "left"}
+    assert "no safe distance that would allow it was found" in str(error)
+    assert "yielding is 'right': with 'both', 'left_arm' may give way too" in str(error)
+    assert ("try method robust" in str(error)) == (method == "field")
     # counted as in the motion that was given, whatever was put in
     assert motion.times[error.waypoint] <= error.time
     assert error.waypoint == len(motion.times) - 1 or error.time < motion.times[error.waypoint + 1]
     assert f"waypoint {error.waypoint} at" in str(error)
+
+
+def test_a_refusal_names_the_arm_that_could_give_way():
+    model = planar_model(ball("post", 1.0, -0.5, 0.1))
+    rows = np.tile([0.0, 0.0, 0.0, 1.0, 0.0, 0.0], (41, 1))
+    rows[:, 0] = np.linspace(-1.0, 0.45, 41)  # the right arm, through the post
+    motion = Motion(PLANAR, np.arange(41.0), rows)
+    with pytest.raises(AdjustmentError, match="'post'.* with 'both', 'right_arm' may give way too"):
+        adjust(model, motion, yielding="left")
+    assert adjust(model, motion, yielding="both").changed
+    with pytest.raises(AdjustmentError) as caught:  # a goal, which no arm may change
+        adjust(model, Motion(PLANAR, motion.times[:27], rows[:27]), yielding="left")
+    assert caught.value.waypoint == 26 and "yielding" not in str(caught.value)
 
 
 def test_an_arm_does_not_go_through_itself():
