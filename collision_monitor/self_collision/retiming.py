@@ -117,8 +117,8 @@ def retime(
     whole = np.maximum(np.ceil((durations - resolution) * NANO), 1.0)
     # Times with a coarser resolution cannot be whole nanoseconds.
     if resolution > SHORTEST or measured.excess(whole / NANO) > 1.0:
-        later = np.concatenate([[0.0], np.cumsum(spans / r - spans)])
-        return _not_shorter(times + later, spans)
+        later = np.concatenate([[0.0], np.cumsum(durations - spans)])
+        return _not_shorter(times + later, durations)
     new = times[0] + np.concatenate([[0.0], np.cumsum(whole) / NANO])
     return _not_shorter(np.where(np.abs(new - times) <= resolution, times, new), spans)
 
@@ -373,6 +373,7 @@ def _import_toppra() -> object:
 def _not_shorter(times: np.ndarray, spans: np.ndarray) -> np.ndarray:
     """``times`` (n,), increased where rounding made an interval shorter than ``spans``."""
     for k in range(len(spans)):
+        times[k + 1] = max(times[k + 1], times[k] + spans[k])
         while times[k + 1] - times[k] < spans[k]:
             times[k + 1] = np.nextafter(times[k + 1], np.inf)
     return times
