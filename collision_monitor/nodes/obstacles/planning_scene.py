@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterator
 from functools import partial
 from typing import Any
 
@@ -66,26 +66,41 @@ class PlanningSceneTopic:
         """``objects`` are updated; ``most``: maximum number of leaves of a shape."""
         self._objects, self._most = objects, most
 
-    def process(self, message: Any) -> None:
-        """Apply a moveit_msgs/PlanningScene: attached objects first, then those of the world."""
+    def steps(self, message: Any) -> Iterator[None]:
+        """Apply a moveit_msgs/PlanningScene, one object in each step.
+
+        Attached objects come first, then those of the world. At last those go that a complete scene
+        does not have: what is replaced is not missing in between.
+        """
         keeper, state = self._objects.keeper, message.robot_state
         world, attached = message.world.collision_objects, state.attached_collision_objects
-        named = {self._name(each.object) for each in attached}
+        gone, named = set(), {self._name(each.object) for each in attached}
         # A state without joints is invalid in MoveIt, and detaches nothing.
         is_valid = state.joint_state.name or state.multi_dof_joint_state.joint_names
         if is_valid and not state.is_diff:
-            self._drop_all(
-                lambda name: keeper.attached_to(name) is not None and name not in named
-            )
-        for each in attached:
-            name = self._name(each.object)
-            apply = partial(self._on_attached, is_diff=state.is_diff)
-            process_object(keeper.refuse_attaching, name, apply, each)
+            gone |= {name for name in self._names(are_attached=True) if name not in named}
         if not message.is_diff:
             named |= {self._name(each) for each in world}
-            self._drop_all(lambda name: keeper.attached_to(name) is None and name not in named)
+            gone |= {name for name in self._names(are_attached=False) if name not in named}
+        for each in attached:
+            apply = partial(self._on_attached, is_diff=state.is_diff)
+            process_object(keeper.refuse_attaching, self._name(each.object), apply, each)
+            yield
+        is_partial = False
         for each in world:
-            process_object(keeper.refuse, self._name(each), self._on_world_object, each)
+            name = self._name(each)
+            if name in gone:  # It was attached.
+                gone.remove(name)
+                self._objects.drop(name)
+            while gone and not self._objects.has_room(name):
+                self._objects.drop(gone.pop())
+                is_partial = True  # What replaces it may come later: the rest is one step.
+            process_object(keeper.refuse, name, self._on_world_object, each)
+            if not is_partial:
+                yield
+        for name in gone:
+            self._objects.drop(name)
+            yield
         octomap = message.world.octomap.octomap
         if len(octomap.data):
             keeper.refuse(
@@ -98,10 +113,15 @@ class PlanningSceneTopic:
     def _name(message: Any) -> str:
         return PREFIX + plain_name(message.id)
 
-    def _drop_all(self, is_meant: Callable[[str], Any]) -> None:
-        self._objects.keeper.drop_all(
-            lambda name: name.startswith(PREFIX) and name != _OCTOMAP and is_meant(name)
-        )
+    def _names(self, are_attached: bool) -> list[str]:
+        """Objects of planning scenes that are attached, or in the world or refused."""
+        keeper = self._objects.keeper
+        return [
+            name
+            for name in {*keeper.requests, *keeper.refused}
+            if name.startswith(PREFIX) and name != _OCTOMAP
+            and (keeper.attached_to(name) is not None) == are_attached
+        ]  # fmt: skip
 
     # -- objects of the world --
 
@@ -110,7 +130,8 @@ class PlanningSceneTopic:
         operation, link = _operation(message), keeper.attached_to(name)
         _require_operation(operation, ADD, REMOVE, APPEND, MOVE)
         if operation == REMOVE and not message.id:
-            self._drop_all(lambda each: keeper.attached_to(each) is None)
+            for each in self._names(are_attached=False):
+                self._objects.drop(each)
         elif operation == REMOVE and link is None:
             self._objects.drop(name)
         elif operation == REMOVE:  # An attached object is not in the world of MoveIt.
@@ -164,9 +185,8 @@ class PlanningSceneTopic:
     def _detach_all(self, link: str) -> None:
         """Detach all objects, or those of a ``link``, as MoveIt does for one without an id."""
         keeper = self._objects.keeper
-        for name in [each for each in keeper.requests if each.startswith(PREFIX)]:
-            holder = keeper.attached_to(name)
-            if holder is not None and link in ("", holder):
+        for name in self._names(are_attached=True):
+            if link in ("", keeper.attached_to(name)):
                 keeper.detach(name, self._objects.q)
 
     # -- both --

@@ -161,6 +161,11 @@ class SceneObjects:
         elif request is not None:
             self.keeper.fill(name, made)
 
+    def has_room(self, name: str) -> bool:
+        """Whether an object can be added now, as a new one or instead of its predecessor."""
+        live = self.live
+        return live is None or live.has_free_slot or name in live.objects
+
     def drop(self, name: str) -> None:
         """Remove an object."""
         self.jobs.cancel(name)

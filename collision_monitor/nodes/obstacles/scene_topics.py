@@ -208,14 +208,10 @@ class SceneTopics:
         """Process messages that were received, for this CPU time; continue soon if more remain."""
         begin = time.monotonic()
         with self._publishing_changes():
-            self.waiting.apply(seconds, self._has_room, self._apply, self.objects.drop)
+            self.waiting.apply(seconds, self.objects.has_room, self._apply, self.objects.drop)
             # Attachments that were requested before their object.
             self._keeper.retry(self.objects.q)
         self.waiting.rest(begin)
-
-    def _has_room(self, name: str) -> bool:
-        live = self.objects.live
-        return live is None or live.has_free_slot or name in live.objects
 
     @contextmanager
     def _publishing_changes(self) -> Iterator[None]:
@@ -233,10 +229,9 @@ class SceneTopics:
         with self._publishing_changes():
             self.objects.finish(name, made)
 
-    def _on_planning_scene(self, message: Any) -> None:
+    def _on_planning_scene(self, message: Any) -> Iterator[None]:
         self._received = time.monotonic()
-        with self._publishing_changes():
-            self._planning.process(message)
+        return self._planning.steps(message)
 
     # -- markers --
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 from rclpy.node import Node
@@ -59,8 +60,8 @@ class ReliableSubscription:
         node: Node,
         kind: type,
         topic: str,
-        callback: Callable[[Any], None],
-        enqueue: Callable[[int, Callable[[], None]], None],
+        callback: Callable[[Any], Iterator[None] | None],
+        enqueue: Callable[[int, Callable[[], Iterator[None] | None]], None],
         lost: Callable[[int], None],
         keep: Callable[[bytes], None] | None = None,
     ) -> None:
@@ -70,9 +71,9 @@ class ReliableSubscription:
             node: the node.
             kind: type of the messages.
             topic: name of the topic.
-            callback: called with each message.
+            callback: called with each message; returns the steps that apply it, if there are any.
             enqueue: called with the size of each message in bytes, and a function that decodes it
-                and calls the callback.
+                and returns what the callback returns.
             lost: called with the number of messages that were lost or cannot be read.
             keep: called with each serialized message.
         """
@@ -96,7 +97,7 @@ class ReliableSubscription:
         self._ignored_until = min(self._ignored_until, time.monotonic() + _FIRST_SECONDS)
         self._enqueue(len(data), partial(self._decode, data))
 
-    def _decode(self, data: bytes) -> None:
+    def _decode(self, data: bytes) -> Iterator[None] | None:
         try:
             message = deserialize_message(data, self._kind)
         except Exception as problem:  # the middleware raises any error for invalid bytes
@@ -104,9 +105,9 @@ class ReliableSubscription:
             text = f"a message on {topic} cannot be read: {problem}"
             self._node.get_logger().error(text, throttle_duration_sec=1.0)
             self._lost(1)
-            return
+            return None
         try:
-            self._callback(message)
+            return self._callback(message)
         except Exception:  # what it says of the scene is lost
             self._lost(1)
             raise
@@ -204,11 +205,14 @@ class PendingMarkers:
         delete(deleted)
 
 
+_END = object()  # of steps
+
+
 class _Message(NamedTuple):
     topic: str
     received: float
     size: int
-    decode: Callable[[], None]  # and process it
+    decode: Callable[[], Iterator[None] | None]  # and apply it, or return the steps that do
     lost: int = 0  # messages that were lost, instead of one
 
 
@@ -225,6 +229,7 @@ class WaitingMessages:
         """``process`` is called soon after a message is received, to call `apply` and `rest`."""
         self.markers = PendingMarkers()
         self._messages: deque[_Message] = deque()  # which are not decoded yet
+        self._applied: tuple[_Message, Iterator[None]] | None = None  # step by step
         # Lost messages by topic: since a DELETEALL, and before one that is not applied yet.
         self._lost: Counter[str] = Counter()
         self._lost_before: Counter[str] = Counter()
@@ -240,9 +245,11 @@ class WaitingMessages:
 
     def __bool__(self) -> bool:
         """Whether messages were received that are not applied yet."""
-        return bool(self._messages or self.markers)
+        return bool(self._messages or self.markers or self._applied)
 
-    def receive(self, topic: str, size: int, decode: Callable[[], None]) -> bool:
+    def receive(
+        self, topic: str, size: int, decode: Callable[[], Iterator[None] | None]
+    ) -> bool:
         """Process a message after all before it: now, unless joint states may have to wait.
 
         Returns whether there was room for it; ``size``: bytes.
@@ -264,7 +271,9 @@ class WaitingMessages:
         """Decode and apply messages for this CPU time; arguments as of `PendingMarkers`."""
         end = time.thread_time() + seconds
         while self:
-            if self._messages and (not self.markers or self._messages[0].topic == "scene"):
+            if self._applied is not None:
+                self._step(*self._applied)
+            elif self._messages and (not self.markers or self._messages[0].topic == "scene"):
                 self._decode(self._messages.popleft())
             else:
                 self.markers.apply_one(has_room, change, delete)
@@ -276,9 +285,19 @@ class WaitingMessages:
     def _decode(self, message: _Message) -> None:
         self._is_decoding = True
         try:
-            message.decode()
+            steps = message.decode()
         finally:
             self._is_decoding = False
+        self._applied = None if steps is None else (message, steps)
+
+    def _step(self, message: _Message, steps: Iterator[None]) -> None:
+        try:
+            if next(steps, _END) is _END:
+                self._applied = None
+        except Exception:  # what the rest says of the scene is lost
+            self._applied = None
+            self.lose(message.topic, 1)
+            raise
 
     def rest(self, begin: float) -> None:
         """Continue soon if more remain; `apply` was called after ``begin``, steady seconds."""
@@ -310,10 +329,9 @@ class WaitingMessages:
 
     def waited(self, now: float) -> tuple[float, str]:
         """How long the oldest message has waited, seconds, and its topic."""
-        waited = self.markers.waited(now), "scene"
-        if not self._messages:
-            return waited
-        return max(waited, (now - self._messages[0].received, self._messages[0].topic))
+        oldest = [self._applied[0]] if self._applied else list(islice(self._messages, 1))
+        late = [(now - message.received, message.topic) for message in oldest]
+        return max([(self.markers.waited(now), "scene"), *late])
 
     def fault(self, late: float, topic: str) -> str:
         """Why the scene is not known, one sentence; empty if it is.

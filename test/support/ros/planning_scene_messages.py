@@ -94,9 +94,14 @@ class Taken:
         self.keeper = self._scene.keeper
         self._monitor = watch(robot(), timeout=0.0)
         self._scene.use_robot(self._monitor)
-        self.process = PlanningSceneTopic(self._scene, VALUES["scene_leaves_per_object"]).process
+        self.steps = PlanningSceneTopic(self._scene, VALUES["scene_leaves_per_object"]).steps
         if is_heard:
             self.hear()
+
+    def process(self, message):
+        """Apply a scene."""
+        for _ in self.steps(message):
+            pass
 
     def hear(self):
         """Receive a joint state."""

@@ -15,6 +15,7 @@ from support.ros.planning_scene_messages import (  # noqa: E402
     Taken,
     at,
     box,
+    held,
     mesh,
     primitive,
     scene,
@@ -95,6 +96,26 @@ def test_a_whole_scene_replaces_what_was_there_and_a_difference_does_not(taken):
     assert set(taken.objects) == {"planning_scene/c"}
 
 
+def test_nothing_is_missing_while_a_whole_scene_is_applied(taken):
+    """Between two steps joint states are checked."""
+    taken.process(scene(box("a"), box("b"), attached=[held(box("c", frame="l3", y=0.3))]))
+    both = {f"planning_scene/{name}" for name in "abc"}
+    whole = scene(box("a", y=3.0), box("c", y=3.0), box("d"), is_diff=False)
+    for k, _ in enumerate(taken.steps(whole)):
+        assert both <= set(taken.objects) or k == 3  # b goes last
+    assert set(taken.objects) == {f"planning_scene/{name}" for name in "acd"}
+    assert taken.keeper.carried() == [] and taken.fault == ""
+
+
+def test_a_whole_scene_for_which_there_is_no_room_beside_the_other_is_one_step(taken):
+    most = taken.keeper.live.bounds.objects
+    taken.process(scene(*(box(f"a{k}", y=2.0 + k) for k in range(most))))
+    other = {f"planning_scene/b{k}" for k in range(most)}
+    steps = taken.steps(scene(*(box(f"b{k}") for k in range(most)), is_diff=False))
+    next(steps, None)
+    assert set(taken.objects) == other and taken.fault == ""
+
+
 def test_shapes_are_measured_as_they_are(taken):
     taken.process(scene(box("one"), thing(
         "two", primitives=[primitive(3, 0.4, 0.1)], primitive_poses=[at(0, 0.5)],
@@ -166,7 +187,8 @@ def topics():
     found.objects.keeper.use_scene(
         LiveScene(robot(), Bounds(objects=4, leaves_per_object=32, voxels=4))
     )
-    found.process = PlanningSceneTopic(found.objects, VALUES["scene_leaves_per_object"]).process
+    topic = PlanningSceneTopic(found.objects, VALUES["scene_leaves_per_object"])
+    found.process = lambda message: list(topic.steps(message))
     yield found
     found.destroy()
 

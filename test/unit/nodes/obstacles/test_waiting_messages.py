@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scene messages that wait: the oldest object comes first, and no loss is forgotten."""
 
+import math
+
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
@@ -68,3 +70,35 @@ def test_what_cannot_be_read_is_cleared_by_a_message_after_it(waiting):
     waiting.receive("attach", 5, lambda: waiting.lose("attach", 1))
     apply(waiting)
     assert "1 on ~/attach" in waiting.fault(0.0, "scene")
+
+
+def test_a_message_is_applied_in_steps_before_those_after_it(waiting):
+    done = []
+
+    def steps():
+        for number in range(3):
+            done.append(number)
+            yield
+
+    waiting.receive("planning_scene", 100, steps)
+    waiting.receive("attach", 100, lambda: done.append("attach"))
+    for count in (0, 1, 2, 3, 3):  # the first decodes, the last ends
+        assert waiting.waited(math.inf) == (math.inf, "planning_scene")
+        assert waiting
+        waiting.apply(0.0, lambda name: True, lambda marker: None, lambda name: None)
+        assert len(done) == count
+    apply(waiting)
+    assert done == [0, 1, 2, "attach"]
+    assert not waiting
+
+
+def test_a_message_of_which_a_step_fails_is_lost(waiting):
+    def steps():
+        yield
+        raise ValueError("inside")
+
+    waiting.receive("planning_scene", 100, steps)
+    with pytest.raises(ValueError, match="inside"):
+        apply(waiting)
+    assert not waiting
+    assert "1 on ~/planning_scene" in waiting.fault(0.0, "")
