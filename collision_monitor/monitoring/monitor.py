@@ -215,6 +215,7 @@ class Monitor:
                 self._clearance = before
                 if before is None:  # joint states were merged since the last distance
                     self._reevaluate(message.now)
+                    self.updates += 1
             elif not self.buffer.missing():
                 measured = self._distances.measured(self.buffer.q, message.now)
                 self.behaviour.update(self.buffer, message, measured)
@@ -305,7 +306,12 @@ class Monitor:
             self._positions.update(message.positions, buffer.q, now, self.watchdogs.faults)
         if message.stamp > 0.0:
             self.history.add(message.stamp, buffer.q)
-        self.watchdogs.report_merged(buffer, now)
+        if buffer.conflict_until > now:
+            self.watchdogs.report_conflict(buffer.conflict(now), buffer.conflict_until)
+        if buffer.behind > 0.0:
+            self.watchdogs.report_late(buffer.behind, now)
+        if buffer.set_back > 0.0:
+            self.watchdogs.report_set_back(buffer.set_back, now)
         return True
 
     def _reject(self, error: Exception, now: float) -> None:

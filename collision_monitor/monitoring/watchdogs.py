@@ -12,17 +12,13 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from collision_monitor.monitoring.faults import MOMENT, FaultRegister, Level
 from collision_monitor.monitoring.joint_velocities import CLOCK_SECONDS
 from collision_monitor.monitoring.publisher_watch import LATE_SECONDS, PublisherWatch
-
-if TYPE_CHECKING:
-    from collision_monitor.monitoring.cell_buffer import CellBuffer
-    from collision_monitor.monitoring.joint_state_buffer import JointStateBuffer
 
 # -- the clock --
 
@@ -164,28 +160,25 @@ class Watchdogs:
         if seconds > LATE_SECONDS or self.publishers.is_single:
             text = f"joint state stamps go back by {seconds:.3f} s: those messages are ignored"
             self.faults.put("late", Level.WARN, "late", text, now + MOMENT)
-
-    def report_merged(self, buffer: JointStateBuffer | CellBuffer, now: float) -> None:
-        """Raise what the last joint state in a buffer shows of its publishers and their clocks."""
-        if buffer.conflict_until > now:
-            text = buffer.conflict(now)
-            if several := self.publishers.several():
-                text += f"; {several}"
-            self.faults.put("conflict", Level.ERROR, "conflict", text, buffer.conflict_until)
-        if buffer.behind > 0.0:
-            self.report_late(buffer.behind, now)
-            several = self.publishers.several()
-            if several and buffer.behind > LATE_SECONDS:
-                self._raise_clocks(
-                    f"joint states are stamped {buffer.behind:.2f} s earlier than the previous "
-                    f"ones: the clocks of their publishers disagree; {several}", now,
-                )  # fmt: skip
-        if buffer.set_back > 0.0:
-            self.clock_resets += 1
+        if seconds > LATE_SECONDS and (several := self.publishers.several()):
             self._raise_clocks(
-                f"joint states are stamped {buffer.set_back:.1f} s earlier than the previous "
-                "ones: a clock was set back, or the clocks of two publishers disagree", now,
+                f"joint states are stamped {seconds:.2f} s earlier than the previous ones: the "
+                f"clocks of their publishers disagree; {several}", now,
             )  # fmt: skip
+
+    def report_set_back(self, seconds: float, now: float) -> None:
+        """Report a joint state with a stamp so old that a clock was set back."""
+        self.clock_resets += 1
+        self._raise_clocks(
+            f"joint states are stamped {seconds:.1f} s earlier than the previous ones: a clock was "
+            "set back, or the clocks of two publishers disagree", now,
+        )  # fmt: skip
+
+    def report_conflict(self, text: str, until: float) -> None:
+        """Report positions of a joint that contradict each other."""
+        if several := self.publishers.several():
+            text += f"; {several}"
+        self.faults.put("conflict", Level.ERROR, "conflict", text, until)
 
     def _raise_clocks(self, text: str, now: float) -> None:
         self.faults.put("clocks", Level.ERROR, "fault", text, now + MOMENT)

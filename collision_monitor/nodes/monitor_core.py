@@ -272,11 +272,12 @@ class MonitorCore(NodeCore):
             return
         if self._cloud.is_ready:
             self._cloud.apply_result()
+        updates = monitor.updates
         state, lag_at_start = self._joint_states.process(
             monitor, source, data, start, self._process_scene
         )
         state = self.state.with_faults(state)
-        if state.clearance is not None:
+        if state.clearance is not None and monitor.updates != updates:
             self._topics.cycle(state)
         self.state.publish_change(state)
         if cycles.add(start, time.monotonic(), lag_at_start):

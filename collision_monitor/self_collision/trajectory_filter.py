@@ -286,9 +286,11 @@ class TrajectoryFilter:
 
     def update(self, message: JointState, clock: float) -> bool:
         """Process a joint state; returns whether to hold."""
+        monitor = self.supervisor.monitor
+        updates, buffer = monitor.updates, monitor.buffer
         hold = self.supervisor.update(message)[1]
-        if not self.supervisor.joint_state_fault(message.now):
-            buffer = self.supervisor.monitor.buffer
+        # A joint state of another device is no update: it says nothing of the arms.
+        if monitor.updates != updates and not self.supervisor.joint_state_fault(message.now):
             self._standing.update(buffer.q, buffer.joints, clock)
             self._execution.update(self._standing, clock)
         return hold

@@ -198,7 +198,7 @@ def test_another_publisher_may_send_joints_of_another_device_or_efforts_alone(
     monitor, names, positions
 ):
     monitor.watchdogs.publishers.update(TOPIC, 2, 1.0)
-    known = send(monitor, 1.0)
+    known, updates = send(monitor, 1.0), monitor.updates
     for k in range(1, 40):  # the robot's own joint states end
         state = send(monitor, 1.0 + 0.02 * k, positions, names=names)
         if 0.02 * k < 0.49:
@@ -206,6 +206,7 @@ def test_another_publisher_may_send_joints_of_another_device_or_efforts_alone(
         elif 0.02 * k > 0.51:
             assert (state.level, state.safe) == (Level.ERROR, False)
     assert sum(monitor.watchdogs.counts().values()) == 39
+    assert monitor.updates == updates
 
 
 @pytest.mark.parametrize(("names", "positions"), OTHERS)
@@ -216,7 +217,9 @@ def test_joints_of_another_device_do_not_hide_what_was_merged(monitor, names, po
     assert monitor.state(1.01).level == Level.OK
     folded = [0.1, 0.2, 0.3]
     monitor.merge(JointState(NAMES, folded, 1.01, 101.01))
+    updates = monitor.updates
     state = send(monitor, 1.02, positions, names=names)
+    assert monitor.updates == updates + 1
     assert state.distance == MODEL.distance(folded).distance
 
 

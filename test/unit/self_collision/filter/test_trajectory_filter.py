@@ -177,6 +177,16 @@ def test_joint_states_of_the_other_arm_do_not_end_a_slow_motion():
     assert all(cell.at(t, t / 8.0) for t in np.arange(4.5, 7.9, 0.05))
 
 
+def test_joint_states_of_another_device_do_not_end_a_motion():
+    cell = Slow()
+    assert all(cell.at(t, t / 2.0) for t in np.arange(0.0, 2.05, 0.05))
+    cell.supervisor.monitor.watchdogs.publishers.update("joint_states", 2, NOW)
+    for t in np.arange(2.05, 2.45, 0.05):  # those of the arm are held up
+        cell.filter.update(JointState(["finger"], [0.1], NOW + t), CLOCK + t)
+        assert not cell.supervisor.joint_state_fault(NOW + t)
+    assert cell.filter.running(CLOCK + 2.4)
+
+
 @pytest.mark.parametrize("rate", [50.0, 250.0])
 def test_noise_of_a_joint_at_rest_is_no_motion(rate):
     cell, noise = Slow(), np.random.default_rng(3).normal(scale=1e-3, size=2000)
