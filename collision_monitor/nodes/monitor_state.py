@@ -11,21 +11,26 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
 
+from collision_monitor.common.text import shortened
+from collision_monitor.monitoring.cell_buffer import CellBuffer
 from collision_monitor.monitoring.faults import Level
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
 from collision_monitor.monitoring.watchdogs import Watchdogs
+from collision_monitor.nodes.common.executor import StateLog
 from collision_monitor.nodes.common.messages import distances_message, key_values, status_message
 from collision_monitor.nodes.common.node_state import NodeState
 from collision_monitor.nodes.monitor_services import StopService
-from collision_monitor.nodes.monitor_topics import MonitorReport, MonitorTopics
+from collision_monitor.nodes.monitor_topics import MOST_NAMED, MonitorTopics
 from collision_monitor.nodes.recorder import Recorder
+from collision_monitor.robot.pairs import by_reason
+
+_MOST_PAIRS = 100  # in the state
 
 
 class StatePublisher(NodeState[MonitorState]):
     """Publishes the state of the monitor with what is known of its node.
 
     Attributes:
-        report: creates key-values.
         stop_service: called when the state becomes a stop.
     """
 
@@ -50,7 +55,9 @@ class StatePublisher(NodeState[MonitorState]):
         """
         super().__init__(node, values, watchdogs.faults)
         self._monitor, self._idle, self._more = monitor, idle, more
-        self.report = MonitorReport(node, watchdogs)
+        self._log, self._watchdogs = StateLog(node), watchdogs
+        self._mark = (time.monotonic(), 0, 0.0)  # start time, messages then, last rate
+        self._pairs: tuple[Any, dict[str, str]] = (None, {})  # thresholds, and texts of them
         self.stop_service = StopService(node)
         self.is_active = False
         self._topics: MonitorTopics | None = None
@@ -70,7 +77,8 @@ class StatePublisher(NodeState[MonitorState]):
 
     def _changed(self, state: MonitorState) -> None:
         self.stop_service.update(_is_stop(state))
-        self.report.log(state)
+        kind = "waiting" if state.cause == "waiting" else state.level
+        self._log.add(state.level, kind, f"{state.level.name}: {state.message}")
 
     def _send(self, status: DiagnosticStatus, state: MonitorState) -> None:
         self._topics.state(status, state)
@@ -94,7 +102,7 @@ class StatePublisher(NodeState[MonitorState]):
     def send_diagnostics(self) -> None:
         """Publish the state with figures on /diagnostics."""
         status = self._status(self.current())
-        status.values += key_values(self.report.figures())
+        status.values += key_values(self._figures())
         status.name = f"{self._node.get_fully_qualified_name().lstrip('/')}: clearance"
         message = DiagnosticArray(status=[status])
         message.header.stamp = self._node.get_clock().now().to_msg()
@@ -110,10 +118,111 @@ class StatePublisher(NodeState[MonitorState]):
 
     def _status(self, state: MonitorState) -> DiagnosticStatus:
         monitor = self._monitor()
-        extra = self.report.values(self._values, monitor, state, self.stop_service.call.text)
-        extra |= self.failures.values() | self._more()
+        values = self._values_of(monitor, state) | self.failures.values() | self._more()
         robot = "" if monitor is None else monitor.model.name
-        return status_message(state, self._node.get_name(), robot, extra)
+        return status_message(state, self._node.get_name(), robot, values)
+
+    def _values_of(self, monitor: Monitor | None, state: MonitorState) -> dict[str, str]:
+        """Key-values in addition to those of `status_message`."""
+        given = self._values
+        values = {
+            "warn_distance": f"{given['warn_distance']:g}",
+            "stop_distance": f"{given['stop_distance']:g}",
+            "joint_state_rate": f"{self._rate():.1f}",
+        }
+        if monitor is not None:
+            values["enabled"] = str(monitor.behaviour.enabled).lower()
+            values["stops"] = str(monitor.behaviour.latch.stops)
+            # They change with robot and thresholds only, for each of which this is a new one.
+            if self._pairs[0] is not monitor.behaviour.structural_pairs:
+                self._pairs = monitor.behaviour.structural_pairs, pair_values(monitor)
+            values |= self._pairs[1] | decision_values(monitor, state)
+            if unknown := monitor.buffer.unknown_names:
+                values["unknown_joints"] = " ".join(sorted(unknown))
+        if given["stop_service"]:
+            values["stop_service"] = f"{given['stop_service']}: {self.stop_service.call.text}"
+        if given["joint_state_timeout"] == 0.0:
+            values["watchdog"] = "OFF: joint_state_timeout is 0"
+        if monitor is not None and isinstance(monitor.buffer, CellBuffer):
+            for robot, age in monitor.buffer.ages(time.monotonic()).items():
+                values[f"age.{robot}"] = f"{age:.4f}"
+        return values
+
+    def _figures(self) -> dict[str, str]:
+        """Key-values in /diagnostics only: rates (Hz), seconds, counts since the start."""
+        watchdogs = self._watchdogs
+        cycles = watchdogs.cycles.figures(time.monotonic())
+        return {
+            "cycle_rate": f"{cycles.rate:.1f}",
+            "cycle_mean": f"{cycles.mean:.6f}",
+            "cycle_p99": f"{cycles.p99:.6f}",
+            "cycle_max": f"{cycles.most:.6f}",
+            "cycle_deadline": f"{watchdogs.cycles.deadline:g}",
+            "latency_mean": f"{cycles.latency_mean:.6f}",
+            "latency_max": f"{cycles.latency_most:.6f}",
+            "publishers": str(watchdogs.publishers.count),
+            "joint_states": str(watchdogs.messages),
+            **{name: str(count) for name, count in watchdogs.counts().items()},
+        }
+
+    def _rate(self) -> float:
+        """Joint states per second, over at least one second."""
+        since, count, rate = self._mark
+        elapsed = time.monotonic() - since
+        if elapsed >= 1.0:
+            rate = (self._watchdogs.messages - count) / elapsed
+            self._mark = (time.monotonic(), self._watchdogs.messages, rate)
+        return rate
+
+
+def pair_values(monitor: Monitor) -> dict[str, str]:
+    """Key-values: which pairs are near by design, not in the minimum distance, or left out."""
+    return {
+        "structural_pairs": shortened(
+            (
+                f"{' '.join(pair.links)} {pair.warn:.4f} {pair.stop:.4f} ({pair.reason})"
+                for pair in monitor.behaviour.structural_pairs.values()
+            ), _MOST_PAIRS, "; ",
+        ),
+        "not_in_min_distance": shortened(
+            (" ".join(pair) for pair in monitor.not_counted), _MOST_PAIRS, "; ",
+        ),
+        "left_out_pairs": shortened(
+            (
+                f"{reason}: {shortened((' '.join(pair) for pair in pairs), MOST_NAMED)}"
+                for reason, pairs in by_reason(monitor.model.unmonitored_pairs).items()
+            ), _MOST_PAIRS, "; ",
+        ),
+    }  # fmt: skip
+
+
+def decision_values(monitor: Monitor, state: MonitorState) -> dict[str, str]:
+    """Key-values: why the action of a state is what it is."""
+    behaviour, decision = monitor.behaviour, state.decision
+    values: dict[str, str] = {}
+    if decision is None:
+        return values
+    q = monitor.buffer.q
+    values["velocities"] = "known" if behaviour.velocities.known else "unknown"
+    values["time_to_collision"] = f"{behaviour.time_to_collision(q):.3f}"
+    values["braking_clearance"] = f"{decision.braking_clearance:.6f}"
+    if state.pair is not None:
+        values["pair"] = " ".join(state.pair)
+        values["pair_distance"] = f"{decision.distance:.6f}"
+        values["pair_rate"] = f"{decision.rate:.4f}"
+        values["pair_thresholds"] = f"{decision.warn_distance:.4f} {decision.stop_distance:.4f}"
+        if (near_pair := behaviour.structural_pairs.get(decision.pair)) is not None:
+            values["pair_reason"] = near_pair.reason
+    if decision.inside:
+        out = behaviour.escape_direction(q)
+        values["way_out"] = (
+            "none" if out is None else " ".join(
+                f"{name}={value:.3f}"
+                for name, value in zip(monitor.buffer.joint_names, out.tolist(), strict=True)
+                if abs(value) >= 0.0005
+            )
+        )  # fmt: skip
+    return values
 
 
 def _is_stop(state: MonitorState) -> bool:

@@ -172,17 +172,17 @@ class RecordedPublisher:
 
     def __init__(self, publisher: Publisher, recorder: StopRecorder, number: int) -> None:
         """``number``: that of the channel."""
-        self.publisher, self._recorder, self._number = publisher, recorder, number
+        self._publisher, self._recorder, self._number = publisher, recorder, number
 
     def publish(self, message: Any) -> None:
         """Publish and record a message."""
         data = message if isinstance(message, bytes) else serialize_message(message)
-        self.publisher.publish(data)
+        self._publisher.publish(data)
         self._recorder.add(self._number, data)
 
     def get_subscription_count(self) -> int:
         """Number of subscribers, including the recording."""
-        return 1 + self.publisher.get_subscription_count()
+        return 1 + self._publisher.get_subscription_count()
 
 
 class Recorder:

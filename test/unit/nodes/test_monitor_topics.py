@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Log messages about the monitored robot, and what its state lists."""
 
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,11 +9,11 @@ from support.robots.toys import joint, link, robot
 
 from collision_monitor import CollisionModel, Monitor
 from collision_monitor.model.thresholds import Rule, Thresholds
-from collision_monitor.monitoring.watchdogs import Watchdogs
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
-from collision_monitor.nodes.monitor_topics import MonitorReport, stops_at_zero  # noqa: E402
+from collision_monitor.nodes.monitor_state import decision_values, pair_values  # noqa: E402
+from collision_monitor.nodes.monitor_topics import stops_at_zero  # noqa: E402
 
 
 def monitor(gap, **options):
@@ -51,9 +50,7 @@ def state_values(monitor, q):
     """Key-values of the state with both joints at q, as on ``~/state``."""
     for k in range(2):
         state = monitor.update(monitor.model.joint_names, np.full(2, q), now=10.0 + 0.01 * k)
-    given = {"warn_distance": 0.1, "stop_distance": 0.02, "stop_service": ""}
-    report = MonitorReport(SimpleNamespace(get_logger=lambda: None), Watchdogs())
-    return report.values({**given, "joint_state_timeout": 1.0}, monitor, state, "")
+    return pair_values(monitor) | decision_values(monitor, state)
 
 
 def test_the_state_lists_pairs_that_are_near_by_design_with_the_reason():
