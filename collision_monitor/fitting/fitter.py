@@ -58,11 +58,8 @@ _MEAN_SHARE = 0.75
 # A link is loose if its leaves take more than this from other links where these come near, metres.
 _LOOSE = 0.009
 _WORTH = 1.5  # fewer leaves than so many times as many gain too little
-# Files of this folder that do not affect a fit with given watchers: changing them does not
-# invalidate cached fits.
-_NO_PART = ("__init__.py", "approach_points.py", "enclosure.py", "fitter.py", "leaves_file.py")
-# Files of other folders that affect it.
-_PART = ("geometry/fixed_order.py", "geometry/leaf.py", "robot/shape_kinds.py")
+# Files of the package that decide how a fit turns out, and some more.
+_METHOD = ("fitting/*.py", "geometry/*.py", "robot/shape_kinds.py")
 _CLOSED_FORMS = ("sphere", "capsule", "box")
 
 
@@ -85,13 +82,9 @@ class Job(NamedTuple):
 @cache
 def method_digest() -> str:
     """Digest of the source text that determines a fit: a new method invalidates cached fits."""
-    digest = hashlib.sha256()
-    folder = Path(__file__).parent
-    no_part = {path for name in _NO_PART for path in folder.glob(name)}
-    decides = sorted(set(folder.glob("*.py")) - no_part)
-    for path in [*decides, *(folder.parent / name for name in _PART)]:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    package = Path(__file__).parents[1]
+    paths = (path for pattern in _METHOD for path in sorted(package.glob(pattern)))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
 
 
 def _content(shape: Shape, most: int, tolerance: float) -> str:
