@@ -23,6 +23,36 @@ from lxml import etree
 from collision_monitor.common.limits import LARGEST_FILE, read_bounded
 from collision_monitor.errors import CollisionMonitorError, RobotDescriptionError
 
+
+def read_file(
+    path: Path,
+    error: type[CollisionMonitorError],
+    what: str,
+    largest: int = LARGEST_FILE,
+    regular: bool = False,
+) -> bytes:
+    """Content of a file of at most ``largest`` bytes.
+
+    Raises ``error``, which names the file and ``what`` was looked for in it. With ``regular`` a
+    pipe or a device is an error, too: whoever reads it may wait for ever.
+    """
+    shown = str(path) if len(str(path)) <= 300 else f"{str(path)[:300]}..."
+    try:
+        if regular:
+            mode = path.stat().st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                raise ValueError("not a regular file")
+        data = read_bounded(path, largest)
+    except FileNotFoundError:
+        raise error(f"{shown}: no such file (looked for the {what} there)") from None
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise error(f"{shown}: cannot read the {what}: {reason}") from None
+    if data is None:
+        raise error(f"{shown}: {what}: larger than {largest} bytes")
+    return data
+
+
 # -- XML --
 
 _BYTE_ORDER_MARKS = (
@@ -160,22 +190,8 @@ def _read(
             raise error(f"<{what}>: is empty, expected XML text or the path of a file")
     elif not isinstance(source, os.PathLike):
         raise error(f"{what}: expected a path, XML text or bytes, got {type(source).__name__}")
-    try:
-        path = Path(source)
-        data = read_bounded(path)
-    except FileNotFoundError:
-        raise error(f"{_shown(source)}: no such file (looked for the {what} there)") from None
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem)
-        raise error(f"{_shown(source)}: cannot read the {what}: {reason}") from None
-    if data is None:
-        raise error(f"{_shown(source)}: {what}: larger than {LARGEST_FILE} bytes")
-    return _decode(data, str(path), error), str(path), path
-
-
-def _shown(source: object) -> str:
-    text = str(source)
-    return text if len(text) <= 300 else text[:300] + "..."
+    path = Path(source)
+    return _decode(read_file(path, error, what), str(path), error), str(path), path
 
 
 def _decode(data: bytes, name: str, error: type[CollisionMonitorError]) -> str:
@@ -301,21 +317,10 @@ def read_documents(
 ) -> list[Any]:
     """The documents of a YAML file of at most ``largest`` bytes, [] for an empty one.
 
-    Raises ``error``, which names the file, ``what`` was looked for in it, and, where it is
-    no YAML, the line. A pipe or a device is an error too: whoever reads it may wait for ever.
+    Raises ``error`` as `read_file`, which does not read pipes; where it is no YAML, it names the
+    line.
     """
-    try:
-        mode = path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            raise ValueError("not a regular file")
-        text = read_bounded(path, largest)
-    except FileNotFoundError:
-        raise error(f"{path}: no such file (looked for the {what} there)") from None
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or problem
-        raise error(f"{path}: cannot read the {what}: {reason}") from None
-    if text is None:
-        raise error(f"{path}: {what}: larger than {largest} bytes")
+    text = read_file(path, error, what, largest, regular=True)
     try:
         _refuse_deep(text)
         return list(yaml.load_all(text, _Loader))

@@ -18,13 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from collision_monitor.common.limits import (
-    LARGEST_FILE,
-    LARGEST_OF_JOINT,
-    range_problem,
-    read_bounded,
-)
-from collision_monitor.common.safe_files import read_documents
+from collision_monitor.common.limits import LARGEST_OF_JOINT, range_problem
+from collision_monitor.common.safe_files import read_documents, read_file
 from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion.trajectory import NANO
 from collision_monitor.robot.yaml_values import finite_number, shown
@@ -73,15 +68,11 @@ def read_csv(path: Path) -> Points:
     Raises:
         MotionError: names file and line; see `motion_files.open_motion`.
     """
+    data = read_file(path, MotionError, "motion")
     try:
-        data = read_bounded(path)
-        if data is None:
-            raise MotionError(f"{path}: motion: larger than {LARGEST_FILE} bytes")
         file = io.StringIO(data.decode("utf-8-sig"), newline="")
         lines = [(k, row) for k, row in enumerate(csv.reader(file), 1) if any(row)]
-    except FileNotFoundError:
-        raise MotionError(f"{path}: no such file") from None
-    except (OSError, ValueError, csv.Error) as error:
+    except (ValueError, csv.Error) as error:
         raise MotionError(f"{path}: cannot be read as CSV: {error}") from None
     if not lines:
         raise MotionError(f"{path}: is empty; a header 'time,<joint>,...' and rows are needed")
