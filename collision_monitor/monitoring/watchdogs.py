@@ -130,7 +130,8 @@ _PAUSE_SECONDS, _PAUSE_SHARE = 0.0005, 0.25
 # After work without a pause for this long, waiting messages are old: process only the newest. So
 # long a pause is one after any cycle.
 _BEHIND_SECONDS = 0.005
-_WINDOW_SECONDS = 10.0  # covered by statistics
+# Statistics cover cycles of this many seconds, and at most this many cycles.
+_WINDOW_SECONDS, _WINDOW = 10.0, 20_000
 
 
 class Watchdogs:
@@ -229,7 +230,7 @@ class CycleWatch:
         self.faults = FaultRegister() if faults is None else faults
         self.skipped = 0
         self.overruns = 0
-        self._cycles: deque[tuple[float, float, float]] = deque()
+        self._cycles: deque[tuple[float, float, float]] = deque(maxlen=_WINDOW)
         self._begin = math.nan  # of the first cycle
         self._run_begin = self._end = -math.inf
         self._pause = _PAUSE_SECONDS
@@ -268,7 +269,6 @@ class CycleWatch:
         self._end = end
         self._pause = min(max(_PAUSE_SECONDS, _PAUSE_SHARE * (end - start)), _BEHIND_SECONDS)
         self._cycles.append((end, end - start, lag + end - start))
-        self._forget(end)
         if end - start <= self.deadline:
             return False
         self._overrun(end, f"a cycle took {1e3 * (end - start):.0f} ms")
@@ -286,11 +286,6 @@ class CycleWatch:
         """Do not report the delay until the timer fires again; call it before loading."""
         self._timer_fired_at = math.nan
 
-    def _forget(self, now: float) -> None:
-        """Drop cycles before the window of the statistics."""
-        while self._cycles and self._cycles[0][0] < now - _WINDOW_SECONDS:
-            self._cycles.popleft()
-
     def _overrun(self, now: float, text: str) -> None:
         self.overruns += 1
         self._late_at = now
@@ -302,12 +297,16 @@ class CycleWatch:
 
     def figures(self, now: float) -> CycleFigures:
         """Statistics of the last ten seconds."""
-        self._forget(now)
+        while self._cycles and self._cycles[0][0] < now - _WINDOW_SECONDS:
+            self._cycles.popleft()
         if not self._cycles:
             return CycleFigures(0.0, *[math.nan] * 5)
         numbers = np.fromiter(chain.from_iterable(self._cycles), float, 3 * len(self._cycles))
         _, cycle, latency = numbers.reshape(-1, 3).T
-        span = min(_WINDOW_SECONDS, now - self._begin)
+        if len(self._cycles) == _WINDOW:
+            span = now - self._cycles[0][0]
+        else:
+            span = min(_WINDOW_SECONDS, now - self._begin)
         latency = latency[np.isfinite(latency)]
         known = (float(latency.mean()), float(latency.max())) if len(latency) else (math.nan,) * 2
         return CycleFigures(
