@@ -46,8 +46,7 @@ logger = logging.getLogger(__name__)
 _FULL = 1.0 - SIX_DIGITS  # higher rates count as 1: the solver stops just below it
 _ROUNDS = 12
 _END = 2  # waypoints at each end whose jerk includes a start or stop at speed
-_SMOOTHED = (0.1, 0.2, 0.4, 0.8, 1.6)  # s over which rates are smoothed to limit jerks
-_JERK_ROUNDS = 60
+_SMOOTHINGS, _JERK_ROUNDS = 4, 60  # rounds of slowing for jerks: around waypoints, and in all
 # Part of acceleration and jerk limits that a slowed motion uses: the rest is room for rounding by a
 # nanosecond, enough for a joint at its velocity limit, with intervals of 0.4 ms and more.
 _USED = 0.995
@@ -243,11 +242,11 @@ def _within_jerks(spans: np.ndarray, r: np.ndarray, measured: _Measured) -> np.n
     """Rates (intervals,) of at most ``r`` that also keep the jerks.
 
     The motion is slowed down around the waypoints that exceed them, with rates smoothed over some
-    time; then as a whole if necessary. Of several smoothing times, the one with the shortest motion
-    is used.
+    time; then as a whole if necessary. Smoothing times are two mean intervals, and doubled up to
+    half of the motion; the one with the shortest motion is used.
     """
-    candidates = []
-    for width in _SMOOTHED:
+    candidates, width = [], 2.0 * spans.mean()
+    while not candidates or width < 0.5 * spans.sum():
         slow = r
         for attempt in range(_JERK_ROUNDS):
             times = spans / slow
@@ -257,7 +256,7 @@ def _within_jerks(spans: np.ndarray, r: np.ndarray, measured: _Measured) -> np.n
             over = np.maximum(jerks, np.sqrt(accelerations))
             if over.max() <= 1.0:
                 break
-            if attempt < _JERK_ROUNDS // 2:
+            if attempt < _SMOOTHINGS:
                 factor = (1.0 - ROUNDING) * np.maximum(over, 1.0) ** (-1.0 / 3.0)
                 nearby = np.pad(factor, 1, mode="edge")
                 each = np.min([nearby[i : i + len(slow)] for i in range(4)], axis=0)
@@ -267,6 +266,7 @@ def _within_jerks(spans: np.ndarray, r: np.ndarray, measured: _Measured) -> np.n
                 most = max(jerks.max(), accelerations.max() ** 1.5)
                 slow = slow * (1.0 - ROUNDING) * most ** (-1.0 / 3.0)
         candidates.append(slow)
+        width *= 2.0
     return min(candidates, key=lambda slow: float((spans / slow).sum()))
 
 
