@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from collision_monitor.cli.options import (
     parse_configuration,
 )
 from collision_monitor.cli.robots import add_model_arguments, given_thresholds, load_model
+from collision_monitor.cli.seen_distances import Seen, seen_near
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.near_by_design import NearPair, near_by_design
 from collision_monitor.model.pair_rules import OFTEN_NEAR, STOP_PART, WARN_PART
@@ -33,12 +33,10 @@ from collision_monitor.model.thresholds import (
     Rule,
     pattern_of,
 )
-from collision_monitor.motion import Motion, read_motion
+from collision_monitor.motion import read_motion
 from collision_monitor.motion.motion_files import Kind, open_motion
-from collision_monitor.motion.robot_joints import SAME_POSITION
 from collision_monitor.robot.pairs import are_of_one_robot
 
-_APART = 0.1  # rad or m: poses are measured between waypoints that are farther apart
 # Pairs nearer than this at rest (metres) are named on standard error.
 _VERY_NEAR = 0.005
 
@@ -251,80 +249,3 @@ def _left_out(pair: tuple[str, str], seen: Seen) -> str:
         file=sys.stderr,
     )
     return f"{_line(Rule(pattern_of(pair), check=False))}  # {seen.reason}"
-
-
-# -- what recordings show: a stop there is an artefact of the meshes --
-
-
-class Seen(NamedTuple):
-    """The nearest that a pair was seen.
-
-    Attributes:
-        distance: metres; 0 or less in contact.
-        time: seconds of the motion.
-        file: name of its file.
-    """
-
-    distance: float
-    time: float
-    file: str
-
-    @property
-    def reason(self) -> str:
-        """For a file of thresholds."""
-        where = f"at t = {self.time:.3f} s in {self.file}"
-        if not self.distance > 0.0:
-            return f"meshes meet {where}"
-        # To the micrometre, as the distances of rules are written.
-        return f"seen at {np.format_float_positional(self.distance, 6, trim='-')} m {where}"
-
-
-def seen_near(
-    model: CollisionModel,
-    motions: Sequence[tuple[Path, Motion]],
-    rest: np.ndarray,
-    limits: np.ndarray,
-    exact: bool,
-) -> dict[int, Seen]:
-    """Pairs of links (by index) that come nearer than ``limits`` (pairs,), metres, in ``motions``.
-
-    Args:
-        model: the robot and its scene.
-        motions: files and what they contain.
-        rest: (nq,) positions of joints that a motion does not name, rad or m.
-        limits: metres; distances of meshes if ``exact``, or else of leaves, are compared with them.
-        exact: see ``limits``.
-
-    Raises:
-        MotionError: a motion names a joint that the robot does not have.
-    """
-    seen: dict[int, Seen] = {}
-    most = float(limits.max(initial=0.0))
-    for path, motion in motions:
-        motion = motion.with_held().of_joints(model.joint_names, rest, f"{path}: '{model.name}'")
-        for time, q in _poses(motion, model.bodies.endless):
-            distances = model.distances(q, exact=exact, within=most)
-            for k in np.flatnonzero((distances < limits) | (distances <= 0.0)).tolist():
-                if k not in seen or distances[k] < seen[k].distance:
-                    seen[k] = Seen(float(distances[k]), time, path.name)
-    return seen
-
-
-def _poses(motion: Motion, endless: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
-    """Yield (seconds, configuration (nq,)) along a motion.
-
-    They are `SAME_POSITION` to `_APART` from each other. None are between two waypoints where a
-    joint that is ``endless`` (nq,) jumps by more than half a turn: it may have gone either way.
-    """
-    last = None
-    for k, (time, row) in enumerate(zip(motion.times, motion.positions, strict=True)):
-        before = max(k - 1, 0)
-        step = row - motion.positions[before]
-        count = max(1, int(np.ceil(np.abs(step).max(initial=0.0) / _APART)))
-        if (np.abs(step[endless]) > np.pi).any():
-            count = 1
-        for part in range(1, count + 1):
-            q = row - (1.0 - part / count) * step
-            if last is None or np.abs(q - last).max(initial=0.0) >= SAME_POSITION:
-                last = q
-                yield float(time - (1.0 - part / count) * (time - motion.times[before])), q

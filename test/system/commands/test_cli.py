@@ -460,6 +460,42 @@ def test_thresholds_learns_from_what_a_robot_did_without_harm(tmp_path, run):
     assert "has no joint 'elbow'" in said
 
 
+def test_thresholds_learns_how_near_a_slow_motion_ends(tmp_path, run):
+    """A carriage is recorded every millimetre until it is 3 mm from another one."""
+    urdf, recording = tmp_path / "rails.urdf", tmp_path / "slow.csv"
+    urdf.write_text(robot(
+        link("base", ""), link("a", '<sphere radius="0.1"/>'), link("b", '<sphere radius="0.1"/>'),
+        joint("ja", "base", "a", "prismatic", "0 0 0", "1 0 0"),
+        joint("jb", "base", "b", "prismatic", "0.25 0 0", "0 1 0"),
+    ))  # fmt: skip
+    rows = [f"{k},{0.001 * k:.3f}" for k in range(48)]
+    recording.write_text("\n".join(["time,ja", *rows, "50,0"]))
+    said = run("thresholds", urdf, "--motion", recording).out
+    (rule,) = yaml.safe_load(said)["pairs"]
+    assert (rule["warn"], rule["stop"]) == pytest.approx((0.0024, 0.0012))
+    assert "seen at 0.003 m at t = 47.000 s in slow.csv" in said
+    recording.write_text("\n".join(["time,ja", *rows, "49,0.0502", "50,0"]))
+    (rule,) = yaml.safe_load(run("thresholds", urdf, "--motion", recording).out)["pairs"]
+    assert rule == {"pair": "a b", "check": False}
+
+
+def test_thresholds_learns_what_a_motion_passes_between_waypoints(tmp_path, run):
+    """A hand passes a post, 5 mm above it, in the middle of a motion with two waypoints."""
+    urdf, recording = tmp_path / "turner.urdf", tmp_path / "turn.csv"
+    ball, at = '<sphere radius="0.01"/>', f"{np.cos(0.45):.9f} {np.sin(0.45):.9f} 0.025"
+    urdf.write_text(robot(
+        link("base", ""), link("post", ball), link("arm", ""), link("hand", ball),
+        joint("weld", "base", "post", "fixed", at),
+        joint("spin", "base", "arm", xyz="0 0 0"),
+        joint("wrist", "arm", "hand", xyz="1 0 0", axis="1 0 0"),
+    ))  # fmt: skip
+    recording.write_text("time,spin\n0,0\n2,1\n")
+    said = run("thresholds", urdf, "--motion", recording).out
+    (rule,) = yaml.safe_load(said)["pairs"]
+    assert 0.004 <= rule["warn"] <= 0.0048 and 0.002 <= rule["stop"] <= 0.0024
+    assert "at t = 0.9" in said
+
+
 def test_thresholds_learns_nothing_between_two_turns_of_a_joint(tmp_path, run):
     """A joint without end stops passes half a turn, and its positions jump: no post is passed."""
     urdf, recording = tmp_path / "turner.urdf", tmp_path / "turn.csv"
