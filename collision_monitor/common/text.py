@@ -43,6 +43,12 @@ def metres(value: float) -> str:
     return f"{value:.3f} m" if abs(value) < 999.9995 else f"{value:.6g} m"
 
 
+def time_text(value: float) -> str:
+    """A time with six digits, but no fewer than milliseconds: ``1.5 s``, ``1700000012.25 s``."""
+    text = f"{value:g}" if abs(value) < 1e3 else f"{value:.3f}".rstrip("0").rstrip(".")
+    return f"{text} s"
+
+
 def told_apart(a: float, b: float, text: str) -> str:
     """``text`` with two numbers for its ``{}``: four decimals, or as many as make them differ."""
     digits = next((k for k in range(4, 9) if f"{a:.{k}f}" != f"{b:.{k}f}"), 4)

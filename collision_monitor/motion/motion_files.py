@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from collision_monitor.common.limits import SIX_DIGITS
+from collision_monitor.common.text import time_text
 from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion.bags import bag_location, is_bag, read_bag, topic_names
 from collision_monitor.motion.commands import command_motion, is_command
@@ -289,8 +290,8 @@ def _load_points(file: MotionFile) -> tuple[Trajectory, str, list[str]]:
     warnings = []
     if points.times[0] != 0.0:
         warnings.append(
-            f"{path}: the first point is at {points.times[0]:g} s: the motion before it is not in "
-            "the file; it begins at that point, at 0 s"
+            f"{path}: the first point is at {time_text(points.times[0])}: the motion before it is "
+            "not in the file; it begins at that point, at 0 s"
         )
     if points.efforts:
         warnings.append(f"{path}: efforts of {points.efforts} points are not used")

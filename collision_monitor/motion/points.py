@@ -20,6 +20,7 @@ import numpy as np
 
 from collision_monitor.common.limits import LARGEST_OF_JOINT, range_problem
 from collision_monitor.common.safe_files import read_documents, read_file
+from collision_monitor.common.text import time_text
 from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion.trajectory import NANO
 from collision_monitor.robot.yaml_values import finite_number, shown
@@ -92,7 +93,8 @@ def read_csv(path: Path) -> Points:
     late = np.flatnonzero(np.diff(table[:, 0]) <= 0.0)
     if len(late):
         line = lines[late[0] + 2][0]
-        raise MotionError(f"{path}:{line}: time {table[late[0] + 1, 0]:g} does not increase")
+        time = time_text(table[late[0] + 1, 0])
+        raise MotionError(f"{path}:{line}: time {time} does not increase")
     values = np.full((3, len(table), len(header) - 1), np.nan)
     values[0] = table[:, 1:]
     return Points(tuple(header[1:]), table[:, 0], values)
@@ -169,8 +171,8 @@ def points_of(names: Any, points: Any, where: str) -> Points:
         efforts += bool(point.get("effort"))
         if number and times[number] <= times[number - 1]:
             raise MotionError(
-                f"{at}: time_from_start {times[number]:g} s does not increase after "
-                f"{times[number - 1]:g}"
+                f"{at}: time_from_start {time_text(times[number])} does not increase after "
+                f"{time_text(times[number - 1])}"
             )
     return Points(names, times, states, efforts)
 

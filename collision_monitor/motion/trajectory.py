@@ -18,7 +18,7 @@ import yaml
 from scipy.interpolate import PPoly
 
 from collision_monitor.common.atomic_file import write_text
-from collision_monitor.common.text import six_digits
+from collision_monitor.common.text import six_digits, time_text
 from collision_monitor.errors import MotionError, TrajectoryError
 
 # -- tables --
@@ -287,8 +287,8 @@ def check_times(times: np.ndarray) -> None:
     late = np.flatnonzero(np.diff(times) <= 0.0)
     if len(late):
         raise TrajectoryError(
-            f"time of point {late[0] + 1} is {times[late[0] + 1]:g} s, not after the "
-            f"{times[late[0]]:g} s of the point before"
+            f"time of point {late[0] + 1} is {time_text(times[late[0] + 1])}, not after the "
+            f"{time_text(times[late[0]])} of the point before"
         )
     gaps = np.diff(times)
     if times[-1] - times[0] > LONGEST:

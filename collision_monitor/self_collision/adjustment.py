@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from collision_monitor.common.text import metres
+from collision_monitor.common.text import metres, time_text
 from collision_monitor.errors import (
     AdjustmentError,
     ConfigurationError,
@@ -342,8 +342,8 @@ def _slowed_obstacles(
     # `retime` rounds intervals up to nanoseconds.
     k = int(np.argmax(np.diff(times) > np.diff(motion.times) + 1.0 / NANO))
     return AdjustmentError(
-        f"waypoint {k} at {motion.times[k]:g} s: from there joints are too fast, and the obstacles "
-        f"that '{joint}' moves cannot be slowed down",
+        f"waypoint {k} at {time_text(motion.times[k])}: from there joints are too fast, and the "
+        f"obstacles that '{joint}' moves cannot be slowed down",
         k, float(motion.times[k]),
     )  # fmt: skip
 
@@ -366,7 +366,7 @@ def _refuse_contact(problem: Problem, adjusted: np.ndarray) -> None:
     touch = "touch" if check.verdict is CollisionVerdict.COLLIDES else "may touch"
     distance = next(each.lower for each in check.series.minima if each.links == check.pair)
     raise AdjustmentError(
-        f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' {touch} during the motion; the "
+        f"waypoint {waypoint} at {time_text(time)}: '{a}' and '{b}' {touch} during the motion; the "
         "adjusted joints cannot separate them, or no detour was found",
         waypoint, time, (a, b), distance, adjusted[: waypoint + 1],
     )  # fmt: skip
@@ -386,7 +386,7 @@ def _refuse_contact_at(
     deepest = near[distances[near].argmin()]
     (a, b), distance = model.pairs[deepest], float(distances[deepest])
     raise AdjustmentError(
-        f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' are in contact, at most "
+        f"waypoint {waypoint} at {time_text(time)}: '{a}' and '{b}' are in contact, at most "
         f"{metres(-distance)} deep; {reason}", waypoint, time, (a, b), distance,
     )  # fmt: skip
 

@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Callable
 
+from collision_monitor.common.text import time_text
 from collision_monitor.errors import AdjustmentError, CancelledError, CollisionMonitorError
 
 _LEAST = 1e-3  # m: the smallest safe distance that is tried
@@ -68,8 +69,8 @@ def _add(error: AdjustmentError, trial: _Trials, safe: float, danger_distance: f
             if last is not error:
                 a, b = last.pair
                 error.add(
-                    f"; no danger distance would allow it, since at {last.time:g} s '{a}' and "
-                    f"'{b}' are {last.distance:.4f} m apart"
+                    f"; no danger distance would allow it, since at {time_text(last.time)} '{a}' "
+                    f"and '{b}' are {last.distance:.4f} m apart"
                 )
             return
         if trial.over:

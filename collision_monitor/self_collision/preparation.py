@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from collision_monitor.common.limits import SIX_DIGITS
+from collision_monitor.common.text import time_text
 from collision_monitor.errors import ConfigurationError, MotionError, TrajectoryError
 from collision_monitor.motion.robot_joints import SAME_POSITION
 from collision_monitor.motion.trajectory import SHORTEST, Motion, check_times
@@ -66,7 +67,8 @@ def checked(model: CollisionModel, motion: Motion) -> Motion:
     if len(bad):
         k, column = bad[0].tolist()
         raise MotionError(
-            f"waypoint {k} at {times[k]:g} s: joint '{names[column]}' is at {positions[k, column]}"
+            f"waypoint {k} at {time_text(times[k])}: joint '{names[column]}' is at "
+            f"{positions[k, column]}"
         )
     return Motion(names, times, positions)
 
@@ -118,7 +120,7 @@ def configurations(model: CollisionModel, motion: Motion, held: Mapping[str, flo
         followers = [f"'{joint.name}'" for joint, leader, _, _ in mimics(model) if leader == name]
         others = f", with those of {', '.join(followers)} that mimics it" if followers else ""
         raise MotionError(
-            f"waypoint {waypoint} at {motion.times[waypoint]:g} s: joint '{name}' is at "
+            f"waypoint {waypoint} at {time_text(motion.times[waypoint])}: joint '{name}' is at "
             f"{positions[waypoint, column]:g}, beyond its limits {lower[column]:g} to "
             f"{upper[column]:g}{others}"
         )

@@ -31,6 +31,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from collision_monitor.common.limits import LARGEST
+from collision_monitor.common.text import time_text
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.self_collision.field.arm_pushing import PushedArm
@@ -149,8 +150,8 @@ class _Adjustment:
         (a, b), distance = problem.model.pairs[pair], float(safe[pair] - bad[0].missing)
         time = float(problem.times[waypoint])
         raise AdjustmentError(
-            f"after waypoint {waypoint} at {time:g} s: '{a}' and '{b}' are {distance:.4f} m apart, "
-            "so it is not certified",
+            f"after waypoint {waypoint} at {time_text(time)}: '{a}' and '{b}' are {distance:.4f} m "
+            "apart, so it is not certified",
             waypoint, time, (a, b), distance, adjusted[: waypoint + 1],
         )  # fmt: skip
 

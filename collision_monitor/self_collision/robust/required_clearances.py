@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from collision_monitor.common.limits import LARGEST
-from collision_monitor.common.text import told_apart
+from collision_monitor.common.text import time_text, told_apart
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.self_collision.margins import Problem
 from collision_monitor.self_collision.motion_clearance import Failure, failures, start_limits
@@ -144,7 +144,7 @@ class RequiredClearances:
         needed = self.safe[pair] if needed is None else needed
         time = float(self._problem.times[waypoint]) if time is None else time
         return AdjustmentError(
-            f"waypoint {waypoint} at {time:g} s: '{a}' and '{b}' are "
+            f"waypoint {waypoint} at {time_text(time)}: '{a}' and '{b}' are "
             f"{told_apart(distance, needed, '{} m apart, {} m is needed')}; {reason}",
             int(waypoint), time, (a, b), float(distance), prefix,
         )  # fmt: skip

@@ -4,7 +4,13 @@
 
 import pytest
 
-from collision_monitor.common.text import closest, did_you_mean, named_numbers, shortened
+from collision_monitor.common.text import (
+    closest,
+    did_you_mean,
+    named_numbers,
+    shortened,
+    time_text,
+)
 from collision_monitor.errors import ConfigurationError
 
 JOINTS = {f"joint_{k}": k for k in range(10)}
@@ -15,6 +21,13 @@ def test_a_long_list_of_names_ends_with_the_number_of_the_others():
     assert shortened(iter("abcd")) == "a, b, c, d"
     assert shortened("abc", 2) == "a, b and 1 more"
     assert shortened([]) == ""
+
+
+def test_times_have_their_digits_by_the_wall_clock_too():
+    times = (0.0, 1e-9, 63.33333333, -12.5, 3600.12345, 1_700_000_012.25, 1e8)
+    assert [time_text(each) for each in times] == [
+        "0 s", "1e-09 s", "63.3333 s", "-12.5 s", "3600.123 s", "1700000012.25 s", "100000000 s",
+    ]  # fmt: skip
 
 
 def test_the_most_similar_name_is_suggested_if_any_is_similar():

@@ -45,8 +45,8 @@ def test_a_motion_is_linear_between_its_rows_and_held_at_its_ends(tmp_path):
         ("time,a\n1,2\n2,3,4\n", ":3: 3 values for 2 columns"),
         ("time,a\n1,nan\n", ":2: 'nan' in column 'a' is not a finite number"),
         ("time,a\n1,x\n", ":2: 'x' in column 'a'"),
-        ("time,a\n1,0\n3,0\n2,0\n", ":4: time 2 does not increase"),
-        ("time,a\n1,0\n1,0\n", ":3: time 1 does not increase"),
+        ("time,a\n1,0\n3,0\n2,0\n", ":4: time 2 s does not increase"),
+        ("time,a\n1,0\n1,0\n", ":3: time 1 s does not increase"),
     ],
 )
 def test_bad_files_are_refused_by_line(tmp_path, text, says):
