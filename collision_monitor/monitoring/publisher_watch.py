@@ -48,16 +48,17 @@ class _Topic:
     lists: set[frozenset[str]] = field(default_factory=set)
     groups: list[set[str]] = field(default_factory=list)  # of lists that have names in common
 
-    def hear(self, names: Sequence[str]) -> None:
-        """Take the names of a message."""
+    def hear(self, names: Sequence[str]) -> bool:
+        """Take the names of a message; return whether they are others than ever before."""
         self.names = names
         new = frozenset(names)
         if new in self.lists or len(self.lists) >= MOST_LISTS:
-            return
+            return False
         self.lists.add(new)
         self.groups = [group for group in self.groups if new.isdisjoint(group)] + [
             new.union(*(group for group in self.groups if not new.isdisjoint(group)))
         ]
+        return True
 
     def several(self) -> str:
         """The publishers, if their messages do not show that each has joints of its own."""
@@ -127,17 +128,20 @@ class PublisherWatch:
         self._raise(now)
         return before is not None
 
-    def report_message(self, topic: str, now: float, names: Sequence[str] = ()) -> None:
-        """Report a message on a topic; equal ``names`` are the same object."""
+    def report_message(self, topic: str, now: float, names: Sequence[str] = ()) -> bool:
+        """Report a message on a topic; equal ``names`` are the same object.
+
+        Returns whether it may be of a publisher that was not reported: these names are new.
+        """
         known = self._topics.get(topic)
         if known is None:
             known = self._topics[topic] = _Topic(topic)
         known.last_message = now
-        if names is not known.names:
-            known.hear(names)
+        is_other = names is not known.names
+        is_new = is_other and known.hear(names)
+        if is_other or (self.faults and self._without_publisher):
             self._raise(now)
-        elif self.faults and self._without_publisher:
-            self._raise(now)
+        return is_new
 
     def several(self) -> str:
         """The publishers of a topic that may have the same joints; empty if there are none."""

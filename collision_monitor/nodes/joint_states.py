@@ -188,8 +188,10 @@ class JointStates:
         if self.recorder is not None:
             self.recorder.joint_state(data, source.topic)
 
-    def read(self, source: JointStateSource, data: bytes) -> JointState:
-        """Count, record and read a joint state, with its lag.
+    def read(
+        self, source: JointStateSource, data: bytes, monitor: Monitor | None
+    ) -> JointState:
+        """Count, record and read a joint state for a monitor, with its lag.
 
         Raises:
             JointStateError: the bytes are not a joint state.
@@ -199,7 +201,8 @@ class JointStates:
         message = source.read(data, now)
         # A message of efforts alone does not make its publisher one of the same joints.
         names = message.names if message.positions else ()
-        self._watchdogs.publishers.report_message(source.topic, now, names)
+        if self._watchdogs.publishers.report_message(source.topic, now, names):
+            self.watch(monitor)  # its publisher may be one that was not there a moment ago
         return message._replace(lag=self.lag(message.stamp, now))
 
     def lag(self, stamp: float, now: float) -> float:
@@ -242,7 +245,7 @@ class JointStates:
                     self._merge(monitor, source, data)
                     source, data = newer
                 process_scene()
-            joint_state = self.read(source, data)
+            joint_state = self.read(source, data, monitor)
         except JointStateError as error:
             return monitor.reject(error, time.monotonic()), math.nan
         state = monitor.process(joint_state)
@@ -253,6 +256,6 @@ class JointStates:
     def _merge(self, monitor: Monitor, source: JointStateSource, data: bytes) -> None:
         """Process a joint state without a query; faults are reported with the next state."""
         try:
-            monitor.merge(self.read(source, data))
+            monitor.merge(self.read(source, data, monitor))
         except JointStateError as error:
             monitor.reject(error, time.monotonic())

@@ -188,10 +188,11 @@ class SelfCollisionCore(SingleRobotCore):
     def _on_joint_state(self, source: JointStateSource, data: bytes) -> None:
         if self._motions.filter is None:
             return
+        monitor = self._motions.filter.supervisor.monitor
         try:
-            message = self._joint_states.read(source, data)
+            message = self._joint_states.read(source, data, monitor)
         except JointStateError as error:
-            self._motions.filter.supervisor.monitor.reject(error, time.monotonic())
+            monitor.reject(error, time.monotonic())
             return
         if self._motions.filter.update(message, self._joint_states.seconds()):
             self._hold()

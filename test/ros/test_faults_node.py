@@ -220,7 +220,7 @@ def test_a_publisher_of_efforts_alone_and_one_of_another_device_are_no_fault(two
         second.publish(JointState(name=list(NAMES), effort=[1.0] * len(NAMES)))
         second.publish(JointState(name=["finger"], position=[0.02]))
 
-    two.until(lambda: figures(two).get("publishers") == "2", sending=send_usual)
+    two.until(second.get_subscription_count, sending=send_usual)
     began, seen = time.monotonic(), len(two.heard["state"])
     two.until(lambda: time.monotonic() - began > 1.5, sending=send_more)
     assert {message.level for message in two.heard["state"][seen:]} == {OK}
