@@ -119,7 +119,8 @@ class NodeState(ABC, Generic[S]):
         failures: of callbacks.
     """
 
-    remarks = ("description", "names")  # sources of faults with which a state is at least WARN
+    # Sources of faults with which a state is at least WARN.
+    remarks = ("description", "names", "planning_scene")
 
     def __init__(self, node: Node, values: Mapping[str, Any], faults: FaultRegister) -> None:
         """``values``: parameters of the node; ``faults``: its register."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from collision_monitor.errors import LiveSceneError
 from collision_monitor.model.live.desired_scene import ObjectRequest
+from collision_monitor.monitoring.faults import FaultRegister, Level
 from collision_monitor.nodes.obstacles.message_shapes import (
     ManyTriangles,
     geometry_of,
@@ -24,6 +25,11 @@ from collision_monitor.nodes.obstacles.message_shapes import (
 from collision_monitor.nodes.obstacles.scene_objects import SceneObjects
 
 PREFIX = "planning_scene/"  # prefix of the names of its objects
+
+_PART = (
+    "of the planning scene only changes were received: what was in it before is not monitored "
+    "until it is published as a whole"
+)
 
 ADD, REMOVE, APPEND, MOVE = range(4)  # of moveit_msgs/CollisionObject
 _OCTOMAP = f"{PREFIX}<octomap>"  # an id that MoveIt reserves
@@ -59,12 +65,14 @@ class PlanningSceneTopic:
 
     Objects are named ``planning_scene/<id>``. What MoveIt logs as an error, and what would differ
     from its scene, is refused. Its allowed collision matrix, paddings and scales are not used: only
-    the SRDF and touch links exclude pairs.
+    the SRDF and touch links exclude pairs. That only changes of the scene of move_group were
+    received, which publishes it as a whole at its start, is the fault "planning_scene", a remark.
     """
 
-    def __init__(self, objects: SceneObjects, most: int) -> None:
+    def __init__(self, objects: SceneObjects, most: int, faults: FaultRegister) -> None:
         """``objects`` are updated; ``most``: maximum number of leaves of a shape."""
-        self._objects, self._most = objects, most
+        self._objects, self._most, self._faults = objects, most, faults
+        self._is_whole = False
 
     def steps(self, message: Any) -> Iterator[None]:
         """Apply a moveit_msgs/PlanningScene, one object in each step.
@@ -72,6 +80,12 @@ class PlanningSceneTopic:
         Attached objects come first, then those of the world. At last those go that a complete scene
         does not have: what is replaced is not missing in between.
         """
+        self._is_whole |= not message.is_diff
+        if self._is_whole:
+            self._faults.clear("planning_scene")
+        # Only move_group names the robot: what somebody else adds is no change of its scene.
+        elif message.robot_model_name:
+            self._faults.put("planning_scene", Level.WARN, "", _PART)
         keeper, state = self._objects.keeper, message.robot_state
         world, attached = message.world.collision_objects, state.attached_collision_objects
         gone, named = set(), {self._name(each.object) for each in attached}

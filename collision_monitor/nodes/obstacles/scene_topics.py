@@ -99,7 +99,7 @@ class SceneTopics:
         self._logged = -math.inf
         self.waiting = WaitingMessages(node, work(self.process_pending))
         self._is_recorded = recorder is not None
-        self._planning = PlanningSceneTopic(self.objects, self._most)
+        self._planning = PlanningSceneTopic(self.objects, self._most, self._faults)
         topics = {
             "scene": (MarkerArray, self._on_scene),
             "attach": (MarkerArray, self._on_attach),
@@ -131,7 +131,7 @@ class SceneTopics:
         self.process_pending(math.inf)
         self.waiting.close()
         self.objects.close()
-        self._faults.clear("objects")
+        self._faults.clear("objects", "planning_scene")
 
     def process_waiting(self) -> None:
         """Process some of the waiting messages, so that joint states are checked against them."""

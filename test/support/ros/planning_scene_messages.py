@@ -8,6 +8,7 @@ import numpy as np
 from geometry_msgs.msg import Point, Pose
 from std_msgs.msg import Header
 
+from collision_monitor.monitoring.faults import FaultRegister
 from collision_monitor.nodes.obstacles.planning_scene import ADD, PlanningSceneTopic
 from collision_monitor.nodes.obstacles.scene_objects import SceneObjects
 from support.ros.scene_stub import VALUES, hear, robot, stub_node, watch
@@ -66,6 +67,7 @@ def scene(*things, attached=(), is_diff=True, state_is_diff=None, octomap=b"", o
     names = [] if state_is_diff else ["j1"]
     return SimpleNamespace(
         is_diff=is_diff,
+        robot_model_name="",
         robot_state=SimpleNamespace(
             is_diff=state_is_diff, attached_collision_objects=list(attached),
             joint_state=SimpleNamespace(name=names),
@@ -94,7 +96,9 @@ class Taken:
         self.keeper = self._scene.keeper
         self._monitor = watch(robot(), timeout=0.0)
         self._scene.use_robot(self._monitor)
-        self.steps = PlanningSceneTopic(self._scene, VALUES["scene_leaves_per_object"]).steps
+        self.faults = FaultRegister()
+        most = VALUES["scene_leaves_per_object"]
+        self.steps = PlanningSceneTopic(self._scene, most, self.faults).steps
         if is_heard:
             self.hear()
 

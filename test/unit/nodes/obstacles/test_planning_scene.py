@@ -26,6 +26,7 @@ from support.ros.scene_stub import VALUES, robot, stub_node, until  # noqa: E402
 from collision_monitor.errors import FitError  # noqa: E402
 from collision_monitor.model.live.live_objects import Bounds  # noqa: E402
 from collision_monitor.model.live.live_scene import LiveScene  # noqa: E402
+from collision_monitor.monitoring.faults import FaultRegister  # noqa: E402
 from collision_monitor.nodes.obstacles import scene_objects  # noqa: E402
 from collision_monitor.nodes.obstacles.message_shapes import AT_ONCE, ManyTriangles  # noqa: E402
 from collision_monitor.nodes.obstacles.planning_scene import (
@@ -156,6 +157,20 @@ def test_an_object_of_the_world_stays_where_its_frame_was(taken):
     assert not taken.objects
 
 
+def test_changes_of_a_scene_that_was_not_received_are_remarked(taken):
+    """move_group names the robot in its changes; who adds an object to an empty scene does not."""
+    change = scene(box("a"))
+    taken.process(change)
+    assert taken.faults.text("planning_scene", 0.0) == ""
+    change.robot_model_name = "toy"
+    taken.process(change)
+    taken.process(scene(box("b")))
+    assert "only changes were received" in taken.faults.text("planning_scene", 0.0)
+    taken.process(scene(is_diff=False))
+    taken.process(change)
+    assert taken.faults.text("planning_scene", 0.0) == ""
+
+
 def test_an_object_in_a_moving_frame_waits_for_the_pose_of_the_robot():
     taken = Taken(is_heard=False)
     for last in (thing("a", REMOVE), thing("", REMOVE)):
@@ -187,7 +202,8 @@ def topics():
     found.objects.keeper.use_scene(
         LiveScene(robot(), Bounds(objects=4, leaves_per_object=32, voxels=4))
     )
-    topic = PlanningSceneTopic(found.objects, VALUES["scene_leaves_per_object"])
+    most = VALUES["scene_leaves_per_object"]
+    topic = PlanningSceneTopic(found.objects, most, FaultRegister())
     found.process = lambda message: list(topic.steps(message))
     yield found
     found.destroy()
