@@ -122,6 +122,7 @@ class Monitor:
         self.history = JointHistory()
         self._positions = PositionWatch(self.model.robot, self.model.bodies.joints)
         self._clearance: Clearance | None = None
+        self._is_merged = False  # joint states since the last distance
         self.watchdogs.faults.clear("clocks", *_OF_DATA)
         self._distances.forget()
 
@@ -209,17 +210,17 @@ class Monitor:
 
     def process(self, message: JointState) -> MonitorState:
         """Like `update`, for a `JointState`."""
-        before, self._clearance = self._clearance, None
         try:
-            if not self._merge(message):
-                self._clearance = before
-                if before is None:  # joint states were merged since the last distance
-                    self._reevaluate(message.now)
+            if self._merge(message):
+                self._is_merged, self._clearance = False, None
+                if not self.buffer.missing():
+                    measured = self._distances.measured(self.buffer.q, message.now)
+                    self.behaviour.update(self.buffer, message, measured)
+                    self._clearance = self._distances.counted(self.buffer.q, measured.nearest)
                     self.updates += 1
-            elif not self.buffer.missing():
-                measured = self._distances.measured(self.buffer.q, message.now)
-                self.behaviour.update(self.buffer, message, measured)
-                self._clearance = self._distances.counted(self.buffer.q, measured.nearest)
+            elif self._is_merged:
+                self._is_merged = False
+                self._reevaluate(message.now)
                 self.updates += 1
         except Exception as error:  # an internal error must not end monitoring
             self._reject(error, message.now)
@@ -230,19 +231,17 @@ class Monitor:
 
         Faults are reported with the next state.
         """
-        before, self._clearance = self._clearance, None
         self.watchdogs.cycles.skipped += 1
         try:
-            if not self._merge(message):
-                self._clearance = before
-            elif not self.buffer.missing():
-                self.behaviour.merge(self.buffer, message)
+            if self._merge(message):
+                self._is_merged, self._clearance = True, None
+                if not self.buffer.missing():
+                    self.behaviour.merge(self.buffer, message)
         except Exception as error:
             self._reject(error, message.now)
 
     def reject(self, error: JointStateError, now: float) -> MonitorState:
         """Return the state after an unreadable joint state, at time ``now`` as in `update`."""
-        self._clearance = None
         self._reject(error, now)
         return self.state(now)
 
@@ -316,6 +315,7 @@ class Monitor:
 
     def _reject(self, error: Exception, now: float) -> None:
         """Store a fault: a joint state is invalid, or no distance can be computed."""
+        self._is_merged, self._clearance = False, None
         kind = "no_distance"
         if isinstance(error, JointStateError):
             kind, text = error.kind, str(error)

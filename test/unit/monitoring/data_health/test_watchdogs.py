@@ -223,6 +223,18 @@ def test_joints_of_another_device_do_not_hide_what_was_merged(monitor, names, po
     assert state.distance == MODEL.distance(folded).distance
 
 
+def test_joints_of_another_device_do_not_make_a_rejected_joint_state_good(monitor):
+    monitor.watchdogs.publishers.update(TOPIC, 2, 1.0)
+    monitor.joint_state_timeout = 5.0
+    send(monitor, 1.0)
+    send(monitor, 1.01, [math.nan] * 3)
+    for k in range(100):
+        state = send(monitor, 1.02 + 0.01 * k, [0.1], names=["finger"])
+        assert state.clearance is None and not state.safe
+    assert state.message == "no usable joint state since the last fault"
+    assert send(monitor, 3.0).level == Level.OK
+
+
 def test_messages_that_are_merged_make_the_next_verdict_and_no_one_of_their_own(monitor):
     updates = monitor.updates
     monitor.merge(JointState(NAMES[:2], [0.3, 0.2], 1.0, 101.0))
