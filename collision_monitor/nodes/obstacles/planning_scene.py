@@ -184,7 +184,7 @@ class PlanningSceneTopic:
         if operation == REMOVE:
             if link is not None and message.link_name not in ("", link):
                 raise LiveSceneError(f"it is attached to {link!r}, not to {message.link_name!r}")
-            if link is not None:
+            if link is not None or keeper.is_carried(name):  # or is to be, once it exists
                 keeper.detach(name, q)
             return
         touch = {*message.touch_links}

@@ -106,6 +106,8 @@ def test_a_whole_state_detaches_what_it_does_not_attach_and_one_without_joints_d
 def test_an_attached_object_that_cannot_be_read_is_a_fault_of_a_whole_scene(taken):
     taken.process(scene(attached=[held(thing("part", frame="l3"))], is_diff=False))
     assert "part: to be attached to 'l3', but there is no such object" in taken.fault
+    taken.process(scene(attached=[held(thing("part", REMOVE))]))
+    assert taken.fault == ""
 
 
 def test_appending_to_an_attached_object_keeps_what_it_may_touch(taken):
