@@ -252,14 +252,14 @@ def triangle_in_union(triangles, m, capsules):
     """
     nearest, radius, least = 0, math.inf, math.inf
     first, second, third = math.inf, math.inf, math.inf
-    for k in range(len(capsules)):
-        r = capsules[k, 6]
-        a = _offset_from_axis(*_corner(triangles, m, 0), capsules, k)[0]
-        b = _offset_from_axis(*_corner(triangles, m, 1), capsules, k)[0]
-        c = _offset_from_axis(*_corner(triangles, m, 2), capsules, k)[0]
+    for capsule in range(len(capsules)):
+        r = capsules[capsule, 6]
+        a = _offset_from_axis(*_corner(triangles, m, 0), capsules, capsule)[0]
+        b = _offset_from_axis(*_corner(triangles, m, 1), capsules, capsule)[0]
+        c = _offset_from_axis(*_corner(triangles, m, 2), capsules, capsule)[0]
         farthest = max(a, max(b, c))
         if farthest - r < least:
-            nearest, radius, least = k, farthest, farthest - r
+            nearest, radius, least = capsule, farthest, farthest - r
         first, second, third = min(first, a - r), min(second, b - r), min(third, c - r)
     return nearest, radius, max(first, max(second, third))
 
