@@ -197,36 +197,6 @@ def test_leaves_of_a_file_and_a_tolerance_that_is_met_have_their_own_advice(
         assert (first["link"], first["advice"]) == ("bracket", advice)
 
 
-BAD_FILES = {
-    "missing": (None, "no such file"),
-    "folder": ("folder", "Is a directory"),
-    "empty": ("", "is empty"),
-    "text": ("hello", ":1: not"),
-}
-
-
-@pytest.mark.parametrize("option", ["urdf", "--srdf", "--scene", "--leaves"])
-@pytest.mark.parametrize("kind", BAD_FILES)
-def test_a_file_that_cannot_be_used_is_an_error_that_names_it(
-    option, kind, urdf, tmp_path, capsys
-):
-    content, says = BAD_FILES[kind]
-    path = tmp_path / f"bad {kind}"
-    if content == "folder":
-        path.mkdir()
-    elif content is not None:
-        path.write_text(content)
-    arguments = [str(path)] if option == "urdf" else [urdf, option, str(path)]
-    code = main(["distance", *arguments])
-    said = capsys.readouterr()
-    if option == "--scene" and kind == "empty":  # a scene without obstacles
-        assert code == 0
-        return
-    assert code == 2 and said.out == ""
-    assert said.err.startswith("error: ") and path.name in said.err
-    assert option in ("--scene", "--leaves") or says in said.err
-
-
 def test_a_robot_of_one_link_has_nothing_to_check(tmp_path, run):
     path = tmp_path / "one.urdf"
     path.write_text(chain(1))

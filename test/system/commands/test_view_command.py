@@ -5,7 +5,6 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -21,20 +20,7 @@ from collision_monitor.common.optional_dependencies import install_command
 pytest.importorskip("viser", reason="viser is not installed (extra 'view')")
 from support.page_client import PageClient  # noqa: E402
 
-
-@pytest.fixture
-def taken():
-    """A port of the loopback address on which somebody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        yield str(listener.getsockname()[1])
-
-
 NOWHERE = "/nowhere/robot.urdf"
-
-
-def test_a_port_that_is_taken_is_an_error_before_the_load(taken, capsys):
-    assert main(["view", NOWHERE, "--port", taken]) == 2
-    assert f"port {taken} of 127.0.0.1 is taken" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 # Copyright 2026 the collision_monitor developers
 # SPDX-License-Identifier: Apache-2.0
-"""Types of options: numbers in their range, and paths of files to write."""
+"""Types of options: paths of files to read and to write."""
 
 import argparse
 import os
@@ -8,35 +8,7 @@ import os
 import pytest
 
 from collision_monitor.__main__ import main
-from collision_monitor.cli.options import output_path, png_path, value_of
-from collision_monitor.common.settings import Setting
-
-
-def test_a_number_is_read_as_python_does_and_has_its_range():
-    share = value_of(Setting("share", 0.5, "", most=1.0))
-    assert share(" 2.5e-3 ") == 0.0025
-    for text in ("-1", "nan", "1.1"):
-        why = f"{text}.* is not a finite number from 0 to 1"
-        with pytest.raises(argparse.ArgumentTypeError, match=why):
-            share(text)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["acm", "r.urdf", "--always", "x"],
-        ["verify", "r.urdf", "m.csv", "--gravity", "0,0,x"],
-        ["view", "r.urdf", "--port", "80.5"],
-    ],
-    ids=lambda words: " ".join(words[:1] + words[-2:]),
-)
-def test_what_is_no_number_is_named_and_no_function_of_the_program(words, capsys):
-    with pytest.raises(SystemExit) as caught:
-        main(words)
-    assert caught.value.code == 2
-    line = capsys.readouterr().err.splitlines()[-1]
-    assert repr(words[-1]) in line or words[-1] in line
-    assert " value: " not in line
+from collision_monitor.cli.options import output_path, png_path
 
 
 @pytest.mark.parametrize("check", [output_path, png_path])

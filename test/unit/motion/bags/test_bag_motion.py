@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from support.files.made_bags import KINDS, command, state, write_bag
+from support.files.made_bags import command, state, write_bag
 from support.robots.toys import chain
 
 from collision_monitor.errors import MotionError
@@ -12,24 +12,6 @@ from collision_monitor.motion.motion_files import load_trajectory
 from collision_monitor.robot.urdf import load_robot
 
 ROBOT = load_robot(chain())
-
-
-@pytest.mark.parametrize("storage", KINDS)
-def test_partial_states_of_two_publishers(tmp_path, storage):
-    messages = []
-    for k in range(50):
-        messages.append(("/joint_states", 10 + 0.02 * k, state(10 + 0.02 * k, ["j2"], [0.01 * k])))
-        late = 10.005 + 0.02 * k
-        messages.append(("/joint_states", late, state(late, ["j3", "j1"], [-0.01 * k, 0.5])))
-    loaded = load_trajectory(write_bag(tmp_path / "bag", messages, storage), ROBOT)
-    assert loaded.source == "bag (bag: /joint_states, 100 messages)"
-    assert loaded.warnings == ()
-    assert loaded.trajectory.duration == pytest.approx(0.985)
-    at = np.linspace(0.005, 0.98, 77)
-    found = loaded.trajectory.positions(at)
-    assert found[:, 0] == pytest.approx(0.5)
-    assert found[:, 1] == pytest.approx(0.5 * at)
-    assert found[:, 2] == pytest.approx(-0.5 * (at - 0.005))
 
 
 def test_two_controllers_topics_are_one_motion(tmp_path):
