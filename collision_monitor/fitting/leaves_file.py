@@ -24,7 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
+from collision_monitor.common.atomic_file import write_text
 from collision_monitor.common.disk_cache import content_key
 from collision_monitor.common.limits import array_range_problem, range_problem
 from collision_monitor.common.text import did_you_mean
@@ -46,7 +48,7 @@ def write_leaves(
     about: Mapping[str, object] | None = None,
     shapes: str = "",
 ) -> None:
-    """Write leaves, each in the frame of its link, in the format of `read_leaves`.
+    """Write leaves, each in the frame of its link, in the format of `read_leaves`, atomically.
 
     Numbers are rounded to a micrometre. Radii are rounded up by the shift of the ends plus 0.01 mm,
     so that the written leaves enclose the given ones and `check_enclosing` is fast.
@@ -75,7 +77,7 @@ def write_leaves(
         lines.append(f"  {_quoted(link)}:" + ("" if of_link else " []"))
         lines += [f"    - {_leaf_line(leaf)}" for leaf in of_link]
     try:
-        Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_text(path, "\n".join(lines) + "\n")
     except OSError as problem:
         raise LeavesError(f"{path}: cannot be written: {problem.strerror or problem}") from None
 
@@ -98,8 +100,7 @@ def _rounded(values: object) -> np.ndarray:
 
 def _quoted(name: str) -> str:
     """Quote a name for YAML: "1e3", "no" or "a: b" must stay a string."""
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
+    return yaml.safe_dump(name, default_style='"', width=math.inf).strip()
 
 
 def _leaf_line(leaf: Leaf) -> str:

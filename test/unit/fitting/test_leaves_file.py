@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leaves written are leaves read, none smaller; what is wrong is named by its path."""
 
+import os
 import re
 from dataclasses import replace
 
@@ -77,9 +78,19 @@ def test_the_file_says_how_it_was_made_and_can_be_read_by_others(tmp_path):
     assert yaml.safe_load(path.read_text()) == {"robot": "toy", "links": {}}
 
 
-def test_a_file_that_cannot_be_written(tmp_path):
+def test_a_file_that_cannot_be_written(tmp_path, monkeypatch):
     with pytest.raises(LeavesError, match="no/leaves.yaml: cannot be written: No such file"):
         write_leaves(tmp_path / "no" / "leaves.yaml", "toy", {})
+    path = tmp_path / "leaves.yaml"
+    path.write_text("old")
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(LeavesError, match="leaves.yaml: cannot be written: No space"):
+        write_leaves(path, "toy", {})
+    assert path.read_text() == "old"
 
 
 @pytest.mark.parametrize(
