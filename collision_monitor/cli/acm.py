@@ -223,9 +223,7 @@ def _matrix_text(
     parts = []
     if exempted:
         rows = [(" - ".join(e.links), e.reason, e.detail) for e in exempted]
-        rows.insert(0, ("exempted pair", "reason", "evidence"))
-        widths = [max(len(row[k]) for row in rows) for k in range(2)]
-        parts.append("\n".join(f"{a:{widths[0]}}  {b:{widths[1]}}  {c}" for a, b, c in rows))
+        parts.append(text_table(("exempted pair", "reason", "evidence"), rows, left=3))
     checked = len(verdicts) - len(exempted)
     parts.append(
         f"{model.name}: {counted(len(verdicts), 'pair')}, {len(exempted)} exempted, {checked} "

@@ -132,8 +132,8 @@ def _placed(shape: Shape, triangles: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(triangles @ shape.pose[:3, :3].T + shape.pose[:3, 3])
 
 
-def gap(shape: Shape, leaves: Sequence[Leaf], smallest_edge: float = 1e-3) -> float:
-    """Return how far a shape sticks out of the union of ``leaves``, metres; 0 if it is enclosed.
+def gap(shape: Shape, capsules: np.ndarray, smallest_edge: float = 1e-3) -> float:
+    """Return how far a shape sticks out of the union of leaves, metres; 0 if it is enclosed.
 
     An upper bound: leaves with radii grown by it enclose the shape. It exceeds the true value by at
     most ``smallest_edge``; for spheres and capsules that need several leaves, by 0.3 % of their
@@ -141,13 +141,9 @@ def gap(shape: Shape, leaves: Sequence[Leaf], smallest_edge: float = 1e-3) -> fl
 
     Args:
         shape: in the frame of its link.
-        leaves: in the same frame.
+        capsules: (k, 7) the leaves in the same frame.
         smallest_edge: metres; triangles are halved down to it.
     """
-    return _gap(shape, leaf_rows(leaves), smallest_edge)
-
-
-def _gap(shape: Shape, capsules: np.ndarray, smallest_edge: float) -> float:
     bound = math.inf
     if shape.kind in ROUNDED:  # its axis, a flat triangle, against leaves shrunk by its radius
         vertices, triangles, radius = enclosing_surface(shape, 0)
@@ -159,12 +155,12 @@ def _gap(shape: Shape, capsules: np.ndarray, smallest_edge: float) -> float:
 
 
 def _refined_gap(shape: Shape, capsules: np.ndarray, finest: float) -> float:
-    """Return `_gap` at decreasing edges, stopping when a finer one cannot give 0."""
+    """Return `gap` at decreasing edges, stopping when a finer one cannot give 0."""
     bound, before = math.inf, math.inf
     for edge in (*_EDGES, finest):
         if edge < _EDGES[-1] and bound > before:
             break  # the true gap is above bound - before, so it is positive
-        bound, before = _gap(shape, capsules, edge), edge
+        bound, before = gap(shape, capsules, edge), edge
         if not bound > 0.0:
             break
     return bound

@@ -394,10 +394,6 @@ def lost(body: Body, capsules: np.ndarray) -> float:
     return float(((body.watcher_distances - gaps) * body.watcher_weights).sum()) * body.size
 
 
-def _score(body: Body, capsules: np.ndarray) -> float:
-    return thickness(body, capsules) + lost(body, capsules)
-
-
 def fit_union(
     body: Body,
     count: int,
@@ -419,7 +415,7 @@ def fit_union(
     best, least = None, np.inf
     for capsules in _anneal(body, guesses, finalists):
         enclosing = enclose(body, capsules)
-        found = _score(body, enclosing)
+        found = thickness(body, enclosing) + lost(body, enclosing)
         if best is None or found < least:
             best, least = enclosing, found
     return best

@@ -142,7 +142,8 @@ def test_the_leaf_of_a_primitive_encloses_it_and_a_thinner_one_does_not(kind, se
     fitted = one_leaf(shape, "a")
     check_enclosing(robot, {"a": [fitted]})
     thinner = Leaf("a", fitted.p0, fitted.p1, fitted.radius - 0.004)
-    assert gap(shape, [thinner]) == pytest.approx(sticks_out([thinner], surface(shape)), abs=5e-4)
+    sticks = sticks_out([thinner], surface(shape))
+    assert gap(shape, leaf_rows([thinner])) == pytest.approx(sticks, abs=5e-4)
     with pytest.raises(LeavesError, match=r"link 'a': .* by 4\.00\d mm"):
         check_enclosing(robot, {"a": [thinner]})
     barely = Leaf("a", fitted.p0, fitted.p1, fitted.radius - 2e-6)
@@ -189,6 +190,6 @@ def test_what_several_leaves_leave_of_a_primitive_is_found(kind, seed):
     shape = Shape(kind, np.eye(4), SIZES[kind])
     leaves = [leaf(*rng.uniform(-0.2, 0.2, (2, 3)), rng.uniform(0.15, 0.3)) for _ in range(3)]
     true = sticks_out(leaves, surface(shape))
-    found = gap(shape, leaves, 1e-3)
+    found = gap(shape, leaf_rows(leaves), 1e-3)
     assert found >= max(true, 0.0) - 1e-9
     assert found <= max(true, 0.0) + 0.03
