@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names and numbers in messages and options."""
 
-
 from collision_monitor.common.text import (
     closest,
     did_you_mean,
