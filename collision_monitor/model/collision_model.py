@@ -64,7 +64,7 @@ class CollisionModel(PairQueries):
             -pi for a continuous joint.
         upper: (nq,) upper end.
         unlimited: (2, nq) bool, whether they are not position limits, as of a continuous joint.
-        velocity_limits: (nq,) rad/s or m/s, from the URDF.
+        velocity_limits: (nq,) rad/s or m/s, from the URDF; infinite where it has none.
         link_names: links and obstacles with shapes.
         leaves: the leaves of all links and obstacles.
         pairs: pairs of links that are checked.

@@ -40,11 +40,10 @@ class ConflictWatch:
 
         Args:
             joint_names: the joints of q, in its order.
-            velocity_limits: (nq,) rad/s or m/s; may be infinite, and 0 is no limit.
+            velocity_limits: (nq,) rad/s or m/s; may be infinite.
         """
-        limits = np.asarray(velocity_limits, dtype=float)
         self._names = joint_names
-        self._speed = np.where(limits > 0.0, np.minimum(limits, _FASTEST), _FASTEST)
+        self._speed = np.minimum(velocity_limits, _FASTEST)
         self._left: deque[tuple[float, np.ndarray]] = deque(maxlen=_PUBLISHERS)
         self._returns, self._returned = 0, -math.inf
         self._text = ""

@@ -67,7 +67,7 @@ class Joint:
     axis: np.ndarray  # unit vector in the child frame
     lower: float = 0.0  # position limits; -pi and pi for a continuous joint
     upper: float = 0.0
-    velocity: float = np.inf
+    velocity: float = np.inf  # limits above 0; infinite if there is none
     effort: float = np.inf
     mimic: Mimic | None = None
     # of the safety_controller, which controllers and MoveIt keep; infinite if there is none

@@ -66,8 +66,7 @@ class JointLimits:
 def urdf_limits(robot: Robot, soft: bool = False) -> dict[str, JointLimits]:
     """Limits of all joints that move, by name; with ``soft``, those of safety_controller as well.
 
-    A continuous joint has no position limits. A velocity or effort of 0, as written by many CAD
-    exports, means no limit.
+    A continuous joint has no position limits.
     """
     limits = {}
     for joint in robot.joints:
@@ -76,8 +75,8 @@ def urdf_limits(robot: Robot, soft: bool = False) -> dict[str, JointLimits]:
             limits[joint.name] = JointLimits(
                 -math.inf if turns else max(joint.lower, joint.soft[0] if soft else -math.inf),
                 math.inf if turns else min(joint.upper, joint.soft[1] if soft else math.inf),
-                velocity=joint.velocity if joint.velocity > 0.0 else math.inf,
-                effort=joint.effort if joint.effort > 0.0 else math.inf,
+                velocity=joint.velocity,
+                effort=joint.effort,
             )
     return limits
 

@@ -163,9 +163,11 @@ def _convert(
         return Joint(joint.name, "fixed", joint.parent, joint.child, origin, axis)
     velocity = effort = math.inf
     if joint.limit is not None:
-        velocity, effort = joint.limit.velocity, joint.limit.effort
-        if velocity > LARGEST_OF_JOINT:  # joint states that are faster are refused
-            velocity = math.inf
+        # Many CAD exports write 0 for want of a number. Faster joint states are refused anyway.
+        if 0.0 < joint.limit.velocity <= LARGEST_OF_JOINT:
+            velocity = joint.limit.velocity
+        if joint.limit.effort > 0.0:
+            effort = joint.limit.effort
     return Joint(
         joint.name, joint.type, joint.parent, joint.child, origin, axis,
         lower, upper, velocity, effort, mimics.get(joint.name),

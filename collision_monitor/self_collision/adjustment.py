@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,14 +44,14 @@ from collision_monitor.self_collision.preparation import (
     moving_scene_joint,
     refined,
     standing,
-    velocity_limits_of_mimics,
+    velocity_limits,
     with_mimics_within_limits,
     within,
 )
 from collision_monitor.self_collision.retiming import retime
 from collision_monitor.self_collision.robust.detour import Effort
 from collision_monitor.self_collision.robust.sqp_adjustment import SqpAdjustment
-from collision_monitor.self_collision.settings import RATE_LIMITS, AdjustmentSettings
+from collision_monitor.self_collision.settings import RATE_LIMITS, AdjustmentSettings, limit_of
 from collision_monitor.self_collision.stepper import BUFFER
 from collision_monitor.verification.clearance.clearance_check import (
     Certifier,
@@ -310,7 +311,8 @@ def _problem(
     """
     model, arms = task.model, task.arms
     desired = configurations(model, motion, task.held)
-    rates = _rate_limits(model, motion, settings)
+    speeds = velocity_limits(model, settings.velocity_limits)
+    rates = _rate_limits(model, motion, settings, speeds)
     margins = choose_margins(
         model, arms, desired, settings.safe_distance, settings.danger_distance, task.able,
         ends, leaving=settings.leaving,
@@ -327,7 +329,7 @@ def _problem(
         )
     problem = Problem(
         model, arms, motion.times, desired, task.columns, margins, task.yielding,
-        settings.tip_weight, task.cancelled, _speeds(model, motion, rates[0]),
+        settings.tip_weight, task.cancelled, speeds,
     )  # fmt: skip
     return problem, rates
 
@@ -414,23 +416,19 @@ def _possible_yielding(yielding: str, columns: Sequence[np.ndarray], arms: Seque
 
 
 def _rate_limits(
-    model: CollisionModel, motion: Motion, settings: AdjustmentSettings
+    model: CollisionModel, motion: Motion, settings: AdjustmentSettings, speeds: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Velocity, acceleration and jerk limits (joints,) of a motion; inf means no limit."""
+    """Velocity, acceleration and jerk limits (joints,) of a motion; inf means no limit.
+
+    ``speeds``: (nq,) velocity limits.
+    """
     for option in RATE_LIMITS:
         limits = getattr(settings, option)
         for name in limits if isinstance(limits, Mapping) else ():
             if name not in model.joint_names:
                 raise ConfigurationError(f"{option}: '{model.name}' has no joint '{name}'")
     names = motion.joint_names
-    columns = [model.joint_names.index(name) for name in names]
-    velocity = model.velocity_limits[columns].copy()
-    if isinstance(settings.velocity_limits, Mapping):
-        velocity[:] = [settings.velocity_limits.get(n, velocity[k]) for k, n in enumerate(names)]
-    elif settings.velocity_limits is not None:
-        velocity[:] = settings.velocity_limits
-    velocity = np.where(velocity > 0.0, velocity, np.inf)
-    velocity = np.minimum(velocity, velocity_limits_of_mimics(model)[columns])
+    velocity = speeds[[model.joint_names.index(name) for name in names]]
     spans = np.diff(motion.times)
     rates = np.diff(motion.positions, axis=0) / spans[:, None]
     changes = np.diff(rates, axis=0) / step_durations(spans)[1:-1, None]
@@ -438,23 +436,15 @@ def _rate_limits(
     # Obstacles that move cannot be slowed: a limit that nobody gave would only refuse motions.
     moving = moving_scene_joint(model, names, motion.positions)
     usable = np.isfinite(velocity) & (moving is None)
-    acceleration = np.where(usable, np.maximum(desired, velocity / STOPPING_SECONDS), np.inf)
-    jerk = np.full(len(names), np.inf)
-    for values, limits in (
-        (acceleration, settings.acceleration_limits), (jerk, settings.jerk_limits),
-    ):  # fmt: skip
-        if isinstance(limits, Mapping):
-            values[:] = [limits.get(name, values[k]) for k, name in enumerate(names)]
-        elif limits is not None:
-            values[:] = limits
+    ramp = np.where(usable, np.maximum(desired, velocity / STOPPING_SECONDS), np.inf)
+    acceleration, jerk = (
+        np.array([limit_of(limits, *each) for each in zip(names, usual, strict=True)])
+        for limits, usual in (
+            (settings.acceleration_limits, ramp.tolist()),
+            (settings.jerk_limits, [math.inf] * len(names)),
+        )
+    )
     return velocity, acceleration, jerk
-
-
-def _speeds(model: CollisionModel, motion: Motion, limits: np.ndarray) -> np.ndarray:
-    """Velocity limits (nq,); ``limits`` are those of the joints of the motion."""
-    speeds = np.full(len(model.joint_names), np.inf)
-    speeds[[model.joint_names.index(name) for name in motion.joint_names]] = limits
-    return speeds
 
 
 def _add_remedies(task: _Task, settings: AdjustmentSettings, error: AdjustmentError) -> None:

@@ -23,7 +23,7 @@ from collision_monitor.self_collision.margins import Problem, choose_margins, yi
 from collision_monitor.self_collision.mesh_proximity import prepare_meshes
 from collision_monitor.self_collision.motion_clearance import closest_pair
 from collision_monitor.self_collision.preparation import (
-    velocity_limits_of_mimics,
+    velocity_limits,
     with_mimics_within_limits,
 )
 from collision_monitor.self_collision.settings import AdjustmentSettings
@@ -74,9 +74,7 @@ class Streamer:
         self._columns = tuple(
             np.array([model.joint_names.index(n) for n in arm.joint_names]) for arm in arms
         )
-        limits = self.model.velocity_limits
-        fastest = np.where(limits > 0.0, limits, np.inf)
-        self.fastest = np.minimum(fastest, velocity_limits_of_mimics(self.model))
+        self.fastest = velocity_limits(model)
         self.endless = model.bodies.endless
         self._stepper: Stepper | None = None
         self._q = np.empty(0)

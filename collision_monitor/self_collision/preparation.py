@@ -21,6 +21,7 @@ from collision_monitor.motion.trajectory import SHORTEST, Motion, check_times
 from collision_monitor.robot.angles import TURN, limits_beside
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint
+from collision_monitor.self_collision.settings import limit_of
 from collision_monitor.verification.clearance.schedule import rest_configuration
 
 if TYPE_CHECKING:
@@ -187,14 +188,18 @@ def mimics(model: CollisionModel) -> Iterator[tuple[Joint, str, float, float]]:
                 yield joint, leader, gain, offset
 
 
-def velocity_limits_of_mimics(model: CollisionModel) -> np.ndarray:
-    """Velocities (nq,) up to which mimic joints keep their own limits, rad/s or m/s."""
-    out = np.full(len(model.joint_names), np.inf)
+def velocity_limits(
+    model: CollisionModel, given: Mapping[str, float] | float | None = None
+) -> np.ndarray:
+    """Velocities (nq,) up to which joints and those that mimic them keep limits, rad/s or m/s.
+
+    ``given``: instead of those of the URDF, except for mimic joints; as in `AdjustmentSettings`.
+    """
+    own = zip(model.joint_names, model.velocity_limits.tolist(), strict=True)
+    limits = {name: limit_of(given, name, limit) for name, limit in own}
     for joint, leader, gain, _ in mimics(model):
-        if joint.velocity > 0.0:
-            k = model.joint_names.index(leader)
-            out[k] = min(out[k], joint.velocity / abs(gain))
-    return out
+        limits[leader] = min(limits[leader], joint.velocity / abs(gain))
+    return np.array(list(limits.values()))
 
 
 # By model: copies are models of their own for what is known of a model.

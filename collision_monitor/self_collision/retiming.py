@@ -71,7 +71,7 @@ def retime(
     Args:
         times: (n,) s, increasing, of a motion that was checked (`preparation.checked`).
         positions: (n, joints) radians or metres, linear in between.
-        velocity_limits: (joints,) or one for all, rad/s or m/s. Infinite, NaN or 0: no limit.
+        velocity_limits: (joints,) or one for all, rad/s or m/s, above 0. Infinite: no limit.
         acceleration_limits: likewise, rad/s^2 or m/s^2, of the finite differences as `verify`
             measures them.
         jerk_limits: likewise, rad/s^3 or m/s^3, measured as `verify` does
@@ -88,7 +88,7 @@ def retime(
         MissingDependencyError: toppra is needed, but not installed.
     """
     fastest, hardest, bound = (
-        _limits(limits, positions.shape[1])
+        np.broadcast_to(limits, positions.shape[1])
         for limits in (velocity_limits, acceleration_limits, jerk_limits)
     )
     if len(times) < 2:
@@ -120,12 +120,6 @@ def retime(
         return _not_shorter(times + later, durations)
     new = times[0] + np.concatenate([[0.0], np.cumsum(whole) / NANO])
     return _not_shorter(np.where(np.abs(new - times) <= resolution, times, new), spans)
-
-
-def _limits(limits: np.ndarray | float, joints: int) -> np.ndarray:
-    """Limits (joints,); inf without a limit."""
-    values = np.array(np.broadcast_to(limits, joints), dtype=float)
-    return np.where(np.isfinite(values) & (values > 0.0), values, np.inf)
 
 
 def _worst(values: np.ndarray, limits: np.ndarray) -> np.ndarray:

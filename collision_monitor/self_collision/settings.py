@@ -27,11 +27,13 @@ def _is_limit(value: object) -> bool:
         return False
 
 
-def limit_of(limits: Mapping[str, float] | float | None, joint: str) -> float:
-    """The limit of a joint, of limits as in `AdjustmentSettings`; inf without one."""
+def limit_of(
+    limits: Mapping[str, float] | float | None, joint: str, otherwise: float = math.inf
+) -> float:
+    """The limit of a joint, of limits as in `AdjustmentSettings`; ``otherwise`` without one."""
     if isinstance(limits, Mapping):
-        return limits.get(joint, math.inf)
-    return math.inf if limits is None else limits
+        return limits.get(joint, otherwise)
+    return otherwise if limits is None else limits
 
 
 @dataclass(frozen=True)

@@ -92,8 +92,7 @@ def checked(
     if times[0] == 0.0 and len(times) == 1:
         times = _shortest_time(names, positions, here, velocity_limits)
     if len(times) == 1 and any(further_limits):
-        velocity = np.array([velocity_limits[name] for name in names])
-        limits = [np.where(velocity > 0.0, velocity, np.inf)]
+        limits = [np.array([velocity_limits[name] for name in names])]
         for given in further_limits:
             limits.append(np.array([limit_of(given, name) for name in names]))
         return Motion(names, *rest_to_rest(here, positions[0], float(times[0]), *limits))
@@ -134,7 +133,7 @@ def _shortest_time(
 ) -> np.ndarray:
     limits = np.array([velocity_limits[name] for name in names])
     distances = np.abs(positions[0] - here)
-    unlimited = ~(np.isfinite(limits) & (limits > 0.0)) & (distances > 0.0)
+    unlimited = np.isinf(limits) & (distances > 0.0)
     if unlimited.any():
         name = names[int(unlimited.argmax())]
         raise TrajectoryError(

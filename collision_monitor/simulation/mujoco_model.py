@@ -311,7 +311,7 @@ class _Builder:
             )
             if not effort_limits:
                 continue
-            if 0.0 < joint.effort < math.inf:
+            if joint.effort < math.inf:
                 actuator.forcelimited = True
                 actuator.forcerange = [-joint.effort, joint.effort]
             else:

@@ -73,7 +73,7 @@ class Servos:
         self.rate_limits = np.array(
             [
                 joint.velocity
-                if 0.0 < joint.velocity < math.inf
+                if joint.velocity < math.inf
                 else FALLBACK_RATES[joint.kind == "prismatic"]
                 for joint in joints
             ]

@@ -69,10 +69,8 @@ def default_decelerations(velocity_limits: np.ndarray) -> np.ndarray:
 
     The velocity limit divided by half a second, at least 0.5 and at most 10; 1 without a limit.
     """
-    limits = np.asarray(velocity_limits, dtype=float)
-    usable = np.isfinite(limits) & (limits > 0.0)
-    bounded = np.clip(np.where(usable, limits, 1.0) / STOPPING_SECONDS, _LEAST, _MOST)
-    return np.where(usable, bounded, _UNLIMITED)
+    bounded = np.clip(velocity_limits / STOPPING_SECONDS, _LEAST, _MOST)
+    return np.where(np.isfinite(velocity_limits), bounded, _UNLIMITED)
 
 
 def checked_decelerations(joint_names: Sequence[str], values: np.ndarray) -> np.ndarray:

@@ -235,8 +235,9 @@ class SpeedPolicy(DistancePolicy):
         self._braking_check = BrakingCheck(model, decelerations, settings, live)
         self._last_cause: tuple[str, str] | None = None
         zeros = np.zeros(len(model.joint_names))
-        limits = np.where(model.velocity_limits > 0.0, model.velocity_limits, np.inf)
-        self.velocities = JointVelocities(len(zeros), self.settings.velocity_window, limits)
+        self.velocities = JointVelocities(
+            len(zeros), self.settings.velocity_window, model.velocity_limits
+        )
         self.velocities.update(zeros, np.full_like(zeros, np.nan), -1e9)  # compiles
         self.command = CommandedDirection(model.joint_names)
         self.structural_pairs: dict[int, NearPair] = {}

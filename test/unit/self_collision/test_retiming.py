@@ -56,7 +56,7 @@ def wave(n=80, joints=3, seed=0, spacing=0.1):
     return times, np.sin(times[:, None] * (1 + np.arange(joints) / 3) + phases)
 
 
-@pytest.mark.parametrize("limits", [(NONE, NONE), (5.0, 5.0), (5.0, NONE), (0.0, np.nan)])
+@pytest.mark.parametrize("limits", [(NONE, NONE), (5.0, 5.0), (5.0, NONE)])
 def test_a_motion_within_its_limits_keeps_its_times_exactly(limits):
     times, positions = wave()
     new = retime(times, positions, *limits)

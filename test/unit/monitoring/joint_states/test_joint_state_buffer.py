@@ -261,14 +261,6 @@ def test_a_robot_that_goes_to_and_fro_at_its_limits_does_not_quarrel_with_itself
             assert b.conflict(now) == ""
 
 
-@pytest.mark.filterwarnings("error")
-def test_a_joint_with_a_limit_of_zero_has_no_limit():
-    b = JointStateBuffer(NAMES, [0.0] * 3)
-    for k in range(10):
-        send(b, NAMES, [1, 2 + 0.1 * (k % 2), 3], now=0.01 * k)  # 10 rad/s
-    assert b.conflict(0.1) == ""
-
-
 def test_two_publishers_of_different_joints_or_of_the_same_values_do_not_quarrel():
     b = buffer()
     for k in range(200):

@@ -40,7 +40,6 @@ LIMITS = np.array([1.0, 100.0, np.inf, 0.1])
 
 def test_the_rule_is_half_a_second_within_bounds():
     assert default_decelerations(LIMITS).tolist() == [2.0, 10.0, 1.0, 0.5]
-    assert default_decelerations(np.array([0.0, -1.0, np.nan])).tolist() == [1.0, 1.0, 1.0]
 
 
 def test_names_count_more_than_the_file_and_a_later_one_most():

@@ -87,10 +87,9 @@ def test_one_point_takes_no_longer_than_limits_require():
     assert 0.095 < np.abs(np.diff(way.positions, axis=0) / np.diff(way.times)[:, None]).max() <= 0.1
 
 
-@pytest.mark.parametrize("limit", [math.inf, math.nan, 0.0])
-def test_one_point_at_time_0_needs_a_velocity_limit(limit):
+def test_one_point_at_time_0_needs_a_velocity_limit():
     with pytest.raises(TrajectoryError, match="'r2' has no velocity limit.*time_from_start"):
-        check(times=(0.0,), positions=(THERE,), limits={**LIMITS, "r2": limit})
+        check(times=(0.0,), positions=(THERE,), limits={**LIMITS, "r2": math.inf})
 
 
 @pytest.mark.parametrize(
