@@ -26,6 +26,7 @@ from collision_monitor.self_collision.margins import Problem, choose_margins
 from collision_monitor.self_collision.motion_clearance import start_limits
 from collision_monitor.self_collision.preparation import configurations, refined, standing
 from collision_monitor.self_collision.robust.detour import spread
+from collision_monitor.verification.clearance.schedule import rest_configuration
 
 _STEP = 0.05  # rad or m between poses of a path that is spread
 _SIMPLIFYING = 0.1  # of the time
@@ -67,12 +68,13 @@ def plan(
     util.setLogLevel(util.LogLevel.LOG_NONE)
     util.RNG.setSeed(1)
     begin = time.process_time()
-    model = standing(model, motion, {})
+    rest = rest_configuration(model, {})
+    start = rest.copy()
+    start[model.columns_of(motion.joint_names)] = motion.positions[0]
+    model = standing(model, start)
     motion = refined(motion)
-    desired = configurations(model, motion, {})
-    columns = [
-        np.array([model.joint_names.index(name) for name in arm.joint_names]) for arm in arms
-    ]
+    desired = configurations(model, motion, rest)
+    columns = [model.columns_of(arm.joint_names) for arm in arms]
     able = np.concatenate(columns)
     margins = choose_margins(model, arms, desired, safe, danger, able)
     problem = Problem(model, arms, motion.times, desired, tuple(columns), margins)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -385,6 +385,10 @@ class PairQueries:
         twin.pairs = [pair for pair in self.pairs if pair in selected]
         twin._pack()
         return twin
+
+    def columns_of(self, joint_names: Iterable[str]) -> np.ndarray:
+        """Entries (k,) of q of these joints."""
+        return np.array([self.joint_names.index(name) for name in joint_names], dtype=np.int64)
 
     @property
     def position_limits(self) -> tuple[np.ndarray, np.ndarray]:

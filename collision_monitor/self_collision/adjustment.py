@@ -201,24 +201,21 @@ def adjust(
         )
     # Joints that the motion does not name are held as in `verify`, regardless of the limits.
     rest = rest_configuration(model, {**motion.held, **(held or {})})
-    held = dict(zip(model.joint_names, rest.tolist(), strict=True))
     given = checked(model, motion)
-    start = held | dict(zip(given.joint_names, given.positions[0].tolist(), strict=True))
+    start = rest.copy()
+    start[model.columns_of(given.joint_names)] = given.positions[0]
     model = within(model, settings.position_limits, start)
-    model = standing(with_mimics_within_limits(model, given.joint_names), given, held)
+    model = standing(with_mimics_within_limits(model, given.joint_names), start)
     # Reports invalid waypoints by their original index.
-    desired = configurations(model, given, held)
+    desired = configurations(model, given, rest)
     named = set(given.joint_names)
-    columns = tuple(
-        np.array([model.joint_names.index(n) for n in arm.joint_names if n in named], dtype=int)
-        for arm in arms
-    )
+    columns = tuple(model.columns_of(filter(named.__contains__, arm.joint_names)) for arm in arms)
     yielding = _possible_yielding(settings.yielding, columns, arms)
     able = np.concatenate([columns[k] for k in yielding_arms(arms, yielding)])
     moving = np.union1d(able, np.flatnonzero(np.ptp(desired, axis=0) > 0.0))
     unmoved = np.flatnonzero(~moved_relatively(model, moving))
     _refuse_contact_at(model, desired[0], unmoved, 0, float(given.times[0]), UNMOVED)
-    task = _Task(model, given, arms, columns, held, yielding, able, cancelled)
+    task = _Task(model, given, arms, columns, rest, yielding, able, cancelled)
     outcome = _solve(task, settings)
     if isinstance(outcome, Adjustment):
         return outcome
@@ -242,6 +239,7 @@ class _Task:
 
     Attributes:
         columns: of q, for each arm: the joints that the motion names.
+        rest: (nq,) positions of joints that the motion does not name.
         able: columns of q that may be changed.
     """
 
@@ -249,7 +247,7 @@ class _Task:
     given: Motion
     arms: tuple[Arm, ...]
     columns: tuple[np.ndarray, ...]
-    held: Mapping[str, float]
+    rest: np.ndarray
     yielding: str
     able: np.ndarray
     cancelled: Callable[[], bool] | None
@@ -310,7 +308,7 @@ def _problem(
     ``ends``: see `choose_margins`.
     """
     model, arms = task.model, task.arms
-    desired = configurations(model, motion, task.held)
+    desired = configurations(model, motion, task.rest)
     speeds = velocity_limits(model, settings.velocity_limits)
     rates = _rate_limits(model, motion, settings, speeds)
     margins = choose_margins(
@@ -428,7 +426,7 @@ def _rate_limits(
             if name not in model.joint_names:
                 raise ConfigurationError(f"{option}: '{model.name}' has no joint '{name}'")
     names = motion.joint_names
-    velocity = speeds[[model.joint_names.index(name) for name in names]]
+    velocity = speeds[model.columns_of(names)]
     spans = np.diff(motion.times)
     rates = np.diff(motion.positions, axis=0) / spans[:, None]
     changes = np.diff(rates, axis=0) / step_durations(spans)[1:-1, None]
@@ -499,7 +497,7 @@ def _prefix(task: _Task, settings: AdjustmentSettings, refusal: _Refusal) -> Mot
     prefix = prefix[: _free_rows(problem, prefix)]
     if not len(prefix):
         return None
-    columns = [problem.model.joint_names.index(name) for name in motion.joint_names]
+    columns = problem.model.columns_of(motion.joint_names)
     return Motion(motion.joint_names, motion.times[: len(prefix)], prefix[:, columns])
 
 
@@ -521,7 +519,7 @@ def _report(
 ) -> Adjustment:
     """The adjustment with the desired times; ``limits`` (n - 1 or 1, pairs) are certified."""
     model, proximity = problem.model, problem.proximity
-    columns = [model.joint_names.index(name) for name in motion.joint_names]
+    columns = model.columns_of(motion.joint_names)
     positions = adjusted[:, columns]
     tips = [arm.tip_link for arm in problem.arms]
     there, wanted = (link_poses(model.bodies, tips, rows) for rows in (adjusted, problem.desired))

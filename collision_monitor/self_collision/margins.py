@@ -169,8 +169,8 @@ def is_idle(model: CollisionModel, arms: Sequence[Arm], name: str) -> bool:
 
     A wheel that is round about its axis keeps its distances from the arms as it turns.
     """
-    column = model.joint_names.index(name)
-    columns = [model.joint_names.index(joint) for arm in arms for joint in arm.joint_names]
+    (column,) = model.columns_of([name])
+    columns = model.columns_of(joint for arm in arms for joint in arm.joint_names)
     pairs = moved_relatively(model, columns) & moved_relatively(model, [column])
     if not pairs.any():
         return True
@@ -239,7 +239,7 @@ def choose_margins(
         ConfigurationError: the arms are rarely ``safe_distance`` apart.
     """
     kinds = sides(model, arms)
-    columns = [model.joint_names.index(name) for arm in arms for name in arm.joint_names]
+    columns = model.columns_of(name for arm in arms for name in arm.joint_names)
     moved = moved_relatively(model, columns)
     as_desired = moved & ~moved_relatively(model, columns if yielding is None else yielding)
     proximity = Proximity(model, kept=moved)

@@ -230,10 +230,9 @@ def approach_points(
     """
     count = len(motion.times)
     rows = np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
-    q = np.tile([held[name] for name in model.joint_names], (len(rows), 1))
-    columns = [model.joint_names.index(name) for name in motion.joint_names]
-    q[:, columns] = motion.positions[rows]
-    nearest = [model.distance(row) for row in q]
+    rest = np.array([held[name] for name in model.joint_names])
+    whole = motion.of_joints(model.joint_names, rest, model.name)
+    nearest = [model.distance(row) for row in whole.positions[rows]]
     swap = np.array([found.links[0] not in right for found in nearest])
     points = np.array([found.points for found in nearest])
     directions = np.array([found.normal for found in nearest])

@@ -71,9 +71,7 @@ class Streamer:
         self._distances = safe_distance, danger_distance
         self._yielding = yielding
         self._proximity = Proximity(model)
-        self._columns = tuple(
-            np.array([model.joint_names.index(n) for n in arm.joint_names]) for arm in arms
-        )
+        self._columns = tuple(model.columns_of(arm.joint_names) for arm in arms)
         self.fastest = velocity_limits(model)
         self.endless = model.bodies.endless
         self._stepper: Stepper | None = None

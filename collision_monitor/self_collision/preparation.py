@@ -22,7 +22,6 @@ from collision_monitor.robot.angles import TURN, limits_beside
 from collision_monitor.robot.bodies import leading_joint
 from collision_monitor.robot.description import Joint
 from collision_monitor.self_collision.settings import limit_of
-from collision_monitor.verification.clearance.schedule import rest_configuration
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -102,17 +101,15 @@ def refined(motion: Motion, times: int = 1) -> Motion:
     )
 
 
-def configurations(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -> np.ndarray:
+def configurations(model: CollisionModel, motion: Motion, rest: np.ndarray) -> np.ndarray:
     """(n, nq) positions of all joints of the model along a `checked` motion.
 
-    ``held``: positions of joints that the motion does not name; the others as in
-    `rest_configuration`.
+    ``rest`` (nq,): positions of joints that the motion does not name.
 
     Raises:
         MotionError: a position beyond the limits.
-        ConfigurationError: ``held`` has an unknown joint, or a value that is not a number.
     """
-    positions = _all_joints(model, motion, held)
+    positions = motion.of_joints(model.joint_names, rest, model.name).positions
     lower, upper = model.position_limits
     beyond = np.maximum(lower - positions, positions - upper)
     if (beyond > SIX_DIGITS).any():
@@ -128,33 +125,21 @@ def configurations(model: CollisionModel, motion: Motion, held: Mapping[str, flo
     return positions
 
 
-def _all_joints(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -> np.ndarray:
-    rest = rest_configuration(model, held)
-    rows = np.repeat(rest[None, :], len(motion.times), axis=0)
-    rows[:, [model.joint_names.index(name) for name in motion.joint_names]] = motion.positions
-    return rows
-
-
-def standing(model: CollisionModel, motion: Motion, held: Mapping[str, float]) -> CollisionModel:
-    """The model with position limits extended to the start of a `checked` motion.
+def standing(model: CollisionModel, start: np.ndarray) -> CollisionModel:
+    """The model with position limits extended to the ``start`` (nq,) of a motion.
 
     Sensors may report a robot slightly beyond a limit. A start position beyond a limit by at most
     `SAME_POSITION` replaces the limit.
-
-    Raises:
-        ConfigurationError: as `configurations`.
     """
-    start = Motion(motion.joint_names, motion.times[:1], motion.positions[:1])
-    q = _all_joints(model, start, held)[0]
     lower, upper = model.position_limits
-    beyond = np.maximum(lower - q, q - upper)
+    beyond = np.maximum(lower - start, start - upper)
     off = (beyond > 0.0) & (beyond <= SAME_POSITION)
     if not off.any():
         return model
     return _limited(
         model,
-        np.where(off, np.minimum(lower, q), lower),
-        np.where(off, np.maximum(upper, q), upper),
+        np.where(off, np.minimum(lower, start), lower),
+        np.where(off, np.maximum(upper, start), upper),
     )
 
 
@@ -231,11 +216,11 @@ def with_mimics_within_limits(model: CollisionModel, names: Collection[str]) -> 
 def within(
     model: CollisionModel,
     position_limits: Mapping[str, tuple[float, float]] | None,
-    start: Mapping[str, float] | None = None,
+    start: np.ndarray,
 ) -> CollisionModel:
     """A copy of the model with tighter position limits.
 
-    Those of endless joints are moved by whole turns to their positions at the ``start``.
+    Those of endless joints are moved by whole turns to their positions at the ``start`` (nq,).
 
     Raises:
         ConfigurationError: no mapping, an unknown joint, not two numbers, or an empty range.
@@ -254,8 +239,8 @@ def within(
             raise ConfigurationError(f"position_limits: '{model.name}' has no joint '{name}'")
         column = model.joint_names.index(name)
         lower, upper = _two_numbers(name, limits)
-        if start and name in start and model.bodies.endless[column]:
-            lower, upper = limits_beside(lower, upper, start[name])
+        if model.bodies.endless[column]:
+            lower, upper = limits_beside(lower, upper, float(start[column]))
         robot_limits = every[0][column], every[1][column]
         every[0][column], every[1][column] = (
             max(robot_limits[0], lower), min(robot_limits[1], upper)

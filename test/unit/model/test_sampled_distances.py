@@ -329,7 +329,8 @@ def test_shares_are_those_of_random_configurations_at_any_distance(distance):
 
 def test_narrower_position_limits_do_not_change_the_table_of_a_robot():
     model = two_boxes(0.02, upper=1.0, lower=-0.03)
-    narrow = within(model, {name: (0.5, 0.6) for name in model.joint_names})
+    limits = {name: (0.5, 0.6) for name in model.joint_names}
+    narrow = within(model, limits, np.zeros(2))
     assert (narrow.distances(narrow.lower) > 0.15).all()
     near = narrow.sampled_distances(exact=False).quantiles  # first of all, and kept for the robot
     whole = two_boxes(0.02, upper=1.0, lower=-0.03).sampled_distances(exact=False).quantiles

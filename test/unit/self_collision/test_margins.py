@@ -174,12 +174,13 @@ ROUNDING = 1e-6
 
 
 def test_rounding_beyond_a_limit_is_allowed_and_more_is_not():
-    def rows(value):
-        return Motion(JOINTS[:1], np.arange(1.0), np.array([[value]]))
+    def at(value):
+        motion = Motion(JOINTS[:1], np.arange(1.0), np.array([[value]]))
+        return configurations(MODEL, motion, np.zeros(6))[0]
 
-    assert configurations(MODEL, rows(2.0 + 0.9 * ROUNDING), {})[0, 0] > 2.0
+    assert at(2.0 + 0.9 * ROUNDING)[0] > 2.0
     with pytest.raises(MotionError, match="waypoint 0 at 0 s: joint 'right_j1' is at -2"):
-        configurations(MODEL, rows(-2.0 - 1.1 * ROUNDING), {})
+        at(-2.0 - 1.1 * ROUNDING)
 
 
 def test_what_is_checked_is_an_own_copy():
