@@ -13,13 +13,12 @@ from weakref import WeakMethod
 import numpy as np
 
 from collision_monitor.common.limits import SIX_DIGITS, array_range_problem, range_problem
-from collision_monitor.errors import FitError, LiveSceneError
+from collision_monitor.errors import FitError, LiveSceneError, NothingToCheckError
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.live.live_objects import Bounds, LiveObject
 from collision_monitor.model.live.object_distance import ObjectDistance
 from collision_monitor.model.live.object_geometry import ObjectGeometry
-from collision_monitor.model.live.object_pairs import ObjectPairs
 from collision_monitor.model.live.packed_objects import PackedObjects
 from collision_monitor.robot.description import Shape
 
@@ -91,7 +90,7 @@ class LiveScene:
         self._next_expiry = math.inf
         self._listeners: list[WeakMethod] = []
         self.changes = 0
-        self._cached_pairs: tuple[int, list] = (-1, [])
+        self._cached_pairs = -1, np.empty(0, dtype=np.int64)
         self._exact_changes = -1
         _compile(self)
 
@@ -121,10 +120,6 @@ class LiveScene:
         names = self.model.link_names
         return names[row] if row < len(names) else self._packed.in_slot[row - len(names)].name
 
-    def pair_number(self, one: LiveObject, other: int | LiveObject) -> int:
-        """Number of the pair of an object and a link, or of two objects, one of them carried."""
-        return self._packed.pairs.number(one, other)
-
     def watch(self, listener: Callable[[LiveObject | None], None]) -> None:
         """Call ``listener`` with each object whose pairs are new; None: all pairs may have changed.
 
@@ -142,28 +137,16 @@ class LiveScene:
         """Whether a link of the robot is on a moving body."""
         return self._bodies.get(link, 0) > 0
 
-    def partners(self, obj: LiveObject) -> list[int | LiveObject]:
-        """Links (indices into ``model.link_names``) and objects checked against ``obj``."""
-        return np.flatnonzero(obj.is_allowed).tolist() + self.partner_objects(obj)
-
-    def partner_objects(self, obj: LiveObject) -> list[LiveObject]:
-        """Objects that ``obj`` is checked against."""
-        others = self.objects.values() if obj.carrier >= 0 else self.carried
-        return [other for other in others if ObjectPairs.is_checked(obj, other)]
-
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """All checked pairs, each once: link and object, or object and object."""
-        names = self.model.link_names
-        return [
-            (other.name if isinstance(other, LiveObject) else names[other], obj.name)
-            for obj, other in self._each_pair()
-        ]
+        return list(map(self._pair_names, self._pair_numbers().tolist()))
 
-    def _each_pair(self) -> list[tuple[LiveObject, int | LiveObject]]:
+    def _pair_numbers(self) -> np.ndarray:
+        """Numbers of all checked pairs, each once."""
         if self._cached_pairs[0] != self.changes:
-            of_all = ObjectPairs.each_once(self.objects.values(), self.partners)
-            self._cached_pairs = self.changes, of_all
+            of_objects = self.pair_table[len(self._links) :]
+            self._cached_pairs = self.changes, np.unique(of_objects[of_objects >= 0])
         return self._cached_pairs[1]
 
     # -- changes -----------------------------------------------------------------------
@@ -348,17 +331,19 @@ class LiveScene:
         Raises:
             ConfigurationError: q has a value that is not finite.
         """
-        objects = self.objects.values()
-        if not any(each.is_allowed.any() or self.partner_objects(each) for each in objects):
-            return None
         leaves = self._packed.room.model_leaves
         if exact:
-            nearest = self._exact_distance().queries.nearest(q, any_contact=True)
+            try:
+                nearest = self._exact_distance().queries.nearest(q, any_contact=True)
+            except NothingToCheckError:
+                return None
             if nearest.leaves[0] >= 0:
                 nearest.leaves = leaves[nearest.leaves[0]], leaves[nearest.leaves[1]]
             return nearest
         result = query.distance(*self.arrays(), q)
         i, j = result[0], result[1]
+        if i == -1:
+            return None
         if i < 0:
             raise self.model.refusal(i, q)
         links = self.leaf_links
@@ -395,7 +380,7 @@ class LiveScene:
 
         Distances up to ``within`` metres are exact, unless shapes touch; see `LiveScene`.
         """
-        numbers = np.array([self.pair_number(*pair) for pair in self._each_pair()], dtype=int)
+        numbers = self._pair_numbers()
         out = np.empty((1, len(numbers)))
         if not len(numbers):
             return out[0]

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -61,20 +61,6 @@ class ObjectPairs:
             and other.name not in one.touch
             and one.name not in other.touch
         )
-
-    @staticmethod
-    def each_once(
-        objects: Iterable[LiveObject],
-        partners: Callable[[LiveObject], list[int | LiveObject]],
-    ) -> list[tuple[LiveObject, int | LiveObject]]:
-        """Return each object with its ``partners``: links, or objects of which one is carried."""
-        return [
-            (obj, other)
-            for obj in objects
-            for other in partners(obj)
-            if not isinstance(other, LiveObject) or obj.carrier < 0
-            or 0 <= other.carrier < obj.carrier
-        ]  # fmt: skip
 
     def mark(self, obj: LiveObject, carried: Collection[LiveObject]) -> None:
         """Mark the pairs of an object with links and with carried objects, and number them."""

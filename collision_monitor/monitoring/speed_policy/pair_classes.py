@@ -214,22 +214,22 @@ class PairClasses:
         """Set the thresholds and classes of the pairs of an object."""
         links, live = len(self._reach), self.live
         row = links + thing.slot
+        numbers = live.pair_table[row]
         if thing.carrier < 0 and not self._of_objects.rules:
             self.table[row, :links] = self.table[:links, row] = self._usual
         else:
             own = self._thresholds_with_links(live, thing)
-            first = live.pair_number(thing, 0)
-            self.thresholds[first : first + links] = own
-            for k in np.flatnonzero(thing.is_allowed).tolist():
+            for k in np.flatnonzero(numbers[:links] >= 0).tolist():
+                self.thresholds[numbers[k]] = own[k]
                 number = self._class(k, thing.carrier, float(own[k, 1]))
                 self.table[row, k] = self.table[k, row] = number
-        for other in live.partner_objects(thing):
+        for place in (links + np.flatnonzero(numbers[links:] >= 0)).tolist():
+            other = live.objects[live.name_of(place)]
             one, two = sorted((thing.carrier, other.carrier))
             stop, warn = self._thresholds_with(thing, other)
             number = self._class(-2 - two, one, warn)
-            place = links + other.slot
             self.table[row, place] = self.table[place, row] = number
-            self.thresholds[live.pair_number(thing, other)] = stop, warn
+            self.thresholds[numbers[place]] = stop, warn
 
     def _thresholds_with_links(self, live: LiveScene, thing: LiveObject) -> np.ndarray:
         """(links, 2) stop and warning distance of an object with all links."""
