@@ -245,9 +245,9 @@ def near(
 
     Of the leaf pairs of two links only those within ``spread`` metres of the nearest are kept.
 
-    ``leaf_pairs`` (k, 3) as in `near_leaves`; ``values`` (k, 10): distance, points on both, normal,
-    as in `capsule_witness`; ``gradients`` (k, nq): d distance / d q. Returns their number (above k
-    if some did not fit), or -2 - i for an invalid q[i].
+    ``leaf_pairs`` (k, 3) and ``values`` (k, 1) as in `near_leaves`; ``gradients`` (k, nq): d
+    distance / d q. Returns their number (above k if some did not fit), or -2 - i for an invalid
+    q[i].
 
     The gradient holds the nearest points fixed in their bodies (Danskin's theorem).
     """
@@ -263,11 +263,7 @@ def near(
         count = nearest_of_pairs(limits, leaf_pairs, values, count, spread)
     for item in range(count):
         i, j = leaf_pairs[item, 0], leaf_pairs[item, 1]
-        d, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(view.ends, view.radii, i, j)
-        values[item, 0] = d
-        values[item, 1], values[item, 2], values[item, 3] = ax, ay, az
-        values[item, 4], values[item, 5], values[item, 6] = bx, by, bz
-        values[item, 7], values[item, 8], values[item, 9] = nx, ny, nz
+        _, ax, ay, az, bx, by, bz, nx, ny, nz = capsule_witness(view.ends, view.radii, i, j)
         gradients[item, :] = 0.0
         add_motion(view, view.leaf_bodies[i, 0], ax, ay, az, nx, ny, nz, -1.0, gradients[item])
         add_motion(view, view.leaf_bodies[j, 0], bx, by, bz, nx, ny, nz, 1.0, gradients[item])

@@ -20,24 +20,20 @@ if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
     from collision_monitor.model.live.live_scene import LiveScene
 
+_RESOLUTION = 1e-5  # m: no bound can prove a distance that is above its limit by less
+
 
 class Near(NamedTuple):
-    """Leaf pairs nearer than the limit of their pair of links; metres, base frame.
+    """Leaf pairs nearer than the limit of their pair of links.
 
     Attributes:
-        leaves: (k, 2) indices into ``model.leaves``.
         pairs: (k,) indices into ``model.pairs``.
-        distances: (k,) signed.
-        points: (k, 2, 3) nearest points on the surfaces of the two leaves.
-        normals: (k, 3) unit, from the first leaf to the second.
+        distances: (k,) signed, metres.
         gradients: (k, nq) of the distances with respect to q.
     """
 
-    leaves: np.ndarray
     pairs: np.ndarray
     distances: np.ndarray
-    points: np.ndarray
-    normals: np.ndarray
     gradients: np.ndarray
 
 
@@ -47,19 +43,16 @@ class Certificate:
 
     Attributes:
         holds: whether every pair keeps its limit at every instant.
-        decided: false if a pair is so close to its limit that no bound can decide.
         s: where it fails, 0 at the start and 1 at the end.
         pair: index into ``model.pairs`` of the pair that fails there, or -1.
-        distance: of the first two leaves of that pair found too near at s, metres.
-        tests: configurations that were tested.
+        distance: of the first two leaves of that pair found too near at s, or above its limit by
+            less than `_RESOLUTION`, metres.
     """
 
     holds: bool
-    decided: bool
     s: float
     pair: int
     distance: float
-    tests: int
 
 
 class ModelPairs:
@@ -152,7 +145,7 @@ class Proximity:
 
     def _allocate(self, count: int) -> None:
         self._found = np.empty((count, 3), dtype=np.int64)
-        self._values = np.empty((count, 10))
+        self._values = np.empty((count, 1))
         self._gradients = np.empty((count, len(self.model.joint_names)))
 
     def near(self, q: np.ndarray, limits: np.ndarray, spread: float = np.inf) -> Near:
@@ -174,14 +167,8 @@ class Proximity:
             if count <= len(self._found):
                 break
             self._allocate(2 * count)
-        values = self._values[:count]
         leaf_pairs = Near(
-            self._found[:count, :2],
-            self._found[:count, 2],
-            values[:, 0],
-            values[:, 1:7].reshape(-1, 2, 3),
-            values[:, 7:10],
-            self._gradients[:count],
+            self._found[:count, 2], self._values[:count, 0], self._gradients[:count]
         )
         if self._of_robot is None:
             return leaf_pairs
@@ -203,37 +190,25 @@ class Proximity:
         first = int(near.distances.argmin())
         return int(near.pairs[first]), float(near.distances[first])
 
-    def certify(
-        self, start: np.ndarray, end: np.ndarray, limits: np.ndarray, resolution: float = 1e-5
-    ) -> Certificate:
+    def certify(self, start: np.ndarray, end: np.ndarray, limits: np.ndarray) -> Certificate:
         """Certify that pairs keep their ``limits`` (pairs,) from ``start`` to ``end`` (nq,).
 
-        The motion is linear in the joints. ``resolution``: a pair whose distance is above its limit
-        by less, in metres, is undecided.
+        The motion is linear in the joints.
         """
         self._raise_if_cancelled()
         if not isinstance(self.tables, ModelPairs):
             raise ConfigurationError("a motion among live objects cannot be certified")
-        if not resolution > 0.0:
-            raise ConfigurationError(f"resolution: {resolution!r} is not a length above 0 m")
         tables, scan = self.tables, self._scan
         if scan is None:
             scan = self._scan = _Scan(self.model, tables)
         state, s, pair, distance, tests = straight_motion.certify(
             *tables.arrays(), scan.space, scan.active, limits, start, end,
-            resolution, scan.hints, scan.queries,
+            _RESOLUTION, scan.hints, scan.queries,
         )  # fmt: skip
         scan.queries += tests
         if state < 0:
             raise self.model.refusal(state, np.where(np.isfinite(start), end, start))
-        return Certificate(
-            state == straight_motion.CERTIFIED,
-            state != straight_motion.UNDECIDED,
-            s,
-            pair,
-            distance,
-            tests,
-        )
+        return Certificate(state == straight_motion.CERTIFIED, s, pair, distance)
 
     def keeps_at(self, q: np.ndarray, limits: np.ndarray) -> bool:
         """Whether every pair is at its limit or farther at ``q`` (nq,)."""

@@ -75,7 +75,7 @@ class MeshProximity(Proximity):
         return self._shapes.measured
 
     def near(self, q: np.ndarray, limits: np.ndarray, spread: float = np.inf) -> Near:
-        """As `Proximity.near`; a row for each pair on meshes, with -1 for its leaves.
+        """As `Proximity.near`; one row for each pair on meshes.
 
         A pair whose meshes touch keeps the rows of its leaves, whose gradients separate it.
         """
@@ -95,8 +95,7 @@ class MeshProximity(Proximity):
         gradients = np.zeros((len(pairs), len(q)))
         two = self._pair_bodies[pairs]
         add_gradients(*self.tables.arrays(), two, points, normals, gradients)
-        leaves = np.full((len(pairs), 2), -1)
-        between_meshes = leaves, pairs, distances, points, normals, gradients
+        between_meshes = pairs, distances, gradients
         return Near(
             *(
                 np.concatenate([of_leaves[kept], values])
@@ -139,11 +138,9 @@ class MeshProximity(Proximity):
                 best, first = distance, pair
         return (first, best) if first >= 0 else None
 
-    def certify(
-        self, start: np.ndarray, end: np.ndarray, limits: np.ndarray, resolution: float = 1e-5
-    ) -> Certificate:
+    def certify(self, start: np.ndarray, end: np.ndarray, limits: np.ndarray) -> Certificate:
         """As `Proximity.certify`; ``distance`` is between meshes for a pair on meshes."""
-        answer = super().certify(start, end, self._by_leaves(limits), resolution)
+        answer = super().certify(start, end, self._by_leaves(limits))
         if not answer.holds:
             return answer
         motion = _Straight(start, end)
@@ -153,9 +150,9 @@ class MeshProximity(Proximity):
         asked = motion, pair, float(limits[pair]), 0.0, 1.0, _INSTANT
         first = self._level.first_below(*asked)
         if not first < np.inf:
-            return Certificate(False, False, 0.5, pair, float(limits[pair]), answer.tests)
+            return Certificate(False, 0.5, pair, float(limits[pair]))
         distance, _ = self._level.decider(start + first * (end - start), pair, np.inf)
-        return Certificate(False, True, first, pair, max(distance, 0.0), answer.tests)
+        return Certificate(False, first, pair, max(distance, 0.0))
 
     def keeps_at(self, q: np.ndarray, limits: np.ndarray) -> bool:
         """As `Proximity.keeps_at`; no mesh is measured where leaves decide."""
