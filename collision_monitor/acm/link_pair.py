@@ -200,7 +200,7 @@ def _link_pair(
     ``numbers_of_links`` (2,): in the shapes of the model. ``shared``: entries of `Chain` that all
     pairs of a model share. ``over_held``: whether a joint between the links is held.
     """
-    up, down = bodies.between(*(bodies.link_bodies[link] for link in links))
+    up, down = bodies.between(*links)
     joints = [*up[::-1], *down]  # parents first
     columns = bodies.joints_between(*links)
     a, b = geometries

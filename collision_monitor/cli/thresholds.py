@@ -26,7 +26,7 @@ from collision_monitor.cli.seen_distances import Seen, seen_near
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.model.near_by_design import NearPair, near_by_design
 from collision_monitor.model.pair_rules import OFTEN_NEAR, STOP_PART, WARN_PART
-from collision_monitor.model.sampled_distances import near_and_touching
+from collision_monitor.model.sampled_distances import is_of_one_robot, near_and_touching
 from collision_monitor.model.thresholds import (
     STOP_DISTANCE,
     WARN_DISTANCE,
@@ -35,7 +35,6 @@ from collision_monitor.model.thresholds import (
 )
 from collision_monitor.motion import read_motion
 from collision_monitor.motion.motion_files import Kind, open_motion
-from collision_monitor.robot.pairs import are_of_one_robot
 
 # Pairs nearer than this at rest (metres) are named on standard error.
 _VERY_NEAR = 0.005
@@ -162,18 +161,13 @@ def _note_touching(
         text = (
             f"{' '.join(pair)}: {'leaves overlap' if leaves_only else 'meshes meet'} {note} "
             "if they overlap by design, leave the pair out by check: false here, or in the "
-            f"{'SRDF' if _is_in_srdf(model, pair) else 'scene, under ignore'}"
+            f"{'SRDF' if is_of_one_robot(model, pair) else 'scene, under ignore'}"
         )
     print(f"  # {text}")
     if not is_always:
         line = _line(Rule(pattern_of(pair), check=False)).strip()
         print(f"  #{line}  # without its first #, the pair is left out")
     print(f"warning: {text}", file=sys.stderr)
-
-
-def _is_in_srdf(model: CollisionModel, pair: tuple[str, str]) -> bool:
-    """Whether an SRDF may name a pair: two links of one robot."""
-    return all(name in model.robot.links for name in pair) and are_of_one_robot(*pair)
 
 
 def _always_touching(model: CollisionModel, pair: tuple[str, str], leaves_only: bool) -> str:
@@ -185,7 +179,7 @@ def _always_touching(model: CollisionModel, pair: tuple[str, str], leaves_only: 
             "--leaves-only, or allow more leaves (--max-leaves)"
         )
     advice = "if they are meant to touch, list the pair under ignore: in the scene"
-    if _is_in_srdf(model, pair):
+    if is_of_one_robot(model, pair):
         advice = "without a rule the pair is not checked"
     return f"{a} {b}: meshes touch in all sampled configurations: no threshold helps; {advice}"
 

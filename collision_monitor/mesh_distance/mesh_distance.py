@@ -56,16 +56,20 @@ class LinkShapes(NamedTuple):
 
 
 class ExactShapes:
-    """All shapes of a model as flat arrays; built at first use and shared by twins."""
+    """All shapes of a model as flat arrays; built at first use and shared by twins.
+
+    Attributes:
+        given: the shapes of each link and obstacle, in the order of ``model.link_names``.
+    """
 
     def __init__(
         self, links: Mapping[str, LinkShapes], leaf_links: Sequence[int], hierarchy: str
     ) -> None:
-        """``links`` in the order of ``model.link_names``; ``leaf_links`` (leaves,) index them."""
+        """``links``: see ``given``; ``leaf_links`` (leaves,) index them."""
         self.hierarchy = hierarchy
         self.nodes = 0
         self.names = tuple(links)
-        self._links = links
+        self.given = links
         self._leaf_links = np.asarray(leaf_links, dtype=np.int64)
         self._arrays: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -75,7 +79,7 @@ class ExactShapes:
         return content_key(
             [
                 (name, link.body, link.pose, [shape.content for shape in link.shapes])
-                for name, link in self._links.items()
+                for name, link in self.given.items()
             ]
         )
 
@@ -109,23 +113,23 @@ class ExactShapes:
         return {
             name: link._replace(parts=parts[first : first + count])
             for (name, link), (_, first, count) in zip(
-                self._links.items(), shapes.links.tolist(), strict=True
+                self.given.items(), shapes.links.tolist(), strict=True
             )
         }
 
     def _build(self) -> tuple[np.ndarray, np.ndarray]:
         of_links = [
             parts_of(link.shapes, self.hierarchy) if link.parts is None else link.parts
-            for link in self._links.values()
+            for link in self.given.values()
         ]
         parts = [part for some in of_links for part in some]
         counts = np.array([len(some) for some in of_links])
         probes = np.array([len(part.probes) for part in parts])
-        bodies = [link.body for link in self._links.values()]
+        bodies = [link.body for link in self.given.values()]
         nodes = np.array([part.nodes for part in parts])
         row_counts = np.array([len(part.closed) for part in parts])
         self.nodes = int(nodes.sum())
-        poses = [link.pose for link in self._links.values()]
+        poses = [link.pose for link in self.given.values()]
         tables = {
             "links": np.column_stack([bodies, _offsets(counts), counts]),
             "parts": np.column_stack(

@@ -66,6 +66,8 @@ class CollisionModel(PairQueries):
         unlimited: (2, nq) bool, whether they are not position limits, as of a continuous joint.
         velocity_limits: (nq,) rad/s or m/s, from the URDF; infinite where it has none.
         link_names: links and obstacles with shapes.
+        carriers: of each link and obstacle, the link that it is fixed to: a link to itself.
+        body_numbers: (links,) body of each of ``link_names``, as of ``bodies``.
         leaves: the leaves of all links and obstacles.
         pairs: pairs of links that are checked.
         pair_links: (pairs, 2) the links of ``pairs``, as indices into ``link_names``.

@@ -226,7 +226,7 @@ class MeshBoxes:
     """
 
     def __init__(self, model: CollisionModel) -> None:
-        self._carriers = {obstacle.name: obstacle.link for obstacle in model.scene.obstacles}
+        self._carriers = model.carriers
         self.of_links: dict[str, Boxes] = {}
         for name, link in model.exact_shapes.links().items():
             parts, count = [], 0
@@ -254,7 +254,7 @@ class MeshBoxes:
 
     def pose(self, poses: dict[str, np.ndarray], name: str) -> np.ndarray:
         """Pose (4, 4) of a link or an obstacle, from ``poses`` of `CollisionModel.link_poses`."""
-        return poses[self._carriers.get(name, name)]
+        return poses[self._carriers[name]]
 
     def colliding(self, poses: dict[str, np.ndarray], pair: Sequence[str]) -> np.ndarray:
         """Edges (n, 12, 2, 3) of the lowest overlapping boxes of two links, base frame."""

@@ -45,12 +45,12 @@ from collision_monitor.model.pair_rules import (
 from collision_monitor.model.range_contacts import RangeContacts, coordinates_between
 from collision_monitor.model.sampled_distances import (
     few_joints_of,
+    is_of_one_robot,
     sampled_configurations,
     samples_around_zero,
 )
 from collision_monitor.robot.bodies import link_poses
-from collision_monitor.robot.description import Shape
-from collision_monitor.robot.pairs import MAY_COLLIDE, are_of_one_robot
+from collision_monitor.robot.pairs import MAY_COLLIDE
 
 _LEAVES_USUALLY = 0.5  # share in which leaves overlap: not all pairs are sampled evenly for them
 _MEASURED = 25  # configurations for depths and places in reasons
@@ -74,10 +74,9 @@ class _Search:
         self._everywhere = {(): sampled_configurations(model, ())}  # by the joints of a pair
         self._around_zero = samples_around_zero(model, SAMPLES_AROUND_ZERO)
         self._solids: dict[str, Solid] = {}
-        self._obstacles = {obstacle.name: obstacle for obstacle in model.scene.obstacles}
-        names = {self._frame(name) for name in model.link_names}
+        frames = {model.carriers[name] for name in model.link_names}
         self._poses = {
-            id(rows): link_poses(model.bodies, names, rows)
+            id(rows): link_poses(model.bodies, frames, rows)
             for rows in (self._everywhere[()], self._around_zero)
         }
 
@@ -91,7 +90,7 @@ class _Search:
         )
         for pair, (a, b) in enumerate(model.pairs):
             check_time("looking for pairs that overlap by design")
-            if a in self._obstacles or b in self._obstacles or not are_of_one_robot(a, b):
+            if not is_of_one_robot(model, (a, b)):
                 if overlap[pair] >= ALWAYS:
                     contacts = self._contacts((a, b), self._everywhere[()])
                     if (share := contacts.share(ALWAYS)) >= ALWAYS:
@@ -109,7 +108,7 @@ class _Search:
         """Return why a pair is omitted; empty if it is checked, or its leaves are apart."""
         links, bodies = self._model.pairs[pair], self._model.bodies
         if overlap >= _LEAVES_USUALLY and at_rest > 0.0:
-            up, down = bodies.between(*(bodies.link_bodies[link] for link in links))
+            up, down = bodies.between(*links)
             contacts = self._contacts(links, self._samples(links))
             share = contacts.share(USUALLY)
             is_usual = share == 1.0 or share >= USUALLY and len(up) + len(down) <= FEW
@@ -195,23 +194,14 @@ class _Search:
 
     def _contacts(self, links: tuple[str, str], configurations: np.ndarray) -> LinkContacts:
         model = self._model
-        frames = [self._frame(name) for name in links]
+        frames = [model.carriers[name] for name in links]
         poses = self._poses.get(id(configurations)) or link_poses(
             model.bodies, frames, configurations
         )
         for name, frame in zip(links, frames, strict=True):
             if name not in self._solids:
-                self._solids[name] = Solid(self._shapes(name), poses[frame])
+                shapes = model.exact_shapes.given[name].shapes
+                self._solids[name] = Solid(shapes, poses[frame])
         return LinkContacts(
             *(self._solids[n].at(poses[f]) for n, f in zip(links, frames, strict=True))
         )
-
-    def _frame(self, name: str) -> str:
-        """The link that carries an obstacle; a link itself."""
-        return self._obstacles[name].link if name in self._obstacles else name
-
-    def _shapes(self, name: str) -> tuple[Shape, ...]:
-        if name in self._obstacles:
-            return (self._obstacles[name].shape,)
-        return self._model.robot.links[name].shapes
-

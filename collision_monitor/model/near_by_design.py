@@ -28,7 +28,7 @@ from collision_monitor.model.pair_rules import (
     STOP_PART,
     WARN_PART,
 )
-from collision_monitor.robot.pairs import are_of_one_robot
+from collision_monitor.model.sampled_distances import is_of_one_robot
 
 if TYPE_CHECKING:
     from collision_monitor.hierarchy.clearance import Clearance
@@ -116,12 +116,11 @@ def near_by_design(
     # At home only distances below `REACH` are known.
     largest = np.maximum(sampled.quantiles[:, -1], np.where(home < REACH, home, 0.0))
     judged, is_home = np.minimum(over_range, resting), resting < over_range
-    obstacles = set() if with_obstacles else {each.name for each in model.scene.obstacles}
     near_pairs = {}
     for row in np.flatnonzero(judged < max(warn / WARN_PART, stop / STOP_PART)).tolist():
         pair, distance = int(sampled.pairs[row]), float(judged[row])
         links = model.pairs[pair]
-        if obstacles.isdisjoint(links) and (with_obstacles or are_of_one_robot(*links)):
+        if with_obstacles or is_of_one_robot(model, links):
             near_pairs[pair] = NearPair(
                 links, float(nears[row]), float(sampled.contacts[row]), float(usual[row]),
                 bool(never[row]), float(home[row]), float(largest[row]),

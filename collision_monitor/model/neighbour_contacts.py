@@ -54,7 +54,7 @@ def contacts_of_joint(model: Any, pair: tuple[str, str]) -> ContactsOfJoint:
 
 def _joint_between(model: Any, pair: tuple[str, str]) -> Joint:
     bodies = model.bodies
-    up, down = bodies.between(*(bodies.link_bodies[link] for link in pair))
+    up, down = bodies.between(*pair)
     (row,) = up + down
     return next(
         joint for joint in model.robot.joints
@@ -65,7 +65,7 @@ def _joint_between(model: Any, pair: tuple[str, str]) -> Joint:
 def _over_joint(model: Any, pair: tuple[str, str]) -> LinkContacts:
     """The links over the range of the joint between them."""
     bodies = model.bodies
-    up, down = bodies.between(*(bodies.link_bodies[link] for link in pair))
+    up, down = bodies.between(*pair)
     column = int(bodies.columns[(up + down)[0]])
     configurations = sampled_configurations(model, (column,), corners=True)
     poses = link_poses(bodies, pair, configurations)

@@ -90,14 +90,16 @@ class PairQueries:
             given, known,
         )  # fmt: skip
         self.link_names, self.leaves, self.fits = placed.link_names, placed.leaves, placed.fits
-        self.exact_shapes = placed.shapes
+        self.carriers, self.exact_shapes = placed.carriers, placed.shapes
+        numbers = [placed.body_of[name] for name in placed.link_names]
+        self.body_numbers = np.array(numbers, dtype=np.int64)
 
     def _pack(self) -> None:
         placed = self._placed
         rank = {name: k for k, name in enumerate(self.link_names)}
         rows = np.array([[rank[a], rank[b]] for a, b in self.pairs], dtype=np.int64)
         self.pair_links = rows.reshape(-1, 2)
-        of_leaves = np.array([placed.body_of[leaf.link] for leaf in self.leaves], dtype=np.int64)
+        of_leaves = np.repeat(self.body_numbers, np.diff(placed.ranges, axis=1).ravel())
         arrays = pack_model(
             self.bodies, placed.body_leaves, of_leaves, placed.ranges, self.pair_links
         )
@@ -335,13 +337,13 @@ class PairQueries:
 
         Other names, as of objects of a live scene, are taken to stand on the base.
         """
-        up, down = self.bodies.between(*(self._placed.body_of.get(name, 0) for name in (a, b)))
-        return np.unique(self.bodies.columns[up + down]).tolist()
+        links = (self.carriers.get(name, self.root) for name in (a, b))
+        return self.bodies.joints_between(*links)
 
     @property
     def moving_links(self) -> list[str]:
         """Links with shapes that are moved by a joint, in the order of ``link_names``."""
-        return [name for name in self.link_names if self._placed.body_of[name] > 0]
+        return [self.link_names[k] for k in np.flatnonzero(self.body_numbers)]
 
     def link_reach(self) -> np.ndarray:
         """Upper bounds (links, moving joints) of the travel of a link per unit of a joint.

@@ -33,7 +33,8 @@ class PlacedLeaves:
         fits: by link or obstacle, the fits of its shapes.
         link_names: links and obstacles with shapes.
         obstacle_names: those that are obstacles.
-        body_of: body of each link and obstacle.
+        carriers: of each link and obstacle, the link that it is fixed to: a link to itself.
+        body_of: body of each of them.
         leaves: of all, in the frames of their links.
         body_leaves: the same in the frames of their bodies.
         ranges: (links, 2) first leaf of each link and one past its last.
@@ -51,13 +52,12 @@ class PlacedLeaves:
         fitted. ``hierarchy``: as of `CollisionModel.from_urdf`.
         """
         self._bodies, self._links = bodies, frozenset(robot.links)
-        self.body_of, poses = dict(bodies.link_bodies), dict(bodies.link_poses)
+        self.carriers = {name: name for name in robot.links}
+        self.carriers |= {obstacle.name: obstacle.link for obstacle in scene.obstacles}
+        self.body_of = {name: bodies.link_bodies[link] for name, link in self.carriers.items()}
         shapes = {link.name: link.shapes for link in robot.links.values() if link.shapes}
         self.fits = _fits_of(robot, bodies, semantics, scene, settings, shapes, given, known)
-        for obstacle in scene.obstacles:
-            self.body_of[obstacle.name] = self.body_of[obstacle.link]
-            poses[obstacle.name] = poses[obstacle.link]
-            shapes[obstacle.name] = (obstacle.shape,)
+        shapes |= {obstacle.name: (obstacle.shape,) for obstacle in scene.obstacles}
         self.obstacle_names = [obstacle.name for obstacle in scene.obstacles]
         leaves = {
             name: [leaf for fit in fits for leaf in fit.leaves] for name, fits in self.fits.items()
@@ -66,11 +66,10 @@ class PlacedLeaves:
         self.link_names: tuple[str, ...] = tuple(names)
         self.leaves: list[Leaf] = [leaf for name in names for leaf in leaves[name]]
         self.body_leaves = []
-        for name in names:
-            in_place = np.array_equal(poses[name], np.eye(4))
-            self.body_leaves += (
-                leaves[name] if in_place else moved(leaves[name], poses[name], name)
-            )
+        poses = {name: bodies.link_poses[self.carriers[name]] for name in names}
+        for name, pose in poses.items():
+            in_place = np.array_equal(pose, np.eye(4))
+            self.body_leaves += leaves[name] if in_place else moved(leaves[name], pose, name)
         stops = np.cumsum([len(leaves[name]) for name in names])
         self.ranges = np.column_stack([np.r_[0, stops[:-1]], stops])
         self.shapes = ExactShapes(

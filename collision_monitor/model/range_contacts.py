@@ -19,6 +19,7 @@ from scipy import ndimage
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.model.mesh_contacts import LinkContacts
 from collision_monitor.model.pair_rules import RANGE_CELLS, RANGE_STEP
+from collision_monitor.robot.bodies import by_position
 
 _MAX_CELLS = 50_000  # limits the time of loading
 _PARALLEL = 1.0 - ROUNDING  # cosine of the angle between sections of a telescope
@@ -50,7 +51,7 @@ class Coordinate(NamedTuple):
 def coordinates_between(model: Any, links: tuple[str, str]) -> list[Coordinate]:
     """Return the coordinates of the relative pose of two links of a CollisionModel."""
     bodies = model.bodies
-    up, down = bodies.between(*(bodies.link_bodies[link] for link in links))
+    up, down = bodies.between(*links)
     columns, counts = np.unique(bodies.columns[up + down], return_counts=True)
     has_one_joint = dict(zip(columns.tolist(), (counts == 1).tolist(), strict=True))
     # Cosines of the angles between the axis of each joint and that of the one before.
@@ -112,10 +113,7 @@ class RangeContacts:
         homes = model.home_configurations()
         self._zero = homes[0]
         # Metres that the links move relative to each other at most, per unit of q.
-        bodies, reach = model.bodies, np.zeros(len(model.lower))
-        np.add.at(
-            reach, bodies.columns, model.pair_reach(np.array([pair]))[0] * np.abs(bodies.gains)
-        )
+        (reach,) = by_position(model.bodies, model.pair_reach([pair]))
         weights = [reach[each.columns] for each in coordinates]
         both = list(zip(coordinates, weights, strict=True))
         self._speeds = np.array([weight @ np.abs(c.end - c.begin) for c, weight in both])

@@ -195,6 +195,11 @@ def _distances(
     return np.clip(distances, 0.0, reach)
 
 
+def is_of_one_robot(model: Any, pair: tuple[str, str]) -> bool:
+    """Whether a pair is of two links of one robot; obstacles and robots are placed by the user."""
+    return model.bodies.link_bodies.keys() >= set(pair) and are_of_one_robot(*pair)
+
+
 def few_joints_of(model: Any, pair: tuple[str, str]) -> tuple[int, ...]:
     """Return the columns of the joints that move two links of the robot; none if these are many.
 
@@ -252,8 +257,7 @@ def _at_home(model: Any, home: np.ndarray, exact: bool) -> dict[int, float]:
         if any(links.keys() >= set(model.pairs[pair]) for pair in touching):
             continue  # no pose of this robot
         for pair, distance in near.items():
-            a, b = model.pairs[pair]
-            if a in links and b in links and are_of_one_robot(a, b):
+            if is_of_one_robot(model, model.pairs[pair]):
                 smallest[pair] = min(distance, smallest.get(pair, REACH))
     return smallest
 

@@ -78,15 +78,16 @@ class Bodies:
             body = int(self.parents[body - 1])
         return np.array(rows[::-1], dtype=np.int64)
 
-    def between(self, a: int, b: int) -> tuple[list[int], list[int]]:
-        """Rows of the joints from body ``a`` down to the one that carries both, and to ``b``."""
-        if (a, b) not in self._between:
-            up, down = (self.chain(body)[::-1].tolist() for body in (a, b))
+    def between(self, a: str, b: str) -> tuple[list[int], list[int]]:
+        """Rows of the joints from link ``a`` down to the body that carries both, and to ``b``."""
+        both = self.link_bodies[a], self.link_bodies[b]
+        if both not in self._between:
+            up, down = (self.chain(body)[::-1].tolist() for body in both)
             while up and down and up[-1] == down[-1]:
                 up.pop()
                 down.pop()
-            self._between[a, b] = up, down[::-1]
-        return self._between[a, b]
+            self._between[both] = up, down[::-1]
+        return self._between[both]
 
     @cached_property
     def _between(self) -> dict[tuple[int, int], tuple[list[int], list[int]]]:
@@ -94,7 +95,7 @@ class Bodies:
 
     def joints_between(self, a: str, b: str) -> list[int]:
         """Sorted entries of q that change the relative pose of links ``a`` and ``b``."""
-        up, down = self.between(self.link_bodies[a], self.link_bodies[b])
+        up, down = self.between(a, b)
         return np.unique(self.columns[up + down]).tolist()
 
 
@@ -357,11 +358,12 @@ def relative_reach(
     return np.where((first > 0.0) != (second > 0.0), alone, 0.0)
 
 
-def by_position(bodies: Bodies, weights: np.ndarray, count: int) -> np.ndarray:
-    """``weights`` (k, joints) per unit of each of the ``count`` entries of q: (k, count).
+def by_position(bodies: Bodies, weights: np.ndarray) -> np.ndarray:
+    """``weights`` (k, joints) per unit of each entry of q: (k, nq).
 
     Mimic joints add to that of the joint that they follow, times their gain.
     """
-    out = np.zeros((len(weights), count))
-    np.add.at(out.T, bodies.columns, (weights * np.abs(bodies.gains)).T)
+    out = np.zeros((len(weights), len(bodies.joints)))
+    for column, gain, weight in zip(bodies.columns, bodies.gains, weights.T, strict=True):
+        out[:, column] += abs(gain) * weight
     return out

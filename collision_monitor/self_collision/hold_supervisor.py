@@ -29,8 +29,7 @@ _HYSTERESIS = 0.1
 
 def names_of(model: CollisionModel, arm: Arm) -> frozenset[str]:
     """Names of an arm in pairs: its links, and the objects of the scene attached to them."""
-    carried = (o.name for o in model.scene.obstacles if o.link in arm.links)
-    return frozenset((*arm.links, *carried))
+    return frozenset(name for name, link in model.carriers.items() if link in arm.links)
 
 
 def pairs_between(model: CollisionModel, arms: Sequence[Arm]) -> list[tuple[str, str]]:

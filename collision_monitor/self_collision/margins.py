@@ -16,7 +16,7 @@ from collision_monitor.model.near_by_design import NearPair, near_by_design
 from collision_monitor.model.pair_rules import ALWAYS, LEAST_SHARE
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.self_collision.arms import Arm
-from collision_monitor.self_collision.mesh_proximity import MeshProximity, carriers
+from collision_monitor.self_collision.mesh_proximity import MeshProximity
 from collision_monitor.verification.clearance.schedule import moved_relatively
 
 if TYPE_CHECKING:
@@ -151,8 +151,8 @@ def sides(model: CollisionModel, arms: Sequence[Arm]) -> Sides:
     An obstacle that is attached to a link of an arm is a part of that arm.
     """
     number = {link: k for k, arm in enumerate(arms, start=1) for link in arm.links}
-    carrier = carriers(model)
-    a, b = np.array([number.get(carrier[name], 0) for name in model.link_names])[model.pair_links].T
+    of_links = np.array([number.get(model.carriers[name], 0) for name in model.link_names])
+    a, b = of_links[model.pair_links].T
     return Sides((a != b) & (a > 0) & (b > 0), (a > 0) != (b > 0), (a == b) & (a > 0))
 
 

@@ -25,12 +25,6 @@ if TYPE_CHECKING:
 _INSTANT = 1e-3  # of a segment: shorter pieces are not divided
 
 
-def carriers(model: CollisionModel) -> dict[str, str]:
-    """Link that each name in ``model.link_names`` moves with: itself, or its carrier."""
-    obstacles = {obstacle.name: obstacle.link for obstacle in model.scene.obstacles}
-    return {name: obstacles.get(name, name) for name in model.link_names}
-
-
 def prepare_meshes(model: CollisionModel) -> None:
     """Compile kernels and measure distances that the first adjustment needs."""
     model.prepare_exact()
@@ -63,11 +57,8 @@ class MeshProximity(Proximity):
         self._order = self._mesh_pairs.tolist()  # of certificates
         self._shapes = ShapeDecider(model)
         self._level = ExactLevel(Scanner(model), self._shapes)
-        bodies, carrier = model.bodies, carriers(model)
-        reach = model.pair_reach(self._mesh_pairs)
-        self._travel_rates = by_position(bodies, reach, len(model.joint_names))
-        link_bodies = np.array([bodies.link_bodies[carrier[name]] for name in model.link_names])
-        self._pair_bodies = link_bodies[model.pair_links]
+        self._travel_rates = by_position(model.bodies, model.pair_reach(self._mesh_pairs))
+        self._pair_bodies = model.body_numbers[model.pair_links]
 
     @property
     def measured(self) -> int:

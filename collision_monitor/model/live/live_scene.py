@@ -76,10 +76,6 @@ class LiveScene:
         self.objects: dict[str, LiveObject] = {}
         self._links = {name: k for k, name in enumerate(model.link_names)}
         self._bodies, self._poses = model.bodies.link_bodies, model.bodies.link_poses
-        obstacles = {each.name: each.link for each in model.scene.obstacles}
-        self._body_of_link = np.array(
-            [self._bodies[obstacles.get(name, name)] for name in model.link_names]
-        )
         self._packed = packed = PackedObjects(model, self.bounds)
         self.carried, self.stamps, self.part_counts = (
             packed.carried, packed.stamps, packed.part_counts
@@ -211,7 +207,7 @@ class LiveScene:
         self._packed.require_room(obj, known)
         if known is not None:
             self._erase(known)
-        self._packed.pairs.allow(obj, self._body_of_link)
+        self._packed.pairs.allow(obj, self.model.body_numbers)
         self.objects[name] = obj
         self._packed.insert(obj)
         self._notify(None if obj.carrier >= 0 else obj)

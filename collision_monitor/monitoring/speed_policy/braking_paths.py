@@ -119,7 +119,7 @@ class BrakingPaths:
         bodies = model.bodies
         slides = np.column_stack(
             [
-                self.classes.columns, self.classes.gains, bodies.offsets,
+                bodies.columns, bodies.gains, bodies.offsets,
                 largest_slides(bodies) + SLIDES_BEYOND,
             ]
         )[bodies.slides]  # fmt: skip

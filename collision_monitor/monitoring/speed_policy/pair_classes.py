@@ -15,7 +15,7 @@ from collision_monitor.model.live.live_objects import LiveObject
 from collision_monitor.model.live.live_scene import LiveScene
 from collision_monitor.model.proximity import ModelPairs
 from collision_monitor.model.thresholds import Thresholds
-from collision_monitor.robot.bodies import reach, relative_reach
+from collision_monitor.robot.bodies import by_position, reach, relative_reach
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -86,11 +86,8 @@ class PairClasses:
         count, model_count = len(self.tables.pair_rows), len(model.pairs)
         self.thresholds = np.zeros((count, 2))
         self.table = np.full_like(self.tables.pair_table, -1)
-        bodies = model.bodies
-        self.columns = np.ascontiguousarray(bodies.columns, dtype=np.int64)
-        self.gains = np.ascontiguousarray(bodies.gains, dtype=float)
-        self._values_of_q = len(model.joint_names)
-        self.turns = self._by_value(np.where(bodies.slides, 0.0, 1.0)[None])[0]
+        self._bodies = bodies = model.bodies
+        (self.turns,) = by_position(bodies, np.where(bodies.slides, 0.0, 1.0)[None])
         self._reach, self._distances = model.link_reach(), model.axis_distances()
         self._kinds, self._kind_of_pairs = distinct_weights(
             self._reach, self._distances, self.tables.pair_rows[:model_count], model.name
@@ -103,7 +100,7 @@ class PairClasses:
     @property
     def pair_weights(self) -> np.ndarray:
         """(pairs of the model, nq) weights as ``joint_weights``, by pair."""
-        return self._by_value(self._kinds)[self._kind_of_pairs]
+        return by_position(self._bodies, self._kinds)[self._kind_of_pairs]
 
     def set_thresholds(
         self, thresholds: np.ndarray, of_objects: Thresholds | None = None
@@ -127,13 +124,6 @@ class PairClasses:
         # By object: thresholds of its pairs with all links.
         self._own: dict[str, np.ndarray] = {}
         self._on_change(None)
-
-    def _by_value(self, weights: np.ndarray) -> np.ndarray:
-        """(k, nq) weights (k, joints) by value of q: several joints may follow one."""
-        by_value = np.zeros((len(weights), self._values_of_q))
-        for column, gain, weight in zip(self.columns, self.gains, weights.T, strict=True):
-            by_value[:, column] += abs(gain) * weight
-        return by_value
 
     @property
     def object_classes(self) -> range:
@@ -205,7 +195,7 @@ class PairClasses:
             weights, warn = (
                 np.concatenate(both) for both in zip(self._of_model, more, strict=True)
             )
-        self.joint_weights = self._by_value(weights)
+        self.joint_weights = by_position(self._bodies, weights)
         self.warn = np.ascontiguousarray(warn)
         usual = 0.0 if self.live is None else self._usual_thresholds[1]
         self.widest_warning = max(float(warn.max(initial=0.0)), usual)

@@ -36,7 +36,6 @@ from collision_monitor.errors import AdjustmentError
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.self_collision.field.arm_pushing import PushedArm
 from collision_monitor.self_collision.margins import Problem, sides, yielding_arms
-from collision_monitor.self_collision.mesh_proximity import carriers
 from collision_monitor.self_collision.motion_clearance import failures
 from collision_monitor.self_collision.robust.required_clearances import RequiredClearances
 
@@ -286,8 +285,7 @@ class _Adjustment:
 
 def _bodies_of_pairs(problem: Problem) -> np.ndarray:
     """(pairs, 2) bodies of both links of each pair, of the right arm first if one is of it."""
-    model, carrier = problem.model, carriers(problem.model)
-    bodies = np.array([model.bodies.link_bodies[carrier[name]] for name in model.link_names])
-    is_right = np.array([carrier[name] in problem.arms[0].links for name in model.link_names])
+    model, right = problem.model, problem.arms[0].links
+    is_right = np.array([model.carriers[name] in right for name in model.link_names])
     pairs = model.pair_links
-    return bodies[np.where(is_right[pairs[:, 1:]], pairs[:, ::-1], pairs)]
+    return model.body_numbers[np.where(is_right[pairs[:, 1:]], pairs[:, ::-1], pairs)]

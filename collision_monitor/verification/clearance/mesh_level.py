@@ -255,15 +255,9 @@ def link_hulls(model: CollisionModel) -> Hulls:
 
 
 def _link_hulls(model: CollisionModel) -> Hulls:
-    shapes = {name: link.shapes for name, link in model.robot.links.items()}
-    carriers = {name: name for name in shapes}
-    for obstacle in model.scene.obstacles:
-        shapes[obstacle.name] = (obstacle.shape,)
-        carriers[obstacle.name] = obstacle.link
     points, stops = [], [0]
-    for name in model.link_names:
-        pose = model.bodies.link_poses[carriers[name]]
-        rows = hull_points(shapes[name])
+    for link in model.exact_shapes.given.values():
+        rows, pose = hull_points(link.shapes), link.pose
         rows[:, :3] = rows[:, :3] @ pose[:3, :3].T + pose[:3, 3]
         points.append(rows)
         stops.append(stops[-1] + len(rows))

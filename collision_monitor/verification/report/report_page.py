@@ -122,16 +122,16 @@ def pair_groups(model: CollisionModel) -> dict[str, np.ndarray]:
     a link that the robot moves form the group ``within the scene``.
     """
     bodies, scene_joints = model.bodies, {joint.name for joint in model.scene.joints}
-    obstacles = {obstacle.name: obstacle.link for obstacle in model.scene.obstacles}
 
     def moved_by(name: str) -> str:
-        chain = bodies.chain(bodies.link_bodies[obstacles.get(name, name)])
+        link = model.carriers[name]
+        chain = bodies.chain(bodies.link_bodies[link])
         joints = [model.joint_names[bodies.columns[k]] for k in chain]
         if any(joint not in scene_joints for joint in joints):
             return "own links"
         if joints:
             return joints[-1]
-        return "obstacles" if name in obstacles else "fixed links"
+        return "fixed links" if link == name else "obstacles"
 
     groups: dict[str, list[int]] = {}
     for column, pair in enumerate(model.pairs):
