@@ -175,6 +175,12 @@ class Proximity:
         own = self._of_robot.near(q, limits[: self._of_robot.pair_count], spread)
         return Near(*map(np.concatenate, zip(own, leaf_pairs, strict=True)))
 
+    def distances_below(self, q: np.ndarray, limits: np.ndarray) -> np.ndarray:
+        """Distances (pairs,) at ``q`` (nq,), metres; inf of those that are not below ``limits``."""
+        near, distances = self.near(q, limits, 0.0), np.full(self.pair_count, np.inf)
+        np.minimum.at(distances, near.pairs, near.distances)
+        return distances
+
     def loss(self, columns: np.ndarray) -> np.ndarray:
         """(pairs,) metres by which distances can fall if ``columns`` of q move by 1 rad or m each.
 

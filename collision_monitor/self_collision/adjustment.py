@@ -32,9 +32,9 @@ from collision_monitor.self_collision.margins import (
     yielding_arms,
 )
 from collision_monitor.self_collision.motion_clearance import (
+    FieldAlong,
     failures,
     field_along,
-    field_changed,
     start_limits,
 )
 from collision_monitor.self_collision.possible_distances import add_possible_distances, is_at_an_end
@@ -135,9 +135,8 @@ class Adjustment:
         """The eased pairs with the distance that each keeps, the least first."""
         margins = self.margins
         pairs = np.flatnonzero((margins.safe > -np.inf) & ~margins.kept)
-        on_meshes = np.zeros(len(margins.safe)) if margins.on_meshes is None else margins.on_meshes
         return [
-            EasedPair(self.pairs[k], float(margins.safe[k]), bool(on_meshes[k]))
+            EasedPair(self.pairs[k], float(margins.safe[k]), bool(margins.on_meshes[k]))
             for k in pairs[np.argsort(margins.safe[pairs], kind="stable")]
         ]
 
@@ -317,7 +316,7 @@ def _problem(
     )  # fmt: skip
     if settings.method != "robust" and not settings.every_pair:
         between = sides(model, arms).between  # as in the paper
-        margins = Margins(
+        margins = Margins.plain(
             np.where(between, margins.safe, -np.inf), np.where(between, margins.danger, -np.inf)
         )
     if not (margins.safe > -np.inf).any():
@@ -525,10 +524,11 @@ def _report(
     there, wanted = (link_poses(model.bodies, tips, rows) for rows in (adjusted, problem.desired))
     moved = [np.linalg.norm(there[t][:, :3, 3] - wanted[t][:, :3, 3], axis=1) for t in tips]
     margins, kinds = problem.margins, sides(model, problem.arms)
-    eased = np.zeros(len(model.pairs), dtype=bool) if margins.eased is None else margins.eased
     least = np.minimum(margins.safe, limits.min(axis=0))  # less where a start is led out
     before = field_along(proximity, margins, problem.desired)
-    after = field_changed(proximity, margins, before, problem.desired, adjusted)
+    changed, after = (adjusted != problem.desired).any(axis=1), FieldAlong(*map(np.copy, before))
+    for values, new in zip(after, field_along(proximity, margins, adjusted[changed]), strict=True):
+        values[changed] = new
     return Adjustment(
         motion=Motion(motion.joint_names, motion.times, positions),
         desired=motion,
@@ -543,6 +543,6 @@ def _report(
         closest=[model.pairs[pair] for pair in after.closest],
         certified=float(limits[:, margins.kept & kinds.between].min(initial=np.inf)),
         certified_elsewhere=float(limits[:, margins.kept & kinds.outside].min(initial=np.inf)),
-        margins=replace(margins, safe=np.where(eased, least, margins.safe)),
+        margins=replace(margins, safe=np.where(margins.eased, least, margins.safe)),
         pairs=list(model.pairs),
     )

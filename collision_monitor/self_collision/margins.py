@@ -50,25 +50,30 @@ class Margins:
         safe: (pairs,) d_saf; -inf where a pair is not monitored.
         danger: (pairs,) d_dan, never above ``safe``.
         eased: (pairs,) bool: monitored, but only required to keep a distance of its own, as if it
-            is often near, or not to come closer than in the desired motion; None: no pair.
-        on_meshes: (pairs,) bool: measured between meshes; None: no pair.
-        start: (pairs,) minimum distance at the start; None: ``danger``.
+            is often near, or not to come closer than in the desired motion.
+        on_meshes: (pairs,) bool: measured between meshes.
+        start: (pairs,) minimum distance at the start.
         goal: (pairs,) minimum distance at the goal, for pairs that must end farther apart than they
-            start; -inf for the others; None: no pair.
+            start; -inf for the others.
     """
 
     safe: np.ndarray
     danger: np.ndarray
-    eased: np.ndarray | None = None
-    on_meshes: np.ndarray | None = None
-    start: np.ndarray | None = None
-    goal: np.ndarray | None = None
+    eased: np.ndarray
+    on_meshes: np.ndarray
+    start: np.ndarray
+    goal: np.ndarray
+
+    @classmethod
+    def plain(cls, safe: np.ndarray, danger: np.ndarray) -> Margins:
+        """Margins between leaves, none of them eased, and the same at both ends of a motion."""
+        none = np.zeros(len(safe), dtype=bool)
+        return cls(safe, danger, none, none, danger, np.full(len(safe), -np.inf))
 
     @property
     def kept(self) -> np.ndarray:
         """(pairs,) bool: monitored, and not eased."""
-        monitored = self.safe > -np.inf
-        return monitored if self.eased is None else monitored & ~self.eased
+        return (self.safe > -np.inf) & ~self.eased
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,10 +109,10 @@ class Problem:
     def proximity(self) -> Proximity:
         """Of the pairs that ``margins`` limit."""
         on_meshes, kept = self.margins.on_meshes, self.margins.safe > -np.inf
-        if on_meshes is None or not on_meshes.any():
-            found = Proximity(self.model, kept=kept)
-        else:
+        if on_meshes.any():
             found = MeshProximity(self.model, on_meshes, kept)
+        else:
+            found = Proximity(self.model, kept=kept)
         found.cancelled = self.cancelled
         return found
 
@@ -285,8 +290,7 @@ def choose_margins(
         asked = np.where(eased, max(float(danger_distance), _NEAR_INSIDE_ARM), -np.inf)
         least = np.full(len(model.pairs), np.inf)
         for row in desired:
-            near = proximity.near(row, asked)
-            np.minimum.at(least, near.pairs, near.distances)
+            np.minimum(least, proximity.distances_below(row, asked), out=least)
         # Pairs that can be d_dan apart may be closer only if the motion starts or ends so:
         # otherwise a large d_saf would permit collisions.
         inside = kinds.inside | others

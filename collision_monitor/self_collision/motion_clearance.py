@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -77,8 +78,7 @@ class LinearField:
 # -- index and clearance at the waypoints --
 
 
-@dataclass(frozen=True, eq=False)
-class FieldAlong:
+class FieldAlong(NamedTuple):
     """The repulsion field of the monitored pairs at each row of a motion.
 
     Attributes:
@@ -99,30 +99,11 @@ def field_along(proximity: Proximity, margins: Margins, waypoints: np.ndarray) -
     clearance = np.full(len(waypoints), np.inf)
     closest = np.zeros(len(waypoints), dtype=np.int64)
     for row, q in enumerate(waypoints):
-        near = proximity.near(q, margins.safe, 0.0)
-        pairs, first = np.unique(near.pairs, return_index=True)  # leaf pairs may tie
-        distances = near.distances[first]
-        index[row] = (margins.safe[pairs] - distances).sum()
-        if (distances < margins.danger[pairs]).any():
-            index[row] = np.inf
+        distances = proximity.distances_below(q, margins.safe)
+        is_below = (distances < margins.danger).any()
+        index[row] = np.inf if is_below else (margins.safe - distances).clip(0.0).sum()
         closest[row], clearance[row] = closest_pair(proximity, margins.kept, margins.safe, q)
     return FieldAlong(index, clearance, closest)
-
-
-def field_changed(
-    proximity: Proximity,
-    margins: Margins,
-    before: FieldAlong,
-    desired: np.ndarray,
-    waypoints: np.ndarray,
-) -> FieldAlong:
-    """As `field_along` of ``waypoints``; those that equal ``desired`` are taken from ``before``."""
-    changed = np.flatnonzero((waypoints != desired).any(axis=1))
-    found = field_along(proximity, margins, waypoints[changed])
-    merged = {each.name: getattr(before, each.name).copy() for each in fields(FieldAlong)}
-    for name, values in merged.items():
-        values[changed] = getattr(found, name)
-    return FieldAlong(**merged)
 
 
 def closest_pair(
@@ -166,12 +147,17 @@ class Failure:
 
 
 def failures(
-    proximity: Proximity, waypoints: np.ndarray, limits: np.ndarray, first_only: bool = False
+    proximity: Proximity,
+    waypoints: np.ndarray,
+    limits: np.ndarray,
+    first_only: bool = False,
+    begin: int = 0,
 ) -> list[Failure]:
     """Segments of a motion (n, nq), linear between its rows, that are not certified at ``limits``.
 
     ``limits`` is (pairs,), or (n - 1, pairs) for limits of each segment, metres. A motion of one
     row is tested at this row. An empty list is a proof (see `continuous.straight_motion`).
+    ``begin``: number of the first row.
     """
     failing = []
     waypoints = waypoints if len(waypoints) > 1 else np.repeat(waypoints, 2, axis=0)
@@ -180,7 +166,7 @@ def failures(
         answer = proximity.certify(waypoints[segment], waypoints[segment + 1], limit)
         if not answer.holds:
             missing = max(0.0, float(limit[answer.pair] - answer.distance))
-            failing.append(Failure(segment, float(answer.s), int(answer.pair), missing))
+            failing.append(Failure(begin + segment, float(answer.s), int(answer.pair), missing))
             if first_only:
                 break
     return failing
@@ -188,10 +174,7 @@ def failures(
 
 def start_limits(proximity: Proximity, q: np.ndarray, safe: np.ndarray) -> np.ndarray:
     """``safe`` (pairs,), metres; for pairs closer than that at the start ``q`` (nq,) as close."""
-    limits = safe.copy()
-    near = proximity.near(q, safe)
-    np.minimum.at(limits, near.pairs, near.distances - _EASE)
-    return limits
+    return np.minimum(safe, proximity.distances_below(q, safe) - _EASE)
 
 
 # -- nearest points of the arms, for a display --

@@ -26,6 +26,7 @@ from collision_monitor.self_collision.preparation import (
     velocity_limits,
     with_mimics_within_limits,
 )
+from collision_monitor.self_collision.robust.required_clearances import RequiredClearances
 from collision_monitor.self_collision.settings import AdjustmentSettings
 from collision_monitor.self_collision.stepper import BUFFER, SUBSTEP, Stepper, joint_weights
 
@@ -90,11 +91,9 @@ class Streamer:
             self.model, self.arms, np.zeros(1), q[None, :], self._columns, margins, self._yielding
         )
         self._proximity = problem.proximity
-        near = self._proximity.near(q, margins.danger)
-        if len(near.pairs):
-            k = int(near.distances.argmin())
-            pair, distance = self.model.pairs[near.pairs[k]], float(near.distances[k])
-            needed = float(margins.danger[near.pairs[k]])
+        if worst := RequiredClearances(problem).worst(q, margins.danger):
+            pair, distance = self.model.pairs[worst[0]], worst[1]
+            needed = float(margins.danger[worst[0]])
             apart = told_apart(distance, needed, "{} m apart, less than {} m")
             raise AdjustmentError(
                 f"'{pair[0]}' and '{pair[1]}' are {apart}: a stream cannot start below "
@@ -159,7 +158,8 @@ class Streamer:
     def _certified(self, path: list[np.ndarray]) -> np.ndarray:
         """Farthest pose on ``path`` (k, nq) to which the straight motion is certified."""
         # Never lower than before: many small steps must not reduce the distance.
-        now = np.maximum(self._now() - _SLACK, self._least)
+        distances = self._proximity.distances_below(self._q, self._limits + 1e-3)
+        now = np.maximum(distances - _SLACK, self._least)
         self._floor = np.maximum(self._floor, np.minimum(self._limits, now))
         at = len(path) - 1  # the path bends around the other arm, so its chord may be too close
         while at > 0:
@@ -172,13 +172,6 @@ class Streamer:
             if self._proximity.certify(self._q, q, self._floor).holds:
                 return q
         return self._q
-
-    def _now(self) -> np.ndarray:
-        """Current distances (pairs,), metres; inf for pairs that are not near."""
-        out = np.full(len(self._limits), np.inf)
-        near = self._proximity.near(self._q, self._limits + 1e-3)
-        np.minimum.at(out, near.pairs, near.distances)
-        return out
 
 
 _MOST_PENDING = 100  # commanded points that are not reached yet

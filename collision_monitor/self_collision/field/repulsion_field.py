@@ -110,10 +110,8 @@ class _Adjustment:
             [min(len(model.bodies.chain(body)) for body in two) for two in self._bodies.tolist()]
         )
         self._shares: dict[tuple[int, int], float] = {}  # by waypoint and pair
-        self._gaps = np.full((len(self._desired), len(self._safe)), np.inf)  # below the buffer
-        for gaps, q in zip(self._gaps, self._desired, strict=True):
-            near = self._proximity.near(q, self._safe + _BUFFER)
-            np.minimum.at(gaps, near.pairs, near.distances)
+        within = self._safe + _BUFFER
+        self._gaps = np.array([self._proximity.distances_below(q, within) for q in self._desired])
 
     def refuse_bad_ends(self) -> None:
         """Raise AdjustmentError if the arms are too close at the first or the last waypoint."""

@@ -30,8 +30,7 @@ class RequiredClearances:
 
     def failures(self, rows: np.ndarray, begin: int = 0, first_only: bool = False) -> list[Failure]:
         """Segments that are not certified, of ``rows`` (m, nq) from row ``begin`` of the motion."""
-        found = failures(self._proximity, rows, self.limits[begin:], first_only)
-        return [Failure(f.segment + begin, f.s, f.pair, f.missing) for f in found]
+        return failures(self._proximity, rows, self.limits[begin:], first_only, begin)
 
     def worst(self, q: np.ndarray, limits: np.ndarray | None = None) -> tuple[int, float] | None:
         """The pair that is farthest below its limit at q (nq,), and its distance; None if none is.
@@ -49,16 +48,13 @@ class RequiredClearances:
 
     def refuse_bad_goal(self) -> None:
         """Raise AdjustmentError if a pair is too close at the desired goal."""
-        goal, desired = self._problem.margins.goal, self._problem.desired
-        limits = self.safe if goal is None else np.maximum(self.safe, goal)
-        if worst := self.worst(desired[-1], limits):
+        desired = self._problem.desired
+        if worst := self.worst(desired[-1], np.maximum(self.safe, self._problem.margins.goal)):
             raise self._bad_end(len(desired) - 1, "goal", *worst)
 
     def refuse_bad_start(self) -> None:
         """Raise AdjustmentError if a pair is closer at the start than it may be led out of."""
-        margins = self._problem.margins
-        start = margins.danger if margins.start is None else margins.start
-        if worst := self.worst(self._problem.desired[0], start):
+        if worst := self.worst(self._problem.desired[0], self._problem.margins.start):
             raise self._bad_end(0, "start", *worst)
 
     def keep_start(self) -> None:
@@ -81,7 +77,7 @@ class RequiredClearances:
             limit = "the danger distance of these links, which are near by design"
         reason = f"the {end} is closer than {limit}"
         needed = margins.danger[pair]
-        if margins.goal is not None and margins.goal[pair] > -np.inf:  # leaves its danger distance
+        if margins.goal[pair] > -np.inf:  # leaves its danger distance
             needed = (margins.start if end == "start" else margins.goal)[pair]
             reason = "they start below their danger distance, and must end farther apart"
             if end == "start":

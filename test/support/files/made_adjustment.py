@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adjustments with round numbers, made by hand, for tests of what is said and drawn of them."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision import Adjustment, Arm
 from collision_monitor.self_collision.margins import Margins
 
-MARGINS = Margins(
-    np.array([0.1, 0.03, -np.inf, 0.1, 0.08]),
-    np.array([0.05, 0.03, -np.inf, 0.05, 0.05]),
-    np.array([False, True, False, False, False]),
+MARGINS = replace(
+    Margins.plain(
+        np.array([0.1, 0.03, -np.inf, 0.1, 0.08]), np.array([0.05, 0.03, -np.inf, 0.05, 0.05])
+    ),
+    eased=np.array([False, True, False, False, False]),
 )
 PAIRS = [("right_2", "left_2"), ("right_1", "right_2"), ("head", "base"), ("right_1", "left_2"),
          ("right_2", "base")]  # fmt: skip

@@ -79,7 +79,7 @@ class Case:
             for side in SIDES
         )
         between = np.array([a.split("_")[0] != b.split("_")[0] for a, b in model.pairs])
-        margins = Margins(
+        margins = Margins.plain(
             np.where(between, self.safe - 2.0 * RADIUS, -np.inf),
             np.where(between, self.danger - 2.0 * RADIUS, -np.inf),
         )

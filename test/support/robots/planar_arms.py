@@ -77,7 +77,7 @@ def planar_problem(
 ) -> Problem:
     """What a method is given, a second a waypoint."""
     arms = find_chains(model.robot, model.semantics)
-    columns = tuple(np.array([model.joint_names.index(n) for n in a.joint_names]) for a in arms)
+    columns = tuple(model.columns_of(arm.joint_names) for arm in arms)
     margins = choose_margins(model, arms, desired, safe, danger)
     times = np.arange(float(len(desired)))
     return Problem(model, arms, times, desired, columns, margins, yielding, tip_weight)

@@ -96,9 +96,7 @@ def adjusted_on_meshes():
 def measured(model, margins, q):
     """Distances of leaves, or of meshes where the margins say so and they do not touch."""
     distances = model.distances(q)
-    on_meshes = np.zeros(0, dtype=int)
-    if margins.on_meshes is not None:
-        on_meshes = np.flatnonzero(margins.on_meshes)
+    on_meshes = np.flatnonzero(margins.on_meshes)
     exact = model.surface_distances(q, on_meshes) if len(on_meshes) else np.zeros(0)
     distances[on_meshes] = np.where(exact > 0.0, exact, distances[on_meshes])
     return distances

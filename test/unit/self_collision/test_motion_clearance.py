@@ -137,10 +137,10 @@ def test_a_motion_far_from_everything_has_a_clearance_too():
     far = model.pairs.index(("right_link_7", "left_link_7"))
     safe = none.copy()
     safe[far] = 0.01
-    found = field_along(Proximity(model), Margins(safe, safe), ROWS[:1])
+    found = field_along(Proximity(model), Margins.plain(safe, safe), ROWS[:1])
     assert found.clearance[0] == pytest.approx(model.distances(ROWS[0])[far])
     assert found.clearance[0] > 1.7 and found.closest[0] == far
-    nothing = field_along(Proximity(model), Margins(none, none), ROWS[:2])
+    nothing = field_along(Proximity(model), Margins.plain(none, none), ROWS[:2])
     assert nothing.clearance.tolist() == [np.inf, np.inf]
     assert nothing.index.tolist() == [0.0, 0.0]
 
