@@ -69,6 +69,7 @@ class CollisionModel(PairQueries):
         carriers: of each link and obstacle, the link that it is fixed to: a link to itself.
         body_numbers: (links,) body of each of ``link_names``, as of ``bodies``.
         leaves: the leaves of all links and obstacles.
+        leaf_links: (leaves,) the link of each, an index into ``link_names``.
         pairs: pairs of links that are checked.
         pair_links: (pairs, 2) the links of ``pairs``, as indices into ``link_names``.
         unmonitored_pairs: pairs that are not checked: ``link_a``, ``link_b`` and ``reason``.

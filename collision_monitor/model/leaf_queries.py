@@ -29,14 +29,13 @@ class LeafQueries:
 
     def __init__(
         self, arrays: tuple[np.ndarray, np.ndarray], robot: str, joint_names: Sequence[str],
-        link_names: Sequence[str], unmonitored: Sequence[UnmonitoredPair],
+        link_names: Sequence[str], leaf_links: np.ndarray, unmonitored: Sequence[UnmonitoredPair],
     ) -> None:  # fmt: skip
         """``unmonitored``: the pairs that are not checked, for a message."""
         self.arrays = arrays
         self._robot, self._joint_names, self._link_names = robot, joint_names, link_names
         self._unmonitored, self._shape = unmonitored, (len(joint_names),)
-        view = windows(*arrays)
-        self._pairs, self._links, self._count = view.pairs, view.links, len(view.leaf_bodies)
+        self._pairs, self._leaf_links = windows(*arrays).pairs, leaf_links
         self._contacts = np.empty((4096, 2), dtype=np.int64)  # work space
 
     # -- checks --
@@ -127,7 +126,7 @@ class LeafQueries:
     def segments(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
         """End points (leaves, 2, 3) of the leaves, base frame, metres."""
         q = self.configuration(q)
-        out = np.empty((self._count, 6))
+        out = np.empty((len(self._leaf_links), 6))
         code = query.leaf_segments(*self.arrays, q, out)
         if code < 0:
             raise self.refusal(code, q)
@@ -165,7 +164,6 @@ class LeafQueries:
     def near_shares(self, configurations: np.ndarray, margin: float) -> np.ndarray:
         """Share (pairs,) of configurations with leaves nearer than ``margin``, by the tree."""
         count = len(self._link_names)
-        link_of = np.repeat(np.arange(count), np.diff(self._links, axis=1).ravel())
 
         def keys(links: np.ndarray) -> np.ndarray:
             links = np.sort(links, axis=1)
@@ -177,7 +175,7 @@ class LeafQueries:
         hits = np.zeros(len(known))
         for q in configurations:
             check_time("selecting pairs")
-            met = np.unique(keys(link_of[self.contacts(q, margin)]))
+            met = np.unique(keys(self._leaf_links[self.contacts(q, margin)]))
             hits[order[np.searchsorted(known, met)]] += 1
         return hits / len(configurations)
 

@@ -91,6 +91,7 @@ class PairQueries:
         )  # fmt: skip
         self.link_names, self.leaves, self.fits = placed.link_names, placed.leaves, placed.fits
         self.carriers, self.exact_shapes = placed.carriers, placed.shapes
+        self.leaf_links = placed.leaf_links
         numbers = [placed.body_of[name] for name in placed.link_names]
         self.body_numbers = np.array(numbers, dtype=np.int64)
 
@@ -99,14 +100,15 @@ class PairQueries:
         rank = {name: k for k, name in enumerate(self.link_names)}
         rows = np.array([[rank[a], rank[b]] for a, b in self.pairs], dtype=np.int64)
         self.pair_links = rows.reshape(-1, 2)
-        of_leaves = np.repeat(self.body_numbers, np.diff(placed.ranges, axis=1).ravel())
         arrays = pack_model(
-            self.bodies, placed.body_leaves, of_leaves, placed.ranges, self.pair_links
-        )
+            self.bodies, placed.body_leaves, self.body_numbers[self.leaf_links], placed.ranges,
+            self.pair_links,
+        )  # fmt: skip
         query.place_all(*arrays)
         self.leaf_queries = LeafQueries(
-            arrays, self.name, self.joint_names, self.link_names, self.unmonitored_pairs
-        )
+            arrays, self.name, self.joint_names, self.link_names, self.leaf_links,
+            self.unmonitored_pairs,
+        )  # fmt: skip
         self._exact: ExactDistance | None = None  # until `prepare_exact`
         # Before any query, because queries write to the arrays.
         self.content = content_key(

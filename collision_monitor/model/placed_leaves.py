@@ -38,6 +38,7 @@ class PlacedLeaves:
         leaves: of all, in the frames of their links.
         body_leaves: the same in the frames of their bodies.
         ranges: (links, 2) first leaf of each link and one past its last.
+        leaf_links: (leaves,) the link of each leaf, an index into ``link_names``.
         shapes: the shapes inside them, for exact distances.
     """
 
@@ -72,11 +73,11 @@ class PlacedLeaves:
             self.body_leaves += leaves[name] if in_place else moved(leaves[name], pose, name)
         stops = np.cumsum([len(leaves[name]) for name in names])
         self.ranges = np.column_stack([np.r_[0, stops[:-1]], stops])
+        self.leaf_links = np.repeat(np.arange(len(names)), np.diff(self.ranges).ravel())
         self.shapes = ExactShapes(
             {name: LinkShapes(shapes[name], self.body_of[name], poses[name]) for name in names},
-            np.repeat(np.arange(len(names)), np.diff(self.ranges, axis=1).ravel()),
-            hierarchy,
-        )
+            self.leaf_links, hierarchy,
+        )  # fmt: skip
         self._reach: tuple[np.ndarray, np.ndarray] | None = None
 
     def reaches(self) -> tuple[np.ndarray, np.ndarray]:

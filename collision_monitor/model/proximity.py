@@ -73,9 +73,7 @@ class ModelPairs:
         self._rank = {name: k for k, name in enumerate(model.link_names)}
         view = windows(*self._arrays)
         self.most_moving_leaves = view.moving_leaves
-        leaves = np.diff(view.links, axis=1).ravel()
-        self.leaf_links = np.repeat(np.arange(len(leaves)), leaves)
-        self.pair_rows = model.pair_links
+        self.leaf_links, self.pair_rows = model.leaf_links, model.pair_links
         moving, numbers = len(model.moving_links), np.arange(len(self.pair_rows))
         self.pair_table = np.full((moving, len(self._names)), -1, dtype=np.int64)
         for one, other in (self.pair_rows.T, self.pair_rows.T[::-1]):

@@ -212,7 +212,7 @@ class Room:
         self.numbers, self.index = pack(view)
         self.view = windows(self.numbers, self.index)
         self.own_pairs = len(given.pairs)
-        link_of = np.repeat(np.arange(links), np.diff(given.links, axis=1).ravel())
+        link_of = model.leaf_links
         # (nodes, links) whether a leaf of the link is below the node
         self._is_below = gathered(given.nodes, link_of[:, None] == np.arange(links))
         self.leaf_links = spread(link_of.reshape(-1, 1)).ravel().astype(np.int64)
