@@ -38,7 +38,7 @@ from collision_monitor.self_collision.field.repulsion_field import (  # noqa: E4
     adjust_published,
 )
 from collision_monitor.self_collision.margins import Problem  # noqa: E402
-from collision_monitor.self_collision.motion_clearance import LinearField  # noqa: E402
+from collision_monitor.self_collision.motion_clearance import repulsion  # noqa: E402
 from collision_monitor.self_collision.robust.sqp_adjustment import SqpAdjustment  # noqa: E402
 
 METHODS: dict[str, Callable[[Problem], np.ndarray]] = {
@@ -78,7 +78,7 @@ def joints(motions: Mapping[str, np.ndarray]) -> plt.Figure:
 
 def distances(motions: Mapping[str, np.ndarray]) -> plt.Figure:
     """Least distance of the segments, the same near d_saf, and the index F, while they are near."""
-    field = LinearField(0.2, 0.15)
+    safe, danger = 0.2, 0.15
     times = np.linspace(PAPER.times[0], PAPER.times[-1], FINE * (len(PAPER.times) - 1) + 1)
     figure, axes = plt.subplots(3, 1, figsize=(9, 8.5), sharex=True, layout="constrained")
     curves = {"desired": (PAPER.desired, BEFORE)}
@@ -87,7 +87,7 @@ def distances(motions: Mapping[str, np.ndarray]) -> plt.Figure:
     for name, (rows, colour) in curves.items():
         every = pair_distances(joint_centres(refined(rows, FINE), PAPER.offset))
         d = every.min(axis=(1, 2))
-        force = np.array([field.index(pairs) for pairs in every])
+        force = repulsion(every, safe, danger).sum(axis=(1, 2))
         stop = ~np.isfinite(force)
         for axis in axes[:2]:
             axis.plot(times, d, color=colour, label=name)
@@ -101,14 +101,14 @@ def distances(motions: Mapping[str, np.ndarray]) -> plt.Figure:
                 times[stop].mean(), 0.5, "infinite", ha="center", color=DANGER, transform=whole
             )
     for axis in axes[:2]:
-        axis.axhline(field.safe, color=SAFE, linestyle="--", linewidth=1.0, label="d_saf")
-    axes[0].axhline(field.danger, color=DANGER, linestyle="--", linewidth=1.0, label="d_dan")
+        axis.axhline(safe, color=SAFE, linestyle="--", linewidth=1.0, label="d_saf")
+    axes[0].axhline(danger, color=DANGER, linestyle="--", linewidth=1.0, label="d_dan")
     axes[0].set_ylabel("least distance d, m")
     axes[0].set_ylim(bottom=0.0)
     axes[0].legend(frameon=False, fontsize=8)
     axes[1].set_ylabel("d near d_saf, m")
     axes[1].set_xlim(38.0, 62.0)
-    axes[1].set_ylim(field.safe - 0.002, field.safe + 0.006)
+    axes[1].set_ylim(safe - 0.002, safe + 0.006)
     axes[2].set_ylabel("index F of all pairs")
     axes[2].set_xlabel("time, s")
     for axis in axes:

@@ -14,7 +14,7 @@ from collision_monitor.errors import AdjustmentError, ArmsError
 from collision_monitor.self_collision.adjustment import Adjustment, adjust
 from collision_monitor.self_collision.arms import Arm, find_chains
 from collision_monitor.self_collision.field.nine_cases import ControlPoints, control_points
-from collision_monitor.self_collision.motion_clearance import LinearField
+from collision_monitor.self_collision.motion_clearance import repulsion
 from collision_monitor.self_collision.point_stream import Streamer
 from collision_monitor.self_collision.settings import AdjustmentSettings
 
@@ -25,9 +25,9 @@ __all__ = [
     "Arm",
     "ArmsError",
     "ControlPoints",
-    "LinearField",
     "Streamer",
     "adjust",
     "find_chains",
     "control_points",
+    "repulsion",
 ]

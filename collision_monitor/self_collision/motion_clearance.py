@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -20,59 +19,29 @@ _EASE = 1e-3  # m that links which start closer than d_saf may come closer than 
 _WIDER = (0.05, 0.4, 1.6)  # m above d_saf within which the closest pair is searched for, in turn
 
 
-@dataclass(frozen=True)
-class LinearField:
-    """The repulsion f between two links at a distance of d metres.
+# -- the repulsion field --
 
-        f(d) = 0                  d >  safe
-        f(d) = slope (safe - d)   danger <= d <= safe
-        f(d) = infinite           d <  danger: motion must stop
+
+def repulsion(
+    distance: np.ndarray | float, safe: np.ndarray | float, danger: np.ndarray | float
+) -> np.ndarray:
+    """The linear repulsion f between two links at a ``distance``, of any shape, metres.
+
+        f(d) = 0          d >  safe
+        f(d) = safe - d   danger <= d <= safe
+        f(d) = infinite   d <  danger: motion must stop
 
     The sum F of all f is the index of a configuration: a motion is free of self-collision only if
     F = 0 at every instant. Wu Changzheng et al., J. Shanghai Jiao Tong University 52(1), 2018,
-    45-53. The caller chooses the distance: between the segments of the paper, or between surfaces
-    (smaller by both radii; ``danger`` may then be zero or negative).
+    45-53. An unknown distance (NaN) is not safe: f is infinite.
 
-    Attributes:
-        safe: d_saf, for both arms together, metres.
-        danger: d_dan, for both arms together, metres.
-        slope: s, in newton per metre if f is a force; any unit is possible.
-
-    Raises:
-        ValueError: a value is not finite, danger is above safe, or the slope is not positive.
+    Args:
+        distance: between leaves or meshes, or between the segments of the paper.
+        safe: d_saf, for both arms together.
+        danger: d_dan, for both arms together.
     """
-
-    safe: float
-    danger: float
-    slope: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Check the values."""
-        for name in ("safe", "danger", "slope"):
-            value = getattr(self, name)
-            if not math.isfinite(value):
-                raise ValueError(f"{name}: {value!r} is not a finite number")
-        if self.danger > self.safe:
-            raise ValueError(
-                f"danger: {self.danger!r} m is above safe, {self.safe!r} m; the distance at "
-                "which motion must stop is the smaller one"
-            )
-        if self.slope <= 0.0:
-            raise ValueError(f"slope: {self.slope!r} is not a positive number")
-
-    def force(self, distance: float | np.ndarray) -> float | np.ndarray:
-        """The repulsion at ``distance`` in metres, with the shape of ``distance``.
-
-        It is infinite below ``danger`` and for NaN: an unknown distance is not safe.
-        """
-        d = np.asarray(distance, dtype=float)
-        inside = np.where(d >= self.danger, self.slope * (self.safe - d), np.inf)
-        force = np.where(d > self.safe, 0.0, inside)
-        return force if force.ndim else float(force)
-
-    def index(self, distances: np.ndarray) -> float:
-        """The index F: the sum of f over ``distances`` of any shape, metres."""
-        return float(np.sum(self.force(distances)))
+    inside = np.where(distance >= danger, safe - distance, np.inf)
+    return np.where(distance > safe, 0.0, inside)
 
 
 # -- index and clearance at the waypoints --
@@ -100,8 +69,7 @@ def field_along(proximity: Proximity, margins: Margins, waypoints: np.ndarray) -
     closest = np.zeros(len(waypoints), dtype=np.int64)
     for row, q in enumerate(waypoints):
         distances = proximity.distances_below(q, margins.safe)
-        is_below = (distances < margins.danger).any()
-        index[row] = np.inf if is_below else (margins.safe - distances).clip(0.0).sum()
+        index[row] = repulsion(distances, margins.safe, margins.danger).sum()
         closest[row], clearance[row] = closest_pair(proximity, margins.kept, margins.safe, q)
     return FieldAlong(index, clearance, closest)
 

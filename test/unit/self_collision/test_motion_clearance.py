@@ -22,17 +22,16 @@ from collision_monitor.self_collision.arms import find_chains
 from collision_monitor.self_collision.hold_supervisor import pairs_between
 from collision_monitor.self_collision.margins import Margins, choose_margins
 from collision_monitor.self_collision.motion_clearance import (
-    LinearField,
     approach_points,
     failures,
     field_along,
+    repulsion,
 )
 
-# -- the linear repulsion field: its three zones, its index, and what it refuses ---------
+# -- the linear repulsion field: its three zones, and what is unknown --------------------
 
 
 length = st.floats(0.0, 2.0)
-FIELD = LinearField(0.2, 0.15, slope=3.0)
 
 
 @pytest.mark.parametrize(
@@ -40,8 +39,8 @@ FIELD = LinearField(0.2, 0.15, slope=3.0)
     [
         (0.5, 0.0),
         (0.2, 0.0),
-        (0.19, 0.03),
-        (0.15, 0.15),
+        (0.19, 0.01),
+        (0.15, 0.05),
         (0.1499, math.inf),
         (0.0, math.inf),
         (math.inf, 0.0),
@@ -50,35 +49,15 @@ FIELD = LinearField(0.2, 0.15, slope=3.0)
     ],
 )
 def test_the_zones_and_what_is_unknown(distance, force):
-    assert FIELD.force(distance) == pytest.approx(force, abs=1e-15)
-    assert isinstance(FIELD.force(distance), float)
-    assert FIELD.index([1.0, distance]) == FIELD.force(distance)
+    assert repulsion(distance, 0.2, 0.15) == pytest.approx(force, abs=1e-15)
 
 
-@given(length, length, st.floats(1e-3, 1e3), length, length)
-def test_nearer_never_repels_less(a, b, slope, d1, d2):
-    field = LinearField(max(a, b), min(a, b), slope)
-    near, far = sorted((d1, d2))
-    assert field.force(near) >= field.force(far) >= 0.0
-    assert (field.force(far) == 0.0) == (far >= field.safe)
-
-
-@pytest.mark.parametrize(
-    ("values", "named"),
-    [
-        ((0.1, 0.2), ("danger", "0.2", "0.1")),
-        ((math.nan, 0.0), ("safe", "nan")),
-        ((0.2, math.nan), ("danger", "nan")),
-        ((math.inf, 0.1), ("safe", "inf")),
-        ((0.2, 0.1, 0.0), ("slope", "0.0")),
-        ((0.2, 0.1, -1.0), ("slope", "-1.0")),
-        ((0.2, 0.1, math.nan), ("slope", "nan")),
-    ],
-)
-def test_what_means_nothing_is_refused_by_name(values, named):
-    with pytest.raises(ValueError) as error:
-        LinearField(*values)
-    assert all(part in str(error.value) for part in named)
+@given(length, length, length, length)
+def test_nearer_never_repels_less(a, b, d1, d2):
+    danger, safe = sorted((a, b))
+    far, near = repulsion(np.sort([d1, d2])[::-1], safe, danger)
+    assert near >= far >= 0.0
+    assert (far == 0.0) == (max(d1, d2) >= safe)
 
 
 # -- index, clearance and closest pair along a motion: against all distances, one by one --
@@ -95,7 +74,7 @@ def slow(model, margins, rows):
         total = 0.0
         for k, d in enumerate(distances):
             if margins.safe[k] > -np.inf:
-                total += LinearField(margins.safe[k], margins.danger[k]).force(d)
+                total += np.inf if d < margins.danger[k] else max(margins.safe[k] - d, 0.0)
         index.append(total)
         kept = np.where(margins.kept, distances, np.inf)
         clearance.append(kept.min())
