@@ -43,6 +43,7 @@ from collision_monitor.common.array_views import borrow
 from collision_monitor.common.compiled import kernel
 from collision_monitor.geometry.leaf import Leaf
 from collision_monitor.robot.bodies import Bodies
+from collision_monitor.robot.poses import pose_rows
 
 # -- the arrays --
 
@@ -122,7 +123,7 @@ def pack_chain(
         searches=none.reshape(0, 2),
         warm_start=np.array([[-1, -1]]),
         joint_motion=joint_motion.reshape(-1, 2),
-        placements=_rows(placements.reshape(-1, 4, 4)),
+        placements=pose_rows(placements.reshape(-1, 4, 4)),
         poses=poses,
         leaf_ends=leaf_ends.reshape(-1, 6),
         radii=radii.reshape(-1, 1),
@@ -321,11 +322,6 @@ def close_all_but(kept: np.ndarray, numbers: np.ndarray, index: np.ndarray) -> N
     view.warm_start[:] = -1
 
 
-def _rows(poses: np.ndarray) -> np.ndarray:
-    """Convert poses (k, 4, 4) to rows of 12: the rotation row by row, then the translation."""
-    return np.hstack([poses[:, :3, :3].reshape(-1, 9), poses[:, :3, 3]])
-
-
 def pack_model(
     bodies: Bodies,
     body_leaves: Sequence[Leaf],
@@ -377,7 +373,7 @@ def pack_model(
         searches=np.array(searches).reshape(-1, 2),
         warm_start=np.array([[-1, -1]]),
         joint_motion=np.column_stack([bodies.gains, bodies.offsets]),
-        placements=_rows(bodies.placements),
+        placements=pose_rows(bodies.placements),
         poses=poses,
         leaf_ends=ends,
         radii=np.array([[leaf.radius] for leaf in body_leaves]),

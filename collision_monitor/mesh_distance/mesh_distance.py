@@ -27,13 +27,13 @@ from collision_monitor.mesh_distance.parts import (
     Part,
     Shapes,
     box_around,
-    forget_pairs,
     new_state,
     pack_shapes,
     parts_of,
     windows,
 )
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.poses import pose_rows
 
 logger = logging.getLogger(__name__)
 
@@ -141,13 +141,13 @@ class ExactShapes:
             ),
             "leaf_links": self._leaf_links.reshape(-1, 1),
             "closed": np.concatenate([part.closed for part in parts]).reshape(-1, 1),
-            "frames": pose_rows(poses),
+            "frames": pose_rows(np.array(poses)),
             "extents": np.array(
                 [box_around(np.array([part.extent for part in some])) for some in of_links]
             ),
             "balls": np.array([part.ball for part in parts]),
             "boxes": np.array([part.box for part in parts]),
-            "places": pose_rows([part.place for part in parts]),
+            "places": pose_rows(np.array([part.place for part in parts])),
             "solids": np.array([part.solid for part in parts]),
             "probes": np.concatenate([part.probes for part in parts]),
         }  # fmt: skip
@@ -156,12 +156,6 @@ class ExactShapes:
 
 def _offsets(counts: np.ndarray) -> np.ndarray:
     return np.cumsum(counts) - counts
-
-
-def pose_rows(poses: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
-    """Convert poses (k, 4, 4) to rows of 12: the rotation row by row, then the translation."""
-    poses = np.array(poses)
-    return np.hstack([poses[:, :3, :3].reshape(-1, 9), poses[:, :3, 3]])
 
 
 class Crossing(NamedTuple):
@@ -216,10 +210,6 @@ class ExactDistance:
         _prepare_cached(what)
         if what > self._callees:
             self._arrays, self._callees = (*self._arrays[:-1], calls(what)), what
-
-    def forget(self) -> None:
-        """Clear the results of earlier queries."""
-        forget_pairs(*self.state, slice(None))
 
     def nearest(self, q: np.ndarray, any_contact: bool = False) -> Clearance:
         """Return the nearest pair at ``q``; see `CollisionModel.distance`."""

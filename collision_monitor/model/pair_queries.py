@@ -282,16 +282,12 @@ class PairQueries:
         return rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
 
     def surface_distances(
-        self, q: np.ndarray, pairs: np.ndarray, near_last: bool = True, limit: float = np.inf
+        self, q: np.ndarray, pairs: np.ndarray, limit: float = np.inf
     ) -> np.ndarray:
         """Exact distances (k,) of pairs by index (k,) at q (nq,), metres; 0 in contact.
 
-        A distance that is not below ``limit`` may be any number from there on. ``near_last``:
-        whether q may be near that of the last query, whose nearest triangles are measured first.
-        Otherwise they only delay the search.
+        A distance that is not below ``limit`` may be any number from there on.
         """
-        if not near_last:
-            self._exact_distance().forget()
         pairs = np.asarray(pairs, dtype=np.int64)
         return self.surface_points(q, pairs, np.full(len(pairs), limit))[0]
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from collision_monitor.common.limits import SIX_DIGITS, array_range_problem
 from collision_monitor.errors import RobotDescriptionError
 from collision_monitor.robot.description import Joint, Link, Robot
+from collision_monitor.robot.poses import pose_problem
 from collision_monitor.robot.srdf import Semantics
 
 
@@ -160,17 +160,6 @@ def _checked_pose(pose: np.ndarray, who: str) -> np.ndarray:
         pose = np.array(pose, dtype=float)
     except (TypeError, ValueError) as problem:
         raise RobotDescriptionError(f"{who}: its pose is no matrix: {problem}") from None
-    if pose.shape != (4, 4) or not np.isfinite(pose).all():
-        raise RobotDescriptionError(
-            f"{who}: its pose should be a finite matrix (4, 4), got shape {pose.shape}:\n{pose}"
-        )
-    if problem := array_range_problem(pose[:3, 3]):
-        raise RobotDescriptionError(f"{who}: its position: {problem}")
-    rotation = pose[:3, :3]
-    skew = np.abs(rotation.T @ rotation - np.eye(3)).max()
-    last = np.abs(pose[3] - [0.0, 0.0, 0.0, 1.0]).max()
-    if max(skew, last) > SIX_DIGITS or np.linalg.det(rotation) < 0.0:
-        raise RobotDescriptionError(
-            f"{who}: its pose is not a rigid transform: it scales, shears or mirrors:\n{pose}"
-        )
+    if problem := pose_problem(pose):
+        raise RobotDescriptionError(f"{who}: its {problem}:\n{pose}")
     return pose

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from collision_monitor.common.limits import SIX_DIGITS, range_problem
+
 
 def rotation_from_rpy(rpy: Sequence[float]) -> np.ndarray:
     """Return the rotation (3, 3) by roll, pitch, yaw about fixed x, y, z: Rz(y) Ry(p) Rx(r)."""
@@ -36,6 +38,34 @@ def pose(rotation: np.ndarray, position: Sequence[float]) -> np.ndarray:
     result[:3, :3] = rotation
     result[:3, 3] = position
     return result
+
+
+def pose_rows(poses: np.ndarray) -> np.ndarray:
+    """Convert poses (k, 4, 4) to rows of 12: the rotation row by row, then the translation."""
+    rows = np.empty((len(poses), 12))
+    rows[:, :9], rows[:, 9:] = poses[:, :3, :3].reshape(-1, 9), poses[:, :3, 3]
+    return rows
+
+
+def pose_problem(pose: np.ndarray) -> str:
+    """Why a matrix is no pose (4, 4) of a rigid body, as of "its ..."; empty if it is one."""
+    if np.shape(pose) != (4, 4):
+        return f"pose has shape {np.shape(pose)}, not (4, 4)"
+    # Objects are moved thousands of times per second: numpy would take ten times as long.
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), (u, v, w, one) = pose.tolist()
+    if not math.isfinite(a + b + c + d + e + f + g + h + i + x + y + z + u + v + w + one):
+        return "pose is not finite"
+    if problem := range_problem(max(abs(x), abs(y), abs(z))):
+        return f"position: {problem}"
+    off = max(
+        abs(a * a + b * b + c * c - 1.0), abs(d * d + e * e + f * f - 1.0),
+        abs(g * g + h * h + i * i - 1.0), abs(a * d + b * e + c * f), abs(a * g + b * h + c * i),
+        abs(d * g + e * h + f * i), abs(u), abs(v), abs(w), abs(one - 1.0),
+    )  # fmt: skip
+    volume = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+    if off > SIX_DIGITS or volume < 0.0:
+        return "pose is not a rigid transform: it scales, shears or mirrors"
+    return ""
 
 
 def pose_from_xyz_rpy(

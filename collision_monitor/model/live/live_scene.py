@@ -12,7 +12,7 @@ from weakref import WeakMethod
 
 import numpy as np
 
-from collision_monitor.common.limits import SIX_DIGITS, array_range_problem, range_problem
+from collision_monitor.common.limits import SIX_DIGITS, array_range_problem
 from collision_monitor.errors import FitError, LiveSceneError, NothingToCheckError
 from collision_monitor.hierarchy import query
 from collision_monitor.hierarchy.clearance import Clearance
@@ -21,6 +21,7 @@ from collision_monitor.model.live.object_distance import ObjectDistance
 from collision_monitor.model.live.object_geometry import ObjectGeometry
 from collision_monitor.model.live.packed_objects import PackedObjects
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.poses import pose_problem
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -453,26 +454,8 @@ def _require_placed(
         raise LiveSceneError(f"{name}: {link!r} is not a link of '{model.name}'")
     if isinstance(touch, str):
         raise LiveSceneError(f"{name}: touch: {touch!r} is not a list of names")
-    _require_pose(name, pose)
-
-
-def _require_pose(name: str, pose: np.ndarray) -> None:
-    """Raise an error unless ``pose`` (4, 4) is a rigid transform."""
-    if np.shape(pose) != (4, 4):
-        raise LiveSceneError(f"{name}: its pose has shape {np.shape(pose)}, not (4, 4)")
-    (a, b, c, x), (d, e, f, y), (g, h, i, z), _ = pose.tolist()
-    if not math.isfinite(a + b + c + d + e + f + g + h + i + x + y + z):
-        raise LiveSceneError(f"{name}: its pose is not finite")
-    if problem := range_problem(max(abs(x), abs(y), abs(z))):
-        raise LiveSceneError(f"{name}: its position: {problem}")
-    off = max(
-        abs(a * a + b * b + c * c - 1.0), abs(d * d + e * e + f * f - 1.0),
-        abs(g * g + h * h + i * i - 1.0), abs(a * d + b * e + c * f), abs(a * g + b * h + c * i),
-        abs(d * g + e * h + f * i),
-    )  # fmt: skip
-    volume = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
-    if off > SIX_DIGITS or volume < 0.0:
-        raise LiveSceneError(f"{name}: its pose is not a rigid transform")
+    if problem := pose_problem(pose):
+        raise LiveSceneError(f"{name}: its {problem}")
 
 
 def _is_replaceable(known: LiveObject, obj: LiveObject) -> bool:

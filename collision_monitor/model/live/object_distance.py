@@ -21,7 +21,6 @@ from collision_monitor.mesh_distance.mesh_distance import (
     ExactDistance,
     ExactShapes,
     LinkShapes,
-    pose_rows,
 )
 from collision_monitor.mesh_distance.mesh_tree import KINDS, Hierarchy, columns_of
 from collision_monitor.mesh_distance.parts import (
@@ -37,6 +36,7 @@ from collision_monitor.mesh_distance.parts import (
 from collision_monitor.model.live.live_objects import Bounds, LiveObject, Room, rounded
 from collision_monitor.model.live.object_geometry import ObjectGeometry, Solids, solids_of_leaves
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.poses import pose_rows
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -126,17 +127,14 @@ class ObjectGeometry:
     @property
     def content(self) -> tuple:
         """Everything that affects distances, for the keys of caches."""
-        meshes = tuple(mesh.content for mesh in self.meshes)
-        return self.rows, self.solids.rows, self.solids.places, meshes
+        meshes = chain.from_iterable(mesh.content for mesh in self.meshes)
+        return self.rows, self.solids.rows, self.solids.places, *meshes
 
     def is_same(self, other: ObjectGeometry) -> bool:
         """Whether all numbers of two geometries are equal."""
         return self is other or (
             len(self.meshes) == len(other.meshes)
-            and np.array_equal(self.rows, other.rows)
-            and np.array_equal(self.solids.rows, other.solids.rows)
-            and np.array_equal(self.solids.places, other.solids.places)
-            and all(map(is_same_shape, self.meshes, other.meshes))
+            and all(map(np.array_equal, self.content, other.content))
         )
 
 
@@ -155,8 +153,3 @@ def solids_of_leaves(leaves: np.ndarray) -> Solids:
     solids = np.zeros((len(leaves), SOLID_COLUMNS))
     solids[:, 2], solids[:, RADIUS] = 0.5 * lengths, leaves[:, 6]
     return Solids(solids, places)
-
-
-def is_same_shape(one: Shape, other: Shape) -> bool:
-    """Whether all numbers of two shapes are equal."""
-    return all(map(np.array_equal, one.content, other.content))

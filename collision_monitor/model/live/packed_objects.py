@@ -14,6 +14,7 @@ from collision_monitor.hierarchy import object_slots
 from collision_monitor.model.live.live_objects import Bounds, LiveObject, Ranges, Room, rounded
 from collision_monitor.model.live.object_distance import ObjectDistance
 from collision_monitor.model.live.object_pairs import ObjectPairs
+from collision_monitor.robot.poses import pose_rows
 
 if TYPE_CHECKING:
     from collision_monitor.model.collision_model import CollisionModel
@@ -158,8 +159,8 @@ class PackedObjects:
         room, row = self.room, self._link_count + obj.slot
         object_slots.put(
             room.numbers, room.index, room.leaf_links, obj.rows,
-            _row_of(self._poses[obj.link] @ obj.pose), obj.body, row, obj.leaf, obj.node,
-            room.bit_of(obj.slot),
+            pose_rows((self._poses[obj.link] @ obj.pose)[None])[0], obj.body, row, obj.leaf,
+            obj.node, room.bit_of(obj.slot),
         )  # fmt: skip
         self._stamp += 1
         self.stamps[row], self.part_counts[row] = self._stamp, obj.geometry.part_count
@@ -186,10 +187,3 @@ class PackedObjects:
         for obj in filter(None, self.in_slot):
             self.pairs.mark(obj, self.carried)
         self._searches_are_current = False
-
-
-def _row_of(pose: np.ndarray) -> np.ndarray:
-    """Convert a pose (4, 4) to (12,): rotation row by row, then translation."""
-    row = np.empty(12)
-    row[:9], row[9:] = pose[:3, :3].ravel(), pose[:3, 3]
-    return row

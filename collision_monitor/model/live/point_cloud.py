@@ -15,6 +15,7 @@ from collision_monitor.common.settings import setting
 from collision_monitor.common.text import six_digits
 from collision_monitor.errors import LiveSceneError
 from collision_monitor.geometry.segments import ROUNDING
+from collision_monitor.robot.poses import pose_rows
 
 # Voxels from the origin along each axis, so that 63 bits number all.
 HALF = 1 << 20
@@ -152,7 +153,7 @@ def voxels_of(
         )
     kept = np.empty((len(points), 3))
     count, on_robot = foreign(
-        np.ascontiguousarray(points), np.r_[pose[:3, :3].ravel(), pose[:3, 3]],
+        np.ascontiguousarray(points), pose_rows(pose[None])[0],
         np.ascontiguousarray(ends, dtype=float), np.ascontiguousarray(radii, dtype=float),
         float(padding), kept,
     )  # fmt: skip
