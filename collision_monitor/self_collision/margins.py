@@ -91,7 +91,8 @@ class Problem:
             name.
         tip_weight: weight of tip displacement against joint displacement, rad/m.
         cancelled: returns true once the result is no longer needed; None: never.
-        speeds: (nq,) velocity limits, rad/s or m/s, inf without one; None: no limits.
+        speeds: (nq,) velocity limits, rad/s or m/s, inf without one; for detours among moving
+            obstacles.
     """
 
     model: CollisionModel

@@ -171,19 +171,17 @@ def explore(
     corners = _Search(stepper, desired, effort, seed).run()
     if corners is None:
         return None
-    return _interpolated(desired[0], stepper.columns, np.array([pose for _, pose in corners]))
-
-
-def _interpolated(start: np.ndarray, columns: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """Poses (p, nq) at most one step apart on the straight segments between ``corners`` (k, m)."""
-    parts = [corners[:1]]
-    for a, b in zip(corners[:-1], corners[1:], strict=True):
-        count = max(1, int(np.ceil(np.abs(b - a).max() / _REACH)))
-        parts.append(a + np.arange(1, count + 1)[:, None] / count * (b - a))
-    path = np.vstack(parts)
-    out = np.repeat(start[None], len(path), axis=0)
-    out[:, columns] = path
+    poses = [pose for _, pose in corners]
+    path = np.vstack([poses[0], *map(_straight, poses[:-1], poses[1:])])
+    out = np.repeat(desired[:1], len(path), axis=0)
+    out[:, stepper.columns] = path
     return out
+
+
+def _straight(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Poses (p, m) from ``a`` (m,), which is not among them, to ``b``, at most one step apart."""
+    count = max(1, int(np.ceil(np.abs(b - a).max() / _REACH)))
+    return a + np.arange(1, count + 1)[:, None] / count * (b - a)
 
 
 def shortened(stepper: Stepper, path: np.ndarray, tries: int) -> np.ndarray:
@@ -195,10 +193,9 @@ def shortened(stepper: Stepper, path: np.ndarray, tries: int) -> np.ndarray:
         a, b = np.sort(rng.choice(len(path), 2, replace=False))
         if b - a < 2:
             continue
-        count = max(1, int(np.ceil(np.abs(path[b] - path[a]).max() / _REACH)))
-        if count < b - a and stepper.is_free(path[a], path[b]):
-            straight = path[a] + np.linspace(0.0, 1.0, count + 1)[:, None] * (path[b] - path[a])
-            path = np.vstack([path[:a], straight, path[b + 1 :]])
+        straight = _straight(path[a], path[b])
+        if len(straight) < b - a and stepper.is_free(path[a], path[b]):
+            path = np.vstack([path[: a + 1], straight, path[b + 1 :]])
     return path
 
 
@@ -315,38 +312,31 @@ class _Search:
 # -- among obstacles that move: poses, each at a row of the desired motion --
 
 
-@dataclass(frozen=True, eq=False)
-class TimedRows:
-    """The desired motion, in which obstacles move.
+def find_timed_detour(
+    stepper: Stepper, desired: np.ndarray, times: np.ndarray, speeds: np.ndarray, effort: Effort
+) -> np.ndarray | None:
+    """Rows (n, nq) with the same first and last one as ``desired``, or None.
 
-    Attributes:
-        rows: (n, nq) configurations.
-        times: (n,) seconds, increasing.
+    Only the joints of the ``stepper`` differ. The result is deterministic.
+
+    Args:
+        stepper: keeps the clearances.
+        desired: (n, nq) the desired motion, in which obstacles move.
+        times: (n,) of the rows, seconds, increasing.
         speeds: (nq,) velocity limits, rad/s or m/s; inf without one.
+        effort: budget of sampling; the cost is subtracted.
     """
-
-    rows: np.ndarray
-    times: np.ndarray
-    speeds: np.ndarray
-
-
-def find_timed_detour(stepper: Stepper, desired: TimedRows, effort: Effort) -> np.ndarray | None:
-    """Rows (n, nq) at the times of ``desired``, with the same first and last one, or None.
-
-    Only the joints of the ``stepper`` differ. The cost is subtracted from ``effort``. The result is
-    deterministic.
-    """
-    wanted = desired.rows[:, stepper.columns]
+    wanted = desired[:, stepper.columns]
 
     def search(part: Effort, seed: int) -> np.ndarray | None:
-        return _TimedSearch(stepper, desired, part, seed).path()
+        return _TimedSearch(stepper, desired, times, speeds, part, seed).path()
 
     if len(wanted) < 3:
         return None  # no row in between
     best = _best_of_several(search, lambda path: ((path - wanted) ** 2).sum(), effort, stepper)
     if best is None:
         return None
-    out = desired.rows.copy()
+    out = desired.copy()
     out[:, stepper.columns] = best
     return out
 
@@ -358,12 +348,13 @@ class _TimedSearch(_Search):
     time and that from the goal backwards, and no joint exceeds its velocity limit.
     """
 
-    def __init__(self, stepper: Stepper, desired: TimedRows, effort: Effort, seed: int) -> None:
-        super().__init__(stepper, desired.rows, effort, seed, len(desired.rows) - 1)
-        self._times = desired.times
-        self._speeds = _FASTEST * desired.speeds[stepper.columns]
-        others = np.delete(desired.rows, stepper.columns, axis=1)
-        self._bends = _bends(desired.times, others)
+    def __init__(
+        self, stepper: Stepper, desired: np.ndarray, times: np.ndarray, speeds: np.ndarray,
+        effort: Effort, seed: int,
+    ) -> None:  # fmt: skip
+        super().__init__(stepper, desired, effort, seed, len(desired) - 1)
+        self._times, self._speeds = times, _FASTEST * speeds[stepper.columns]
+        self._bends = _bends(times, np.delete(desired, stepper.columns, axis=1))
 
     def path(self) -> np.ndarray | None:
         """Positions (n, m) of the joints, or None if none were found."""

@@ -21,7 +21,6 @@ from collision_monitor.self_collision.motion_clearance import Failure
 from collision_monitor.self_collision.preparation import moving_scene_joint
 from collision_monitor.self_collision.robust.detour import (
     Effort,
-    TimedRows,
     find_detour,
     find_timed_detour,
     spread,
@@ -175,7 +174,10 @@ class SqpAdjustment:
         followed = places.round().astype(int)
         wanted, model = self._desired[followed], self._problem.model
         if np.ptp(wanted[:, self._fixed_columns], axis=0).any():
-            timed = self._timed_detour(stepper, first[0], followed)
+            rows = np.vstack([first[:1], wanted[1:]])
+            timed = find_timed_detour(
+                stepper, rows, self._problem.times[followed], self._problem.speeds, self._effort
+            )
             if timed is not None:
                 return self._knotted.spread(followed, (timed - wanted)[:, self._columns])
             if moving_scene_joint(model, model.joint_names, wanted):
@@ -186,15 +188,6 @@ class SqpAdjustment:
             raise self._required.no_detour(motion, begin, first, bad)
         change = (spread(path, wanted) - wanted)[:, self._columns]
         return self._knotted.spread(followed, change)
-
-    def _timed_detour(
-        self, stepper: Stepper, start: np.ndarray, followed: np.ndarray
-    ) -> np.ndarray | None:
-        """Configurations at the rows ``followed`` among moving obstacles, or None."""
-        problem, rows = self._problem, np.vstack([start, self._desired[followed[1:]]])
-        speeds = np.full(rows.shape[1], np.inf) if problem.speeds is None else problem.speeds
-        desired = TimedRows(rows, problem.times[followed], speeds)
-        return find_timed_detour(stepper, desired, self._effort)
 
     # -- smoothing and certificates --
 

@@ -10,7 +10,7 @@ from collision_monitor.errors import AdjustmentError
 from collision_monitor.model.proximity import Proximity
 from collision_monitor.motion.trajectory import Motion
 from collision_monitor.self_collision import adjust
-from collision_monitor.self_collision.robust.detour import Effort, TimedRows, find_timed_detour
+from collision_monitor.self_collision.robust.detour import Effort, find_timed_detour
 from collision_monitor.self_collision.stepper import Stepper
 
 # A box that crosses the place of the right arm, which has to give way and to come back.
@@ -32,8 +32,8 @@ def crossing(count=21, seconds=10.0, turn=0.0):
 def detour(motion, speed=1.0, effort=None):
     columns = np.arange(3)
     stepper = Stepper(Proximity(MODEL), columns, LIMITS, np.eye(3), 0.003)
-    desired = TimedRows(motion.positions, motion.times, np.full(7, speed))
-    return find_timed_detour(stepper, desired, effort or Effort())
+    speeds, effort = np.full(7, speed), effort or Effort()
+    return find_timed_detour(stepper, motion.positions, motion.times, speeds, effort)
 
 
 def is_clear(motion, clearance):
