@@ -74,7 +74,6 @@ class CollisionModel(PairQueries):
         pair_links: (pairs, 2) the links of ``pairs``, as indices into ``link_names``.
         unmonitored_pairs: pairs that are not checked: ``link_a``, ``link_b`` and ``reason``.
         bodies: the kinematic tree; links that are rigidly connected are one body.
-        leaf_queries: distances of the leaves of some pairs, and in batches.
         warnings: findings in the input that did not prevent loading.
         content: digest of all that decides distances, for caches.
     """
@@ -220,8 +219,8 @@ class CollisionModel(PairQueries):
         if not by_design:
             return self._distance_not_by_design(self.configuration(q), exact, any_contact)
         if exact:
-            return self._exact_distance().nearest(self.leaf_queries.configuration(q), any_contact)
-        result = self.leaf_queries.nearest(q)
+            return self._exact_distance().nearest(self.configuration(q), any_contact)
+        result = self._nearest_leaves(q)
         i, j = result[0], result[1]
         links = self.leaves[i].link, self.leaves[j].link
         return Clearance(result[2], links, result[3:9], result[9:], (i, j))

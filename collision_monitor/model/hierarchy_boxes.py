@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from collision_monitor.common.limits import LARGEST
 from collision_monitor.geometry.bounding_volumes import RSS
 from collision_monitor.hierarchy.packed import windows
 from collision_monitor.mesh_distance import mesh_tree
@@ -27,8 +28,8 @@ class TreeBoxes:
     """
 
     def __init__(self, model: CollisionModel) -> None:
-        self._queries = model.twin().leaf_queries
-        view = windows(*self._queries.arrays)
+        self._model = model.twin()
+        view = windows(*self._model.packed)
         self._boxes = view.boxes
         self.levels = np.zeros(len(view.nodes), dtype=np.int64)
         level = np.array([root for root in {0, view.moving_nodes} if root < len(view.nodes)])
@@ -43,7 +44,7 @@ class TreeBoxes:
 
         Valid until the next call.
         """
-        self._queries.contacts(q, -np.inf)  # places the boxes, and compares none
+        self._model.contacts(q, -LARGEST)  # places the boxes, and compares none
         return self._boxes
 
 

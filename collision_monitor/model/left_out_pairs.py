@@ -83,10 +83,10 @@ class _Search:
     def run(self) -> tuple[dict[int, str], list[str]]:
         """Return pairs to omit by index, with the reason; and warnings."""
         model, reasons, warnings = self._model, {}, []
-        overlap = model.leaf_queries.near_shares(self._everywhere[()], 0.0)
+        overlap = model.near_shares(self._everywhere[()], 0.0)
         at_rest = np.maximum(
-            model.leaf_queries.near_shares(self._around_zero, 0.0),
-            model.leaf_queries.near_shares(model.home_configurations(), 0.0),
+            model.near_shares(self._around_zero, 0.0),
+            model.near_shares(model.home_configurations(), 0.0),
         )
         for pair, (a, b) in enumerate(model.pairs):
             check_time("looking for pairs that overlap by design")

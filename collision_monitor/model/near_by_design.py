@@ -217,7 +217,7 @@ class DistanceNotByDesign:
         within = np.arange(len(limits)) if among is None else self._rows[among]
         within = within[within >= 0]
         if len(within) and (among is None or not is_exact):
-            distances = those.leaf_queries.pair_distances(q[None], within)[0]
+            distances = those.pair_distances(q[None], within)[0]
             is_within = ~(distances > limits[within])
             within, distances = within[is_within], distances[is_within]
         if len(within) and is_exact:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -22,17 +21,10 @@ from collision_monitor.model.leaf_queries import LeafQueries
 from collision_monitor.model.placed_leaves import PlacedLeaves
 from collision_monitor.robot.bodies import link_poses, relative_reach, rigid_bodies
 from collision_monitor.robot.description import Robot
-from collision_monitor.robot.pairs import UnmonitoredPair
 from collision_monitor.robot.scene import Scene
 from collision_monitor.robot.srdf import Semantics
 
 _Queries = TypeVar("_Queries", bound="PairQueries")
-
-
-def require_length(margin: float) -> None:
-    """Raise ConfigurationError unless a margin is a finite length, metres."""
-    if not math.isfinite(margin):  # numpy.isfinite would take as long as a small query
-        raise ConfigurationError(f"margin: {margin!r} is not a length in metres")
 
 
 def two_ranks(pair: tuple[str, str], names: Sequence[str], robot: str) -> tuple[int, int]:
@@ -47,14 +39,13 @@ def two_ranks(pair: tuple[str, str], names: Sequence[str], robot: str) -> tuple[
     return names.index(pair[0]), names.index(pair[1])
 
 
-class PairQueries:
+class PairQueries(LeafQueries):
     """Distances of given pairs of a robot and its scene; see `CollisionModel` for the attributes.
 
     ``pairs`` and ``unmonitored_pairs`` are set, and packed, by the derived class that chooses them.
     """
 
     pairs: list[tuple[str, str]]
-    unmonitored_pairs: list[UnmonitoredPair]
 
     def __init__(
         self, robot: Robot, semantics: Semantics, scene: Scene, settings: FitSettings,
@@ -105,10 +96,7 @@ class PairQueries:
             self.pair_links,
         )  # fmt: skip
         query.place_all(*arrays)
-        self.leaf_queries = LeafQueries(
-            arrays, self.name, self.joint_names, self.link_names, self.leaf_links,
-            self.unmonitored_pairs,
-        )  # fmt: skip
+        self._use_arrays(*arrays)
         self._exact: ExactDistance | None = None  # until `prepare_exact`
         # Before any query, because queries write to the arrays.
         self.content = content_key(
@@ -134,10 +122,10 @@ class PairQueries:
             ConfigurationError: q has the wrong shape or a value that is not finite, or ``within``
                 is not a length.
         """
-        q = self.leaf_queries.configuration(q)
+        q = self.configuration(q)
         if not isinstance(within, float | int | np.number) or np.isnan(within):
             raise ConfigurationError(f"within: {within!r} is not a length in metres")
-        out = self.leaf_queries.pair_distances(q.reshape(1, -1))[0]
+        out = self.pair_distances(q.reshape(1, -1))[0]
         return self._exact_distance().refine(q, out, within) if exact else out
 
     def exact_bounds(
@@ -171,7 +159,7 @@ class PairQueries:
             ConfigurationError: q has the wrong shape or a value that is not finite.
         """
         return self._exact_distance().bound(
-            self.leaf_queries.configuration(q), pairs, leaves, within, loose, near, seconds
+            self.configuration(q), pairs, leaves, within, loose, near, seconds
         )
 
     def prepare_exact(self, crossings: bool = False) -> None:
@@ -197,7 +185,7 @@ class PairQueries:
         ranks = two_ranks(pair, self.link_names, self.name)
         if not isinstance(most, int | np.integer) or most < 1:
             raise ConfigurationError(f"most: {most!r} is not a number of triangles above 0")
-        return self._exact_distance().crossing(self.leaf_queries.configuration(q), ranks, int(most))
+        return self._exact_distance().crossing(self.configuration(q), ranks, int(most))
 
     def __getstate__(self) -> dict[str, Any]:
         # Prepared exact queries contain addresses of this process.
@@ -206,8 +194,8 @@ class PairQueries:
     def _exact_distance(self) -> ExactDistance:
         if self._exact is None:
             self._exact = ExactDistance(
-                self.exact_shapes, self.leaf_queries.arrays, self.pair_links,
-                self.pairs.__getitem__, self.leaf_queries.refusal,
+                self.exact_shapes, self.packed, self.pair_links, self.pairs.__getitem__,
+                self.refusal,
             )  # fmt: skip
         return self._exact
 
@@ -221,53 +209,6 @@ class PairQueries:
             nearest[a] = min(nearest[a], distance)
             nearest[b] = min(nearest[b], distance)
         return nearest
-
-    def min_distances(self, configurations: np.ndarray, threads: int = 1) -> np.ndarray:
-        """Minimum signed distances (N,) of a batch, in metres.
-
-        Args:
-            configurations: (N, nq) one configuration per row, radians or metres.
-            threads: number of threads; 0 uses all processors.
-
-        Raises:
-            ConfigurationError: configurations have the wrong shape or a value that is not finite.
-            NothingToCheckError: no pair of links is checked.
-        """
-        return self.leaf_queries.min_distances(configurations, threads)
-
-    def is_clear(
-        self, configurations: np.ndarray, margin: float = 0.0, threads: int = 1
-    ) -> np.ndarray:
-        """Whether no checked pair is closer than ``margin``, (N,) booleans.
-
-        The result equals ``min_distances(configurations) >= margin``, but each row stops at the
-        first pair that is too close.
-
-        Args:
-            configurations: (N, nq) one configuration per row, radians or metres.
-            margin: metres.
-            threads: number of threads; 0 uses all processors.
-
-        Raises:
-            ConfigurationError: configurations have the wrong shape or a value that is not finite,
-                or margin is not a finite number.
-            NothingToCheckError: no pair of links is checked.
-        """
-        require_length(margin)
-        return self.leaf_queries.are_clear(configurations, float(margin), threads)
-
-    def contacts(
-        self, q: Sequence[float] | np.ndarray, margin: float = 0.0
-    ) -> list[tuple[int, int]]:
-        """Pairs of leaves nearer than ``margin`` metres at ``q`` (nq,), as indices into ``leaves``.
-
-        Raises:
-            ConfigurationError: q has the wrong shape or a value that is not finite, or margin is
-                not a finite number.
-        """
-        require_length(margin)
-        pairs = self.leaf_queries.contacts(self.leaf_queries.configuration(q), margin)
-        return list(map(tuple, pairs.tolist()))
 
     def home_configurations(self) -> np.ndarray:
         """Configurations (homes, nq) in which the robot may rest.
@@ -302,20 +243,16 @@ class PairQueries:
         most, with points that are not quite the nearest: this is faster. Points are only valid for
         distances above 0 and below their limit.
         """
-        q = self.leaf_queries.configuration(q)
+        q = self.configuration(q)
         return self._exact_distance().points(q, pairs, limits, enough)
 
     def exact_arrays(self) -> tuple[np.ndarray, ...]:
         """Return the first arguments of the kernels of `mesh_distance.nearest_query`."""
         return self._exact_distance().arrays
 
-    def leaf_segments(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
-        """End points (len(leaves), 2, 3) of the leaves at ``q`` (nq,), base frame, metres."""
-        return self.leaf_queries.segments(q)
-
     def link_poses(self, q: Sequence[float] | np.ndarray) -> dict[str, np.ndarray]:
         """Pose (4, 4) of every link of the robot at ``q`` (nq,), in the base frame."""
-        rows = self.leaf_queries.configuration(q).reshape(1, -1)
+        rows = self.configuration(q).reshape(1, -1)
         poses = link_poses(self.bodies, self.robot.links, rows)
         return {link: pose[0] for link, pose in poses.items()}
 
@@ -324,7 +261,7 @@ class PairQueries:
 
         ``kept`` (pairs,) bool: the pairs that searches of the tree find; None: all.
         """
-        numbers, index = self.leaf_queries.arrays
+        numbers, index = self.packed
         arrays = numbers.copy(), index.copy()
         if kept is not None:
             close_all_but(kept, *arrays)
@@ -403,15 +340,3 @@ class PairQueries:
         """Random configurations (n, nq), uniform within the joint limits."""
         rng = np.random.default_rng(seed)
         return rng.uniform(self.lower, self.upper, (n, len(self.joint_names)))
-
-    def configuration(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
-        """Return ``q`` as an array (nq,) of numbers; queries check the values.
-
-        Raises:
-            ConfigurationError: it has another shape, or is not of numbers.
-        """
-        return self.leaf_queries.configuration(q)
-
-    def refusal(self, code: int, q: Sequence[float] | np.ndarray) -> Exception:
-        """The error for the return code of a kernel: -1 no pairs, -2 - k an invalid q[k]."""
-        return self.leaf_queries.refusal(code, q)

@@ -148,7 +148,7 @@ def _measured(model: Any, home: np.ndarray, exact: bool, reach: float) -> list[l
     """The arguments of `SampledDistances.of_lists` after the first."""
     samples = _random(model)
     # Leaves are nearer than meshes: they exclude pairs that are far apart.
-    shares = model.leaf_queries.near_shares(samples, reach)
+    shares = model.near_shares(samples, reach)
     at_home = _at_home(model, home, exact)
     groups: dict[tuple[int, ...], list[int]] = {}
     for pair in np.flatnonzero(shares > 0.0).tolist() + sorted(at_home):
@@ -190,7 +190,7 @@ def _distances(
         row[:] = (
             model.surface_distances(q, pairs, limit=reach)
             if exact
-            else model.leaf_queries.pair_distances(q[None], pairs)[0]
+            else model.pair_distances(q[None], pairs)[0]
         )
     return np.clip(distances, 0.0, reach)
 

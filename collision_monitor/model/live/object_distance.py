@@ -104,10 +104,10 @@ class ObjectDistance:
         links = model.exact_shapes.links()
         shapes = ExactShapes({**links, **slots}, room.leaf_links, self._hierarchy)
         # Weak: a reference cycle would be freed only by garbage collection.
-        refusal, names = weakref.WeakMethod(model.refusal), weakref.WeakMethod(names)
+        names = weakref.WeakMethod(names)
         self.queries = ExactDistance(
             shapes, (room.numbers, room.index), room.view.pairs, lambda k: names()(k),
-            lambda code, q: refusal()(code, q),
+            model.refusal,
         )  # fmt: skip
         self._pairs, self._first_slot = room.view.pairs, len(links)
         self._path_state = parts.new_state(len(shapes.names), room.view.pairs, shapes.nodes)

@@ -37,7 +37,7 @@ def test_distance_distances_batch_and_contacts_agree(model):
         assert every.min() == pytest.approx(least, abs=1e-12)
         assert every[model.pairs.index(clearance.links)] == pytest.approx(least, abs=1e-12)
         some = np.array([len(every) - 1, 0])
-        assert model.leaf_queries.pair_distances(q[None], some)[0].tolist() == every[some].tolist()
+        assert model.pair_distances(q[None], some)[0].tolist() == every[some].tolist()
         touching = {
             frozenset((model.leaves[i].link, model.leaves[j].link))
             for i, j in model.contacts(q, margin=0.2)
