@@ -173,15 +173,9 @@ class LiveScene:
                 of that name stays.
         """
         geometry, pose = _geometry_of(name, shape, pose, self.bounds.leaves_per_object)
-        self._add(name, geometry, link, pose, touch, expires)
-
-    def _add(
-        self, name: str, geometry: ObjectGeometry, link: str | None, pose: np.ndarray,
-        touch: Collection[str], expires: float,
-    ) -> None:  # fmt: skip
         link = self.model.root if link is None else link
         _require_placed(name, link, pose, touch, self.model)
-        _leaf_rows(name, geometry.rows)
+        _require_leaves(name, geometry.rows)
         if geometry.part_count > len(geometry.rows):
             raise LiveSceneError(
                 f"{name}: {len(geometry.rows)} leaves cannot enclose {geometry.part_count} parts; "
@@ -195,7 +189,7 @@ class LiveScene:
         if known is not None and _is_replaceable(known, obj):
             known.geometry, known.pose, known.expires = geometry, obj.pose, expires
             self._write(known)
-            self._update_next_expiry(known)
+            self._next_expiry = min(self._next_expiry, expires)
             return
         if name == CLOUD:
             obj.slot = 0
@@ -212,7 +206,7 @@ class LiveScene:
         self.objects[name] = obj
         self._packed.insert(obj)
         self._notify(None if obj.carrier >= 0 else obj)
-        self._update_next_expiry(obj)
+        self._next_expiry = min(self._next_expiry, expires)
 
     def _write(self, obj: LiveObject) -> None:
         self._packed.write(obj)
@@ -261,7 +255,7 @@ class LiveScene:
         _require_placed(name, link, obj.pose, touch, self.model)
         poses = self.model.link_poses(q)
         pose = np.linalg.inv(poses[link]) @ poses[obj.link] @ obj.pose
-        self._add(name, obj.geometry, link, pose, touch, obj.expires)
+        self.add(name, obj.geometry, link, pose, touch, obj.expires)
 
     def detach(self, name: str, q: np.ndarray) -> None:
         """Detach an object at its pose at configuration ``q``; it is then fixed to the root."""
@@ -409,8 +403,6 @@ class LiveScene:
             raise LiveSceneError(f"{name}: no such object; there are {len(self.objects)}")
         return self.objects[name]
 
-    def _update_next_expiry(self, obj: LiveObject) -> None:
-        self._next_expiry = min(self._next_expiry, obj.expires)
 
 def _geometry_of(
     name: str, shape: Shape | ObjectGeometry | np.ndarray, pose: np.ndarray, most: int
@@ -419,8 +411,7 @@ def _geometry_of(
     if isinstance(shape, ObjectGeometry):
         return shape, pose
     if not isinstance(shape, Shape):
-        rows = _leaf_rows(name, np.ascontiguousarray(shape, dtype=float))
-        return ObjectGeometry.of_leaves(rows), pose
+        return ObjectGeometry.of_leaves(np.ascontiguousarray(shape, dtype=float)), pose
     if problem := array_range_problem(np.array(shape.size)):
         raise LiveSceneError(f"{name}: its size: {problem}")
     try:
@@ -430,15 +421,14 @@ def _geometry_of(
     return geometry, np.asarray(pose, dtype=float) @ shape.pose
 
 
-def _leaf_rows(name: str, leaves: np.ndarray) -> np.ndarray:
-    """Return ``leaves``; raise an error unless their shape is (k, 7)."""
+def _require_leaves(name: str, leaves: np.ndarray) -> None:
+    """Raise an error unless ``leaves`` are (k, 7) valid numbers."""
     if leaves.ndim != 2 or leaves.shape[1] != 7 or not len(leaves):
         raise LiveSceneError(f"{name}: leaves have shape {leaves.shape}, not (k, 7)")
     if not (np.isfinite(leaves).all() and (leaves[:, 6] >= 0.0).all()):
         raise LiveSceneError(f"{name}: its leaves are not finite, or a radius is below 0 m")
     if problem := array_range_problem(leaves):
         raise LiveSceneError(f"{name}: its leaves: {problem}")
-    return leaves
 
 
 def _require_placed(

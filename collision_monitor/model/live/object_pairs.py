@@ -37,10 +37,8 @@ class ObjectPairs:
         """(numbers, 2) both rows of each pair: of the model, then of objects, checked or not."""
         return self._room.view.pairs
 
-    def number(self, one: LiveObject, other: int | LiveObject) -> int:
-        """Number of the pair of an object and a link, or of two objects, one of them carried."""
-        if not isinstance(other, LiveObject):
-            return self._first_of_slots + one.slot * len(self._links) + other
+    def _number(self, one: LiveObject, other: LiveObject) -> int:
+        """Number of the pair of two objects, one of them carried."""
         if one.carrier < 0 or 0 <= other.carrier < one.carrier:
             one, other = other, one
         return self._first_of_carried + one.carrier * self._slots + other.slot
@@ -65,13 +63,13 @@ class ObjectPairs:
     def mark(self, obj: LiveObject, carried: Collection[LiveObject]) -> None:
         """Mark the pairs of an object with links and with carried objects, and number them."""
         room, links = self._room, len(self._links)
-        row, first = links + obj.slot, self.number(obj, 0)
+        row, first = links + obj.slot, self._first_of_slots + obj.slot * links
         numbers = np.where(obj.is_allowed, np.arange(first, first + links), -1)
         self.table[row, :links] = self.table[:links, row] = numbers
         partners = [other for other in carried if self.is_checked(obj, other)]
         for other in partners:
             place = links + other.slot
-            self.table[row, place] = self.table[place, row] = self.number(obj, other)
+            self.table[row, place] = self.table[place, row] = self._number(obj, other)
         room.open_object(obj, [other.slot for other in partners])
 
     def unmark(self, obj: LiveObject) -> None:
