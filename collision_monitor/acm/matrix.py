@@ -22,9 +22,8 @@ from collision_monitor.acm.pair_search import (
 from collision_monitor.common.settings import check_settings, setting
 from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.collision_model import CollisionModel
-from collision_monitor.model.mesh_contacts import where_they_meet
+from collision_monitor.model.mesh_contacts import contacts_at
 from collision_monitor.model.sampled_distances import few_joints_of, sampled_configurations
-from collision_monitor.robot.bodies import link_poses
 
 _NEARLY_ALL = 0.9  # share of the samples above which coal checks the meshes as well
 _BOXES, _DESCENTS = 250, 8  # in a round of a search
@@ -81,7 +80,8 @@ def where_links_meet(
     model: CollisionModel, pair: tuple[str, str], rows: np.ndarray
 ) -> np.ndarray:
     """Return whether (n,) the shapes of two links meet at configurations (n, nq), by coal."""
-    return where_they_meet(model.robot, link_poses(model.bodies, pair, rows), pair)
+    contacts = contacts_at(model, pair, rows)
+    return np.array([contacts.meet(k) for k in range(len(rows))], dtype=bool)
 
 
 def classify(

@@ -9,34 +9,30 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from collision_monitor.errors import MissingDependencyError
 from collision_monitor.mesh_distance.parts import merged
 from collision_monitor.model.pair_rules import GRAZE
-from collision_monitor.robot.description import Robot, Shape
+from collision_monitor.robot.bodies import link_poses
+from collision_monitor.robot.description import Shape
 from collision_monitor.robot.insides import Inside
 from collision_monitor.robot.shape_kinds import bounding_ball, unknown_kind
 
 
-def where_they_meet(
-    robot: Robot, link_poses: Mapping[str, np.ndarray], pair: tuple[str, str]
-) -> np.ndarray:
-    """Return whether (n,) the shapes of two links of ``robot`` meet at each configuration.
-
-    ``link_poses``: by link, (n, 4, 4) in the base frame. Shapes meet if their surfaces touch or
-    cross, or if one is completely inside the other (for meshes, inside a closed one).
+def contacts_at(model: Any, links: tuple[str, str], configurations: np.ndarray) -> LinkContacts:
+    """The contacts of two links of a CollisionModel at ``configurations`` (n, nq).
 
     Raises:
         MissingDependencyError: the library coal is not installed.
     """
-    solids = [Solid(robot.links[name].shapes, link_poses[name]) for name in pair]
-    contacts = LinkContacts(*solids)
-    return np.array([contacts.meet(k) for k in range(len(link_poses[pair[0]]))], dtype=bool)
+    poses = link_poses(model.bodies, links, configurations)
+    return LinkContacts(*(Solid(model.robot.links[link].shapes, poses[link]) for link in links))
 
 
 _DEPTHS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08)  # metres, tried one after the other
@@ -57,6 +53,9 @@ def _coal() -> ModuleType:
 
 class LinkContacts:
     """Contacts of the shapes of two links at given configurations.
+
+    Shapes meet if their surfaces touch or cross, or if one is completely inside the other (for
+    meshes, inside a closed one).
 
     Raises:
         MissingDependencyError: the library coal is not installed.

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 from collision_monitor.common.disk_cache import Store, content_key
 from collision_monitor.common.text import shortened
 from collision_monitor.errors import MissingDependencyError
-from collision_monitor.model.mesh_contacts import LinkContacts, Solid
+from collision_monitor.model.mesh_contacts import LinkContacts, contacts_at
 from collision_monitor.model.pair_rules import GRAZE, VERSION
 from collision_monitor.model.sampled_distances import sampled_configurations
-from collision_monitor.robot.bodies import link_poses
 from collision_monitor.robot.description import Joint
 from collision_monitor.robot.pairs import NEIGHBOURS
 
@@ -64,12 +63,8 @@ def _joint_between(model: Any, pair: tuple[str, str]) -> Joint:
 
 def _over_joint(model: Any, pair: tuple[str, str]) -> LinkContacts:
     """The links over the range of the joint between them."""
-    bodies = model.bodies
-    up, down = bodies.between(*pair)
-    column = int(bodies.columns[(up + down)[0]])
-    configurations = sampled_configurations(model, (column,), corners=True)
-    poses = link_poses(bodies, pair, configurations)
-    return LinkContacts(*(Solid(model.robot.links[link].shapes, poses[link]) for link in pair))
+    columns = tuple(model.bodies.joints_between(*pair))
+    return contacts_at(model, pair, sampled_configurations(model, columns, corners=True))
 
 
 def meeting_around_turns(model: Any) -> tuple[str, ...]:

@@ -64,23 +64,6 @@ class SampledDistances:
     at_home: np.ndarray
     constant: list[int]
 
-    @classmethod
-    def of_lists(
-        cls, reach: float, pairs: Sequence[int], quantiles: Sequence[Sequence[float]],
-        contacts: Sequence[float], least: Sequence[float], at_home: Sequence[float],
-        constant: Sequence[int],
-    ) -> SampledDistances:  # fmt: skip
-        """From plain lists, as they are cached."""
-        return cls(
-            reach,
-            np.array(pairs, dtype=int),
-            np.array(quantiles, dtype=float).reshape(len(pairs), len(_LEVELS)),
-            np.array(contacts, dtype=float),
-            np.array(least, dtype=float),
-            np.array(at_home, dtype=float),
-            list(constant),
-        )
-
     def share_within(self, distance: float) -> np.ndarray:
         """Share (k,) of the configurations with at most this distance, metres."""
         steps = np.diff(self.quantiles, axis=1)
@@ -136,16 +119,20 @@ def sampled_distances(model: Any, exact: bool, reach: float = REACH) -> SampledD
     ``exact``: on the shapes instead of the leaves. It compiles exact queries, and builds their
     hierarchies, unless the result is cached. ``reach``: metres, at least `REACH`.
     """
-    if not model.pairs:
-        return SampledDistances.of_lists(reach, [], [], [], [], [], [])
-    home = model.home_configurations()
-    key = content_key("sampled", VERSION, exact, reach, home, model.content)
-    kept = Store("contacts").kept(key, lambda: _measured(model, home, exact, reach))
-    return SampledDistances.of_lists(reach, *kept)
+    kept: list[list] = [[] for _ in range(6)]
+    if model.pairs:
+        home = model.home_configurations()
+        key = content_key("sampled", VERSION, exact, reach, home, model.content)
+        kept = Store("contacts").kept(key, lambda: _measured(model, home, exact, reach))
+    pairs, quantiles, *columns, constant = kept
+    return SampledDistances(
+        reach, np.array(pairs, dtype=int), np.reshape(quantiles, (-1, len(_LEVELS))),
+        *(np.array(column, dtype=float) for column in columns), constant,
+    )  # fmt: skip
 
 
 def _measured(model: Any, home: np.ndarray, exact: bool, reach: float) -> list[list]:
-    """The arguments of `SampledDistances.of_lists` after the first."""
+    """The arguments of `SampledDistances` after the first, as plain lists."""
     samples = _random(model)
     # Leaves are nearer than meshes: they exclude pairs that are far apart.
     shares = model.near_shares(samples, reach)
