@@ -77,7 +77,8 @@ def plan(
     columns = [model.columns_of(arm.joint_names) for arm in arms]
     able = np.concatenate(columns)
     margins = choose_margins(model, arms, desired, safe, danger, able)
-    problem = Problem(model, arms, motion.times, desired, tuple(columns), margins)
+    every = tuple(range(len(arms)))
+    problem = Problem(model, arms, motion.times, desired, tuple(columns), margins, every)
     proximity = problem.proximity
     limits = start_limits(proximity, desired[0], margins.safe)
 

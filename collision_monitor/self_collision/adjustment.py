@@ -209,12 +209,12 @@ def adjust(
     desired = configurations(model, given, rest)
     named = set(given.joint_names)
     columns = tuple(model.columns_of(filter(named.__contains__, arm.joint_names)) for arm in arms)
-    yielding = _possible_yielding(settings.yielding, columns, arms)
-    able = np.concatenate([columns[k] for k in yielding_arms(arms, yielding)])
-    moving = np.union1d(able, np.flatnonzero(np.ptp(desired, axis=0) > 0.0))
+    able = _able_arms(settings.yielding, columns, arms)
+    changed = np.flatnonzero(np.ptp(desired, axis=0) > 0.0)
+    moving = np.union1d(np.concatenate([columns[k] for k in able]), changed)
     unmoved = np.flatnonzero(~moved_relatively(model, moving))
     _refuse_contact_at(model, desired[0], unmoved, 0, float(given.times[0]), UNMOVED)
-    task = _Task(model, given, arms, columns, rest, yielding, able, cancelled)
+    task = _Task(model, given, arms, columns, rest, able, cancelled)
     outcome = _solve(task, settings)
     if isinstance(outcome, Adjustment):
         return outcome
@@ -239,7 +239,7 @@ class _Task:
     Attributes:
         columns: of q, for each arm: the joints that the motion names.
         rest: (nq,) positions of joints that the motion does not name.
-        able: columns of q that may be changed.
+        able: indices of the arms that may be changed.
     """
 
     model: CollisionModel
@@ -247,8 +247,7 @@ class _Task:
     arms: tuple[Arm, ...]
     columns: tuple[np.ndarray, ...]
     rest: np.ndarray
-    yielding: str
-    able: np.ndarray
+    able: tuple[int, ...]
     cancelled: Callable[[], bool] | None
 
 
@@ -310,9 +309,10 @@ def _problem(
     desired = configurations(model, motion, task.rest)
     speeds = velocity_limits(model, settings.velocity_limits)
     rates = _rate_limits(model, motion, settings, speeds)
+    able = np.concatenate([task.columns[k] for k in task.able])
     margins = choose_margins(
-        model, arms, desired, settings.safe_distance, settings.danger_distance, task.able,
-        ends, leaving=settings.leaving,
+        model, arms, desired, settings.safe_distance, settings.danger_distance, able, ends,
+        leaving=settings.leaving,
     )  # fmt: skip
     if settings.method != "robust" and not settings.every_pair:
         between = sides(model, arms).between  # as in the paper
@@ -325,7 +325,7 @@ def _problem(
             f"'{model.name}': no pair of links is checked in which {names} takes part"
         )
     problem = Problem(
-        model, arms, motion.times, desired, task.columns, margins, task.yielding,
+        model, arms, motion.times, desired, task.columns, margins, task.able,
         settings.tip_weight, task.cancelled, speeds,
     )  # fmt: skip
     return problem, rates
@@ -393,8 +393,10 @@ def _refuse_contact_at(
 # -- inputs --
 
 
-def _possible_yielding(yielding: str, columns: Sequence[np.ndarray], arms: Sequence[Arm]) -> str:
-    """``yielding``, or the only arm that the motion moves."""
+def _able_arms(
+    yielding: str, columns: Sequence[np.ndarray], arms: Sequence[Arm]
+) -> tuple[int, ...]:
+    """Indices of the arms that give way: of ``yielding``, or the only one that the motion names."""
     moved = [k for k, own in enumerate(columns) if len(own)]
     if not moved:
         raise MotionError(
@@ -406,7 +408,7 @@ def _possible_yielding(yielding: str, columns: Sequence[np.ndarray], arms: Seque
         raise ConfigurationError(
             f"yielding: the {yielding} arm is to give way, but the motion names none of its joints"
         )
-    return arms[moved[0]].name if len(moved) == 1 else yielding
+    return (moved[0],) if len(moved) == 1 else asked
 
 
 # -- results --

@@ -87,8 +87,7 @@ class Problem:
         desired: (n, nq) configurations of all joints of the model.
         columns: columns of q of each arm.
         margins: d_saf and d_dan of every pair.
-        yielding: the arm that is adjusted: ``both`` for all, ``left`` or ``right`` of two, or a
-            name.
+        able: indices of the ``arms`` that are adjusted.
         tip_weight: weight of tip displacement against joint displacement, rad/m.
         cancelled: returns true once the result is no longer needed; None: never.
         speeds: (nq,) velocity limits, rad/s or m/s, inf without one; for detours among moving
@@ -101,7 +100,7 @@ class Problem:
     desired: np.ndarray
     columns: tuple[np.ndarray, ...]
     margins: Margins
-    yielding: str = "both"
+    able: tuple[int, ...]
     tip_weight: float = 0.0
     cancelled: Callable[[], bool] | None = None
     speeds: np.ndarray | None = None
@@ -120,7 +119,7 @@ class Problem:
     @property
     def yielding_columns(self) -> np.ndarray:
         """Columns of q of the adjusted arms, in the order of ``arms``."""
-        return np.concatenate([self.columns[k] for k in yielding_arms(self.arms, self.yielding)])
+        return np.concatenate([self.columns[k] for k in self.able])
 
 
 def yielding_arms(arms: Sequence[Arm], yielding: str) -> tuple[int, ...]:

@@ -61,7 +61,7 @@ class Streamer:
         """Find the arms, and compile the kernels of `update`."""
         if not arms or not all(isinstance(arm, Arm) for arm in arms):
             arms = find_chains(model.robot, model.semantics, arms)
-        yielding_arms(arms, yielding)  # raises for unknown arms
+        self._able = yielding_arms(arms, yielding)
         AdjustmentSettings(safe_distance, danger_distance)  # raises for invalid distances
         warm_up_for_states()
         prepare_meshes(model)
@@ -70,7 +70,6 @@ class Streamer:
         self.model = model
         self.arms = tuple(arms)
         self._distances = safe_distance, danger_distance
-        self._yielding = yielding
         self._proximity = Proximity(model)
         self._columns = tuple(model.columns_of(arm.joint_names) for arm in arms)
         self.fastest = velocity_limits(model)
@@ -88,7 +87,7 @@ class Streamer:
         q = self._configuration("q", q)
         margins = choose_margins(self.model, self.arms, q[None, :], *self._distances, ends=False)
         problem = Problem(
-            self.model, self.arms, np.zeros(1), q[None, :], self._columns, margins, self._yielding
+            self.model, self.arms, np.zeros(1), q[None, :], self._columns, margins, self._able
         )
         self._proximity = problem.proximity
         if worst := RequiredClearances(problem).worst(q, margins.danger):

@@ -185,7 +185,7 @@ def joint_weights(problem: Problem, share: np.ndarray | None = None) -> np.ndarr
     Changes that satisfy a constraint are inversely proportional to their weights; H is 1 for equal
     shares.
     """
-    if share is None or problem.yielding != "both":
+    if share is None or len(problem.able) < len(problem.arms):
         return np.eye(len(problem.yielding_columns))
     equal = 1.0 / len(share)
     parts = [np.full(len(c), equal / s) for c, s in zip(problem.columns, share, strict=True)]

@@ -35,7 +35,7 @@ from collision_monitor.common.text import time_text
 from collision_monitor.errors import AdjustmentError
 from collision_monitor.geometry.segments import ROUNDING
 from collision_monitor.self_collision.field.arm_pushing import PushedArm
-from collision_monitor.self_collision.margins import Problem, sides, yielding_arms
+from collision_monitor.self_collision.margins import Problem, sides
 from collision_monitor.self_collision.motion_clearance import failures
 from collision_monitor.self_collision.robust.required_clearances import RequiredClearances
 
@@ -96,9 +96,8 @@ class _Adjustment:
         lower, upper = model.position_limits
         self._least = np.minimum(lower, self._desired)
         self._largest = np.maximum(upper, self._desired)
-        able = yielding_arms(problem.arms, problem.yielding)
         self._arms = [
-            PushedArm(model, columns, arm.tip_link, k in able)
+            PushedArm(model, columns, arm.tip_link, k in problem.able)
             for k, (arm, columns) in enumerate(zip(problem.arms, problem.columns, strict=True))
         ]
         self._may_move = np.zeros(len(model.joint_names), dtype=bool)

@@ -20,7 +20,7 @@ import numpy as np
 from collision_monitor import CollisionModel
 from collision_monitor.motion import read_motion
 from collision_monitor.self_collision.arms import Arm
-from collision_monitor.self_collision.margins import Margins, Problem
+from collision_monitor.self_collision.margins import Margins, Problem, yielding_arms
 from support.paths import ROOT
 
 RADIUS = 0.05  # of every capsule, m
@@ -84,7 +84,8 @@ class Case:
             np.where(between, self.danger - 2.0 * RADIUS, -np.inf),
         )
         columns = (np.arange(7), np.arange(7, 14))
-        return Problem(model, arms, self.times, self.desired, columns, margins, yielding)
+        able = yielding_arms(arms, yielding)
+        return Problem(model, arms, self.times, self.desired, columns, margins, able)
 
     def segment_distances(self, positions: np.ndarray) -> np.ndarray:
         """Least distance (n,) of the arms' segments at each row of ``positions`` (n, 14)."""

@@ -67,20 +67,13 @@ def ball(name: str, x: float, y: float, radius: float = 0.05) -> dict:
     return {"name": name, "type": "sphere", "radius": radius, "position": [x, y, 0.0]}
 
 
-def planar_problem(
-    model: CollisionModel,
-    desired: np.ndarray,
-    safe: float = 0.1,
-    danger: float = 0.02,
-    yielding: str = "both",
-    tip_weight: float = 0.0,
-) -> Problem:
+def planar_problem(model: CollisionModel, desired: np.ndarray) -> Problem:
     """What a method is given, a second a waypoint."""
     arms = find_chains(model.robot, model.semantics)
     columns = tuple(model.columns_of(arm.joint_names) for arm in arms)
-    margins = choose_margins(model, arms, desired, safe, danger)
+    margins = choose_margins(model, arms, desired, 0.1, 0.02)
     times = np.arange(float(len(desired)))
-    return Problem(model, arms, times, desired, columns, margins, yielding, tip_weight)
+    return Problem(model, arms, times, desired, columns, margins, (0, 1))
 
 
 def points(q: np.ndarray) -> np.ndarray:

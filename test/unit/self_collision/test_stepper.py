@@ -123,9 +123,9 @@ def test_weights_make_changes_as_the_shares_are():
     # the least y'Hy with g.y = 1, g alike for both arms, is inverse(H) g but for its length
     change = np.linalg.solve(weights, np.ones(6))
     assert change[:3].sum() / change.sum() == pytest.approx(0.8)
-    for side, columns in (("right", 3), ("left", 3)):
-        only = joint_weights(replace(problem, yielding=side), (0.9, 0.1))
-        assert np.array_equal(only, np.eye(columns))
+    for arm in (0, 1):
+        only = joint_weights(replace(problem, able=(arm,)), (0.9, 0.1))
+        assert np.array_equal(only, np.eye(3))
 
 
 @pytest.mark.parametrize("columns", [np.arange(6), np.arange(3), np.arange(3, 6)])
