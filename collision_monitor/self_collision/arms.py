@@ -100,9 +100,8 @@ def _only_one(tree: Tree, groups: dict[str, Arm | str]) -> tuple[Arm]:
 def _chains(tree: Tree) -> list[Arm]:
     """The chains of the URDF from each joint outwards that are not a leg, neck or gripper."""
     arms = []
-    for stem in map(tree.stem, independent(tree.robot.joints)):
-        tip = tree.tip_of(stem[-1])
-        arms.append(_arm(tree, f"{stem[0].parent}..{tip}", stem, tip))
+    for joint in independent(tree.robot.joints):
+        arms.append(_arm_of(tree, tree.stem(joint)))
     return [arm for arm in arms if not _other(tree, arm)]
 
 
@@ -159,6 +158,12 @@ def _rigid_below(tree: Tree, joint: Joint) -> set[str]:
 
 def _arm(tree: Tree, name: str, stem: list[Joint], tip: str) -> Arm:
     return Arm(name, tuple(joint.name for joint in stem), tree.links_below(stem[0]), tip)
+
+
+def _arm_of(tree: Tree, stem: list[Joint]) -> Arm:
+    """The arm of these joints, up to the first branch behind the last one."""
+    tip = tree.tip_of(stem[-1])
+    return _arm(tree, f"{stem[0].parent}..{tip}", stem, tip)
 
 
 def _named(tree: Tree, groups: dict[str, Arm | str], name: str) -> Arm:
@@ -223,10 +228,7 @@ def _from_groups(tree: Tree, groups: dict[str, Arm | str]) -> tuple[Arm, Arm] | 
 def _from_names(tree: Tree) -> tuple[Arm, Arm] | None:
     pairs = []
     for limbs in mirrored_limbs(tree):
-        arms = []
-        for stem in limbs:
-            tip = tree.tip_of(stem[-1])
-            arms.append(_arm(tree, f"{stem[0].parent}..{tip}", stem, tip))
+        arms = [_arm_of(tree, stem) for stem in limbs]
         if not any(_other(tree, arm) for arm in arms):
             pairs.append(tuple(arms))
     return max(pairs, key=lambda pair: _rank(tree, pair), default=None)

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from collision_monitor.errors import ArmsError
-from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.model.collision_model import CollisionModel
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.monitor import Monitor, MonitorState
@@ -87,6 +87,7 @@ class Nearest(NamedTuple):
         )
 
 
+@dataclass(eq=False)
 class Execution:
     """A motion that was sent to the controller, and whether it is being executed.
 
@@ -97,29 +98,26 @@ class Execution:
 
     Attributes:
         joint_names: the joints of the motion.
+        begin: when it begins; -inf if it is not executed.
         planned_end: when it ends as planned; -inf if it is not executed.
         goal: last positions of its joints; without any it ends as planned.
+        tolerance: rad or m from the goal.
+        passes_goal: whether it comes to the goal before its end.
+        endless: joints that are at the goal a whole turn away as well.
     """
 
-    def __init__(
-        self,
-        joint_names: Sequence[str] = (),
-        begin: float = -math.inf,
-        planned_end: float = -math.inf,
-        goal: Mapping[str, float] | None = None,
-        tolerance: float = 0.0,
-        passes_goal: bool = False,
-        endless: Collection[str] = (),
-    ) -> None:
-        """``tolerance``: rad or m from the goal. ``passes_goal``: it comes there before its end.
+    joint_names: tuple[str, ...] = ()
+    begin: float = -math.inf
+    planned_end: float = -math.inf
+    goal: Mapping[str, float] = field(default_factory=dict)
+    tolerance: float = 0.0
+    passes_goal: bool = False
+    endless: frozenset[str] = frozenset()
+    _has_ended: bool = field(default=False, init=False)
 
-        ``endless``: joints that are there a whole turn away as well.
-        """
-        self.joint_names, self.planned_end = tuple(joint_names), planned_end
-        self.goal, self._tolerance, self._passes_goal = dict(goal or {}), tolerance, passes_goal
-        self._endless = frozenset(endless)
-        self._begin = self._clock = begin
-        self._has_ended = False
+    def __post_init__(self) -> None:
+        """Start the clock."""
+        self._clock = self.begin
 
     def continue_with(self, arm_joints: Sequence[str], known: Collection[str]) -> Execution:
         """The same motion with a new robot that has the joints ``known``."""
@@ -138,18 +136,18 @@ class Execution:
         """Whether the motion is being executed."""
         if clock < self._clock:
             self.planned_end -= self._clock - clock
-            self._begin = clock
+            self.begin = clock
         self._clock = clock
         return clock <= self.planned_end or bool(self.goal) and not self._has_ended
 
     def is_at_goal(self, name: str, position: float) -> bool:
         """Whether a joint is at its goal."""
-        off = apart(position, self.goal.get(name, math.nan), name in self._endless)
-        return bool(abs(off) <= self._tolerance)
+        off = apart(position, self.goal.get(name, math.nan), name in self.endless)
+        return bool(abs(off) <= self.tolerance)
 
     def _stands(self, name: str, standing: Standing, clock: float) -> bool:
-        at_goal = not self._passes_goal and self.is_at_goal(name, standing.position(name))
-        return standing.stood(name, self._begin, clock, at_goal)
+        at_goal = not self.passes_goal and self.is_at_goal(name, standing.position(name))
+        return standing.stood(name, self.begin, clock, at_goal)
 
 
 class HoldSupervisor:
@@ -268,7 +266,11 @@ class HoldSupervisor:
         if state.clearance is None:
             self.nearest = None
             return
-        self.nearest = min(self._measured(state.clearance), key=lambda pair: pair.above)
+        found = self._measured_often()
+        if self._compares:
+            clearance, danger = state.clearance, self.monitor.stop_distance
+            found.append(Nearest(clearance.links, clearance.distance, danger))
+        self.nearest = min(found, key=lambda pair: pair.above)
 
     def below(self) -> dict[tuple[str, str], float]:
         """The pairs below their d_dan at the last joint state, with their distances, metres."""
@@ -279,13 +281,6 @@ class HoldSupervisor:
             distances, danger = self.monitor.distances(), self.monitor.stop_distance
             found += map(Nearest, self.model.pairs, distances.tolist(), [danger] * len(distances))
         return {pair.links: pair.distance for pair in found if pair.above < 0.0}
-
-    def _measured(self, clearance: Clearance) -> list[Nearest]:
-        """The nearest pair that is compared with d_dan, and all with one of their own."""
-        found = self._measured_often()
-        if self._compares:
-            found.append(Nearest(clearance.links, clearance.distance, self.monitor.stop_distance))
-        return found
 
     def _measured_often(self) -> list[Nearest]:
         """The pairs with a d_dan of their own."""

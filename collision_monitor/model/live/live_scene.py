@@ -101,7 +101,7 @@ class LiveScene:
     @property
     def has_free_slot(self) -> bool:
         """Whether there may be one more object."""
-        return self._packed.has_free_slot
+        return len(self.objects) - (CLOUD in self.objects) < self.bounds.objects
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """(numbers, index) of the packed model, after all pending changes."""

@@ -52,11 +52,6 @@ class PackedObjects:
         self._stamp = 0
         self._rebuild_carried()
 
-    @property
-    def has_free_slot(self) -> bool:
-        """Whether there may be one more object."""
-        return bool(self._free_slots)
-
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """(numbers, index) of the packed model, after all pending changes."""
         if not self._searches_are_current:
