@@ -220,15 +220,15 @@ class HoldSupervisor:
             behaviour=None,
         )
         self._compares = bool(others)
-        self._often = model.twin([names[k] for k in often])
-        self._own_danger = np.array([pair.stop for pair in often.values()])
+        self._own_danger = {k: pair.stop for k, pair in often.items()}
         self.left_out = sorted(names[k] for k in np.flatnonzero(self._guarded & ~kept))
         return monitor
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """The pairs that can hold the arms."""
-        return (self.monitor.model.pairs if self._compares else []) + self._often.pairs
+        own = [self._robot.pairs[k] for k in self._own_danger]
+        return (self.monitor.model.pairs if self._compares else []) + own
 
     @property
     def model(self) -> CollisionModel:
@@ -284,14 +284,11 @@ class HoldSupervisor:
 
     def _measured_often(self) -> list[Nearest]:
         """The pairs with a d_dan of their own."""
-        if not self._own_danger.size:
+        if not self._own_danger:
             return []
-        pairs = np.arange(len(self._own_danger))
-        distances = self._often.surface_distances(self.monitor.buffer.q, pairs)
-        return list(map(
-            Nearest, self._often.pairs, distances.tolist(), self._own_danger.tolist(),
-            [True] * len(pairs),
-        ))  # fmt: skip
+        distances = self._robot.surface_distances(self.monitor.buffer.q, list(self._own_danger))
+        each = zip(self._own_danger.items(), distances.tolist(), strict=True)
+        return [Nearest(self._robot.pairs[k], d, own, True) for (k, own), d in each]
 
     def _judge(self, above: float) -> bool:
         safe, danger = self._distances
