@@ -260,7 +260,7 @@ def _sorted_within(order: np.ndarray, sizes: np.ndarray, centers: np.ndarray) ->
     return order[np.lexsort((along, stretch))]
 
 
-def _levels(nodes: np.ndarray) -> list[np.ndarray]:
+def levels_of(nodes: np.ndarray) -> list[np.ndarray]:
     """Indices of the nodes of one tree or several, level by level from the roots."""
     inner = nodes[:, 0] >= 0
     is_child = np.zeros(len(nodes), dtype=bool)
@@ -276,7 +276,7 @@ def _levels(nodes: np.ndarray) -> list[np.ndarray]:
 def gathered(nodes: np.ndarray, of_leaves: np.ndarray) -> np.ndarray:
     """Combine rows of ``of_leaves`` (leaves, k) of bool by "or" over the leaves below each node."""
     of_nodes = np.zeros((len(nodes), of_leaves.shape[1]), dtype=bool)
-    for level in reversed(_levels(nodes)):
+    for level in reversed(levels_of(nodes)):
         first, second = nodes[level, :2].T
         inner = first >= 0
         of_nodes[level[~inner]] = of_leaves[second[~inner]]

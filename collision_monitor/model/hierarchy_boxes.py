@@ -13,7 +13,7 @@ import numpy as np
 
 from collision_monitor.common.limits import LARGEST
 from collision_monitor.geometry.bounding_volumes import RSS
-from collision_monitor.hierarchy.packed import windows
+from collision_monitor.hierarchy.packed import levels_of, windows
 from collision_monitor.mesh_distance import mesh_tree
 from collision_monitor.mesh_distance.parts import SOLID, Part
 from collision_monitor.model.collision_model import CollisionModel
@@ -31,13 +31,10 @@ class TreeBoxes:
         self._model = model.twin()
         view = windows(*self._model.packed)
         self._boxes = view.boxes
-        self.levels = np.zeros(len(view.nodes), dtype=np.int64)
-        level = np.array([root for root in {0, view.moving_nodes} if root < len(view.nodes)])
-        self.depth = 0
-        while len(level):
-            self.levels[level] = self.depth
-            self.depth += 1
-            level = view.nodes[level[view.nodes[level, 0] >= 0], :2].ravel()
+        levels = levels_of(view.nodes)
+        self.depth, self.levels = len(levels), np.zeros(len(view.nodes), dtype=np.int64)
+        for number, nodes in enumerate(levels):
+            self.levels[nodes] = number
 
     def at(self, q: np.ndarray) -> np.ndarray:
         """Lower and upper corner of every box at ``q`` (nq,), (nodes, 6), metres, base frame.
