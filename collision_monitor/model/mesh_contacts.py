@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from types import ModuleType
 from typing import Any
@@ -228,19 +228,33 @@ class Solid:
         return self._placed[index]
 
 
-def _crossings(a: Solid, b: Solid, index: int) -> np.ndarray:
-    """Some points (n, 3) in the base frame where surfaces cross."""
+def _collisions(
+    a: Solid, b: Solid, index: int, most: int, margin: float = 0.0
+) -> Iterator[Any]:
+    """Results of coal, with ``most`` contacts, of each piece of one link with each of the other.
+
+    Contacts are those of surfaces, or of a surface in a solid primitive, or within ``margin``
+    metres. A result is valid until the next one.
+    """
     coal = _coal()
     request, result = coal.CollisionRequest(), coal.CollisionResult()
-    request.num_max_contacts, request.enable_contact = _MOST_CROSSINGS, True
-    points: list[np.ndarray] = []
+    # Without contacts, coal 3.0 misses crossing cylinders: it stops its search early.
+    request.num_max_contacts, request.enable_contact = most, True
+    request.security_margin = margin
     for one, pose_one in a.placed(index):
         for other, pose_other in b.placed(index):
             result.clear()
             coal.collide(one, pose_one, other, pose_other, request, result)
-            contacts = result.getContacts()
-            step = max(1, len(contacts) // _SOME_CROSSINGS)
-            points += [contacts[k].pos for k in range(0, len(contacts), step)]
+            yield result
+
+
+def _crossings(a: Solid, b: Solid, index: int) -> np.ndarray:
+    """Some points (n, 3) in the base frame where surfaces cross."""
+    points: list[np.ndarray] = []
+    for result in _collisions(a, b, index, _MOST_CROSSINGS):
+        contacts = result.getContacts()
+        step = max(1, len(contacts) // _SOME_CROSSINGS)
+        points += [contacts[k].pos for k in range(0, len(contacts), step)]
     crossings = np.array(points).reshape(-1, 3)
     return crossings[np.isfinite(crossings).all(axis=1)]  # coal has none for some primitives
 
@@ -250,25 +264,8 @@ def _come_near(a: Solid, b: Solid, index: int, margin: float) -> bool:
     apart = a.centers[index] - b.centers[index]
     if math.sqrt(apart @ apart) > a.radius + b.radius + margin:
         return False
-    return _surfaces_meet(a, b, index, margin) or _one_holds_the_other(a, b, index)
-
-
-def _surfaces_meet(a: Solid, b: Solid, index: int, margin: float = 0.0) -> bool:
-    """Whether coal finds a contact, or shapes within ``margin`` metres.
-
-    Contacts are those of surfaces, or of a surface in a solid primitive.
-    """
-    coal = _coal()
-    request, result = coal.CollisionRequest(), coal.CollisionResult()
-    # Without contacts, coal 3.0 misses crossing cylinders: it stops its search early.
-    request.num_max_contacts, request.enable_contact = 1, True
-    request.security_margin = margin
-    for one, pose_one in a.placed(index):
-        for other, pose_other in b.placed(index):
-            result.clear()
-            if coal.collide(one, pose_one, other, pose_other, request, result):
-                return True
-    return False
+    touch = any(result.isCollision() for result in _collisions(a, b, index, 1, margin))
+    return touch or _one_holds_the_other(a, b, index)
 
 
 def _one_holds_the_other(a: Solid, b: Solid, index: int) -> bool:
