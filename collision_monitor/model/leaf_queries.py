@@ -217,21 +217,19 @@ class LeafQueries:
 
     def near_shares(self, configurations: np.ndarray, margin: float) -> np.ndarray:
         """Share (pairs,) of configurations with leaves nearer than ``margin``, by the tree."""
-        count = len(self.link_names)
-
-        def keys(links: np.ndarray) -> np.ndarray:
-            links = np.sort(links, axis=1)
-            return links[:, 0] * count + links[:, 1]
-
-        known = keys(self.pair_links)
-        order = np.argsort(known)
-        known = known[order]
-        hits = np.zeros(len(known))
+        table, hits = self.pair_table(), np.zeros(len(self.pair_links))
         for q in configurations:
             check_time("selecting pairs")
-            met = np.unique(keys(self.leaf_links[self._near_leaves(q, margin)]))
-            hits[order[np.searchsorted(known, met)]] += 1
+            one, other = self.leaf_links[self._near_leaves(q, margin)].T
+            hits[np.unique(table[one, other])] += 1
         return hits / len(configurations)
+
+    def pair_table(self) -> np.ndarray:
+        """(links, links) index into ``pairs``; -1 for links that are not checked."""
+        links, (one, other) = len(self.link_names), self.pair_links.T
+        table = np.full((links, links), -1, dtype=np.int64)
+        table[one, other] = table[other, one] = np.arange(len(one))
+        return table
 
     def _in_parallel(
         self,

@@ -74,11 +74,7 @@ class ModelPairs:
         view = windows(*self._arrays)
         self.most_moving_leaves = view.moving_leaves
         self.leaf_links, self.pair_rows = model.leaf_links, model.pair_links
-        moving, numbers = len(model.moving_links), np.arange(len(self.pair_rows))
-        self.pair_table = np.full((moving, len(self._names)), -1, dtype=np.int64)
-        for one, other in (self.pair_rows.T, self.pair_rows.T[::-1]):
-            moves = one < moving
-            self.pair_table[one[moves], other[moves]] = numbers[moves]
+        self.pair_table = model.pair_table()[: len(model.moving_links)]
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """(numbers, index) of the packed model, copied."""

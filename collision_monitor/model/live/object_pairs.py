@@ -4,11 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from collision_monitor.model.live.live_objects import LiveObject, Room
+
+if TYPE_CHECKING:
+    from collision_monitor.model.collision_model import CollisionModel
 
 
 class ObjectPairs:
@@ -22,15 +26,12 @@ class ObjectPairs:
         table: (rows, rows) number of each pair, -1 for pairs that are not checked.
     """
 
-    def __init__(self, room: Room, link_names: Sequence[str], slots: int) -> None:
+    def __init__(self, room: Room, model: CollisionModel, slots: int) -> None:
         self._room, self._slots = room, slots
-        self._links = {name: k for k, name in enumerate(link_names)}
+        self._links = {name: k for k, name in enumerate(model.link_names)}
         self._first_of_slots = room.own_pairs
-        self._first_of_carried = room.own_pairs + slots * len(link_names)
-        count = len(link_names) + slots
-        self.table = np.full((count, count), -1, dtype=np.int64)
-        own = self.rows[: room.own_pairs]
-        self.table[own, own[:, ::-1]] = np.arange(len(own))[:, None]
+        self._first_of_carried = room.own_pairs + slots * len(self._links)
+        self.table = np.pad(model.pair_table(), (0, slots), constant_values=-1)
 
     @property
     def rows(self) -> np.ndarray:

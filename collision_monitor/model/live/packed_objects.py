@@ -39,7 +39,7 @@ class PackedObjects:
     def __init__(self, model: CollisionModel, bounds: Bounds) -> None:
         self._model, self._bounds, self.room = model, bounds, Room(model, bounds)
         slots, self._link_count = bounds.objects + 1, len(model.link_names)
-        self.pairs = ObjectPairs(self.room, model.link_names, slots)
+        self.pairs = ObjectPairs(self.room, model, slots)
         self.in_slot: list[LiveObject | None] = [None] * slots
         self._free_slots = list(range(bounds.objects, 0, -1))  # slot 0: the cloud
         self.carried: list[LiveObject] = []
