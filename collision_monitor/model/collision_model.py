@@ -68,6 +68,7 @@ class CollisionModel(PairQueries):
         link_names: links and obstacles with shapes.
         carriers: of each link and obstacle, the link that it is fixed to: a link to itself.
         body_numbers: (links,) body of each of ``link_names``, as of ``bodies``.
+        link_rows: the index of each name in ``link_names``.
         leaves: the leaves of all links and obstacles.
         leaf_links: (leaves,) the link of each, an index into ``link_names``.
         pairs: pairs of links that are checked.

@@ -83,13 +83,14 @@ class PairQueries(LeafQueries):
         self.link_names, self.leaves, self.fits = placed.link_names, placed.leaves, placed.fits
         self.carriers, self.exact_shapes = placed.carriers, placed.shapes
         self.leaf_links = placed.leaf_links
+        self.link_rows = {name: k for k, name in enumerate(placed.link_names)}
         numbers = [placed.body_of[name] for name in placed.link_names]
         self.body_numbers = np.array(numbers, dtype=np.int64)
 
     def _pack(self) -> None:
         placed = self._placed
-        rank = {name: k for k, name in enumerate(self.link_names)}
-        rows = np.array([[rank[a], rank[b]] for a, b in self.pairs], dtype=np.int64)
+        row = self.link_rows
+        rows = np.array([[row[a], row[b]] for a, b in self.pairs], dtype=np.int64)
         self.pair_links = rows.reshape(-1, 2)
         arrays = pack_model(
             self.bodies, placed.body_leaves, self.body_numbers[self.leaf_links], placed.ranges,

@@ -70,7 +70,7 @@ class ModelPairs:
         """``kept`` (pairs,) bool: the pairs that searches of the tree find; None: all."""
         self._arrays = model.work_space(kept)
         self._names = model.link_names
-        self._rank = {name: k for k, name in enumerate(model.link_names)}
+        self._rows = model.link_rows
         view = windows(*self._arrays)
         self.most_moving_leaves = view.moving_leaves
         self.leaf_links, self.pair_rows = model.leaf_links, model.pair_links
@@ -82,7 +82,7 @@ class ModelPairs:
 
     def row_of(self, name: str) -> int:
         """Row of a link."""
-        return self._rank[name]
+        return self._rows[name]
 
     def name_of(self, row: int) -> str:
         """Name of a link."""

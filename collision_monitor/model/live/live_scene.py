@@ -75,7 +75,7 @@ class LiveScene:
         if not model.moving_links:
             raise LiveSceneError(f"'{model.name}' has no link with a shape that moves")
         self.objects: dict[str, LiveObject] = {}
-        self._links = {name: k for k, name in enumerate(model.link_names)}
+        self._links = model.link_rows
         self._bodies, self._poses = model.bodies.link_bodies, model.bodies.link_poses
         self._packed = packed = PackedObjects(model, self.bounds)
         self.carried, self.stamps, self.part_counts = (

@@ -28,7 +28,7 @@ class ObjectPairs:
 
     def __init__(self, room: Room, model: CollisionModel, slots: int) -> None:
         self._room, self._slots = room, slots
-        self._links = {name: k for k, name in enumerate(model.link_names)}
+        self._links = model.link_rows
         self._first_of_slots = room.own_pairs
         self._first_of_carried = room.own_pairs + slots * len(self._links)
         self.table = np.pad(model.pair_table(), (0, slots), constant_values=-1)

@@ -136,8 +136,7 @@ class LinkMarkers:
         own = [k for k, leaf in enumerate(model.leaves) if leaf.link in model.robot.links]
         self._rows = np.array(own, dtype=np.int64)
         self._radii = np.array([model.leaves[k].radius for k in own])
-        names = {name: k for k, name in enumerate(model.link_names)}
-        self._links = np.array([names[leaf.link] for leaf in model.leaves], dtype=np.int64)
+        self._links = model.leaf_links
         self._writers = {
             namespace: MarkerRows(model.root, namespace) for namespace in (LEAVES, LEAF_CYLINDERS)
         }
@@ -155,19 +154,16 @@ class LinkMarkers:
 
 def _obstacles_of(model: CollisionModel) -> dict[int, MarkerBody]:
     """Obstacles by their index in ``link_names``; ids are the indices of their leaves."""
-    leaves: dict[str, list[int]] = {name: [] for name in model.link_names}
-    for k, leaf in enumerate(model.leaves):
-        leaves[leaf.link].append(k)
-    row_of = {name: k for k, name in enumerate(model.link_names)}
-    moving, bodies = set(model.moving_links), {}
+    bodies = {}
     for each in model.scene.obstacles:
+        link = model.link_rows[each.name]
+        leaves = np.flatnonzero(model.leaf_links == link)
         # Bodies displayed by their shape need no leaves, which may be many.
-        shown = [] if each.shape.kind in _KINDS else leaves[each.name]
-        own = [model.leaves[k] for k in shown]
-        rows = np.array([(*leaf.p0, *leaf.p1, leaf.radius) for leaf in own])
-        bodies[row_of[each.name]] = MarkerBody(
-            each.link, np.eye(4), each.name in moving, each.shape, rows,
-            (OBSTACLES, OBSTACLE_CYLINDERS), np.array(2 * leaves[each.name]),
+        shown = [] if each.shape.kind in _KINDS else [model.leaves[k] for k in leaves]
+        rows = np.array([(*leaf.p0, *leaf.p1, leaf.radius) for leaf in shown])
+        bodies[link] = MarkerBody(
+            each.link, np.eye(4), bool(model.body_numbers[link]), each.shape, rows,
+            (OBSTACLES, OBSTACLE_CYLINDERS), np.tile(leaves, 2),
         )  # fmt: skip
     return bodies
 
