@@ -95,12 +95,11 @@ class MimicWatch:
 
     def __init__(self, robot: Robot, joint_names: Sequence[str]) -> None:
         """``joint_names``: the joints of q, in its order."""
-        joints = {joint.name: joint for joint in robot.joints}
         rank = {name: k for k, name in enumerate(joint_names)}
         self._joint_names = joint_names
         self._followers: dict[str, _Follower] = {}
         for joint in robot.joints:
-            leader, gain, offset = leading_joint(joint, joints)
+            leader, gain, offset = leading_joint(joint, robot.joint_named)
             if joint.mimic is not None and leader in rank:
                 self._followers[joint.name] = _Follower(
                     joint.name, rank[leader], gain, offset, _TOLERANCE[joint.kind]

@@ -166,7 +166,7 @@ def start_positions(
     if points.start is None:
         return {}, ()
     where = f"{where}: start state"
-    start, joints = points.start, {joint.name: joint for joint in robot.joints}
+    start, joints = points.start, robot.joint_named
     in_scene = {(each.name, each.link) for each in (scene.obstacles if scene else ())}
     for name, link in start.carried:
         if (name, link) not in in_scene:

@@ -52,7 +52,7 @@ def on_robot(
         MotionError: a joint is named twice or unknown, a fixed joint moves, a joint is held outside
             its limits, or numbers are too large to compute with.
     """
-    joints = {joint.name: joint for joint in robot.joints}
+    joints = robot.joint_named
     independent = [joint for joint in robot.joints if joint.moves and joint.mimic is None]
     names = tuple(joint.name for joint in independent)
     held = _held(held or {}, joints, names, robot, where)
@@ -125,7 +125,7 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 def led_by(joint_names: Iterable[str], robot: Robot) -> frozenset[str]:
     """Replace mimic joints by their leaders; unknown names are skipped."""
-    joints = {joint.name: joint for joint in robot.joints}
+    joints = robot.joint_named
     moving = (joints[name] for name in joint_names if name in joints and joints[name].moves)
     leaders = (leading_joint(joint, joints)[0] for joint in moving)
     return frozenset(leader for leader in leaders if leader is not None)

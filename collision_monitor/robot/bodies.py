@@ -129,7 +129,6 @@ def leading_joint(joint: Joint, joints: dict[str, Joint]) -> tuple[str | None, f
 
 def rigid_bodies(robot: Robot) -> Bodies:
     """The bodies of ``robot``; fixed and held joints join links, moving ones separate them."""
-    by_name = {joint.name: joint for joint in robot.joints}
     free = tuple(j for j in robot.joints if j.moves and j.mimic is None)
     column = {joint.name: k for k, joint in enumerate(free)}
     bodies = {robot.root: 0}
@@ -137,7 +136,7 @@ def rigid_bodies(robot: Robot) -> Bodies:
     parents, slides, columns, gains, offsets, placements = [], [], [], [], [], []
     for joint in robot.joints:
         body, pose = bodies[joint.parent], poses[joint.parent] @ joint.origin
-        leader, gain, offset = leading_joint(joint, by_name)
+        leader, gain, offset = leading_joint(joint, robot.joint_named)
         if leader is None:
             if joint.moves:
                 pose = pose @ joint_motion(joint.kind == "prismatic", joint.axis, offset)

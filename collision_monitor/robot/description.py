@@ -8,6 +8,7 @@ Lengths in metres, angles in radians, poses as 4x4 homogeneous matrices.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -95,3 +96,20 @@ class Robot:
     joints: tuple[Joint, ...]
     warnings: tuple[str, ...] = field(default=())
     mounts: frozenset[str] = frozenset()
+
+    @cached_property
+    def joint_named(self) -> dict[str, Joint]:
+        """The joints by name."""
+        return {joint.name: joint for joint in self.joints}
+
+    def joints_above(self, link: str) -> list[Joint]:
+        """Joints from a link up to the root."""
+        joints = []
+        while link in self._carriers:
+            joints.append(self._carriers[link])
+            link = joints[-1].parent
+        return joints
+
+    @cached_property
+    def _carriers(self) -> dict[str, Joint]:
+        return {joint.child: joint for joint in self.joints}

@@ -37,8 +37,6 @@ class Groups:
     def __init__(self, document: XmlDocument, robot: Robot):
         self._document = document
         self._robot = robot
-        self._joints = {joint.name: joint for joint in robot.joints}
-        self._parent_joint = {joint.child: joint for joint in robot.joints}
         self._virtual_joints = {
             element.get("name") for element in document.root.findall("virtual_joint")
         }
@@ -88,13 +86,12 @@ class Groups:
         name = _attribute(child, "name", self._document)
         if child.tag == "group" and name in self._elements:
             return self._members(name, above)
-        if child.tag == "joint" and name in self._joints:
-            return _of([self._joints[name]])
+        if child.tag == "joint" and name in self._robot.joint_named:
+            return _of([self._robot.joint_named[name]])
         if child.tag == "joint" and name in self._virtual_joints:
             return set(), set()
         if child.tag == "link" and name in self._robot.links:
-            carrier = self._parent_joint.get(name)
-            return {name}, {carrier.name} if carrier else set()
+            return {name}, {joint.name for joint in self._robot.joints_above(name)[:1]}
         self.unknown[f"{child.tag} {name!r}"] = None
         return set(), set()
 
@@ -105,19 +102,11 @@ class Groups:
             self.unknown.update({f"link {link!r}": None for link in missing})
             return set(), set()
         # As in MoveIt: where the base is not above the tip, over the link that is above both.
-        up, down = self._joints_above(base), self._joints_above(tip)
+        up, down = self._robot.joints_above(base), self._robot.joints_above(tip)
         while up and down and up[-1] is down[-1]:
             up.pop()
             down.pop()
         return _of(up + down)
-
-    def _joints_above(self, link: str) -> list[Joint]:
-        """Joints from a link up to the root of the robot."""
-        found = []
-        while (joint := self._parent_joint.get(link)) is not None:
-            found.append(joint)
-            link = joint.parent
-        return found
 
     def _fail(self, element: etree._Element, problem: str) -> None:
         raise SemanticDescriptionError(f"{self._document.where(element)}: {problem}")

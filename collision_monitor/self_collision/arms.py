@@ -86,7 +86,7 @@ def _all_named(
 
 def _only_one(tree: Tree, groups: dict[str, Arm | str]) -> tuple[Arm]:
     """The longest chain that is not a leg, neck or gripper: of the groups, or else of the URDF."""
-    joints = {joint.name: joint for joint in tree.robot.joints}
+    joints = tree.robot.joint_named
     arms = [arm for arm in groups.values() if isinstance(arm, Arm) and not _other(tree, arm)]
     arms = [arm for arm in arms if not is_hand(joints[arm.joint_names[-1]])]
     if not (arms := arms or _chains(tree)):
@@ -112,24 +112,24 @@ def _two_alike(tree: Tree) -> tuple[Arm, Arm] | None:
     longest = [arm for arm in chains if len(arm.joint_names) == most >= 3]
     if len(longest) != 2 or not _apart(*longest):
         return None
-    types = {joint.name: joint.kind for joint in tree.robot.joints}
-    one, other = ([types[name] for name in arm.joint_names] for arm in longest)
+    joints = tree.robot.joint_named
+    one, other = ([joints[name].kind for name in arm.joint_names] for arm in longest)
     return tuple(longest) if one == other else None
 
 
 def _groups(tree: Tree, semantics: Semantics) -> dict[str, Arm | str]:
     """Arm of each group, or the reason why the group is not an arm."""
-    by_name = {joint.name: joint for joint in tree.robot.joints}
     by_group: dict[str, Arm | str] = {}
     for name, joint_names in semantics.group_joints.items():
-        joints = independent(by_name[joint] for joint in joint_names)
+        joints = independent(tree.robot.joint_named[joint] for joint in joint_names)
         stem = _stem_within(tree, joints)
         if isinstance(stem, str):
             by_group[name] = stem
             continue
         rigid = _rigid_below(tree, stem[-1])
         on_tip = [link for link in semantics.groups[name] if link in rigid]
-        tip = max(on_tip, key=lambda link: len(tree.path(link)), default=stem[-1].child)
+        above = tree.robot.joints_above
+        tip = max(on_tip, key=lambda link: len(above(link)), default=stem[-1].child)
         by_group[name] = _arm(tree, name, stem, tip)
     return by_group
 
@@ -138,7 +138,10 @@ def _stem_within(tree: Tree, joints: list[Joint]) -> list[Joint] | str:
     """Joints of a group, base to tip, up to the first branch; or the reason why there are none."""
     if not joints:
         return "has no moving joints"
-    ancestors = {joint.name: {j.name for j in tree.path(joint.parent)} for joint in joints}
+    ancestors = {
+        joint.name: {above.name for above in tree.robot.joints_above(joint.parent)}
+        for joint in joints
+    }
     stem: list[Joint] = []
     for k, joint in enumerate(joints):  # depth first: a joint that carries all others is the first
         if any(joint.name not in ancestors[other.name] for other in joints[k + 1 :]):
@@ -183,7 +186,7 @@ def _named(tree: Tree, groups: dict[str, Arm | str], name: str) -> Arm:
                 f"arm {name!r}: '{tree.robot.name}' has no link {link!r}; it has "
                 f"{closest(link, links)}"
             )
-    path = tree.path(tip)
+    path = tree.robot.joints_above(tip)[::-1]
     parents = [joint.parent for joint in path]
     if base not in parents:
         raise ArmsError(f"arm {name!r}: no chain leads from {base!r} to {tip!r}")
@@ -243,13 +246,13 @@ def _rank(tree: Tree, pair: Iterable[Arm]) -> tuple[bool, int]:
 def _other(tree: Tree, arm: Arm) -> bool:
     """Whether a chain starts with the name of a leg, neck or gripper, and has no name of an arm."""
     group, first, *_ = names = _names_of(tree, arm)
-    child = next(joint.child for joint in tree.robot.joints if joint.name == first)
+    child = tree.robot.joint_named[first].child
     starts = [first, child] if ".." in group else [group, first, child]
     return is_something_else(starts) and not is_arm(names)
 
 
 def _names_of(tree: Tree, arm: Arm) -> list[str]:
-    children = [joint.child for joint in tree.robot.joints if joint.name in arm.joint_names]
+    children = [tree.robot.joint_named[name].child for name in arm.joint_names]
     return [arm.name, *arm.joint_names, *children]
 
 
@@ -272,11 +275,10 @@ def _require_apart(robot: Robot, right: Arm, left: Arm) -> None:
                 f"arm {arm.name!r} carries arm {other.name!r}: joint {arm.joint_names[0]!r} "
                 "moves both; take groups without the torso"
             )
-    joints = {joint.name: joint for joint in robot.joints}
     for arm, other in ((right, left), (left, right)):
         for joint in robot.joints:
             if joint.child in arm.links and joint.moves and joint.mimic is not None:
-                leader = leading_joint(joint, joints)[0]
+                leader = leading_joint(joint, robot.joint_named)[0]
                 if leader in other.joint_names:
                     raise ArmsError(
                         f"joint {joint.name!r} of arm {arm.name!r} follows {leader!r} of arm "
@@ -328,18 +330,9 @@ class Tree:
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
-        self.parent_joint = {joint.child: joint for joint in robot.joints}
         self.children: dict[str, list[Joint]] = defaultdict(list)
         for joint in robot.joints:
             self.children[joint.parent].append(joint)
-
-    def path(self, link: str) -> list[Joint]:
-        """Joints from the root down to a link."""
-        joints = []
-        while (joint := self.parent_joint.get(link)) is not None:
-            joints.append(joint)
-            link = joint.parent
-        return joints[::-1]
 
     def links_below(self, joint: Joint) -> tuple[str, ...]:
         """Links that a joint moves, depth first."""

@@ -165,10 +165,9 @@ def moving_scene_joint(
 
 def mimics(model: CollisionModel) -> Iterator[tuple[Joint, str, float, float]]:
     """Mimic joints that move: (joint, leading joint, gain, offset)."""
-    joints = {joint.name: joint for joint in model.robot.joints}
-    for joint in joints.values():
+    for joint in model.robot.joints:
         if joint.moves and joint.mimic is not None:
-            leader, gain, offset = leading_joint(joint, joints)
+            leader, gain, offset = leading_joint(joint, model.robot.joint_named)
             if leader is not None and gain != 0.0:
                 yield joint, leader, gain, offset
 

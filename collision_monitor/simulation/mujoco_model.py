@@ -289,9 +289,8 @@ class _Builder:
         # Its parent filter is too coarse: it also excludes all links attached to the parent.
         spec.option.disableflags = int(self._mujoco.mjtDisableBit.mjDSBL_FILTERPARENT)
         self._of_link = {robot.root: self._add_link(spec.worldbody, robot.root, np.eye(4))}
-        by_name = {joint.name: joint for joint in robot.joints}
         for joint in robot.joints:
-            self._add_joint(joint, by_name)
+            self._add_joint(joint, robot.joint_named)
         for link, body in self._of_link.items():
             self._add_shapes(body, robot.links[link].shapes, link in filled)
         for obstacle in scene.obstacles:
@@ -336,7 +335,7 @@ class _Builder:
         model = self._spec.compile()
         # Hinges and slides have one number each, so the indices of qpos and qvel are the same.
         addresses = {j.name: int(model.joint(j.name).qposadr[0]) for j in self._spec.joints}
-        joints = {joint.name: joint for joint in self._robot.joints}
+        joints = self._robot.joint_named
         names = self._bodies.joint_names
         motions, offsets = np.zeros((model.nv, len(names))), np.zeros(model.nv)
         for name, row in addresses.items():
