@@ -458,7 +458,7 @@ def _add_remedies(task: _Task, settings: AdjustmentSettings, error: AdjustmentEr
     ]
     if still:
         error.add(
-            f"; yielding is {task.yielding!r}: with 'both', {' and '.join(map(repr, still))} may "
+            f"; yielding is {settings.yielding!r}: with 'both', {' and '.join(map(repr, still))} may "
             "give way too"
         )
     if settings.method != "robust":
