@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from collision_monitor.common.optional_dependencies import figure_class
-from collision_monitor.common.text import MOST_NAMED, json_number
+from collision_monitor.common.text import MOST_NAMED, json_number, time_text
 from collision_monitor.errors import AdjustmentError, MotionError
 from collision_monitor.verification.report.plots import NEED, Curve, Plot, figure
 
@@ -186,18 +186,20 @@ def text(result: Mapping[str, Any]) -> str:
         first, last = result["window"]["first"], result["window"]["last"]
         change, tips = result["largest_change"], result["tip_displacement"]
         moved = (f"{1000.0 * tip['value']:.1f} mm {side}" for side, tip in tips.items())
+        begin, end = (time_text(each["time"]).removesuffix(" s") for each in (first, last))
         lines += [
-            ("changed", f"t = {first['time']:g} .. {last['time']:g} s, waypoints "
+            ("changed", f"t = {begin} .. {end} s, waypoints "
              f"{first['waypoint']} .. {last['waypoint']} of {result['waypoints']}"),
             ("largest change", f"{_amount(change['value'], change['unit'])}: "
-             f"{change['joint']} at t = {change['time']:g} s"),
+             f"{change['joint']} at t = {time_text(change['time'])}"),
             ("tips displaced by", f"at most {', '.join(moved)}"),
         ]  # fmt: skip
     before, after = clearance["before"], clearance["after"]
     if after["value"] is not None:
         lines += [
-            ("least clearance", f"before {before['value']:.4f} m at t = {before['time']:g} s"),
-            ("", f"after  {after['value']:.4f} m at t = {after['time']:g} s, "
+            ("least clearance",
+             f"before {before['value']:.4f} m at t = {time_text(before['time'])}"),
+            ("", f"after  {after['value']:.4f} m at t = {time_text(after['time'])}, "
              f"{' - '.join(after['pair'])}"),
         ]  # fmt: skip
     head = "certified"
@@ -231,13 +233,13 @@ def text(result: Mapping[str, Any]) -> str:
 def failure_text(result: Mapping[str, Any]) -> str:
     """Text of `failure`."""
     lines = [f"{result['robot']}: {FAILED}, method {result['method']}: {result['reason']}"]
-    where = f"waypoint {result['waypoint']}, t = {result['time']:g} s"
+    where = f"waypoint {result['waypoint']}, t = {time_text(result['time'])}"
     if result["pair"] is not None and result["distance"] is not None:
         where += f": {' - '.join(result['pair'])} at {result['distance']:.4f} m"
     lines.append("  {:<12} {}".format(*_arms_row(result)))
     lines.append(f"  too close at {where}")
     until = result["safe_until"]
-    safe = "never; the start is too close" if until is None else f"t = {until:g} s"
+    safe = "never; the start is too close" if until is None else f"t = {time_text(until)}"
     lines.append(f"  safe until   {safe}")
     return "\n".join(lines)
 

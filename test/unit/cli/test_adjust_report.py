@@ -61,6 +61,13 @@ def test_a_person_reads_what_was_done():
         assert line in text
 
 
+def test_times_of_the_wall_clock_are_told_in_full():
+    late = Motion(NAMES, 1.7e9 + 0.5 * np.arange(5.0), DESIRED.positions)
+    _, text = told(bent(late, ARMS))
+    assert "t = 1700000000.5 .. 1700000001.5 s, waypoints" in text
+    assert "right_j1 at t = 1700000001 s" in text
+
+
 def test_json_has_every_waypoint_and_no_infinity():
     result, _ = told(bent(DESIRED, ARMS))
     assert result["result"] == "adjusted"
