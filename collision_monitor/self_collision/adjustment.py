@@ -458,8 +458,8 @@ def _add_remedies(task: _Task, settings: AdjustmentSettings, error: AdjustmentEr
     ]
     if still:
         error.add(
-            f"; yielding is {settings.yielding!r}: with 'both', {' and '.join(map(repr, still))} may "
-            "give way too"
+            f"; yielding is {settings.yielding!r}: with 'both', "
+            f"{' and '.join(map(repr, still))} may give way too"
         )
     if settings.method != "robust":
         error.add("; try method robust")
