@@ -66,12 +66,12 @@ GENERAL = (
               text="WARN when the time from receiving a joint state to publishing its distance "
                    "exceeds this, seconds; at most reaction_time is recommended"),
     *from_settings(MonitorSettings, "zero_state_confirmation", read_only=True),
-    Parameter("state_rate", RATE, least=1.0, most=100.0,
+    Parameter("state_rate", RATE, least=1.0, most=FASTEST,
               text="rate at which ~/state and, while unknown, ~/min_distance are "
                    "repeated, Hz: the heartbeat of the node"),
     Parameter("distances_rate", RATE, least=SLOWEST, or_zero=True, most=FASTEST,
               text="rate of ~/distances while it has subscribers, Hz; 0: never"),
-    Parameter("marker_rate", RATE, least=SLOWEST, or_zero=True, most=100.0,
+    Parameter("marker_rate", RATE, least=SLOWEST, or_zero=True, most=FASTEST,
               text="rate of ~/markers while it has subscribers, Hz; 0: never"),
     Parameter("show_aabb_levels", "",
               text="levels of the bounding box hierarchy to publish as markers, such as '0-2,5' "

@@ -13,6 +13,7 @@ from collision_monitor.errors import ConfigurationError
 from collision_monitor.monitoring.settings import MonitorSettings
 from collision_monitor.nodes.parameters import monitor_parameters
 from collision_monitor.nodes.parameters.parameter import (
+    FASTEST,
     SLOWEST,
     Parameter,
     check_fit_values,
@@ -66,7 +67,7 @@ PARAMETERS = (
     fixed("controller_action", "", is_name=True,
           text="FollowJointTrajectory action of the controller; adjusted goals of "
                "~/follow_joint_trajectory are forwarded to it; empty: topics only"),
-    Parameter("marker_rate", 1.0, least=SLOWEST, or_zero=True, most=100.0,
+    Parameter("marker_rate", 1.0, least=SLOWEST, or_zero=True, most=FASTEST,
               text="rate of ~/markers while it has subscribers, Hz; 0: never"),
 )  # fmt: skip
 
