@@ -13,7 +13,7 @@ from collision_monitor.errors import AdjustmentError, CancelledError, CollisionM
 
 _LEAST = 1e-3  # m: the smallest safe distance that is tried
 _LEAST_AT_END = 1e-4  # m: below it no distance is named
-_END_TRIALS, _BISECTIONS = 4, 3
+_BISECTIONS = 3
 _SECONDS = 3.0  # of processor time after which no further trial begins
 
 Trial = Callable[[float, float], AdjustmentError | None]
@@ -30,9 +30,9 @@ def add_possible_distances(
     """Set ``possible`` of an error, and name it in the message.
 
     ``trial(safe, danger)`` is the error with other distances in metres, None if there is none; the
-    given ones gave ``error``. At most nine trials are made, and each named distance has been tried:
-    a larger one may work, but the next that was tried does not. If a trial fails for another reason
-    than distances, nothing is named.
+    given ones gave ``error``. Each named distance has been tried: a larger one may work, but the
+    next that was tried does not. If a trial fails for another reason than distances, nothing is
+    named.
     """
     try:
         _add(error, _Trials(trial), safe_distance, danger_distance)
@@ -61,9 +61,7 @@ class _Trials:
 
 def _add(error: AdjustmentError, trial: _Trials, safe: float, danger_distance: float) -> None:
     danger, last = danger_distance, error
-    for _ in range(_END_TRIALS):
-        if last is None or not is_at_an_end(last) or last.distance >= danger:
-            break
+    while last is not None and is_at_an_end(last) and last.distance < danger:
         danger = rounded_down(last.distance)
         if danger < _LEAST_AT_END:
             if last is not error:
