@@ -33,7 +33,7 @@ from collision_monitor.robot.pairs import are_of_one_robot
 _STARTS, _FIRST_STEP, _LAST_STEP = 4, 0.1, 1e-3
 _LEVELS = np.linspace(0.0, 1.0, 21)
 # Distances of leaves that vary by less (metres) over so many of these are constant.
-_LEAST_CHANGE, _CHANGE_SAMPLES = 0.005, 64
+LEAST_CHANGE, _CHANGE_SAMPLES = 0.005, 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +284,7 @@ def _constant(model: Any) -> list[int]:
         distances = model.distances(q)
         np.minimum(low, distances, out=low)
         np.maximum(high, distances, out=high)
-    return np.flatnonzero(high - low < _LEAST_CHANGE).tolist()
+    return np.flatnonzero(high - low < LEAST_CHANGE).tolist()
 
 
 def near_and_touching(

@@ -25,8 +25,6 @@ from collision_monitor.errors import MotionError, TrajectoryError
 from collision_monitor.motion.trajectory import NANO
 from collision_monitor.robot.yaml_values import finite_number, shown
 
-_MAX_YAML_BYTES = 200_000_000  # bytes
-
 
 @dataclass(frozen=True)
 class StartState:
@@ -138,7 +136,7 @@ def documents(path: Path) -> list[Any]:
     Raises:
         MotionError: names the file; it does not exist, is too large, or is not YAML.
     """
-    found = read_documents(path, MotionError, "motion", _MAX_YAML_BYTES)
+    found = read_documents(path, MotionError, "motion", LARGEST_FILE)
     return [document for document in found if document is not None]
 
 

@@ -217,7 +217,7 @@ def _body_poses(
     return poses
 
 
-_NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])  # of the axes x, y, z
+_NEXT, _LAST = np.roll(range(3), -1), np.roll(range(3), 1)  # of the axes x, y, z
 
 
 class Jacobians:

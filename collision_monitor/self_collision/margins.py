@@ -15,6 +15,7 @@ from collision_monitor.errors import ConfigurationError
 from collision_monitor.model.near_by_design import NearPair, near_by_design
 from collision_monitor.model.pair_rules import ALWAYS, LEAST_SHARE
 from collision_monitor.model.proximity import Proximity
+from collision_monitor.model.sampled_distances import LEAST_CHANGE
 from collision_monitor.self_collision.arms import Arm
 from collision_monitor.self_collision.mesh_proximity import MeshProximity
 from collision_monitor.verification.clearance.schedule import moved_relatively
@@ -37,9 +38,9 @@ _NEAR_INSIDE_ARM = 0.03
 # m between meshes of an eased pair with overlapping leaves, unless it is usually closer.
 _CONTACT_MARGIN = 5e-3
 _FARTHER = 5e-3  # m by which pairs that leave their d_dan must end farther apart
-# A joint is idle if turning it changes distances by less, metres, in so many configurations and
-# angles (multiples of 2.4 rad, so that no symmetry of a link hides a change).
-_IDLE, _IDLE_SAMPLES, _IDLE_ANGLES = 5e-3, 4, 8
+# A joint is idle if turning it changes distances by less than `LEAST_CHANGE`, in so many
+# configurations and angles (multiples of 2.4 rad, so that no symmetry of a link hides a change).
+_IDLE_SAMPLES, _IDLE_ANGLES = 4, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +184,7 @@ def is_idle(model: CollisionModel, arms: Sequence[Arm], name: str) -> bool:
         turned = np.repeat(q[None, :], _IDLE_ANGLES, axis=0)
         turned[:, column] = 2.4 * np.arange(_IDLE_ANGLES)
         distances = np.array([model.distances(row)[pairs] for row in turned])
-        if np.ptp(distances, axis=0).max() > _IDLE:
+        if np.ptp(distances, axis=0).max() > LEAST_CHANGE:
             return False
     return True
 
