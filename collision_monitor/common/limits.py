@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -34,8 +34,6 @@ SMALLEST = 1e-7  # metres, of a size that is not zero
 SIX_DIGITS = 1e-6  # relative, or rad, m or s: rounding of numbers in files
 SMALLEST_DECELERATION = 1e-3  # rad/s^2, m/s^2: with less, a robot practically never stops
 
-_GRAIN = 1e-3  # metres
-
 LARGEST_FILE = 100_000_000  # bytes: two million triangles as binary STL
 
 
@@ -55,13 +53,6 @@ def array_range_problem(values: np.ndarray, largest: float = LARGEST) -> str:
     values = np.abs(values)
     most = float(np.max(values, initial=0.0, where=np.isfinite(values)))
     return range_problem(most, largest=largest)
-
-
-def too_small(kind: str, size: Sequence[float]) -> str:
-    """Why a shape is too small for its surface to be triangulated; empty if it is not."""
-    if kind == "cylinder" and max(size) < _GRAIN:
-        return f"a cylinder below {_GRAIN:g} m in radius and length is too small; use a sphere"
-    return ""
 
 
 def read_bounded(path: Path, largest: int = LARGEST_FILE) -> bytes | None:

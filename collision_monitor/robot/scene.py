@@ -66,7 +66,6 @@ from collision_monitor.common.limits import (
     check_count,
     check_time,
     range_problem,
-    too_small,
 )
 from collision_monitor.common.text import did_you_mean, six_digits
 from collision_monitor.errors import SceneError
@@ -188,8 +187,6 @@ def _obstacle(
         for value in size:
             if problem := range_problem(value, is_size=True):
                 entry.fail("size" if kind == "box" else kind, problem)
-        if problem := too_small(kind, size):
-            entry.fail("radius", problem)
         shape = Shape(kind, placed, size, source=f"obstacle {name!r}")
     return Obstacle(name, link, shape)
 

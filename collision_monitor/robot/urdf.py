@@ -32,7 +32,6 @@ from collision_monitor.common.limits import (
     check_count,
     check_time,
     is_limited,
-    too_small,
 )
 from collision_monitor.common.safe_files import ReceivedText, XmlDocument, parse_xml
 from collision_monitor.common.text import MOST_NAMED, shortened, six_digits
@@ -420,6 +419,4 @@ def _shape(
         size = tuple(max(value, SMALLEST) for value in size)
     elif size[0] == 0.0:  # without a straight part it is a sphere
         size = (SMALLEST, size[1])
-    if problem := too_small(kind, size):
-        raise RobotDescriptionError(f"{user}: {problem}")
     return Shape(kind, pose, size, source=f"{kind} of link {link!r}")

@@ -11,12 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.geometry.free_body import mesh_shape
 from support.geometry.shape_fit import fit_shape
+from support.robots.toys import link, robot
 from support.ros.live_cases import points_of, pose_of
 
 from collision_monitor.errors import FitError
 from collision_monitor.fitting.bounding_shapes import fit_capsule, fit_sphere
+from collision_monitor.fitting.enclosure import check_enclosing
 from collision_monitor.fitting.shapes import FitSettings, fits_in_own_frame, union_volume
 from collision_monitor.robot.description import Shape
+from collision_monitor.robot.urdf import load_robot
 
 size = st.floats(0.01, 3.0)
 
@@ -71,6 +74,13 @@ def test_the_volume_of_an_open_mesh_is_that_of_its_hull():
     box = trimesh.creation.box([1, 1, 1])
     fit = fit_shape(mesh_shape(box.vertices, box.faces[:-1]), "a", FitSettings(1))
     assert fit.volumes.shape == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("size", [(1e-4, 1e-4), (1e-7, 1e-3), (1e-3, 1e-7), (1e-7, 1e-7)])
+def test_a_cylinder_however_small_is_enclosed(size):
+    geometry = f'<cylinder radius="{size[0]:.9f}" length="{size[1]:.9f}"/>'
+    loaded = load_robot(robot(link("a", geometry)))
+    check_enclosing(loaded, {"a": fit_shape(loaded.links["a"].shapes[0], "a").leaves}, 1e-8)
 
 
 def test_a_flat_mesh_is_enclosed_too():
