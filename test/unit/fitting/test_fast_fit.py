@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from support.geometry.shape_fit import outside
 from support.ros.live_cases import KINDS, points_of, shape_of
 
-from collision_monitor.fitting.coverage import gaps_to_union
 from collision_monitor.fitting.fast_fit import cover, cover_bounds, cover_box, cover_triangles
 
 
@@ -51,20 +50,6 @@ def test_more_leaves_are_tighter():
     assert radii[0] > 0.4
     assert radii[2] < 0.1
     assert radii[0] > radii[1] > radii[2]
-
-
-side = st.floats(0.001, 5.0)
-
-
-@given(side, side, side, st.integers(1, 32), st.sampled_from([0.0, 0.002, 0.05]))
-@settings(max_examples=100, deadline=None)
-def test_every_box_is_enclosed_within_the_budget(a, b, c, most, tolerance):
-    rows, stand_off = cover_box((a, b, c), most, tolerance)
-    assert 1 <= len(rows) <= most
-    grid = np.linspace(-0.5, 0.5, 9)
-    points = np.stack(np.meshgrid(grid, grid, grid), axis=-1).reshape(-1, 3) * [a, b, c]
-    assert gaps_to_union(points, rows).max() <= 0.0
-    assert stand_off > 0.0
 
 
 def test_fewer_leaves_are_taken_where_they_are_good_enough():
