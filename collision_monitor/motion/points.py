@@ -136,7 +136,7 @@ def documents(path: Path) -> list[Any]:
     Raises:
         MotionError: names the file; it does not exist, is too large, or is not YAML.
     """
-    found = read_documents(path, MotionError, "motion", LARGEST_FILE)
+    found = read_documents(path, MotionError, "motion")
     return [document for document in found if document is not None]
 
 
