@@ -9,7 +9,7 @@ from support.robots.two_slides import ARMS, JOINTS, apart, model
 from collision_monitor.errors import TrajectoryError
 from collision_monitor.monitoring.joint_state_buffer import JointState
 from collision_monitor.monitoring.standing import Standing
-from collision_monitor.self_collision.hold_supervisor import HoldSupervisor
+from collision_monitor.self_collision.hold_supervisor import Execution, HoldSupervisor
 from collision_monitor.self_collision.trajectory_filter import (
     DesiredTrajectory,
     FilterSettings,
@@ -153,6 +153,11 @@ def test_a_clock_that_is_set_back_does_not_prolong_a_motion(seconds):
     cell.go(1.5)
     assert not cell.filter.running(cell.clock)
     cell.send(LEFT)
+
+
+def test_a_clock_that_is_set_back_at_once_does_not_prolong_a_motion():
+    execution = Execution(RIGHT, CLOCK, CLOCK + 1.0)
+    assert execution.running(CLOCK - 990.0) and not execution.running(CLOCK - 988.9)
 
 
 def test_a_motion_that_waits_for_its_start_is_refused_if_the_clock_is_set_back():
