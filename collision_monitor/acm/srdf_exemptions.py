@@ -84,6 +84,10 @@ def exemptions(
     known = given.keys() | enabled | near.keys()
     others = [verdict for verdict in verdicts if frozenset(verdict.links) not in known]
     contacts = _contacts(model, others, always, in_default_pose)
+    left_out = {
+        frozenset((pair.link_a, pair.link_b)): pair.reason
+        for pair in model.unmonitored_pairs if pair.by_design
+    }  # fmt: skip
     exempted = []
     for verdict in verdicts:
         pair = frozenset(verdict.links)
@@ -101,6 +105,8 @@ def exemptions(
             and not (verdict.ground is Ground.SAMPLES and is_hasty)
         ):
             reason, why = NEVER, ""
+        elif verdict.ground is Ground.SAMPLES and pair in left_out:  # no time to find the contact
+            reason, why = ALWAYS, f"{left_out[pair]}; "
         else:
             continue
         exempted.append(Exemption(verdict.links, reason, why + grounds(verdict), pair in given))

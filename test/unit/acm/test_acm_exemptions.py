@@ -268,6 +268,14 @@ def test_what_a_monitor_leaves_out_is_exempted_for_its_reason(limits, renew):
     assert f"<!-- {why}; " in srdf_text("hand", [exemption])
 
 
+def test_what_a_monitor_leaves_out_is_exempted_without_time_to_find_its_contacts():
+    model = hand((-0.0005, 0.04), (-0.0005, 0.04))
+    ((pair, why),) = by_design(model).items()
+    verdict = made(Meeting.NEVER, Ground.SAMPLES, tuple(pair), samples=64, share=(0.0, 0.05))
+    (exemption,) = exemptions(model, [verdict], least_samples=2000)
+    assert (exemption.reason, exemption.detail) == ("Always", f"{why}; {grounds(verdict)}")
+
+
 @pytest.mark.parametrize("renew", [False, True])
 def test_what_an_srdf_enables_is_not_exempted(renew):
     enabled = '<enable_collisions link1="arm" link2="palm"/>'
