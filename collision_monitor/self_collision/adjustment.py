@@ -316,9 +316,10 @@ def _problem(
     )  # fmt: skip
     if settings.method != "robust" and not settings.every_pair:
         between = sides(model, arms).between  # as in the paper
-        margins = Margins.plain(
-            np.where(between, margins.safe, -np.inf), np.where(between, margins.danger, -np.inf)
+        safe, danger = (
+            np.where(between, limits, -np.inf) for limits in (margins.safe, margins.danger)
         )
+        margins = replace(Margins.plain(safe, danger), eased=margins.eased)
     if not (margins.safe > -np.inf).any():
         names = " or ".join(f"'{arm.name}'" for arm in arms)
         raise NothingToCheckError(

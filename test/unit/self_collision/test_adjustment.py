@@ -455,6 +455,16 @@ def test_links_that_are_often_near_may_be_nearer_than_the_danger_distance():
     assert caught.value.distance == pytest.approx(close_shoulders.upper_distance(near[0]), abs=1e-6)
 
 
+@pytest.mark.parametrize("method", ["robust", "field"])
+def test_what_is_certified_does_not_mix_links_that_are_often_near_with_others(method):
+    away = np.linspace([0.9, 0.0, -0.9, 0.0], [0.9, 0.5, -0.9, 0.0], 21)
+    motion = Motion(close_shoulders.JOINTS, np.linspace(0.0, 4.0, 21), away)
+    found = adjust(close_shoulders.model(), motion, close_shoulders.arms(), method=method)
+    assert found.certified == 0.1
+    assert [pair.links for pair in found.eased()] == [("right_upper", "left_upper")]
+    assert found.eased()[0].distance < 0.02 < found.clearance.min()
+
+
 @pytest.mark.parametrize("lower", [-2.0, 0.36])
 def test_a_start_that_no_motion_leads_out_of_keeps_its_distance(lower):
     """The left arm does not yield; the slide of the right one may be at its limit."""
