@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -27,7 +26,6 @@ _BROKEN = 2e-4  # m by which a step may be below a linearised limit
 _VIOLATION_COST = 1e4  # 1/m^2: cost of a violated clearance, relative to a change of 1 rad^2
 _DRIFT = 0.008  # m of violation allowed after a step, because clearances are not linear
 _SHRINK = 0.4  # factor for the trust region, after a step that was worse
-_SAME = 1e-3  # rad or m by which a sample may move without being measured again: < 0.1 mm of error
 _GAIN = 0.02  # m: largest gain of clearance in one program
 _PEAK_COST = 1.02  # maximum cost of a lower peak, relative to the minimum cost
 
@@ -84,15 +82,6 @@ class _Rows:
     def worst(self) -> float:
         """Largest violation, metres."""
         return float(self.missing.max(initial=-np.inf))
-
-
-class _Measured(NamedTuple):
-    """Near leaf pairs of a sample at ``x`` (m,): pairs, distances (metres), gradients (rows, m)."""
-
-    x: np.ndarray
-    pairs: np.ndarray
-    distances: np.ndarray
-    gradients: np.ndarray
 
 
 class _Clearances:
@@ -205,15 +194,13 @@ class Smoother:
         self._columns = columns
         self._limits = limits
         self._weights = weights
-        self._measured: list[_Measured | None] = []  # by sample
 
     def smooth(
         self, window: SmoothingWindow, change: np.ndarray, need: np.ndarray, rounds: int
     ) -> np.ndarray:
         """Improve a change (k, m) that keeps clearances: the result is smaller and smoother.
 
-        ``need`` (s,): metres above the limits at each sample. First and last rows are fixed. The
-        next call must be for the same window, possibly with further samples.
+        ``need`` (s,): metres above the limits at each sample. First and last rows are fixed.
         """
         if len(change) < 3:
             return change
@@ -281,13 +268,14 @@ class Smoother:
         x = window.samples[:, self._columns] + window.blend(change)
         sample, pair, gradient, missing = [], [], [], []
         for s in range(len(x)):
-            near = self._near_sample(window, s, x[s], need[s])
+            q = window.samples[s].copy()
+            q[self._columns] = x[s]
+            near = self._proximity.near(q, self._limits + (need[s] + _BAND), SPREAD)
             if len(near.pairs):
                 sample.append(np.full(len(near.pairs), s))
-                pair.append(near.pairs)
-                gradient.append(near.gradients)
-                moved = near.gradients @ (x[s] - near.x)
-                missing.append(self._limits[near.pairs] + need[s] - near.distances - moved)
+                pair.append(near.pairs.copy())
+                gradient.append(near.gradients[:, self._columns])
+                missing.append(self._limits[near.pairs] + need[s] - near.distances)
         if not sample:
             m = len(self._columns)
             return _Rows(np.empty(0, int), np.empty(0, int), np.empty((0, m)), np.empty(0))
@@ -297,22 +285,6 @@ class Smoother:
             np.vstack(gradient),
             np.concatenate(missing),
         )
-
-    def _near_sample(
-        self, window: SmoothingWindow, s: int, x: np.ndarray, need: float
-    ) -> _Measured:
-        """The near leaf pairs of a sample at ``x`` (m,), or as measured where it hardly moved."""
-        if s == len(self._measured):
-            self._measured.append(None)
-        last = self._measured[s]
-        if last is None or np.abs(x - last.x).max() > _SAME:
-            q = window.samples[s].copy()
-            q[self._columns] = x
-            near = self._proximity.near(q, self._limits + (need + _BAND), SPREAD)
-            gradients = near.gradients[:, self._columns].copy()
-            last = _Measured(x, near.pairs.copy(), near.distances.copy(), gradients)
-            self._measured[s] = last
-        return last
 
     def _solve(
         self,
