@@ -454,8 +454,8 @@ def _add_remedies(task: _Task, settings: AdjustmentSettings, error: AdjustmentEr
     pair = task.model.pairs.index(error.pair)
     still = [
         arm.name
-        for arm, own in zip(task.arms, task.columns, strict=True)
-        if not np.isin(own, task.able).all() and moved_relatively(task.model, own)[pair]
+        for k, (arm, own) in enumerate(zip(task.arms, task.columns, strict=True))
+        if k not in task.able and moved_relatively(task.model, own)[pair]
     ]
     if still:
         error.add(
