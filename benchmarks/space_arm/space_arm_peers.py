@@ -32,7 +32,7 @@ from collision_monitor.hierarchy.clearance import Clearance
 from collision_monitor.hierarchy.kinematics import forward_kinematics, place_leaves
 from collision_monitor.hierarchy.packed import unpack
 from collision_monitor.hierarchy.query import first_bad
-from collision_monitor.model.pair_queries import require_length
+from collision_monitor.model.leaf_queries import require_length
 from collision_monitor.robot.description import Shape
 
 Query = Callable[[np.ndarray], object]

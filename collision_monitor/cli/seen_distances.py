@@ -85,7 +85,7 @@ class _Search:
         self._model, self._limits, self._exact = model, limits / _NEARLY, exact
         self._most = float(self._limits.max(initial=0.0))
         # (pairs, nq) metres that a pair comes nearer at most for a unit of each joint.
-        self._reach = by_position(model.bodies, model.pair_reach(), len(model.joint_names))
+        self._reach = by_position(model.bodies, model.pair_reach())
         self.seen: dict[int, Seen] = {}
         self._distances = np.empty(len(limits))  # of each pair where it was measured last
         # Nearer than this a pair would be news, at waypoints and between them; metres.

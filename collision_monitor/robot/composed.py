@@ -161,5 +161,5 @@ def _checked_pose(pose: np.ndarray, who: str) -> np.ndarray:
     except (TypeError, ValueError) as problem:
         raise RobotDescriptionError(f"{who}: its pose is no matrix: {problem}") from None
     if problem := pose_problem(pose):
-        raise RobotDescriptionError(f"{who}: its {problem}:\n{pose}")
+        raise RobotDescriptionError(f"{who}: its {problem}")
     return pose
