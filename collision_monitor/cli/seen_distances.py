@@ -130,7 +130,7 @@ class _Search:
 
     def _measure(self, pairs: np.ndarray, q: np.ndarray, time: float, file: str) -> None:
         """Measure some ``pairs`` (k,), by index, at ``q`` (nq,)."""
-        distances = self._model.leaf_queries.pair_distances(q[None], pairs)[0]
+        distances = self._model.pair_distances(q[None], pairs)[0]
         if self._exact:
             near = distances <= self._most
             distances[near] = self._model.surface_distances(q, pairs[near])
